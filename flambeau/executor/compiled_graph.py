@@ -14,11 +14,11 @@ from flambeau.codegen.callable_type import missed
 from flambeau.codegen.choices import USUAL, Choices
 from flambeau.codegen.graph import result_types
 from flambeau.codegen.graph.entry_stub import Entry, Parameter, Signature, make_entry, ones_of
+from flambeau.codegen.graph.exit_points import ExitPoint
 from flambeau.codegen.graph.module import Prepare
 from flambeau.codegen.graph.native import NativeFunction
 from flambeau.codegen.graph.native_values import CannotCompileError
 from flambeau.codegen.graph.representation import Array, Representation, Tupled
-from flambeau.codegen.graph.side_exits import ExitPoint
 from flambeau.codegen.inline_cache import InlineCache
 from flambeau.codegen.kernel import KernelError
 from flambeau.codegen.llvm.compiler import NativeError

@@ -14,8 +14,8 @@ from typing import Any
 
 from flambeau.codegen.costs import NANOSECONDS
 from flambeau.codegen.graph.counters import Counters, CountingFunction
+from flambeau.codegen.graph.exit_points import ExitPoint
 from flambeau.codegen.graph.native import NativeFunction
-from flambeau.codegen.graph.side_exits import ExitPoint
 from flambeau.executor import listing
 from flambeau.executor.compiled_graph import CompiledGraph, StandIn
 from flambeau.executor.executor import Executor, single

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from flambeau.codegen.graph import hoisted_bounds_checks, meetings, memory, native_values
 from flambeau.codegen.graph.control import each
+from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, FixedValue, Native, Scalar, TupleValue
 from flambeau.codegen.graph.refusals import refuse_what_no_int_is
@@ -20,13 +20,10 @@ from flambeau.ir.value import Value
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
 
-if TYPE_CHECKING:
-    from flambeau.codegen.graph.function import FunctionEmitter
 
-
-def array(fn: FunctionEmitter, value: Value) -> ArrayValue:
+def array(fn: EmittedFunction, value: Value) -> ArrayValue:
     """A value that is a tensor in memory. Raises `CannotCompileError` for others."""
-    native = fn.get(value)
+    native = fn.values.get(value)
     if isinstance(native, ArrayValue):
         return native
     raise CannotCompileError(f"%{value.name} is {native_values.describe(native.rep)}, not a tensor in memory")
@@ -42,23 +39,23 @@ def rank(native: Native) -> int:
     return native.rep.rank if isinstance(native.rep, Array) else 0
 
 
-def known_int(fn: FunctionEmitter, value: Value) -> int:
+def known_int(fn: EmittedFunction, value: Value) -> int:
     """An int that must be known when the code is made."""
-    found = memory.literal(fn.index(value))
+    found = memory.literal(fn.values.index(value))
     if found is None:
         raise CannotCompileError(f"%{value.name} must be a constant")
     return found
 
 
-def optional_int(fn: FunctionEmitter, value: Value) -> Scalar | None:
+def optional_int(fn: EmittedFunction, value: Value) -> Scalar | None:
     """An int that may be None, which of the two being known."""
-    native = fn.get(value)
+    native = fn.values.get(value)
     if isinstance(native, FixedValue) and native.rep.value is None:
         return None
-    return fn.scalar(value)
+    return fn.values.scalar(value)
 
 
-def axis_of(fn: FunctionEmitter, value: Value, count: int) -> int:
+def axis_of(fn: EmittedFunction, value: Value, count: int) -> int:
     """A dimension argument, counted from the front."""
     dim = known_int(fn, value)
     if not -count <= dim < count:
@@ -66,7 +63,7 @@ def axis_of(fn: FunctionEmitter, value: Value, count: int) -> int:
     return dim % count
 
 
-def load(fn: FunctionEmitter, native: Native) -> Operand:
+def load(fn: EmittedFunction, native: Native) -> Operand:
     """The element of a tensor without axes."""
     if isinstance(native, Scalar):
         return Operand(native.register, native.dtype, native.affine)
@@ -85,9 +82,9 @@ def _view(
     return ArrayValue(rep, base.owner, data, tuple(sizes), tuple(strides))
 
 
-def select(fn: FunctionEmitter, node: Node) -> None:
+def select(fn: EmittedFunction, node: Node) -> None:
     """`x[..., i, ...]`."""
-    x, scalar = array(fn, node.input(0)), fn.scalar(node.input(2))
+    x, scalar = array(fn, node.input(0)), fn.values.scalar(node.input(2))
     dim = axis_of(fn, node.input(1), x.rep.rank)
     index = hoisted_bounds_checks.checked_index(fn, scalar, x.sizes[dim], node)
     itemsize = memory.element(x.rep.dtype).itemsize
@@ -95,10 +92,10 @@ def select(fn: FunctionEmitter, node: Node) -> None:
     meetings.note(fn, x, scalar, dim, data)
     dense = min(x.rep.dense, x.rep.rank - 1 - dim)
     sizes, strides = x.sizes[:dim] + x.sizes[dim + 1 :], x.strides[:dim] + x.strides[dim + 1 :]
-    fn.set_view(node.output(), _view(x, data, sizes, strides, dense))
+    fn.values.set_view(node.output(), _view(x, data, sizes, strides, dense))
 
 
-def slice_(fn: FunctionEmitter, node: Node) -> None:
+def slice_(fn: EmittedFunction, node: Node) -> None:
     """`x[..., start:end:step, ...]`: bounds are clamped."""
     e, x = fn.e, array(fn, node.input(0))
     dim = axis_of(fn, node.input(1), x.rep.rank)
@@ -119,10 +116,10 @@ def slice_(fn: FunctionEmitter, node: Node) -> None:
     sizes = (*x.sizes[:dim], count, *x.sizes[dim + 1 :])
     strides = (*x.strides[:dim], stride, *x.strides[dim + 1 :])
     whole = x.rep.rank - dim if step == 1 else x.rep.rank - dim - 1
-    fn.set_view(node.output(), _view(x, data, sizes, strides, min(x.rep.dense, whole)))
+    fn.values.set_view(node.output(), _view(x, data, sizes, strides, min(x.rep.dense, whole)))
 
 
-def _clamped(fn: FunctionEmitter, bound: Scalar | None, size: Register, otherwise: Register) -> Register:
+def _clamped(fn: EmittedFunction, bound: Scalar | None, size: Register, otherwise: Register) -> Register:
     """A bound of a slice as a place from 0 to the size."""
     e = fn.e
     if bound is None:
@@ -142,14 +139,16 @@ def _clamped(fn: FunctionEmitter, bound: Scalar | None, size: Register, otherwis
     return e.intrinsic("smin", at, size)
 
 
-def permuted(fn: FunctionEmitter, node: Node, order: Sequence[int]) -> None:
+def permuted(fn: EmittedFunction, node: Node, order: Sequence[int]) -> None:
     """The axes in another order."""
     x = array(fn, node.input(0))
     dense = x.rep.dense if list(order) == list(range(x.rep.rank)) else 0
-    fn.set_view(node.output(), _view(x, x.data, [x.sizes[k] for k in order], [x.strides[k] for k in order], dense))
+    fn.values.set_view(
+        node.output(), _view(x, x.data, [x.sizes[k] for k in order], [x.strides[k] for k in order], dense)
+    )
 
 
-def transpose(fn: FunctionEmitter, node: Node) -> None:
+def transpose(fn: EmittedFunction, node: Node) -> None:
     """`transpose`."""
     count = array(fn, node.input(0)).rep.rank
     order = list(range(count))
@@ -158,7 +157,7 @@ def transpose(fn: FunctionEmitter, node: Node) -> None:
     permuted(fn, node, order)
 
 
-def t(fn: FunctionEmitter, node: Node) -> None:
+def t(fn: EmittedFunction, node: Node) -> None:
     """`t`, `T`."""
     count = array(fn, node.input(0)).rep.rank
     if node.kind == "aten::t" and count > 2:
@@ -166,9 +165,9 @@ def t(fn: FunctionEmitter, node: Node) -> None:
     permuted(fn, node, list(reversed(range(count))))
 
 
-def permute(fn: FunctionEmitter, node: Node) -> None:
+def permute(fn: EmittedFunction, node: Node) -> None:
     """`permute`."""
-    count, given = array(fn, node.input(0)).rep.rank, fn.get(node.input(1))
+    count, given = array(fn, node.input(0)).rep.rank, fn.values.get(node.input(1))
     order = _known_list(given)
     if sorted(d % count for d in order) != list(range(count)):
         raise CannotCompileError(f"permute to {order}")
@@ -184,7 +183,7 @@ def _known_list(given: Native) -> list[int]:
     return [f for f in found if f is not None]
 
 
-def unsqueeze(fn: FunctionEmitter, node: Node) -> None:
+def unsqueeze(fn: EmittedFunction, node: Node) -> None:
     """`unsqueeze`."""
     x = array(fn, node.input(0))
     dim = axis_of(fn, node.input(1), x.rep.rank + 1)
@@ -194,28 +193,28 @@ def unsqueeze(fn: FunctionEmitter, node: Node) -> None:
     dense = x.rep.dense + 1 if x.rep.rank - dim <= x.rep.dense else x.rep.dense
     sizes = (*x.sizes[:dim], number(1), *x.sizes[dim:])
     strides = (*x.strides[:dim], stride, *x.strides[dim:])
-    fn.set_view(node.output(), _view(x, x.data, sizes, strides, dense))
+    fn.values.set_view(node.output(), _view(x, x.data, sizes, strides, dense))
 
 
-def squeeze(fn: FunctionEmitter, node: Node) -> None:
+def squeeze(fn: EmittedFunction, node: Node) -> None:
     """`squeeze(dim)` of an axis whose size is known."""
     x = array(fn, node.input(0))
-    if len(node.inputs) != 2 or not isinstance(fn.get(node.input(1)), Scalar):
+    if len(node.inputs) != 2 or not isinstance(fn.values.get(node.input(1)), Scalar):
         raise CannotCompileError("which axes squeeze takes away depends on sizes")
     dim = axis_of(fn, node.input(1), x.rep.rank)
     known = memory.literal(x.sizes[dim])
     if known is None:
         raise CannotCompileError("whether squeeze takes the axis away depends on its size")
     if known != 1:
-        fn.set_view(node.output(), x)
+        fn.values.set_view(node.output(), x)
         return
     sizes, strides = x.sizes[:dim] + x.sizes[dim + 1 :], x.strides[:dim] + x.strides[dim + 1 :]
-    fn.set_view(node.output(), _view(x, x.data, sizes, strides, min(x.rep.dense, x.rep.rank - 1 - dim)))
+    fn.values.set_view(node.output(), _view(x, x.data, sizes, strides, min(x.rep.dense, x.rep.rank - 1 - dim)))
 
 
-def expand(fn: FunctionEmitter, node: Node) -> None:
+def expand(fn: EmittedFunction, node: Node) -> None:
     """`expand`: axes of size one are repeated without moving."""
-    e, x, given = fn.e, array(fn, node.input(0)), fn.get(node.input(1))
+    e, x, given = fn.e, array(fn, node.input(0)), fn.values.get(node.input(1))
     if not isinstance(given, TupleValue) or len(given.items) < x.rep.rank:
         raise CannotCompileError("the number of sizes of expand is not known")
     missing = len(given.items) - x.rep.rank
@@ -224,7 +223,7 @@ def expand(fn: FunctionEmitter, node: Node) -> None:
     for k, wanted in enumerate(given.items):
         assert isinstance(wanted, Scalar)
         if k < missing:
-            fn.fail_if(e.icmp("slt", wanted.register, number(0)), node)
+            fn.exits.fail_if(e.icmp("slt", wanted.register, number(0)), node)
             sizes.append(wanted.register)
             strides.append(number(0))
             continue
@@ -234,15 +233,15 @@ def expand(fn: FunctionEmitter, node: Node) -> None:
         one = e.icmp("eq", size, number(1))
         stays = e.binary("or", keeps, same)
         grows = e.binary("and", one, e.icmp("sge", wanted.register, number(0)))
-        fn.fail_if(e.binary("xor", e.binary("or", stays, grows), Register("true", "i1", 1)), node)
+        fn.exits.fail_if(e.binary("xor", e.binary("or", stays, grows), Register("true", "i1", 1)), node)
         sizes.append(e.select(stays, size, wanted.register))
         strides.append(e.select(stays, stride, number(0)))
-    fn.set_view(node.output(), _view(x, x.data, sizes, strides, 0))
+    fn.values.set_view(node.output(), _view(x, x.data, sizes, strides, 0))
 
 
-def view(fn: FunctionEmitter, node: Node) -> None:
+def view(fn: EmittedFunction, node: Node) -> None:
     """`view` and `reshape` of what lies row-major in memory without gaps."""
-    e, x, given = fn.e, array(fn, node.input(0)), fn.get(node.input(1))
+    e, x, given = fn.e, array(fn, node.input(0)), fn.values.get(node.input(1))
     if not isinstance(given, TupleValue) or not all(isinstance(i, Scalar) for i in given.items):
         raise CannotCompileError("the number of sizes is not known")
     if x.rep.dense != x.rep.rank:
@@ -254,17 +253,17 @@ def view(fn: FunctionEmitter, node: Node) -> None:
         raise CannotCompileError("it has two sizes that follow from the others")
     given_sizes = [w for k, w in enumerate(wanted) if k not in unknown]
     for w in given_sizes:
-        fn.fail_if(e.icmp("slt", w, number(0)), node)
+        fn.exits.fail_if(e.icmp("slt", w, number(0)), node)
     if unknown:
         others = product(fn, given_sizes)
-        fn.fail_if(e.icmp("sle", others, number(0)), node)
+        fn.exits.fail_if(e.icmp("sle", others, number(0)), node)
         wanted[unknown[0]] = e.binary("sdiv", total, others)
-    fn.fail_if(e.icmp("ne", product(fn, wanted), total), node)
+    fn.exits.fail_if(e.icmp("ne", product(fn, wanted), total), node)
     strides = memory.dense_strides(e, wanted, memory.element(x.rep.dtype).itemsize)
-    fn.set_view(node.output(), _view(x, x.data, wanted, strides, len(wanted)))
+    fn.values.set_view(node.output(), _view(x, x.data, wanted, strides, len(wanted)))
 
 
-def product(fn: FunctionEmitter, sizes: Sequence[Register]) -> Register:
+def product(fn: EmittedFunction, sizes: Sequence[Register]) -> Register:
     """How many elements there are."""
     total = number(1)
     for size in sizes:
@@ -272,65 +271,65 @@ def product(fn: FunctionEmitter, sizes: Sequence[Register]) -> Register:
     return total
 
 
-def same(fn: FunctionEmitter, node: Node) -> None:
+def same(fn: EmittedFunction, node: Node) -> None:
     """The same tensor under another name."""
-    fn.set_view(node.output(), fn.get(node.input(0)))
+    fn.values.set_view(node.output(), fn.values.get(node.input(0)))
 
 
 # -- questions --------------------------------------------------------------------------------------------------------
 
 
-def size(fn: FunctionEmitter, node: Node) -> None:
+def size(fn: EmittedFunction, node: Node) -> None:
     """`size()`, `size(dim)`, `shape`."""
-    native = fn.get(node.input(0))
+    native = fn.values.get(node.input(0))
     sizes = native.sizes if isinstance(native, ArrayValue) else ()
     if len(node.inputs) == 2:
-        fn.set(node.output(), _int(sizes[axis_of(fn, node.input(1), len(sizes))]))
+        fn.values.set(node.output(), _int(sizes[axis_of(fn, node.input(1), len(sizes))]))
         return
-    fn.set(node.output(), TupleValue(tuple(map(_int, sizes))))
+    fn.values.set(node.output(), TupleValue(tuple(map(_int, sizes))))
 
 
 def _int(register: Register) -> Scalar:
     return Scalar(Int(), register)
 
 
-def dim(fn: FunctionEmitter, node: Node) -> None:
+def dim(fn: EmittedFunction, node: Node) -> None:
     """`dim()`."""
-    fn.set(node.output(), native_values.integer(rank(fn.get(node.input(0)))))
+    fn.values.set(node.output(), native_values.integer(rank(fn.values.get(node.input(0)))))
 
 
-def numel(fn: FunctionEmitter, node: Node) -> None:
+def numel(fn: EmittedFunction, node: Node) -> None:
     """`numel()`."""
-    native = fn.get(node.input(0))
-    fn.set(node.output(), _int(product(fn, native.sizes if isinstance(native, ArrayValue) else ())))
+    native = fn.values.get(node.input(0))
+    fn.values.set(node.output(), _int(product(fn, native.sizes if isinstance(native, ArrayValue) else ())))
 
 
-def length(fn: FunctionEmitter, node: Node) -> None:
+def length(fn: EmittedFunction, node: Node) -> None:
     """`len()` of a tensor."""
     x = array(fn, node.input(0))
     if not x.sizes:
         raise CannotCompileError("len() of a tensor without axes")
-    fn.set(node.output(), _int(x.sizes[0]))
+    fn.values.set(node.output(), _int(x.sizes[0]))
 
 
-def dtype_of(fn: FunctionEmitter, node: Node) -> None:
+def dtype_of(fn: EmittedFunction, node: Node) -> None:
     """`prim::dtype`."""
-    native = fn.get(node.input(0))
+    native = fn.values.get(node.input(0))
     assert isinstance(native.rep, Array | Element)
-    fn.set(node.output(), native_values.integer(native.rep.dtype.code))
+    fn.values.set(node.output(), native_values.integer(native.rep.dtype.code))
 
 
-def device_of(fn: FunctionEmitter, node: Node) -> None:
+def device_of(fn: EmittedFunction, node: Node) -> None:
     """`prim::device`."""
-    fn.set(node.output(), FixedValue(Fixed(CPU)))
+    fn.values.set(node.output(), FixedValue(Fixed(CPU)))
 
 
-def to_number(fn: FunctionEmitter, node: Node, dtype: DType | None) -> None:
+def to_number(fn: EmittedFunction, node: Node, dtype: DType | None) -> None:
     """`int(t)`, `float(t)`, `bool(t)`, `t.item()`."""
-    native = fn.get(node.input(0))
+    native = fn.values.get(node.input(0))
     if isinstance(native, ArrayValue) and native.rep.rank:
         one = fn.e.icmp("eq", product(fn, native.sizes), number(1))
-        fn.fail_if(fn.e.binary("xor", one, Register("true", "i1", 1)), node)
+        fn.exits.fail_if(fn.e.binary("xor", one, Register("true", "i1", 1)), node)
         native = ArrayValue(Array(native.rep.dtype, 0), native.owner, native.data, (), ())
     operand = load(fn, native)
     s = Registers(fn, node, is_exact=True)
@@ -339,12 +338,12 @@ def to_number(fn: FunctionEmitter, node: Node, dtype: DType | None) -> None:
         dtype = operand.dtype if category == "bool" else _wide(category)
     if dtype == dtypes.int64 and operand.dtype.is_floating_point:
         refuse_what_no_int_is(fn, node, [s.cast(operand, dtypes.float64)])
-    fn.set(node.output(), scalar_of(s.cast(operand, dtype), node.output().type))
+    fn.values.set(node.output(), scalar_of(s.cast(operand, dtype), node.output().type))
 
 
-def implicit(fn: FunctionEmitter, node: Node, dtype: DType) -> None:
+def implicit(fn: EmittedFunction, node: Node, dtype: DType) -> None:
     """A tensor where a number is wanted: one without axes, of the same kind of number."""
-    rep = fn.get(node.input(0)).rep
+    rep = fn.values.get(node.input(0)).rep
     if not isinstance(rep, Element | Array) or (isinstance(rep, Array) and rep.rank):
         raise CannotCompileError("a number made of a tensor with axes")
     is_float = rep.dtype.is_floating_point
@@ -360,43 +359,43 @@ def _wide(category: str) -> DType:
 # -- new tensors and writes -------------------------------------------------------------------------------------------
 
 
-def new(fn: FunctionEmitter, dtype: DType, sizes: Sequence[Register], node: Node) -> ArrayValue:
+def new(fn: EmittedFunction, dtype: DType, sizes: Sequence[Register], node: Node) -> ArrayValue:
     """A new tensor, row-major; leaves the function where a size is negative."""
     e = fn.e
     itemsize = memory.element(dtype).itemsize
     for s in sizes:
         if memory.literal(s) is None:
-            fn.fail_if(e.icmp("slt", s, number(0)), node)
+            fn.exits.fail_if(e.icmp("slt", s, number(0)), node)
     total = number(itemsize)
     for s in sizes:
         total = memory.multiply(e, total, s)
     if any(memory.literal(s) is None for s in sizes) and len(sizes) > 1:
         _fail_if_too_large(fn, sizes, itemsize, node)
-    block = fn.new_block(total)
+    block = fn.exits.new_block(total)
     data = e.define(f"getelementptr inbounds i8, ptr {block}, i64 {BLOCK_DATA}", "ptr", 1)
     e.make_fresh(data)
     strides = memory.dense_strides(e, sizes, itemsize)
     return ArrayValue(Array(dtype, len(sizes), len(sizes)), block, data, tuple(sizes), strides)
 
 
-def _fail_if_too_large(fn: FunctionEmitter, sizes: Sequence[Register], itemsize: int, node: Node) -> None:
+def _fail_if_too_large(fn: EmittedFunction, sizes: Sequence[Register], itemsize: int, node: Node) -> None:
     """Leave where the number of bytes does not fit 63 bits."""
     e = fn.e
     total = Register(str(itemsize), "i128", 1)
     for s in sizes:
         total = e.binary("mul", total, e.convert("zext", s, "i128"))
-        fn.fail_if(e.icmp("ugt", total, Register(str(1 << 62), "i128", 1)), node)
+        fn.exits.fail_if(e.icmp("ugt", total, Register(str(1 << 62), "i128", 1)), node)
 
 
 def each_element(
-    fn: FunctionEmitter, sizes: Sequence[Register], arrays: Sequence[ArrayValue], body: Callable[[list[Register]], None]
+    fn: EmittedFunction, sizes: Sequence[Register], arrays: Sequence[ArrayValue], body: Callable[[list[Register]], None]
 ) -> None:
     """``body`` of the addresses of the elements, at every place of these sizes, row-major."""
     _nest(fn, list(sizes), [a.data for a in arrays], list(arrays), 0, body)
 
 
 def _nest(
-    fn: FunctionEmitter, sizes: list[Register], places: list[Register], arrays: list[ArrayValue], axis: int,
+    fn: EmittedFunction, sizes: list[Register], places: list[Register], arrays: list[ArrayValue], axis: int,
     body: Callable[[list[Register]], None],
 ) -> None:  # fmt: skip
     if axis == len(sizes):
@@ -413,7 +412,7 @@ def _nest(
     each(fn, sizes[axis], iteration)
 
 
-def fill(fn: FunctionEmitter, target: ArrayValue, value: Register) -> None:
+def fill(fn: EmittedFunction, target: ArrayValue, value: Register) -> None:
     """Write one value everywhere."""
     e = fn.e
     if value.text in ("0", "false", "0x0000000000000000") and target.rep.dense == target.rep.rank:
@@ -424,7 +423,7 @@ def fill(fn: FunctionEmitter, target: ArrayValue, value: Register) -> None:
     each_element(fn, flat[0].sizes, flat, lambda at: memory.store_element(e, at[0], value, target.rep.dtype))
 
 
-def flattened(fn: FunctionEmitter, arrays: Sequence[ArrayValue]) -> list[ArrayValue]:
+def flattened(fn: EmittedFunction, arrays: Sequence[ArrayValue]) -> list[ArrayValue]:
     """Tensors of one shape as tensors of one axis if all lie in one piece."""
     if any(a.rep.dense != a.rep.rank or a.rep.rank < 2 for a in arrays):
         return list(arrays)
@@ -435,7 +434,7 @@ def flattened(fn: FunctionEmitter, arrays: Sequence[ArrayValue]) -> list[ArrayVa
     ]
 
 
-def broadcast_to(fn: FunctionEmitter, x: ArrayValue, sizes: Sequence[Register], node: Node) -> ArrayValue:
+def broadcast_to(fn: EmittedFunction, x: ArrayValue, sizes: Sequence[Register], node: Node) -> ArrayValue:
     """A tensor seen under larger sizes; leaves the function where it does not fit."""
     e, missing = fn.e, len(sizes) - x.rep.rank
     if missing < 0:
@@ -448,7 +447,7 @@ def broadcast_to(fn: FunctionEmitter, x: ArrayValue, sizes: Sequence[Register], 
             continue
         fits = e.icmp("eq", own, size)
         one = e.icmp("eq", own, number(1))
-        fn.fail_if(e.binary("xor", e.binary("or", fits, one), Register("true", "i1", 1)), node)
+        fn.exits.fail_if(e.binary("xor", e.binary("or", fits, one), Register("true", "i1", 1)), node)
         strides.append(e.select(fits, stride, number(0)))
         dense = False
     rep = Array(x.rep.dtype, len(sizes), len(sizes) if dense else 0)
@@ -463,7 +462,7 @@ def in_steps(x: ArrayValue, sizes: Sequence[Register]) -> ArrayValue:
     return ArrayValue(rep, x.owner, x.data, tuple(sizes), (*[number(0)] * missing, *x.strides[:-1], step))
 
 
-def copy_elements(fn: FunctionEmitter, target: ArrayValue, source: ArrayValue) -> None:
+def copy_elements(fn: EmittedFunction, target: ArrayValue, source: ArrayValue) -> None:
     """Overwrite a tensor with another of its sizes and dtype, apart from it in memory."""
     e, dtype = fn.e, target.rep.dtype
     if source.rep.dense == source.rep.rank and target.rep.dense == target.rep.rank:

@@ -8,33 +8,30 @@ A call that fails notes itself on the way out (`@note_call`), so that the error 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from flambeau.codegen.graph import memory, native_values
+from flambeau.codegen.graph.emitted_function import EmittedFunction
+from flambeau.codegen.graph.exit_points import RARE, ExitPoint
 from flambeau.codegen.graph.lists import made_of
 from flambeau.codegen.graph.module import MOST_CALLEES, Callee, NewCalleeError, UnknownResultError
 from flambeau.codegen.graph.native_values import CannotCompileError, Native, Scalar, TupleValue, words_of
 from flambeau.codegen.graph.representation import Array, Element, Listed, Representation, Tupled, Unknown, llvm_words
 from flambeau.codegen.graph.results import declared_rep, type_of
-from flambeau.codegen.graph.side_exits import RARE, ExitPoint
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
 from flambeau.passes.inline import callee_of
 from flambeau.schema.types import ListType, Type
 
-if TYPE_CHECKING:
-    from flambeau.codegen.graph.function import FunctionEmitter
 
-
-def call(fn: FunctionEmitter, node: Node) -> None:
+def call(fn: EmittedFunction, node: Node) -> None:
     """`prim::CallFunction`."""
     if fn.e.lanes > 1:
         raise CannotCompileError("it is called for one iteration of a loop at a time")
     function = callee_of(node)
     if function is None or fn.module.prepare is None:
         raise CannotCompileError("a call of a function that is chosen at run time")
-    given = [fn.get(v) for v in node.inputs[len(node.inputs) - len(function.graph.inputs) :]]
+    given = [fn.values.get(v) for v in node.inputs[len(node.inputs) - len(function.graph.inputs) :]]
     types = [v.type for v in function.graph.inputs]
     reps = tuple(_parameter(n.rep, t) for n, t in zip(given, types, strict=True))
     callee = fn.module.callees.get((function, reps))
@@ -75,19 +72,19 @@ def _parameter(rep: Representation, type_: Type) -> Representation:
             return rep
 
 
-def _emit(fn: FunctionEmitter, node: Node, callee: Callee, given: Sequence[Native]) -> None:
+def _emit(fn: EmittedFunction, node: Node, callee: Callee, given: Sequence[Native]) -> None:
     e = fn.e
-    words: list[Register] = [fn.context]
+    words: list[Register] = [fn.exits.context]
     ends: list[Native] = []
     for native, rep in zip(given, callee.parameters, strict=True):
         argument = native
         if isinstance(native, TupleValue) and isinstance(rep, Listed):
-            argument = made_of(fn, [fn.converted(i, rep.item) for i in native.items], rep.item)
+            argument = made_of(fn, [fn.slots.converted(i, rep.item) for i in native.items], rep.item)
             ends.append(argument)
         elif native.rep != rep:
-            argument = fn.converted(native, rep)
+            argument = fn.slots.converted(native, rep)
             if isinstance(native, Scalar):
-                fn.retain(argument)
+                fn.values.retain(argument)
                 ends.append(argument)
         words += words_of(argument)
     assert callee.results is not None
@@ -97,21 +94,23 @@ def _emit(fn: FunctionEmitter, node: Node, callee: Callee, given: Sequence[Nativ
     parts = [e.define(f"extractvalue {{{', '.join(kinds)}}} {packed}, {k}", kind, 1) for k, kind in enumerate(kinds)]
     _leave_if_failed(fn, node, parts[0])
     for native in ends:
-        fn.drop(native)
+        fn.values.drop(native)
     place = 1
     for value, rep in zip(node.outputs, callee.results, strict=True):
         count = len(llvm_words(rep))
-        fn.set_new(value, fn.densified(native_values.from_words(rep, parts[place : place + count]), value.type))
+        fn.values.set_new(
+            value, fn.values.densified(native_values.from_words(rep, parts[place : place + count]), value.type)
+        )
         place += count
 
 
-def _leave_if_failed(fn: FunctionEmitter, node: Node, code: Register) -> None:
+def _leave_if_failed(fn: EmittedFunction, node: Node, code: Register) -> None:
     e = fn.e
-    exit_point = ExitPoint(len(fn.exit_points), (node,), (), ())
-    fn.exit_points.append(exit_point)
+    exit_point = ExitPoint(len(fn.parts.exit_points), (node,), (), ())
+    fn.parts.exit_points.append(exit_point)
     failed, fine = e.label("failed"), e.label("fine")
     e.raw(f"br i1 {e.icmp('ne', code, memory.number(0))}, label %{failed}, label %{fine}, {RARE}")
     e.start(failed)
-    e.raw(f"call void @note_call(ptr {fn.context}, i64 {exit_point.number})")
-    fn.exit_with(code)
+    e.raw(f"call void @note_call(ptr {fn.exits.context}, i64 {exit_point.number})")
+    fn.exits.leave_with(code)
     e.start(fine)

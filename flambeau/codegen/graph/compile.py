@@ -18,6 +18,7 @@ from flambeau.codegen.graph.function import FunctionEmitter, FunctionText
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.module import Callee, Module, NewCalleeError, Prepare, UnknownResultError
 from flambeau.codegen.graph.native_values import CannotCompileError, TupleValue, words_of
+from flambeau.codegen.graph.parts import Parts
 from flambeau.codegen.graph.representation import Array, Element, Fixed, Listed, Representation, Tupled, llvm_words
 from flambeau.codegen.graph.results import declared_rep
 from flambeau.codegen.graph.runtime import POLL_INTERVAL
@@ -45,11 +46,11 @@ def compile_function(
     `prepare` makes graphs of functions that call themselves ready; without it such functions have no native form.
     """
     assumed: Assumptions = {}
-    facts = AliasAnalysis(graph)
+    alias = AliasAnalysis(graph)
     module = Module(prepare)
     for _ in range(MOST_WALKS):
         try:
-            return emitter(graph, facts, assumed, target, module).run(parameters)
+            return emitter(graph, alias, assumed, target, module).run(parameters)
         except WidenError:
             continue
         except NewCalleeError as new:
@@ -67,10 +68,10 @@ def compile_callee(callee: Callee, module: Module, target: Target, around: tuple
     """
     around = (*around, callee)
     assumed: Assumptions = {}
-    facts = AliasAnalysis(callee.graph)
+    alias = AliasAnalysis(callee.graph)
     before = module.copied()
     for _ in range(MOST_WALKS):
-        emitter = CalleeEmitter(callee, facts, assumed, target, module)
+        emitter = CalleeEmitter(callee, alias, assumed, target, module)
         try:
             text, results = emitter.emit()
         except WidenError:
@@ -86,7 +87,7 @@ def compile_callee(callee: Callee, module: Module, target: Target, around: tuple
             raise UnknownResultError(UNKNOWN.format(callee.function.short_name))
         elif not _forget_postponed(module, around):
             callee.is_open = False
-            module.take(emitter)
+            module.parts = emitter.completed()
             module.texts.append(text)
             return
     raise CannotCompileError("the types of values that loops carry do not settle")
@@ -110,27 +111,32 @@ class CalleeEmitter(FunctionEmitter):
     """Emits one such function."""
 
     def __init__(
-        self, callee: Callee, facts: AliasAnalysis, assumed: Assumptions, target: Target, module: Module
+        self, callee: Callee, alias: AliasAnalysis, assumed: Assumptions, target: Target, module: Module
     ) -> None:
-        super().__init__(callee.graph, facts, assumed, target, module)
+        super().__init__(callee.graph, alias, assumed, target, module)
         self._callee = callee
 
     def emit(self) -> tuple[str, tuple[Representation, ...]]:
         """The text, and what the function gives."""
         e = self.e
-        refuse_shared(self.graph, self.facts)
+        refuse_shared(self.graph, self.alias)
         e.entry.append(f"  store i64 {POLL_INTERVAL}, ptr {self.poll_counter}")
-        parameters = self._given()
+        parameters = self._parameter_words()
         self._enter()
         results = self._result_words()
         kinds = ", ".join(("i64", *(k for rep in results for k in llvm_words(rep))))
-        e.start(self.exit)
-        code = e.define(f"load i64, ptr {self.code_slot}", "i64", 1)
+        e.start(self.exits.exit)
+        code = e.define(f"load i64, ptr {self.exits.code_slot}", "i64", 1)
         e.raw(f"ret {{{kinds}}} {self._packed(kinds, [code])}")
         head = f"define internal {{{kinds}}} @{self._callee.symbol}({', '.join(['ptr %context', *parameters])}) #0 {{"
         return "\n".join([head, "entry:", *e.entry, *e.lines, "}"]), results
 
-    def _given(self) -> list[str]:
+    def completed(self) -> Parts:
+        """What the function adds to its module."""
+        self.parts.fresh = max(self.parts.fresh, self.e.fresh)
+        return self.parts
+
+    def _parameter_words(self) -> list[str]:
         """The parameters as registers."""
         texts = []
         for value, rep in zip(self.graph.inputs, self._callee.parameters, strict=True):
@@ -139,47 +145,49 @@ class CalleeEmitter(FunctionEmitter):
             for word in words:
                 if word.type == "ptr":
                     self.e.origins[word.text] = 0
-            self.native[value] = self.densified(native_values.from_words(rep, words), value.type)
+            self.values.native[value] = self.values.densified(native_values.from_words(rep, words), value.type)
         return texts
 
     def _enter(self) -> None:
         """Refuse calls for which the stack has no room, and look at the clock when there have been many."""
         e = self.e
         frame = e.define("call ptr @llvm.frameaddress.p0(i32 0)", "ptr", 1)
-        floor = memory.load_word(e, self.context, CONTEXT.word("floor"), "ptr")
+        floor = memory.load_word(e, self.exits.context, CONTEXT.word("floor"), "ptr")
         low, room, fine = e.label("low"), e.label("room"), e.label("fine")
         e.raw(f"br i1 {e.icmp('ult', frame, floor)}, label %{low}, label %{room}, !prof !20")
         e.start(low)
-        self.exit_unless_zero(e.define(f"call i64 @look_at_stack(ptr {self.context}, ptr {frame})", "i64", 1))
+        self.exits.leave_unless_zero(
+            e.define(f"call i64 @look_at_stack(ptr {self.exits.context}, ptr {frame})", "i64", 1)
+        )
         e.branch(room)
         e.start(room)
-        left = memory.load_word(e, self.context, CONTEXT.word("calls"), "i64")
+        left = memory.load_word(e, self.exits.context, CONTEXT.word("calls"), "i64")
         less = e.binary("sub", left, number(1))
-        memory.store_word(e, self.context, CONTEXT.word("calls"), less)
+        memory.store_word(e, self.exits.context, CONTEXT.word("calls"), less)
         many = e.label("many")
         e.raw(f"br i1 {e.icmp('slt', less, number(0))}, label %{many}, label %{fine}, !prof !20")
         e.start(many)
-        memory.store_word(e, self.context, CONTEXT.word("calls"), number(POLL_INTERVAL))
-        self.exit_unless_zero(e.define(f"call i64 @look_at_clock(ptr {self.context})", "i64", 1))
+        memory.store_word(e, self.exits.context, CONTEXT.word("calls"), number(POLL_INTERVAL))
+        self.exits.leave_unless_zero(e.define(f"call i64 @look_at_clock(ptr {self.exits.context})", "i64", 1))
         e.branch(fine)
         e.start(fine)
 
     def _result_words(self) -> tuple[Representation, ...]:
         """The graph's block, and what follows from it."""
         at_return = self.block(self.graph.block, ())
-        given = [self.get(v) for v in self.graph.outputs]
-        wanted = self._wanted([_lasting(n.rep, v.type) for v, n in zip(self.graph.outputs, given, strict=True)])
+        natives = [self.values.get(v) for v in self.graph.outputs]
+        wanted = self._wanted([_lasting(n.rep, v.type) for v, n in zip(self.graph.outputs, natives, strict=True)])
         words: list[Register] = []
-        for value, native, rep in zip(self.graph.outputs, given, wanted, strict=True):
+        for value, native, rep in zip(self.graph.outputs, natives, wanted, strict=True):
             if isinstance(native, TupleValue) and isinstance(rep, Listed):
-                made = lists.made_of(self, [self.converted(i, rep.item) for i in native.items], rep.item)
+                made = lists.made_of(self, [self.slots.converted(i, rep.item) for i in native.items], rep.item)
                 words += words_of(made)
                 continue
-            result = self.converted(native, rep)
-            self.keep(result, value, at_return, self.graph.outputs)
+            result = self.slots.converted(native, rep)
+            self.values.keep(result, value, at_return, self.graph.outputs)
             words += words_of(result)
         for value in at_return:
-            self.release(value)
+            self.values.release(value)
         kinds = ", ".join(("i64", *(k for rep in wanted for k in llvm_words(rep))))
         self.e.raw(f"ret {{{kinds}}} {self._packed(kinds, [number(0), *words])}")
         return wanted

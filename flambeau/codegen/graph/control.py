@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.runtime import POLL_INTERVAL
 from flambeau.codegen.llvm.emitter import Value as Register
-
-if TYPE_CHECKING:
-    from flambeau.codegen.graph.function import FunctionEmitter
-
 
 HINTS = """!20 = !{!"branch_weights", i32 1, i32 1048576}
 !21 = !{!"branch_weights", i32 1048576, i32 1}
@@ -19,7 +15,7 @@ HINTS = """!20 = !{!"branch_weights", i32 1, i32 1048576}
 """What branches and loops say to LLVM: rarely taken, nearly always taken, several iterations one after the other."""
 
 
-def each(fn: FunctionEmitter, size: Register, body: Callable[[Register], None]) -> None:
+def each(fn: EmittedFunction, size: Register, body: Callable[[Register], None]) -> None:
     """``body`` of 0, 1, ... up to ``size``."""
     e = fn.e
     head, iteration, after, before = e.label("each"), e.label("item"), e.label("after"), e.label("before")
@@ -40,7 +36,7 @@ def each(fn: FunctionEmitter, size: Register, body: Callable[[Register], None]) 
     e.start(after)
 
 
-def rounds(fn: FunctionEmitter) -> str:
+def rounds(fn: EmittedFunction) -> str:
     """A place before an innermost loop, to which it goes back after a look at the clock: the loop itself calls nothing,
     so that what it works on stays in registers.
     """
@@ -51,7 +47,7 @@ def rounds(fn: FunctionEmitter) -> str:
     return again
 
 
-def poll(fn: FunctionEmitter, iterations: Register, again: str = "") -> None:
+def poll(fn: EmittedFunction, iterations: Register, again: str = "") -> None:
     """Count iterations, and look at the clock when there have been many; then go on, or back to ``again``."""
     e = fn.e
     left = e.define(f"load i64, ptr {fn.poll_counter}", "i64", 1)
@@ -61,9 +57,9 @@ def poll(fn: FunctionEmitter, iterations: Register, again: str = "") -> None:
     e.raw(f"br i1 {e.icmp('slt', less, number(0))}, label %{look}, label %{on}, !prof !20")
     e.start(look)
     e.raw(f"store i64 {POLL_INTERVAL}, ptr {fn.poll_counter}")
-    code = e.define(f"call i64 @look_at_clock(ptr {fn.context})", "i64", 1)
+    code = e.define(f"call i64 @look_at_clock(ptr {fn.exits.context})", "i64", 1)
     stop = e.label("stop")
     e.raw(f"br i1 {e.icmp('ne', code, number(0))}, label %{stop}, label %{again or on}, !prof !20")
     e.start(stop)
-    fn.exit_with(code)
+    fn.exits.leave_with(code)
     e.start(on)

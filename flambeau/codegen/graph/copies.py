@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from flambeau.codegen.graph import arrays, memory, result_types
 from flambeau.codegen.graph.arrays import array, axis_of, each_element, new, product
+from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.gather import stack_list
 from flambeau.codegen.graph.interpreter_calls import either, is_dense_now
 from flambeau.codegen.graph.memory import number
@@ -26,19 +26,16 @@ from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.node import Node
 from flambeau.schema.dtype import DType
 
-if TYPE_CHECKING:
-    from flambeau.codegen.graph.function import FunctionEmitter
 
-
-def _refuse_format(fn: FunctionEmitter, node: Node, place: int) -> None:
+def _refuse_format(fn: EmittedFunction, node: Node, place: int) -> None:
     """Memory formats other than the usual are Python's."""
-    if len(node.inputs) > place and literal_of(fn.get(node.input(place))) not in (None, 0, 1):
+    if len(node.inputs) > place and literal_of(fn.values.get(node.input(place))) not in (None, 0, 1):
         raise CannotCompileError("a memory format")
 
 
-def clone(fn: FunctionEmitter, node: Node) -> None:
+def clone(fn: EmittedFunction, node: Node) -> None:
     """`clone`: the elements in new memory, in the order that the tensor has."""
-    native = fn.get(node.input(0))
+    native = fn.values.get(node.input(0))
     _refuse_format(fn, node, 1)
     if isinstance(native, Scalar):
         set_element(fn, node.output(), Operand(native.register, native.dtype))
@@ -48,7 +45,7 @@ def clone(fn: FunctionEmitter, node: Node) -> None:
     if x.rep.dense == x.rep.rank:
         made = new(fn, x.rep.dtype, x.sizes, node)
         arrays.copy_elements(fn, made, x)
-        fn.set_new(node.output(), made)
+        fn.values.set_new(node.output(), made)
         return
     dense = is_dense_now(fn, x)
     is_native = fn.e.binary("or", dense, _in_order(fn, x))
@@ -59,7 +56,7 @@ MOST_COPIED = 1 << 16
 """Elements in steps that the function copies one by one; of more, Python copies tiles."""
 
 
-def _in_order(fn: FunctionEmitter, x: ArrayValue) -> Register:
+def _in_order(fn: EmittedFunction, x: ArrayValue) -> Register:
     """Whether the axes of a tensor lie in memory from the outermost in, as those of its copy, and it is short."""
     e = fn.e
     answer = e.icmp("sgt", x.strides[-1], number(0))
@@ -68,13 +65,13 @@ def _in_order(fn: FunctionEmitter, x: ArrayValue) -> Register:
     return e.binary("and", answer, _is_short(fn, x))
 
 
-def _is_short(fn: FunctionEmitter, x: ArrayValue) -> Register:
+def _is_short(fn: EmittedFunction, x: ArrayValue) -> Register:
     """Whether a tensor has elements, and not too many: one without any keeps its steps."""
     less = fn.e.binary("sub", product(fn, x.sizes), number(1))
     return fn.e.icmp("ult", less, number(MOST_COPIED))
 
 
-def _copy(fn: FunctionEmitter, node: Node, x: ArrayValue, dense: Register) -> ArrayValue:
+def _copy(fn: EmittedFunction, node: Node, x: ArrayValue, dense: Register) -> ArrayValue:
     """A row-major copy of a tensor that may lie in one piece."""
     e, made = fn.e, new(fn, x.rep.dtype, x.sizes, node)
     whole, steps, after = e.label("whole"), e.label("steps"), e.label("after")
@@ -90,12 +87,12 @@ def _copy(fn: FunctionEmitter, node: Node, x: ArrayValue, dense: Register) -> Ar
     return made
 
 
-def contiguous(fn: FunctionEmitter, node: Node) -> None:
+def contiguous(fn: EmittedFunction, node: Node) -> None:
     """`contiguous`: the tensor itself if it lies in one piece."""
     x = array(fn, node.input(0))
     _refuse_format(fn, node, 1)
     if x.rep.dense == x.rep.rank:
-        fn.set_view(node.output(), x)
+        fn.values.set_view(node.output(), x)
         return
 
     dense = is_dense_now(fn, x)
@@ -103,45 +100,47 @@ def contiguous(fn: FunctionEmitter, node: Node) -> None:
     either(fn, node, is_native, Array(x.rep.dtype, x.rep.rank, x.rep.rank), lambda: _itself_or_copy(fn, node, x, dense))
 
 
-def _itself_or_copy(fn: FunctionEmitter, node: Node, x: ArrayValue, dense: Register) -> ArrayValue:
+def _itself_or_copy(fn: EmittedFunction, node: Node, x: ArrayValue, dense: Register) -> ArrayValue:
     """A tensor that lies in one piece, or a copy that does."""
     e, rep = fn.e, Array(x.rep.dtype, x.rep.rank, x.rep.rank)
-    slots = fn.slots(rep)
+    slots = fn.slots.new(rep)
     whole, steps, after = e.label("whole"), e.label("steps"), e.label("after")
     e.branch_if(dense, whole, steps)
     e.start(whole)
-    fn.retain(x)
-    fn.store_slots(slots, x)
+    fn.values.retain(x)
+    fn.slots.store(slots, x)
     e.branch(after)
     e.start(steps)
     made = new(fn, x.rep.dtype, x.sizes, node)
     arrays.copy_elements(fn, made, x)
-    fn.store_slots(slots, made)
+    fn.slots.store(slots, made)
     e.branch(after)
     e.start(after)
-    found = fn.load_slots(slots, rep)
+    found = fn.slots.load(slots, rep)
     assert isinstance(found, ArrayValue)
     return found
 
 
-def is_contiguous(fn: FunctionEmitter, node: Node) -> None:
+def is_contiguous(fn: EmittedFunction, node: Node) -> None:
     """`is_contiguous()`."""
     x = array(fn, node.input(0))
-    if len(node.inputs) > 1 and literal_of(fn.get(node.input(1))) not in (None, 0):
+    if len(node.inputs) > 1 and literal_of(fn.values.get(node.input(1))) not in (None, 0):
         raise CannotCompileError("a memory format")
     known = Register("true", "i1", 1) if x.rep.dense == x.rep.rank else None
     if known is None:
         empty = fn.e.icmp("eq", product(fn, x.sizes), number(0))
         known = fn.e.binary("or", empty, is_dense_now(fn, x))
-    fn.set(node.output(), Scalar(Bool(), known))
+    fn.values.set(node.output(), Scalar(Bool(), known))
 
 
-def convert(fn: FunctionEmitter, node: Node) -> None:
+def convert(fn: EmittedFunction, node: Node) -> None:
     """`to(dtype)`: the tensor itself if it has it."""
     definition = node.definition
     assert definition is not None
-    native = fn.get(node.input(0))
-    given = dict(zip((a.name for a in definition.schema.arguments), (fn.get(v) for v in node.inputs), strict=True))
+    native = fn.values.get(node.input(0))
+    given = dict(
+        zip((a.name for a in definition.schema.arguments), (fn.values.get(v) for v in node.inputs), strict=True)
+    )
     found = result_types.result_types(definition, [told(n) for n in given.values()], 1)[0]
     device = given.get("device")
     if found is None or (device is not None and not isinstance(device, FixedValue)):
@@ -153,7 +152,7 @@ def convert(fn: FunctionEmitter, node: Node) -> None:
     dtype = found[0]
     assert isinstance(native.rep, Array | Element)
     if native.rep.dtype is dtype:
-        fn.set_view(node.output(), native)
+        fn.values.set_view(node.output(), native)
         return
     s = Registers(fn, node, is_exact=False)
     if isinstance(native, Scalar) or (isinstance(native, ArrayValue) and native.rep.rank == 0):
@@ -162,7 +161,7 @@ def convert(fn: FunctionEmitter, node: Node) -> None:
     _converted(fn, node, array(fn, node.input(0)), dtype, s)
 
 
-def _converted(fn: FunctionEmitter, node: Node, x: ArrayValue, dtype: DType, s: Registers) -> None:
+def _converted(fn: EmittedFunction, node: Node, x: ArrayValue, dtype: DType, s: Registers) -> None:
     memory.element(x.rep.dtype), memory.element(dtype)
 
     def made() -> ArrayValue:
@@ -178,7 +177,7 @@ def _converted(fn: FunctionEmitter, node: Node, x: ArrayValue, dtype: DType, s: 
         return target
 
     if x.rep.dense == x.rep.rank:
-        fn.set_new(node.output(), made())
+        fn.values.set_new(node.output(), made())
     else:
         either(fn, node, is_dense_now(fn, x), Array(dtype, x.rep.rank, 0), made)
 
@@ -186,8 +185,8 @@ def _converted(fn: FunctionEmitter, node: Node, x: ArrayValue, dtype: DType, s: 
 # -- joins ------------------------------------------------------------------------------------------------------------
 
 
-def _parts(fn: FunctionEmitter, node: Node) -> list[ArrayValue]:
-    given = fn.get(node.input(0))
+def _parts(fn: EmittedFunction, node: Node) -> list[ArrayValue]:
+    given = fn.values.get(node.input(0))
     if not isinstance(given, TupleValue) or not given.items:
         raise CannotCompileError("how many tensors are joined is not known")
     parts = []
@@ -201,7 +200,7 @@ def _parts(fn: FunctionEmitter, node: Node) -> list[ArrayValue]:
     return parts
 
 
-def cat(fn: FunctionEmitter, node: Node) -> None:
+def cat(fn: EmittedFunction, node: Node) -> None:
     """`cat`: tensors one after another along an axis."""
     e, parts = fn.e, _parts(fn, node)
     rank = parts[0].rep.rank
@@ -213,18 +212,18 @@ def cat(fn: FunctionEmitter, node: Node) -> None:
         total = memory.add(e, total, p.sizes[dim])
         for k in range(rank):
             if k != dim:
-                fn.fail_if(e.icmp("ne", p.sizes[k], parts[0].sizes[k]), node)
+                fn.exits.fail_if(e.icmp("ne", p.sizes[k], parts[0].sizes[k]), node)
     sizes = (*parts[0].sizes[:dim], total, *parts[0].sizes[dim + 1 :])
     made = new(fn, parts[0].rep.dtype, sizes, node)
     start = number(0)
     for p in parts:
         _place(fn, made, p, dim, start, p.sizes)
         start = memory.add(e, start, p.sizes[dim])
-    fn.set_new(node.output(), made)
+    fn.values.set_new(node.output(), made)
 
 
 def _place(
-    fn: FunctionEmitter, made: ArrayValue, part: ArrayValue, dim: int, start: Register, sizes: Sequence[Register]
+    fn: EmittedFunction, made: ArrayValue, part: ArrayValue, dim: int, start: Register, sizes: Sequence[Register]
 ) -> None:
     """Copy a part into its place."""
     dtype = made.rep.dtype
@@ -233,9 +232,9 @@ def _place(
     arrays.copy_elements(fn, target, part)
 
 
-def stack(fn: FunctionEmitter, node: Node) -> None:
+def stack(fn: EmittedFunction, node: Node) -> None:
     """`stack`: tensors side by side along a new axis."""
-    given = fn.get(node.input(0))
+    given = fn.values.get(node.input(0))
     if isinstance(given, ListValue):
         stack_list(fn, node, given)
         return
@@ -247,7 +246,7 @@ def stack(fn: FunctionEmitter, node: Node) -> None:
     dim = axis_of(fn, node.input(1), rank + 1)
     for p in parts[1:]:
         for own, first in zip(p.sizes, parts[0].sizes, strict=True):
-            fn.fail_if(e.icmp("ne", own, first), node)
+            fn.exits.fail_if(e.icmp("ne", own, first), node)
     sizes = (*parts[0].sizes[:dim], number(len(parts)), *parts[0].sizes[dim:])
     made = new(fn, parts[0].rep.dtype, sizes, node)
     for k, p in enumerate(parts):
@@ -255,18 +254,18 @@ def stack(fn: FunctionEmitter, node: Node) -> None:
         strides = (*p.strides[:dim], number(0), *p.strides[dim:])
         seen = ArrayValue(Array(p.rep.dtype, rank + 1, 0), p.owner, p.data, seen_sizes, strides)
         _place(fn, made, seen, dim, number(k), seen_sizes)
-    fn.set_new(node.output(), made)
+    fn.values.set_new(node.output(), made)
 
 
 def _has_no_axes(native: Native) -> bool:
     return isinstance(native.rep, Element) or (isinstance(native, ArrayValue) and native.rep.rank == 0)
 
 
-def _elements_side_by_side(fn: FunctionEmitter, node: Node, items: Sequence[Native]) -> None:
+def _elements_side_by_side(fn: EmittedFunction, node: Node, items: Sequence[Native]) -> None:
     """A vector of tensors without axes."""
     axis_of(fn, node.input(1), 1)
     assert node.definition is not None
-    found = result_types.result_types(node.definition, [told(fn.get(v)) for v in node.inputs], 1)[0]
+    found = result_types.result_types(node.definition, [told(fn.values.get(v)) for v in node.inputs], 1)[0]
     if found is None:
         raise CannotCompileError("the dtype of what is joined is not known")
     dtype, s = found[0], Registers(fn, node, is_exact=False)
@@ -276,13 +275,13 @@ def _elements_side_by_side(fn: FunctionEmitter, node: Node, items: Sequence[Nati
     for k, operand in enumerate(operands):
         place = memory.offset_address(fn.e, made.data, number(k), number(step), step)
         memory.store_element(fn.e, place, operand.register, dtype)
-    fn.set_new(node.output(), made)
+    fn.values.set_new(node.output(), made)
 
 
 # -- pieces -----------------------------------------------------------------------------------------------------------
 
 
-def chunk(fn: FunctionEmitter, node: Node) -> None:
+def chunk(fn: EmittedFunction, node: Node) -> None:
     """`chunk` whose pieces are unpacked: as many views."""
     e, x = fn.e, array(fn, node.input(0))
     is_constant = node.kind == "prim::ConstantChunk"
@@ -295,7 +294,7 @@ def chunk(fn: FunctionEmitter, node: Node) -> None:
         raise CannotCompileError("how many pieces there are is not known")
     # With fewer pieces than asked for, Python says what is wrong, or finds that nothing is.
     last = memory.multiply(e, step, number(count - 1))
-    fn.fail_if(e.icmp("sge", last, size), _unpacking(node))
+    fn.exits.fail_if(e.icmp("sge", last, size), _unpacking(node))
     pieces = []
     for k in range(count):
         start = memory.multiply(e, step, number(k))
@@ -303,12 +302,12 @@ def chunk(fn: FunctionEmitter, node: Node) -> None:
         pieces.append(_piece(fn, x, dim, start, own))
     if is_constant:
         for value, piece in zip(node.outputs, pieces, strict=True):
-            fn.set_view(value, piece)
+            fn.values.set_view(value, piece)
     else:
-        fn.set_view(node.output(), TupleValue(tuple(pieces)))
+        fn.values.set_view(node.output(), TupleValue(tuple(pieces)))
 
 
-def _piece(fn: FunctionEmitter, x: ArrayValue, dim: int, start: Register, size: Register) -> ArrayValue:
+def _piece(fn: EmittedFunction, x: ArrayValue, dim: int, start: Register, size: Register) -> ArrayValue:
     data = memory.offset_address(fn.e, x.data, start, x.strides[dim], memory.element(x.rep.dtype).itemsize)
     sizes = (*x.sizes[:dim], size, *x.sizes[dim + 1 :])
     return ArrayValue(

@@ -16,7 +16,7 @@ from typing import Any
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.codegen.graph import memory
 from flambeau.codegen.graph.compile import compile_function
-from flambeau.codegen.graph.foreign import ForeignCode
+from flambeau.codegen.graph.foreign_code import ForeignCode
 from flambeau.codegen.graph.function import FunctionEmitter, FunctionText
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.module import Module
@@ -71,9 +71,9 @@ class CountingEmitter(FunctionEmitter):
     """Emits a profiling build."""
 
     def __init__(
-        self, graph: Graph, facts: AliasAnalysis, assumed: Assumptions, target: Target, module: Module | None = None
+        self, graph: Graph, alias: AliasAnalysis, assumed: Assumptions, target: Target, module: Module | None = None
     ) -> None:
-        super().__init__(graph, facts, assumed, target, module)
+        super().__init__(graph, alias, assumed, target, module)
         self.slots_of_counts: list[Register] = []
         self.counters = Counters({}, {}, self._new_count(), {}, {}, None)
         self._around: Node | None = None
@@ -114,7 +114,7 @@ class CountingEmitter(FunctionEmitter):
         self.counters.around[node] = outer = self._around
         if node.blocks:
             self.counters.weights[node] = CONTROL
-        if node.kind != "prim::Loop" or self.loop_depth >= TIMED_DEPTH:
+        if node.kind != "prim::Loop" or self.scope.loop_depth >= TIMED_DEPTH:
             super().node(node)
             return
         start = self._cycle()
@@ -170,7 +170,7 @@ class CountingEmitter(FunctionEmitter):
         e.declare(f"@{COUNTS} = external global i8")
         self.counters.memory = (ctypes.c_int64 * len(self.slots_of_counts))()
         address = ctypes.addressof(self.counters.memory)
-        self.foreign[COUNTS] = ForeignCode(address, COUNTS, (), Int(), "", self.counters.memory)
+        self.parts.foreign[COUNTS] = ForeignCode(address, COUNTS, (), Int(), "", self.counters.memory)
         counts = Register(f"@{COUNTS}", "ptr", 1)
         for place, slot in enumerate(self.slots_of_counts):
             found = e.define(f"load i64, ptr {slot}", "i64", 1)

@@ -6,10 +6,10 @@ An index that is an integer tensor without axes takes one slice of its axis, as 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from flambeau.codegen.graph import gather, hoisted_bounds_checks, memory, scatter
 from flambeau.codegen.graph.arrays import array, copy_elements, is_tensor, load, new
+from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, FixedValue, Native, Scalar, TupleValue
 from flambeau.codegen.graph.pointwise import literal_of, set_element
 from flambeau.codegen.graph.representation import Array, Element, Int
@@ -18,16 +18,13 @@ from flambeau.codegen.graph.writes import write_all
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.node import Node
 
-if TYPE_CHECKING:
-    from flambeau.codegen.graph.function import FunctionEmitter
-
 INTEGERS = frozenset({"int64", "int32"})
 """Dtypes of indexes; one of bools is a mask, and bytes may be one."""
 
 
-def index(fn: FunctionEmitter, node: Node) -> None:
+def index(fn: EmittedFunction, node: Node) -> None:
     """`aten::index`: by elements, a new tensor, or an element in a register."""
-    given = fn.get(node.input(1))
+    given = fn.values.get(node.input(1))
     if not _are_elements(given):
         gather.index(fn, node)
         return
@@ -40,26 +37,26 @@ def index(fn: FunctionEmitter, node: Node) -> None:
         raise CannotCompileError("a copy of a tensor whose order in memory is not known")
     made = new(fn, x.rep.dtype, part.sizes, node)
     copy_elements(fn, made, part)
-    fn.set_new(node.output(), made)
+    fn.values.set_new(node.output(), made)
 
 
-def index_put_(fn: FunctionEmitter, node: Node) -> None:
+def index_put_(fn: EmittedFunction, node: Node) -> None:
     """`aten::index_put_`: by elements, a number, or a tensor that is broadcast to the slice."""
-    given = fn.get(node.input(1))
+    given = fn.values.get(node.input(1))
     if not _are_elements(given):
         scatter.index_put(fn, node)
         return
-    x, source = array(fn, node.input(0)), fn.get(node.input(2))
+    x, source = array(fn, node.input(0)), fn.values.get(node.input(2))
     if not isinstance(source, Scalar | ArrayValue) or not is_tensor(source):
         raise CannotCompileError("values that are no tensor")
-    if literal_of(fn.get(node.input(3))) is not False:
+    if literal_of(fn.values.get(node.input(3))) is not False:
         raise CannotCompileError("values that are added")
     part = _at(fn, node, x, given)
     write_all(fn, node, part, [source], lambda _, value: _cast(fn, node, value, x), reads_target=False)
-    fn.set_view(node.output(), x)
+    fn.values.set_view(node.output(), x)
 
 
-def _cast(fn: FunctionEmitter, node: Node, value: Operand, x: ArrayValue) -> Register:
+def _cast(fn: EmittedFunction, node: Node, value: Operand, x: ArrayValue) -> Register:
     return Registers(fn, node, is_exact=False).cast(value, x.rep.dtype).register
 
 
@@ -78,7 +75,7 @@ def _is_element(native: Native) -> bool:
     return rep.dtype.name in INTEGERS
 
 
-def _at(fn: FunctionEmitter, node: Node, x: ArrayValue, given: Native) -> ArrayValue:
+def _at(fn: EmittedFunction, node: Node, x: ArrayValue, given: Native) -> ArrayValue:
     """The slice that elements name; leaves the function where one is out of range."""
     assert isinstance(given, TupleValue)
     if len(given.items) > x.rep.rank:
@@ -99,7 +96,7 @@ def _chosen(items: Sequence[Register], places: Sequence[int]) -> tuple[Register,
     return tuple([items[k] for k in places])
 
 
-def _as_int(fn: FunctionEmitter, operand: Operand) -> Scalar:
+def _as_int(fn: EmittedFunction, operand: Operand) -> Scalar:
     if operand.register.type == "i64":
         return Scalar(Int(), operand.register, operand.affine)
     return Scalar(Int(), fn.e.convert("sext", operand.register, "i64"))

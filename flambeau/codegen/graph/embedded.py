@@ -11,11 +11,11 @@ without an answer, results in another order than row-major, and work enough for 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from flambeau.codegen.costs import NANOSECONDS
 from flambeau.codegen.graph import arrays, memory
+from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import ArrayValue, Native, Scalar
 from flambeau.codegen.graph.representation import Array, Bool, Element, Float, Int, Representation
@@ -35,9 +35,6 @@ from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.schema.types import BoolType, FloatType, IntType, TensorType, Type
 from flambeau.util.record import dataclass, replace
-
-if TYPE_CHECKING:
-    from flambeau.codegen.graph.function import FunctionEmitter
 
 MOST_WORK = 1 << 16
 """Iterations of all loops of a group together from which its kernel, which may run on several threads, is chosen."""
@@ -80,11 +77,11 @@ _nests: WeakKeyDictionary[Graph, dict[object, Nest | None]] = WeakKeyDictionary(
 """What was made for a group's operands: a function's text is made more than once until its assumptions hold."""
 
 
-def nest_of(fn: FunctionEmitter, node: Node) -> Nest | None:
+def nest_of(fn: EmittedFunction, node: Node) -> Nest | None:
     """The loop nest of a group inside a loop; None where its kernels serve it better, or alone."""
-    if not fn.loop_depth:
+    if not fn.scope.loop_depth:
         return None
-    natives = [fn.get(v) for v in node.inputs]
+    natives = [fn.values.get(v) for v in node.inputs]
     types = [_type_of(n) for n in natives]
     if None in types:
         return None
@@ -201,7 +198,7 @@ def _in_lanes(special: Specialized, schedule: Schedule, target: Target) -> Sched
 # -- at one place of a function ---------------------------------------------------------------------------------------
 
 
-def sizes_of_axes(fn: FunctionEmitter, nest: Nest, natives: Sequence[Native]) -> tuple[dict[str, Register], Register]:
+def sizes_of_axes(fn: EmittedFunction, nest: Nest, natives: Sequence[Native]) -> tuple[dict[str, Register], Register]:
     """The size of every axis of a nest, and whether a call may run it."""
     e, kernel = fn.e, nest.lowered.kernel
     conditions: list[Register] = []
@@ -225,7 +222,7 @@ def sizes_of_axes(fn: FunctionEmitter, nest: Nest, natives: Sequence[Native]) ->
     return sizes, answer
 
 
-def _work(fn: FunctionEmitter, nest: Nest, sizes: dict[str, Register]) -> Register:
+def _work(fn: EmittedFunction, nest: Nest, sizes: dict[str, Register]) -> Register:
     """Iterations of all loops together."""
     work = number(1)
     for axis in nest.lowered.kernel.axes:
@@ -233,7 +230,7 @@ def _work(fn: FunctionEmitter, nest: Nest, sizes: dict[str, Register]) -> Regist
     return work
 
 
-def _in_order(fn: FunctionEmitter, inputs: Sequence[ArrayValue]) -> list[Register]:
+def _in_order(fn: EmittedFunction, inputs: Sequence[ArrayValue]) -> list[Register]:
     """Whether no input's axes lie in memory in another order than row-major, in which results then are."""
     found: list[Register] = []
     for x in inputs:
@@ -246,7 +243,7 @@ def _in_order(fn: FunctionEmitter, inputs: Sequence[ArrayValue]) -> list[Registe
 
 
 def run_nest(
-    fn: FunctionEmitter, nest: Nest, node: Node, sizes: dict[str, Register], reps: Sequence[Representation]
+    fn: EmittedFunction, nest: Nest, node: Node, sizes: dict[str, Register], reps: Sequence[Representation]
 ) -> list[Native]:
     """The results of a nest, arrays in new memory."""
     e, kernel = fn.e, nest.lowered.kernel
@@ -255,7 +252,7 @@ def run_nest(
     e.raw(f"store i32 0, ptr {flag}")
     e.raw(f"store ptr {flag}, ptr {block}")
     places: dict[str, Native] = {}
-    for b, native in zip(kernel.inputs, (fn.get(v) for v in node.inputs), strict=True):
+    for b, native in zip(kernel.inputs, (fn.values.get(v) for v in node.inputs), strict=True):
         places[b.name] = native
         data = native.data if isinstance(native, ArrayValue) else _in_slot(fn, native)
         memory.store_word(e, block, nest.layout.data[b.name], data)
@@ -286,11 +283,11 @@ def run_nest(
         e.start(after)
     if nest.parts.may_fail:
         failed = e.define(f"load i32, ptr {flag}", "i32", 1)
-        fn.fail_if(e.icmp("ne", failed, e.like(failed, 0)), node)
+        fn.exits.fail_if(e.icmp("ne", failed, e.like(failed, 0)), node)
     return [_result(fn, rep, place) for rep, place in made]
 
 
-def _result(fn: FunctionEmitter, rep: Representation, place: Register | ArrayValue) -> Native:
+def _result(fn: EmittedFunction, rep: Representation, place: Register | ArrayValue) -> Native:
     if isinstance(place, ArrayValue):
         assert isinstance(rep, Array)
         return ArrayValue(rep, place.owner, place.data, place.sizes, place.strides)
@@ -298,7 +295,7 @@ def _result(fn: FunctionEmitter, rep: Representation, place: Register | ArrayVal
     return Scalar(rep, memory.load_element(fn.e, place, rep.dtype))
 
 
-def _in_slot(fn: FunctionEmitter, native: Native) -> Register:
+def _in_slot(fn: EmittedFunction, native: Native) -> Register:
     """The address of a number."""
     assert isinstance(native, Scalar)
     place = fn.e.slot("i64", 8)
@@ -306,7 +303,7 @@ def _in_slot(fn: FunctionEmitter, native: Native) -> Register:
     return place
 
 
-def _size(fn: FunctionEmitter, nest: Nest, axis: str, sizes: dict[str, Register]) -> Register:
+def _size(fn: EmittedFunction, nest: Nest, axis: str, sizes: dict[str, Register]) -> Register:
     """The size of an axis of the specialised nest."""
     total = number(1)
     for part in nest.special.axes[axis]:
@@ -315,7 +312,7 @@ def _size(fn: FunctionEmitter, nest: Nest, axis: str, sizes: dict[str, Register]
 
 
 def _fill(
-    fn: FunctionEmitter, nest: Nest, block: Register, sizes: dict[str, Register], places: dict[str, Native]
+    fn: EmittedFunction, nest: Nest, block: Register, sizes: dict[str, Register], places: dict[str, Native]
 ) -> None:
     """Sizes and strides into the block."""
     for axis, at in nest.layout.sizes.items():
@@ -327,13 +324,13 @@ def _fill(
         memory.store_word(fn.e, block, at, native.strides[own])
 
 
-def _function(fn: FunctionEmitter, parts: FunctionParts) -> str:
+def _function(fn: EmittedFunction, parts: FunctionParts) -> str:
     """The name of the function with a nest's text, which equal nests share."""
-    for name, text in fn.functions.items():
+    for name, text in fn.parts.functions.items():
         if text == parts.text(name):
             return name
-    name = f"nest_{len(fn.functions)}"
-    fn.functions[name] = parts.text(name)
+    name = f"nest_{len(fn.parts.functions)}"
+    fn.parts.functions[name] = parts.text(name)
     for declaration in parts.declarations:
         fn.e.declare(declaration)
     fn.e.libm.update(dict.fromkeys(parts.libm))

@@ -8,10 +8,12 @@ status is 0, or -2 for None; -1 says that a Python exception is set; a positive 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from flambeau.codegen.graph import memory, native_values
 from flambeau.codegen.graph.abi import INTERRUPTED
+from flambeau.codegen.graph.emitted_function import EmittedFunction
+from flambeau.codegen.graph.foreign_code import ForeignCode
 from flambeau.codegen.graph.interpreter_calls import call_python
 from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, FixedValue, Native, Scalar, TupleValue
 from flambeau.codegen.graph.representation import Array, Bool, Fixed, Float, Int, Representation, Tupled
@@ -20,31 +22,11 @@ from flambeau.codegen.llvm.emitter import int_constant
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.schema.types import IntType
-from flambeau.util.record import dataclass
-
-if TYPE_CHECKING:
-    from flambeau.codegen.graph.function import FunctionEmitter
 
 CALLABLE = "callable"
 """The attribute of a `^python_function` node that holds what it calls."""
 NULL = Register("null", "ptr", 1)
 _NONE = -2
-
-
-@dataclass(frozen=True, slots=True)
-class ForeignCode:
-    """Where a function is, and what it takes and gives, for one way its arguments look."""
-
-    address: int
-    symbol: str
-    """Names the function in the text; the address is bound to it when the code is linked."""
-    arguments: tuple[str, ...]
-    """The LLVM type of each argument that is a number; empty for an array."""
-    result: Representation
-    layout: str
-    """The LLVM type of the memory that the result is written to."""
-    owner: Any
-    """Keeps the code alive."""
 
 
 @runtime_checkable
@@ -61,23 +43,23 @@ class Foreign(Protocol):
         """
 
 
-def call(fn: FunctionEmitter, node: Node) -> None:
+def call(fn: EmittedFunction, node: Node) -> None:
     """A `^python_function` node."""
     foreign = node.attributes.get(CALLABLE)
     if not isinstance(foreign, Foreign):
         raise CannotCompileError("it has no native form")
-    natives = [fn.get(v) for v in node.inputs]
+    natives = [fn.values.get(v) for v in node.inputs]
     code = foreign.native([n.rep for n in natives])
     if isinstance(code, Array):
         (words,) = call_python(fn, node, (code,))
-        fn.set_new(node.output(), native_values.from_words(code, words))
+        fn.values.set_new(node.output(), native_values.from_words(code, words))
         return
     result = _call(fn, node, foreign, code, natives)
     for value in node.outputs:
-        fn.set(value, result)
+        fn.values.set(value, result)
 
 
-def _call(fn: FunctionEmitter, node: Node, foreign: Foreign, code: ForeignCode, natives: Sequence[Native]) -> Native:
+def _call(fn: EmittedFunction, node: Node, foreign: Foreign, code: ForeignCode, natives: Sequence[Native]) -> Native:
     e = fn.e
     if e.lanes > 1:
         raise CannotCompileError("it is called for one iteration of a loop at a time")
@@ -86,29 +68,29 @@ def _call(fn: FunctionEmitter, node: Node, foreign: Foreign, code: ForeignCode, 
     words = [w for n, kind in zip(natives, code.arguments, strict=True) for w in _argument(fn, n, kind)]
     given = ", ".join(f"{w.type} {w}" for w in (result, exception, *words))
     e.declarations[f"declare i32 @{code.symbol}(ptr, ptr{''.join(f', {w.type}' for w in words)})"] = None
-    fn.foreign[code.symbol] = code
+    fn.parts.foreign[code.symbol] = code
     status = e.define(f"call i32 @{code.symbol}({given})", "i32", 1)
     failed = e.icmp("ne", status, int_constant(0, "i32", 1))
     if code.result == Fixed(None):
         failed = e.binary("and", failed, e.icmp("ne", status, int_constant(_NONE, "i32", 1)))
     is_set = e.icmp("eq", status, int_constant(-1, "i32", 1))
-    fn.exit_unless_zero(e.select(is_set, memory.number(INTERRUPTED), memory.number(0)))
+    fn.exits.leave_unless_zero(e.select(is_set, memory.number(INTERRUPTED), memory.number(0)))
     described = e.define(f"load ptr, ptr {exception}", "ptr", 1)
-    fn.fail_if(failed, _raising(fn, node, foreign, described))
+    fn.exits.fail_if(failed, _raising(fn, node, foreign, described))
     return _result(fn, code, result)
 
 
-def _raising(fn: FunctionEmitter, node: Node, foreign: Foreign, described: Register) -> Node:
+def _raising(fn: EmittedFunction, node: Node, foreign: Foreign, described: Register) -> Node:
     """A node that raises what the function raised, instead of calling it again: it may have written to its arrays."""
     graph = Graph()
     address = graph.add_input(IntType(), "exception")
-    fn.set(address, Scalar(Int(), fn.e.define(f"ptrtoint ptr {described} to i64", "i64", 1)))
+    fn.values.set(address, Scalar(Int(), fn.e.define(f"ptrtoint ptr {described} to i64", "i64", 1)))
     raising = graph.create(node.kind, (address,), (), callable=foreign.raiser)
     raising.range, raising.call_chain = node.range, node.call_chain
     return raising
 
 
-def _argument(fn: FunctionEmitter, native: Native, kind: str) -> list[Register]:
+def _argument(fn: EmittedFunction, native: Native, kind: str) -> list[Register]:
     """The registers of one argument."""
     e = fn.e
     if isinstance(native, ArrayValue):
@@ -131,7 +113,7 @@ def _argument(fn: FunctionEmitter, native: Native, kind: str) -> list[Register]:
     return [e.define(f"{change} {given.type} {given} to {kind}", kind, 1)]
 
 
-def _result(fn: FunctionEmitter, code: ForeignCode, memory_: Register) -> Native:
+def _result(fn: EmittedFunction, code: ForeignCode, memory_: Register) -> Native:
     if isinstance(code.result, Fixed):
         return FixedValue(code.result)
     if not isinstance(code.result, Tupled):
@@ -152,7 +134,7 @@ def _parts(layout: str) -> list[str]:
     return layout.strip("{}").replace(" ", "").split(",")
 
 
-def _number(fn: FunctionEmitter, rep: Representation, kind: str, at: Register) -> Scalar:
+def _number(fn: EmittedFunction, rep: Representation, kind: str, at: Register) -> Scalar:
     """A number in memory as the program's."""
     e = fn.e
     if isinstance(rep, Bool):

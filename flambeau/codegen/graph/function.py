@@ -7,33 +7,33 @@ so that no separate inference has to say what the lowerings say already.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.effects import is_pure
-from flambeau.codegen.graph import abi, call_stack, group_runner, meetings, memory, native_values
+from flambeau.codegen.graph import abi, call_stack, group_runner, meetings, memory, native_values, tensor_constants
 from flambeau.codegen.graph.control import HINTS
-from flambeau.codegen.graph.foreign import ForeignCode
-from flambeau.codegen.graph.hoisted_bounds_checks import Iterations
-from flambeau.codegen.graph.lanes_emitter import Places
+from flambeau.codegen.graph.exit_points import RARE, ExitPoint
+from flambeau.codegen.graph.foreign_code import ForeignCode
+from flambeau.codegen.graph.lanes_emitter import LaneEmitter
 from flambeau.codegen.graph.lifetimes import SAME_VALUE
 from flambeau.codegen.graph.loops import emit_loop
 from flambeau.codegen.graph.lowerings import lower
 from flambeau.codegen.graph.module import Callee, Module, UnknownResultError
-from flambeau.codegen.graph.native_values import CannotCompileError, Native, OptionalValue, words_of
+from flambeau.codegen.graph.native_values import CannotCompileError, OptionalValue, words_of
 from flambeau.codegen.graph.representation import Representation, llvm_words
 from flambeau.codegen.graph.runtime import ASK, METADATA, POLL_INTERVAL, PREFIX, TEXT
-from flambeau.codegen.graph.side_exits import RARE, ExitPoint, SideExits
-from flambeau.codegen.graph.slots import Assumptions
-from flambeau.codegen.graph.tensor_constants import TensorConstant, declarations, refuse_shared
+from flambeau.codegen.graph.scope import Scope
+from flambeau.codegen.graph.side_exits import SideExits
+from flambeau.codegen.graph.slots import Assumptions, Slots
+from flambeau.codegen.graph.tensor_constants import TensorConstant, refuse_shared
+from flambeau.codegen.graph.value_table import ValueTable
 from flambeau.codegen.layouts import CONTEXT
 from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
 from flambeau.ir.value import Value
-from flambeau.tensor.tensor import Tensor
 from flambeau.util.record import dataclass
 
 SYMBOL = "flambeau_function"
@@ -49,7 +49,7 @@ class FunctionText:
     libm: tuple[str, ...]
     record_words: int
     operators: tuple[ExitPoint, ...]
-    """Sites whose nodes Python runs in every iteration of a loop, or in every call where there are no loops."""
+    """Exit points whose nodes Python runs in every iteration of a loop, or in every call where there are no loops."""
     groups: tuple[ExitPoint, ...]
     tight_loops: int
     """Innermost loops that nothing leaves: where native code gains most."""
@@ -81,178 +81,142 @@ class FunctionText:
         return self.operators[0].nodes[0] if self.operators and not self.tight_loops else None
 
 
-@dataclass(slots=True)
-class Scope:
-    """Where code is being put."""
+class FunctionEmitter:
+    """Emits one function: `values`, `exits` and `slots` say what has become of the graph so far."""
 
-    iterations: Iterations | None = None
-    """The innermost counted loop, if this is its fast copy."""
-
-    @contextmanager
-    def within_branch(self, places: Places | None, *, is_rare: bool) -> Iterator[None]:
-        """What is put meanwhile is not reached by every iteration; `is_rare` if it ends in an exception."""
-        iterations = self.iterations
-        if iterations is None or places is None:
-            yield
-            return
-        before = iterations.is_straight, iterations.is_rare, places.is_straight
-        iterations.is_straight = places.is_straight = False
-        iterations.is_rare |= is_rare
-        try:
-            yield
-        finally:
-            iterations.is_straight, iterations.is_rare, places.is_straight = before
-
-
-class FunctionEmitter(SideExits):
-    """Emits one function."""
+    has_record = True
+    """Whether the function says where it failed, and with which operands."""
 
     def __init__(
-        self, graph: Graph, facts: AliasAnalysis, assumed: Assumptions, target: Target, module: Module | None = None
+        self, graph: Graph, alias: AliasAnalysis, assumed: Assumptions, target: Target, module: Module | None = None
     ) -> None:
-        super().__init__(graph, facts, assumed, target)
+        self.graph = graph
+        self.alias = alias
         self.module = module or Module()
+        self.parts = self.module.parts.copied()
+        self.e = LaneEmitter(target, declarations=self.parts.declarations, libm=self.parts.libm)
+        self.values = ValueTable(graph, alias, self.e, self.parts)
+        self.exits = SideExits(self.values, self.parts, has_record=self.has_record)
+        self.slots = Slots(self.values, self.exits, assumed)
         self.poll_counter = self.e.slot("i64", 8)
-        self.operators: list[ExitPoint] = []
-        self.groups: list[ExitPoint] = []
-        self.scope = Scope()
-        self.has_loops = graph.find("prim::Loop") is not None
+        self.scope = Scope(graph.find("prim::Loop") is not None)
         self.has_unknown = False
         """Whether a way was left out that calls a function of which nothing tells yet what it gives."""
-        self.loop_depth = 0
-        self.tight_loops = 0
-        self.lanes: list[Node] = []
-        self.notes: list[str] = []
-        """What loops say to LLVM of themselves."""
-        self.foreign: dict[str, ForeignCode] = {}
-        self.asks = False
-        """Whether the code calls Python."""
-        self.tensors: list[TensorConstant] = []
-        self.module.lend(self)
 
     def run(self, parameters: Sequence[Representation]) -> FunctionText:
-        e = self.e
-        refuse_shared(self.graph, self.facts)
+        """The text of the function, for parameters that look like this."""
+        e, parts = self.e, self.parts
+        refuse_shared(self.graph, self.alias)
         e.entry.append(f"  store i64 {POLL_INTERVAL}, ptr {self.poll_counter}")
         if self.module.callees:
             self._prepare_calls()
         self._parameters(parameters)
         results = self._body()
-        e.raw(f"store i64 0, ptr {self.code_slot}")
-        e.branch(self.exit)
-        e.start(self.exit)
+        e.raw(f"store i64 0, ptr {self.exits.code_slot}")
+        e.branch(self.exits.exit)
+        e.start(self.exits.exit)
         self._leave()
         return FunctionText(
-            self._text(), tuple(self.exit_points), results, self._c_functions(), self.record_words,
-            tuple(self.operators), tuple(self.groups), self.tight_loops, tuple(self.lanes),
-            tuple(self.foreign.values()), tuple(self.tensors), tuple(self.module.callees.values()),
-            tuple(self.allocating),
+            self._text(), tuple(parts.exit_points), results, self._c_functions(), parts.record_words,
+            tuple(parts.operators), tuple(parts.groups), parts.tight_loops, tuple(parts.lanes),
+            tuple(parts.foreign.values()), tuple(parts.tensors), tuple(self.module.callees.values()),
+            tuple(parts.allocating),
         )  # fmt: skip
 
     def _c_functions(self) -> tuple[str, ...]:
-        return (*self.e.libm, *(call_stack.ASKED if self.module.callees and call_stack.CAN_ASK else ()))
+        return (*self.parts.libm, *(call_stack.ASKED if self.module.callees and call_stack.CAN_ASK else ()))
 
     def _prepare_calls(self) -> None:
         """What functions that call themselves ask the context for."""
         e = self.e
         frame = e.define("call ptr @llvm.frameaddress.p0(i32 0)", "ptr", 1)
         floor = e.define(f"getelementptr i8, ptr {frame}, i64 -{call_stack.SHALLOW}", "ptr", 1)
-        memory.store_word(e, self.context, CONTEXT.word("floor"), floor)
-        memory.store_word(e, self.context, CONTEXT.word("calls"), memory.number(POLL_INTERVAL))
+        memory.store_word(e, self.exits.context, CONTEXT.word("floor"), floor)
+        memory.store_word(e, self.exits.context, CONTEXT.word("calls"), memory.number(POLL_INTERVAL))
         for name in ("floor_known", "trace"):
-            memory.store_word(e, self.context, CONTEXT.word(name), memory.number(0))
+            memory.store_word(e, self.exits.context, CONTEXT.word(name), memory.number(0))
 
     def _body(self) -> tuple[Representation, ...]:
         """The graph's block, and its results as words."""
         at_return = self.block(self.graph.block, ())
-        results = [self.get(v) for v in self.graph.outputs]
+        results = [self.values.get(v) for v in self.graph.outputs]
         for value, native in zip(self.graph.outputs, results, strict=True):
-            self.keep(native, value, at_return, self.graph.outputs)
+            self.values.keep(native, value, at_return, self.graph.outputs)
         for value in at_return:
-            self.release(value)
-        place = 0
+            self.values.release(value)
+        index = 0
         out = Register("%results", "ptr", 1)
         for native in results:
             for word in words_of(native):
-                memory.store_word(self.e, out, place, word)
-                place += 1
+                memory.store_word(self.e, out, index, word)
+                index += 1
         return tuple(r.rep for r in results)
 
     def _parameters(self, parameters: Sequence[Representation]) -> None:
-        place, given = 0, Register("%arguments", "ptr", 1)
+        index, arguments = 0, Register("%arguments", "ptr", 1)
         for value, rep in zip(self.graph.inputs, parameters, strict=True):
             words = []
             for kind in llvm_words(rep):
-                words.append(memory.load_word(self.e, given, place, kind))
+                words.append(memory.load_word(self.e, arguments, index, kind))
                 if kind == "ptr":
                     self.e.origins[words[-1].text] = 0
-                place += 1
-            self.native[value] = self.densified(native_values.from_words(rep, words), value.type)
+                index += 1
+            self.values.native[value] = self.values.densified(native_values.from_words(rep, words), value.type)
 
     def _leave(self) -> None:
         e = self.e
-        thread = memory.load_word(e, self.context, CONTEXT.word("thread"), "ptr")
+        thread = memory.load_word(e, self.exits.context, CONTEXT.word("thread"), "ptr")
         back, out = e.label("back"), e.label("out")
         e.branch_if(e.icmp("ne", thread, Register("null", "ptr", 1)), back, out)
         e.start(back)
         e.raw(f"call void @{PREFIX}restore_thread(ptr {thread})")
-        memory.store_word(e, self.context, CONTEXT.word("thread"), Register("null", "ptr", 1))
+        memory.store_word(e, self.exits.context, CONTEXT.word("thread"), Register("null", "ptr", 1))
         e.branch(out)
         e.start(out)
-        if self.has_loops or self.module.callees:
-            polled = memory.load_word(e, self.context, CONTEXT.word("polled"), "i64")
+        if self.scope.has_loops or self.module.callees:
+            polled = memory.load_word(e, self.exits.context, CONTEXT.word("polled"), "i64")
             left = e.define(f"load i64, ptr {self.poll_counter}", "i64", 1)
             many = e.icmp("slt", left, memory.number(POLL_INTERVAL - abi.LONG_FROM))
             is_long = e.binary("or", many, e.icmp("ne", polled, memory.number(0)))
-            memory.store_word(e, self.context, CONTEXT.word("long"), e.convert("zext", is_long, "i64"))
-        code = e.define(f"load i64, ptr {self.code_slot}", "i64", 1)
+            memory.store_word(e, self.exits.context, CONTEXT.word("long"), e.convert("zext", is_long, "i64"))
+        code = e.define(f"load i64, ptr {self.exits.code_slot}", "i64", 1)
         e.raw(f"ret i64 {code}")
 
     def _text(self) -> str:
-        e = self.e
+        e, parts = self.e, self.parts
         head = f"define i64 @{SYMBOL}(ptr %context, ptr noalias %arguments, ptr noalias %results) #0 {{"
         body = "\n".join([head, "entry:", *e.entry, *e.lines, "}"])
-        cells = "\n".join(f"@{s.cell} = external global i8" for s in self.groups)
-        asks = ASK if self.groups or self.asks else ""
-        held = declarations(self.tensors)
-        groups = group_runner.CALL if self.groups else ""
+        cells = "\n".join(f"@{s.cell} = external global i8" for s in parts.groups)
+        asks = ASK if parts.groups or parts.asks else ""
+        symbols = tensor_constants.declarations(parts.tensors)
+        groups = group_runner.CALL if parts.groups else ""
         declared = (d for d in e.declarations if d not in groups)
         calls = (call_stack.TEXT, *self.module.texts) if self.module.callees else ()
-        e.fresh = max(e.fresh, self.module.fresh)
-        parts = (TEXT, asks, groups, cells, held, *declared, *self.functions.values(), *calls, body)
-        return "\n".join((*parts, METADATA, HINTS, *self.notes, *e.scopes(), ""))
-
-    def constant(self, node: Node) -> Native:
-        """A constant: a tensor by its symbols, anything else as literals."""
-        held = node.attributes.get("value")
-        if not isinstance(held, Tensor):
-            return super().constant(node)
-        self.tensors.append(TensorConstant(len(self.tensors), held))
-        native = self.tensors[-1].native()
-        self.e.origins[native.owner.text] = self.e.origins[native.data.text] = 0
-        return native
+        e.fresh = max(e.fresh, parts.fresh)
+        texts = (TEXT, asks, groups, cells, symbols, *declared, *parts.functions.values(), *calls, body)
+        return "\n".join((*texts, METADATA, HINTS, *parts.notes, *e.scopes(), ""))
 
     # -- blocks -------------------------------------------------------------------------------------------------------
 
     def block(self, block: Block, own: Sequence[Value]) -> list[Value]:
-        """The nodes of a block; gives the values that end with it. `own` are parameters it holds."""
+        """The nodes of a block; gives the values that end with it. `own` are parameters it has references of."""
         values_here = [*own, *(v for n in block for v in n.outputs)]
-        at, at_return = self.lifetimes.ends(block, values_here)
+        at, at_return = self.values.lifetimes.ends(block, values_here)
         leaving = _before_raise(block)
         for node in block:
             if node.kind in ("prim::Constant", "prim::Uninitialized"):
                 continue
             if leaving and node is leaving[0]:
-                self.exit_at(leaving)
+                self.exits.leave_at(leaving)
                 return []
             self.node(node)
             for value in at.get(node, ()):
-                self.release(value)
+                self.values.release(value)
         return at_return
 
     def node(self, node: Node) -> None:
         """One node."""
-        self.current = node
+        self.exits.current = node
         if node.kind == "prim::If":
             self._branch(node)
         elif node.kind == "prim::Loop":
@@ -276,14 +240,14 @@ class FunctionEmitter(SideExits):
         lower(self, node)
 
     def _same(self, node: Node) -> None:
-        native = self.get(node.input(0))
+        native = self.values.get(node.input(0))
         if isinstance(native, OptionalValue) and node.kind != "prim::profile":
             native = native.inner
-        self.set(node.output(0), native)
+        self.values.set(node.output(0), native)
 
     def _branch(self, node: Node) -> None:
         e = self.e
-        condition = self.truth(node.input(0))
+        condition = self.values.truth(node.input(0))
         known = {"true": 0, "false": 1}.get(condition.text)
         if known is not None:
             self._only_arm(node, node.blocks[known])
@@ -300,7 +264,7 @@ class FunctionEmitter(SideExits):
         for arm in order:
             e.start(labels[arm])
             start = len(e.lines)
-            with self.scope.within_branch(e.places, is_rare=cold[arm]):
+            with self.scope.within_branch(e.accesses, is_rare=cold[arm]):
                 try:
                     self._arm(node, node.blocks[arm], slots)
                 except UnknownResultError:
@@ -318,17 +282,17 @@ class FunctionEmitter(SideExits):
         if store is not None and lone is not None:
             meetings.store_either(e, store, ends[lone], old, ends[1 - lone])
         for value in node.outputs:
-            rep, places = slots[value]
-            self.set_new(value, self.load_slots(places, rep))
+            rep, own_slots = slots[value]
+            self.values.set_new(value, self.slots.load(own_slots, rep))
 
     def _only_arm(self, node: Node, block: Block) -> None:
         at_return = self.block(block, ())
-        for value, given in zip(node.outputs, block.outputs, strict=True):
-            native = self.get(given)
-            self.keep(native, given, at_return, block.outputs)
-            self.set_new(value, native)
+        for value, result in zip(node.outputs, block.outputs, strict=True):
+            native = self.values.get(result)
+            self.values.keep(native, result, at_return, block.outputs)
+            self.values.set_new(value, native)
         for value in at_return:
-            self.release(value)
+            self.values.release(value)
 
     def _arm(self, node: Node, block: Block, slots: dict[Value, tuple[Representation, list[Register]]]) -> None:
         at_return = self.block(block, ())
@@ -338,17 +302,17 @@ class FunctionEmitter(SideExits):
                     raise CannotCompileError("both ways of a branch raise")
             self.e.start(self.e.label("never"))
             return
-        for value, given in zip(node.outputs, block.outputs, strict=True):
-            native = self.get(given)
+        for value, result in zip(node.outputs, block.outputs, strict=True):
+            native = self.values.get(result)
             if value not in slots:
-                rep = self.assume(value, native.rep)
-                slots[value] = (rep, self.slots(rep))
-            rep, places = slots[value]
-            native = self.fit(value, native, rep)
-            self.keep(native, given, at_return, block.outputs)
-            self.store_slots(places, native)
+                rep = self.slots.assume(value, native.rep)
+                slots[value] = (rep, self.slots.new(rep))
+            rep, own_slots = slots[value]
+            native = self.slots.fit(value, native, rep)
+            self.values.keep(native, result, at_return, block.outputs)
+            self.slots.store(own_slots, native)
         for value in at_return:
-            self.release(value)
+            self.values.release(value)
 
 
 def _ends_in_raise(block: Block) -> bool:

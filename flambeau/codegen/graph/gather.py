@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from flambeau.codegen.graph import lists, memory
 from flambeau.codegen.graph.arrays import array, axis_of, copy_elements, each_element, fill, flattened, new, product
 from flambeau.codegen.graph.control import each
+from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import (
     ArrayValue,
@@ -24,23 +24,20 @@ from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.node import Node
 from flambeau.schema import dtype as dtypes
 
-if TYPE_CHECKING:
-    from flambeau.codegen.graph.function import FunctionEmitter
-
 
 def _itemsize(x: ArrayValue) -> int:
     return memory.element(x.rep.dtype).itemsize
 
 
-def _at(fn: FunctionEmitter, x: ArrayValue, axis: int, index: Register) -> Register:
+def _at(fn: EmittedFunction, x: ArrayValue, axis: int, index: Register) -> Register:
     """The address of the slice at an index of an axis."""
     return memory.offset_address(fn.e, x.data, index, x.strides[axis], _itemsize(x))
 
 
-def roll(fn: FunctionEmitter, node: Node) -> None:
+def roll(fn: EmittedFunction, node: Node) -> None:
     """`roll` along dimensions: each element moves by the shift of its axis, and comes in again at the other end."""
     e, x = fn.e, array(fn, node.input(0))
-    shifts, dims = (fn.get(v) for v in node.inputs[1:3])
+    shifts, dims = (fn.values.get(v) for v in node.inputs[1:3])
     if not isinstance(shifts, TupleValue) or not isinstance(dims, TupleValue) or not dims.items:
         raise CannotCompileError("how many axes are rolled is not known")
     if len(shifts.items) != len(dims.items) or not x.rep.rank:
@@ -78,10 +75,10 @@ def roll(fn: FunctionEmitter, node: Node) -> None:
         run(rest, amount, number(0))
 
     nest(0, x.data, made.data)
-    fn.set_new(node.output(), made)
+    fn.values.set_new(node.output(), made)
 
 
-def _remainder(fn: FunctionEmitter, a: Register, size: Register) -> Register:
+def _remainder(fn: EmittedFunction, a: Register, size: Register) -> Register:
     """``a`` modulo a size, from 0 up; 0 for a size of 0."""
     e = fn.e
     divisor = e.select(e.icmp("eq", size, number(0)), number(1), size)
@@ -89,7 +86,7 @@ def _remainder(fn: FunctionEmitter, a: Register, size: Register) -> Register:
     return e.select(e.icmp("slt", rest, number(0)), e.binary("add", rest, divisor), rest)
 
 
-def flatten(fn: FunctionEmitter, node: Node) -> None:
+def flatten(fn: EmittedFunction, node: Node) -> None:
     """`flatten` of what lies row-major in one piece: a view."""
     x = array(fn, node.input(0))
     if x.rep.rank == 0 or x.rep.dense != x.rep.rank:
@@ -99,12 +96,14 @@ def flatten(fn: FunctionEmitter, node: Node) -> None:
         raise CannotCompileError("a first dimension after the last")
     sizes = (*x.sizes[:start], product(fn, x.sizes[start : end + 1]), *x.sizes[end + 1 :])
     strides = memory.dense_strides(fn.e, sizes, _itemsize(x))
-    fn.set_view(node.output(), ArrayValue(Array(x.rep.dtype, len(sizes), len(sizes)), x.owner, x.data, sizes, strides))
+    fn.values.set_view(
+        node.output(), ArrayValue(Array(x.rep.dtype, len(sizes), len(sizes)), x.owner, x.data, sizes, strides)
+    )
 
 
-def index(fn: FunctionEmitter, node: Node) -> None:
+def index(fn: EmittedFunction, node: Node) -> None:
     """`x[mask]` and `x[places]` with one tensor along the first axes."""
-    x, given = array(fn, node.input(0)), fn.get(node.input(1))
+    x, given = array(fn, node.input(0)), fn.values.get(node.input(1))
     if not isinstance(given, TupleValue) or not given.items or not isinstance(given.items[0], ArrayValue):
         raise CannotCompileError("an index by other things than one tensor")
     if any(not (isinstance(i, FixedValue) and i.rep == Fixed(None)) for i in given.items[1:]):
@@ -120,14 +119,14 @@ def index(fn: FunctionEmitter, node: Node) -> None:
         raise CannotCompileError(f"an index by {by.rep.dtype}")
 
 
-def _row(fn: FunctionEmitter, x: ArrayValue, at: Register) -> ArrayValue:
+def _row(fn: EmittedFunction, x: ArrayValue, at: Register) -> ArrayValue:
     dense = min(x.rep.dense, x.rep.rank - 1)
     return ArrayValue(Array(x.rep.dtype, x.rep.rank - 1, dense), x.owner, _at(fn, x, 0, at), x.sizes[1:], x.strides[1:])
 
 
-def _by_mask(fn: FunctionEmitter, node: Node, x: ArrayValue, mask: ArrayValue) -> None:
+def _by_mask(fn: EmittedFunction, node: Node, x: ArrayValue, mask: ArrayValue) -> None:
     e = fn.e
-    fn.fail_if(e.icmp("ne", mask.sizes[0], x.sizes[0]), node)
+    fn.exits.fail_if(e.icmp("ne", mask.sizes[0], x.sizes[0]), node)
     counter = e.slot("i64", 8)
 
     def counted() -> Register:
@@ -151,16 +150,16 @@ def _by_mask(fn: FunctionEmitter, node: Node, x: ArrayValue, mask: ArrayValue) -
         e.start(passed)
 
     each(fn, x.sizes[0], take)
-    fn.set_new(node.output(), made)
+    fn.values.set_new(node.output(), made)
 
 
-def _add_to(fn: FunctionEmitter, slot: Register, amount: Register) -> None:
+def _add_to(fn: EmittedFunction, slot: Register, amount: Register) -> None:
     e = fn.e
     total = e.binary("add", e.define(f"load i64, ptr {slot}", "i64", 1), amount)
     e.raw(f"store i64 {total}, ptr {slot}")
 
 
-def _by_places(fn: FunctionEmitter, node: Node, x: ArrayValue, places: ArrayValue) -> None:
+def _by_places(fn: EmittedFunction, node: Node, x: ArrayValue, places: ArrayValue) -> None:
     e = fn.e
     made = new(fn, x.rep.dtype, (places.sizes[0], *x.sizes[1:]), node)
 
@@ -168,31 +167,31 @@ def _by_places(fn: FunctionEmitter, node: Node, x: ArrayValue, places: ArrayValu
         at = memory.load_element(e, _at(fn, places, 0, k), places.rep.dtype)
         at = at if at.type == "i64" else e.convert("sext", at, "i64")
         at = e.select(e.icmp("slt", at, number(0)), e.binary("add", at, x.sizes[0]), at)
-        fn.fail_if(e.icmp("uge", at, x.sizes[0]), node)
+        fn.exits.fail_if(e.icmp("uge", at, x.sizes[0]), node)
         copy_elements(fn, _row(fn, made, k), _row(fn, x, at))
 
     each(fn, places.sizes[0], take)
-    fn.set_new(node.output(), made)
+    fn.values.set_new(node.output(), made)
 
 
-def stack_list(fn: FunctionEmitter, node: Node, given: ListValue) -> None:
+def stack_list(fn: EmittedFunction, node: Node, given: ListValue) -> None:
     """`stack` of a list whose length is known at run time only, along a new first axis."""
     from_list = given.rep.item
     if not isinstance(from_list, Array) or axis_of(fn, node.input(1), from_list.rank + 1) != 0:
         raise CannotCompileError("tensors of a list that are not stacked along the first axis")
     e, count = fn.e, lists.length(fn, given)
-    fn.fail_if(e.icmp("eq", count, number(0)), node)
+    fn.exits.fail_if(e.icmp("eq", count, number(0)), node)
     first = _tensor(lists.item(fn, given, number(0)))
     made = new(fn, from_list.dtype, (count, *first.sizes), node)
 
     def place(k: Register) -> None:
         one = _tensor(lists.item(fn, given, k))
         for own, size in zip(one.sizes, first.sizes, strict=True):
-            fn.fail_if(e.icmp("ne", own, size), node)
+            fn.exits.fail_if(e.icmp("ne", own, size), node)
         copy_elements(fn, _row(fn, made, k), one)
 
     each(fn, count, place)
-    fn.set_new(node.output(), made)
+    fn.values.set_new(node.output(), made)
 
 
 def _tensor(native: Native) -> ArrayValue:
@@ -200,13 +199,13 @@ def _tensor(native: Native) -> ArrayValue:
     return native
 
 
-def bincount(fn: FunctionEmitter, node: Node) -> None:
+def bincount(fn: EmittedFunction, node: Node) -> None:
     """`bincount` of ints, without weights."""
     e, x = fn.e, array(fn, node.input(0))
-    weights, least = fn.get(node.input(1)), fn.index(node.input(2))
+    weights, least = fn.values.get(node.input(1)), fn.values.index(node.input(2))
     if x.rep.rank != 1 or x.rep.dtype.name != "int64" or not isinstance(weights, FixedValue):
         raise CannotCompileError("a bincount with weights, or of other tensors than vectors of int64")
-    fn.fail_if(e.icmp("slt", least, number(0)), node)
+    fn.exits.fail_if(e.icmp("slt", least, number(0)), node)
     most = e.slot("i64", 8)
     e.raw(f"store i64 -1, ptr {most}")
 
@@ -215,7 +214,7 @@ def bincount(fn: FunctionEmitter, node: Node) -> None:
 
     def largest(k: Register) -> None:
         value = load(k)
-        fn.fail_if(e.icmp("slt", value, number(0)), node)
+        fn.exits.fail_if(e.icmp("slt", value, number(0)), node)
         before = e.define(f"load i64, ptr {most}", "i64", 1)
         e.raw(f"store i64 {e.intrinsic('smax', before, value)}, ptr {most}")
 
@@ -230,16 +229,16 @@ def bincount(fn: FunctionEmitter, node: Node) -> None:
         memory.store_element(e, place, more, dtypes.int64)
 
     each(fn, x.sizes[0], count)
-    fn.set_new(node.output(), made)
+    fn.values.set_new(node.output(), made)
 
 
-def equal(fn: FunctionEmitter, node: Node) -> None:
+def equal(fn: EmittedFunction, node: Node) -> None:
     """`equal`: whether sizes and all elements are equal."""
     e, x, y = fn.e, array(fn, node.input(0)), array(fn, node.input(1))
     if x.rep.dtype is not y.rep.dtype:
         raise CannotCompileError("tensors of different dtypes are compared")
     if x.rep.rank != y.rep.rank:
-        fn.set(node.output(), Scalar(Bool(), Register("false", "i1", 1)))
+        fn.values.set(node.output(), Scalar(Bool(), Register("false", "i1", 1)))
         return
     result = e.slot("i1", 1)
     same, done = e.label("same_sizes"), e.label("compared")
@@ -260,4 +259,4 @@ def equal(fn: FunctionEmitter, node: Node) -> None:
     each_element(fn, flat[0].sizes, flat, compare)
     e.branch(done)
     e.start(done)
-    fn.set(node.output(), Scalar(Bool(), e.define(f"load i1, ptr {result}", "i1", 1)))
+    fn.values.set(node.output(), Scalar(Bool(), e.define(f"load i1, ptr {result}", "i1", 1)))

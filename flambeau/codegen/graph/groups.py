@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flambeau.codegen.graph import embedded, memory, native_values, result_types
+from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.interpreter_calls import call_python, rep_of_result
 from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, ListValue, Native, Scalar
 from flambeau.codegen.graph.pointwise import small_group, told
@@ -21,11 +22,8 @@ from flambeau.ir.node import Node
 from flambeau.ir.value import Value
 from flambeau.schema.types import ListType, TensorType
 
-if TYPE_CHECKING:
-    from flambeau.codegen.graph.function import FunctionEmitter
 
-
-def group(fn: FunctionEmitter, node: Node) -> None:
+def group(fn: EmittedFunction, node: Node) -> None:
     """A fused group: scalar code if its tensors have no axes, loops in a loop, else its kernel."""
     if small_group(fn, node):
         return
@@ -33,14 +31,14 @@ def group(fn: FunctionEmitter, node: Node) -> None:
     nest = embedded.nest_of(fn, node)
     results = _by_plans(fn, node, reps) if nest is None else _by_nest(fn, node, nest, reps)
     for value, native in zip(node.outputs, results, strict=True):
-        fn.set_new(value, native)
+        fn.values.set_new(value, native)
 
 
-def _by_nest(fn: FunctionEmitter, node: Node, nest: embedded.Nest, reps: Sequence[Representation]) -> list[Native]:
+def _by_nest(fn: EmittedFunction, node: Node, nest: embedded.Nest, reps: Sequence[Representation]) -> list[Native]:
     """Its results by loops of the function's own where they fit the call, else by its kernel."""
     e = fn.e
-    slots = [fn.slots(rep) for rep in reps]
-    sizes, fits = embedded.sizes_of_axes(fn, nest, [fn.get(v) for v in node.inputs])
+    slots = [fn.slots.new(rep) for rep in reps]
+    sizes, fits = embedded.sizes_of_axes(fn, nest, [fn.values.get(v) for v in node.inputs])
     here, there, after = e.label("nest"), e.label("plans"), e.label("after")
     e.branch_if(fits, here, there)
     for label in (here, there):
@@ -50,37 +48,37 @@ def _by_nest(fn: FunctionEmitter, node: Node, nest: embedded.Nest, reps: Sequenc
         else:
             results = _by_plans(fn, node, reps, is_embedded=True)
         for places, native in zip(slots, results, strict=True):
-            fn.store_slots(places, native)
+            fn.slots.store(places, native)
         e.branch(after)
     e.start(after)
-    return [fn.load_slots(places, rep) for places, rep in zip(slots, reps, strict=True)]
+    return [fn.slots.load(places, rep) for places, rep in zip(slots, reps, strict=True)]
 
 
 def _by_plans(
-    fn: FunctionEmitter, node: Node, reps: Sequence[Representation], *, is_embedded: bool = False
+    fn: EmittedFunction, node: Node, reps: Sequence[Representation], *, is_embedded: bool = False
 ) -> list[Native]:
     """Its results by the plan for sizes and strides of the call. `is_embedded`: where code of its own does not fit."""
     e = fn.e
-    exit_point = fn.exit_point((node,), node.inputs)
+    exit_point = fn.exits.point((node,), node.inputs)
     exit_point.outputs, exit_point.output_reps = tuple(node.outputs), tuple(reps)
     exit_point.cell, exit_point.is_embedded = f"flambeau_cell_{exit_point.number}", is_embedded
-    fn.groups.append(exit_point)
-    inputs = fn.spilled([_input_words(fn, fn.get(v)) for v in exit_point.inputs])
+    fn.parts.groups.append(exit_point)
+    inputs = memory.spilled(fn.e, [_input_words(fn, fn.values.get(v)) for v in exit_point.inputs])
     places = [_output_place(fn, rep) for rep in reps]
-    outputs = fn.spilled(places)
+    outputs = memory.spilled(fn.e, places)
     code = e.define(
-        f"call i64 @run_group(ptr {fn.context}, i64 {exit_point.number}, ptr @{exit_point.cell}, ptr {inputs}, "
+        f"call i64 @run_group(ptr {fn.exits.context}, i64 {exit_point.number}, ptr @{exit_point.cell}, ptr {inputs}, "
         f"i64 {len(exit_point.inputs)}, ptr {outputs})", "i64", 1,
     )  # fmt: skip
-    fn.fail_if(e.icmp("eq", code, memory.number(1)), node)
-    fn.exit_unless_zero(code)
+    fn.exits.fail_if(e.icmp("eq", code, memory.number(1)), node)
+    fn.exits.leave_unless_zero(code)
     return [_taken(fn, rep, place) for rep, place in zip(reps, places, strict=True)]
 
 
-def _group_results(fn: FunctionEmitter, node: Node) -> tuple[Representation, ...]:
+def _group_results(fn: EmittedFunction, node: Node) -> tuple[Representation, ...]:
     """What a group gives, by the rules of its operators."""
     graph = node.attribute("Subgraph")
-    types: dict[Value, Any] = {v: told(fn.get(o)) for v, o in zip(graph.inputs, node.inputs, strict=True)}
+    types: dict[Value, Any] = {v: told(fn.values.get(o)) for v, o in zip(graph.inputs, node.inputs, strict=True)}
     found: dict[Value, Any] = {}
     for inner in graph.nodes():
         definition = inner.definition
@@ -101,7 +99,7 @@ def _group_results(fn: FunctionEmitter, node: Node) -> tuple[Representation, ...
                 found[value] = answer
                 types[value] = result_types.told(Array(*answer))
     # Kernels write their results in the order of their inputs; where all of these are row-major, so are the results.
-    given = [fn.get(v).rep for v in node.inputs]
+    given = [fn.values.get(v).rep for v in node.inputs]
     is_row_major = all(r.dense == r.rank for r in given if isinstance(r, Array))
     reps = []
     for value, result in zip(node.outputs, graph.outputs, strict=True):
@@ -112,10 +110,10 @@ def _group_results(fn: FunctionEmitter, node: Node) -> tuple[Representation, ...
     return tuple(reps)
 
 
-def _input_words(fn: FunctionEmitter, native: Native) -> Register:
+def _input_words(fn: EmittedFunction, native: Native) -> Register:
     """The address of an input's words from ``data`` on."""
     if isinstance(native, ArrayValue):
-        return fn.spilled([native.data, *native.sizes, *native.strides])
+        return memory.spilled(fn.e, [native.data, *native.sizes, *native.strides])
     if not isinstance(native, Scalar):
         raise CannotCompileError(f"a group takes tensors and numbers, not {native_values.describe(native.rep)}")
     place = fn.e.slot("i64", 8)
@@ -123,10 +121,10 @@ def _input_words(fn: FunctionEmitter, native: Native) -> Register:
         memory.store_element(fn.e, place, native.register, native.rep.dtype)
     else:
         memory.store_word(fn.e, place, 0, native.register)
-    return fn.spilled([place])
+    return memory.spilled(fn.e, [place])
 
 
-def _output_place(fn: FunctionEmitter, rep: Representation) -> Register:
+def _output_place(fn: EmittedFunction, rep: Representation) -> Register:
     """Room for an output's words, with the size of an element in front."""
     dtype, rank = (rep.dtype, rep.rank) if isinstance(rep, Array) else (_element(rep).dtype, 0)
     size = memory.element(dtype).itemsize
@@ -140,7 +138,7 @@ def _element(rep: Representation) -> Element:
     return rep
 
 
-def _taken(fn: FunctionEmitter, rep: Representation, place: Register) -> Native:
+def _taken(fn: EmittedFunction, rep: Representation, place: Register) -> Native:
     """A result of a kernel; one that is an element leaves its memory at once."""
     e = fn.e
     if isinstance(rep, Element):
@@ -150,15 +148,15 @@ def _taken(fn: FunctionEmitter, rep: Representation, place: Register) -> Native:
         e.raw(f"call void @release(ptr {owner})")
         return Scalar(rep, element)
     words = [memory.load_word(e, place, k, kind) for k, kind in enumerate(llvm_words(rep))]
-    return fn.densified(native_values.from_words(rep, words))
+    return fn.values.densified(native_values.from_words(rep, words))
 
 
-def operator(fn: FunctionEmitter, node: Node) -> None:
+def operator(fn: EmittedFunction, node: Node) -> None:
     """An operator without native form: Python runs it on the same memory."""
     definition = node.definition
     if definition is None:
         raise CannotCompileError("it has no native form")
-    natives = [fn.get(v) for v in node.inputs]
+    natives = [fn.values.get(v) for v in node.inputs]
     changed = []
     for place, (argument, native) in enumerate(zip(definition.schema.arguments, natives, strict=False)):
         if argument.alias is not None and argument.alias.is_write and isinstance(native, ListValue):
@@ -167,11 +165,11 @@ def operator(fn: FunctionEmitter, node: Node) -> None:
             changed.append(place)
     if changed and any(isinstance(v.type, ListType) for v in node.outputs):
         call_python(fn, node, (), changed)
-        fn.set_view(node.output(0), natives[changed[0]])
+        fn.values.set_view(node.output(0), natives[changed[0]])
         return
     tensors = result_types.tensors_of(node)
     answers = iter(result_types.result_types(definition, [told(n) for n in natives], len(tensors)))
     reps = tuple(rep_of_result(fn, v, next(answers) if v in tensors else None) for v in node.outputs)
     words = call_python(fn, node, reps, changed)
     for value, rep, place_ in zip(node.outputs, reps, words, strict=True):
-        fn.set_new(value, native_values.from_words(rep, place_))
+        fn.values.set_new(value, native_values.from_words(rep, place_))

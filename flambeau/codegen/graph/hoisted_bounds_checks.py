@@ -3,50 +3,19 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
 
 from flambeau.codegen.graph import memory
+from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.lanes_emitter import LaneEmitter
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import Affine, Scalar
+from flambeau.codegen.graph.scope import Iterations, is_simple
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.node import Node
-from flambeau.util.record import dataclass, field
-
-if TYPE_CHECKING:
-    from flambeau.codegen.graph.function import FunctionEmitter
-
+from flambeau.util.record import dataclass
 
 LARGE = 1 << 30
 """Literals in indexes are smaller: sums and products of what has 32 bits then stay within 64."""
-
-
-@dataclass(slots=True)
-class Iterations:
-    """The fast copy of a counted loop."""
-
-    index: Register
-    before: int
-    """The number of the last register made before the loop."""
-    needs: dict[tuple[Affine, Register], None] = field(default_factory=dict)
-    """Indexes and the sizes they must stay within."""
-    is_straight: bool = True
-    """Whether every iteration comes by here, so that what is needed here may be needed of all iterations."""
-    is_rare: bool = False
-    """Whether what comes by here ends in an exception."""
-
-    def is_outside(self, register: Register) -> bool:
-        """Whether a register was set before the loop. Registers are numbered as they are made."""
-        digits = register.text.lstrip("%abcdefghijklmnopqrstuvwxyz")
-        return not register.text.startswith("%") or not digits or int(digits) <= self.before
-
-    def may_need(self, affine: Affine) -> bool:
-        """Whether the iterations of the fast copy may be those in which an index here is within its size.
-
-        Of a branch, which not every iteration takes, only where the iterations in question are found exactly: `x[i -
-        1]` behind `if i > 0` leaves out the first iteration.
-        """
-        return self.is_straight or (_is_simple(affine) and not self.is_rare)
 
 
 @dataclass(slots=True)
@@ -57,7 +26,7 @@ class Span:
     end: Register
 
 
-def span_of(fn: FunctionEmitter, iterations: Iterations, trip: Register) -> Span:
+def span_of(fn: EmittedFunction, iterations: Iterations, trip: Register) -> Span:
     """The iterations in which every index is within its size; none also where numbers are so large that this takes more
     than 64 bits to find out.
     """
@@ -69,7 +38,7 @@ def span_of(fn: FunctionEmitter, iterations: Iterations, trip: Register) -> Span
     ends = {trip: None}
     for affine, size in iterations.needs:
         first = first_of(e, affine)
-        if not _is_simple(affine):
+        if not is_simple(affine):
             last = last or e.binary("sub", trip, number(1))
             answers += _fits(e, affine, first, size, last)
             factors |= dict.fromkeys((last, *affine.invariants, *([affine.step] if affine.step is not None else [])))
@@ -85,14 +54,6 @@ def span_of(fn: FunctionEmitter, iterations: Iterations, trip: Register) -> Span
         end = e.select(functools.reduce(lambda a, b: e.binary("and", a, b), answers), end, number(0))
     starts.pop(number(0), None)
     return Span(functools.reduce(lambda a, b: e.intrinsic("smax", a, b), starts, number(0)), end)
-
-
-def _is_simple(affine: Affine) -> bool:
-    """Whether the iterations in which the index is within a size are found in 64 bits, whatever its parts are.
-
-    The first index is what the program computes, wrapped or not; the iterations are then found by one difference.
-    """
-    return affine.step is None and len(affine.invariants) <= 1 and affine.slope in (-1, 0, 1)
 
 
 def first_of(e: LaneEmitter, affine: Affine) -> Register:
@@ -142,7 +103,7 @@ def _are_small(e: LaneEmitter, numbers: list[Register]) -> Register:
     return e.icmp("ult", union, number(1 << 32))
 
 
-def affine_of(fn: FunctionEmitter, scalar: Scalar) -> Affine | None:
+def affine_of(fn: EmittedFunction, scalar: Scalar) -> Affine | None:
     """How an index moves over the iterations of the fast loop being emitted; None where that is not known."""
     iterations = fn.scope.iterations
     if iterations is None:
@@ -177,7 +138,7 @@ def scaled(a: Affine | None, b: Affine | None) -> Affine | None:
     return None
 
 
-def checked_index(fn: FunctionEmitter, scalar: Scalar, size: Register, node: Node) -> Register:
+def checked_index(fn: EmittedFunction, scalar: Scalar, size: Register, node: Node) -> Register:
     """An index into an axis, counted from the end if negative; leaves the function where it is out of range."""
     e = fn.e
     affine, iterations = affine_of(fn, scalar), fn.scope.iterations
@@ -188,17 +149,17 @@ def checked_index(fn: FunctionEmitter, scalar: Scalar, size: Register, node: Nod
             return _index_of(fn, affine)
     index, known = scalar.register, memory.literal(scalar.register)
     if known is not None and known >= 0:
-        fn.fail_if(e.icmp("sge", number(known), size), node)
+        fn.exits.fail_if(e.icmp("sge", number(known), size), node)
         return index
     if e.lanes == 1 and known is None:
         return _usual_index(fn, index, size, node)
     negative = e.icmp("slt", index, number(0))
     wrapped = e.select(negative, e.binary("add", index, size), index)
-    fn.fail_if(e.icmp("uge", wrapped, size), node)
+    fn.exits.fail_if(e.icmp("uge", wrapped, size), node)
     return wrapped
 
 
-def _usual_index(fn: FunctionEmitter, index: Register, size: Register, node: Node) -> Register:
+def _usual_index(fn: EmittedFunction, index: Register, size: Register, node: Node) -> Register:
     """The same with what is rare out of the way: one comparison where the index counts from the front."""
     e = fn.e
     odd, fine, before = e.label("odd"), e.label("fine"), e.label("before")
@@ -207,7 +168,7 @@ def _usual_index(fn: FunctionEmitter, index: Register, size: Register, node: Nod
     e.raw(f"br i1 {e.icmp('ult', index, size)}, label %{fine}, label %{odd}, !prof !21")
     e.start(odd)
     wrapped = e.binary("add", index, size)
-    fn.fail_if(e.icmp("uge", e.select(e.icmp("slt", index, number(0)), wrapped, index), size), node)
+    fn.exits.fail_if(e.icmp("uge", e.select(e.icmp("slt", index, number(0)), wrapped, index), size), node)
     end = e.block
     e.branch(fine)
     e.start(fine)
@@ -216,7 +177,7 @@ def _usual_index(fn: FunctionEmitter, index: Register, size: Register, node: Nod
     return place
 
 
-def _index_of(fn: FunctionEmitter, affine: Affine) -> Register:
+def _index_of(fn: EmittedFunction, affine: Affine) -> Register:
     """The index again, from what it is made of, in arithmetic that is known not to wrap."""
     e = fn.e
     iterations = fn.scope.iterations

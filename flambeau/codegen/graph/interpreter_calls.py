@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from flambeau.codegen.graph import memory, native_values, result_types
+from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, words_of
 from flambeau.codegen.graph.representation import Array, Element, Representation, llvm_words, word_count
@@ -14,11 +14,8 @@ from flambeau.ir.node import Node
 from flambeau.ir.value import Value
 from flambeau.schema.dtype import DType
 
-if TYPE_CHECKING:
-    from flambeau.codegen.graph.function import FunctionEmitter
 
-
-def rep_of_result(fn: FunctionEmitter, value: Value, found: tuple[DType, int] | None) -> Representation:
+def rep_of_result(fn: EmittedFunction, value: Value, found: tuple[DType, int] | None) -> Representation:
     """How the result of something run elsewhere looks."""
     if found is None:
         rep = result_types.of_type(value.type)
@@ -27,7 +24,7 @@ def rep_of_result(fn: FunctionEmitter, value: Value, found: tuple[DType, int] | 
         return rep
     dtype, count = found
     memory.element(dtype)
-    if count == 0 and not fn.needs_memory(value):
+    if count == 0 and not fn.slots.needs_memory(value):
         return Element(dtype)
     return Array(dtype, count, 1 if count == 1 and not _may_be_view(value) else 0)
 
@@ -39,7 +36,7 @@ def _may_be_view(value: Value) -> bool:
 
 
 def call_python(
-    fn: FunctionEmitter, node: Node, reps: Sequence[Representation], changed: Sequence[int] = (),
+    fn: EmittedFunction, node: Node, reps: Sequence[Representation], changed: Sequence[int] = (),
     *, is_rare: bool = False,
 ) -> list[list[Register]]:  # fmt: skip
     """Have Python run a node; the words of its results, which are held.
@@ -47,17 +44,17 @@ def call_python(
     ``changed``: operands that are lists, and that the node changes. ``is_rare``: only in cases hardly ever met.
     """
     e = fn.e
-    exit_point = fn.exit_point((node,), node.inputs)
+    exit_point = fn.exits.point((node,), node.inputs)
     exit_point.outputs, exit_point.output_reps = tuple(node.outputs[: len(reps)]), tuple(reps)
     exit_point.changed = tuple(exit_point.inputs.index(node.input(k)) for k in changed)
     exit_point.is_called = not is_rare
-    if not is_rare and (fn.loop_depth or not fn.has_loops):
-        fn.operators.append(exit_point)
-    fn.asks = True
-    inputs = fn.spilled([w for v in exit_point.inputs for w in words_of(fn.get(v))])
+    if not is_rare and (fn.scope.loop_depth or not fn.scope.has_loops):
+        fn.parts.operators.append(exit_point)
+    fn.parts.asks = True
+    inputs = memory.spilled(fn.e, [w for v in exit_point.inputs for w in words_of(fn.values.get(v))])
     outputs = e.slot(f"[{max(1, sum(map(word_count, reps)))} x i64]", 16)
-    call = f"call i64 @ask(ptr {fn.context}, i64 {exit_point.number}, ptr {inputs}, ptr {outputs})"
-    fn.exit_unless_zero(e.define(call, "i64", 1))
+    call = f"call i64 @ask(ptr {fn.exits.context}, i64 {exit_point.number}, ptr {inputs}, ptr {outputs})"
+    fn.exits.leave_unless_zero(e.define(call, "i64", 1))
     results, at = [], 0
     for rep in reps:
         words = []
@@ -68,7 +65,7 @@ def call_python(
     return results
 
 
-def is_dense_now(fn: FunctionEmitter, x: ArrayValue) -> Register:
+def is_dense_now(fn: EmittedFunction, x: ArrayValue) -> Register:
     """Whether a tensor lies row-major in one piece, found out at run time; false for one without elements."""
     e = fn.e
     answer = Register("true", "i1", 1)
@@ -80,18 +77,18 @@ def is_dense_now(fn: FunctionEmitter, x: ArrayValue) -> Register:
     return answer
 
 
-def either(fn: FunctionEmitter, node: Node, condition: Register, rep: Array, native: Callable[[], ArrayValue]) -> None:
+def either(fn: EmittedFunction, node: Node, condition: Register, rep: Array, native: Callable[[], ArrayValue]) -> None:
     """The node's result by native code where a condition holds, else by Python; it holds its block either way."""
     e = fn.e
-    slots = fn.slots(rep)
+    slots = fn.slots.new(rep)
     here, there, after = e.label("here"), e.label("there"), e.label("after")
     e.branch_if(condition, here, there)
     e.start(here)
-    fn.store_slots(slots, native())
+    fn.slots.store(slots, native())
     e.branch(after)
     e.start(there)
     (words,) = call_python(fn, node, (rep,), is_rare=True)
-    fn.store_slots(slots, native_values.from_words(rep, words))
+    fn.slots.store(slots, native_values.from_words(rep, words))
     e.branch(after)
     e.start(after)
-    fn.set_new(node.output(), fn.load_slots(slots, rep))
+    fn.values.set_new(node.output(), fn.slots.load(slots, rep))

@@ -7,10 +7,10 @@ goes on one iteration at a time from the chunk's first, and the error comes at i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from flambeau.codegen.graph import memory, native_values
 from flambeau.codegen.graph.control import poll, rounds
+from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.lanes import LanePlan, ends_in_raise
 from flambeau.codegen.graph.lanes_emitter import LaneEmitter
 from flambeau.codegen.graph.lifetimes import SAME_VALUE
@@ -22,9 +22,6 @@ from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.llvm.emitter import vector_type
 from flambeau.ir.node import Block, Node
 
-if TYPE_CHECKING:
-    from flambeau.codegen.graph.function import FunctionEmitter
-
 FEWEST_BITS = 256
 """Vectors narrower than that hold too few lanes to pay for masks."""
 VECTORS = 4
@@ -35,14 +32,14 @@ FOREVER = (1 << 63) - 1
 _STARTS = {"add": 0, "or": 0, "xor": 0, "mul": 1, "and": -1}
 
 
-def width(fn: FunctionEmitter) -> int:
+def width(fn: EmittedFunction) -> int:
     """Lanes of numbers of 64 bits; 1 where vectors are too short."""
     bits = fn.e.target.vector_bits
     return VECTORS * bits // 64 if bits >= FEWEST_BITS else 1
 
 
 def emit(
-    fn: FunctionEmitter, body: Block, plan: LanePlan, slots: Sequence[Sequence[Register]], trip: Register
+    fn: EmittedFunction, body: Block, plan: LanePlan, slots: Sequence[Sequence[Register]], trip: Register
 ) -> Register | None:
     """Iterations from 0 on as lanes, as far as whole chunks go and none fails; the first iteration that is left.
 
@@ -61,17 +58,6 @@ def emit(
         e.writes.clear()
 
 
-def fail(e: LaneEmitter, condition: Register) -> None:
-    """Go on one iteration at a time if a lane that runs fails."""
-    if condition.text == "false":
-        return
-    if condition.lanes > 1 or not e.is_some:
-        condition = e.any_lane(_wide(e, e.both(e.mask, condition) or condition))
-    fine = e.label("fine")
-    e.raw(f"br i1 {condition}, label %{e.bail}, label %{fine}, !prof !20")
-    e.start(fine)
-
-
 def _wide(e: LaneEmitter, a: Register) -> Register:
     return e.splat(a, e.lanes)
 
@@ -80,7 +66,7 @@ class _Lanes:
     """The emission of one loop."""
 
     def __init__(
-        self, fn: FunctionEmitter, body: Block, plan: LanePlan, slots: Sequence[Sequence[Register]], trip: Register
+        self, fn: EmittedFunction, body: Block, plan: LanePlan, slots: Sequence[Sequence[Register]], trip: Register
     ) -> None:
         self.fn, self.body, self.plan, self.trip = fn, body, plan, trip
         self.carried = [s[0] if len(s) == 1 else Register("", "", 1) for s in slots]
@@ -149,14 +135,14 @@ class _Lanes:
     def _iteration(self, index: Register, parts: Sequence[Register | None]) -> None:
         """One iteration of every lane."""
         fn, e = self.fn, self.fn.e
-        fn.set(self.body.inputs[0], Scalar(Int(), index))
+        fn.values.set(self.body.inputs[0], Scalar(Int(), index))
         kind = vector_type("i64", self.width)
         for parameter, slot, part in zip(self.body.inputs[1:], self.carried, parts, strict=True):
             source, lanes = (slot, 1) if part is None else (part, self.width)
             held = e.define(f"load {kind if lanes > 1 else 'i64'}, ptr {source}", "i64", lanes)
-            fn.set(parameter, Scalar(Int(), held))
+            fn.values.set(parameter, Scalar(Int(), held))
         self.block(self.body)
-        following = [fn.index(v) for v in self.body.outputs[1:]]
+        following = [fn.values.index(v) for v in self.body.outputs[1:]]
         writes = list(e.writes)
         if len(writes) == 1:
             e.put(writes[0])
@@ -164,15 +150,15 @@ class _Lanes:
             e.put_in_iteration(writes)
         for parameter, value, part in zip(self.body.inputs[1:], following, parts, strict=True):
             if part is not None and e.mask is not None:
-                e.raw(f"store {kind} {e.select(e.mask, value, fn.index(parameter))}, ptr {part}")
+                e.raw(f"store {kind} {e.select(e.mask, value, fn.values.index(parameter))}, ptr {part}")
 
     def _apart(self) -> Register | None:
         """Whether what is read lies apart from what is written; None where that is plain."""
 
         fn, e = self.fn, self.fn.e
-        read = [x for x in map(fn.get, self.plan.read) if isinstance(x, ArrayValue)]
+        read = [x for x in map(fn.values.get, self.plan.read) if isinstance(x, ArrayValue)]
         answer: Register | None = None
-        for written in map(fn.get, self.plan.written):
+        for written in map(fn.values.get, self.plan.written):
             if not isinstance(written, ArrayValue):
                 raise CannotCompileError("what is written to is no tensor in memory")
             if read:
@@ -193,43 +179,43 @@ class _Lanes:
             elif node.kind == "prim::Loop":
                 self._loop(node)
             elif node.kind in SAME_VALUE:
-                self.fn.set(node.output(), self.fn.get(node.input(0)))
+                self.fn.values.set(node.output(), self.fn.values.get(node.input(0)))
             else:
                 self.fn.lower(node)
 
     def _branch(self, node: Node) -> None:
         """Both arms, each for its lanes."""
         fn, e = self.fn, self.fn.e
-        condition = fn.truth(node.input(0))
+        condition = fn.values.truth(node.input(0))
         known = {"true": 0, "false": 1}.get(condition.text)
         otherwise = e.binary("xor", condition, Register("true", "i1", 1))
         for arm, fails in ((0, condition), (1, otherwise)):
             if ends_in_raise(node.blocks[arm]) and known in (None, arm):
-                fail(e, fails)
+                e.bail_if(fails)
                 known = 1 - arm
         if known is not None:
             if ends_in_raise(node.blocks[known]):
                 raise CannotCompileError("both ways of a branch raise")
             self.block(node.blocks[known])
             for value, given in zip(node.outputs, node.blocks[known].outputs, strict=True):
-                fn.set(value, fn.get(given))
+                fn.values.set(value, fn.values.get(given))
             return
         mask, is_some = e.mask, e.is_some
         results: list[list[Native]] = []
         for block, own in zip(node.blocks, (condition, otherwise), strict=True):
             e.mask, e.is_some = e.both(mask, own), False
             self.block(block)
-            results.append([fn.get(v) for v in block.outputs])
+            results.append([fn.values.get(v) for v in block.outputs])
         e.mask, e.is_some = mask, is_some
         for value, a, b in zip(node.outputs, *results, strict=True):
-            fn.set(value, _merged(e, condition, a, b))
+            fn.values.set(value, _merged(e, condition, a, b))
 
     def _loop(self, node: Node) -> None:
         """Iterations until no lane wants more; the values of a lane stay as they are from then on."""
 
         fn, e, body = self.fn, self.fn.e, node.blocks[0]
         slots = self._loop_slots(node)
-        trip, condition = fn.index(node.input(0)), fn.truth(node.input(1))
+        trip, condition = fn.values.index(node.input(0)), fn.values.truth(node.input(1))
         is_endless = memory.literal(trip) == FOREVER
         active = e.slot(vector_type("i1", self.width))
         counter = e.slot("i64", 8)
@@ -249,18 +235,18 @@ class _Lanes:
         outer, e.mask, e.is_some = (e.mask, e.is_some), running, True
         e.depth += 1
         index = e.define(f"load i64, ptr {counter}", "i64", 1)
-        fn.set(body.inputs[0], Scalar(Int(), index))
+        fn.values.set(body.inputs[0], Scalar(Int(), index))
         before = [_load(e, slot, rep) for slot, rep in slots]
         for parameter, held in zip(body.inputs[1:], before, strict=True):
-            fn.set(parameter, held)
+            fn.values.set(parameter, held)
         self.block(body)
         for (slot, _), held, given, out in zip(slots, before, body.outputs[1:], node.outputs, strict=True):
-            word = _number(fn.get(given), held).register
+            word = _number(fn.values.get(given), held).register
             if out.uses:
                 word = e.select(running, word, held.register)
             e.raw(f"store {vector_type(word.type, self.width)} {_wide(e, word)}, ptr {slot}")
         following = e.binary("add", index, number(1))
-        more = e.both(running, fn.truth(body.outputs[0]))
+        more = e.both(running, fn.values.truth(body.outputs[0]))
         if not is_endless:
             more = e.both(more, e.icmp("slt", following, trip))
         assert more is not None
@@ -271,13 +257,13 @@ class _Lanes:
         e.branch(head)
         e.start(after)
         for value, (slot, rep) in zip(node.outputs, slots, strict=True):
-            fn.set(value, _load(e, slot, rep))
+            fn.values.set(value, _load(e, slot, rep))
 
     def _loop_slots(self, node: Node) -> list[tuple[Register, Scalar]]:
         """Vectors in memory for what a loop carries, filled with what it starts from."""
         e, slots = self.fn.e, []
         for given in node.inputs[2:]:
-            native = self.fn.get(given)
+            native = self.fn.values.get(given)
             if not isinstance(native, Scalar):
                 raise CannotCompileError("lanes carry something else than numbers")
             kind = vector_type(native.register.type, self.width)

@@ -44,10 +44,10 @@ class Store:
 
 
 @dataclass(slots=True)
-class Places:
+class Accesses:
     """Where the elements lie that a loop reads and writes, by the registers that hold their addresses."""
 
-    known: dict[str, tuple[str, tuple[Part, ...]]] = field(default_factory=dict)
+    paths: dict[str, tuple[str, tuple[Part, ...]]] = field(default_factory=dict)
     """Of addresses that indexes lead to: the address they start from, and the indexes."""
     read: dict[str, bool] = field(default_factory=dict)
     """Addresses that are loaded from; whether every iteration does."""
@@ -80,7 +80,7 @@ class LaneEmitter(Emitter):
     """Of addresses of elements that are known to lie in an argument, 0; in a tensor made here, its number."""
     fresh: int = 0
     """Tensors made here so far."""
-    places: Places | None = None
+    accesses: Accesses | None = None
     """What the fast copy of a loop that is being written reads and writes."""
 
     # -- what lies apart in memory ------------------------------------------------------------------------------------
@@ -101,18 +101,18 @@ class LaneEmitter(Emitter):
 
     def reads(self, address: Value) -> str:
         """Note that an element is loaded; what to say of it."""
-        places = self.places
-        if places is not None:
-            places.read[address.text] = places.is_straight or places.read.get(address.text, False)
+        accesses = self.accesses
+        if accesses is not None:
+            accesses.read[address.text] = accesses.is_straight or accesses.read.get(address.text, False)
         return self.apart(address)
 
     def put_one(self, address: Value, value: Value, itemsize: int, tag: str) -> None:
         """Store an element."""
         rest = f"align {itemsize}, {tag}{self.apart(address)}"
         self.raw(f"store {value.type} {value}, ptr {address}, {rest}")
-        if self.places is not None:
-            self.places.written[address.text] = itemsize
-            self.places.last = Store(address, value, self.lines[-1], rest)
+        if self.accesses is not None:
+            self.accesses.written[address.text] = itemsize
+            self.accesses.last = Store(address, value, self.lines[-1], rest)
 
     def scopes(self) -> list[str]:
         """The metadata that `apart` names."""
@@ -175,6 +175,16 @@ class LaneEmitter(Emitter):
             return a
         return self.select(a, b, Value("false", "i1", 1))
 
+    def bail_if(self, condition: Value) -> None:
+        """Go on one iteration at a time if a lane that runs fails."""
+        if condition.text == "false":
+            return
+        if condition.lanes > 1 or not self.is_some:
+            condition = self.any_lane(self.splat(self.both(self.mask, condition) or condition, self.lanes))
+        fine = self.label("fine")
+        self.raw(f"br i1 {condition}, label %{self.bail}, label %{fine}, !prof !20")
+        self.start(fine)
+
     def gathers(self, address: Value) -> bool:
         """Whether a load from here must be one of several lanes, or of none."""
         return address.lanes > 1 or not self.is_some
@@ -223,8 +233,8 @@ class LaneEmitter(Emitter):
         self.raw(f"{index} = phi i64 [0, %{before}], [{following}, %{latch}]")
         self.branch_if(self.icmp("ult", index, Value(str(self.lanes), "i64", 1)), iteration, after)
         self.start(iteration)
-        for write, places in zip(writes, slots, strict=True):
-            address, value, mask = (self._item(slot, kind, index) for slot, kind in places)
+        for write, slots_of_write in zip(writes, slots, strict=True):
+            address, value, mask = (self._item(slot, kind, index) for slot, kind in slots_of_write)
             put, on = self.label("put"), self.label("on")
             self.branch_if(self.convert("trunc", mask, "i1"), put, on)
             self.start(put)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from flambeau.codegen.graph import lists, memory, native_values
 from flambeau.codegen.graph.control import each
+from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.lists import item, item_address, length, make_room, new_list, put, set_length
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import CannotCompileError, FixedValue, ListValue, Native, Scalar, TupleValue
@@ -14,11 +13,8 @@ from flambeau.codegen.layouts import LIST
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.node import Node
 
-if TYPE_CHECKING:
-    from flambeau.codegen.graph.function import FunctionEmitter
 
-
-def _move(fn: FunctionEmitter, given: ListValue, start: Register, to: Register, count: Register) -> None:
+def _move(fn: EmittedFunction, given: ListValue, start: Register, to: Register, count: Register) -> None:
     """Move items within a list."""
     e = fn.e
     size = memory.multiply(e, count, number(8 * word_count(given.rep.item)))
@@ -26,7 +22,7 @@ def _move(fn: FunctionEmitter, given: ListValue, start: Register, to: Register, 
     e.raw(f"call void @llvm.memmove.p0.p0.i64(ptr {target}, ptr {source}, i64 {size}, i1 false)")
 
 
-def pop(fn: FunctionEmitter, node: Node) -> None:
+def pop(fn: EmittedFunction, node: Node) -> None:
     """`pop`, `del`: the list's hold on the item goes to the result, or ends."""
     e, given = fn.e, lists.changeable(fn, node.input(0))
     size = length(fn, given)
@@ -36,20 +32,20 @@ def pop(fn: FunctionEmitter, node: Node) -> None:
     _move(fn, given, e.binary("add nsw", index, number(1)), index, e.binary("sub nsw", less, index))
     set_length(fn, given, less)
     if node.outputs:
-        fn.set_new(node.output(), taken)
+        fn.values.set_new(node.output(), taken)
     else:
-        fn.drop(taken)
+        fn.values.drop(taken)
 
 
-def insert(fn: FunctionEmitter, node: Node) -> None:
+def insert(fn: EmittedFunction, node: Node) -> None:
     """`insert`: before an index that is clamped to the ends."""
     e, given = fn.e, lists.changeable(fn, node.input(0))
-    lists.settle(fn, given.rep, fn.get(node.input(2)).rep)
-    new = fn.converted(fn.get(node.input(2)), given.rep.item)
-    fn.retain(new)
+    lists.settle(fn, given.rep, fn.values.get(node.input(2)).rep)
+    new = fn.slots.converted(fn.values.get(node.input(2)), given.rep.item)
+    fn.values.retain(new)
     size = length(fn, given)
     make_room(fn, given, size)
-    at = fn.index(node.input(1))
+    at = fn.values.index(node.input(1))
     at = e.select(e.icmp("slt", at, number(0)), e.binary("add", at, size), at)
     at = e.intrinsic("smin", e.intrinsic("smax", at, number(0)), size)
     _move(fn, given, at, e.binary("add nsw", at, number(1)), e.binary("sub nsw", size, at))
@@ -57,16 +53,16 @@ def insert(fn: FunctionEmitter, node: Node) -> None:
     set_length(fn, given, e.binary("add nsw", size, number(1)))
 
 
-def clear(fn: FunctionEmitter, node: Node) -> None:
+def clear(fn: EmittedFunction, node: Node) -> None:
     """`clear`."""
     given = lists.changeable(fn, node.input(0))
     size = length(fn, given)
     set_length(fn, given, number(0))
     if holds_blocks(given.rep.item):
-        each(fn, size, lambda k: fn.drop(item(fn, given, k)))
+        each(fn, size, lambda k: fn.values.drop(item(fn, given, k)))
 
 
-def reverse(fn: FunctionEmitter, node: Node) -> None:
+def reverse(fn: EmittedFunction, node: Node) -> None:
     """`reverse`, in place."""
     e, given = fn.e, lists.changeable(fn, node.input(0))
     last = e.binary("sub nsw", length(fn, given), number(1))
@@ -80,14 +76,14 @@ def reverse(fn: FunctionEmitter, node: Node) -> None:
     each(fn, e.binary("ashr", e.binary("add nsw", last, number(1)), number(1)), swap)
 
 
-def extend(fn: FunctionEmitter, node: Node) -> None:
+def extend(fn: EmittedFunction, node: Node) -> None:
     """`extend`, `+=`: the items that the other list has now, which may be the same list."""
-    given, other = lists.changeable(fn, node.input(0)), fn.get(node.input(1))
+    given, other = lists.changeable(fn, node.input(0)), fn.values.get(node.input(1))
     for rep in _item_reps(other):
         lists.settle(fn, given.rep, rep)
     _append_all(fn, given, other)
     if node.outputs:
-        fn.set_view(node.output(0), given)
+        fn.values.set_view(node.output(0), given)
 
 
 def _item_reps(other: Native) -> list[Representation]:
@@ -96,12 +92,12 @@ def _item_reps(other: Native) -> list[Representation]:
     return [other.rep.item] if isinstance(other, ListValue) else []
 
 
-def _append_all(fn: FunctionEmitter, target: ListValue, other: Native) -> None:
+def _append_all(fn: EmittedFunction, target: ListValue, other: Native) -> None:
     e = fn.e
 
     def one(new: Native) -> None:
-        new = fn.converted(new, target.rep.item)
-        fn.retain(new)
+        new = fn.slots.converted(new, target.rep.item)
+        fn.values.retain(new)
         size = memory.load_word(e, target.block, LIST.word("length"), "i64")
         make_room(fn, target, size)
         put(fn, target, size, new)
@@ -116,29 +112,31 @@ def _append_all(fn: FunctionEmitter, target: ListValue, other: Native) -> None:
     each(fn, length(fn, other), lambda k: one(item(fn, other, k)))
 
 
-def concatenate(fn: FunctionEmitter, node: Node) -> None:
+def concatenate(fn: EmittedFunction, node: Node) -> None:
     """`a + b`: a new list."""
-    parts = [fn.get(v) for v in node.inputs[:2]]
+    parts = [fn.values.get(v) for v in node.inputs[:2]]
     reps = [r for part in parts for r in _item_reps(part)]
     rep = lists.item_rep(fn, node.output(), reps)
     sizes = [length(fn, p) for p in parts]
     made = new_list(fn, Listed(rep), memory.add(fn.e, sizes[0], sizes[1]))
     for part in parts:
         _append_all(fn, made, part)
-    fn.set_new(node.output(), made)
+    fn.values.set_new(node.output(), made)
 
 
-def slice_(fn: FunctionEmitter, node: Node) -> None:
+def slice_(fn: EmittedFunction, node: Node) -> None:
     """`items[start:end]`: a new list."""
-    e, given = fn.e, fn.get(node.input(0))
+    e, given = fn.e, fn.values.get(node.input(0))
     if not isinstance(given, ListValue):
         raise CannotCompileError(f"a slice of {native_values.describe(given.rep)}")
-    step = memory.literal(fn.index(node.input(3)))
+    step = memory.literal(fn.values.index(node.input(3)))
     if step != 1:
         _stepped(fn, node, given, step)
         return
     size = length(fn, given)
-    start, end = (_bound(fn, fn.get(v), size, o) for v, o in zip(node.inputs[1:3], (number(0), size), strict=True))
+    start, end = (
+        _bound(fn, fn.values.get(v), size, o) for v, o in zip(node.inputs[1:3], (number(0), size), strict=True)
+    )
     count = e.intrinsic("smax", e.binary("sub nsw", end, start), number(0))
     made = new_list(fn, given.rep, count)
     bytes_ = memory.multiply(e, count, number(8 * word_count(given.rep.item)))
@@ -146,11 +144,11 @@ def slice_(fn: FunctionEmitter, node: Node) -> None:
     e.raw(f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {bytes_}, i1 false)")
     set_length(fn, made, count)
     if holds_blocks(given.rep.item):
-        each(fn, count, lambda k: fn.retain(item(fn, made, k)))
-    fn.set_new(node.output(), made)
+        each(fn, count, lambda k: fn.values.retain(item(fn, made, k)))
+    fn.values.set_new(node.output(), made)
 
 
-def _stepped(fn: FunctionEmitter, node: Node, given: ListValue, step: int | None) -> None:
+def _stepped(fn: EmittedFunction, node: Node, given: ListValue, step: int | None) -> None:
     """`items[start:end:step]`."""
     if not step:
         raise CannotCompileError("a slice of a list with a step that is not known")
@@ -158,7 +156,9 @@ def _stepped(fn: FunctionEmitter, node: Node, given: ListValue, step: int | None
     last = e.binary("sub", size, number(1))
     around = (number(0), size) if step > 0 else (last, number(-1))
     low, high = (number(0), size) if step > 0 else (number(-1), last)
-    start, end = (_bound(fn, fn.get(v), size, o, low, high) for v, o in zip(node.inputs[1:3], around, strict=True))
+    start, end = (
+        _bound(fn, fn.values.get(v), size, o, low, high) for v, o in zip(node.inputs[1:3], around, strict=True)
+    )
     distance = e.binary("sub", end, start) if step > 0 else e.binary("sub", start, end)
     reach = e.intrinsic("smax", distance, number(0))
     count = e.binary("sdiv", e.binary("add", reach, number(abs(step) - 1)), number(abs(step)))
@@ -166,16 +166,16 @@ def _stepped(fn: FunctionEmitter, node: Node, given: ListValue, step: int | None
 
     def one(k: Register) -> None:
         value = item(fn, given, e.binary("add", start, e.binary("mul", k, number(step))))
-        fn.retain(value)
+        fn.values.retain(value)
         put(fn, made, k, value)
 
     each(fn, count, one)
     set_length(fn, made, count)
-    fn.set_new(node.output(), made)
+    fn.values.set_new(node.output(), made)
 
 
 def _bound(
-    fn: FunctionEmitter, bound: Native, size: Register, otherwise: Register, low: Register | None = None,
+    fn: EmittedFunction, bound: Native, size: Register, otherwise: Register, low: Register | None = None,
     high: Register | None = None,
 ) -> Register:  # fmt: skip
     e = fn.e

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from flambeau.codegen.graph import lists, native_values
 from flambeau.codegen.graph.control import each
+from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import CannotCompileError, ListValue, Native, Scalar, TupleValue
 from flambeau.codegen.graph.representation import Bool, Float, Int, Representation
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.llvm.emitter import float_constant
 from flambeau.ir.node import Node
-
-if TYPE_CHECKING:
-    from flambeau.codegen.graph.function import FunctionEmitter
 
 FALSE, TRUE = Register("false", "i1", 1), Register("true", "i1", 1)
 
@@ -32,7 +29,7 @@ def _kind(given: Native) -> Int | Float | Bool:
     raise CannotCompileError(f"of {native_values.describe(given.rep)}")
 
 
-def _items(fn: FunctionEmitter, given: Native, body: Callable[[Register], None]) -> None:
+def _items(fn: EmittedFunction, given: Native, body: Callable[[Register], None]) -> None:
     """``body`` of the register of each item, in order."""
     if isinstance(given, TupleValue):
         for one in given.items:
@@ -50,7 +47,7 @@ def _items(fn: FunctionEmitter, given: Native, body: Callable[[Register], None])
 
 
 def _folded(
-    fn: FunctionEmitter, given: Native, start: Register, step: Callable[[Register, Register], Register]
+    fn: EmittedFunction, given: Native, start: Register, step: Callable[[Register, Register], Register]
 ) -> Register:
     e, slot = fn.e, fn.e.slot(start.type, 8)
     if e.lanes > 1:
@@ -65,11 +62,11 @@ def _folded(
     return e.define(f"load {start.type}, ptr {slot}", start.type, 1)
 
 
-def extreme(fn: FunctionEmitter, node: Node) -> None:
+def extreme(fn: EmittedFunction, node: Node) -> None:
     """`min` and `max` of a list: the first of equals; leaves the function where there are no items."""
-    e, given = fn.e, fn.get(node.input(0))
+    e, given = fn.e, fn.values.get(node.input(0))
     kind = _kind(given)
-    fn.fail_if(e.icmp("eq", lists.length(fn, given), number(0)), node)
+    fn.exits.fail_if(e.icmp("eq", lists.length(fn, given), number(0)), node)
     first = given.items[0] if isinstance(given, TupleValue) else lists.item(fn, _list(given), number(0))
     assert isinstance(first, Scalar)
     below = node.kind == "prim::min"
@@ -82,7 +79,7 @@ def extreme(fn: FunctionEmitter, node: Node) -> None:
             better = e.icmp(signs + ("lt" if below else "gt"), one, best)
         return e.select(better, one, best)
 
-    fn.set(node.output(), Scalar(kind, _folded(fn, given, first.register, step)))
+    fn.values.set(node.output(), Scalar(kind, _folded(fn, given, first.register, step)))
 
 
 def _list(given: Native) -> ListValue:
@@ -90,45 +87,45 @@ def _list(given: Native) -> ListValue:
     return given
 
 
-def total(fn: FunctionEmitter, node: Node) -> None:
+def total(fn: EmittedFunction, node: Node) -> None:
     """`sum` of a list, from left to right."""
-    e, given = fn.e, fn.get(node.input(0))
+    e, given = fn.e, fn.values.get(node.input(0))
     kind = _kind(given)
     if len(node.inputs) != 1:
         raise CannotCompileError("a sum that starts elsewhere")
     if isinstance(kind, Float):
         found = _folded(fn, given, float_constant(0.0, "double", 1), lambda a, b: e.user("fadd", a, b))
-        fn.set(node.output(), Scalar(Float(), found))
+        fn.values.set(node.output(), Scalar(Float(), found))
         return
 
     def step(a: Register, b: Register) -> Register:
         return e.binary("add", a, e.convert("zext", b, "i64") if isinstance(kind, Bool) else b)
 
-    fn.set(node.output(), Scalar(Int(), _folded(fn, given, number(0), step)))
+    fn.values.set(node.output(), Scalar(Int(), _folded(fn, given, number(0), step)))
 
 
-def some_or_all(fn: FunctionEmitter, node: Node) -> None:
+def some_or_all(fn: EmittedFunction, node: Node) -> None:
     """`any` and `all` of a list of bools."""
-    given = fn.get(node.input(0))
+    given = fn.values.get(node.input(0))
     if not isinstance(_kind(given), Bool):
         raise CannotCompileError("of a list of numbers")
     op, start = ("or", FALSE) if node.kind == "aten::any" else ("and", TRUE)
-    fn.set(node.output(), Scalar(Bool(), _folded(fn, given, start, lambda a, b: fn.e.binary(op, a, b))))
+    fn.values.set(node.output(), Scalar(Bool(), _folded(fn, given, start, lambda a, b: fn.e.binary(op, a, b))))
 
 
-def contains(fn: FunctionEmitter, node: Node) -> None:
+def contains(fn: EmittedFunction, node: Node) -> None:
     """`item in list`, of ints: a float may be in a list that is not equal to it."""
-    e, given, wanted = fn.e, fn.get(node.input(0)), fn.scalar(node.input(1))
+    e, given, wanted = fn.e, fn.values.get(node.input(0)), fn.values.scalar(node.input(1))
     if not isinstance(_kind(given), Int) or not isinstance(wanted.rep, Int):
         raise CannotCompileError("in a list of floats, which Python compares as objects first")
     found = _folded(fn, given, FALSE, lambda a, b: e.binary("or", a, e.icmp("eq", b, wanted.register)))
-    fn.set(node.output(), Scalar(Bool(), found))
+    fn.values.set(node.output(), Scalar(Bool(), found))
 
 
-def equal(fn: FunctionEmitter, node: Node) -> None:
+def equal(fn: EmittedFunction, node: Node) -> None:
     """`==` and `!=` of lists of ints or bools: Python compares floats as objects first."""
     e = fn.e
-    a, b = fn.get(node.input(0)), fn.get(node.input(1))
+    a, b = fn.values.get(node.input(0)), fn.values.get(node.input(1))
     if not isinstance(a, ListValue) or not isinstance(b, ListValue) or e.lanes > 1:
         raise CannotCompileError("of what is no list in memory")
     if isinstance(_kind(a), Float) or _kind(a) != _kind(b):
@@ -147,4 +144,4 @@ def equal(fn: FunctionEmitter, node: Node) -> None:
 
     each(fn, e.select(same, size, number(0)), iteration)
     answer = e.define(f"load i1, ptr {slot}", "i1", 1)
-    fn.set(node.output(), Scalar(Bool(), answer if node.kind == "aten::eq" else e.binary("xor", answer, TRUE)))
+    fn.values.set(node.output(), Scalar(Bool(), answer if node.kind == "aten::eq" else e.binary("xor", answer, TRUE)))

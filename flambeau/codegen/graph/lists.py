@@ -6,18 +6,16 @@ A list that nobody changes and whose length is known when the code is made is it
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
 from flambeau.codegen.graph import memory, native_values, result_types
 from flambeau.codegen.graph.control import each
+from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import CannotCompileError, ListValue, Native, Scalar, TupleValue, words_of
 from flambeau.codegen.graph.representation import (
     Array,
-    Bool,
     Element,
     Fixed,
-    Float,
     Listed,
     Optional,
     Representation,
@@ -30,13 +28,9 @@ from flambeau.codegen.graph.representation import (
 from flambeau.codegen.graph.runtime import ADDRESSES, NUMBERS
 from flambeau.codegen.layouts import BLOCK_DATA, LIST
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.codegen.llvm.emitter import float_constant, int_constant
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
 from flambeau.schema.types import ListType
-
-if TYPE_CHECKING:
-    from flambeau.codegen.graph.function import FunctionEmitter
 
 READERS = frozenset({
     "aten::__getitem__", "aten::len", "prim::min", "prim::max", "aten::sum", "aten::any", "aten::all",
@@ -45,29 +39,14 @@ READERS = frozenset({
 """Operators that take a list as its items and only look at it."""
 
 
-def constant(value: Any) -> Native:
-    """A constant of the program."""
-    if value is None or isinstance(value, str):
-        return native_values.FixedValue(Fixed(value))
-    if isinstance(value, bool):
-        return Scalar(Bool(), int_constant(int(value), "i1", 1))
-    if isinstance(value, int):
-        return native_values.integer(value)
-    if isinstance(value, float):
-        return Scalar(Float(), float_constant(value, "double", 1))
-    if isinstance(value, list | tuple):
-        return TupleValue(tuple(map(constant, value)))
-    return native_values.FixedValue(Fixed(value))
-
-
 def tag(kind: str) -> str:
     """What an item of a list touches."""
     return ADDRESSES if kind == "ptr" else NUMBERS
 
 
-def stays_apart(fn: FunctionEmitter, value: Value) -> bool:
+def stays_apart(fn: EmittedFunction, value: Value) -> bool:
     """Whether a list can be its items: nobody changes it, and it is only given to operators that look at it."""
-    if fn.facts.is_written(value):
+    if fn.alias.is_written(value):
         return False
     for user, offset in value.uses:
         definition = user.definition
@@ -81,18 +60,18 @@ def stays_apart(fn: FunctionEmitter, value: Value) -> bool:
     return True
 
 
-def construct(fn: FunctionEmitter, node: Node) -> None:
+def construct(fn: EmittedFunction, node: Node) -> None:
     """`prim::ListConstruct`."""
     result = node.output()
-    items = [fn.get(v) for v in node.inputs]
+    items = [fn.values.get(v) for v in node.inputs]
     if stays_apart(fn, result):
-        fn.set_view(result, TupleValue(tuple(items)))
+        fn.values.set_view(result, TupleValue(tuple(items)))
         return
     rep = item_rep(fn, result, [i.rep for i in items])
-    fn.set_new(result, made_of(fn, [fn.converted(i, rep) for i in items], rep))
+    fn.values.set_new(result, made_of(fn, [fn.slots.converted(i, rep) for i in items], rep))
 
 
-def item_rep(fn: FunctionEmitter, value: Value, items: Sequence[Representation]) -> Representation:
+def item_rep(fn: EmittedFunction, value: Value, items: Sequence[Representation]) -> Representation:
     """What can hold all items of a list, which was made as ``value``."""
     rep: Representation | None = None
     for one in items:
@@ -104,16 +83,16 @@ def item_rep(fn: FunctionEmitter, value: Value, items: Sequence[Representation])
         if rep is None and not result_types.may_hold_tensors(value.type.element):
             raise CannotCompileError(f"a list of {value.type.element}")
     if rep is None:
-        rep = fn.learned(value) or Unknown(value)
+        rep = fn.slots.learned(value) or Unknown(value)
     return _in_memory(rep)
 
 
-def settle(fn: FunctionEmitter, rep: Listed, item_rep: Representation) -> None:
+def settle(fn: EmittedFunction, rep: Listed, item_rep: Representation) -> None:
     """Learn what a list holds from the first item that is put into it, or that an item is wider than others."""
     maker = rep.item
     if isinstance(maker, Unknown):
         assert isinstance(maker.maker, Value)
-        fn.learn(maker.maker, _in_memory(item_rep))
+        fn.slots.learn(maker.maker, _in_memory(item_rep))
 
 
 def _in_memory(rep: Representation) -> Representation:
@@ -133,31 +112,31 @@ def _in_memory(rep: Representation) -> Representation:
             return rep
 
 
-def made_of(fn: FunctionEmitter, items: list[Native], rep: Representation) -> ListValue:
+def made_of(fn: EmittedFunction, items: list[Native], rep: Representation) -> ListValue:
     """A new list of these items, each held once more."""
     made = new_list(fn, Listed(rep), number(len(items)))
     for k, item in enumerate(items):
-        fn.retain(item)
+        fn.values.retain(item)
         put(fn, made, number(k), item)
     set_length(fn, made, number(len(items)))
     return made
 
 
-def new_list(fn: FunctionEmitter, rep: Listed, capacity: Register) -> ListValue:
+def new_list(fn: EmittedFunction, rep: Listed, capacity: Register) -> ListValue:
     """A new list without items, with room for some."""
     e = fn.e
-    list_block = fn.new_block(number(0))
+    list_block = fn.exits.new_block(number(0))
     least = e.select(e.icmp("sgt", capacity, number(4)), capacity, number(4))
     if (known := memory.literal(capacity)) is not None:
         least = number(max(known, 4))
-    items = fn.new_block(memory.multiply(e, least, number(8 * max(1, word_count(rep.item)))))
+    items = fn.exits.new_block(memory.multiply(e, least, number(8 * max(1, word_count(rep.item)))))
     memory.store_word(e, list_block, LIST.word("length"), number(0))
     memory.store_word(e, list_block, LIST.word("capacity"), least)
     memory.store_word(e, list_block, LIST.word("items"), items)
     return ListValue(rep, list_block)
 
 
-def length(fn: FunctionEmitter, given: Native) -> Register:
+def length(fn: EmittedFunction, given: Native) -> Register:
     """How many items there are."""
     if isinstance(given, TupleValue):
         return number(len(given.items))
@@ -165,12 +144,12 @@ def length(fn: FunctionEmitter, given: Native) -> Register:
     return memory.load_word(fn.e, given.block, LIST.word("length"), "i64")
 
 
-def set_length(fn: FunctionEmitter, given: ListValue, size: Register) -> None:
+def set_length(fn: EmittedFunction, given: ListValue, size: Register) -> None:
     """Say how many items there are."""
     memory.store_word(fn.e, given.block, LIST.word("length"), size)
 
 
-def item_address(fn: FunctionEmitter, given: ListValue, index: Register) -> Register:
+def item_address(fn: EmittedFunction, given: ListValue, index: Register) -> Register:
     """Where an item's words are."""
     e = fn.e
     block = memory.load_word(e, given.block, LIST.word("items"), "ptr")
@@ -179,49 +158,49 @@ def item_address(fn: FunctionEmitter, given: ListValue, index: Register) -> Regi
     return e.define(f"getelementptr inbounds i64, ptr {first}, i64 {place}", "ptr", 1)
 
 
-def item(fn: FunctionEmitter, given: ListValue, index: Register) -> Native:
+def item(fn: EmittedFunction, given: ListValue, index: Register) -> Native:
     """An item, not held."""
     address = item_address(fn, given, index)
     words = [memory.load_word(fn.e, address, k, kind, tag(kind)) for k, kind in enumerate(llvm_words(given.rep.item))]
     return native_values.from_words(given.rep.item, words)
 
 
-def put(fn: FunctionEmitter, given: ListValue, index: Register, value: Native) -> None:
+def put(fn: EmittedFunction, given: ListValue, index: Register, value: Native) -> None:
     """Write an item's words; the list takes over a hold on it."""
     address = item_address(fn, given, index)
     for k, word in enumerate(words_of(value)):
         memory.store_word(fn.e, address, k, word, tag(word.type))
 
 
-def wrapped(fn: FunctionEmitter, given: Native, index: Value, node: Node) -> Register:
+def wrapped(fn: EmittedFunction, given: Native, index: Value, node: Node) -> Register:
     """An index counted from the front; leaves the function where it is out of range."""
     e, size = fn.e, length(fn, given)
-    at = fn.index(index)
+    at = fn.values.index(index)
     known = memory.literal(at)
     if known is not None and known >= 0:
-        fn.fail_if(e.icmp("sge", at, size), node)
+        fn.exits.fail_if(e.icmp("sge", at, size), node)
         return at
     counted = e.select(e.icmp("slt", at, number(0)), e.binary("add", at, size), at)
-    fn.fail_if(e.icmp("uge", counted, size), node)
+    fn.exits.fail_if(e.icmp("uge", counted, size), node)
     return counted
 
 
-def get_item(fn: FunctionEmitter, node: Node) -> None:
+def get_item(fn: EmittedFunction, node: Node) -> None:
     """`aten::__getitem__` of a list."""
-    given = fn.get(node.input(0))
+    given = fn.values.get(node.input(0))
     if isinstance(given, TupleValue):
         _get_known(fn, node, given)
         return
     if not isinstance(given, ListValue):
         raise CannotCompileError(f"items of {native_values.describe(given.rep)}")
-    fn.set_view(node.output(), item(fn, given, wrapped(fn, given, node.input(1), node)))
+    fn.values.set_view(node.output(), item(fn, given, wrapped(fn, given, node.input(1), node)))
 
 
-def _get_known(fn: FunctionEmitter, node: Node, given: TupleValue) -> None:
+def _get_known(fn: EmittedFunction, node: Node, given: TupleValue) -> None:
     e = fn.e
-    at = memory.literal(fn.index(node.input(1)))
+    at = memory.literal(fn.values.index(node.input(1)))
     if at is not None and -len(given.items) <= at < len(given.items):
-        fn.set_view(node.output(), given.items[at])
+        fn.values.set_view(node.output(), given.items[at])
         return
     if not given.items or any(holds_blocks(i.rep) or i.rep != given.items[0].rep for i in given.items):
         raise CannotCompileError("an item at an index that is not known, of items that differ")
@@ -230,44 +209,44 @@ def _get_known(fn: FunctionEmitter, node: Node, given: TupleValue) -> None:
     for k, other in enumerate(given.items[1:], 1):
         here = e.icmp("eq", index, number(k))
         words = [e.select(here, b, a) for a, b in zip(words, words_of(other), strict=True)]
-    fn.set(node.output(), native_values.from_words(given.items[0].rep, words))
+    fn.values.set(node.output(), native_values.from_words(given.items[0].rep, words))
 
 
-def set_item(fn: FunctionEmitter, node: Node) -> None:
+def set_item(fn: EmittedFunction, node: Node) -> None:
     """`aten::_set_item`."""
     given = changeable(fn, node.input(0))
     index = wrapped(fn, given, node.input(1), node)
-    new = fn.converted(fn.get(node.input(2)), given.rep.item)
+    new = fn.slots.converted(fn.values.get(node.input(2)), given.rep.item)
     if holds_blocks(given.rep.item):
-        fn.retain(new)
+        fn.values.retain(new)
         old = item(fn, given, index)
         put(fn, given, index, new)
-        fn.drop(old)
+        fn.values.drop(old)
     else:
         put(fn, given, index, new)
     _same(fn, node)
 
 
-def _same(fn: FunctionEmitter, node: Node) -> None:
+def _same(fn: EmittedFunction, node: Node) -> None:
     """The result of an operator that gives its first operand back."""
     if node.outputs:
-        fn.set_view(node.output(0), fn.get(node.input(0)))
+        fn.values.set_view(node.output(0), fn.values.get(node.input(0)))
 
 
-def changeable(fn: FunctionEmitter, value: Value) -> ListValue:
+def changeable(fn: EmittedFunction, value: Value) -> ListValue:
     """A list that may be changed."""
-    given = fn.get(value)
+    given = fn.values.get(value)
     if not isinstance(given, ListValue):
         raise CannotCompileError(f"a change of {native_values.describe(given.rep)}")
     return given
 
 
-def append(fn: FunctionEmitter, node: Node) -> None:
+def append(fn: EmittedFunction, node: Node) -> None:
     """`aten::append`."""
     e, given = fn.e, changeable(fn, node.input(0))
-    settle(fn, given.rep, fn.get(node.input(1)).rep)
-    new = fn.converted(fn.get(node.input(1)), given.rep.item)
-    fn.retain(new)
+    settle(fn, given.rep, fn.values.get(node.input(1)).rep)
+    new = fn.slots.converted(fn.values.get(node.input(1)), given.rep.item)
+    fn.values.retain(new)
     size = length(fn, given)
     make_room(fn, given, size)
     put(fn, given, size, new)
@@ -275,7 +254,7 @@ def append(fn: FunctionEmitter, node: Node) -> None:
     _same(fn, node)
 
 
-def make_room(fn: FunctionEmitter, given: ListValue, size: Register) -> None:
+def make_room(fn: EmittedFunction, given: ListValue, size: Register) -> None:
     """Room for one more item than ``size``."""
     e = fn.e
     capacity = memory.load_word(e, given.block, LIST.word("capacity"), "i64")
@@ -284,7 +263,7 @@ def make_room(fn: FunctionEmitter, given: ListValue, size: Register) -> None:
     e.start(grow)
     larger = e.binary("mul", capacity, number(2))
     width = 8 * word_count(given.rep.item)
-    items = fn.new_block(e.binary("mul", larger, number(width)))
+    items = fn.exits.new_block(e.binary("mul", larger, number(width)))
     old = memory.load_word(e, given.block, LIST.word("items"), "ptr")
     bytes_ = e.binary("mul", size, number(width))
     new_first = e.define(f"getelementptr inbounds i8, ptr {items}, i64 {BLOCK_DATA}", "ptr", 1)
@@ -297,44 +276,44 @@ def make_room(fn: FunctionEmitter, given: ListValue, size: Register) -> None:
     e.start(ready)
 
 
-def copy(fn: FunctionEmitter, node: Node) -> None:
+def copy(fn: EmittedFunction, node: Node) -> None:
     """`aten::list`, `aten::copy`: a new list of the same items."""
-    given = fn.get(node.input(0))
+    given = fn.values.get(node.input(0))
     if isinstance(given, TupleValue):
         if stays_apart(fn, node.output()):
-            fn.set_view(node.output(), given)
+            fn.values.set_view(node.output(), given)
             return
         rep = item_rep(fn, node.output(), [i.rep for i in list(given.items)])
-        fn.set_new(node.output(), made_of(fn, [fn.converted(i, rep) for i in given.items], rep))
+        fn.values.set_new(node.output(), made_of(fn, [fn.slots.converted(i, rep) for i in given.items], rep))
         return
     assert isinstance(given, ListValue)
     size = length(fn, given)
     made = new_list(fn, given.rep, size)
     _copy_items(fn, given, made, size)
-    fn.set_new(node.output(), made)
+    fn.values.set_new(node.output(), made)
 
 
-def _copy_items(fn: FunctionEmitter, given: ListValue, made: ListValue, size: Register) -> None:
+def _copy_items(fn: EmittedFunction, given: ListValue, made: ListValue, size: Register) -> None:
     e = fn.e
     bytes_ = memory.multiply(e, size, number(8 * word_count(given.rep.item)))
     source, target = item_address(fn, given, number(0)), item_address(fn, made, number(0))
     e.raw(f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {bytes_}, i1 false)")
     set_length(fn, made, size)
     if holds_blocks(given.rep.item):
-        each(fn, size, lambda k: fn.retain(item(fn, made, k)))
+        each(fn, size, lambda k: fn.values.retain(item(fn, made, k)))
 
 
-def repeat(fn: FunctionEmitter, node: Node) -> None:
+def repeat(fn: EmittedFunction, node: Node) -> None:
     """`aten::mul` of a list and an int."""
-    first, second = fn.get(node.input(0)), fn.get(node.input(1))
+    first, second = fn.values.get(node.input(0)), fn.values.get(node.input(1))
     given, times = (first, node.input(1)) if not isinstance(first, Scalar) else (second, node.input(0))
     e = fn.e
-    count = fn.index(times)
+    count = fn.values.index(times)
     count = e.select(e.icmp("sgt", count, number(0)), count, number(0))
     items = list(given.items) if isinstance(given, TupleValue) else None
     if items is not None:
         rep = item_rep(fn, node.output(), [i.rep for i in items])
-        items = [fn.converted(i, rep) for i in items]
+        items = [fn.slots.converted(i, rep) for i in items]
     else:
         assert isinstance(given, ListValue)
         rep = given.rep.item
@@ -346,102 +325,18 @@ def repeat(fn: FunctionEmitter, node: Node) -> None:
         start = memory.multiply(e, k, size)
         if items is not None:
             for n, value in enumerate(items):
-                fn.retain(value)
+                fn.values.retain(value)
                 put(fn, made, memory.add(e, start, number(n)), value)
         else:
             assert isinstance(given, ListValue)
 
             def one(n: Register) -> None:
                 value = item(fn, given, n)
-                fn.retain(value)
+                fn.values.retain(value)
                 put(fn, made, memory.add(e, start, n), value)
 
             each(fn, size, one)
 
     each(fn, count, one_round)
     set_length(fn, made, total)
-    fn.set_new(node.output(), made)
-
-
-def release_function(functions: dict[str, str], rep: Listed) -> str:
-    """The function that lets go of a list, and of its items with the last hold on it."""
-    if not holds_blocks(rep.item):
-        name = "release_list"
-        functions.setdefault(name, _RELEASE_PLAIN)
-        return name
-    name = "release_list_" + _mangled(rep.item)
-    if name not in functions:
-        functions[name] = ""
-        functions[name] = _release_text(functions, name, rep)
-    return name
-
-
-def _mangled(rep: Representation) -> str:
-    text = "".join(c if c.isalnum() else "_" for c in repr(rep))
-    return text.strip("_")
-
-
-_OPEN = f"""
-  %last = call i1 @let_go(ptr %list)
-  br i1 %last, label %drop, label %done
-drop:
-  %items.p = getelementptr i64, ptr %list, i64 {LIST.word("items")}
-  %items = load ptr, ptr %items.p
-"""
-_CLOSE = """
-  call void @drop_block(ptr %items)
-  call void @drop_block(ptr %list)
-  br label %done
-done:
-  ret void
-}
-"""
-_RELEASE_PLAIN = f"""
-define internal void @release_list(ptr %list) {{
-entry:{_OPEN}{_CLOSE}"""
-
-
-def _release_text(functions: dict[str, str], name: str, rep: Listed) -> str:
-    """A loop over the items that lets go of each of their blocks."""
-    calls, width = [], word_count(rep.item)
-    for k, (place, inner) in enumerate(_block_places(rep.item)):
-        function = release_function(functions, inner) if isinstance(inner, Listed) else "release"
-        calls.append(
-            f"  %p{k} = getelementptr i64, ptr %item, i64 {place}\n  %b{k} = load ptr, ptr %p{k}\n"
-            f"  call void @{function}(ptr %b{k})\n"
-        )
-    return f"""
-define internal void @{name}(ptr %list) {{
-entry:{_OPEN}
-  %length.p = getelementptr i64, ptr %list, i64 {LIST.word("length")}
-  %length = load i64, ptr %length.p
-  %first = getelementptr i8, ptr %items, i64 {BLOCK_DATA}
-  br label %each
-each:
-  %k = phi i64 [0, %drop], [%k1, %one]
-  %more = icmp slt i64 %k, %length
-  br i1 %more, label %one, label %end
-one:
-  %place = mul i64 %k, {width}
-  %item = getelementptr i64, ptr %first, i64 %place
-{"".join(calls)}
-  %k1 = add i64 %k, 1
-  br label %each
-end:{_CLOSE}"""
-
-
-def _block_places(rep: Representation, start: int = 0) -> list[tuple[int, Representation]]:
-    """Where among an item's words the addresses of blocks are."""
-    match rep:
-        case Listed() | Array():
-            return [(start, rep)]
-        case Tupled():
-            found = []
-            for part in rep.items:
-                found += _block_places(part, start)
-                start += word_count(part)
-            return found
-        case Optional():
-            return _block_places(rep.inner, start + 1)
-        case _:
-            return []
+    fn.values.set_new(node.output(), made)

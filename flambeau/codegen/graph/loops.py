@@ -12,25 +12,23 @@ fails at the iteration, the line and the state of memory that the language says.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from flambeau.codegen.graph import lanes_emit, meetings, memory
 from flambeau.codegen.graph.control import poll, rounds
-from flambeau.codegen.graph.hoisted_bounds_checks import Iterations, Span, span_of
+from flambeau.codegen.graph.emitted_function import EmittedFunction
+from flambeau.codegen.graph.hoisted_bounds_checks import Span, span_of
 from flambeau.codegen.graph.lanes import is_true, plan_of
-from flambeau.codegen.graph.lanes_emitter import Places
+from flambeau.codegen.graph.lanes_emitter import Accesses
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import Affine, Scalar
 from flambeau.codegen.graph.representation import Float, Int, Representation
+from flambeau.codegen.graph.scope import Iterations
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import walk
 from flambeau.ir.node import Block, Node
 from flambeau.ir.value import Value
 from flambeau.schema.types import TensorType
 from flambeau.util.record import dataclass
-
-if TYPE_CHECKING:
-    from flambeau.codegen.graph.function import FunctionEmitter
 
 LEAVES = ", !prof !2"
 """What branches say of which one way is rare: out of the loop. LLVM makes no vectors of a loop that has several."""
@@ -46,40 +44,40 @@ class _Carried:
     slots: list[list[Register]]
 
 
-def emit_loop(fn: FunctionEmitter, node: Node) -> None:
+def emit_loop(fn: EmittedFunction, node: Node) -> None:
     """A `prim::Loop`."""
     body = node.blocks[0]
-    trip, condition = fn.index(node.input(0)), fn.truth(node.input(1))
+    trip, condition = fn.values.index(node.input(0)), fn.values.truth(node.input(1))
     carried = _start(fn, node, body)
     counts = condition.text == "true" and is_true(body.outputs[0])
     outer, fn.scope.iterations = fn.scope.iterations, None
-    fn.loop_depth += 1
-    is_innermost, operators = _is_innermost(body), len(fn.operators)
+    fn.scope.loop_depth += 1
+    is_innermost, operators = _is_innermost(body), len(fn.parts.operators)
     if counts and is_innermost:
         _chunks(fn, body, carried, trip)
     else:
         plan = plan_of(node) if counts else None
         first = None if plan is None else lanes_emit.emit(fn, body, plan, carried.slots, trip)
         if first is not None:
-            fn.lanes.append(node)
+            fn.parts.lanes.append(node)
         _plain(fn, body, carried, trip, None if counts else condition, first or number(0))
     fn.scope.iterations = outer
-    fn.loop_depth -= 1
-    fn.tight_loops += is_innermost and len(fn.operators) == operators
+    fn.scope.loop_depth -= 1
+    fn.parts.tight_loops += is_innermost and len(fn.parts.operators) == operators
     for value, rep, slots in zip(node.outputs, carried.reps, carried.slots, strict=True):
-        fn.set_new(value, fn.load_slots(slots, rep))
+        fn.values.set_new(value, fn.slots.load(slots, rep))
 
 
-def _start(fn: FunctionEmitter, node: Node, body: Block) -> _Carried:
+def _start(fn: EmittedFunction, node: Node, body: Block) -> _Carried:
     """Slots for what the loop carries, filled with what it starts from."""
     carried = _Carried(node.outputs, body.inputs[1:], [], [])
     for parameter, given in zip(carried.parameters, node.inputs[2:], strict=True):
-        native = fn.get(given)
-        rep = fn.assume(parameter, native.rep)
-        slots = fn.slots(rep)
-        native = fn.fit(parameter, native, rep)
-        fn.keep(native, given, [], ())
-        fn.store_slots(slots, native)
+        native = fn.values.get(given)
+        rep = fn.slots.assume(parameter, native.rep)
+        slots = fn.slots.new(rep)
+        native = fn.slots.fit(parameter, native, rep)
+        fn.values.keep(native, given, [], ())
+        fn.slots.store(slots, native)
         carried.reps.append(rep)
         carried.slots.append(slots)
     return carried
@@ -101,31 +99,31 @@ def _is_small_group(node: Node) -> bool:
     return node.kind == "prim::FusionGroup" and all(t.sizes is not None and not t.sizes for t in tensors)
 
 
-def _round(fn: FunctionEmitter, body: Block, carried: _Carried, index: Register, affine: Affine | None) -> None:
+def _round(fn: EmittedFunction, body: Block, carried: _Carried, index: Register, affine: Affine | None) -> None:
     """One iteration: the body on what the slots hold, and the slots filled for the next."""
-    fn.set(body.inputs[0], Scalar(Int(), index, affine))
+    fn.values.set(body.inputs[0], Scalar(Int(), index, affine))
     before = []
     for parameter, rep, slots in zip(carried.parameters, carried.reps, carried.slots, strict=True):
-        native = fn.load_slots(slots, rep)
+        native = fn.slots.load(slots, rep)
         before.append(native)
-        fn.set(parameter, native)
-        fn.owned.discard(parameter)
+        fn.values.set(parameter, native)
+        fn.values.owned.discard(parameter)
     at_return = fn.block(body, ())
     following = []
     for parameter, given, rep in zip(carried.parameters, body.outputs[1:], carried.reps, strict=True):
-        native = fn.fit(parameter, fn.get(given), rep)
-        fn.keep(native, given, at_return, body.outputs)
+        native = fn.slots.fit(parameter, fn.values.get(given), rep)
+        fn.values.keep(native, given, at_return, body.outputs)
         following.append(native)
     for native in before:
-        fn.drop(native)
+        fn.values.drop(native)
     for value in at_return:
-        fn.release(value)
+        fn.values.release(value)
     for native, slots in zip(following, carried.slots, strict=True):
-        fn.store_slots(slots, native)
+        fn.slots.store(slots, native)
 
 
 def _plain(
-    fn: FunctionEmitter, body: Block, carried: _Carried, trip: Register, condition: Register | None, first: Register
+    fn: EmittedFunction, body: Block, carried: _Carried, trip: Register, condition: Register | None, first: Register
 ) -> None:
     """A loop that is emitted once, from an iteration on; with a condition it also stops when that does not hold."""
     e = fn.e
@@ -150,12 +148,12 @@ def _plain(
     _round(fn, body, carried, index, None)
     e.raw(f"store i64 {e.binary('add nuw nsw', index, number(1))}, ptr {counter}")
     if condition is not None:
-        e.raw(f"store i1 {fn.truth(body.outputs[0])}, ptr {again}")
+        e.raw(f"store i1 {fn.values.truth(body.outputs[0])}, ptr {again}")
     e.branch(head)
     e.start(after)
 
 
-def _chunks(fn: FunctionEmitter, body: Block, carried: _Carried, trip: Register) -> None:
+def _chunks(fn: EmittedFunction, body: Block, carried: _Carried, trip: Register) -> None:
     """An innermost counted loop, in runs of many iterations with a poll before each."""
     e = fn.e
     held, e.lines = e.lines, []
@@ -163,19 +161,19 @@ def _chunks(fn: FunctionEmitter, body: Block, carried: _Carried, trip: Register)
     start, end = Register(e.name("from"), "i64", 1), Register(e.name("to"), "i64", 1)
     heads = [e.label("fast"), e.label("checked")]
     again = e.label("again")
-    iterations, places = Iterations(Register("", "i64", 1), e.counter), Places()
+    iterations, accesses = Iterations(Register("", "i64", 1), e.counter), Accesses()
     for head, fast in ((heads[0], iterations), (heads[1], None)):
         e.lines = []
         e.start(head)
-        fn.scope.iterations, e.places = fast, None if fast is None else places
+        fn.scope.iterations, e.accesses = fast, None if fast is None else accesses
         _iterations(fn, body, carried, start, end, fast)
         e.branch(again)
         copies.append(e.lines)
         if not iterations.needs:
             break
-    fn.scope.iterations = e.places = None
+    fn.scope.iterations = e.accesses = None
     e.lines = held
-    apart = meetings.iterations_of(e, places)
+    apart = meetings.iterations_of(e, accesses)
     span = span_of(fn, iterations, trip) if iterations.needs else Span(number(0), trip)
     place, chunk, after, before = e.label("chunks"), e.label("chunk"), e.label("after"), e.label("before")
     e.branch(before)
@@ -210,7 +208,7 @@ def _chunks(fn: FunctionEmitter, body: Block, carried: _Carried, trip: Register)
 
 
 def _iterations(
-    fn: FunctionEmitter, body: Block, carried: _Carried, start: Register, end: Register, iterations: Iterations | None
+    fn: EmittedFunction, body: Block, carried: _Carried, start: Register, end: Register, iterations: Iterations | None
 ) -> None:
     """``for index in start..end`` with the body; falls out of it at the end."""
     e = fn.e
@@ -235,7 +233,7 @@ def _iterations(
     e.start(done)
 
 
-def _is_chain(fn: FunctionEmitter, carried: _Carried) -> bool:
+def _is_chain(fn: EmittedFunction, carried: _Carried) -> bool:
     """Whether each iteration waits for the one before it: sums of floats have an order, where it is not given up."""
     return not fn.e.target.user_flags and any(isinstance(rep, Float) for rep in carried.reps)
 
@@ -253,8 +251,8 @@ def _is_plain(body: Block, lines: list[str]) -> bool:
     return not has_loops and not calls and len(lines) <= LARGEST_UNROLLED
 
 
-def _unrolled(fn: FunctionEmitter) -> str:
+def _unrolled(fn: EmittedFunction) -> str:
     """What to say at the end of a loop several of whose iterations are to be written one after the other."""
-    number_ = 30 + len(fn.notes)
-    fn.notes.append(f"!{number_} = distinct !{{!{number_}, !22}}")
+    number_ = 30 + len(fn.parts.notes)
+    fn.parts.notes.append(f"!{number_} = distinct !{{!{number_}, !22}}")
     return f", !llvm.loop !{number_}"

@@ -7,7 +7,6 @@ between tensors and numbers, and new tensors. Everything else is run by Python, 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 from flambeau.codegen.graph import (
     arrays,
@@ -25,6 +24,7 @@ from flambeau.codegen.graph import (
     scatter,
     writes,
 )
+from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.foreign import call
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import (
@@ -34,6 +34,7 @@ from flambeau.codegen.graph.native_values import (
     OptionalValue,
     Scalar,
     TupleValue,
+    constant_of,
 )
 from flambeau.codegen.graph.representation import Array, Bool, Element, Int, Listed, Tupled
 from flambeau.codegen.kernel.dtypes import KernelError
@@ -41,13 +42,10 @@ from flambeau.ir.node import Node
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.opdef import OpDef
 
-if TYPE_CHECKING:
-    from flambeau.codegen.graph.function import FunctionEmitter
-
-Lowering = Callable[["FunctionEmitter", Node], None]
+Lowering = Callable[["EmittedFunction", Node], None]
 
 
-def lower(fn: FunctionEmitter, node: Node) -> None:
+def lower(fn: EmittedFunction, node: Node) -> None:
     """Emit one node. Raises `CannotCompileError` with the reason where it has no native form."""
     try:
         _lower(fn, node)
@@ -55,7 +53,7 @@ def lower(fn: FunctionEmitter, node: Node) -> None:
         raise CannotCompileError(str(error)) from None
 
 
-def _lower(fn: FunctionEmitter, node: Node) -> None:
+def _lower(fn: EmittedFunction, node: Node) -> None:
     definition = node.definition
     is_language = definition is not None and definition.scalar is not None and definition.family == "language"
     if definition is not None and is_language and pointwise.is_numbers(fn, node):
@@ -73,15 +71,15 @@ def _lower(fn: FunctionEmitter, node: Node) -> None:
     except CannotCompileError as reason:
         if len(fn.e.lines) != before or definition is None:
             raise
-        known = len(fn.exit_points)
+        known = len(fn.parts.exit_points)
         groups.operator(fn, node)
-        for exit_point in fn.exit_points[known:]:
+        for exit_point in fn.parts.exit_points[known:]:
             exit_point.reason = str(reason)
 
 
-def _rule(fn: FunctionEmitter, node: Node) -> Lowering | None:
+def _rule(fn: EmittedFunction, node: Node) -> Lowering | None:
     """The entry for a node, by its kind and by what its operands have become."""
-    reps = [fn.get(v).rep for v in node.inputs[:2]]
+    reps = [fn.values.get(v).rep for v in node.inputs[:2]]
     if node.kind in STRUCTURE:
         return STRUCTURE[node.kind]
     if node.kind == "^try":
@@ -95,7 +93,7 @@ def _rule(fn: FunctionEmitter, node: Node) -> Lowering | None:
     return None
 
 
-def _by_declaration(fn: FunctionEmitter, node: Node, definition: OpDef) -> None:
+def _by_declaration(fn: EmittedFunction, node: Node, definition: OpDef) -> None:
     """A node by what its operator declares."""
     if pointwise.is_pointwise_on_elements(fn, node):
         pointwise.on_elements(fn, node)
@@ -114,43 +112,43 @@ def _by_declaration(fn: FunctionEmitter, node: Node, definition: OpDef) -> None:
 # -- structure --------------------------------------------------------------------------------------------------------
 
 
-def _tuple(fn: FunctionEmitter, node: Node) -> None:
-    items = tuple(fn.get(v) for v in node.inputs)
+def _tuple(fn: EmittedFunction, node: Node) -> None:
+    items = tuple(fn.values.get(v) for v in node.inputs)
     result = TupleValue(items)
-    fn.set_view(node.output(), result)
+    fn.values.set_view(node.output(), result)
 
 
-def _unpack(fn: FunctionEmitter, node: Node) -> None:
-    given = fn.get(node.input())
+def _unpack(fn: EmittedFunction, node: Node) -> None:
+    given = fn.values.get(node.input())
     if isinstance(given, ListValue):
         wrong = fn.e.icmp("ne", lists.length(fn, given), number(len(node.outputs)))
-        fn.fail_if(wrong, node)
+        fn.exits.fail_if(wrong, node)
         for k, value in enumerate(node.outputs):
-            fn.set_view(value, lists.item(fn, given, number(k)))
+            fn.values.set_view(value, lists.item(fn, given, number(k)))
         return
     if not isinstance(given, TupleValue) or len(given.items) != len(node.outputs):
         raise CannotCompileError("a container whose length is not known or wrong")
     for value, item in zip(node.outputs, given.items, strict=True):
-        fn.set_view(value, item)
+        fn.values.set_view(value, item)
 
 
-def _tuple_index(fn: FunctionEmitter, node: Node) -> None:
-    given, at = fn.get(node.input(0)), arrays.known_int(fn, node.input(1))
+def _tuple_index(fn: EmittedFunction, node: Node) -> None:
+    given, at = fn.values.get(node.input(0)), arrays.known_int(fn, node.input(1))
     if not isinstance(given, TupleValue) or not -len(given.items) <= at < len(given.items):
         raise CannotCompileError("an index into a tuple that is not known")
-    fn.set_view(node.output(), given.items[at])
+    fn.values.set_view(node.output(), given.items[at])
 
 
-def _range_length(fn: FunctionEmitter, node: Node) -> None:
+def _range_length(fn: EmittedFunction, node: Node) -> None:
     e = fn.e
-    low, high, step = (fn.index(v) for v in node.inputs)
+    low, high, step = (fn.values.index(v) for v in node.inputs)
     known = memory.literal(step)
     if known is None or known == 0:
-        fn.fail_if(e.icmp("eq", step, number(0)), node)
+        fn.exits.fail_if(e.icmp("eq", step, number(0)), node)
     if known == 1:
         count = memory.subtract(e, high, low)
         size = e.select(e.icmp("slt", low, high), count, number(0))
-        fn.set(node.output(), Scalar(Int(), size))
+        fn.values.set(node.output(), Scalar(Int(), size))
         return
     up = e.icmp("sgt", step, number(0))
     runs = e.select(up, e.icmp("slt", low, high), e.icmp("sgt", low, high))
@@ -159,38 +157,38 @@ def _range_length(fn: FunctionEmitter, node: Node) -> None:
     one_less = e.binary("sub", distance, number(1))
     # As unsigned numbers, so that ranges wider than 63 bits and the step -2**63 come out right.
     count = e.binary("add", e.binary("udiv", one_less, e.select(runs, stride, number(1))), number(1))
-    fn.set(node.output(), Scalar(Int(), e.select(runs, count, number(0))))
+    fn.values.set(node.output(), Scalar(Int(), e.select(runs, count, number(0))))
 
 
-def _derive_index(fn: FunctionEmitter, node: Node) -> None:
+def _derive_index(fn: EmittedFunction, node: Node) -> None:
     e = fn.e
-    index, start, step = (fn.scalar(v) for v in node.inputs)
+    index, start, step = (fn.values.scalar(v) for v in node.inputs)
     moves = memory.multiply(e, index.register, step.register)
     affine = None
     if fn.scope.iterations is not None:
         parts = [hoisted_bounds_checks.affine_of(fn, x) for x in (index, start, step)]
         affine = hoisted_bounds_checks.added(hoisted_bounds_checks.scaled(parts[0], parts[2]), parts[1])
-    fn.set(node.output(), Scalar(Int(), memory.add(e, start.register, moves), affine))
+    fn.values.set(node.output(), Scalar(Int(), memory.add(e, start.register, moves), affine))
 
 
-def _is(fn: FunctionEmitter, node: Node) -> None:
-    a, b = fn.get(node.input(0)), fn.get(node.input(1))
+def _is(fn: EmittedFunction, node: Node) -> None:
+    a, b = fn.values.get(node.input(0)), fn.values.get(node.input(1))
     for x, y in ((a, b), (b, a)):
         if isinstance(y, FixedValue) and y.rep.value is None:
             if isinstance(x, OptionalValue):
                 absent = fn.e.binary("xor", x.present, fn.e.like(x.present, 1))
-                fn.set(node.output(), Scalar(Bool(), x.present if node.kind.endswith("not__") else absent))
+                fn.values.set(node.output(), Scalar(Bool(), x.present if node.kind.endswith("not__") else absent))
                 return
             same = isinstance(x, FixedValue) and x.rep.value is None
             answer = same != node.kind.endswith("not__")
-            fn.set(node.output(), lists.constant(answer))
+            fn.values.set(node.output(), constant_of(answer))
             return
     raise CannotCompileError("identity of values")
 
 
-def _min_max(fn: FunctionEmitter, node: Node) -> None:
+def _min_max(fn: EmittedFunction, node: Node) -> None:
     """`min` and `max` of a list of known length, as the interpreter picks: the first of equals."""
-    given = fn.get(node.input(0))
+    given = fn.values.get(node.input(0))
     if isinstance(given, ListValue):
         list_folds.extreme(fn, node)
         return
@@ -209,21 +207,21 @@ def _min_max(fn: FunctionEmitter, node: Node) -> None:
             better = e.fcmp("olt" if below else "ogt", item.register, best.register)
             register = e.select(better, item.register, best.register)
         best = Scalar(best.rep, register)
-    fn.set(node.output(), best)
+    fn.values.set(node.output(), best)
 
 
-def _length(fn: FunctionEmitter, node: Node) -> None:
-    fn.set(node.output(), Scalar(Int(), lists.length(fn, fn.get(node.input(0)))))
+def _length(fn: EmittedFunction, node: Node) -> None:
+    fn.values.set(node.output(), Scalar(Int(), lists.length(fn, fn.values.get(node.input(0)))))
 
 
-def _unwrap(fn: FunctionEmitter, node: Node) -> None:
-    given = fn.get(node.input(0))
+def _unwrap(fn: EmittedFunction, node: Node) -> None:
+    given = fn.values.get(node.input(0))
     if isinstance(given, OptionalValue):
-        fn.fail_if(fn.e.binary("xor", given.present, fn.e.like(given.present, 1)), node)
+        fn.exits.fail_if(fn.e.binary("xor", given.present, fn.e.like(given.present, 1)), node)
         given = given.inner
     elif isinstance(given, FixedValue) and given.rep.value is None:
         raise CannotCompileError("None is unwrapped")
-    fn.set_view(node.output(), given)
+    fn.values.set_view(node.output(), given)
 
 
 STRUCTURE: Mapping[str, Lowering] = {

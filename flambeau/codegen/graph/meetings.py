@@ -12,18 +12,15 @@ before the loop; one that is found wrongly, or not at all, changes how fast the 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
 from flambeau.codegen.graph import hoisted_bounds_checks, memory
-from flambeau.codegen.graph.lanes_emitter import LaneEmitter, Part, Places, Store
+from flambeau.codegen.graph.emitted_function import EmittedFunction
+from flambeau.codegen.graph.lanes_emitter import Accesses, LaneEmitter, Part, Store
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import Affine, ArrayValue, Scalar
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.node import Node
 from flambeau.util.record import replace
-
-if TYPE_CHECKING:
-    from flambeau.codegen.graph.function import FunctionEmitter
 
 FEW = 16
 """Vector registers of processors whose masked stores are slow, or that have none: AVX-512 has 32."""
@@ -31,23 +28,23 @@ MOST = 3
 """Iterations at which stretches end: each costs some instructions before the loop."""
 
 
-def note(fn: FunctionEmitter, x: ArrayValue, index: Scalar, axis: int, data: Register) -> None:
+def note(fn: EmittedFunction, x: ArrayValue, index: Scalar, axis: int, data: Register) -> None:
     """Remember which index of a tensor leads to an address."""
-    places, iterations = fn.e.places, fn.scope.iterations
-    if places is None or iterations is None:
+    accesses, iterations = fn.e.accesses, fn.scope.iterations
+    if accesses is None or iterations is None:
         return
     affine = hoisted_bounds_checks.affine_of(fn, index)
-    start, parts = places.known.get(x.data.text, (x.data.text, ()))
+    start, parts = accesses.paths.get(x.data.text, (x.data.text, ()))
     if affine is not None and (parts or iterations.is_outside(x.data)) and iterations.is_outside(x.strides[axis]):
-        places.known[data.text] = (start, (*parts, (affine, x.strides[axis])))
+        accesses.paths[data.text] = (start, (*parts, (affine, x.strides[axis])))
 
 
-def iterations_of(e: LaneEmitter, places: Places) -> list[Register]:
+def iterations_of(e: LaneEmitter, accesses: Accesses) -> list[Register]:
     """The iterations in question, as registers that are set before the loop; any may lie outside of it."""
     found: dict[tuple[str, str], Register] = {}
-    reads = [places.known[r] for r in places.read if r in places.known]
-    for address, size in places.written.items():
-        start, parts = places.known.get(address, ("", ()))
+    reads = [accesses.paths[r] for r in accesses.read if r in accesses.paths]
+    for address, size in accesses.written.items():
+        start, parts = accesses.paths.get(address, ("", ()))
         step = _step(parts, size)
         if step is None:
             continue
@@ -98,7 +95,7 @@ def _bytes(e: LaneEmitter, parts: list[Part]) -> Register:
 
 def storing_arm(e: LaneEmitter, node: Node) -> int | None:
     """The branch, of the two of which only one does anything and neither gives anything, that may be made a choice."""
-    if e.places is None or node.outputs or e.target.vector_registers > FEW:
+    if e.accesses is None or node.outputs or e.target.vector_registers > FEW:
         return None
     does = [any(n.kind not in ("prim::Constant", "prim::Uninitialized") for n in b) for b in node.blocks]
     return does.index(True) if does.count(True) == 1 else None
@@ -109,16 +106,16 @@ def take_store(e: LaneEmitter, first_line: int) -> Store | None:
 
     `if new < d[i, j]: d[i, j] = new` then stores in every iteration, what was there where the condition does not hold.
     """
-    places = e.places
-    if places is None or places.last is None or e.lines[-1] != places.last.line or len(e.lines) <= first_line:
+    accesses = e.accesses
+    if accesses is None or accesses.last is None or e.lines[-1] != accesses.last.line or len(e.lines) <= first_line:
         return None
-    place = places.known.get(places.last.address.text)
+    path = accesses.paths.get(accesses.last.address.text)
     leaves = any(", !prof !2" in line for line in e.lines[first_line:])
-    same = [a for a, always in places.read.items() if always and places.known.get(a) == place]
-    if place is None or leaves or not same:
+    same = [a for a, always in accesses.read.items() if always and accesses.paths.get(a) == path]
+    if path is None or leaves or not same:
         return None
     e.lines.pop()
-    return replace(places.last, address=Register(same[0], "ptr", 1))
+    return replace(accesses.last, address=Register(same[0], "ptr", 1))
 
 
 def keep(e: LaneEmitter, store: Store) -> Register:

@@ -125,6 +125,14 @@ def offset_address(e: Emitter, base: Register, index: Register, stride: Register
     return address
 
 
+def spilled(e: Emitter, words: Sequence[Register]) -> Register:
+    """Words in memory: the address of the first."""
+    address = e.slot(f"[{max(1, len(words))} x i64]", 16)
+    for k, word in enumerate(words):
+        store_word(e, address, k, word)
+    return address
+
+
 def dense_strides(e: Emitter, sizes: Sequence[Register], itemsize: int) -> tuple[Register, ...]:
     """Strides in bytes of a row-major array."""
     strides: list[Register] = []

@@ -14,13 +14,13 @@ from flambeau.codegen.graph import marshalling
 from flambeau.codegen.graph.abi import NO_MEMORY_AT, NO_STACK
 from flambeau.codegen.graph.call_stack import KEPT
 from flambeau.codegen.graph.compile import compile_function
+from flambeau.codegen.graph.exit_points import Call, ExitPoint
 from flambeau.codegen.graph.function import SYMBOL, FunctionText
 from flambeau.codegen.graph.group_runner import RUN_GROUP, group_runner_address, python_imports
 from flambeau.codegen.graph.module import Prepare
 from flambeau.codegen.graph.native_values import CannotCompileError
 from flambeau.codegen.graph.representation import Representation
 from flambeau.codegen.graph.runtime import SERVE
-from flambeau.codegen.graph.side_exits import Call, ExitPoint
 from flambeau.codegen.graph.tensor_constants import TensorBlocks
 from flambeau.codegen.inline_cache import InlineCache
 from flambeau.codegen.layouts import CONTEXT

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TypeAlias, TypeGuard
+from typing import Any, TypeAlias, TypeGuard
 
 from flambeau.codegen.graph.representation import (
     Array,
@@ -20,7 +20,7 @@ from flambeau.codegen.graph.representation import (
     llvm_words,
 )
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.codegen.llvm.emitter import int_constant
+from flambeau.codegen.llvm.emitter import float_constant, int_constant
 from flambeau.ir.node import Node
 from flambeau.schema.dtype import DType, bool_, float64, int64
 from flambeau.util.record import dataclass, field
@@ -241,3 +241,18 @@ def is_nothing(native: Native) -> bool:
 def integer(number: int) -> Scalar:
     """A literal int."""
     return Scalar(Int(), int_constant(number, "i64", 1))
+
+
+def constant_of(value: Any) -> Native:
+    """A constant of the program; its registers are literals."""
+    if value is None or isinstance(value, str):
+        return FixedValue(Fixed(value))
+    if isinstance(value, bool):
+        return Scalar(Bool(), int_constant(int(value), "i1", 1))
+    if isinstance(value, int):
+        return integer(value)
+    if isinstance(value, float):
+        return Scalar(Float(), float_constant(value, "double", 1))
+    if isinstance(value, list | tuple):
+        return TupleValue(tuple(map(constant_of, value)))
+    return FixedValue(Fixed(value))

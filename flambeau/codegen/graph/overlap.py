@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from flambeau.codegen.graph import memory
+from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import ArrayValue
 from flambeau.codegen.llvm.emitter import Value as Register
 
-if TYPE_CHECKING:
-    from flambeau.codegen.graph.function import FunctionEmitter
 
-
-def repeats(fn: FunctionEmitter, x: ArrayValue) -> list[Register]:
+def repeats(fn: EmittedFunction, x: ArrayValue) -> list[Register]:
     """Whether elements of a tensor are one in memory, for each axis of which that is not known."""
     e, found = fn.e, []
     for size, stride in zip(x.sizes[: x.rep.rank - x.rep.dense], x.strides, strict=False):
@@ -23,7 +20,7 @@ def repeats(fn: FunctionEmitter, x: ArrayValue) -> list[Register]:
     return found
 
 
-def overlaps(fn: FunctionEmitter, target: ArrayValue, others: Sequence[ArrayValue]) -> Register:
+def overlaps(fn: EmittedFunction, target: ArrayValue, others: Sequence[ArrayValue]) -> Register:
     """Whether the stretch of memory of one tensor meets that of another."""
     e = fn.e
     low, high = _stretch(fn, target)
@@ -36,7 +33,7 @@ def overlaps(fn: FunctionEmitter, target: ArrayValue, others: Sequence[ArrayValu
     return answer
 
 
-def _stretch(fn: FunctionEmitter, x: ArrayValue) -> tuple[Register, Register]:
+def _stretch(fn: EmittedFunction, x: ArrayValue) -> tuple[Register, Register]:
     e = fn.e
     start = e.convert("ptrtoint", x.data, "i64")
     low, high = start, memory.add(e, start, number(memory.element(x.rep.dtype).itemsize))

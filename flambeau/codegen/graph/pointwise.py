@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flambeau.codegen.graph import arrays, memory, native_values, result_types
 from flambeau.codegen.graph.arrays import load
 from flambeau.codegen.graph.control import each
+from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.interpreter_calls import either, is_dense_now
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, FixedValue, Native, Scalar, TupleValue
@@ -23,9 +24,6 @@ from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import UNKNOWN, OpDef
 from flambeau.schema.types import FloatType, NumberType, OptionalType, TensorType, Type
-
-if TYPE_CHECKING:
-    from flambeau.codegen.graph.function import FunctionEmitter
 
 FLOAT_AMONG_INTS = "a float in a tensor of integers"
 Reader = Callable[[Value], Any]
@@ -60,25 +58,25 @@ def told(native: Native) -> Any:
     return result_types.told(native.rep, literal_of(native))
 
 
-def is_numbers(fn: FunctionEmitter, node: Node) -> bool:
+def is_numbers(fn: EmittedFunction, node: Node) -> bool:
     """Whether all operands are numbers of the program's, or known."""
-    natives = [fn.get(v) for v in node.inputs]
+    natives = [fn.values.get(v) for v in node.inputs]
     return all(isinstance(n, FixedValue) or (isinstance(n, Scalar) and not isinstance(n.rep, Element)) for n in natives)
 
 
-def numbers(fn: FunctionEmitter, node: Node, definition: OpDef) -> None:
+def numbers(fn: EmittedFunction, node: Node, definition: OpDef) -> None:
     """An operator of the language on numbers."""
     assert definition.scalar is not None
     s = Registers(fn, node, is_exact=True)
     operands = []
     for value in node.inputs:
-        native = fn.get(value)
+        native = fn.values.get(value)
         operands.append(as_operand(native) if isinstance(native, Scalar) else literal_of(native))
     if any(isinstance(o, complex) for o in operands):
         raise CannotCompileError("complex numbers have no native form")
     refuse(fn, node, operands)
     result = definition.scalar(s, *operands)
-    fn.set(node.output(), scalar_of(result, node.output().type))
+    fn.values.set(node.output(), scalar_of(result, node.output().type))
 
 
 def element(definition: OpDef, s: Registers, given: Sequence[Any], said: Sequence[Any]) -> Operand:
@@ -119,46 +117,46 @@ def given_of(native: Native) -> Any:
     return literal_of(native)
 
 
-def is_pointwise_on_elements(fn: FunctionEmitter, node: Node) -> bool:
+def is_pointwise_on_elements(fn: EmittedFunction, node: Node) -> bool:
     """Whether it is a pointwise operator all of whose tensors have no axes."""
     definition = node.definition
     if definition is None or definition.scalar is None or len(node.outputs) != 1:
         return False
-    natives = [fn.get(v) for v in node.inputs]
+    natives = [fn.values.get(v) for v in node.inputs]
     tensors = [n for n in natives if arrays.is_tensor(n)]
     return bool(tensors) and all(arrays.rank(n) == 0 for n in tensors)
 
 
-def on_elements(fn: FunctionEmitter, node: Node) -> None:
+def on_elements(fn: EmittedFunction, node: Node) -> None:
     """Such an operator."""
     definition = node.definition
     assert definition is not None
     s = Registers(fn, node, is_exact=False)
-    natives = [fn.get(v) for v in node.inputs]
+    natives = [fn.values.get(v) for v in node.inputs]
     given = [load(fn, n) if arrays.is_tensor(n) else given_of(n) for n in natives]
     set_element(fn, node.output(), element(definition, s, given, [told(n) for n in natives]))
 
 
-def set_element(fn: FunctionEmitter, value: Value, operand: Operand) -> None:
+def set_element(fn: EmittedFunction, value: Value, operand: Operand) -> None:
     """Note a new tensor without axes: its element, or memory if something will write to it."""
-    if not fn.is_written(value):
-        fn.set(value, as_element(operand))
+    if not fn.values.is_written(value):
+        fn.values.set(value, as_element(operand))
         return
-    fn.set_new(value, in_memory(fn, operand))
+    fn.values.set_new(value, in_memory(fn, operand))
 
 
-def in_memory(fn: FunctionEmitter, operand: Operand) -> ArrayValue:
+def in_memory(fn: EmittedFunction, operand: Operand) -> ArrayValue:
     """A new tensor without axes in memory."""
-    block = fn.new_block(number(memory.element(operand.dtype).itemsize))
+    block = fn.exits.new_block(number(memory.element(operand.dtype).itemsize))
     data = fn.e.define(f"getelementptr inbounds i8, ptr {block}, i64 {BLOCK_DATA}", "ptr", 1)
     memory.store_element(fn.e, data, operand.register, operand.dtype)
     return ArrayValue(Array(operand.dtype, 0, 0), block, data, (), ())
 
 
-def small_group(fn: FunctionEmitter, node: Node) -> bool:
+def small_group(fn: EmittedFunction, node: Node) -> bool:
     """A fused group whose tensors have no axes, as scalar code; whether it was one."""
     graph = node.attribute("Subgraph")
-    natives = [fn.get(v) for v in node.inputs]
+    natives = [fn.values.get(v) for v in node.inputs]
     if any(arrays.rank(n) for n in natives):
         return False
     nodes = [n for n in graph.nodes() if n.kind not in ("prim::Constant", "prim::ListConstruct")]
@@ -205,10 +203,12 @@ nothing.
 """
 
 
-def filled(fn: FunctionEmitter, node: Node, definition: OpDef) -> None:
+def filled(fn: EmittedFunction, node: Node, definition: OpDef) -> None:
     """`zeros`, `ones`, `full` and their like."""
     name = definition.name.partition("::")[2]
-    natives = dict(zip((a.name for a in definition.schema.arguments), (fn.get(v) for v in node.inputs), strict=True))
+    natives = dict(
+        zip((a.name for a in definition.schema.arguments), (fn.values.get(v) for v in node.inputs), strict=True)
+    )
     found = result_types.result_types(definition, [told(n) for n in natives.values()], 1)[0]
     if found is None:
         raise CannotCompileError("its dtype or rank is not known")
@@ -245,7 +245,7 @@ def filled(fn: FunctionEmitter, node: Node, definition: OpDef) -> None:
     if isinstance(like, ArrayValue) and like.rep.dense != like.rep.rank and like.rep.rank > 1:
         either(fn, node, is_dense_now(fn, like), Array(found[0], found[1], 0), make)
     else:
-        fn.set_new(node.output(), make())
+        fn.values.set_new(node.output(), make())
 
 
 def _fill_value(native: Native) -> Operand:
@@ -254,9 +254,11 @@ def _fill_value(native: Native) -> Operand:
     return as_operand(native)
 
 
-def arange(fn: FunctionEmitter, node: Node, definition: OpDef) -> None:
+def arange(fn: EmittedFunction, node: Node, definition: OpDef) -> None:
     """`arange` of ints, in any dtype."""
-    natives = dict(zip((a.name for a in definition.schema.arguments), (fn.get(v) for v in node.inputs), strict=True))
+    natives = dict(
+        zip((a.name for a in definition.schema.arguments), (fn.values.get(v) for v in node.inputs), strict=True)
+    )
     found = result_types.result_types(definition, [told(n) for n in natives.values()], 1)[0]
     default = {"start": native_values.integer(0), "step": native_values.integer(1), **natives}
     bounds = [default["start"], natives["end"], default["step"]]
@@ -270,7 +272,7 @@ def arange(fn: FunctionEmitter, node: Node, definition: OpDef) -> None:
     e = fn.e
     start, end = (b.register for b in bounds[:2] if isinstance(b, Scalar))
     low, high = (start, end) if step > 0 else (end, start)
-    fn.fail_if(e.icmp("slt", high, low), node)
+    fn.exits.fail_if(e.icmp("slt", high, low), node)
     distance = memory.subtract(e, high, low)
     if abs(step) != 1:
         distance = e.binary("udiv", e.binary("add", distance, number(abs(step) - 1)), number(abs(step)))
@@ -285,12 +287,14 @@ def arange(fn: FunctionEmitter, node: Node, definition: OpDef) -> None:
         memory.store_element(e, place, element.register, found[0])
 
     each(fn, made.sizes[0], one)
-    fn.set_new(node.output(), made)
+    fn.values.set_new(node.output(), made)
 
 
-def linspace(fn: FunctionEmitter, node: Node, definition: OpDef) -> None:
+def linspace(fn: EmittedFunction, node: Node, definition: OpDef) -> None:
     """`linspace` of numbers: each from the end that is nearer, as the operator computes it."""
-    natives = dict(zip((a.name for a in definition.schema.arguments), (fn.get(v) for v in node.inputs), strict=True))
+    natives = dict(
+        zip((a.name for a in definition.schema.arguments), (fn.values.get(v) for v in node.inputs), strict=True)
+    )
     found = result_types.result_types(definition, [told(n) for n in natives.values()], 1)[0]
     ends, steps = [natives["start"], natives["end"]], natives["steps"]
     if found is None or found[0].name not in ("float32", "float64") or not isinstance(steps, Scalar):
@@ -322,12 +326,12 @@ def linspace(fn: FunctionEmitter, node: Node, definition: OpDef) -> None:
         memory.store_element(e, place, e.select(alone, first.register, value), dtype)
 
     each(fn, count, one)
-    fn.set_new(node.output(), made)
+    fn.values.set_new(node.output(), made)
 
 
-def from_number(fn: FunctionEmitter, node: Node, definition: OpDef) -> None:
+def from_number(fn: EmittedFunction, node: Node, definition: OpDef) -> None:
     """`tensor(n)`, `scalar_tensor(n)`: an element."""
-    natives = [fn.get(v) for v in node.inputs]
+    natives = [fn.values.get(v) for v in node.inputs]
     found = result_types.result_types(definition, [told(n) for n in natives], 1)[0]
     if not isinstance(natives[0], Scalar) or found is None or found[1] != 0:
         raise CannotCompileError("a tensor of other things than one number")
@@ -341,7 +345,7 @@ def from_number(fn: FunctionEmitter, node: Node, definition: OpDef) -> None:
     set_element(fn, node.output(), s.cast(source, found[0]))
 
 
-def _refuse_what_does_not_fit(fn: FunctionEmitter, node: Node, source: Operand, dtype: DType) -> None:
+def _refuse_what_does_not_fit(fn: EmittedFunction, node: Node, source: Operand, dtype: DType) -> None:
     """Ints that a narrower dtype cannot hold fail; those without a sign take negative ones, counted from their end."""
     bits = 8 * dtype.itemsize
     if not dtype.is_integral or bits == 64 or source.dtype != dtypes.int64:
@@ -352,10 +356,10 @@ def _refuse_what_does_not_fit(fn: FunctionEmitter, node: Node, source: Operand, 
     if known is None or not low <= known <= high:
         e = fn.e
         above = e.icmp("sgt", source.register, number(high))
-        fn.fail_if(e.binary("or", above, e.icmp("slt", source.register, number(low))), node)
+        fn.exits.fail_if(e.binary("or", above, e.icmp("slt", source.register, number(low))), node)
 
 
-def refuse_what_is_too_large(fn: FunctionEmitter, node: Node, source: Operand, dtype: DType) -> None:
+def refuse_what_is_too_large(fn: EmittedFunction, node: Node, source: Operand, dtype: DType) -> None:
     """What does not fit fails, and so do finite floats that float32 has no room for."""
     if dtype != dtypes.float32 or source.dtype != dtypes.float64:
         _refuse_what_does_not_fit(fn, node, source, dtype)
@@ -363,4 +367,4 @@ def refuse_what_is_too_large(fn: FunctionEmitter, node: Node, source: Operand, d
     e, s = fn.e, Registers(fn, node, is_exact=False)
     rounded = s.cast(s.cast(source, dtypes.float32), dtypes.float64).register
     was_finite = e.fcmp("one", e.fabs(source.register), e.like(source.register, math.inf))
-    fn.fail_if(e.binary("and", was_finite, e.fcmp("oeq", e.fabs(rounded), e.like(rounded, math.inf))), node)
+    fn.exits.fail_if(e.binary("and", was_finite, e.fcmp("oeq", e.fabs(rounded), e.like(rounded, math.inf))), node)

@@ -6,28 +6,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from flambeau.codegen.graph import memory
+from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.scalars import Operand
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.node import Node
 
-if TYPE_CHECKING:
-    from flambeau.codegen.graph.function import FunctionEmitter
-
 LIMIT: Final = float(1 << 63)
 """The first float above all ints."""
 
 
-def refuse(fn: FunctionEmitter, node: Node, operands: Sequence[Any]) -> None:
+def refuse(fn: EmittedFunction, node: Node, operands: Sequence[Any]) -> None:
     """Leave if an operator has no result for its operands."""
     if node.kind in REFUSED and all(isinstance(o, Operand) for o in operands):
         REFUSED[node.kind](fn, node, operands)
 
 
-def refuse_what_no_int_is(fn: FunctionEmitter, node: Node, operands: Sequence[Operand]) -> None:
+def refuse_what_no_int_is(fn: EmittedFunction, node: Node, operands: Sequence[Operand]) -> None:
     """nan, and floats that do not fit in 64 bits."""
     source = operands[0]
     if not source.dtype.is_floating_point or source.register.type not in ("double", "float"):
@@ -36,10 +34,10 @@ def refuse_what_no_int_is(fn: FunctionEmitter, node: Node, operands: Sequence[Op
     if memory.literal(x) is not None:
         return
     too_small = e.fcmp("ult", x, e.like(x, -LIMIT))
-    fn.fail_if(e.binary("or", too_small, e.fcmp("uge", x, e.like(x, LIMIT))), node)
+    fn.exits.fail_if(e.binary("or", too_small, e.fcmp("uge", x, e.like(x, LIMIT))), node)
 
 
-def _power_of_zero(fn: FunctionEmitter, node: Node, operands: Sequence[Operand]) -> None:
+def _power_of_zero(fn: EmittedFunction, node: Node, operands: Sequence[Operand]) -> None:
     """Powers of an exact zero to a negative exponent."""
     e, conditions = fn.e, []
     for operand, predicate in zip(operands, ("eq", "lt"), strict=True):
@@ -48,18 +46,18 @@ def _power_of_zero(fn: FunctionEmitter, node: Node, operands: Sequence[Operand])
             conditions.append(e.fcmp("o" + predicate, operand.register, zero))
         else:
             conditions.append(e.icmp({"eq": "eq", "lt": "slt"}[predicate], operand.register, zero))
-    fn.fail_if(e.binary("and", *conditions), node)
+    fn.exits.fail_if(e.binary("and", *conditions), node)
 
 
-def _negative_count(fn: FunctionEmitter, node: Node, operands: Sequence[Operand]) -> None:
+def _negative_count(fn: EmittedFunction, node: Node, operands: Sequence[Operand]) -> None:
     """Shifts by less than nothing."""
     count: Register = operands[1].register
     known = memory.literal(count)
     if known is None or known < 0:
-        fn.fail_if(fn.e.icmp("slt", count, number(0) if count.lanes == 1 else fn.e.like(count, 0)), node)
+        fn.exits.fail_if(fn.e.icmp("slt", count, number(0) if count.lanes == 1 else fn.e.like(count, 0)), node)
 
 
-REFUSED: Final[dict[str, Callable[[FunctionEmitter, Node, Sequence[Operand]], None]]] = {
+REFUSED: Final[dict[str, Callable[[EmittedFunction, Node, Sequence[Operand]], None]]] = {
     "aten::pow": _power_of_zero,
     "aten::__lshift__": _negative_count,
     "aten::__rshift__": _negative_count,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from flambeau.codegen.graph import hoisted_bounds_checks, memory
+from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.native_values import Affine, CannotCompileError, Scalar
 from flambeau.codegen.graph.representation import Bool, Element, Float, Int
 from flambeau.codegen.graph.sincos import sine_or_cosine
@@ -19,9 +19,6 @@ from flambeau.ir.node import Node
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
 from flambeau.schema.types import BoolType, FloatType, IntType, Type
-
-if TYPE_CHECKING:
-    from flambeau.codegen.graph.function import FunctionEmitter
 
 _KEEPS_INTEGERS = frozenset({"floor", "ceil", "trunc", "round"})
 _DIVISIONS = frozenset({"floordiv", "truncdiv", "remainder", "fmod"})
@@ -52,7 +49,7 @@ class Operand:
 class Registers:
     """Implements `schema.scalar.Scalar` over registers; `node` is what fails where a divisor is zero."""
 
-    def __init__(self, fn: FunctionEmitter, node: Node, *, is_exact: bool) -> None:
+    def __init__(self, fn: EmittedFunction, node: Node, *, is_exact: bool) -> None:
         """`is_exact`: float64 functions give what Python's `math` gives."""
         self._fn = fn
         self._node = node
@@ -132,7 +129,7 @@ class Registers:
         return [e.splat(r, widest) for r in registers]
 
     def _trap(self, zero: Register) -> None:
-        self._fn.fail_if(zero, self._node)
+        self._fn.exits.fail_if(zero, self._node)
 
     def _affine(self, op: str, args: tuple[Operand, ...]) -> Affine | None:
         if self._fn.scope.iterations is None or args[0].dtype.name != "int64" or op not in ("add", "sub", "mul"):

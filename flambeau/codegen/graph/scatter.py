@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from flambeau.codegen.graph import memory
 from flambeau.codegen.graph.arrays import (
@@ -23,6 +22,7 @@ from flambeau.codegen.graph.arrays import (
     product,
 )
 from flambeau.codegen.graph.control import each
+from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.interpreter_calls import call_python
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, FixedValue, Native, Scalar, TupleValue
@@ -38,14 +38,11 @@ from flambeau.ops.families.scalars import exact_scalar
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
 
-if TYPE_CHECKING:
-    from flambeau.codegen.graph.function import FunctionEmitter
-
 ADDS = frozenset({"aten::scatter_add", "aten::index_add"})
 REDUCTIONS = {"add": "add", "multiply": "mul"}
 
 
-def scatter(fn: FunctionEmitter, node: Node) -> None:
+def scatter(fn: EmittedFunction, node: Node) -> None:
     """`scatter` and `scatter_add`: an index with as many axes as the tensor."""
     e, given = fn.e, _arguments(node)
     x, index = array(fn, given["self"]), _index(array(fn, given["index"]))
@@ -60,7 +57,7 @@ def scatter(fn: FunctionEmitter, node: Node) -> None:
     if source is not None:
         is_larger += [e.icmp("sgt", mine, own) for mine, own in zip(index.sizes, source.sizes, strict=True)]
     has_places = e.icmp("ne", product(fn, index.sizes), number(0))
-    fn.fail_if(e.binary("and", _any(fn, is_larger), has_places), node)
+    fn.exits.fail_if(e.binary("and", _any(fn, is_larger), has_places), node)
     each_element(fn, index.sizes, [index], lambda at: change.check(_place(fn, index, at[0]), dim))
 
     def write(target: ArrayValue) -> None:
@@ -77,7 +74,7 @@ def scatter(fn: FunctionEmitter, node: Node) -> None:
     change.apply(write)
 
 
-def slices(fn: FunctionEmitter, node: Node) -> None:
+def slices(fn: EmittedFunction, node: Node) -> None:
     """`index_add` and `index_copy`: a vector of places along one axis."""
     e, given = fn.e, _arguments(node)
     x, index = array(fn, given["self"]), _index(array(fn, given["index"]))
@@ -85,13 +82,15 @@ def slices(fn: FunctionEmitter, node: Node) -> None:
     if index.rep.rank != 1:
         raise CannotCompileError("an index of another rank")
     adds = _plain(node) in ADDS
-    alpha = _constant(fn, given["alpha"], x.rep.dtype) if adds and literal_of(fn.get(given["alpha"])) != 1 else None
+    alpha = (
+        _constant(fn, given["alpha"], x.rep.dtype) if adds and literal_of(fn.values.get(given["alpha"])) != 1 else None
+    )
     change = _Change(fn, node, x, [index, source])
-    fn.fail_if(e.icmp("ne", index.sizes[0], source.sizes[dim]), node)
+    fn.exits.fail_if(e.icmp("ne", index.sizes[0], source.sizes[dim]), node)
     if adds:
         for k in range(x.rep.rank):
             if k != dim:
-                fn.fail_if(e.icmp("ne", x.sizes[k], source.sizes[k]), node)
+                fn.exits.fail_if(e.icmp("ne", x.sizes[k], source.sizes[k]), node)
     else:
         source = broadcast_to(fn, source, (*x.sizes[:dim], index.sizes[0], *x.sizes[dim + 1 :]), node)
     each(fn, index.sizes[0], lambda k: change.check(_place(fn, index, _at(fn, index, 0, k)), dim))
@@ -112,10 +111,10 @@ def slices(fn: FunctionEmitter, node: Node) -> None:
     change.apply(write)
 
 
-def index_put(fn: FunctionEmitter, node: Node) -> None:
+def index_put(fn: EmittedFunction, node: Node) -> None:
     """`x[places] = values` and `x[mask] = value`, or `+=`, with one tensor along the first axes."""
     given = _arguments(node)
-    x, indices, values = array(fn, given["self"]), fn.get(given["indices"]), fn.get(given["values"])
+    x, indices, values = array(fn, given["self"]), fn.values.get(given["indices"]), fn.values.get(given["values"])
     if not isinstance(indices, TupleValue) or not indices.items:
         raise CannotCompileError("an index by other things than one tensor")
     by = indices.items[0]
@@ -123,7 +122,7 @@ def index_put(fn: FunctionEmitter, node: Node) -> None:
         raise CannotCompileError("an index by other things than one tensor")
     if any(not (isinstance(i, FixedValue) and i.rep == Fixed(None)) for i in indices.items[1:]):
         raise CannotCompileError("an index by several tensors")
-    accumulate = literal_of(fn.get(given["accumulate"]))
+    accumulate = literal_of(fn.values.get(given["accumulate"]))
     if not isinstance(values.rep, Array | Element) or values.rep.dtype is not x.rep.dtype or not x.rep.rank:
         raise CannotCompileError("values of another dtype")
     if accumulate not in (True, False) or len(indices.items) > x.rep.rank:
@@ -140,7 +139,7 @@ def index_put(fn: FunctionEmitter, node: Node) -> None:
         raise CannotCompileError("an index of another rank or dtype")
 
 
-def _put_if(fn: FunctionEmitter, node: Node, x: ArrayValue, mask: Register, values: Native, op: str) -> None:
+def _put_if(fn: EmittedFunction, node: Node, x: ArrayValue, mask: Register, values: Native, op: str) -> None:
     """All of a tensor or nothing, by a mask without axes."""
     if not isinstance(values, Scalar) and values.rep != Array(x.rep.dtype, 0):
         raise CannotCompileError("a mask without axes, and several values")
@@ -159,12 +158,12 @@ def _put_if(fn: FunctionEmitter, node: Node, x: ArrayValue, mask: Register, valu
     change.apply(write)
 
 
-def _put_by_mask(fn: FunctionEmitter, node: Node, x: ArrayValue, mask: ArrayValue, value: Register, op: str) -> None:
+def _put_by_mask(fn: EmittedFunction, node: Node, x: ArrayValue, mask: ArrayValue, value: Register, op: str) -> None:
     e, rank = fn.e, mask.rep.rank
     if not 0 < rank <= x.rep.rank:
         raise CannotCompileError("a mask of another rank")
     change = _Change(fn, node, x, [mask])
-    fn.fail_if(_any(fn, [e.icmp("ne", m, own) for m, own in zip(mask.sizes, x.sizes, strict=False)]), node)
+    fn.exits.fail_if(_any(fn, [e.icmp("ne", m, own) for m, own in zip(mask.sizes, x.sizes, strict=False)]), node)
 
     def write(target: ArrayValue) -> None:
         dtype, owner = x.rep.dtype, target.owner
@@ -185,7 +184,7 @@ def _put_by_mask(fn: FunctionEmitter, node: Node, x: ArrayValue, mask: ArrayValu
 
 
 def _put_at_places(
-    fn: FunctionEmitter, node: Node, x: ArrayValue, index: ArrayValue, values: Scalar | ArrayValue, op: str
+    fn: EmittedFunction, node: Node, x: ArrayValue, index: ArrayValue, values: Scalar | ArrayValue, op: str
 ) -> None:
     e = fn.e
     if isinstance(values, ArrayValue) and values.rep.rank > x.rep.rank:
@@ -218,7 +217,7 @@ def _put_at_places(
 class _Change:
     """One node: the tensor it changes, and what it reads meanwhile."""
 
-    def __init__(self, fn: FunctionEmitter, node: Node, x: ArrayValue, read: Sequence[ArrayValue]) -> None:
+    def __init__(self, fn: EmittedFunction, node: Node, x: ArrayValue, read: Sequence[ArrayValue]) -> None:
         self.fn, self.node, self.x, self.read = fn, node, x, list(read)
         self.in_place = node.kind.endswith("_")
         if not self.in_place and x.rep.dense != x.rep.rank:
@@ -229,7 +228,7 @@ class _Change:
 
     def check(self, place: Register, dim: int) -> None:
         """Leave where a place is outside."""
-        self.fn.fail_if(self.fn.e.icmp("uge", place, self.x.sizes[dim]), self.node)
+        self.fn.exits.fail_if(self.fn.e.icmp("uge", place, self.x.sizes[dim]), self.node)
 
     def together(self, op: str, a: Register, b: Register) -> Register:
         """Two elements by `add` or `mul`."""
@@ -251,7 +250,7 @@ class _Change:
             made = new(fn, x.rep.dtype, x.sizes, node)
             copy_elements(fn, made, x)
             write(made)
-            fn.set_new(node.output(), made)
+            fn.values.set_new(node.output(), made)
             return
         shares, apart, after = e.label("shares"), e.label("apart"), e.label("after")
         is_shared = _any(fn, [*repeats(fn, x), *([overlaps(fn, x, self.read)] if self.read else [])])
@@ -263,7 +262,7 @@ class _Change:
         write(x)
         e.branch(after)
         e.start(after)
-        fn.set_view(node.output(), x)
+        fn.values.set_view(node.output(), x)
 
 
 def _arguments(node: Node) -> dict[str, Value]:
@@ -287,18 +286,18 @@ def _same_kind(source: ArrayValue, x: ArrayValue, rank: int) -> ArrayValue:
     return source
 
 
-def _reduction(fn: FunctionEmitter, given: dict[str, Value]) -> str:
+def _reduction(fn: EmittedFunction, given: dict[str, Value]) -> str:
     if "reduce" not in given:
         return ""
-    found = literal_of(fn.get(given["reduce"]))
+    found = literal_of(fn.values.get(given["reduce"]))
     if found not in REDUCTIONS:
         raise CannotCompileError("a reduction that is not known")
     return REDUCTIONS[found]
 
 
-def _constant(fn: FunctionEmitter, value: Value, dtype: DType) -> Register:
+def _constant(fn: EmittedFunction, value: Value, dtype: DType) -> Register:
     """A known number as an element."""
-    known = literal_of(fn.get(value))
+    known = literal_of(fn.values.get(value))
     if not isinstance(known, int | float):
         raise CannotCompileError("a number that is not known")
     try:
@@ -307,23 +306,23 @@ def _constant(fn: FunctionEmitter, value: Value, dtype: DType) -> Register:
         raise CannotCompileError(str(error)) from None
 
 
-def _any(fn: FunctionEmitter, conditions: Sequence[Register]) -> Register:
+def _any(fn: EmittedFunction, conditions: Sequence[Register]) -> Register:
     if not conditions:
         return Register("false", "i1", 1)
     return functools.reduce(lambda a, b: fn.e.binary("or", a, b), conditions)
 
 
-def _at(fn: FunctionEmitter, x: ArrayValue, dim: int, index: Register) -> Register:
+def _at(fn: EmittedFunction, x: ArrayValue, dim: int, index: Register) -> Register:
     return memory.offset_address(fn.e, x.data, index, x.strides[dim], memory.element(x.rep.dtype).itemsize)
 
 
-def _place(fn: FunctionEmitter, index: ArrayValue, address: Register) -> Register:
+def _place(fn: EmittedFunction, index: ArrayValue, address: Register) -> Register:
     """The place that an element of an index says."""
     at = memory.load_element(fn.e, address, index.rep.dtype)
     return at if at.type == "i64" else fn.e.convert("sext", at, "i64")
 
 
-def _slice(fn: FunctionEmitter, x: ArrayValue, dim: int, index: Register) -> ArrayValue:
+def _slice(fn: EmittedFunction, x: ArrayValue, dim: int, index: Register) -> ArrayValue:
     """One slice of a tensor, without its axis."""
     sizes, strides = x.sizes[:dim] + x.sizes[dim + 1 :], x.strides[:dim] + x.strides[dim + 1 :]
     return ArrayValue(Array(x.rep.dtype, len(sizes), 0), x.owner, _at(fn, x, dim, index), sizes, strides)

@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from flambeau.codegen.choices import USUAL, Choices
 from flambeau.codegen.graph import marshalling
 from flambeau.codegen.graph.abi import INTERRUPTED
+from flambeau.codegen.graph.exit_points import ExitPoint
 from flambeau.codegen.graph.function import SYMBOL, FunctionText
 from flambeau.codegen.graph.group_runner import RUN_GROUP, group_runner_address
 from flambeau.codegen.graph.module import Prepare
@@ -32,7 +33,6 @@ from flambeau.codegen.graph.representation import (
     word_count,
 )
 from flambeau.codegen.graph.runtime import CYCLES, FUNCTIONS, PREFIX, SERVE
-from flambeau.codegen.graph.side_exits import ExitPoint
 from flambeau.codegen.inline_cache import InlineCache
 from flambeau.codegen.layouts import BLOCK, CONTEXT, FOREVER, LEAF
 from flambeau.codegen.llvm.engine import NativeCode, c_imports, engine

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from flambeau.analysis.alias import AliasAnalysis
 from flambeau.codegen.graph import memory, native_values
 from flambeau.codegen.graph.native_values import (
     UNINITIALIZED,
+    ArrayValue,
     CannotCompileError,
     Native,
     OptionalValue,
     Scalar,
     words_of,
 )
-from flambeau.codegen.graph.reference_counts import Holding
 from flambeau.codegen.graph.representation import (
     Array,
     Element,
@@ -24,9 +23,10 @@ from flambeau.codegen.graph.representation import (
     Representation,
     llvm_words,
 )
-from flambeau.codegen.llvm.emitter import Target
+from flambeau.codegen.graph.side_exits import SideExits
+from flambeau.codegen.graph.value_table import ValueTable
+from flambeau.codegen.layouts import BLOCK, BLOCK_DATA
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value
 from flambeau.schema.types import TensorType
 
@@ -38,34 +38,36 @@ class WidenError(Exception):
     """An assumption did not hold; a wider one has been noted."""
 
 
-class Slots(Holding):
+class Slots:
     """Slots, made for what their values are assumed to be: what an earlier walk found out, or what comes first."""
 
-    def __init__(self, graph: Graph, facts: AliasAnalysis, assumed: Assumptions, target: Target) -> None:
-        super().__init__(graph, facts, target)
+    def __init__(self, values: ValueTable, exits: SideExits, assumed: Assumptions) -> None:
+        self.e = values.e
+        self.values = values
+        self.exits = exits
         self._assumed = assumed
         self._in_memory: dict[Value, bool] = {}
 
-    def slots(self, rep: Representation) -> list[Register]:
+    def new(self, rep: Representation) -> list[Register]:
         """Stack slots for the words of a value."""
         return [self.e.slot(kind, 8) for kind in llvm_words(rep)]
 
-    def store_slots(self, slots: Sequence[Register], native: Native) -> None:
+    def store(self, slots: Sequence[Register], native: Native) -> None:
         """Put a value into slots."""
         for slot, word in zip(slots, words_of(native), strict=True):
             self.e.raw(f"store {word.type} {word}, ptr {slot}")
 
-    def load_slots(self, slots: Sequence[Register], rep: Representation) -> Native:
+    def load(self, slots: Sequence[Register], rep: Representation) -> Native:
         """The value in slots."""
         kinds = llvm_words(rep)
         words = [self.e.define(f"load {k}, ptr {s}", k, 1) for k, s in zip(kinds, slots, strict=True)]
-        return self.densified(native_values.from_words(rep, words))
+        return self.values.densified(native_values.from_words(rep, words))
 
     def assume(self, value: Value, rep: Representation) -> Representation:
         """What the slot of a merged value is made for: what was found out before, or what comes first."""
-        found = self._assumed.get(value)
-        if found is not None:
-            return found
+        assumed = self._assumed.get(value)
+        if assumed is not None:
+            return assumed
         if isinstance(rep, Fixed) and rep.value is UNINITIALIZED:
             return rep
         if isinstance(rep, Array) and rep.rank == 0 and not self.needs_memory(value):
@@ -76,17 +78,18 @@ class Slots(Holding):
 
     def needs_memory(self, value: Value) -> bool:
         """Whether a tensor without axes cannot be its element: it is written, or may be a view that leaves."""
-        found = self._in_memory.get(value)
-        if found is None:
-            found = self._in_memory[value] = self.is_written(value) or (
-                self.lifetimes.may_leave(value) and any(self.facts.may_alias(value, v) for v in self._with_axes())
+        in_memory = self._in_memory.get(value)
+        if in_memory is None:
+            in_memory = self._in_memory[value] = self.values.is_written(value) or (
+                self.values.lifetimes.may_leave(value)
+                and any(self.values.alias.may_alias(value, v) for v in self._with_axes())
             )
-        return found
+        return in_memory
 
     def _with_axes(self) -> Iterator[Value]:
         """Every tensor of the graph that may have axes."""
-        made = (v for node in self.graph.all_nodes() for v in node.outputs)
-        for value in (*self.graph.inputs, *made):
+        made = (v for node in self.values.graph.all_nodes() for v in node.outputs)
+        for value in (*self.values.graph.inputs, *made):
             if isinstance(value.type, TensorType) and value.type.sizes != ():
                 yield value
 
@@ -117,6 +120,8 @@ class Slots(Holding):
         match rep:
             case Element() if isinstance(native, native_values.ArrayValue) and native.rep.dtype == rep.dtype:
                 return Scalar(rep, memory.load_element(self.e, native.data, rep.dtype))
+            case Array() if rep.rank == 0 and isinstance(native, Scalar) and native.rep == Element(rep.dtype):
+                return self._in_new_block(native, rep)
             case Array() if isinstance(native, native_values.ArrayValue) and _are_alike(native.rep, rep):
                 return native_values.ArrayValue(rep, native.owner, native.data, native.sizes, native.strides)
             case Optional() if isinstance(native, native_values.FixedValue):
@@ -132,6 +137,14 @@ class Slots(Holding):
                     tuple(self.converted(i, r) for i, r in zip(native.items, items, strict=True))
                 )
         raise CannotCompileError(f"{native_values.describe(native.rep)} cannot stand for {native_values.describe(rep)}")
+
+    def _in_new_block(self, native: Scalar, rep: Array) -> ArrayValue:
+        """An element in memory of its own, to which nothing has a reference yet."""
+        block = self.exits.new_block(memory.number(memory.element(rep.dtype).itemsize))
+        memory.store_word(self.e, block, BLOCK.word("references"), memory.number(0))
+        data = memory.offset_address(self.e, block, memory.number(BLOCK_DATA), memory.number(1), 1)
+        memory.store_element(self.e, data, native.register, rep.dtype)
+        return ArrayValue(rep, block, data, (), ())
 
 
 def _are_alike(a: Array, b: Array) -> bool:

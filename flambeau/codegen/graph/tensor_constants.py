@@ -13,6 +13,7 @@ from flambeau.analysis.alias import AliasAnalysis
 from flambeau.codegen.graph import memory
 from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError
 from flambeau.codegen.graph.representation import Array
+from flambeau.codegen.layouts import FOREVER, LEAF
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.constants import CONSTANT
 from flambeau.ir.graph import Graph
@@ -20,8 +21,6 @@ from flambeau.ir.value import Value
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.record import dataclass
 
-_BORROWED = 1 << 40
-"""Holds that a block starts with, more than anybody gives back."""
 _OUTSIDE = 1 << 20
 """The origin of a block that no argument has."""
 
@@ -70,7 +69,7 @@ class TensorBlocks:
         self.addresses: dict[str, int] = {}
         """By symbol."""
         for one in found:
-            block = (ctypes.c_int64 * 5)(_BORROWED, 0, 0, _OUTSIDE + one.number, id(one.tensor))
+            block = LEAF.pack(references=FOREVER, origin=_OUTSIDE + one.number, object=id(one.tensor))
             self._kept += [block, one.tensor]
             self.addresses[one.block] = ctypes.addressof(block)
             self.addresses[one.data] = one.tensor._array.__array_interface__["data"][0]

@@ -16,11 +16,9 @@ from collections.abc import Callable, Sequence
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.codegen.graph.function import SYMBOL, FunctionEmitter, FunctionText
-from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import CannotCompileError
 from flambeau.codegen.graph.representation import Representation
 from flambeau.codegen.graph.runtime import FUNCTIONS, METADATA, PREFIX, SERVE, TEXT
-from flambeau.codegen.graph.side_exits import ExitPoint
 from flambeau.codegen.graph.slots import Assumptions, WidenError
 from flambeau.codegen.graph.ufunc_loop import Kind, Loop
 from flambeau.codegen.llvm.engine import NativeCode, c_imports, engine
@@ -108,17 +106,16 @@ define void @{name}(ptr %args, ptr %dims, ptr %steps, ptr %data) #0 {{
 class _Screening(FunctionEmitter):
     """Emits a function that only says that it failed, not where: its loop can be vectors."""
 
-    def _store_record(self, exit_point: ExitPoint) -> None:
-        self.exit_with(number(1))
+    has_record = False
 
 
 def screening_text(graph: Graph, parameters: Sequence[Representation]) -> FunctionText:
     """The function of a graph of numbers. Raises `CannotCompileError` where Python would have a part in it."""
     assumed: Assumptions = {}
-    facts = AliasAnalysis(graph)
+    alias = AliasAnalysis(graph)
     for _ in range(64):
         try:
-            made = _Screening(graph, facts, assumed, engine().target).run(parameters)
+            made = _Screening(graph, alias, assumed, engine().target).run(parameters)
         except WidenError:
             continue
         if made.groups or made.operators or " @ask(" in made.text or "call ptr @new_block(" in made.text:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from flambeau.codegen.graph import arrays, memory
 from flambeau.codegen.graph.arrays import array, load
+from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.interpreter_calls import call_python
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, Native, Scalar
@@ -26,13 +26,10 @@ from flambeau.schema import registry
 from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import OpDef
 
-if TYPE_CHECKING:
-    from flambeau.codegen.graph.function import FunctionEmitter
 
-
-def copy_(fn: FunctionEmitter, node: Node) -> None:
+def copy_(fn: EmittedFunction, node: Node) -> None:
     """`copy_`: every element converted, broadcast where needed."""
-    target, given = array(fn, node.input(0)), fn.get(node.input(1))
+    target, given = array(fn, node.input(0)), fn.values.get(node.input(1))
     s = Registers(fn, node, is_exact=False)
     dtype = target.rep.dtype
 
@@ -40,35 +37,35 @@ def copy_(fn: FunctionEmitter, node: Node) -> None:
         return s.cast(source, dtype).register
 
     write_all(fn, node, target, [given], meaning, reads_target=False)
-    fn.set_view(node.output(), target)
+    fn.values.set_view(node.output(), target)
 
 
-def fill_(fn: FunctionEmitter, node: Node) -> None:
+def fill_(fn: EmittedFunction, node: Node) -> None:
     """`fill_`, `zero_`."""
     target = array(fn, node.input(0))
     s = Registers(fn, node, is_exact=False)
     if len(node.inputs) == 1:
         operand = s.const(0, target.rep.dtype)
     else:
-        given = fn.get(node.input(1))
-        operand = load(fn, given) if arrays.is_tensor(given) else as_operand(fn.scalar(node.input(1)))
+        given = fn.values.get(node.input(1))
+        operand = load(fn, given) if arrays.is_tensor(given) else as_operand(fn.values.scalar(node.input(1)))
         if not arrays.is_tensor(given):
             refuse_what_is_too_large(fn, node, operand, target.rep.dtype)
     if operand.dtype.is_floating_point and not target.rep.dtype.is_floating_point:
         raise CannotCompileError(FLOAT_AMONG_INTS)
     arrays.fill(fn, target, s.cast(operand, target.rep.dtype).register)
-    fn.set_view(node.output(), target)
+    fn.values.set_view(node.output(), target)
 
 
-def in_place(fn: FunctionEmitter, node: Node, definition: OpDef) -> bool:
+def in_place(fn: EmittedFunction, node: Node, definition: OpDef) -> bool:
     """`add_` and its like, by the meaning of `add`; whether it is one of them."""
     schema = definition.schema
-    if definition.family != "in_place" or not isinstance(fn.get(node.input(0)).rep, Array):
+    if definition.family != "in_place" or not isinstance(fn.values.get(node.input(0)).rep, Array):
         return False
     plain = registry.find(registry.out_of_place(schema.name) + (f".{schema.overload}" if schema.overload else ""))
     if plain is None or plain.scalar is None:
         return False
-    natives = [fn.get(v) for v in node.inputs]
+    natives = [fn.values.get(v) for v in node.inputs]
     target = array(fn, node.input(0))
     said = [told(n) for n in natives]
     result = plain.dtype(*said) if plain.dtype is not None else None
@@ -86,12 +83,12 @@ def in_place(fn: FunctionEmitter, node: Node, definition: OpDef) -> bool:
         return s.cast(element(plain, s, given, said), target.rep.dtype).register
 
     write_all(fn, node, target, [natives[k] for k in places], meaning, reads_target=True)
-    fn.set_view(node.output(), target)
+    fn.values.set_view(node.output(), target)
     return True
 
 
 def write_all(
-    fn: FunctionEmitter, node: Node, target: ArrayValue, sources: Sequence[Native],
+    fn: EmittedFunction, node: Node, target: ArrayValue, sources: Sequence[Native],
     meaning: Callable[..., Register], *, reads_target: bool,
 ) -> None:  # fmt: skip
     """Every element of ``target`` from itself and the sources; by Python where their memory overlaps."""
@@ -154,7 +151,7 @@ def write_all(
         e.start(after)
 
 
-def _are_plain(fn: FunctionEmitter, target: ArrayValue, sources: Sequence[ArrayValue]) -> Register | None:
+def _are_plain(fn: EmittedFunction, target: ArrayValue, sources: Sequence[ArrayValue]) -> Register | None:
     """Whether nothing is broadcast and the last axes have no gaps, so that vectors can be loaded and stored; None if
     that is clear.
     """

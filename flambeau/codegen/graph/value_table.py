@@ -1,61 +1,76 @@
-"""What each value of a graph has become in native code, and who holds the blocks it refers to."""
+"""What each value of a graph has become in native code, and who has references to its blocks."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from flambeau.analysis.alias import AliasAnalysis
-from flambeau.codegen.graph import lists, memory, native_values
+from flambeau.codegen.graph import memory, native_values
 from flambeau.codegen.graph.lanes_emitter import LaneEmitter
 from flambeau.codegen.graph.lifetimes import Lifetimes
-from flambeau.codegen.graph.native_values import UNINITIALIZED, CannotCompileError, Native, OptionalValue, Scalar
+from flambeau.codegen.graph.list_release import release_function
+from flambeau.codegen.graph.native_values import (
+    UNINITIALIZED,
+    CannotCompileError,
+    Native,
+    OptionalValue,
+    Scalar,
+    constant_of,
+)
+from flambeau.codegen.graph.parts import Parts
 from flambeau.codegen.graph.representation import Array, Fixed, Listed, holds_blocks
-from flambeau.codegen.llvm.emitter import Target
+from flambeau.codegen.graph.tensor_constants import TensorConstant
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
 from flambeau.schema.types import TensorType, TupleType, Type
+from flambeau.tensor.tensor import Tensor
 
 
-class Holding:
+class ValueTable:
     """Values of the graph as registers. `native` holds what each has become."""
 
-    def __init__(self, graph: Graph, facts: AliasAnalysis, target: Target) -> None:
+    def __init__(self, graph: Graph, alias: AliasAnalysis, e: LaneEmitter, parts: Parts) -> None:
         self.graph = graph
-        self.facts = facts
-        self.lifetimes = Lifetimes(graph, facts)
-        self.e = LaneEmitter(target)
+        self.alias = alias
+        self.lifetimes = Lifetimes(graph, alias)
+        self.e = e
+        self.parts = parts
         self.native: dict[Value, Native] = {}
         self.owned: set[Value] = set()
-        """Values with a hold of their own on their blocks."""
-        self.functions: dict[str, str] = {}
-        """Text of helper functions made on the way, by name."""
+        """Values with references of their own to their blocks."""
         self._written: dict[Value, bool] = {}
 
     def get(self, value: Value) -> Native:
         """What a value has become."""
-        found = self.native.get(value)
-        if found is None:
+        native = self.native.get(value)
+        if native is None:
             node = value.node
             if node is not None and node.kind == "prim::Constant":
-                found = self.native[value] = self.constant(node)
+                native = self.native[value] = self.constant(node)
             elif node is not None and node.kind == "prim::Uninitialized":
-                found = native_values.FixedValue(Fixed(UNINITIALIZED))
+                native = native_values.FixedValue(Fixed(UNINITIALIZED))
             else:
                 raise CannotCompileError(f"{value} has no native form")
-        return found
+        return native
 
     def constant(self, node: Node) -> Native:
-        """A constant; its registers are literals."""
-        return lists.constant(node.attributes.get("value"))
+        """A constant: a tensor by its symbols, anything else as literals."""
+        constant = node.attributes.get("value")
+        if not isinstance(constant, Tensor):
+            return constant_of(constant)
+        self.parts.tensors.append(TensorConstant(len(self.parts.tensors), constant))
+        native = self.parts.tensors[-1].native()
+        self.e.origins[native.owner.text] = self.e.origins[native.data.text] = 0
+        return native
 
     def set(self, value: Value, native: Native) -> None:
         """Note what a value has become."""
         self.native[value] = native
 
     def set_new(self, value: Value, native: Native) -> None:
-        """Note a value that comes with its own hold on its blocks."""
+        """Note a value that comes with its own references to its blocks."""
         self.native[value] = native
         if holds_blocks(native.rep):
             self.owned.add(value)
@@ -69,22 +84,22 @@ class Holding:
 
     def is_written(self, value: Value) -> bool:
         """Whether anything may write to a tensor."""
-        found = self._written.get(value)
-        if found is None:
-            found = self._written[value] = self.facts.has_writers(value)
-        return found
+        is_written = self._written.get(value)
+        if is_written is None:
+            is_written = self._written[value] = self.alias.has_writers(value)
+        return is_written
 
-    # -- holding ------------------------------------------------------------------------------------------------------
+    # -- reference counts ---------------------------------------------------------------------------------------------
 
     def retain(self, native: Native) -> None:
-        """One more hold on every block of a value."""
+        """One more reference to every block of a value."""
         for block, _ in self._blocks(native):
             self.e.raw(f"call void @retain(ptr {block})")
 
     def drop(self, native: Native) -> None:
-        """One hold less."""
+        """One reference less to every block of a value."""
         for block, rep in self._blocks(native):
-            function = lists.release_function(self.functions, rep) if isinstance(rep, Listed) else "release"
+            function = release_function(self.parts.functions, rep) if isinstance(rep, Listed) else "release"
             self.e.raw(f"call void @{function}(ptr {block})")
 
     def _blocks(self, native: Native) -> list[tuple[Register, Array | Listed]]:

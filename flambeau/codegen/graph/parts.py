@@ -1,0 +1,46 @@
+"""What the functions of one native module add to it while they are emitted, one after the other."""
+
+from __future__ import annotations
+
+from flambeau.codegen.graph.exit_points import ExitPoint
+from flambeau.codegen.graph.foreign_code import ForeignCode
+from flambeau.codegen.graph.tensor_constants import TensorConstant
+from flambeau.ir.node import Node
+from flambeau.util.record import dataclass, field, replace
+
+
+@dataclass(slots=True)
+class Parts:
+    """Exit points, symbols and helper functions, in the order in which they were added."""
+
+    exit_points: list[ExitPoint] = field(default_factory=list)
+    operators: list[ExitPoint] = field(default_factory=list)
+    """Exit points whose nodes Python runs in every iteration of a loop, or in every call where there are no loops."""
+    groups: list[ExitPoint] = field(default_factory=list)
+    tensors: list[TensorConstant] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """What loops say to LLVM of themselves."""
+    functions: dict[str, str] = field(default_factory=dict)
+    """Text of helper functions, by name."""
+    declarations: dict[str, None] = field(default_factory=dict)
+    libm: dict[str, None] = field(default_factory=dict)
+    foreign: dict[str, ForeignCode] = field(default_factory=dict)
+    lanes: list[Node] = field(default_factory=list)
+    """Counted loops that run several iterations at a time."""
+    allocating: list[Node | None] = field(default_factory=list)
+    """The nodes that ask for memory, by how far the code of their failure lies below `abi.NO_MEMORY_AT`."""
+    record_words: int = 1
+    tight_loops: int = 0
+    fresh: int = 0
+    """Tensors made by code that are told apart: see `LaneEmitter.make_fresh`."""
+    asks: bool = False
+    """Whether the code calls Python."""
+
+    def copied(self) -> Parts:
+        """The parts as they are now, for another function to add to."""
+        copy = replace(self)
+        for name in self.__slots__:
+            part = getattr(self, name)
+            if isinstance(part, list | dict):
+                setattr(copy, name, part.copy())
+        return copy
