@@ -26,11 +26,6 @@ HEIGHT = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 LONGEST_FILE, LONGEST_FUNCTION = 500, 70
 LONG_ON_PURPOSE = {
     "flambeau.interpreter.machine.run": "the loop over instructions: a call for each would take too long",
-    "flambeau.codegen.llvm.entry_blocks._blocks": "the text of one LLVM function",
-    "flambeau.codegen.llvm.entry_sizes._common_size": "the text of one LLVM function",
-    "flambeau.codegen.llvm.entry_blocks._taken": "the text of one LLVM function",
-    "flambeau.codegen.llvm.entry_forward.forward_text": "the text of one LLVM function",
-    "flambeau.codegen.llvm.entry_objects._unbox_array": "the text of one LLVM function",
 }
 IMPORTS = {name: imports_of(name, with_types=False) for name in MODULES}
 

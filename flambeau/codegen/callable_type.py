@@ -6,6 +6,7 @@ import ctypes
 from collections.abc import Callable
 from typing import Any, Final
 
+from flambeau.codegen.layouts import measured_layout
 from flambeau.tensor.observer import watchers
 from flambeau.util.locks import Lock
 from flambeau.util.native_type import CELL, FIRST, SLOW, tell
@@ -61,7 +62,10 @@ def prepare(instance: Any, stub: DispatchStub, slow: Callable[..., Any], first: 
     tell(instance, ctypes.addressof(stub.cell), slow, first)
 
 
-def forward_parts() -> tuple[tuple[int, int, int], dict[str, int]]:
-    """What the code that such instances jump to must know: offsets of switch, slow and first; addresses of objects."""
-    addresses = {"flambeau_missed": id(MISSED), "flambeau_watchers": ctypes.addressof(watchers.count)}
-    return (CELL, SLOW, FIRST), addresses
+CALLABLE_LAYOUT = measured_layout({"cell": CELL, "slow": SLOW, "first": FIRST})
+"""Fields of such instances that the code they jump to reads."""
+
+
+def forward_objects() -> dict[str, int]:
+    """Addresses of what that code asks, by name."""
+    return {"missed": id(MISSED), "watchers": ctypes.addressof(watchers.count)}

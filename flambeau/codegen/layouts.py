@@ -120,7 +120,7 @@ PLAN = words_layout(
     "ptr outputs, i64 pieces, ptr pool, i64 size_at, i64 least, i64 most, ptr program, i64 geometry, i64 rank, "
     "i64 target"
 )
-"""A kernel's plan, as the native entry reads it. One for any size (see ``entry_sizes``) has the index of its block's
+"""A kernel's plan, as the native entry reads it. One for any size (see ``plan_sizes``) has the index of its block's
 word for the number of elements in ``size_at``, and serves from ``least`` to ``most`` of them; its ``high`` and
 ``pieces`` follow from that number. That of a pattern (see ``entry_patterns``) has a ``program``. One that goes over its
 arrays row by row (see ``entry_geometry``) says how in ``geometry``, for up to ``most`` elements."""
@@ -152,6 +152,9 @@ class ObjectLayouts:
     array: Layout
     """NumPy's: ``data``, ``rank``, ``dims``, ``strides``, ``descr``, ``flags`` and ``weak`` references to it."""
     callable: Layout
-    """A native callable: ``cell``, the address of what its code reads, and ``slow``, called for everything else."""
+    """A native callable: ``vectorcall``, the address of its code; ``cell``, that of what it reads; ``slow``, which
+    is called for everything else; ``owned``, a tuple of all that the others point to."""
     tensor: Layout
     storage: Layout
+    float: Layout
+    """A Python float: its ``value``."""

@@ -9,43 +9,43 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from flambeau.codegen.callable_type import forward_parts
+from flambeau.codegen.callable_type import CALLABLE_LAYOUT, forward_objects
 from flambeau.codegen.inline_cache import InlineCache
+from flambeau.codegen.layouts import Field, Layout, ObjectLayouts, measured_layout
+from flambeau.codegen.llvm.builder import ModuleBuilder
+from flambeau.codegen.llvm.c_interface import ALIGNED
 from flambeau.codegen.llvm.compiler import NativeError
 from flambeau.codegen.llvm.engine import NativeCode, engine
-from flambeau.codegen.llvm.entry import IMPORTS, entry_text
-from flambeau.codegen.llvm.entry_forward import FORWARD_IMPORTS, forward_text
-from flambeau.codegen.llvm.entry_life import LIFE_EXPORTS, LIFE_IMPORTS, life_text
-from flambeau.codegen.llvm.entry_plan import Offsets
-from flambeau.codegen.llvm.entry_ready import Weak
-from flambeau.codegen.llvm.entry_tensors import (
-    NEW_STORAGE,
-    NEW_TENSOR,
-    TENSOR_IMPORTS,
-    TENSOR_OBJECTS,
-    Slots,
-    tensors_text,
-)
+from flambeau.codegen.llvm.entry import entry_module
+from flambeau.codegen.llvm.entry_forward import forward_module
+from flambeau.codegen.llvm.entry_life import LIFE_EXPORTS, life_module
+from flambeau.codegen.llvm.entry_tensors import tensors_module
 from flambeau.codegen.llvm.host import is_remembered
 from flambeau.codegen.llvm.loops import LOOP_EXPORTS, loops_text
+from flambeau.codegen.llvm.tensor_objects import NEW_STORAGE, NEW_TENSOR
 from flambeau.tensor.storage import Storage
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.native_type import HEAD, Member, Slot, address_of, direct, is_supported, make_type, word
 
-_VECTORCALL, _CELL, _SLOW, _KEPT, _SIZE = (HEAD + 8 * k for k in range(5))
-"""Fields of a native callable. ``_KEPT`` owns a tuple of all that the others point to."""
+_CALLABLE = measured_layout(
+    {name: HEAD + 8 * k for k, name in enumerate(("vectorcall", "cell", "slow", "owned"))}
+)  # fmt: skip
+_SIZE = HEAD + 32
+"""Bytes of a native callable."""
 _NEW_FROM_DESCR, _NDARRAY, _SET_BASE = 94, 2, 282
 """Places in NumPy's table of C functions, fixed since NumPy 1.7."""
 
 
 @functools.cache
-def probe() -> Offsets | None:
-    """Offsets of an array's fields, each checked against what NumPy says of two arrays."""
+def object_layouts() -> ObjectLayouts | None:
+    """Where objects have their fields: each is looked for, or checked against what NumPy says of two arrays. None where
+    they do not look as stubs expect.
+    """
     if not is_supported():
         return None
     probe = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -53,29 +53,38 @@ def probe() -> Offsets | None:
     types = [k for k in range(8, HEAD, 8) if word(id(probe) + k) == id(np.ndarray)]
     if len(types) != 1:
         return None
-    data = HEAD
-    offsets = Offsets(
-        type=types[0], data=data, rank=data + 8, dims=data + 16, strides=data + 24, descr=data + 40, flags=data + 48,
-        cell=_CELL, slow=_SLOW,
-    )  # fmt: skip
-    return offsets if all(_agrees(offsets, a) for a in (probe, other)) else None
+    names = {"data": 0, "rank": 8, "dims": 16, "strides": 24, "descr": 40, "flags": 48}
+    offsets = {name: HEAD + offset for name, offset in names.items()} | {"weak": np.ndarray.__weakrefoffset__}
+    array = measured_layout(offsets, ints=("rank", "flags"))
+    tensor, storage = _slots(Tensor), _slots(Storage)
+    as_expected = tensor.keys() == NEW_TENSOR.keys() and storage.keys() == NEW_STORAGE.keys()
+    if not as_expected or not all(_agrees(array, a) for a in (probe, other)):
+        return None
+    return ObjectLayouts(
+        object=measured_layout({"references": 0, "type": types[0]}, ints=("references",)),
+        array=array,
+        callable=_CALLABLE,
+        tensor=measured_layout(tensor),
+        storage=measured_layout(storage | {"weak": Storage.__weakrefoffset__}),
+        float=Layout({"value": Field(HEAD, "double")}),
+    )
 
 
-def _agrees(o: Offsets, a: np.ndarray[Any, Any]) -> bool:
-    if a.__sizeof__() < o.flags + 4 or word(id(a) + o.data) != a.ctypes.data:
+def _agrees(layout: Layout, a: np.ndarray[Any, Any]) -> bool:
+    if a.__sizeof__() < layout.offset("flags") + 4 or layout.read(id(a), "data") != a.ctypes.data:
         return False
-    if ctypes.c_int.from_address(id(a) + o.rank).value != a.ndim or word(id(a) + o.descr) != id(a.dtype):
+    if layout.read(id(a), "rank") != a.ndim or layout.read(id(a), "descr") != id(a.dtype):
         return False
-    aligned = ctypes.c_int.from_address(id(a) + o.flags).value & 0x100
     numbers = ctypes.c_ssize_t * a.ndim
-    dims = tuple(numbers.from_address(word(id(a) + o.dims)))
-    strides = tuple(numbers.from_address(word(id(a) + o.strides)))
-    return bool(aligned) == a.flags.aligned and dims == a.shape and strides == a.strides
+    dims = tuple(numbers.from_address(layout.read(id(a), "dims")))
+    strides = tuple(numbers.from_address(layout.read(id(a), "strides")))
+    is_aligned = bool(layout.read(id(a), "flags") & ALIGNED)
+    return is_aligned == a.flags.aligned and dims == a.shape and strides == a.strides
 
 
 @functools.cache
 def numpy_functions() -> dict[str, int] | None:
-    """Addresses from NumPy's C interface."""
+    """Addresses from NumPy's C interface, by name; None where its table looks different."""
     from numpy._core import _multiarray_umath as umath  # type: ignore[attr-defined]
 
     get = ctypes.pythonapi.PyCapsule_GetPointer
@@ -84,28 +93,30 @@ def numpy_functions() -> dict[str, int] | None:
     if table[_NDARRAY] != id(np.ndarray):
         return None
     return {
-        "flambeau_new_array": table[_NEW_FROM_DESCR] or 0,
-        "flambeau_set_base": table[_SET_BASE] or 0,
-        "flambeau_ndarray": id(np.ndarray),
-        "flambeau_bytes_descr": id(np.dtype(np.uint8)),
+        "new_array": table[_NEW_FROM_DESCR] or 0,
+        "set_base": table[_SET_BASE] or 0,
+        "ndarray": id(np.ndarray),
+        "bytes_descr": id(np.dtype(np.uint8)),
     }
 
 
 @functools.cache
 def _callable_type() -> type | None:
     """The type of native callables; None where its code cannot be made."""
-    offsets = probe()
-    if offsets is None:
+    layouts = object_layouts()
+    if layouts is None:
         return None
-    imports = c_interface(LIFE_IMPORTS)
+    m = life_module(layouts)
     try:
-        code = engine().link(life_text(offsets.type, _KEPT, _VECTORCALL), LIFE_EXPORTS, imports, is_glue=True)
+        code = engine().link(m.text(), LIFE_EXPORTS, imports_of(m), is_glue=True)
     except NativeError:  # kernels say so; without an entry they are called from Python
         return None
     clear, dealloc, traverse, has_gc, not_from_python = 51, 52, 71, 1 << 14, 1 << 7
     numbers = {"dealloc": dealloc, "clear": clear, "traverse": traverse}
     slots = [Slot(numbers[name], code.addresses[name]) for name in LIFE_EXPORTS]
-    wrapped = Member(b"__wrapped__", 16, _SLOW, 1, b"What is called where native code does not know what to do.")
+    wrapped = Member(
+        b"__wrapped__", 16, _CALLABLE.offset("slow"), 1, b"What is called where native code does not know what to do."
+    )
     keep(code)
     return make_type("flambeau.NativeCallable", _SIZE, has_gc | not_from_python, slots, [wrapped])
 
@@ -119,9 +130,13 @@ def keep(code: NativeCode) -> NativeCode:
     return code
 
 
-def c_interface(names: Iterable[str]) -> dict[str, int]:
-    """Addresses of functions of Python's C interface, under the symbols that entries call them by."""
-    return {"flambeau_" + name: address_of(getattr(ctypes.pythonapi, name)) for name in names}
+def imports_of(m: ModuleBuilder, more: Mapping[str, int] | None = None) -> dict[str, int]:
+    """The addresses of what a module imports: functions of Python and NumPy, objects by name, and ``more``."""
+    known = {name: id(value) for name, value in _OBJECTS.items()}
+    known |= numpy_functions() or {}
+    known |= more or {}
+    names = (*m.imported, *m.symbols)
+    return {m.prefix + n: known[n] if n in known else address_of(getattr(ctypes.pythonapi, n)) for n in names}
 
 
 def new_callable(code: int, cell: int, slow: Callable[..., Any], kept: tuple[Any, ...]) -> Callable[..., Any] | None:
@@ -138,14 +153,12 @@ def new_callable(code: int, cell: int, slow: Callable[..., Any], kept: tuple[Any
         return None
     allocate = ctypes.pythonapi.PyType_GenericAlloc
     allocate.restype, allocate.argtypes = ctypes.py_object, [ctypes.py_object, ctypes.c_ssize_t]
-    made: Callable[..., Any] = allocate(cls, 0)
-    held = (slow, *kept)
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(held))
-    ctypes.c_void_p.from_address(id(made) + _KEPT).value = id(held)
-    ctypes.c_void_p.from_address(id(made) + _SLOW).value = id(slow)
-    ctypes.c_void_p.from_address(id(made) + _CELL).value = cell
-    ctypes.c_void_p.from_address(id(made) + _VECTORCALL).value = code
-    return made
+    result: Callable[..., Any] = allocate(cls, 0)
+    owned = (slow, *kept)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(owned))
+    for name, address in (("owned", id(owned)), ("slow", id(slow)), ("cell", cell), ("vectorcall", code)):
+        _CALLABLE.write(id(result), name, address)
+    return result
 
 
 def _slots(cls: type) -> dict[str, int]:
@@ -158,38 +171,20 @@ def _slots(cls: type) -> dict[str, int]:
     return {name: words[id(mark)] for name, mark in marks.items() if id(mark) in words}
 
 
-@functools.cache
-def tensor_slots() -> Slots | None:
-    """Where tensors and storages have their slots; None where they do not look as entries expect."""
-    slots = Slots(_slots(Tensor), _slots(Storage))
-    as_expected = slots.tensor.keys() == NEW_TENSOR.keys() and slots.storage.keys() == NEW_STORAGE.keys()
-    return slots if as_expected else None
-
-
 _OBJECTS = {
     "tensor_type": Tensor, "storage_type": Storage, "float_type": float, "int_type": int, "tuple_type": tuple,
     "list_type": list, "none": None, "true": True, "false": False, "zero": 0,
 }  # fmt: skip
 
 
-def objects(names: Iterable[str]) -> dict[str, int]:
-    """Addresses of objects, under the symbols that entries know them by."""
-    return {"flambeau_" + name: id(_OBJECTS[name]) for name in names if name in _OBJECTS}
-
-
-def _entry_parts(entry: str) -> tuple[str, dict[str, int]] | None:
-    """Text and imports of an entry: "entry", "tensors", or "operators", which is the latter with plans by rows. None
-    where objects do not look as they must."""
-    offsets, imports, slots = probe(), numpy_functions(), tensor_slots()
-    if offsets is None or imports is None or slots is None:
+def _entry_module(entry: str) -> ModuleBuilder | None:
+    """The module of an entry: "entry", "tensors", or "operators", which is the latter with plans by rows. None where
+    objects do not look as they must.
+    """
+    layouts = object_layouts()
+    if layouts is None or numpy_functions() is None:
         return None
-    imports = imports | c_interface(IMPORTS)
-    if entry != "entry":
-        imports |= objects(TENSOR_OBJECTS) | c_interface(TENSOR_IMPORTS)
-    weak = Weak(np.ndarray.__weakrefoffset__, Storage.__weakrefoffset__)
-    if entry == "entry":
-        return entry_text(offsets), imports
-    return tensors_text(offsets, slots, weak, by_rows=entry == "operators"), imports
+    return entry_module(layouts) if entry == "entry" else tensors_module(layouts, by_rows=entry == "operators")
 
 
 _SYMBOLS = {"operators": "tensors"}
@@ -199,11 +194,11 @@ _SYMBOLS = {"operators": "tensors"}
 @functools.cache
 def _support(entry: str) -> NativeCode | None:
     """The code of an entry."""
-    parts = _entry_parts(entry)
-    if parts is None:
+    m = _entry_module(entry)
+    if m is None:
         return None
     try:
-        return engine().link(parts[0], (_SYMBOLS.get(entry, entry),), parts[1], is_glue=True, optimise=True)
+        return engine().link(m.text(), (_SYMBOLS.get(entry, entry),), imports_of(m), is_glue=True, optimise=True)
     except NativeError:
         return None
 
@@ -225,8 +220,8 @@ def has_cached_loops() -> bool:
     """Whether making that code takes no compiler: this process has it, or the cache on disk."""
     if not is_remembered():
         return False
-    parts = _entry_parts("operators")
-    texts = [loops_text(), *([] if parts is None else [parts[0]])]
+    m = _entry_module("operators")
+    texts = [loops_text(), *([] if m is None else [m.text()])]
     return all(engine().is_cached(text, is_glue=True, optimise=True) for text in texts)
 
 
@@ -252,9 +247,9 @@ def _make(entry: str, inline_cache: InlineCache, slow: Callable[..., Any]) -> Ca
 @functools.cache
 def _forward() -> NativeCode | None:
     """The code that calls of scripted functions go to; None where there is none."""
-    offsets, imports = forward_parts()
+    m = forward_module(CALLABLE_LAYOUT)
     try:
-        code = engine().link(forward_text(*offsets), ("forward",), imports | c_interface(FORWARD_IMPORTS), is_glue=True)
+        code = engine().link(m.text(), ("forward",), imports_of(m, forward_objects()), is_glue=True)
     except NativeError:
         return None
     return keep(code)

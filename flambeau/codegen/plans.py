@@ -21,8 +21,8 @@ from flambeau.codegen.kernel.printer import print_kernel
 from flambeau.codegen.llvm.abi import block_layout
 from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.llvm.engine import NativeCode, c_imports, engine, memory_imports
-from flambeau.codegen.llvm.entry_sizes import ALIGNED_FROM
 from flambeau.codegen.llvm.nest import NativeText, emit_kernel
+from flambeau.codegen.llvm.plan_sizes import ALIGNED_FROM
 from flambeau.codegen.llvm.stages import emit_staged, is_staged
 from flambeau.codegen.patterns import Call, memory_order
 from flambeau.codegen.planning import PARALLEL_FROM, PREPARED_FROM, choose, split

@@ -163,7 +163,7 @@ def _is_usual(argument: Any) -> bool:
 
 
 def _lie_in_one(arguments: Sequence[Any], shape: tuple[int, ...]) -> bool:
-    """Whether arrays all lie row-major in one size: see ``entry_sizes``."""
+    """Whether arrays all lie row-major in one size: see ``plan_sizes``."""
     arrays = [a._array for a in arguments if isinstance(a, Tensor)]
     return all(not a.ndim or (a.shape == shape and a.flags.c_contiguous and _has_plain_strides(a)) for a in arrays)
 

@@ -18,8 +18,8 @@ from flambeau.codegen.graph.signature import Parameter, Signature, ones_of
 from flambeau.codegen.layouts import GRAPH_CELL
 from flambeau.codegen.llvm.compiler import NativeError
 from flambeau.codegen.llvm.engine import NativeCode, engine
-from flambeau.codegen.llvm.entry_graph import WHOLE_IMPORTS, WHOLE_OBJECTS, entry_text
-from flambeau.codegen.llvm.entry_objects import EXPORTS, OBJECT_IMPORTS, OBJECTS, objects_text
+from flambeau.codegen.llvm.entry_graph import graph_entry
+from flambeau.codegen.llvm.entry_objects import EXPORTS, objects_module
 from flambeau.util.native_type import HEAD
 from flambeau.util.record import dataclass
 
@@ -67,12 +67,12 @@ def make_entry(
 
 @functools.cache
 def _objects_code() -> NativeCode | None:
-    offsets, imports, slots = native_call.probe(), native_call.numpy_functions(), native_call.tensor_slots()
-    if offsets is None or imports is None or slots is None or not _float_is_plain():
+    layouts = native_call.object_layouts()
+    if layouts is None or native_call.numpy_functions() is None or not _float_is_plain():
         return None
-    imports = imports | native_call.c_interface(OBJECT_IMPORTS) | native_call.objects(OBJECTS)
+    m = objects_module(layouts)
     try:
-        code = engine().link(objects_text(offsets, slots), tuple(EXPORTS), imports, is_glue=True)
+        code = engine().link(m.text(), tuple(EXPORTS), native_call.imports_of(m), is_glue=True)
     except NativeError:
         return None
     return native_call.keep(code)
@@ -84,15 +84,14 @@ def _float_is_plain() -> bool:
 
 
 def _entry_code(signature: Signature) -> NativeCode | None:
-    support, offsets = _objects_code(), native_call.probe()
-    if support is None or offsets is None:
+    support, layouts = _objects_code(), native_call.object_layouts()
+    if support is None or layouts is None:
         return None
-    text, dtypes, fixed = entry_text(signature, offsets, HEAD)
-    imports = native_call.c_interface(WHOLE_IMPORTS) | native_call.objects(WHOLE_OBJECTS)
-    imports |= {"flambeau_" + name: support.addresses[name] for name in EXPORTS}
-    imports |= {f"flambeau_descr_{k}": id(dtype.numpy) for k, dtype in enumerate(dtypes)}
-    imports |= {f"flambeau_fixed_{k}": id(value) for k, value in enumerate(fixed)}
+    stub = graph_entry(signature, layouts)
+    known = {name: support.addresses[name] for name in EXPORTS}
+    known |= {f"descr_{k}": id(dtype.numpy) for k, dtype in enumerate(stub.dtypes)}
+    known |= {f"fixed_{k}": id(value) for k, value in enumerate(stub.fixed)}
     try:
-        return engine().link(text, ("entry",), imports, is_glue=True)
+        return engine().link(stub.m.text(), ("entry",), native_call.imports_of(stub.m, known), is_glue=True)
     except NativeError:
         return None

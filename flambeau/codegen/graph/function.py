@@ -22,7 +22,7 @@ from flambeau.codegen.graph.lowerings import lower
 from flambeau.codegen.graph.module import Callee, Module, UnknownResultError
 from flambeau.codegen.graph.native_values import CannotCompileError, OptionalValue, words_of
 from flambeau.codegen.graph.representation import Representation, llvm_words
-from flambeau.codegen.graph.runtime import ASK, METADATA, POLL_INTERVAL, PREFIX, TEXT
+from flambeau.codegen.graph.runtime import METADATA, POLL_INTERVAL, PREFIX, ask_text, runtime_text
 from flambeau.codegen.graph.scope import Scope
 from flambeau.codegen.graph.side_exits import SideExits
 from flambeau.codegen.graph.slots import Assumptions, Slots
@@ -187,13 +187,13 @@ class FunctionEmitter:
         head = f"define i64 @{SYMBOL}(ptr %context, ptr noalias %arguments, ptr noalias %results) #0 {{"
         body = "\n".join([head, "entry:", *e.entry, *e.lines, "}"])
         cells = "\n".join(f"@{s.cell} = external global i8" for s in parts.groups)
-        asks = ASK if parts.groups or parts.asks else ""
+        asks = ask_text() if parts.groups or parts.asks else ""
         symbols = tensor_constants.declarations(parts.tensors)
         groups = group_runner.CALL if parts.groups else ""
         declared = (d for d in e.declarations if d not in groups)
         calls = (call_stack.TEXT, *self.module.texts) if self.module.callees else ()
         e.fresh = max(e.fresh, parts.fresh)
-        texts = (TEXT, asks, groups, cells, symbols, *declared, *parts.functions.values(), *calls, body)
+        texts = (runtime_text(), asks, groups, cells, symbols, *declared, *parts.functions.values(), *calls, body)
         return "\n".join((*texts, METADATA, HINTS, *parts.notes, *e.scopes(), ""))
 
     # -- blocks -------------------------------------------------------------------------------------------------------

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import ctypes
 
-from flambeau.codegen.graph.group_plans import GROUPS, NO_PLAN
-from flambeau.codegen.graph.runtime import FUNCTIONS, METADATA, PREFIX, TEXT
+from flambeau.codegen.graph.group_plans import NO_PLAN, add_run_group
+from flambeau.codegen.graph.runtime import FUNCTIONS, METADATA, PREFIX, runtime_module
 from flambeau.codegen.llvm.engine import Engine, NativeCode, engine
 from flambeau.util.locks import Lock
 
@@ -50,6 +50,8 @@ def group_runner_address() -> int:
     with _lock:
         code = _compiled.get(jit)
         if code is None:
-            text = "\n".join((TEXT, GROUPS, METADATA))
+            m = runtime_module()
+            add_run_group(m, RUN_GROUP)
+            text = m.text() + METADATA
             code = _compiled[jit] = jit.link(text, (RUN_GROUP,), python_imports(), is_glue=True, optimise=True)
     return code.addresses[RUN_GROUP]

@@ -103,11 +103,11 @@ entry:
   br i1 %none, label %done, label %join
 join:
   %code = call i32 @{p}set_traceback(ptr %error, ptr %trace)
-  call void @{p}let_go(ptr %trace)
+  call void @{p}drop_reference(ptr %trace)
   br label %done
 done:
   %class = load ptr, ptr %kind
-  call void @{p}let_go(ptr %class)
+  call void @{p}drop_reference(ptr %class)
   ret ptr %error
 }}
 
@@ -136,10 +136,10 @@ ask:
   %answer = call ptr @{p}call(ptr @{fail}, ptr %given, i64 3, ptr null)
   %word = call i64 @{p}value_of(ptr %answer)
   store i64 %word, ptr %error
-  call void @{p}let_go(ptr %answer)
-  call void @{p}let_go(ptr %a0)
-  call void @{p}let_go(ptr %a1)
-  call void @{p}let_go(ptr %a2)
+  call void @{p}drop_reference(ptr %answer)
+  call void @{p}drop_reference(ptr %a0)
+  call void @{p}drop_reference(ptr %a1)
+  call void @{p}drop_reference(ptr %a2)
   call void @{p}give_gil(i32 %state)
   ret void
 }}

@@ -18,7 +18,7 @@ from flambeau.analysis.alias import AliasAnalysis
 from flambeau.codegen.graph.function import SYMBOL, FunctionEmitter, FunctionText
 from flambeau.codegen.graph.native_values import CannotCompileError
 from flambeau.codegen.graph.representation import Representation
-from flambeau.codegen.graph.runtime import FUNCTIONS, METADATA, PREFIX, SERVE, TEXT
+from flambeau.codegen.graph.runtime import FUNCTIONS, METADATA, PREFIX, SERVE, runtime_text
 from flambeau.codegen.graph.slots import Assumptions, WidenError
 from flambeau.codegen.graph.ufunc_loop import Kind, Loop
 from flambeau.codegen.llvm.engine import NativeCode, c_imports, engine
@@ -79,15 +79,15 @@ ask:
   store ptr %a3, ptr %p3
   store ptr %a4, ptr %p4
   %answer = call ptr @{PREFIX}call(ptr @{_RUN}, ptr %given, i64 5, ptr null)
-  call void @{PREFIX}let_go(ptr %a0)
-  call void @{PREFIX}let_go(ptr %a1)
-  call void @{PREFIX}let_go(ptr %a2)
-  call void @{PREFIX}let_go(ptr %a3)
-  call void @{PREFIX}let_go(ptr %a4)
+  call void @{PREFIX}drop_reference(ptr %a0)
+  call void @{PREFIX}drop_reference(ptr %a1)
+  call void @{PREFIX}drop_reference(ptr %a2)
+  call void @{PREFIX}drop_reference(ptr %a3)
+  call void @{PREFIX}drop_reference(ptr %a4)
   %raised = icmp eq ptr %answer, null
   br i1 %raised, label %done, label %drop
 drop:
-  call void @{PREFIX}let_go(ptr %answer)
+  call void @{PREFIX}drop_reference(ptr %answer)
   br label %done
 done:
   call void @{PREFIX}give_gil(i32 %state)
@@ -134,7 +134,7 @@ def link(
     names = [f"{LOOP}{k}" for k in range(len(loops))]
     if function is None:
         bodies = [_PYTHON_LOOP.format(name=name, kind=k) for k, name in enumerate(names)]
-        text = "\n".join((TEXT, _RUNTIME, *bodies, METADATA))
+        text = "\n".join((runtime_text(), _RUNTIME, *bodies, METADATA))
     else:
         head, rest = function.text.split(f"define i64 @{SYMBOL}(", 1)
         inlined = f"{head}define internal i64 @{SYMBOL}({rest.replace(' #0 {', ' #0 alwaysinline {', 1)}"

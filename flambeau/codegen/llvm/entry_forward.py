@@ -1,4 +1,4 @@
-"""Where calls of a scripted function go: to the fast paths of its switch, or else to its slow function.
+"""Where calls of a scripted function go: to the fast paths of its dispatch stub, or else to its slow function.
 
 Nobody may be watching (tracers, interceptors of operators), there are no keywords, and a fast path serves the
 arguments: all else is for the slow function, which takes the callable itself before the arguments.
@@ -6,84 +6,71 @@ arguments: all else is for the slow function, which takes the callable itself be
 
 from __future__ import annotations
 
-FORWARD_IMPORTS = ("PyObject_Vectorcall", "PyTuple_Size", "Py_IncRef", "Py_DecRef")
-"""Functions of Python's C interface that it calls, under the prefix ``flambeau_``."""
+from flambeau.codegen.layouts import Layout
+from flambeau.codegen.llvm.builder import NULL, FunctionBuilder, ModuleBuilder, Value, word
+from flambeau.codegen.llvm.c_interface import C_INTERFACE
+from flambeau.codegen.llvm.entry import ARGUMENT_COUNT
 
 
-def forward_text(switch: int, slow: int, first: int) -> str:
-    """LLVM text of ``forward``, a function of the vectorcall signature; the arguments are offsets of fields.
-
-    A fast path is held during its call: another thread, or the call itself, may put another into its place.
+def forward_module(callable_: Layout) -> ModuleBuilder:
+    """A module with ``forward``, a function of the vectorcall signature on callables with these fields: ``cell``, the
+    array of fast paths, which ends with 0; ``slow``; ``first``, what goes before the arguments, or 0.
     """
-    return f"""
-declare ptr @flambeau_PyObject_Vectorcall(ptr, ptr, i64, ptr)
-declare i64 @flambeau_PyTuple_Size(ptr)
-declare void @flambeau_Py_IncRef(ptr)
-declare void @flambeau_Py_DecRef(ptr)
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-@flambeau_missed = external global i8
-@flambeau_watchers = external global i64
+    m = ModuleBuilder(C_INTERFACE)
+    f = m.function("ptr forward", "ptr self", "ptr args", "i64 nargsf", "ptr names", exported=True)
+    self, args, nargsf, names = f.parameters
+    count = f.op("and", nargsf, ARGUMENT_COUNT)
+    no_watchers = f.compare("eq", f.load(m.symbol("watchers", "i64")), 0)
+    with f.when(f.op("and", no_watchers, f.is_null(names))):
+        _try_fast_paths(f, self, callable_, args, count)
+    _call_slow(f, callable_, count)
+    return m
 
-define ptr @forward(ptr %self, ptr %args, i64 %nargsf, ptr %names) {{
-entry:
-  %n = and i64 %nargsf, 9223372036854775807
-  %watchers = load i64, ptr @flambeau_watchers
-  %no_watchers = icmp eq i64 %watchers, 0
-  %no_names = icmp eq ptr %names, null
-  %is_plain = and i1 %no_watchers, %no_names
-  br i1 %is_plain, label %look, label %slow
-look:
-  %cell.p = getelementptr i8, ptr %self, i64 {switch}
-  %cell = load ptr, ptr %cell.p
-  %first.p = getelementptr i8, ptr %self, i64 {first}
-  %first = load ptr, ptr %first.p
-  %no_first = icmp eq ptr %first, null
-  br i1 %no_first, label %next, label %shift
-shift:
-  %more = add i64 %n, 1
-  %shifted = alloca ptr, i64 %more, align 8
-  store ptr %first, ptr %shifted
-  %rest = getelementptr ptr, ptr %shifted, i64 1
-  %size = mul i64 %n, 8
-  call void @llvm.memcpy.p0.p0.i64(ptr align 8 %rest, ptr align 8 %args, i64 %size, i1 false)
-  br label %next
-next:
-  %given = phi ptr [%args, %look], [%shifted, %shift], [%given, %missed]
-  %given_n = phi i64 [%n, %look], [%more, %shift], [%given_n, %missed]
-  %place = phi ptr [%cell, %look], [%cell, %shift], [%place1, %missed]
-  %fast_path = load ptr, ptr %place
-  %place1 = getelementptr ptr, ptr %place, i64 1
-  %no_fast_path = icmp eq ptr %fast_path, null
-  br i1 %no_fast_path, label %slow, label %held
-held:
-  call void @flambeau_Py_IncRef(ptr %fast_path)
-  %answer = call ptr @flambeau_PyObject_Vectorcall(ptr %fast_path, ptr %given, i64 %given_n, ptr null)
-  call void @flambeau_Py_DecRef(ptr %fast_path)
-  %is_missed = icmp eq ptr %answer, @flambeau_missed
-  br i1 %is_missed, label %missed, label %done
-done:
-  ret ptr %answer
-missed:
-  call void @flambeau_Py_DecRef(ptr %answer)
-  br label %next
-slow:
-  br i1 %no_names, label %copy, label %count
-count:
-  %named = call i64 @flambeau_PyTuple_Size(ptr %names)
-  br label %copy
-copy:
-  %extra = phi i64 [0, %slow], [%named, %count]
-  %positional = add i64 %n, 1
-  %all = add i64 %positional, %extra
-  %full = alloca ptr, i64 %all, align 8
-  store ptr %self, ptr %full
-  %tail = getelementptr ptr, ptr %full, i64 1
-  %values = add i64 %n, %extra
-  %bytes = mul i64 %values, 8
-  call void @llvm.memcpy.p0.p0.i64(ptr align 8 %tail, ptr align 8 %args, i64 %bytes, i1 false)
-  %slow.p = getelementptr i8, ptr %self, i64 {slow}
-  %slow_fn = load ptr, ptr %slow.p
-  %result = call ptr @flambeau_PyObject_Vectorcall(ptr %slow_fn, ptr %full, i64 %positional, ptr %names)
-  ret ptr %result
-}}
-"""
+
+def _try_fast_paths(f: FunctionBuilder, self: Value, callable_: Layout, args: Value, count: Value) -> None:
+    """Return what a fast path gives. There is a reference to it during the call: another thread, or the call itself,
+    may put another into its place.
+    """
+    cell, first = f.get(self, callable_, "cell"), f.get(self, callable_, "first")
+    before, shift, ready = f.block, f.label("shift"), f.label("ready")
+    f.branch_if(f.is_null(first), ready, shift)
+    f.start(shift)
+    shifted_count = f.op("add", count, 1)
+    shifted = _prepend(f, first, args, count, shifted_count)
+    f.start(ready)
+    arguments = f.joined_value([(args, before), (shifted, shift)])
+    number = f.joined_value([(count, before), (shifted_count, shift)])
+    head, call, missed, after = f.label("next"), f.label("call"), f.label("missed"), f.label("no_fast_path")
+    f.start(head)
+    place, following = Value(f.name("place"), "ptr", 1), Value(f.name("place"), "ptr", 1)
+    f.phi(place.text, place, [(cell, ready), (following, missed)])
+    fast_path = f.load(place, "ptr")
+    f.branch_if(f.is_null(fast_path), after, call)
+    f.start(call)
+    f.call("Py_IncRef", fast_path)
+    answer = f.call("PyObject_Vectorcall", fast_path, arguments, number, NULL)
+    f.call("Py_DecRef", fast_path)
+    f.return_unless(f.compare("eq", answer, f.module.symbol("missed")), answer)
+    f.start(missed)
+    f.call("Py_DecRef", answer)
+    f.raw(f"{following} = getelementptr ptr, ptr {place}, i64 1")
+    f.branch(head)
+    f.start(after)
+
+
+def _prepend(f: FunctionBuilder, first: Value, args: Value, count: Value, total: Value) -> Value:
+    """An array of ``total`` objects: one before others, of which ``count`` are copied."""
+    objects = f.array("ptr", total)
+    f.store(objects, first)
+    f.copy(f.at(objects, 1, "ptr"), args, f.op("mul", count, 8), 8)
+    return objects
+
+
+def _call_slow(f: FunctionBuilder, callable_: Layout, count: Value) -> None:
+    """Return what the slow function makes of the callable and the arguments, those with names last."""
+    self, args, _, names = f.parameters
+    named = f.choose(f.is_null(names), lambda: word(0), lambda: f.call("PyTuple_Size", names))
+    positional = f.op("add", count, 1)
+    objects = _prepend(f, self, args, f.op("add", count, named), f.op("add", positional, named))
+    slow = f.get(self, callable_, "slow")
+    f.ret(f.call("PyObject_Vectorcall", slow, objects, positional, names))

@@ -1,56 +1,39 @@
-"""How native callables end: what they keep is let go of, and the garbage collector sees it."""
+"""How native callables end: they give back what they refer to, and the garbage collector sees it."""
 
 from __future__ import annotations
 
-LIFE_IMPORTS = ("Py_DecRef", "PyObject_GC_UnTrack", "PyObject_GC_Del")
-"""Functions of Python's C interface that are called, under the prefix ``flambeau_``."""
+from flambeau.codegen.layouts import ObjectLayouts
+from flambeau.codegen.llvm.builder import NULL, ModuleBuilder
+from flambeau.codegen.llvm.c_interface import C_INTERFACE
+
 LIFE_EXPORTS = ("dealloc", "traverse", "clear")
 """The type's functions of these names."""
+_VISIT = "i32 (ptr, ptr)"
 
 
-def life_text(offset_of_type: int, offset_of_kept: int, offset_of_vectorcall: int) -> str:
-    """LLVM text of the functions. A cleared callable cannot be called any more."""
-    return f"""
-declare void @flambeau_Py_DecRef(ptr)
-declare void @flambeau_PyObject_GC_UnTrack(ptr)
-declare void @flambeau_PyObject_GC_Del(ptr)
-
-define void @dealloc(ptr %self) {{
-  call void @flambeau_PyObject_GC_UnTrack(ptr %self)
-  %ignored = call i32 @clear(ptr %self)
-  %type.p = getelementptr i8, ptr %self, i64 {offset_of_type}
-  %type = load ptr, ptr %type.p
-  call void @flambeau_PyObject_GC_Del(ptr %self)
-  call void @flambeau_Py_DecRef(ptr %type)
-  ret void
-}}
-
-define i32 @clear(ptr %self) {{
-  %call.p = getelementptr i8, ptr %self, i64 {offset_of_vectorcall}
-  store ptr null, ptr %call.p
-  %kept.p = getelementptr i8, ptr %self, i64 {offset_of_kept}
-  %kept = load ptr, ptr %kept.p
-  store ptr null, ptr %kept.p
-  call void @flambeau_Py_DecRef(ptr %kept)
-  ret i32 0
-}}
-
-define i32 @traverse(ptr %self, ptr %visit, ptr %argument) {{
-entry:
-  %type.p = getelementptr i8, ptr %self, i64 {offset_of_type}
-  %type = load ptr, ptr %type.p
-  %first = call i32 %visit(ptr %type, ptr %argument)
-  %stop = icmp ne i32 %first, 0
-  br i1 %stop, label %done, label %look
-look:
-  %kept.p = getelementptr i8, ptr %self, i64 {offset_of_kept}
-  %kept = load ptr, ptr %kept.p
-  %none = icmp eq ptr %kept, null
-  br i1 %none, label %done, label %second
-second:
-  %answer = call i32 %visit(ptr %kept, ptr %argument)
-  ret i32 %answer
-done:
-  ret i32 %first
-}}
-"""
+def life_module(layouts: ObjectLayouts) -> ModuleBuilder:
+    """A module with the functions. A cleared callable cannot be called any more."""
+    m = ModuleBuilder(C_INTERFACE)
+    f = m.function("i32 clear", "ptr self", exported=True)
+    (self,) = f.parameters
+    f.put(self, layouts.callable, vectorcall=NULL)
+    owned = f.get(self, layouts.callable, "owned")
+    f.put(self, layouts.callable, owned=NULL)
+    f.call("Py_DecRef", owned)
+    f.ret(0)
+    f = m.function("void dealloc", "ptr self", exported=True)
+    (self,) = f.parameters
+    f.call("PyObject_GC_UnTrack", self)
+    f.call("clear", self)
+    kind = f.get(self, layouts.object, "type")
+    f.call("PyObject_GC_Del", self)
+    f.call("Py_DecRef", kind)
+    f.ret()
+    f = m.function("i32 traverse", "ptr self", "ptr visit", "ptr argument", exported=True)
+    self, visit, argument = f.parameters
+    answer = f.call_address(visit, _VISIT, f.get(self, layouts.object, "type"), argument)
+    f.return_unless(f.compare("eq", answer, 0), answer)
+    owned = f.get(self, layouts.callable, "owned")
+    f.return_if(f.is_null(owned), answer)
+    f.ret(f.call_address(visit, _VISIT, owned, argument))
+    return m

@@ -1,10 +1,15 @@
-"""Memory for large results: the C library gives large blocks back to the system, and fresh pages cost more than work.
+"""Memory for results: arrays as NumPy makes them, and large ones in blocks that are used again.
 
-A few blocks are kept. Whoever holds a result, or any view of it, holds the array of bytes under it; a kept block that
-nobody but the keeper refers to is free.
+The C library gives large blocks back to the system, and fresh pages cost more than work. A few blocks are kept. Whoever
+has a reference to a result, or to any view of it, has one to the array of bytes under it; a kept block to which nobody
+but the keeper refers is free.
 """
 
 from __future__ import annotations
+
+from flambeau.codegen.layouts import OUTPUT, ObjectLayouts
+from flambeau.codegen.llvm.builder import NULL, FunctionBuilder, ModuleBuilder, Value
+from flambeau.codegen.llvm.c_interface import ALIGNED, C_CONTIGUOUS, WRITEABLE
 
 KEPT = 2
 """How many blocks are kept."""
@@ -12,77 +17,76 @@ KEPT_FROM, KEPT_TO = 24 << 20, 96 << 20
 """Bytes of blocks that are kept: smaller ones the C library keeps itself, of larger ones too much would lie idle."""
 
 
-def memory_text(offset_of_dims: int) -> str:
-    """LLVM text of ``raw``: a new reference to an array of at least so many bytes; null, with MemoryError, if none."""
-    return f"""{_FRESH}
-@kept = internal global [{KEPT} x ptr] zeroinitializer
-define internal ptr @raw(i64 %size) {{
-entry:
-  %span = sub i64 %size, {KEPT_FROM}
-  %is_kept = icmp ult i64 %span, {KEPT_TO - KEPT_FROM}
-  br i1 %is_kept, label %look, label %plain
-plain:
-  %other = call ptr @fresh(i64 %size)
-  ret ptr %other
-look:
-  %k = phi i64 [0, %entry], [%k1, %next]
-  %place = phi ptr [null, %entry], [%place1, %next]
-  %more = icmp slt i64 %k, {KEPT}
-  br i1 %more, label %one, label %none
-one:
-  %slot = getelementptr ptr, ptr @kept, i64 %k
-  %held = load ptr, ptr %slot
-  %is_empty = icmp eq ptr %held, null
-  br i1 %is_empty, label %idle, label %count
-count:
-  %references = load i32, ptr %held
-  %is_free = icmp eq i32 %references, 1
-  br i1 %is_free, label %measure, label %next
-measure:
-  %dims.p = getelementptr i8, ptr %held, i64 {offset_of_dims}
-  %dims = load ptr, ptr %dims.p
-  %have = load i64, ptr %dims
-  %twice = shl i64 %size, 1
-  %enough = icmp uge i64 %have, %size
-  %not_too_much = icmp ule i64 %have, %twice
-  %fits = and i1 %enough, %not_too_much
-  br i1 %fits, label %reuse, label %idle
-reuse:
-  call void @flambeau_Py_IncRef(ptr %held)
-  ret ptr %held
-idle:
-  br label %next
-next:
-  %place1 = phi ptr [%slot, %idle], [%place, %count]
-  %k1 = add i64 %k, 1
-  br label %look
-none:
-  %made = call ptr @fresh(i64 %size)
-  %failed = icmp eq ptr %made, null
-  %nowhere = icmp eq ptr %place, null
-  %give = or i1 %failed, %nowhere
-  br i1 %give, label %done, label %keep
-keep:
-  %old = load ptr, ptr %place
-  call void @flambeau_Py_IncRef(ptr %made)
-  store ptr %made, ptr %place
-  %had = icmp ne ptr %old, null
-  br i1 %had, label %drop, label %done
-drop:
-  call void @flambeau_Py_DecRef(ptr %old)
-  br label %done
-done:
-  ret ptr %made
-}}
-"""
+def add_make_array(m: ModuleBuilder) -> None:
+    """Add ``make_array(descr, rank, dims, strides, data, flags)``: null, with an exception, if there is no memory."""
+    f = m.function("ptr make_array", "ptr descr", "i64 rank", "ptr dims", "ptr strides", "ptr data", "i32 flags")
+    descr, rank, dims, strides, data, flags = f.parameters
+    f.call("Py_IncRef", descr)
+    rank = f.convert("trunc", rank, "i32")
+    f.ret(f.call("new_array", m.symbol("ndarray"), descr, rank, dims, strides, data, flags, NULL))
 
 
-_FRESH = """
-define internal ptr @fresh(i64 %size) {
-entry:
-  %room = alloca i64
-  store i64 %size, ptr %room
-  %raw = call ptr @new(ptr @flambeau_bytes_descr, i32 1, ptr %room, ptr null, ptr null, i32 0, ptr null)
-  ret ptr %raw
-}
-"""
+def add_allocation(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
+    """Add ``allocate(record)``: the array of an output's record; null, with an exception, if there is no memory."""
+    add_make_array(m)
+    _add_raw(m, layouts)
+    f = m.function("ptr allocate", "ptr record")
+    descr, rank, dims, strides = (f.get(f.parameters[0], OUTPUT, name) for name in ("descr", "rank", "dims", "strides"))
+    with f.when(f.compare("eq", f.get(f.parameters[0], OUTPUT, "large"), 0)):
+        f.ret(f.call("make_array", descr, rank, dims, strides, NULL, 0))
+    memory = f.call("raw", f.op("add", f.get(f.parameters[0], OUTPUT, "bytes"), 64))
+    f.return_if(f.is_null(memory), NULL)
+    start = f.op("and", f.op("add", f.get(memory, layouts.array, "data", "i64"), 63), -64)
+    flags = C_CONTIGUOUS | ALIGNED | WRITEABLE
+    array = f.call("make_array", descr, rank, dims, strides, f.convert("inttoptr", start, "ptr"), flags)
+    with f.when(f.is_null(array)):
+        f.call("Py_DecRef", memory)
+        f.ret(NULL)
+    f.call("set_base", array, memory)
+    f.ret(array)
+
+
+def _add_raw(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
+    """``raw(size)``: a new reference to an array of at least so many bytes; null, with MemoryError, if none."""
+    f = m.function("ptr fresh", "i64 size")
+    sizes = f.variable(f.parameters[0])
+    f.ret(f.call("make_array", m.symbol("bytes_descr"), 1, sizes, NULL, NULL, 0))
+    m.declarations[f"@kept = internal global [{KEPT} x ptr] zeroinitializer"] = None
+    f = m.function("ptr raw", "i64 size")
+    (size,) = f.parameters
+    with f.when(f.compare("uge", f.op("sub", size, KEPT_FROM), KEPT_TO - KEPT_FROM)):
+        f.ret(f.call("fresh", size))
+    idle_slot = _take_kept(f, layouts, size)
+    memory = f.call("fresh", size)
+    f.return_if(f.op("or", f.is_null(memory), f.is_null(idle_slot)), memory)
+    old = f.load(idle_slot, "ptr")
+    f.call("Py_IncRef", memory)
+    f.store(idle_slot, memory)
+    with f.when(f.compare("ne", old, NULL)):
+        f.call("Py_DecRef", old)
+    f.ret(memory)
+
+
+def _take_kept(f: FunctionBuilder, layouts: ObjectLayouts, size: Value) -> Value:
+    """Return a kept block that is free and fits; the slot for another one, null if all are in use."""
+    loop = f.loop(KEPT, NULL)
+    with loop as k:
+        (idle_slot,) = loop.values
+        slot = f.at(Value("@kept", "ptr", 1), k, "ptr")
+        block = f.load(slot, "ptr")
+        idle, next_slot = f.label("idle"), f.label("next_slot")
+        f.require(f.compare("ne", block, NULL), idle)
+        is_free = f.compare("eq", f.get(block, layouts.object, "references"), 1)
+        in_use = f.block
+        free = f.label("free")
+        f.branch_if(is_free, free, next_slot)
+        f.start(free)
+        have = f.load(f.get(block, layouts.array, "dims"))
+        is_close = f.op("and", f.compare("uge", have, size), f.compare("ule", have, f.op("shl", size, 1)))
+        with f.when(is_close):
+            f.call("Py_IncRef", block)
+            f.ret(block)
+        f.start(idle)
+        f.start(next_slot)
+        loop.carry(f.joined_value([(slot, idle), (idle_slot, in_use)]))
+    return loop.values[0]

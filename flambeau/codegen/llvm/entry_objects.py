@@ -1,25 +1,18 @@
-"""Objects into the words of whole-graph functions and back, as LLVM text: what entries of all signatures share.
+"""Objects into the words of compiled graphs, and what entry stubs of all signatures share.
 
 A tensor or array that is passed in stands as a leaf: a block (see ``graph/representation.py``) with more words, which
-say what it is the block of. Leaves are chained in the context, and hold their arrays during the call.
+say what it is the block of. Leaves are chained in the context, and have references to their arrays during the call.
 """
 
 from __future__ import annotations
 
-from flambeau.codegen.layouts import ENTRY_CONTEXT, FOREVER, LEAF
-from flambeau.codegen.llvm.entry_blocks import blocks_text
-from flambeau.codegen.llvm.entry_plan import Offsets
-from flambeau.codegen.llvm.entry_tensors import NEW_STORAGE, NEW_TENSOR, Slots
+from flambeau.codegen.layouts import BLOCK, ENTRY_CONTEXT, FOREVER, LEAF, ObjectLayouts
+from flambeau.codegen.llvm.builder import FALSE, NULL, TRUE, FunctionBuilder, ModuleBuilder, Value
+from flambeau.codegen.llvm.c_interface import ALIGNED, C_INTERFACE, NUMPY_INTERFACE
+from flambeau.codegen.llvm.entry_blocks import add_blocks
+from flambeau.codegen.llvm.entry_results import add_results
+from flambeau.codegen.llvm.tensor_objects import add_note_write, plain_array
 
-MUST_BE_ALIGNED, MUST_BE_WRITEABLE = 0x100, 0x400
-"""Flags of arrays, as NumPy numbers them."""
-
-OBJECT_IMPORTS = (
-    "Py_IncRef", "Py_DecRef", "PyMem_RawMalloc", "PyMem_RawFree", "PyCapsule_New", "PyCapsule_GetPointer",
-    "PyType_GenericAlloc", "PyLong_FromLongLong", "PyLong_AsLongLongAndOverflow", "PyLong_AsDouble", "PyErr_Occurred",
-    "PyErr_Clear", "PyObject_Vectorcall", "PyList_Size", "PyList_GetItem", "PyTuple_Size", "PyTuple_GetItem",
-)  # fmt: skip
-OBJECTS = ("ndarray", "tensor_type", "storage_type", "int_type", "list_type", "tuple_type", "none", "false", "zero")
 EXPORTS = {
     "unbox_array": "i1 (ptr, ptr, ptr, ptr, i64, ptr, i64, i64, i64, i64, i64)",
     "unbox_element": "i1 (ptr, ptr, ptr, i64)",
@@ -29,396 +22,194 @@ EXPORTS = {
     "finish": "void (ptr)",
 }  # fmt: skip
 """What it offers, with LLVM types."""
-_DECLARED = {
-    "Py_IncRef": "void (ptr)", "Py_DecRef": "void (ptr)", "PyMem_RawMalloc": "ptr (i64)", "PyMem_RawFree": "void (ptr)",
-    "PyCapsule_New": "ptr (ptr, ptr, ptr)", "PyCapsule_GetPointer": "ptr (ptr, ptr)",
-    "PyType_GenericAlloc": "ptr (ptr, i64)", "PyLong_FromLongLong": "ptr (i64)",
-    "PyLong_AsLongLongAndOverflow": "i64 (ptr, ptr)", "PyLong_AsDouble": "double (ptr)", "PyErr_Occurred": "ptr ()",
-    "PyErr_Clear": "void ()", "PyObject_Vectorcall": "ptr (ptr, ptr, i64, ptr)", "PyList_Size": "i64 (ptr)",
-    "PyList_GetItem": "ptr (ptr, i64)", "PyTuple_Size": "i64 (ptr)", "PyTuple_GetItem": "ptr (ptr, i64)",
-    "new_array": "ptr (ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)", "set_base": "i32 (ptr, ptr)",
-}  # fmt: skip
+ELEMENT_SIZES = (1, 2, 4, 8)
 
 
-def declare(name: str, kind: str) -> str:
-    """The declaration of an imported function."""
-    result, _, arguments = kind.partition(" ")
-    return f"declare {result} @flambeau_{name}{arguments}\n"
+def objects_module(layouts: ObjectLayouts) -> ModuleBuilder:
+    """A module with all functions of ``EXPORTS``."""
+    m = ModuleBuilder(C_INTERFACE | NUMPY_INTERFACE)
+    add_blocks(m)
+    add_results(m, layouts)
+    _add_array_of(m, layouts)
+    _add_unbox_array(m, layouts)
+    _add_start_leaf(m)
+    _add_unbox_element(m, layouts)
+    _add_unbox_numbers(m, layouts)
+    _add_sequences(m, layouts)
+    add_note_write(m, layouts)
+    _add_bump(m, layouts)
+    _add_fail(m)
+    return m
 
 
-def objects_text(o: Offsets, slots: Slots) -> str:
-    """LLVM text of all functions of ``EXPORTS``."""
-    declared = "".join(declare(name, kind) for name, kind in _DECLARED.items())
-    declared += "".join(f"@flambeau_{name} = external global i8\n" for name in OBJECTS)
-    unboxing = _unbox_array(o, slots) + _unbox_numbers(o) + _sequences(o)
-    return declared + blocks_text(o, slots) + unboxing + _made(slots) + _bump(o, slots) + _FAIL
+def _add_array_of(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
+    """``array_of(object)``: the array of a tensor that may be taken apart, or an array itself; null for all else."""
+    f = m.function("ptr array_of", "ptr object")
+    (object_,) = f.parameters
+    kind, ndarray = f.get(object_, layouts.object, "type"), m.symbol("ndarray")
+    with f.when(f.compare("eq", kind, m.symbol("tensor_type"))):
+        array, is_plain = plain_array(f, layouts, object_)
+        f.return_unless(is_plain, NULL)
+        is_exact = f.compare("eq", f.get(array, layouts.object, "type"), ndarray)
+        f.ret(f.pick(is_exact, array, NULL, "ptr"))
+    f.ret(f.pick(f.compare("eq", kind, ndarray), object_, NULL, "ptr"))
 
 
-def _field(object_: str, offset: int, name: str, kind: str = "ptr") -> str:
-    return f"  %{name}.p = getelementptr i8, ptr %{object_}, i64 {offset}\n  %{name} = load {kind}, ptr %{name}.p\n"
-
-
-def _array_of(o: Offsets, slots: Slots) -> str:
-    """`array_of`: the array of a tensor that may be taken apart, or an array itself; null for all else."""
-    text = f"""
-define internal ptr @array_of(ptr %object) {{
-entry:
-{_field("object", o.type, "type")}  %is_tensor = icmp eq ptr %type, @flambeau_tensor_type
-  br i1 %is_tensor, label %tensor, label %other
-tensor:
-{_field("object", slots.tensor["_array"], "held")}  %ok = icmp ne ptr %held, null
-"""
-    last = "%ok"
-    plain = (("_requires_grad", "false"), ("grad_fn", "none"), ("is_wrapped_number", "false"))
-    for k, (name, value) in enumerate(plain):
-        text += _field("object", slots.tensor[name], f"v{k}")
-        text += f"  %c{k} = icmp eq ptr %v{k}, @flambeau_{value}\n  %ok{k} = and i1 {last}, %c{k}\n"
-        last = f"%ok{k}"
-    return f"""{text}  br i1 {last}, label %inside, label %no
-inside:
-{_field("held", o.type, "inner")}  %is_exact = icmp eq ptr %inner, @flambeau_ndarray
-  br i1 %is_exact, label %give, label %no
-give:
-  ret ptr %held
-other:
-  %is_array = icmp eq ptr %type, @flambeau_ndarray
-  br i1 %is_array, label %itself, label %no
-itself:
-  ret ptr %object
-no:
-  ret ptr null
-}}
-"""
-
-
-def _unbox_array(o: Offsets, slots: Slots) -> str:
-    """`unbox_array(context, object, words, leaf, origin, descr, rank, itemsize, flags, dense, ones)`: whether it fits.
+def _add_unbox_array(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
+    """``unbox_array(context, object, words, leaf, origin, descr, rank, itemsize, flags, dense, ones)``: if it fits.
 
     ``flags`` must all be set. Of the last ``dense`` axes each lies in the one before it without gaps. ``ones`` has a
     bit for each axis that is 1, and the sign bit if that was not asked for.
     """
-    return (
-        _array_of(o, slots)
-        + f"""
-define i1 @unbox_array(ptr %context, ptr %object, ptr %words, ptr %leaf, i64 %origin, ptr %descr, i64 %rank,
-    i64 %itemsize, i64 %flags, i64 %dense, i64 %ones) {{
-entry:
-  %array = call ptr @array_of(ptr %object)
-  %no_array = icmp eq ptr %array, null
-  br i1 %no_array, label %no, label %look
-look:
-{_field("array", o.descr, "my_descr")}{_field("array", o.rank, "rank32", "i32")}\
-{_field("array", o.flags, "has", "i32")}  %my_rank = sext i32 %rank32 to i64
-  %same_descr = icmp eq ptr %my_descr, %descr
-  %same_rank = icmp eq i64 %my_rank, %rank
-  %flags32 = trunc i64 %flags to i32
-  %both = and i32 %has, %flags32
-  %has_flags = icmp eq i32 %both, %flags32
-  %ok1 = and i1 %same_descr, %same_rank
-  %ok2 = and i1 %ok1, %has_flags
-  br i1 %ok2, label %numbers, label %no
-numbers:
-{_field("array", o.data, "data")}{_field("array", o.dims, "dims")}{_field("array", o.strides, "strides")}\
-  store ptr %leaf, ptr %words
-  %data_word = getelementptr i64, ptr %words, i64 1
-  store ptr %data, ptr %data_word
-  %my_dims = getelementptr i64, ptr %words, i64 2
-  %my_strides = getelementptr i64, ptr %my_dims, i64 %rank
-  %gaps_from = sub i64 %rank, %dense
-  %less = sub i64 %itemsize, 1
-  %bad_bits = or i64 %less, {-(1 << 63)}
-  %any_ones = icmp slt i64 %ones, 0
-  br label %axis
-axis:
-  %k = phi i64 [%rank, %numbers], [%at, %next]
-  %step = phi i64 [%itemsize, %numbers], [%larger, %next]
-  %more = icmp sgt i64 %k, 0
-  br i1 %more, label %one, label %take
-one:
-  %at = sub i64 %k, 1
-  %dim.p = getelementptr i64, ptr %dims, i64 %at
-  %dim = load i64, ptr %dim.p
-  %stride.p = getelementptr i64, ptr %strides, i64 %at
-  %stride = load i64, ptr %stride.p
-  %dim_word = getelementptr i64, ptr %my_dims, i64 %at
-  store i64 %dim, ptr %dim_word
-  %stride_word = getelementptr i64, ptr %my_strides, i64 %at
-  store i64 %stride, ptr %stride_word
-  %larger = mul i64 %step, %dim
-  %bad = and i64 %stride, %bad_bits
-  %is_plain = icmp eq i64 %bad, 0
-  %may_gap = icmp slt i64 %at, %gaps_from
-  %is_short = icmp sle i64 %dim, 1
-  %is_dense = icmp eq i64 %stride, %step
-  %fits1 = or i1 %may_gap, %is_short
-  %fits2 = or i1 %fits1, %is_dense
-  %shifted = lshr i64 %ones, %at
-  %wanted = and i64 %shifted, 1
-  %is_one = icmp eq i64 %dim, 1
-  %one64 = zext i1 %is_one to i64
-  %as_wanted = icmp eq i64 %one64, %wanted
-  %fits3 = or i1 %any_ones, %as_wanted
-  %fits4 = and i1 %fits2, %fits3
-  %fits = and i1 %fits4, %is_plain
-  br i1 %fits, label %next, label %no
-next:
-  br label %axis
-take:
-  call void @start_leaf(ptr %context, ptr %leaf, i64 %origin, ptr %object, ptr %array)
-  ret i1 true
-no:
-  ret i1 false
-}}
-define internal void @start_leaf(ptr %context, ptr %leaf, i64 %origin, ptr %object, ptr %array) {{
-  store i64 {FOREVER}, ptr %leaf
-  %previous.p = getelementptr i64, ptr %leaf, i64 1
-  store i64 0, ptr %previous.p
-  %next.p = getelementptr i64, ptr %leaf, i64 2
-  store i64 0, ptr %next.p
-  %origin.p = getelementptr i64, ptr %leaf, i64 3
-  store i64 %origin, ptr %origin.p
-  %object.p = getelementptr i64, ptr %leaf, i64 {LEAF.word("object")}
-  store ptr %object, ptr %object.p
-  %array.p = getelementptr i64, ptr %leaf, i64 {LEAF.word("array")}
-  store ptr %array, ptr %array.p
-  %head.p = getelementptr i64, ptr %context, i64 {ENTRY_CONTEXT.word("leaves")}
-  %head = load ptr, ptr %head.p
-  %chain.p = getelementptr i64, ptr %leaf, i64 {LEAF.word("chain")}
-  store ptr %head, ptr %chain.p
-  store ptr %leaf, ptr %head.p
-  %storage.p = getelementptr i64, ptr %leaf, i64 {LEAF.word("storage")}
-  store ptr null, ptr %storage.p
-  %is_array = icmp eq ptr %object, %array
-  %tensor = select i1 %is_array, ptr null, ptr %object
-  %tensor.p = getelementptr i64, ptr %leaf, i64 {LEAF.word("tensor")}
-  store ptr %tensor, ptr %tensor.p
-  call void @flambeau_Py_IncRef(ptr %array)
-  ret void
-}}
-"""
+    m.own("start_leaf", "void (ptr, ptr, i64, ptr, ptr)")
+    f = m.function(
+        "i1 unbox_array", "ptr context", "ptr object", "ptr words", "ptr leaf", "i64 origin", "ptr descr", "i64 rank",
+        "i64 itemsize", "i64 flags", "i64 dense", "i64 ones", exported=True,
+    )  # fmt: skip
+    context, object_, words, leaf, origin, descr, rank, itemsize, flags, dense, ones = f.parameters
+    array = f.call("array_of", object_)
+    f.return_if(f.is_null(array), FALSE)
+    wanted = f.convert("trunc", flags, "i32")
+    fits = f.all_of(
+        f.compare("eq", f.get(array, layouts.array, "descr"), descr),
+        f.compare("eq", f.convert("sext", f.get(array, layouts.array, "rank"), "i64"), rank),
+        f.compare("eq", f.op("and", f.get(array, layouts.array, "flags"), wanted), wanted),
     )
+    f.return_unless(fits, FALSE)
+    f.set_word(words, 0, leaf)
+    f.set_word(words, 1, f.get(array, layouts.array, "data"))
+    dims, strides = f.get(array, layouts.array, "dims"), f.get(array, layouts.array, "strides")
+    my_dims = f.at(words, 2)
+    my_strides = f.at(my_dims, rank)
+    loop = f.loop(rank, itemsize)
+    with loop as k:
+        axis = f.op("sub", f.op("sub", rank, 1), k)
+        size, stride = f.word_of(dims, axis), f.word_of(strides, axis)
+        f.set_word(my_dims, axis, size)
+        f.set_word(my_strides, axis, stride)
+        may_gap = f.compare("slt", axis, f.op("sub", rank, dense))
+        is_dense = f.compare("eq", stride, loop.values[0])
+        lies_well = f.op("or", f.op("or", may_gap, f.compare("sle", size, 1)), is_dense)
+        f.return_unless(
+            f.all_of(lies_well, _is_one_as_told(f, size, axis, ones), _is_plain(f, stride, itemsize)), FALSE
+        )
+        loop.carry(f.op("mul", loop.values[0], size))
+    f.call("start_leaf", context, leaf, origin, object_, array)
+    f.ret(TRUE)
 
 
-def _unbox_numbers(o: Offsets) -> str:
-    """`unbox_element(object, word, descr, itemsize)`, `unbox_int(object, word)`, `unbox_float(object, word)`.
+def _is_one_as_told(f: FunctionBuilder, size: Value, axis: Value, ones: Value) -> Value:
+    """Whether an axis has size 1 exactly where that was asked for."""
+    told = f.op("and", f.op("lshr", ones, axis), 1)
+    is_one = f.convert("zext", f.compare("eq", size, 1), "i64")
+    return f.op("or", f.compare("slt", ones, 0), f.compare("eq", is_one, told))
 
-    The last is for what is no float: an int may stand for one.
-    """
-    cases = "".join(
-        f"size{n}:\n  %b{n} = load i{8 * n}, ptr %data\n"
-        + (f"  %w{n} = zext i{8 * n} %b{n} to i64\n" if n < 8 else "")
-        + f"  store i64 %{'w' if n < 8 else 'b'}{n}, ptr %word\n  ret i1 true\n"
-        for n in (1, 2, 4, 8)
+
+def _is_plain(f: FunctionBuilder, stride: Value, itemsize: Value) -> Value:
+    """Whether a stride is a multiple of the size of an element, and not negative."""
+    bad_bits = f.op("or", f.op("sub", itemsize, 1), -(1 << 63))
+    return f.compare("eq", f.op("and", stride, bad_bits), 0)
+
+
+def _add_start_leaf(m: ModuleBuilder) -> None:
+    f = m.function("void start_leaf", "ptr context", "ptr leaf", "i64 origin", "ptr object", "ptr array")
+    context, leaf, origin, object_, array = f.parameters
+    before = f.get(context, ENTRY_CONTEXT, "leaves")
+    tensor = f.pick(f.compare("eq", object_, array), NULL, object_, "ptr")
+    f.put(leaf, BLOCK, references=FOREVER, previous=NULL, next=NULL, origin=origin)
+    f.put(leaf, LEAF, object=object_, array=array, chain=before, storage=NULL, tensor=tensor)
+    f.put(context, ENTRY_CONTEXT, leaves=leaf)
+    f.call("Py_IncRef", array)
+    f.ret()
+
+
+def _add_unbox_element(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
+    """``unbox_element(object, word, descr, itemsize)``: the bits of a tensor without axes."""
+    f = m.function("i1 unbox_element", "ptr object", "ptr word", "ptr descr", "i64 itemsize", exported=True)
+    object_, target, descr, itemsize = f.parameters
+    array = f.call("array_of", object_)
+    f.return_if(f.is_null(array), FALSE)
+    fits = f.all_of(
+        f.compare("eq", f.get(array, layouts.array, "descr"), descr),
+        f.compare("eq", f.get(array, layouts.array, "rank"), 0),
+        f.compare("ne", f.op("and", f.get(array, layouts.array, "flags"), ALIGNED), 0),
     )
-    return f"""
-define i1 @unbox_element(ptr %object, ptr %word, ptr %descr, i64 %itemsize) {{
-entry:
-  %array = call ptr @array_of(ptr %object)
-  %no_array = icmp eq ptr %array, null
-  br i1 %no_array, label %no, label %look
-look:
-{_field("array", o.descr, "my_descr")}{_field("array", o.rank, "rank", "i32")}\
-{_field("array", o.flags, "flags", "i32")}{_field("array", o.data, "data")}  %same_descr = icmp eq ptr %my_descr, %descr
-  %same_rank = icmp eq i32 %rank, 0
-  %aligned = and i32 %flags, {MUST_BE_ALIGNED}
-  %is_aligned = icmp ne i32 %aligned, 0
-  %ok1 = and i1 %same_descr, %same_rank
-  %ok2 = and i1 %ok1, %is_aligned
-  br i1 %ok2, label %read, label %no
-read:
-  switch i64 %itemsize, label %no [ i64 1, label %size1 i64 2, label %size2 i64 4, label %size4 i64 8, label %size8 ]
-{cases}no:
-  ret i1 false
-}}
-define i1 @unbox_int(ptr %object, ptr %word) {{
-entry:
-  %overflow = alloca i32
-{_field("object", o.type, "type")}  %is_int = icmp eq ptr %type, @flambeau_int_type
-  br i1 %is_int, label %read, label %no
-read:
-  store i32 0, ptr %overflow
-  %number = call i64 @flambeau_PyLong_AsLongLongAndOverflow(ptr %object, ptr %overflow)
-  store i64 %number, ptr %word
-  %over = load i32, ptr %overflow
-  %fits = icmp eq i32 %over, 0
-  ret i1 %fits
-no:
-  ret i1 false
-}}
-define i1 @unbox_float(ptr %object, ptr %word) {{
-entry:
-{_field("object", o.type, "type")}  %is_int = icmp eq ptr %type, @flambeau_int_type
-  br i1 %is_int, label %read, label %no
-read:
-  %number = call double @flambeau_PyLong_AsDouble(ptr %object)
-  store double %number, ptr %word
-  %error = call ptr @flambeau_PyErr_Occurred()
-  %fine = icmp eq ptr %error, null
-  br i1 %fine, label %yes, label %clear
-clear:
-  call void @flambeau_PyErr_Clear()
-  ret i1 false
-yes:
-  ret i1 true
-no:
-  ret i1 false
-}}
-"""
+    f.return_unless(fits, FALSE)
+    data = f.get(array, layouts.array, "data")
+    labels = {size: f.label(f"size{size}_") for size in ELEMENT_SIZES}
+    f.switch(itemsize, "no", labels)
+    for size, label in labels.items():
+        f.start(label, falls_through=False)
+        bits = f.load(data, f"i{8 * size}")
+        f.store(target, f.convert("zext", bits, "i64") if size < 8 else bits)
+        f.ret(TRUE)
+    f.start("no", falls_through=False)
+    f.ret(FALSE)
 
 
-def _sequences(o: Offsets) -> str:
-    """`length(object)` of a list or tuple, -1 for all else; `item(object, k)` of one, not held."""
-    return f"""
-define i64 @length(ptr %object) {{
-entry:
-{_field("object", o.type, "type")}  %is_list = icmp eq ptr %type, @flambeau_list_type
-  br i1 %is_list, label %list, label %other
-list:
-  %n = call i64 @flambeau_PyList_Size(ptr %object)
-  ret i64 %n
-other:
-  %is_tuple = icmp eq ptr %type, @flambeau_tuple_type
-  br i1 %is_tuple, label %tuple, label %no
-tuple:
-  %m = call i64 @flambeau_PyTuple_Size(ptr %object)
-  ret i64 %m
-no:
-  ret i64 -1
-}}
-define ptr @item(ptr %object, i64 %k) {{
-entry:
-{_field("object", o.type, "type")}  %is_list = icmp eq ptr %type, @flambeau_list_type
-  br i1 %is_list, label %list, label %tuple
-list:
-  %a = call ptr @flambeau_PyList_GetItem(ptr %object, i64 %k)
-  ret ptr %a
-tuple:
-  %b = call ptr @flambeau_PyTuple_GetItem(ptr %object, i64 %k)
-  ret ptr %b
-}}
-"""
+def _add_unbox_numbers(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
+    """``unbox_int(object, word)``; ``unbox_float(object, word)``, for what is no float: an int may stand for one."""
+    f = m.function("i1 unbox_int", "ptr object", "ptr word", exported=True)
+    object_, target = f.parameters
+    overflow = f.slot("i32", 4)
+    f.return_unless(f.compare("eq", f.get(object_, layouts.object, "type"), m.symbol("int_type")), FALSE)
+    f.store(overflow, 0, "i32")
+    f.store(target, f.call("PyLong_AsLongLongAndOverflow", object_, overflow))
+    f.ret(f.compare("eq", f.load(overflow, "i32"), 0))
+    f = m.function("i1 unbox_float", "ptr object", "ptr word", exported=True)
+    object_, target = f.parameters
+    f.return_unless(f.compare("eq", f.get(object_, layouts.object, "type"), m.symbol("int_type")), FALSE)
+    f.store(target, f.call("PyLong_AsDouble", object_))
+    f.return_if(f.is_null(f.call("PyErr_Occurred")), TRUE)
+    f.call("PyErr_Clear")
+    f.ret(FALSE)
 
 
-def _made(slots: Slots) -> str:
-    """`storage_of(array)`, which does not take over the reference; `tensor_of(array, storage)`, which takes both."""
-
-    def fill(target: str, given: dict[str, int], contents: dict[str, str]) -> str:
-        lines = []
-        for name, what in contents.items():
-            value = f"%{what}" if what in ("array", "storage") else f"@flambeau_{what}"
-            lines.append(f"  %at.{name} = getelementptr i8, ptr %{target}, i64 {given[name]}")
-            lines.append(f"  store ptr {value}, ptr %at.{name}")
-            if value[0] == "@" or target == "made_storage":
-                lines.append(f"  call void @flambeau_Py_IncRef(ptr {value})")
-        return "\n".join(lines)
-
-    return f"""
-define internal ptr @storage_of(ptr %array) {{
-entry:
-  %made_storage = call ptr @flambeau_PyType_GenericAlloc(ptr @flambeau_storage_type, i64 0)
-  %none = icmp eq ptr %made_storage, null
-  br i1 %none, label %failed, label %fill
-fill:
-{fill("made_storage", slots.storage, NEW_STORAGE)}
-  ret ptr %made_storage
-failed:
-  ret ptr null
-}}
-define internal ptr @tensor_of(ptr %array, ptr %storage) {{
-entry:
-  %no_array = icmp eq ptr %array, null
-  %no_storage = icmp eq ptr %storage, null
-  %missing = or i1 %no_array, %no_storage
-  br i1 %missing, label %drop, label %make
-make:
-  %made = call ptr @flambeau_PyType_GenericAlloc(ptr @flambeau_tensor_type, i64 0)
-  %none = icmp eq ptr %made, null
-  br i1 %none, label %drop, label %fill
-fill:
-{fill("made", slots.tensor, NEW_TENSOR)}
-  ret ptr %made
-drop:
-  call void @flambeau_Py_DecRef(ptr %array)
-  call void @flambeau_Py_DecRef(ptr %storage)
-  ret ptr null
-}}
-"""
+def _add_sequences(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
+    """``length(object)`` of a list or tuple, -1 for all else; ``item(object, k)`` of one, no reference."""
+    f = m.function("i64 length", "ptr object", exported=True)
+    (object_,) = f.parameters
+    for name in ("List", "Tuple"):
+        kind = f.get(object_, layouts.object, "type")
+        with f.when(f.compare("eq", kind, m.symbol(f"{name.lower()}_type"))):
+            f.ret(f.call(f"Py{name}_Size", object_))
+    f.ret(-1)
+    f = m.function("ptr item", "ptr object", "i64 k", exported=True)
+    object_, k = f.parameters
+    with f.when(f.compare("eq", f.get(object_, layouts.object, "type"), m.symbol("list_type"))):
+        f.ret(f.call("PyList_GetItem", object_, k))
+    f.ret(f.call("PyTuple_GetItem", object_, k))
 
 
-def _bump(o: Offsets, slots: Slots) -> str:
-    """`bump(context, origin)`: note that the memory of an argument's tensors was written."""
-    return f"""
-define void @bump(ptr %context, i64 %origin) {{
-entry:
-  %overflow = alloca i32
-  %head.p = getelementptr i64, ptr %context, i64 {ENTRY_CONTEXT.word("leaves")}
-  %head = load ptr, ptr %head.p
-  br label %look
-look:
-  %leaf = phi ptr [%head, %entry], [%before, %next]
-  %is_none = icmp eq ptr %leaf, null
-  br i1 %is_none, label %done, label %one
-one:
-{_leaf_word(LEAF.word("chain"), "before")}{_leaf_word(LEAF.word("object"), "object")}\
-{_leaf_word(LEAF.word("origin"), "mine", "i64")}\
-{_field("object", o.type, "type")}  %is_tensor = icmp eq ptr %type, @flambeau_tensor_type
-  %is_written = icmp eq i64 %mine, %origin
-  %is_counted = and i1 %is_tensor, %is_written
-  br i1 %is_counted, label %tensor, label %next
-tensor:
-{_field("object", slots.tensor["_storage"], "storage")}{_field("storage", slots.storage["version"], "version")}\
-  %count = call i64 @flambeau_PyLong_AsLongLongAndOverflow(ptr %version, ptr %overflow)
-  %more = add i64 %count, 1
-  %new = call ptr @flambeau_PyLong_FromLongLong(i64 %more)
-  %failed = icmp eq ptr %new, null
-  br i1 %failed, label %clear, label %put
-put:
-  store ptr %new, ptr %version.p
-  call void @flambeau_Py_DecRef(ptr %version)
-  br label %next
-clear:
-  call void @flambeau_PyErr_Clear()
-  br label %next
-next:
-  br label %look
-done:
-  ret void
-}}
-"""
+def _add_bump(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
+    """``bump(context, origin)``: note that the memory of an argument's tensors was written."""
+    f = m.function("void bump", "ptr context", "i64 origin", exported=True)
+    context, origin = f.parameters
+    chain = f.follow(f.get(context, ENTRY_CONTEXT, "leaves"), lambda leaf: f.get(leaf, LEAF, "chain"))
+    with chain as leaf:
+        object_ = f.get(leaf, LEAF, "object")
+        is_tensor = f.compare("eq", f.get(object_, layouts.object, "type"), m.symbol("tensor_type"))
+        is_written = f.compare("eq", f.get(leaf, LEAF, "origin"), origin)
+        with f.when(f.op("and", is_tensor, is_written)):
+            f.call("note_write", object_)
+    f.ret()
 
 
-def _leaf_word(place: int, name: str, kind: str = "ptr") -> str:
-    return f"  %{name}.p = getelementptr i64, ptr %leaf, i64 {place}\n  %{name} = load {kind}, ptr %{name}.p\n"
-
-
-_FAIL = """
-define ptr @fail(ptr %context, i64 %code, ptr %error) {
-entry:
-  %pending = call ptr @flambeau_PyErr_Occurred()
-  %is_raised = icmp ne ptr %pending, null
-  br i1 %is_raised, label %raised, label %prepare
-raised:
-  ret ptr null
-prepare:
-  %pair = alloca [2 x ptr]
-  %address = ptrtoint ptr %context to i64
-  %a = call ptr @flambeau_PyLong_FromLongLong(i64 %code)
-  %b = call ptr @flambeau_PyLong_FromLongLong(i64 %address)
-  %no_a = icmp eq ptr %a, null
-  %no_b = icmp eq ptr %b, null
-  %missing = or i1 %no_a, %no_b
-  br i1 %missing, label %drop, label %ask
-ask:
-  store ptr %a, ptr %pair
-  %second = getelementptr ptr, ptr %pair, i64 1
-  store ptr %b, ptr %second
-  %answer = call ptr @flambeau_PyObject_Vectorcall(ptr %error, ptr %pair, i64 2, ptr null)
-  br label %drop
-drop:
-  %result = phi ptr [null, %prepare], [%answer, %ask]
-  call void @flambeau_Py_DecRef(ptr %a)
-  call void @flambeau_Py_DecRef(ptr %b)
-  ret ptr %result
-}
-"""
-"""`fail(context, code, error)`: calls ``error(code, address of the context)``, which raises."""
+def _add_fail(m: ModuleBuilder) -> None:
+    """``fail(context, code, error)``: calls ``error(code, address of the context)``, which raises; null."""
+    f = m.function("ptr fail", "ptr context", "i64 code", "ptr error", exported=True)
+    context, code, error = f.parameters
+    f.return_unless(f.is_null(f.call("PyErr_Occurred")), NULL)
+    numbers = [f.call("PyLong_FromLongLong", v) for v in (code, f.convert("ptrtoint", context, "i64"))]
+    before, ask, drop = f.block, f.label("ask"), f.label("drop")
+    f.branch_if(f.op("or", *map(f.is_null, numbers)), drop, ask)
+    f.start(ask)
+    pair = f.slot("[2 x ptr]", 8)
+    for k, number in enumerate(numbers):
+        f.set_word(pair, k, number)
+    answer = f.call("PyObject_Vectorcall", error, pair, 2, NULL)
+    f.start(drop)
+    result = f.joined_value([(NULL, before), (answer, ask)])
+    for number in numbers:
+        f.call("Py_DecRef", number)
+    f.ret(result)

@@ -19,12 +19,10 @@ Plans of one hash of sizes are chained; a plan serves a call only if all that it
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from flambeau.codegen.layouts import INPUT, LOOK, OUTPUT, PLAN, RELEASE_GIL
+from flambeau.codegen.llvm.builder import FALSE, NULL, TRUE, FunctionBuilder, ModuleBuilder, word
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.codegen.llvm.entry_sizes import ALIGNED_FROM
-from flambeau.codegen.llvm.entry_words import Function
+from flambeau.codegen.llvm.plan_sizes import ALIGNED_FROM
 
 HEAD = (
     "scale", "grain", "most_pieces", "each", "high_at", "unit", "pool_at", "pool", "release_from", "parallel_from",
@@ -49,282 +47,231 @@ LARGE, EXACT_UP_TO = 1 << 12, 64
 FACTOR = 37
 
 
-def patterns_text(*more: Callable[[dict[str, None]], Function]) -> str:
-    """LLVM text of ``pattern_plan(looks, arguments, count, frame)``: the completed plan for a call, or null.
+def add_patterns(m: ModuleBuilder) -> None:
+    """Add ``pattern_plan(looks, arguments, count, frame)``: the completed plan for a call, or null.
 
-    It asks ``looks_like(argument, record)``, ``dims_of(argument)`` and ``strides_of(argument, rank)``, and leaves the
-    declaration of ``memcpy`` to the module. ``more`` are functions beside them.
+    It asks ``looks_like(argument, record)``, ``dims_of(argument)`` and ``strides_of(argument, rank)``.
     """
-    declared: dict[str, None] = {}
-    functions = [part(declared).text() for part in (_Hash, _Fit, *more)]
-    return "\n".join([*declared, *functions, _FIND])
+    m.special(_Hash, "i64 pattern_hash", "ptr records", "ptr args", "i64 n").build()
+    m.special(_Fit, "i1 pattern_fit", "ptr plan", "ptr records", "ptr args", "ptr frame").build()
+    _add_search(m)
 
 
-class _Hash(Function):
+class _Hash(FunctionBuilder):
     """``pattern_hash(records, arguments, n)``: the place among the buckets; `size_classes.bucket_of` is the same."""
 
-    def text(self) -> str:
-        e = self.e
-        records, arguments, n = (Register(t, k, 1) for t, k in (("%records", "ptr"), ("%args", "ptr"), ("%n", "i64")))
-        total = self.slot(0)
-        with self.times(n) as k:
+    def build(self) -> None:
+        records, arguments, n = self.parameters
+        total = self.variable(0)
+        with self.loop(n) as k:
             record = self.at(records, self.op("mul", k, INPUT.words))
-            is_array = e.icmp("ne", self.get(record, "ptr"), Register("null", "ptr", 1))
-            array, done = e.label("array"), e.label("done")
-            e.branch_if(is_array, array, done)
-            e.start(array)
-            argument = self.get(self.at(arguments, k), "ptr")
-            rank = self.get(self.at(record, 1))
-            dims = self.call(f"@dims_of(ptr {argument})")
-            strides = self.call(f"@strides_of(ptr {argument}, i64 {rank})")
-            count = self.slot(1)
-            with self.times(rank) as d:
-                self.put(count, self.op("mul", self.get(count), self.get(self.at(dims, d))))
-            is_large = self.is_("sge", self.get(count), LARGE)
-            with self.times(rank) as d:
-                size = self.get(self.at(dims, d))
-                e.declare("declare i64 @llvm.ctlz.i64(i64, i1)")
-                zeros = e.define(f"call i64 @llvm.ctlz.i64(i64 {size}, i1 false)", "i64", 1)
-                rough = self.op("sub", self.const(EXACT_UP_TO + 64), zeros)
-                exact = self.op("and", is_large, self.is_("sle", size, EXACT_UP_TO))
-                step = self.get(self.at(strides, d))
-                is_unit = e.icmp("eq", step, self.get(self.at(record, 3)))
-                code = self.op("add", e.select(exact, size, rough), e.convert("zext", is_unit, "i64"))
-                self.put(total, self.op("add", self.op("mul", self.get(total), FACTOR), code))
-            e.branch(done)
-            e.start(done)
-        answer = self.get(total)
-        e.raw(f"ret i64 {self.op('and', self.op('xor', answer, self.op('lshr', answer, 7)), BUCKETS - 1)}")
-        return self.function("i64 @pattern_hash(ptr %records, ptr %args, i64 %n)")
+            array, done = self.label("array"), self.label("done")
+            self.branch_if(self.is_null(self.get(record, INPUT, "descr")), done, array)
+            self.start(array)
+            argument = self.load(self.at(arguments, k), "ptr")
+            rank = self.get(record, INPUT, "rank")
+            dims = self.call("dims_of", argument)
+            strides = self.call("strides_of", argument, rank)
+            count = self.variable(1)
+            with self.loop(rank) as d:
+                self.store(count, self.op("mul", self.load(count), self.load(self.at(dims, d))))
+            is_large = self.compare("sge", self.load(count), LARGE)
+            with self.loop(rank) as d:
+                size = self.load(self.at(dims, d))
+                self.declare("declare i64 @llvm.ctlz.i64(i64, i1)")
+                zeros = self.define(f"call i64 @llvm.ctlz.i64(i64 {size}, i1 false)", "i64", 1)
+                rough = self.op("sub", word(EXACT_UP_TO + 64), zeros)
+                exact = self.op("and", is_large, self.compare("sle", size, EXACT_UP_TO))
+                step = self.load(self.at(strides, d))
+                is_unit = self.icmp("eq", step, self.get(record, INPUT, "strides", "i64"))
+                code = self.op("add", self.select(exact, size, rough), self.convert("zext", is_unit, "i64"))
+                self.store(total, self.op("add", self.op("mul", self.load(total), FACTOR), code))
+            self.start(done)
+        answer = self.load(total)
+        self.ret(self.op("and", self.op("xor", answer, self.op("lshr", answer, 7)), BUCKETS - 1))
 
 
-class _Fit(Function):
+class _Fit(FunctionBuilder):
     """``pattern_fit(plan, records, arguments, frame)``: whether a plan serves a call; the frame then holds the plan for
     just this call."""
 
-    def text(self) -> str:
-        e = self.e
-        self.plan, self.frame = Register("%plan", "ptr", 1), Register("%frame", "ptr", 1)
-        self.cursor = e.slot("ptr", 8)
-        self.put(self.cursor, self.word("program", "ptr"))
-        self.sizes = e.slot(f"[{MOST_AXES} x i64]", 16)
+    def build(self) -> None:
+        self.plan, self.records, self.args, self.frame = self.parameters
+        self.cursor = self.slot("ptr", 8)
+        self.store(self.cursor, self.of_plan("program"))
+        self.sizes = self.slot(f"[{MOST_AXES} x i64]", 16)
         self.head = {name: self.next() for name in HEAD}
         volume = self.axes()
         self.dimensions()
         self.stride_conditions()
         block = self.at(self.frame, BLOCK_AT)
-        self.start(block)
+        self.copy_plan(block)
         self.outputs()
         self.fill(block)
         self.split(block, self.op("lshr", self.op("mul", volume, self.head["scale"]), 10))
-        e.raw("ret i1 true")
-        e.start("no")
-        e.raw("ret i1 false")
-        return self.function("i1 @pattern_fit(ptr %plan, ptr %records, ptr %args, ptr %frame)")
+        self.ret(TRUE)
+        self.start("no")
+        self.ret(FALSE)
 
-    def word(self, name: str, kind: str = "i64") -> Register:
-        return self.get(self.at(self.plan, PLAN.word(name)), kind)
+    def of_plan(self, name: str) -> Register:
+        return self.get(self.plan, PLAN, name)
 
     def next(self) -> Register:
-        here = self.get(self.cursor, "ptr")
-        self.put(self.cursor, self.at(here, 1))
-        return self.get(here)
+        here = self.load(self.cursor, "ptr")
+        self.store(self.cursor, self.at(here, 1))
+        return self.load(here)
 
     def argument(self, number: Register) -> Register:
-        return self.get(self.at(Register("%args", "ptr", 1), number), "ptr")
+        return self.word_of(self.args, number, "ptr")
 
     def dims(self, number: Register) -> Register:
-        return self.call(f"@dims_of(ptr {self.argument(number)})")
+        return self.call("dims_of", self.argument(number))
 
     def strides(self, number: Register) -> Register:
-        record = self.at(Register("%records", "ptr", 1), self.op("mul", number, INPUT.words))
-        return self.call(f"@strides_of(ptr {self.argument(number)}, i64 {self.get(self.at(record, 1))})")
+        record = self.at(self.records, self.op("mul", number, INPUT.words))
+        return self.call("strides_of", self.argument(number), self.get(record, INPUT, "rank"))
 
     def axes(self) -> Register:
         """Sizes of axes, each within the class of the plan; their product."""
-        volume = self.slot(1)
-        with self.times(self.next()) as k:
-            size = self.get(self.at(self.dims(self.next()), self.next()))
-            fits = self.op("and", self.is_("sge", size, self.next()), self.is_("sle", size, self.next()))
+        volume = self.variable(1)
+        with self.loop(self.next()) as k:
+            size = self.load(self.at(self.dims(self.next()), self.next()))
+            fits = self.op("and", self.compare("sge", size, self.next()), self.compare("sle", size, self.next()))
             self.require(fits, "no")
-            self.put(self.at(self.sizes, k), size)
-            self.put(volume, self.op("mul", self.get(volume), size))
-        return self.get(volume)
+            self.store(self.at(self.sizes, k), size)
+            self.store(volume, self.op("mul", self.load(volume), size))
+        return self.load(volume)
 
     def size_of(self, axis: Register) -> Register:
         """The size of an axis; 1 for -1."""
-        is_one = self.is_("slt", axis, 0)
-        known = self.get(self.at(self.sizes, self.e.select(is_one, self.const(0), axis)))
-        return self.e.select(is_one, self.const(1), known)
+        is_one = self.compare("slt", axis, 0)
+        known = self.load(self.at(self.sizes, self.select(is_one, word(0), axis)))
+        return self.select(is_one, word(1), known)
 
     def dimensions(self) -> None:
-        with self.times(self.next()):
-            size = self.get(self.at(self.dims(self.next()), self.next()))
-            self.require(self.is_("eq", size, self.size_of(self.next())), "no")
+        with self.loop(self.next()):
+            size = self.load(self.at(self.dims(self.next()), self.next()))
+            self.require(self.compare("eq", size, self.size_of(self.next())), "no")
 
     def stride_conditions(self) -> None:
-        e = self.e
-        with self.times(self.next()):
+        with self.loop(self.next()):
             kind, number = self.next(), self.next()
             strides = self.strides(number)
-            own, first, other = self.get(self.at(strides, self.next())), self.next(), self.next()
-            second = self.get(self.at(strides, other))
-            axis = e.select(self.is_("eq", kind, GOES_ON), first, self.const(0))
+            own, first, other = self.load(self.at(strides, self.next())), self.next(), self.next()
+            second = self.load(self.at(strides, other))
+            axis = self.select(self.compare("eq", kind, GOES_ON), first, word(0))
             goes_on = self.op("mul", second, self.size_of(axis))
             answers = {
-                EQUALS: self.is_("eq", own, first),
-                MOVES: self.is_("ne", own, 0),
-                GOES_ON: self.is_("eq", own, goes_on),
+                EQUALS: self.compare("eq", own, first),
+                MOVES: self.compare("ne", own, 0),
+                GOES_ON: self.compare("eq", own, goes_on),
             }
-            holds = self.is_("sgt", self.distance(own), self.distance(second))
+            holds = self.compare("sgt", self.distance(own), self.distance(second))
             for which, answer in answers.items():
-                holds = e.select(self.is_("eq", kind, which), answer, holds)
+                holds = self.select(self.compare("eq", kind, which), answer, holds)
             self.require(holds, "no")
 
     def distance(self, x: Register) -> Register:
-        return self.e.intrinsic("smax", x, self.op("sub", self.const(0), x))
+        return self.intrinsic("smax", x, self.op("sub", word(0), x))
 
-    def start(self, block: Register) -> None:
+    def copy_plan(self, block: Register) -> None:
         """The frame's plan and block, as the plan has them."""
-        e = self.e
-        size = self.op("mul", self.word("words"), 8)
-        copy = "call void @llvm.memcpy.p0.p0.i64(ptr align 8"
-        e.raw(f"{copy} {self.frame}, ptr align 8 {self.plan}, i64 {8 * PLAN.words}, i1 false)")
-        e.raw(f"{copy} {block}, ptr align 8 {self.word('template', 'ptr')}, i64 {size}, i1 false)")
-        self.put(self.at(self.frame, PLAN.word("template")), block)
-        self.put(self.at(self.frame, PLAN.word("outputs")), self.at(self.frame, OUTPUTS_AT))
+        self.copy(self.frame, self.plan, 8 * PLAN.words, 8)
+        self.copy(block, self.of_plan("template"), self.op("mul", self.of_plan("words"), 8), 8)
+        self.put(self.frame, PLAN, template=block, outputs=self.at(self.frame, OUTPUTS_AT))
 
     def outputs(self) -> None:
         """Records of outputs of this call's sizes."""
-        e = self.e
-        records = self.word("outputs", "ptr")
-        with self.times(self.next()) as k:
+        records = self.of_plan("outputs")
+        with self.loop(self.next()) as k:
             rank, itemsize = self.next(), self.next()
             dims = self.at(self.frame, self.op("add", self.op("mul", k, 2 * MOST_RANK), LAYOUTS_AT))
             strides = self.at(dims, MOST_RANK)
-            with self.times(rank) as d:
-                self.put(self.at(dims, d), self.size_of(self.next()))
-            step = self.slot(itemsize)
-            self.put(step, itemsize)
-            with self.times(rank):
+            with self.loop(rank) as d:
+                self.store(self.at(dims, d), self.size_of(self.next()))
+            step = self.variable(itemsize)
+            with self.loop(rank):
                 place = self.next()
-                self.put(self.at(strides, place), self.get(step))
-                self.put(step, self.op("mul", self.get(step), self.get(self.at(dims, place))))
+                self.store(self.at(strides, place), self.load(step))
+                self.store(step, self.op("mul", self.load(step), self.load(self.at(dims, place))))
             source = self.at(records, self.op("mul", k, OUTPUT.words))
             record = self.at(self.frame, self.op("add", self.op("mul", k, OUTPUT.words), OUTPUTS_AT))
-            bytes_ = self.get(step)
-            large = e.convert("zext", self.is_("sge", bytes_, ALIGNED_FROM), "i64")
-            values = (self.get(source), self.get(self.at(source, 1)), dims, strides, bytes_, large, self.const(0))
-            for at, value in enumerate(values):
-                self.put(self.at(record, at), value)
+            bytes_ = self.load(step)
+            large = self.convert("zext", self.compare("sge", bytes_, ALIGNED_FROM), "i64")
+            descr, rank = self.get(source, OUTPUT, "descr"), self.get(source, OUTPUT, "rank")
+            self.put(
+                record,
+                OUTPUT,
+                descr=descr,
+                rank=rank,
+                dims=dims,
+                strides=strides,
+                bytes=bytes_,
+                large=large,
+                ready=NULL,
+            )
 
     def fill(self, block: Register) -> None:
         """Sizes and strides into the block."""
-        with self.times(self.next()):
-            word, total = self.next(), self.slot(1)
-            self.put(total, 1)
-            with self.times(self.next()):
-                self.put(total, self.op("mul", self.get(total), self.size_of(self.next())))
-            self.put(self.at(block, word), self.get(total))
-        with self.times(self.next()):
-            word, number = self.next(), self.next()
-            self.put(self.at(block, word), self.get(self.at(self.strides(number), self.next())))
-        with self.times(self.next()):
-            word, number, dim = self.next(), self.next(), self.next()
+        with self.loop(self.next()):
+            target, total = self.next(), self.variable(1)
+            with self.loop(self.next()):
+                self.store(total, self.op("mul", self.load(total), self.size_of(self.next())))
+            self.set_word(block, target, self.load(total))
+        with self.loop(self.next()):
+            target, number = self.next(), self.next()
+            self.set_word(block, target, self.word_of(self.strides(number), self.next()))
+        with self.loop(self.next()):
+            target, number, dim = self.next(), self.next(), self.next()
             place = self.op("add", self.op("mul", number, 2 * MOST_RANK), LAYOUTS_AT + MOST_RANK)
-            self.put(self.at(block, word), self.get(self.at(self.frame, self.op("add", place, dim))))
+            self.set_word(block, target, self.word_of(self.frame, self.op("add", place, dim)))
 
     def split(self, block: Register, nanoseconds: Register) -> None:
         """How many iterations there are, and who takes them."""
-        e, head = self.e, self.head
-        has_iterations = self.is_("ne", head["high_at"], 0)
-        iterations = e.select(has_iterations, self.get(self.at(block, head["high_at"])), self.const(1))
+        head = self.head
+        has_iterations = self.compare("ne", head["high_at"], 0)
+        iterations = self.select(has_iterations, self.load(self.at(block, head["high_at"])), word(1))
         high = self._rounded_up(iterations, head["unit"])
-        is_shared = self.is_("sge", nanoseconds, head["parallel_from"])
-        whole, cut, done = e.label("whole"), e.label("cut"), e.label("split")
-        step, pieces = self.slot(0), self.slot(1)
-        self.put(step, 0)
-        self.put(pieces, 1)
-        e.branch_if(is_shared, cut, whole)
-        e.start(cut)
+        is_shared = self.compare("sge", nanoseconds, head["parallel_from"])
+        whole, cut, done = self.label("whole"), self.label("cut"), self.label("split")
+        step, pieces = self.variable(0), self.variable(1)
+        self.store(step, 0)
+        self.store(pieces, 1)
+        self.branch_if(is_shared, cut, whole)
+        self.start(cut)
         # The first word of the block is written over later: where nothing asks for the pool, it goes there.
-        self.put(self.at(block, head["pool_at"]), head["pool"])
-        wanted = e.intrinsic("smax", self.op("sdiv", nanoseconds, head["each"]), self.const(1))
-        wanted = e.intrinsic("smin", wanted, e.intrinsic("smax", head["most_pieces"], self.const(1)))
+        self.store(self.at(block, head["pool_at"]), head["pool"])
+        wanted = self.intrinsic("smax", self.op("sdiv", nanoseconds, head["each"]), word(1))
+        wanted = self.intrinsic("smin", wanted, self.intrinsic("smax", head["most_pieces"], word(1)))
         grain = head["grain"]
         iterations_each = self.op("mul", self._rounded_up(self._rounded_up(high, wanted), grain), grain)
-        several = self.is_("slt", iterations_each, high)
-        self.put(step, e.select(several, iterations_each, self.const(0)))
-        self.put(pieces, e.select(several, self._rounded_up(high, iterations_each), self.const(1)))
-        e.branch(done)
-        e.start(whole)
-        e.branch(done)
-        e.start(done)
-        is_long = e.convert("zext", self.is_("sge", nanoseconds, head["release_from"]), "i64")
-        for name, value in (
-            ("high", high), ("step", self.get(step)), ("pieces", self.get(pieces)),
-            ("flags", self.op("mul", is_long, RELEASE_GIL)),
-        ):  # fmt: skip
-            self.put(self.at(self.frame, PLAN.word(name)), value)
+        several = self.compare("slt", iterations_each, high)
+        self.store(step, self.select(several, iterations_each, word(0)))
+        self.store(pieces, self.select(several, self._rounded_up(high, iterations_each), word(1)))
+        self.branch(done)
+        self.start(whole)
+        self.start(done)
+        is_long = self.convert("zext", self.compare("sge", nanoseconds, head["release_from"]), "i64")
+        flags = self.op("mul", is_long, RELEASE_GIL)
+        self.put(self.frame, PLAN, high=high, step=self.load(step), pieces=self.load(pieces), flags=flags)
 
     def _rounded_up(self, a: Register, b: Register) -> Register:
         return self.op("sdiv", self.op("sub", self.op("add", a, b), 1), b)
 
 
-_FIND = f"""
-define internal ptr @pattern_plan(ptr %looks, ptr %args, i64 %n, ptr %frame) noinline {{
-entry:
-  br label %each
-each:
-  %look = phi ptr [%looks, %entry], [%next, %other]
-  %none = icmp eq ptr %look, null
-  br i1 %none, label %missing, label %compare
-compare:
-  %n.p = getelementptr i64, ptr %look, i64 {LOOK.word("n")}
-  %n_in = load i64, ptr %n.p
-  %same_n = icmp eq i64 %n, %n_in
-  br i1 %same_n, label %types, label %other
-types:
-  %records.p = getelementptr i64, ptr %look, i64 {LOOK.word("inputs")}
-  %records = load ptr, ptr %records.p
-  br label %argument
-argument:
-  %i = phi i64 [0, %types], [%i1, %good]
-  %more = icmp slt i64 %i, %n
-  br i1 %more, label %one, label %found
-one:
-  %arg.p = getelementptr ptr, ptr %args, i64 %i
-  %arg = load ptr, ptr %arg.p
-  %record.o = mul i64 %i, {INPUT.words}
-  %record = getelementptr i64, ptr %records, i64 %record.o
-  %fits = call i1 @looks_like(ptr %arg, ptr %record)
-  br i1 %fits, label %good, label %other
-good:
-  %i1 = add i64 %i, 1
-  br label %argument
-other:
-  %next = load ptr, ptr %look
-  br label %each
-found:
-  %hash = call i64 @pattern_hash(ptr %records, ptr %args, i64 %n)
-  %buckets.p = getelementptr i64, ptr %look, i64 {LOOK.word("buckets")}
-  %buckets = load ptr, ptr %buckets.p
-  %bucket = getelementptr ptr, ptr %buckets, i64 %hash
-  %first = load atomic ptr, ptr %bucket acquire, align 8
-  br label %plans
-plans:
-  %plan = phi ptr [%first, %found], [%following, %unlike]
-  %end = icmp eq ptr %plan, null
-  br i1 %end, label %missing, label %attempt
-attempt:
-  %serves = call i1 @pattern_fit(ptr %plan, ptr %records, ptr %args, ptr %frame)
-  br i1 %serves, label %yes, label %unlike
-unlike:
-  %following = load ptr, ptr %plan
-  br label %plans
-yes:
-  ret ptr %frame
-missing:
-  ret ptr null
-}}
-"""
+def _add_search(m: ModuleBuilder) -> None:
+    """``pattern_plan``: the look of the inputs, then the bucket of their sizes, then the plan that fits."""
+    f = m.function("ptr pattern_plan", "ptr looks", "ptr args", "i64 n", "ptr frame", attributes="noinline")
+    looks, args, n, frame = f.parameters
+    chain = f.follow(looks, lambda look: f.get(look, LOOK, "next"))
+    with chain as look:
+        f.require(f.compare("eq", n, f.get(look, LOOK, "n")), chain.next)
+        records = f.get(look, LOOK, "inputs")
+        with f.loop(n) as k:
+            record = f.at(records, f.op("mul", k, INPUT.words))
+            f.require(f.call("looks_like", f.word_of(args, k, "ptr"), record), chain.next)
+        bucket = f.at(f.get(look, LOOK, "buckets"), f.call("pattern_hash", records, args, n), "ptr")
+        with f.follow(f.load_acquire(bucket), lambda plan: f.get(plan, PLAN, "next")) as plan:
+            f.return_if(f.call("pattern_fit", plan, records, args, frame), frame)
+        f.ret(NULL)
+    f.ret(NULL)

@@ -14,6 +14,7 @@ from ``SCRATCH`` on the number of a scratch row, or from ``ADDRESS`` on the addr
 
 from __future__ import annotations
 
+from flambeau.codegen.llvm.builder import ModuleBuilder
 from flambeau.codegen.llvm.loop_rows import ByRows
 from flambeau.codegen.llvm.loop_words import ADDRESS, NOT_SERVED, ONCE, OPERANDS, PROGRAM, SCRATCH, STEP
 
@@ -45,9 +46,9 @@ def loops_text() -> str:
     own += "".join(_copy(size, name) for size, name in COPY.items())
     own += "".join(_convert(*pair, name) for pair, name in CONVERT.items())
     own += "".join(_count(_TYPES[kind], name) for kind, name in COUNT.items())
-    declared: dict[str, None] = {}
-    rows = ByRows(declared).text()
-    return "\n".join([*declared, _place() + _guards() + _steps() + rows + own])
+    m = ModuleBuilder({}, own={"guards_hold": "i1 (ptr, ptr)"})
+    m.special(ByRows, "void rows", "ptr block", "i64 low", "i64 high", exported=True).build()
+    return _place() + _guards() + _steps() + m.text() + own
 
 
 def _word(base: str, place: int | str, name: str, kind: str = "i64") -> str:

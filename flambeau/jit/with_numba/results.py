@@ -22,22 +22,19 @@ from flambeau.codegen.graph.representation import (
     Tupled,
     word_count,
 )
+from flambeau.codegen.llvm.builder import ModuleBuilder
+from flambeau.codegen.llvm.c_interface import C_INTERFACE
 from flambeau.codegen.llvm.engine import engine
-
-_FREE = """
-declare void @flambeau_PyMem_RawFree(ptr)
-define void @free_kept(ptr %kept, i64 %size, ptr %nothing) {
-  %raw = load ptr, ptr %kept
-  call void @flambeau_PyMem_RawFree(ptr %raw)
-  ret void
-}
-"""
 
 
 @functools.cache
 def _free() -> int:
     """The address of what frees a script's memory when Numba has no more use for it."""
-    code = engine().link(_FREE, ("free_kept",), native_call.c_interface(("PyMem_RawFree",)), is_glue=True)
+    m = ModuleBuilder(C_INTERFACE)
+    f = m.function("void free_kept", "ptr kept", "i64 size", "ptr nothing", exported=True)
+    f.call("PyMem_RawFree", f.load(f.parameters[0], "ptr"))
+    f.ret()
+    code = engine().link(m.text(), ("free_kept",), native_call.imports_of(m), is_glue=True)
     return native_call.keep(code).addresses["free_kept"]
 
 

@@ -1,0 +1,21 @@
+"""The functions of Python's and NumPy's C interfaces that stubs call, with their LLVM types."""
+
+from __future__ import annotations
+
+C_INTERFACE = {
+    "PyCapsule_GetPointer": "ptr (ptr, ptr)", "PyCapsule_New": "ptr (ptr, ptr, ptr)", "PyErr_CheckSignals": "i32 ()",
+    "PyErr_Clear": "void ()", "PyErr_Occurred": "ptr ()", "PyEval_RestoreThread": "void (ptr)",
+    "PyEval_SaveThread": "ptr ()", "PyFloat_AsDouble": "double (ptr)", "PyFloat_FromDouble": "ptr (double)",
+    "PyList_GetItem": "ptr (ptr, i64)", "PyList_New": "ptr (i64)", "PyList_SetItem": "i32 (ptr, i64, ptr)",
+    "PyList_Size": "i64 (ptr)", "PyLong_AsDouble": "double (ptr)", "PyLong_AsLongLong": "i64 (ptr)",
+    "PyLong_AsLongLongAndOverflow": "i64 (ptr, ptr)", "PyLong_FromLongLong": "ptr (i64)",
+    "PyMem_RawFree": "void (ptr)", "PyMem_RawMalloc": "ptr (i64)", "PyObject_GC_Del": "void (ptr)",
+    "PyObject_GC_UnTrack": "void (ptr)", "PyObject_Vectorcall": "ptr (ptr, ptr, i64, ptr)",
+    "PyTuple_GetItem": "ptr (ptr, i64)", "PyTuple_New": "ptr (i64)", "PyTuple_SetItem": "i32 (ptr, i64, ptr)",
+    "PyTuple_Size": "i64 (ptr)", "PyType_GenericAlloc": "ptr (ptr, i64)", "Py_DecRef": "void (ptr)",
+    "Py_IncRef": "void (ptr)",
+}  # fmt: skip
+NUMPY_INTERFACE = {"new_array": "ptr (ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)", "set_base": "i32 (ptr, ptr)"}
+"""``PyArray_NewFromDescr`` and ``PyArray_SetBaseObject``."""
+ALIGNED, WRITEABLE, C_CONTIGUOUS = 0x100, 0x400, 0x1
+"""Flags of arrays, as NumPy numbers them."""

@@ -1,0 +1,122 @@
+"""Results of a compiled graph from words to objects, by the signature that its entry stub is made for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from flambeau.codegen.graph.native_values import CannotCompileError
+from flambeau.codegen.graph.representation import (
+    Array,
+    Bool,
+    Element,
+    Fixed,
+    Float,
+    Int,
+    Listed,
+    Optional,
+    Representation,
+    Tupled,
+    word_count,
+)
+from flambeau.codegen.layouts import BLOCK_DATA, LIST
+from flambeau.codegen.llvm.builder import NULL, FunctionBuilder, Value
+from flambeau.codegen.llvm.entry_constants import StubConstants
+
+
+class Boxing:
+    """Makes objects in one function."""
+
+    def __init__(self, f: FunctionBuilder, constants: StubConstants) -> None:
+        self.f, self.constants = f, constants
+
+    def box(self, r: Representation, words: Value) -> Value:
+        """A new reference to the object of words; null, with an exception, if there is none."""
+        f, m = self.f, self.f.module
+        match r:
+            case Int():
+                return f.call("PyLong_FromLongLong", f.load(words))
+            case Float():
+                return f.call("PyFloat_FromDouble", f.load(words, "double"))
+            case Bool():
+                is_true = f.compare("ne", f.load(words), 0)
+                return self.reference(f.pick(is_true, m.symbol("true"), m.symbol("false"), "ptr"))
+            case Fixed():
+                return self.reference(self.constants.object(r.value))
+            case Element():
+                return f.call("box_element", words, self.constants.descr(r.dtype), r.dtype.itemsize)
+            case Array():
+                return f.call("box_array", words, r.rank, self.constants.descr(r.dtype), r.dtype.itemsize)
+            case Tupled():
+                return f.call(self._maker(r, lambda boxing, source: boxing.make_tuple(r.items, source)), words)
+            case Optional():
+                return f.call(self._maker(r, lambda boxing, source: boxing.make_optional(r, source)), words)
+            case Listed():
+                return f.call(self._maker(r, lambda boxing, source: boxing.make_list(r, source)), words)
+            case _:
+                raise CannotCompileError("a result that holds what is no number, tensor, tuple or list of those")
+
+    def box_all(self, results: Sequence[Representation], words: Value) -> Value:
+        """One object of all results: a tuple of several, None for none."""
+        if len(results) == 1:
+            return self.box(results[0], words)
+        if not results:
+            return self.reference(self.f.module.symbol("none"))
+        return self.box(Tupled(tuple(results)), words)
+
+    def reference(self, object_: Value) -> Value:
+        """A new reference to an object."""
+        self.f.call("Py_IncRef", object_)
+        return object_
+
+    def _maker(self, r: Representation, build: Callable[[Boxing, Value], None]) -> str:
+        """A function of the address of words: the object."""
+        name, is_new = self.constants.function_for("make", r)
+        if is_new:
+            f = self.constants.m.function(f"ptr {name}", "ptr words")
+            build(Boxing(f, self.constants), f.parameters[0])
+        return name
+
+    def make_tuple(self, items: Sequence[Representation], words: Value) -> None:
+        """Return a tuple of items whose words follow one another."""
+        f = self.f
+        result = f.call("PyTuple_New", len(items))
+        f.return_if(f.is_null(result), NULL)
+        for k, item in enumerate(items):
+            value = self.box(item, words)
+            f.require(f.compare("ne", value, NULL), "drop")
+            f.call("PyTuple_SetItem", result, k, value)
+            words = f.at(words, word_count(item))
+        f.ret(result)
+        self._drop(result)
+
+    def _drop(self, result: Value) -> None:
+        """Where an item could not be made."""
+        self.f.start("drop", falls_through=False)
+        self.f.call("Py_DecRef", result)
+        self.f.ret(NULL)
+
+    def make_optional(self, r: Optional, words: Value) -> None:
+        """Return a value, or None."""
+        f = self.f
+        with f.when(f.compare("ne", f.load(words), 0)):
+            f.ret(self.box(r.inner, f.at(words, 1)))
+        f.ret(self.reference(f.module.symbol("none")))
+
+    def make_list(self, r: Listed, words: Value) -> None:
+        """Return a list; one that came up before among the results is the same list again: its block remembers it."""
+        f = self.f
+        block = f.load(words, "ptr")
+        room = f.get(block, LIST, "capacity")
+        with f.when(f.compare("slt", room, 0)):
+            f.ret(self.reference(f.convert("inttoptr", f.op("xor", room, -1), "ptr")))
+        count = f.get(block, LIST, "length")
+        first = f.at(f.get(block, LIST, "items"), BLOCK_DATA, "i8")
+        result = f.call("PyList_New", count)
+        f.return_if(f.is_null(result), NULL)
+        with f.loop(count) as k:
+            value = self.box(r.item, f.at(first, f.op("mul", k, word_count(r.item))))
+            f.require(f.compare("ne", value, NULL), "drop")
+            f.call("PyList_SetItem", result, k, value)
+        f.put(block, LIST, capacity=f.op("xor", f.convert("ptrtoint", result, "i64"), -1))
+        f.ret(result)
+        self._drop(result)

@@ -1,0 +1,80 @@
+"""Tensors and storages as entry stubs take them apart and make them."""
+
+from __future__ import annotations
+
+from flambeau.codegen.layouts import Layout, ObjectLayouts
+from flambeau.codegen.llvm.builder import NULL, FunctionBuilder, ModuleBuilder, Value
+
+NEW_TENSOR = {
+    "_array": "array", "_storage": "storage", "_requires_grad": "false", "grad": "none", "grad_fn": "none",
+    "is_wrapped_number": "false", "output_nr": "zero",
+}  # fmt: skip
+"""What `Tensor(array)` puts into each slot."""
+NEW_STORAGE = {"base": "array", "_bytes": "none", "version": "zero"}
+"""What `Storage(array)` puts into each slot."""
+_PLAIN = (("_requires_grad", "false"), ("grad_fn", "none"), ("is_wrapped_number", "false"))
+"""What a tensor has in its slots if all that counts of it is its array."""
+
+
+def plain_array(f: FunctionBuilder, layouts: ObjectLayouts, tensor: Value) -> tuple[Value, Value]:
+    """The array of a tensor, no reference; and whether a plan can be told from it: there are no gradients, and it does
+    not stand for a Python number.
+    """
+    array = f.get(tensor, layouts.tensor, "_array")
+    is_plain = f.compare("ne", array, NULL)
+    for slot, value in _PLAIN:
+        is_same = f.compare("eq", f.get(tensor, layouts.tensor, slot), f.module.symbol(value))
+        is_plain = f.op("and", is_plain, is_same)
+    return array, is_plain
+
+
+def add_constructors(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
+    """Add ``storage_of(array)``, which does not take over the reference, and ``tensor_of(array, storage)``, which takes
+    both: without one of them, or without memory, it gives them back and gives null.
+    """
+    f = m.function("ptr storage_of", "ptr array")
+    (array,) = f.parameters
+    storage = f.call("PyType_GenericAlloc", m.symbol("storage_type"), 0)
+    f.return_if(f.is_null(storage), NULL)
+    f.call("Py_IncRef", array)
+    _fill(f, storage, layouts.storage, NEW_STORAGE, {"array": array})
+    f.ret(storage)
+    f = m.function("ptr tensor_of", "ptr array", "ptr storage")
+    array, storage = f.parameters
+    is_missing = f.op("or", f.is_null(array), f.is_null(storage))
+    f.require(f.negated(is_missing), "drop")
+    tensor = f.call("PyType_GenericAlloc", m.symbol("tensor_type"), 0)
+    f.require(f.compare("ne", tensor, NULL), "drop")
+    _fill(f, tensor, layouts.tensor, NEW_TENSOR, {"array": array, "storage": storage})
+    f.ret(tensor)
+    f.start("drop", falls_through=False)
+    f.call("Py_DecRef", array)
+    f.call("Py_DecRef", storage)
+    f.ret(NULL)
+
+
+def _fill(
+    f: FunctionBuilder, target: Value, layout: Layout, contents: dict[str, str], references: dict[str, Value]
+) -> None:
+    """Fill the slots of a new object, which takes over references to what is no constant."""
+    for slot, name in contents.items():
+        value = references.get(name)
+        if value is None:
+            value = f.module.symbol(name)
+            f.call("Py_IncRef", value)
+        f.put(target, layout, **{slot: value})
+
+
+def add_note_write(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
+    """Add ``note_write(tensor)``: its memory was written, which the version of its storage counts."""
+    f = m.function("void note_write", "ptr tensor")
+    overflow = f.slot("i32", 4)
+    storage = f.get(f.parameters[0], layouts.tensor, "_storage")
+    version = f.get(storage, layouts.storage, "version")
+    following = f.call("PyLong_FromLongLong", f.op("add", f.call("PyLong_AsLongLongAndOverflow", version, overflow), 1))
+    with f.when(f.is_null(following)):
+        f.call("PyErr_Clear")
+        f.ret()
+    f.put(storage, layouts.storage, version=following)
+    f.call("Py_DecRef", version)
+    f.ret()
