@@ -46,7 +46,8 @@ from flambeau.frontend.emit.function_scope import FunctionScope, Inherited, Rece
 from flambeau.frontend.emit.generators import yields
 from flambeau.frontend.emit.loops import emit_for
 from flambeau.frontend.emit.python_blocks import emit_python_block
-from flambeau.frontend.emit.type_variables import InferenceRestart, TypeVariables
+from flambeau.frontend.emit.inference import infer
+from flambeau.frontend.emit.type_variables import TypeVariables
 from flambeau.frontend.resolver import Resolver, recursion_error
 from flambeau.frontend.ssa.cleanup import clean
 from flambeau.frontend.ssa.exits import make_structured
@@ -167,20 +168,14 @@ def compile_def(
     try:
         with deep_recursion():
             type_variables = TypeVariables(bound.type_variables) if bound.own is None else bound.own
-            while True:
-                restore = _memory(receiver)
-                try:
-                    return _compile(
-                        tree, resolver, name or tree.name, defaults or {}, self_type, receiver, bound, type_variables
-                    )
-                except InferenceRestart as settled:
-                    restore()
-                    if settled.owner is not type_variables:
-                        raise
-                except (AssertionError, AttributeError, IndexError, KeyError, TypeError):
-                    if type_variables.error is None:
-                        raise
-                    raise type_variables.error from None  # behind a refusal that was put off, nothing is sure
+            qualified = name or tree.name
+            return infer(
+                type_variables,
+                lambda: _compile(
+                    tree, resolver, qualified, defaults or {}, self_type, receiver, bound, type_variables
+                ),
+                lambda: _memory(receiver),
+            )
     except RecursionError:
         raise CompileError(TOO_DEEP, tree.ident.range) from None
 

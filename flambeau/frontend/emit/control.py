@@ -114,7 +114,7 @@ def _merge(e: Emitter, condition: Value, a: Frame[Sugared], b: Frame[Sugared], w
             continue
         if isinstance(first, Variable) and isinstance(second, Variable):
             e.type_variables.unify(first.type, second.type)
-            e.scope.frame.names[name] = _merged_variable(name, first, second, where)
+            e.scope.frame.names[name] = _merged_variable(e, name, first, second, where)
         elif isinstance(first, Sugared) and isinstance(second, Sugared):
             if first is not second:
                 e.scope.frame.names[name] = _chosen(e, condition, (a, first), (b, second), where)
@@ -143,14 +143,17 @@ def _chosen(
     return chosen(e, where, condition, one[1], other[1])
 
 
-def _merged_variable(name: str, first: Variable, second: Variable, where: SourceRange) -> Variable | Absent:
+def _merged_variable(e: Emitter, name: str, first: Variable, second: Variable, where: SourceRange) -> Variable | Absent:
     declared = first.declared if first.declared == second.declared else None
     wide = any(isinstance(t, UnionType) for t in (first.type, second.type, declared))
     type_ = unify(first.type, second.type, default_to_union=wide)
     if type_ is None and declared is not None and all(is_subtype(v.type, declared) for v in (first, second)):
         type_ = declared
+    message = TWO_TYPES.format(name=name, first=first.type, second=second.type)
+    if type_ is None:
+        type_ = e.type_variables.the_certain(first.type, second.type, CompileError(message, where))
     if type_ is None or first.slot != second.slot:
-        return Absent(TWO_TYPES.format(name=name, first=first.type, second=second.type), where)
+        return Absent(message, where)
     return Variable(type_, first.slot, declared if declared is not None and is_subtype(type_, declared) else type_)
 
 
@@ -176,7 +179,10 @@ def emit_ternary(e: Emitter, tree: TernaryIf, hint: Type | None) -> Sugared:
     type_ = _ternary_type(first, second, hint)
     if type_ is None:
         text = TERNARY_TYPES.format(first=first.type.annotation, second=second.type.annotation)
-        raise CompileError(text, tree.range)
+        refusal = CompileError(text, tree.range)
+        type_ = e.type_variables.the_certain(first.type, second.type, refusal)
+        if type_ is None:
+            raise refusal
     return SimpleValue(node.add_output(type_))
 
 

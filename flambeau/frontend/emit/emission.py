@@ -108,6 +108,8 @@ class Emission:
 
     def emit(self, kind: str, inputs: Sequence[Value], type_: Type, **attributes: Any) -> Value:
         """The result of a new node with one result."""
+        if inputs and self.type_variables.is_pending:
+            type_ = self.type_variables.derived([value.type for value in inputs], type_)
         return self.builder.emit(kind, inputs, type_, **attributes)
 
     def constant(self, value: Any, type_: Type | None = None) -> Value:

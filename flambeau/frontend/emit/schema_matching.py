@@ -294,7 +294,11 @@ def emit_match(e: Emitter, kind: str, match: Match, where: SourceRange) -> Value
     """The node that calls a matched operator; several results become a tuple, none None."""
     with e.graph.at_range(where):
         operands = [plan(e) for plan in match.plans]
-        node = e.graph.insert(kind, operands, match.returns)
+        returns: Sequence[Type] = match.returns
+        if e.type_variables.is_pending:
+            inputs = [value.type for value in operands]
+            returns = [e.type_variables.derived(inputs, type_) for type_ in returns]
+        node = e.graph.insert(kind, operands, returns)
         note_results(node, operands)
         if len(node.outputs) == 1:
             return node.output()

@@ -3,13 +3,16 @@
 x = []                 →    the first time x : Tensor[], until something of another type meets it; then the function is
 x.append(3)                 emitted again, with what was learned: x : int[]
 
-An unsettled type equals the one that TorchScript gives (`Tensor` elements, `str` keys, `NoneType`); it is known by its
-identity, so that everything else may treat it as that type. What nobody settles stays as it is.
+A type variable equals the type that TorchScript gives (`Tensor` elements, `str` keys, `NoneType`); it is told by its
+identity, so that everything else may treat it as that type. A variable that nothing determines stays as it is.
+
+What is computed from an element of such a container is provisional: `counts[w] + 1` would be a tensor, and says nothing
+of what `counts` holds, as long as something else may. If nothing does, the default is taken for what it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from flambeau.frontend.trees.base import Tree
@@ -52,7 +55,7 @@ class InferenceRestart(Exception):  # noqa: N818
 
 @dataclass(slots=True)
 class TypeVariables:
-    """The unsettled types of one function, and what has become known of them."""
+    """The type variables of one function, and what they turned out to be."""
 
     parent: TypeVariables | None = None
     """Those of the function around it."""
@@ -69,6 +72,12 @@ class TypeVariables:
     """What numbers of variables may be from the start of a loop or `try` on, by its tree."""
     error: CompileError | None = None
     """The first refusal that what is learned later may turn out to be none."""
+    provisional: dict[int, Type] = field(default_factory=dict)
+    """The types of values that were computed from others whose types are open, by identity."""
+    has_deferred: bool = False
+    """Whether a provisional type met an open one, which learned nothing from it."""
+    own_defaults: bool = False
+    """Whether open types are taken for their defaults, as nothing else told what they are."""
 
     def list_of(self, tree: Tree) -> ListType:
         """The type of an empty list."""
@@ -128,6 +137,9 @@ class TypeVariables:
             return
         for mine, other in ((a, b), (b, a)):
             owner = self.owner(mine)
+            if owner is not None and self._is_provisional(other):
+                self._defer()
+                return
             if owner is not None and _tells(mine, other):
                 self._hand_over(other, owner)
                 owner.learn(mine, other)
@@ -143,6 +155,75 @@ class TypeVariables:
         elif type(a) is type(b) and len(a.contained) == len(b.contained):
             for x, y in zip(a.contained, b.contained, strict=True):
                 self.unify(x, y)
+
+    # -- provisional types --------------------------------------------------------------------------------------------
+
+    @property
+    def takes_defaults(self) -> bool:
+        """Whether open types here, or in a function around, are taken for their defaults."""
+        return self.own_defaults or (self.parent is not None and self.parent.takes_defaults)
+
+    def derived(self, inputs: Iterable[Type], result: Type) -> Type:
+        """The type of a result, told apart from others of that type if it was computed from an open type."""
+        tensors = [part for part in result.walk() if isinstance(part, TensorType)]
+        if not tensors or any(map(self._is_open, tensors)) or not self.is_pending or self.takes_defaults:
+            return result
+        if not any(isinstance(part, TensorType) and self._is_open(part) for type_ in inputs for part in type_.walk()):
+            return result
+        return self._fresh(result)
+
+    def _fresh(self, type_: Type) -> Type:
+        if isinstance(type_, TensorType):
+            fresh = TensorType() if type_ == TensorType() else type_
+            if fresh is not type_:
+                self.provisional[id(fresh)] = fresh
+            return fresh
+        inner = type_.contained
+        return type_.with_contained(tuple(map(self._fresh, inner))) if inner else type_
+
+    def _is_open(self, type_: Type) -> bool:
+        """Whether a type is open, or provisional."""
+        scope: TypeVariables | None = self
+        while scope is not None:
+            if id(type_) in scope.open or id(type_) in scope.provisional:
+                return True
+            scope = scope.parent
+        return False
+
+    def _is_provisional(self, type_: Type) -> bool:
+        """Whether a type, or one inside it, is provisional."""
+        scope: TypeVariables | None = self
+        while scope is not None:
+            if scope.provisional and any(id(part) in scope.provisional for part in type_.walk()):
+                return True
+            scope = scope.parent
+        return False
+
+    def _defer(self) -> None:
+        scope: TypeVariables | None = self
+        while scope is not None:
+            scope.has_deferred = True
+            scope = scope.parent
+
+    def the_certain(self, a: Type, b: Type, refusal: CompileError) -> Type | None:
+        """Which of two types that do not fit together is not provisional, for now; the refusal stands if both stay."""
+        first, second = self._is_provisional(a), self._is_provisional(b)
+        if first is second or not self.is_pending:
+            return None
+        self._defer()
+        self.error = self.error or refusal
+        return b if first else a
+
+    def take_defaults(self) -> bool:
+        """Behind a refusal: whether to start over, with open types taken for their defaults."""
+        if not self.has_deferred or self.takes_defaults:
+            return False
+        self.own_defaults, self.has_deferred, self.error = True, False, None
+        return True
+
+    def start(self) -> None:
+        """Forget what the emission before this one computed."""
+        self.provisional.clear()
 
     def _hand_over(self, type_: Type, owner: TypeVariables) -> None:
         """What is open inside a type that became part of an outer one is open there from now on."""
