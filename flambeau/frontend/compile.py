@@ -44,9 +44,9 @@ from flambeau.frontend.emit.environment import Variable
 from flambeau.frontend.emit.flow import Flow, Stops
 from flambeau.frontend.emit.function_scope import FunctionScope, Inherited, Receiver
 from flambeau.frontend.emit.generators import yields
+from flambeau.frontend.emit.inference import infer
 from flambeau.frontend.emit.loops import emit_for
 from flambeau.frontend.emit.python_blocks import emit_python_block
-from flambeau.frontend.emit.inference import infer
 from flambeau.frontend.emit.type_variables import TypeVariables
 from flambeau.frontend.resolver import Resolver, recursion_error
 from flambeau.frontend.ssa.cleanup import clean
