@@ -45,7 +45,7 @@ class AliasAnalysis:
             for place in places:
                 self._written.setdefault(place, []).append(node)
         self._wild_writes = [p for p in self._written if p.escaped]
-        self._returned = self._reach(graph.outputs)
+        self._returned = self.reach(graph.outputs)
 
     # -- values -------------------------------------------------------------------------------------------------------
 
@@ -63,7 +63,7 @@ class AliasAnalysis:
 
     def may_contain_alias(self, a: Iterable[Value] | Value, b: Iterable[Value] | Value) -> bool:
         """Whether anything in or at one may be anything in or at the other."""
-        return any_overlap(self._reach(a), self._reach(b))
+        return any_overlap(self.reach(a), self.reach(b))
 
     def escapes(self, value: Value) -> bool:
         """Whether code outside the graph may reach the value while the graph runs."""
@@ -72,7 +72,7 @@ class AliasAnalysis:
     def writers(self, value: Value) -> list[Node]:
         """The nodes that may write to the value or to something in it."""
         found: dict[Node, None] = {}
-        for place in self._reach(value):
+        for place in self.reach(value):
             for written, nodes in self._candidates(place):
                 if written.overlaps(place):
                     found.update(dict.fromkeys(nodes))
@@ -80,11 +80,11 @@ class AliasAnalysis:
 
     def has_writers(self, value: Value) -> bool:
         """Whether any node may write to the value or to something in it."""
-        return any(written.overlaps(place) for place in self._reach(value) for written, _ in self._candidates(place))
+        return any(written.overlaps(place) for place in self.reach(value) for written, _ in self._candidates(place))
 
     def has_tensor_writers(self, value: Value) -> bool:
         """Whether any node may write to the value or to something in it, a container that changes left aside."""
-        tensors = [p for p in self._reach(value) if compatible(p.keys, TENSOR)]
+        tensors = [p for p in self.reach(value) if compatible(p.keys, TENSOR)]
         return any(written.overlaps(place) for place in tensors for written, _ in self._candidates(place))
 
     def is_written(self, value: Value) -> bool:
@@ -101,7 +101,8 @@ class AliasAnalysis:
                 if written is not place:
                     yield written, self._written[written]
 
-    def _reach(self, values: Iterable[Value] | Value) -> set[Place]:
+    def reach(self, values: Iterable[Value] | Value) -> set[Place]:
+        """The memory that the values may point to, with everything in it."""
         given = (values,) if isinstance(values, Value) else values
         return self._memory.reach(place for value in given for place in self._points_to.of(value))
 
@@ -116,23 +117,23 @@ class AliasAnalysis:
 
     def reads(self, node: Node) -> set[Place]:
         """The places that a node, with what is nested in it, may look at."""
-        return self._reach(operands_within(node))
+        return self.reach(operands_within(node))
 
     def writes_to(self, node: Node, values: Iterable[Value] | Value) -> bool:
         """Whether a node may write to any of the values or to something in them."""
-        return any_overlap(self.writes(node), self._reach(values))
+        return any_overlap(self.writes(node), self.reach(values))
 
     def depends_on_writes(self, node: Node) -> bool:
         """Whether any operand of the node, or something in it, is written anywhere."""
         return any(self.has_writers(v) for v in node.inputs)
 
-    def may_reach(self, value: Value, places: Iterable[Place]) -> bool:
+    def mayreach(self, value: Value, places: Iterable[Place]) -> bool:
         """Whether the value, or something in it, may be one of these places."""
-        return any_overlap(self._reach(value), places)
+        return any_overlap(self.reach(value), places)
 
     def leaves(self, values: Iterable[Value] | Value) -> bool:
         """Whether the value, or something in it, may be seen outside: it escapes, or the graph returns it."""
-        reach = self._reach(values)
+        reach = self.reach(values)
         return any(p.escaped for p in reach) or any_overlap(reach, self._returned)
 
     @property
@@ -153,7 +154,7 @@ class AliasAnalysis:
 
     def note_merge(self, a: Iterable[Value], b: Iterable[Value]) -> None:
         """Keep `can_merge` right after one of two results took the place of the other."""
-        both = self._reach([*a, *b])
+        both = self.reach([*a, *b])
         if any(p.escaped for p in both) or any_overlap(both, self._returned):
             self._returned |= both
 

@@ -28,6 +28,7 @@ from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.constant_evaluation import known
 from flambeau.analysis.lattice import NEVER, fit, holds_tensors, join
 from flambeau.analysis.list_contents import ListContents, is_tensor_list
+from flambeau.analysis.manager import alias_analysis
 from flambeau.analysis.operator_rules import result_types
 from flambeau.ir import constants, kinds
 from flambeau.ir.graph import Graph
@@ -101,7 +102,7 @@ class _Propagation:
 
     def _facts(self) -> AliasAnalysis:
         if self._alias is None:
-            self._alias = AliasAnalysis(self._graph)
+            self._alias = alias_analysis(self._graph)
         return self._alias
 
     def _written_by(self, condition: Callable[[Node], bool]) -> set[Value]:

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from flambeau.analysis.alias import AliasAnalysis
+from flambeau.analysis.manager import alias_analysis
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
@@ -52,7 +53,7 @@ def settle(graph: Graph) -> None:
     items = graph.find_all(ITEM)
     if not items:
         return
-    aliases = AliasAnalysis(graph)
+    aliases = alias_analysis(graph)
     for node in items:
         places = named(node)
         if places is None:

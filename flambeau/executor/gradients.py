@@ -15,7 +15,7 @@ from flambeau.analysis.gradients import Flow, Marks, flow_of
 from flambeau.executor.specialise import specialise
 from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value
-from flambeau.passes import inline
+from flambeau.passes import constant_propagation, inline
 from flambeau.program.function import Function
 from flambeau.program.object import ScriptObject
 from flambeau.schema.opdef import OpDef
@@ -78,6 +78,7 @@ def flow_through(function: Function, arguments: Sequence[Any], asks: Asking) -> 
     """What a function does with arguments that ask for gradients."""
     graph = specialise(function.graph, arguments)
     inline.do(graph)
+    constant_propagation.do(graph, values_only=True)
     shapes.propagate(graph)
     objects = {v: a for v, a in zip(graph.inputs, arguments, strict=True) if isinstance(a, ScriptObject)}
     return flow_of(graph, [asked is True for asked in asks], _attributes_that_ask(graph, objects))

@@ -23,7 +23,7 @@ from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
-from flambeau.passes import inline
+from flambeau.passes import constant_propagation, inline
 from flambeau.program.function import Function
 from flambeau.schema.function import Argument, FunctionSchema
 from flambeau.schema.types import (
@@ -110,9 +110,7 @@ class Promotion:
                 taken.append(Argument(name, own.type))
         arguments = (*(replace(a, kwarg_only=False) for a in schema.arguments[1:]), *taken)
         returns = (Argument("", graph.outputs[0].type),) if self.assigned else schema.returns
-        return Function(
-            self._name, graph, FunctionSchema(schema.name, "", arguments, returns), doc=self._doc
-        )
+        return Function(self._name, graph, FunctionSchema(schema.name, "", arguments, returns), doc=self._doc)
 
 
 def _write_in(graph: Graph, index: int, value: Any) -> None:
@@ -155,6 +153,7 @@ def _lift(function: Function) -> Promotion | None:
         return None
     graph = clone_graph(function.frozen_graph)
     inline.do(graph)
+    constant_propagation.do(graph, values_only=True)
     owner, count = graph.inputs[0], len(graph.inputs) - 1
     reads: dict[Path, list[Node]] = {}
     types: dict[Path, Type] = {}

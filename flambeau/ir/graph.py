@@ -33,6 +33,8 @@ class Graph:
         self.name = name
         self.keeps_errors = False
         """Whether somebody waits for its errors, so that a failing operator stays though nobody uses its result."""
+        self.analyses: dict[type, object] | None = None
+        """What passes keep of it (`analysis.manager`), by the class of the analysis; None outside of a pipeline."""
         self._names: dict[str, Value] = {}
         self._suffix: dict[str, int] = {}
         self._next_unique = 0

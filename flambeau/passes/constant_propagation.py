@@ -16,6 +16,7 @@ from typing import Any
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.effects import own_effect, own_writes
+from flambeau.analysis.manager import alias_analysis, forget_analyses
 from flambeau.analysis.memory import keys_of
 from flambeau.analysis.points_to import memory_key
 from flambeau.ir import constants
@@ -29,6 +30,8 @@ from flambeau.schema.opdef import Effect
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import Type
 
+_CONTAINERS = ("prim::ListConstruct", "prim::TupleConstruct", "prim::DictConstruct")
+_CONSTANT_OR_CONTAINER = frozenset({constants.CONSTANT, *_CONTAINERS})
 _FAMILIES_NOT_RUN = frozenset({"random", "in_place", "out"})
 
 
@@ -36,11 +39,19 @@ def do(graph: Graph, *, values_only: bool = False, facts: bool = False) -> bool:
     """Fold until nothing more folds; with `values_only` only what takes and gives numbers, strings and the like, which
     needs no look at who shares memory; with `facts` control flow too whose way the types of tensors tell.
     """
-    folder, changed = _Folder(graph, values_only), False
+    changed = False
+    # What needs no look at who shares memory goes first: that look takes longest, and less of the graph is left for it.
+    while _Folder(graph, True).run(facts) | fold_control.do(graph, facts=facts):
+        changed = True
+    if values_only:
+        return changed
+    folder = _Folder(graph, False)
     while True:
-        if folder.run() | fold_control.do(graph, facts=facts):
+        if folder.run(facts):
+            fold_control.do(graph, facts=facts)
             changed = folder.is_stale = True
         elif not folder.look_again():
+            folder.finish()
             return changed
 
 
@@ -54,18 +65,24 @@ class _Folder:
         self.is_stale = False
         """Whether the graph has changed since the facts were found."""
 
-    def run(self) -> bool:
+    def run(self, facts: bool) -> bool:
+        """Fold in program order; a branch that is taken for certain takes the place of its `prim::If` on the way."""
         changed = False
-        for node in self._graph.all_nodes():
-            if node.kind != constants.CONSTANT and not node.blocks and self._may_run(node):
-                changed = self._fold(node) or changed
+        conditions: dict[Value, Any] | None = {} if facts else None
+        for node in list(self._graph.all_nodes()):
+            if node.is_destroyed:
+                continue
+            if node.kind == "prim::If":
+                changed = fold_control.take_known_way(node, conditions) or changed
+            elif all(map(_may_be_known, node.inputs)) and node.kind != constants.CONSTANT and not node.blocks:
+                changed = (self._may_run(node) and self._fold(node)) or changed
         return changed
 
     @property
     def facts(self) -> AliasAnalysis:
         """Aliasing as it was: folding only takes memory and writers away, so what it says holds, if not the most."""
         if self._facts is None:
-            self._facts, self.is_stale = AliasAnalysis(self._graph), False
+            self._facts, self.is_stale = alias_analysis(self._graph), False
         return self._facts
 
     def look_again(self) -> bool:
@@ -73,7 +90,13 @@ class _Folder:
         if self._facts is None or not self.is_stale:
             return False
         self._facts = None
+        forget_analyses(self._graph)
         return True
+
+    def finish(self) -> None:
+        """Constants that are memory were made, of which an analysis that is kept knows nothing."""
+        if any(keys_of(v.type) for v in self._settled):
+            forget_analyses(self._graph)
 
     def _may_run(self, node: Node) -> bool:
         if not node.outputs or own_effect(node) is not Effect.NONE or own_writes(node):
@@ -94,12 +117,12 @@ class _Folder:
             if value in self._settled or not constants.is_mutable(constants.constant_value(value)):
                 return True
             return not self.facts.has_writers(value)
-        if node.kind in ("prim::ListConstruct", "prim::TupleConstruct", "prim::DictConstruct"):
+        if node.kind in _CONTAINERS:
             return all(map(self._is_known, node.inputs)) and not self.facts.has_writers(value)
         return False
 
     def _fold(self, node: Node) -> bool:
-        if not node.inputs and node.kind not in ("prim::ListConstruct", "prim::TupleConstruct", "prim::DictConstruct"):
+        if not node.inputs and node.kind not in _CONTAINERS:
             return False
         results = evaluate(node)
         if results is NOT_FOLDED or not self._may_be_constant(node, results):
@@ -133,6 +156,11 @@ class _Folder:
                 if memory_key(result) not in known:
                     return False
         return True
+
+
+def _may_be_known(value: Value) -> bool:
+    """Whether a value is a constant, or a container that may be built of such: what `_is_known` needs, at a glance."""
+    return value.node is not None and value.node.kind in _CONSTANT_OR_CONTAINER
 
 
 def _memory_of_operands(node: Node) -> set[int]:

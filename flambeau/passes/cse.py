@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.effects import looks_at_no_elements, own_effect, own_writes
+from flambeau.analysis.manager import alias_analysis
 from flambeau.analysis.shapes import may_resize
 from flambeau.ir import kinds
 from flambeau.ir.constants import CONSTANT, constant_key
@@ -45,7 +45,7 @@ def do(graph: Graph) -> bool:
 
 class _Merger:
     def __init__(self, graph: Graph) -> None:
-        self._facts = AliasAnalysis(graph)
+        self._facts = alias_analysis(graph)
         self._resizing = [n for n in graph.all_nodes() if may_resize(n)]
 
     def block(self, block: Block, outer: Known) -> bool:

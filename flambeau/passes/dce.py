@@ -14,8 +14,8 @@ body of a `try`.
 
 from __future__ import annotations
 
-from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.effects import own_effect, own_may_raise, own_writes
+from flambeau.analysis.manager import alias_analysis
 from flambeau.analysis.memory import Place
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import RETURN, Node
@@ -56,20 +56,23 @@ class _Liveness:
             self._mark_writers(writing)
 
     def _mark_writers(self, writing: list[Node]) -> None:
-        facts = AliasAnalysis(self._graph)
-        written = {node: facts.writes(node) for node in writing}
+        """Mark the nodes that write memory which the outside, or a node that stays, may look at."""
+        alias = alias_analysis(self._graph)
+        written = {node: alias.writes(node) for node in writing}
         left = [n for n in writing if n not in self._nodes]
-        while True:
-            needed = [n for n in left if any(p.escaped for p in written[n]) or self._is_seen(written[n], facts)]
+        seen: set[Place] = set()
+        looked_at: set[Value] = set()
+        while left:
+            seen |= alias.reach(self._values - looked_at)
+            looked_at |= self._values
+            # Memory that the outside cannot reach is seen under no other name.
+            needed = [n for n in left if any(p.escaped or p in seen for p in written[n])]
             if not needed:
                 return
             for node in needed:
                 self._node(node)
             self._drain()
             left = [n for n in left if n not in self._nodes]
-
-    def _is_seen(self, written: set[Place], facts: AliasAnalysis) -> bool:
-        return any(facts.may_reach(value, written) for value in self._values)
 
     def _value(self, value: Value) -> None:
         if value not in self._values:

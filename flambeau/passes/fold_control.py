@@ -23,6 +23,7 @@ from flambeau.analysis.constant_evaluation import known
 from flambeau.ir import constants
 from flambeau.ir.clone import move_nodes
 from flambeau.ir.graph import Graph
+from flambeau.ir.kinds import CONTROL
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
 from flambeau.ir.walk import is_visible
@@ -34,33 +35,35 @@ def do(graph: Graph, *, facts: bool = False) -> bool:
     too, which must hold then, and not stem from an example.
     """
     changed = False
-    conditions: dict[Value, Any] = {}
+    conditions: dict[Value, Any] | None = {} if facts else None
     for node in _inside_out(graph):
-        if not node.is_inserted:
+        if node.is_destroyed or not node.is_inserted:
             continue
         if node.kind == "prim::If":
-            changed = _fold_if(node, facts, conditions) or changed
+            changed = _fold_if(node, conditions) or changed
         elif node.kind == "prim::Loop":
             changed = _fold_loop(node) or changed
     return changed
 
 
 def _inside_out(graph: Graph) -> list[Node]:
-    """All nodes, those of blocks before their owner: what an inner one becomes may fold an outer one at once."""
-    found, waiting = [], list(graph.block)
-    while waiting:
-        node = waiting.pop()
-        found.append(node)
-        for block in node.blocks:
-            waiting.extend(block)
-    return found[::-1]
+    """All control flow, inner before outer: what an inner one becomes may fold an outer one at once."""
+    return [node for node in graph.all_nodes() if node.kind in CONTROL][::-1]
 
 
-def _fold_if(node: Node, facts: bool, conditions: dict[Value, Any]) -> bool:
-    way = known(node.input(), conditions) if facts else _constant(node.input())
+def take_known_way(node: Node, conditions: dict[Value, Any] | None) -> bool:
+    """Put the block that is taken in the place of a `prim::If` whose condition is a constant; whether it was.
+
+    With `conditions`, which remembers what is known of them, also where the types of tensors tell (see `do`).
+    """
+    way = _constant(node.input()) if conditions is None else known(node.input(), conditions)
     if isinstance(way, bool):
-        taken = node.blocks[0 if way else 1]
-        _replace(node, move_nodes(taken, node))
+        _replace(node, move_nodes(node.blocks[0 if way else 1], node))
+    return isinstance(way, bool)
+
+
+def _fold_if(node: Node, conditions: dict[Value, Any] | None) -> bool:
+    if take_known_way(node, conditions):
         return True
     changed = False
     for index in reversed(range(len(node.outputs))):

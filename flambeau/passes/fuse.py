@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.effects import may_raise
+from flambeau.analysis.manager import alias_analysis
 from flambeau.ir.clone import Copies, clone_node
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
@@ -41,7 +42,7 @@ def do(graph: Graph) -> bool:
     candidates = {n for n in found if _takes_sizes_along(graph, n)}
     if len(candidates) < SMALLEST:
         return False
-    facts = AliasAnalysis(graph)
+    facts = alias_analysis(graph)
     made = [g for block in blocks(graph.block) for g in _Grouping(block, candidates, facts).groups()]
     groups = [g for g in made if _is_used(g)]
     for group in groups:

@@ -14,6 +14,7 @@ outside: the kernel would need it in two orders.
 from __future__ import annotations
 
 from flambeau.analysis.alias import AliasAnalysis
+from flambeau.analysis.manager import alias_analysis
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
 from flambeau.ir.value import Value
@@ -32,7 +33,7 @@ def do(graph: Graph) -> bool:
     fusible = Fusible(graph)
     if not any(fusible.is_product(n) for n in graph.all_nodes()):
         return False
-    facts = AliasAnalysis(graph)
+    facts = alias_analysis(graph)
     groups = [g for block in blocks(graph.block) for g in _groups(block, fusible, facts)]
     for group in groups:
         outline(group, GROUP)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.effects import has_effect, is_pure, looks_at_no_elements, may_raise, writes_memory
+from flambeau.analysis.manager import alias_analysis
 from flambeau.analysis.memory import any_overlap
 from flambeau.analysis.shapes import may_resize
 from flambeau.analysis.uninitialised import may_be_uninitialised
@@ -32,7 +33,7 @@ def do(graph: Graph) -> bool:
     loops = graph.find_all("prim::Loop")
     if not loops:
         return False
-    facts = AliasAnalysis(graph)
+    facts = alias_analysis(graph)
     nothing = may_be_uninitialised(graph)
     changed = False
     for loop in reversed(loops):

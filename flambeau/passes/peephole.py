@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from flambeau.analysis.alias import AliasAnalysis
+from flambeau.analysis.manager import alias_analysis, forget_analyses
 from flambeau.analysis.memory import keys_of
 from flambeau.ir.constants import CONSTANT, insert_constant
 from flambeau.ir.graph import Graph
@@ -29,6 +30,7 @@ def do(graph: Graph, rules: Mapping[str, tuple[Rule, ...]] = RULES) -> bool:
     changed = False
     while _Peephole(graph, rules).run():
         changed = True
+        forget_analyses(graph)
     return changed
 
 
@@ -83,11 +85,12 @@ class _Peephole:
             self._facts.note_merge([new], [old])
         else:
             self._facts = None
+            forget_analyses(self._graph)
 
     def _may_stand_for(self, new: Value, old: Value, node: Node) -> bool:
         """Whether one value may replace the other, which had memory of its own."""
         if self._facts is None:
-            self._facts = AliasAnalysis(self._graph)
+            self._facts = alias_analysis(self._graph)
         facts = self._facts
         if not facts.places(old) or (not facts.is_new(old) and facts.places(old) <= facts.places(new)):
             return True
@@ -95,5 +98,5 @@ class _Peephole:
 
     def _has_writers(self, value: Value) -> bool:
         if self._facts is None:
-            self._facts = AliasAnalysis(self._graph)
+            self._facts = alias_analysis(self._graph)
         return self._facts.has_writers(value)

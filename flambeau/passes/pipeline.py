@@ -25,6 +25,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from flambeau.analysis import shapes
+from flambeau.analysis.manager import check_analyses, forget_analyses, keeping_analyses
 from flambeau.ir.graph import Graph
 from flambeau.ir.verify import verify
 from flambeau.passes import (
@@ -68,6 +69,8 @@ class Step:
     """Names of passes that must have run before, each with the reason."""
     before: tuple[tuple[str, str], ...] = ()
     """Names of passes that must not have run yet, each with the reason."""
+    preserves_aliases: bool = False
+    """Whether what the alias analysis said before it still holds when it has changed the graph."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +123,7 @@ STEPS: tuple[Step, ...] = (
         phase="prepare",
         name="constant_propagation",
         run=constant_propagation.do,
+        preserves_aliases=True,
         after=(("inline", "arguments of calls are often constants"),),
         before=(("shapes", "what a shape depends on is often computed from constants"),),
     ),
@@ -127,6 +131,7 @@ STEPS: tuple[Step, ...] = (
         phase="prepare",
         name="shapes",
         run=shapes.propagate,
+        preserves_aliases=True,
         after=(
             ("inline", "the facts of arguments go into the functions called"),
             ("lower_tuples", "tuples hide the facts of their elements"),
@@ -153,9 +158,8 @@ STEPS: tuple[Step, ...] = (
         phase="simplify",
         name="constant_propagation_2",
         run=_propagate_constants,
-        after=(
-            ("shapes", "types that stem from an example must be forgotten before they decide"),
-        ),
+        preserves_aliases=True,
+        after=(("shapes", "types that stem from an example must be forgotten before they decide"),),
     ),
     Step(
         phase="simplify",
@@ -167,6 +171,7 @@ STEPS: tuple[Step, ...] = (
         phase="simplify",
         name="constant_propagation_3",
         run=_propagate_constants,
+        preserves_aliases=True,
         after=(("peephole", "it makes constants of facts, and conditions of them"),),
     ),
     Step(
@@ -179,6 +184,7 @@ STEPS: tuple[Step, ...] = (
         phase="simplify",
         name="constant_propagation_4",
         run=_propagate_constants,
+        preserves_aliases=True,
         after=(("unroll", "the counter is a constant in each copy of the body"),),
     ),
     Step(
@@ -215,6 +221,7 @@ STEPS: tuple[Step, ...] = (
         phase="simplify",
         name="dce",
         run=dce.do,
+        preserves_aliases=True,
         after=(("constant_propagation_4", "what folded constants were made of is dead"),),
     ),
     Step(
@@ -231,6 +238,7 @@ STEPS: tuple[Step, ...] = (
         phase="simplify",
         name="constant_pooling",
         run=constant_pooling.do,
+        preserves_aliases=True,
         after=(("dce", "dead constants need no place"),),
         before=(("cse", "equal operands are recognised when they are one value"),),
     ),
@@ -250,6 +258,7 @@ STEPS: tuple[Step, ...] = (
         phase="fuse",
         name="refresh_shapes",
         run=shapes.propagate,
+        preserves_aliases=True,
         after=(("unroll", "copies of loop bodies have facts of their own"),),
     ),
     Step(
@@ -331,9 +340,10 @@ def optimise(
     if unknown:
         raise ValueError(f"there is no pass called {', '.join(sorted(unknown))}; there are {', '.join(names())}")
     changed = False
-    for step in steps:
-        if _base(step.name) not in without:
-            changed = _run(step, graph, check, record) or changed
+    with keeping_analyses(graph):
+        for step in steps:
+            if _base(step.name) not in without:
+                changed = _run(step, graph, check, record) or changed
     return changed
 
 
@@ -351,6 +361,9 @@ def _run(step: Step, graph: Graph, check: bool, record: Record | None) -> bool:
     seconds = time.perf_counter() - start
     if record is not None:
         record(PassRecord(step.phase, step.name, changed, seconds, before, str(graph) if changed else before))
+    if changed and not step.preserves_aliases:
+        forget_analyses(graph)
     if check:
         verify(graph, stage=f"pass '{step.name}'")
+        check_analyses(graph, f"pass '{step.name}'")
     return changed

@@ -18,6 +18,7 @@ from functools import partial
 
 from flambeau.analysis import shapes
 from flambeau.analysis.alias import AliasAnalysis
+from flambeau.analysis.manager import alias_analysis
 from flambeau.analysis.memory import Place
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
@@ -36,7 +37,7 @@ def do(graph: Graph, wanted: Callable[[Node], bool] = lambda node: True, *, chec
     writes = [n for n in graph.all_nodes() if may_go(n)]
     if not writes:
         return False
-    facts = AliasAnalysis(graph)
+    facts = alias_analysis(graph)
     holders = _holders(graph, facts)
     changed = False
     for value in dict.fromkeys(_first(n, may_go) for n in writes):
@@ -141,9 +142,7 @@ def _holders(graph: Graph, facts: AliasAnalysis) -> dict[Place | None, list[Valu
     return found
 
 
-def _is_private(
-    value: Value, holders: list[Value], facts: AliasAnalysis, may_go: Callable[[Node], bool]
-) -> bool:
+def _is_private(value: Value, holders: list[Value], facts: AliasAnalysis, may_go: Callable[[Node], bool]) -> bool:
     """Whether the memory is new, seen by the graph alone, and known only under the names of in-place results."""
     if value.node is None or facts.escapes(value) or value not in holders:
         return False
