@@ -15,6 +15,7 @@ FLOORS = (
     {"schema"},
     {"tensor", "ir"},
     {"ops", "analysis", "program", "amp", "cpu", "cuda"},
+    {"specialise"},
     {"autograd", "passes", "frontend", "fft", "linalg", "special"},
     {"interpreter", "codegen", "nn"},
     {"executor", "optim", "distributed"},

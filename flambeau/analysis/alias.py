@@ -127,7 +127,7 @@ class AliasAnalysis:
         """Whether any operand of the node, or something in it, is written anywhere."""
         return any(self.has_writers(v) for v in node.inputs)
 
-    def mayreach(self, value: Value, places: Iterable[Place]) -> bool:
+    def may_reach(self, value: Value, places: Iterable[Place]) -> bool:
         """Whether the value, or something in it, may be one of these places."""
         return any_overlap(self.reach(value), places)
 

@@ -32,10 +32,10 @@ from flambeau.ir.node import Node
 from flambeau.ir.value import Value
 from flambeau.passes.inline import callee_of
 from flambeau.schema.types import ListType, TupleType, Type
+from flambeau.specialise.cache import SpecialisationCache
 from flambeau.tensor.tensor import Tensor
 from flambeau.util import blas, log
 from flambeau.util.depth import TOO_DEEP, deep_recursion
-from flambeau.util.locks import Lock
 from flambeau.util.no_collection import no_collection
 from flambeau.util.user_code import warn_user
 
@@ -46,6 +46,10 @@ MAX_VARIANTS = 4
 Density = tuple[bool, ...]
 StandIn = Callable[["CompiledGraph", NativeFunction], NativeFunction]
 """Gives what is called instead of a native function."""
+
+
+class Interpreted:
+    """What stands in the place of a native function that cannot be made."""
 
 
 class CompiledGraph:
@@ -70,10 +74,11 @@ class CompiledGraph:
         self.name = name
         self.graph = graph
         self._types = tuple([v.type for v in graph.inputs])
-        self._variants: dict[Density, NativeFunction | None] = {}
+        self.variants_cache: SpecialisationCache[Density, NativeFunction | Interpreted] = SpecialisationCache(
+            f"native functions of {name}", MAX_VARIANTS + 1, describe=_describe_density, compare=self._compare
+        )
         self._pieces: dict[int, tuple[ExitPoint, Code]] = {}
         """By the identity of the exit point, which is kept alive with its code."""
-        self._lock = Lock()
         self.reason = ""
         """Why there is no native code."""
         self.blamed: Node | None = None
@@ -86,21 +91,22 @@ class CompiledGraph:
     @property
     def variants(self) -> list[NativeFunction]:
         """The native functions made so far."""
-        return [v for v in self._variants.values() if v is not None]
+        return [v for v in self.variants_cache.values if isinstance(v, NativeFunction)]
 
     def variant_for(self, arguments: Sequence[Any]) -> NativeFunction | None:
         """The native function for tensors that lie in memory like these."""
-        found = _density(self._types, arguments)
-        if found is None:
+        density = _density(self._types, arguments)
+        if density is None:
             return None
-        if found not in self._variants:
-            with self._lock:
-                if found not in self._variants:
-                    if len(self._variants) >= MAX_VARIANTS:
-                        found = (False,) * len(found)
-                    if found not in self._variants:
-                        self._variants[found] = self._made(arguments, found)
-        return self._variants[found]
+        variant = self.variants_cache.get(density)
+        if variant is None:
+            if len(self.variants_cache) >= MAX_VARIANTS:
+                density = (False,) * len(density)  # code for any way, which is kept beside the others
+            variant = self.variants_cache.get_or_make(density, lambda cause: self._made(arguments, density))
+        return variant if isinstance(variant, NativeFunction) else None
+
+    def _compare(self, density: Density, other: Density) -> str:
+        return f"tensors that are dense: {_describe_density(density)}, was {_describe_density(other)}"
 
     def __call__(
         self, arguments: Sequence[Any], changed: Sequence[int] = (), stand_in: StandIn | None = None
@@ -127,7 +133,7 @@ class CompiledGraph:
                 tensor.bump_version()
 
     @no_collection()
-    def _made(self, arguments: Sequence[Any], density: Density) -> NativeFunction | None:
+    def _made(self, arguments: Sequence[Any], density: Density) -> NativeFunction | Interpreted:
         try:
             _refuse_named_tuples(self.graph)
             parameters = self._parameters(arguments, density)
@@ -138,16 +144,16 @@ class CompiledGraph:
                 )  # fmt: skip
         except RecursionError:
             self.reason = TOO_DEEP
-            return None
+            return Interpreted()
         except NativeError as error:
             self._give_up(error)
-            return None
+            return Interpreted()
         except (CannotCompileError, KernelError) as reason:
             self.reason = str(reason)
             self.blamed = reason.node if isinstance(reason, CannotCompileError) else None
             if log.level("codegen"):
                 log.write("codegen", f"{self.name} is interpreted: {reason}")
-            return None
+            return Interpreted()
         if self._enters:
             self._enter(made, arguments)
         return made
@@ -310,6 +316,10 @@ def _density(types: Sequence[Type], arguments: Sequence[Any]) -> Density | None:
 
 def _can_be_read(tensor: Tensor) -> bool:
     return bool(tensor._array.flags.aligned) and tensor._array.dtype.isnative
+
+
+def _describe_density(density: Density) -> str:
+    return ", ".join("dense" if is_dense else "any strides" for is_dense in density) or "none"
 
 
 def _with_density(rep: Representation, flags: Iterator[bool], value: Any) -> Representation:

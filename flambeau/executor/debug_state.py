@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from flambeau.executor.executor import Executor
 from flambeau.executor.plan import ExecutionPlan
-from flambeau.executor.spec import describe
 from flambeau.ir.graph import Graph
+from flambeau.specialise.spec import describe
 
 
 class DebugState:

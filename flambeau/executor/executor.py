@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import weakref
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,8 +10,7 @@ from flambeau.analysis.gradients import Flow
 from flambeau.codegen.callable_type import MISSED, DispatchStub
 from flambeau.executor import asking_calls, gradients, latest, listing, recording
 from flambeau.executor import eager as _eager  # noqa: F401  (operators by themselves)
-from flambeau.executor import spec as specs
-from flambeau.executor.explain import compilation_of
+from flambeau.executor.explain import caches_of, compilation_of
 from flambeau.executor.forks import Tasks
 from flambeau.executor.options import Options
 from flambeau.executor.plan import ExecutionPlan, make_plan
@@ -29,10 +27,11 @@ from flambeau.program.generators import Suspended
 from flambeau.program.object import ScriptObject
 from flambeau.program.protected import Protected
 from flambeau.program.shared import SHARED
+from flambeau.specialise import spec as specs
+from flambeau.specialise.cache import SpecialisationCache
 from flambeau.tensor import defaults, dispatch
 from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.util import log
-from flambeau.util.locks import Lock
 from flambeau.util.record import replace
 
 
@@ -42,12 +41,12 @@ class Executor:
     def __init__(self, function: Function, options: Options = Options()) -> None:  # noqa: B008  (immutable)
         self.function = function
         self.options = options
-        self._plans: OrderedDict[specs.Spec, ExecutionPlan] = OrderedDict()
-        self._lock = Lock()
-        self._flows: dict[tuple[specs.Spec, gradients.Asking], Flow] = {}
-        self._dropped = 0
-        self._noted: dict[specs.Spec, int] = {}
-        """How often plans had been called when that was last looked at: native code calls them without telling."""
+        self._plans: SpecialisationCache[specs.Spec, ExecutionPlan] = SpecialisationCache(
+            "plans", options.max_plans, describe=specs.describe, compare=self._compare, uses=lambda plan: plan.calls
+        )
+        self._flows: SpecialisationCache[tuple[specs.Spec, gradients.Asking], Flow] = SpecialisationCache(
+            "flows of gradients", options.max_plans, describe=lambda key: specs.describe(key[0])
+        )
         self._latest: ExecutionPlan | None = None
         self.asking_call: asking_calls.AskingCall | None = None
         self.stub = DispatchStub()
@@ -116,12 +115,12 @@ class Executor:
 
     def flow(self, spec: specs.Spec, arguments: Sequence[Any], asks: gradients.Asking) -> Flow:
         """What the function does with arguments that ask for gradients."""
-        found = self._flows.get((spec, asks))
-        if found is None:
-            if len(self._flows) >= self.options.max_plans:
-                self._flows.clear()
-            found = self._flows[spec, asks] = gradients.flow_through(self.function, arguments, asks)
-        return found
+        flow = self._flows.get((spec, asks))
+        if flow is None:
+            flow = self._flows.get_or_make(
+                (spec, asks), lambda cause: gradients.flow_through(self.function, arguments, asks)
+            )
+        return flow
 
     def _plain_code(self) -> Code:
         """The function as written, for interceptors that want to see every operator."""
@@ -134,54 +133,29 @@ class Executor:
 
     def forget_plans(self) -> None:
         """Make all plans anew when they are needed."""
-        with self._lock:
-            self._plans.clear()
-            self._noted.clear()
-            self._latest = self.stub.target = self.asking_call = None
+        self._plans.clear()
+        self._flows.clear()
+        self._latest = self.stub.target = self.asking_call = None
 
     def _plan(self, spec: specs.Spec, arguments: Sequence[Any]) -> ExecutionPlan:
         """The plan for a spec, which is now the one used last."""
-        with self._lock:
-            self._note_calls()
-            found = self._plans.get(spec)
-            if found is None:
-                latest.makes_plan(self)
-                # Native code changes copies of lists and dicts: those that the caller shares are interpreted.
-                is_shared = any(part in SHARED for part in spec)
-                options = replace(self.options, backend="interpreter") if is_shared else self.options
-                found = make_plan(self.function, arguments, options, self._cause(spec))
-                self._plans[spec] = found
-                if len(self._plans) > self.options.max_plans:
-                    dropped, _ = self._plans.popitem(last=False)
-                    self._dropped += 1
-                    if log.level("executor") > 1:
-                        text = f"dropped the plan of {self.function.short_name} for ({specs.describe(dropped)})"
-                        log.write("executor", f"{text}: only {self.options.max_plans} are kept")
-            else:
-                self._plans.move_to_end(spec)
-            self._noted[spec] = found.calls + 1  # with the call that is being made
-        return found
 
-    def _note_calls(self) -> None:
-        """Put the plans that were called since the last look behind the others."""
-        calls = {spec: plan.calls for spec, plan in self._plans.items()}
-        for spec, count in calls.items():
-            if count != self._noted.get(spec):
-                self._plans.move_to_end(spec)
-        self._noted = calls
+        def make(cause: str) -> ExecutionPlan:
+            latest.makes_plan(self)
+            # Native code changes copies of lists and dicts: those that the caller shares are interpreted.
+            is_shared = any(part in SHARED for part in spec)
+            options = replace(self.options, backend="interpreter") if is_shared else self.options
+            return make_plan(self.function, arguments, options, cause)
 
-    def _cause(self, spec: specs.Spec) -> str:
-        """What is new about a spec, compared with the latest plan's."""
-        if not self._plans:
-            return "first call"
-        nearest = max(self._plans, key=lambda known: sum(a == b for a, b in zip(known, spec, strict=True)))
-        names = [a.name for a in self.function.schema.arguments]
-        new = [
-            f"'{name}' is {specs.describe((mine,))}, was {specs.describe((theirs,))}"
-            for name, mine, theirs in zip(names, spec, nearest, strict=True)
-            if mine != theirs
-        ]
-        return "new types: " + "; ".join(new)
+        return self._plans.get_or_make(spec, make, self._log_eviction)
+
+    def _log_eviction(self, spec: specs.Spec) -> None:
+        if log.level("executor") > 1:
+            text = f"dropped the plan of {self.function.short_name} for ({specs.describe(spec)})"
+            log.write("executor", f"{text}: only {self.options.max_plans} are kept")
+
+    def _compare(self, spec: specs.Spec, other: specs.Spec) -> str:
+        return specs.compare(spec, other, [a.name for a in self.function.schema.arguments])
 
     # -- looking ------------------------------------------------------------------------------------------------------
 
@@ -207,7 +181,7 @@ class Executor:
     @property
     def plans(self) -> list[ExecutionPlan]:
         """The plans kept, the one used last at the end."""
-        return list(self._plans.values())
+        return self._plans.values
 
     def loops(self) -> str:
         """The loops of all native code."""
@@ -231,7 +205,11 @@ class Executor:
     def explain(self, measure: bool | None = None) -> Explanation:
         """Every plan: with cause and time, what became native, what did not and why."""
         plans = tuple(compilation_of(p, measure) for p in self.plans)
-        return Explanation(self.function.short_name, self.options.backend, plans, self._dropped)
+        caches = [self._plans.statistics(), self._flows.statistics(), *(s for p in self.plans for s in caches_of(p))]
+        evicted = self._plans.statistics().evictions
+        return Explanation(
+            self.function.short_name, self.options.backend, plans, evicted, caches=tuple(c for c in caches if c.entries)
+        )
 
 
 _executors: weakref.WeakSet[Executor] = weakref.WeakSet()

@@ -10,7 +10,6 @@ from flambeau.codegen.plans import Plan, Variant
 from flambeau.codegen.runtime import CompiledKernel
 from flambeau.codegen.threads import shared_by
 from flambeau.executor import limits
-from flambeau.executor import spec as specs
 from flambeau.executor.advice import SlowPart, calls_itself, loop_part, recursion_part
 from flambeau.executor.compiled_graph import CompiledGraph
 from flambeau.executor.fused import FusedKernel, kernel_of
@@ -22,6 +21,8 @@ from flambeau.executor.timing import best_seconds
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
 from flambeau.program.shared import SHARED
+from flambeau.specialise import spec as specs
+from flambeau.specialise.cache import CacheStatistics
 from flambeau.util.record import replace
 
 MEASURED_UP_TO = 1 << 26
@@ -49,6 +50,18 @@ def compilation_of(plan: ExecutionPlan, measure: bool | None) -> Compilation:
         advice=tuple(f"slow: {part} ({part.blamed})" for part in _slow_parts(plan)),
         interpreted=interpreted,
     )
+
+
+def caches_of(plan: ExecutionPlan) -> Iterator[CacheStatistics]:
+    """What the caches of a plan hold: of its regions, its fused groups, and native code for layouts in memory."""
+    graphs = [plan.whole] if plan.whole is not None else []
+    for region in plan.regions or ():
+        yield region.natives_cache.statistics()
+        graphs += region.natives
+    for kernel in plan.kernels:
+        yield kernel.natives_cache.statistics()
+    for graph in graphs:
+        yield graph.variants_cache.statistics()
 
 
 def _state(plan: ExecutionPlan, natives: tuple[NativeReport, ...], interpreted: tuple[Interpreted, ...]) -> str:

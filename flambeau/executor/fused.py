@@ -18,19 +18,28 @@ from flambeau.codegen.kernel import KernelError
 from flambeau.codegen.llvm.compiler import NativeError
 from flambeau.codegen.lower import LoweringError, lower_graph
 from flambeau.codegen.runtime import CompiledKernel
-from flambeau.executor.spec import Spec, refine, spec_of
 from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import compile_graph
 from flambeau.interpreter.machine import run
 from flambeau.ir.code_key import code_key
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
+from flambeau.specialise.cache import SpecialisationCache
+from flambeau.specialise.spec import Spec, compare, describe, refine, spec_of
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util import log
-from flambeau.util.locks import Lock
+from flambeau.util.record import dataclass
 from flambeau.util.user_code import warn_user
 
-Shared = dict[Hashable, CompiledKernel | str]
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """That there is no kernel, and why."""
+
+    reason: str
+
+
+Shared = dict[Hashable, CompiledKernel | Refused]
 """The kernels of one plan's groups, or why there is none: groups that do the same have one."""
 MAX_NATIVE = 8
 """Kernels that a group keeps, one for each combination of dtypes, ranks and sizes that are 1."""
@@ -51,9 +60,9 @@ class FusedKernel:
         self._inline_cache = InlineCache()
         """What the entries know: plans of the inputs seen so far."""
         self._slow_calls = 0
-        self._natives: dict[Spec, CompiledKernel | None] = {}
-        """None for arguments that native code cannot serve."""
-        self._lock = Lock()
+        self.natives_cache: SpecialisationCache[Spec, CompiledKernel | Refused] = SpecialisationCache(
+            f"kernels of {name}", MAX_NATIVE, describe=describe, compare=compare
+        )
         self._state = "not called yet"
         self._milliseconds = 0.0
         self._code: Code | None = None
@@ -103,47 +112,47 @@ class FusedKernel:
     def _native_for(self, inputs: Sequence[Any]) -> CompiledKernel | None:
         """None where native code cannot serve: for tensors that stand for numbers too, which look like others."""
         if any(isinstance(x, Tensor) and x.is_wrapped_number for x in inputs):
-            if not self._natives:
+            if not len(self.natives_cache):
                 self._interpreted("it is given a tensor that stands for a number")
             return None
         spec = spec_of(inputs)
-        if spec not in self._natives:
-            with self._lock:
-                if spec not in self._natives:
-                    start = time.perf_counter()
-                    made = self._lowered(inputs)
-                    self._milliseconds += (time.perf_counter() - start) * 1e3
-                    if len(self._natives) >= MAX_NATIVE:
-                        self._natives.pop(next(iter(self._natives)))
-                    self._natives[spec] = made
-        return self._natives.get(spec)
+        native = self.natives_cache.get(spec)
+        if native is None:
+            native = self.natives_cache.get_or_make(spec, lambda cause: self._lowered(inputs))
+        return native if isinstance(native, CompiledKernel) else None
 
-    def _lowered(self, inputs: Sequence[Any]) -> CompiledKernel | None:
+    def _lowered(self, inputs: Sequence[Any]) -> CompiledKernel | Refused:
+        """A kernel for inputs like these."""
+        start = time.perf_counter()
+        kernel = self._kernel_for(inputs)
+        self._milliseconds += (time.perf_counter() - start) * 1e3
+        if isinstance(kernel, Refused):
+            self._interpreted(kernel.reason)
+        else:
+            self._state = "native"
+        return kernel
+
+    def _kernel_for(self, inputs: Sequence[Any]) -> CompiledKernel | Refused:
         if not available():
-            self._interpreted("llvmlite is not installed")
-            return None
-        types = [refine(v.type, given) for v, given in zip(self.graph.inputs, inputs, strict=True)]
+            return Refused("llvmlite is not installed")
+        types = [refine(v.type, x) for v, x in zip(self.graph.inputs, inputs, strict=True)]
         code = code_key(self.graph.nodes(), self.graph.inputs, self.graph.outputs)
         key = (self.name if code is None else code, *types)
-        found = self._shared.get(key)
-        if found is None:
+        kernel = self._shared.get(key)
+        if kernel is None:
             try:
                 lowered = lower_graph(self.graph, types, name=self.name)
-                found = CompiledKernel(lowered.kernel, lowered.spans, self._choices)
+                kernel = CompiledKernel(lowered.kernel, lowered.spans, self._choices)
             except LoweringError as reason:
-                found = str(reason)
-            self._shared[key] = found
-        if isinstance(found, str):
-            self._interpreted(found)
-            return None
-        self._state = "native"
-        return found
+                kernel = Refused(str(reason))
+            self._shared[key] = kernel
+        return kernel
 
     def _give_up(self, inputs: Sequence[Any], error: NativeError) -> None:
         """Interpret such inputs from now on, and say so: that LLVM refuses our code is a mistake of ours."""
-        with self._lock:
-            self._natives[spec_of(inputs)] = None
-        self._interpreted(str(error).partition("\n")[0])
+        reason = str(error).partition("\n")[0]
+        self.natives_cache.put(spec_of(inputs), Refused(reason))
+        self._interpreted(reason)
         text = f"native code for {self.name} could not be made: {error}. It is interpreted; please report this"
         warn_user(text, RuntimeWarning)
 
@@ -165,7 +174,7 @@ class FusedKernel:
     @property
     def kernels(self) -> list[CompiledKernel]:
         """The native kernels made so far."""
-        return [k for k in self._natives.values() if k is not None]
+        return [k for k in self.natives_cache.values if isinstance(k, CompiledKernel)]
 
 
 def kernel_of(node: Node) -> FusedKernel:

@@ -12,13 +12,13 @@ from typing import Any
 
 from flambeau.analysis import shapes
 from flambeau.analysis.gradients import Flow, Marks, flow_of
-from flambeau.executor.specialise import specialise
 from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value
 from flambeau.passes import constant_propagation, inline
 from flambeau.program.function import Function
 from flambeau.program.object import ScriptObject
 from flambeau.schema.opdef import OpDef
+from flambeau.specialise.parameters import specialise
 from flambeau.tensor import unrecorded
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.no_collection import no_collection

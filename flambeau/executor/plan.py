@@ -10,13 +10,11 @@ from flambeau.codegen import available
 from flambeau.codegen.callable_type import missed
 from flambeau.codegen.choices import USUAL, Choices
 from flambeau.codegen.graph.module import Prepare
-from flambeau.executor import spec as specs
 from flambeau.executor.compiled_graph import CompiledGraph
 from flambeau.executor.forks import attach_tasks
 from flambeau.executor.fused import FusedKernel, Shared
 from flambeau.executor.options import FUSING, Options
 from flambeau.executor.region import Region, with_regions
-from flambeau.executor.specialise import specialise
 from flambeau.executor.split_groups import split_groups
 from flambeau.executor.strict_fusion import check_strict_fusion
 from flambeau.executor.watch import Watch
@@ -32,6 +30,8 @@ from flambeau.passes.inline import callee_of
 from flambeau.passes.pipeline import PassRecord
 from flambeau.program.function import Function
 from flambeau.schema.types import TupleType, Type
+from flambeau.specialise import spec as specs
+from flambeau.specialise.parameters import specialise
 from flambeau.util import blas, log
 from flambeau.util.depth import TOO_DEEP, deep_recursion
 from flambeau.util.errors import CompileError, InternalError

@@ -8,7 +8,7 @@ from typing import Any
 from flambeau.codegen.cuda.groups import Group, groups_ptx
 from flambeau.codegen.cuda.plan import Layout
 from flambeau.executor.plan import FUSION, ExecutionPlan
-from flambeau.executor.spec import refine
+from flambeau.specialise.spec import refine
 from flambeau.tensor.tensor import Tensor
 
 

@@ -13,9 +13,7 @@ from typing import Any, Protocol
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.codegen.choices import USUAL, Choices
 from flambeau.codegen.graph.module import Prepare
-from flambeau.executor import spec as specs
 from flambeau.executor.compiled_graph import CompiledGraph, StandIn
-from flambeau.executor.specialise import tell
 from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import compile_graph
 from flambeau.interpreter.machine import run
@@ -40,8 +38,10 @@ from flambeau.schema.types import (
     TupleType,
     Type,
 )
+from flambeau.specialise import spec as specs
+from flambeau.specialise.cache import SpecialisationCache
+from flambeau.specialise.parameters import refine_parameter
 from flambeau.tensor.tensor import Tensor
-from flambeau.util.locks import Lock
 
 REGION = "prim::NativeRegion"
 MAX_SPECS = 8
@@ -74,8 +74,9 @@ class Region:
         self.calls = 0
         self._choices = choices
         self._several = len(graph.outputs) != 1
-        self._natives: dict[specs.Spec, CompiledGraph] = {}
-        self._lock = Lock()
+        self.natives_cache: SpecialisationCache[specs.Spec, CompiledGraph] = SpecialisationCache(
+            f"native code of {name}", MAX_SPECS, describe=specs.describe, compare=specs.compare
+        )
         self._code: Code | None = None
         facts = AliasAnalysis(graph)
         self._lists = [k for k, v in enumerate(graph.inputs) if _has_lists(v.type) and facts.has_writers(v)]
@@ -84,17 +85,17 @@ class Region:
     @property
     def reason(self) -> str:
         """Why it is interpreted; empty where it is native, or has not run."""
-        return next((n.reason for n in self._natives.values() if n.reason), "")
+        return next((n.reason for n in self.natives if n.reason), "")
 
     @property
     def blamed(self) -> Node | None:
         """The node that has no native form, where that is why it is interpreted."""
-        return next((n.blamed for n in self._natives.values() if n.reason), None)
+        return next((n.blamed for n in self.natives if n.reason), None)
 
     @property
     def natives(self) -> list[CompiledGraph]:
         """Its native code so far."""
-        return list(self._natives.values())
+        return self.natives_cache.values
 
     def __call__(self, *inputs: Any) -> Any:
         return self.run(inputs)
@@ -114,28 +115,27 @@ class Region:
         return self._watch.loop(node, self) if self._watch is not None else None
 
     def _native_for(self, inputs: Sequence[Any]) -> CompiledGraph | None:
-        given = [id(found) for k in self._lists for found in _lists_in(inputs[k])]
-        if len(set(given)) < len(given) or any(isinstance(x, Tensor) and x.is_wrapped_number for x in inputs):
+        lists = [id(one) for k in self._lists for one in _lists_in(inputs[k])]
+        if len(set(lists)) < len(lists) or any(isinstance(x, Tensor) and x.is_wrapped_number for x in inputs):
             return None
         spec = specs.spec_of(inputs)
-        found = self._natives.get(spec)
-        if found is None:
-            with self._lock:
-                found = self._natives.get(spec)
-                if found is None:
-                    if len(self._natives) >= MAX_SPECS:
-                        self._natives.pop(next(iter(self._natives)))
-                    graph = clone_graph(self.graph)
-                    for value, given_value in zip(graph.inputs, inputs, strict=True):
-                        if _is_unset(given_value, value.type):
-                            _leave_unset(graph, value)
-                        else:
-                            tell(graph, value, given_value)
-                    found = self._natives[spec] = CompiledGraph(
-                        self.name, graph, self._choices, enters=False, prepare=self._prepare,
-                        asked=self._watch.operator if self._watch is not None else None,
-                    )
-        return found
+        native = self.natives_cache.get(spec)
+        if native is None:
+            native = self.natives_cache.get_or_make(spec, lambda cause: self._specialised(inputs))
+        return native
+
+    def _specialised(self, inputs: Sequence[Any]) -> CompiledGraph:
+        """Native code, to be, for inputs like these."""
+        graph = clone_graph(self.graph)
+        for value, argument in zip(graph.inputs, inputs, strict=True):
+            if _is_unset(argument, value.type):
+                _leave_unset(graph, value)
+            else:
+                refine_parameter(graph, value, argument)
+        return CompiledGraph(
+            self.name, graph, self._choices, enters=False, prepare=self._prepare,
+            asked=self._watch.operator if self._watch is not None else None,
+        )  # fmt: skip
 
 
 def _is_unset(value: Any, type_: Type) -> bool:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from flambeau.ir.draw import to_html
 from flambeau.passes.pipeline import PassRecord
+from flambeau.specialise.cache import CacheStatistics
 from flambeau.util.markup import escape
 from flambeau.util.record import dataclass, field
 from flambeau.util.source import SourceRange
@@ -255,6 +256,8 @@ class Explanation:
     compilations: tuple[Compilation, ...]
     dropped: int
     notes: tuple[str, ...] = field(default=())
+    caches: tuple[CacheStatistics, ...] = field(default=())
+    """Of each cache of specialised code: entries, hits, misses, evictions."""
 
     @property
     def is_native(self) -> bool:
@@ -273,6 +276,7 @@ class Explanation:
             lines.extend(c.lines())
         if self.dropped:
             lines.append(f"  {self.dropped} older plan(s) were dropped: raise max_plans to keep more")
+        lines.extend(f"  cache of {cache}" for cache in self.caches)
         lines.extend(f"  {note}" for note in self.notes)
         return "\n".join(part for line in lines for part in wrapped(line))
 

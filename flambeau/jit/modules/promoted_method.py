@@ -11,12 +11,12 @@ from flambeau.executor import gradients
 from flambeau.executor.executor import Executor, executor_of
 from flambeau.executor.options import Options
 from flambeau.executor.parameter_promotion import Promotion, promotion_of
-from flambeau.executor.spec import spec_of
 from flambeau.jit.arguments import ArgumentError
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.modules.script_method import ScriptMethod, shown
 from flambeau.program.function import Function
 from flambeau.program.object import UNSET, ScriptObject
+from flambeau.specialise.spec import spec_of
 from flambeau.tensor.dispatch import intercepting
 from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.tensor.observer import thread

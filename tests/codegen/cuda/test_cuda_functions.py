@@ -13,7 +13,7 @@ from flambeau.codegen.cuda.plan import Layout, make_plan
 from flambeau.codegen.cuda.schedule import CudaSchedule
 from flambeau.codegen.cuda.simulator import simulate
 from flambeau.codegen.lower import lower_graph
-from flambeau.executor.spec import refine
+from flambeau.specialise.spec import refine
 from tests.codegen.cuda.cuda_kernels import assemble, ptxas
 from tests.codegen.cuda.on_host import on_host
 

@@ -11,13 +11,14 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from flambeau.program.object import ScriptObject
 from flambeau.schema.types import ListType, NoneType, OptionalType, TensorType, TupleType, Type
+from flambeau.specialise.cache import differences
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.record import dataclass
 
@@ -136,6 +137,12 @@ def tensor_facts(value: Tensor) -> TensorType:
         device=value.device,
         requires_grad=value.requires_grad,
     )
+
+
+def compare(spec: Spec, other: Spec, names: Iterable[str] = ()) -> str:
+    """What is new about a spec beside another one; arguments go by their names, or their numbers."""
+    shown = list(names) or [str(number) for number in range(len(spec))]
+    return differences(spec, other, shown, lambda part: describe((part,)))
 
 
 def describe(spec: Spec) -> str:

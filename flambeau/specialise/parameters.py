@@ -1,4 +1,4 @@
-"""What is known of arguments, told to a graph.
+"""Copies of graphs whose parameters have the types of arguments.
 
 >>> import flambeau.ops
 >>> from flambeau.ir import parse_ir
@@ -21,23 +21,23 @@ from collections.abc import Sequence
 from typing import Any
 
 from flambeau.analysis.constant_evaluation import is_unmodified
-from flambeau.executor import spec as specs
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value
 from flambeau.schema.types import TupleType
+from flambeau.specialise import spec as specs
 
 
 def specialise(graph: Graph, arguments: Sequence[Any]) -> Graph:
-    """A copy of the graph whose parameters say what is known of the arguments."""
+    """A copy of the graph whose parameters have the types of the arguments."""
     copy = clone_graph(graph)
     for value, argument in zip(copy.inputs, arguments, strict=True):
-        tell(copy, value, argument)
+        refine_parameter(copy, value, argument)
     return copy
 
 
-def tell(graph: Graph, parameter: Value, argument: Any) -> None:
-    """Have a parameter say what is known of its argument.
+def refine_parameter(graph: Graph, parameter: Value, argument: Any) -> None:
+    """Give a parameter the type that its argument has.
 
     A list of tensors that differ in dtype or rank is a tuple to a graph that only looks at it, so that each of them is
     known.
