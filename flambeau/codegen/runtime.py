@@ -25,6 +25,7 @@ from flambeau.codegen.llvm.abi import OUTSIDE
 from flambeau.codegen.plans import Plan, Variant, make_plan
 from flambeau.codegen.shapes import Span
 from flambeau.codegen.sized_plans import sized_plans
+from flambeau.specialise.cache import SpecialisationCache
 
 Array = npt.NDArray[Any]
 Layout = tuple[np.dtype[Any], tuple[int, ...], tuple[int, ...]]
@@ -69,16 +70,17 @@ class CompiledKernel:
         """Native code made for this kernel so far, or found made."""
         self._inputs = kernel.inputs
         self._dtypes = tuple(element_type(b.dtype).numpy for b in kernel.inputs)
-        self._plans: dict[tuple[Any, ...], Plan] = {}
+        self.plans_cache: SpecialisationCache[tuple[Any, ...], Plan] = SpecialisationCache(
+            f"launches of {kernel.name}", MAX_PLANS, describe=lambda key: ", ".join(str(shape) for shape, _ in key)
+        )
         self._inline_cache = InlineCache()
 
     @property
     def plans(self) -> list[tuple[tuple[Layout, ...], Plan]]:
         """The plans made so far, oldest first, each with the layouts of its inputs."""
-        layouts = list(self._plans.items())
         return [
             (tuple([(dtype, *look) for dtype, look in zip(self._dtypes, key, strict=True)]), plan)
-            for key, plan in layouts
+            for key, plan in self.plans_cache.items
         ]
 
     def entry(self) -> Callable[..., Any]:
@@ -93,8 +95,9 @@ class CompiledKernel:
         return self._call(self._find_plan(arrays), arrays)
 
     def _find_plan(self, arrays: list[Array]) -> Plan:
-        plan = self._plans.get(tuple([(a.shape, a.strides) for a in arrays]))
-        return self._new_plan(arrays) if plan is None else plan
+        key = tuple([(a.shape, a.strides) for a in arrays])
+        plan = self.plans_cache.get(key)
+        return self.plans_cache.get_or_make(key, lambda cause: self._new_plan(arrays)) if plan is None else plan
 
     def _call(self, plan: Plan, arrays: list[Array]) -> Any:
         outputs = [o.allocate() for o in plan.outputs]
@@ -146,20 +149,17 @@ class CompiledKernel:
         plan = make_plan(self.kernel, self.spans, arrays, self._choices)
         if plan.variant is not None and plan.variant not in self.variants:
             self.variants.append(plan.variant)
-        if len(self._plans) >= MAX_PLANS:
-            self._plans.pop(next(iter(self._plans)), None)
-        self._plans[tuple([(a.shape, a.strides) for a in arrays])] = plan
         return plan
 
     def explain(self) -> str:
         """What was compiled, why and how long it took; what plans exist."""
-        lines = [f"kernel {self.kernel.name}: {len(self._plans)} plans, {len(self.variants)} variants"]
+        lines = [f"kernel {self.kernel.name}: {len(self.plans_cache)} plans, {len(self.variants)} variants"]
         for v in self.variants:
             lines.append(
                 f"  {v.schedule.key().strip()}: {v.milliseconds:.1f} ms, {v.code.object_bytes} bytes of object code"
                 + (", from cache" if v.code.is_from_cache else "")
             )
-        for key, plan in self._plans.items():
+        for key, plan in self.plans_cache.items:
             shapes = ", ".join(str(shape) for shape, _ in key)
             pieces = f", {plan.pieces} pieces" if plan.step else ""
             work = f"{plan.bytes_moved} bytes, {plan.operations} operations, about {plan.nanoseconds / 1e3:.1f} us"

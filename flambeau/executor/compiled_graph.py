@@ -75,7 +75,7 @@ class CompiledGraph:
         self.graph = graph
         self._types = tuple([v.type for v in graph.inputs])
         self.variants_cache: SpecialisationCache[Density, NativeFunction | Interpreted] = SpecialisationCache(
-            f"native functions of {name}", MAX_VARIANTS + 1, describe=_describe_density, compare=self._compare
+            f"native functions of {name}", MAX_VARIANTS + 1, describe=_describe_density, compare=_compare
         )
         self._pieces: dict[int, tuple[ExitPoint, Code]] = {}
         """By the identity of the exit point, which is kept alive with its code."""
@@ -104,9 +104,6 @@ class CompiledGraph:
                 density = (False,) * len(density)  # code for any way, which is kept beside the others
             variant = self.variants_cache.get_or_make(density, lambda cause: self._made(arguments, density))
         return variant if isinstance(variant, NativeFunction) else None
-
-    def _compare(self, density: Density, other: Density) -> str:
-        return f"tensors that are dense: {_describe_density(density)}, was {_describe_density(other)}"
 
     def __call__(
         self, arguments: Sequence[Any], changed: Sequence[int] = (), stand_in: StandIn | None = None
@@ -320,6 +317,10 @@ def _can_be_read(tensor: Tensor) -> bool:
 
 def _describe_density(density: Density) -> str:
     return ", ".join("dense" if is_dense else "any strides" for is_dense in density) or "none"
+
+
+def _compare(density: Density, other: Density) -> str:
+    return f"tensors in memory: {_describe_density(density)}, was {_describe_density(other)}"
 
 
 def _with_density(rep: Representation, flags: Iterator[bool], value: Any) -> Representation:

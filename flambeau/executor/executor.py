@@ -41,8 +41,12 @@ class Executor:
     def __init__(self, function: Function, options: Options = Options()) -> None:  # noqa: B008  (immutable)
         self.function = function
         self.options = options
+
+        def compare(spec: specs.Spec, other: specs.Spec) -> str:
+            return specs.compare(spec, other, [a.name for a in function.schema.arguments])
+
         self._plans: SpecialisationCache[specs.Spec, ExecutionPlan] = SpecialisationCache(
-            "plans", options.max_plans, describe=specs.describe, compare=self._compare, uses=lambda plan: plan.calls
+            "plans", options.max_plans, describe=specs.describe, compare=compare, uses=lambda plan: plan.calls
         )
         self._flows: SpecialisationCache[tuple[specs.Spec, gradients.Asking], Flow] = SpecialisationCache(
             "flows of gradients", options.max_plans, describe=lambda key: specs.describe(key[0])
@@ -153,9 +157,6 @@ class Executor:
         if log.level("executor") > 1:
             text = f"dropped the plan of {self.function.short_name} for ({specs.describe(spec)})"
             log.write("executor", f"{text}: only {self.options.max_plans} are kept")
-
-    def _compare(self, spec: specs.Spec, other: specs.Spec) -> str:
-        return specs.compare(spec, other, [a.name for a in self.function.schema.arguments])
 
     # -- looking ------------------------------------------------------------------------------------------------------
 

@@ -39,6 +39,7 @@ from flambeau.schema.types import (
     TupleType,
     Type,
 )
+from flambeau.specialise.cache import SpecialisationCache
 from flambeau.util.kept_on import KeptOn
 from flambeau.util.locks import Lock
 from flambeau.util.no_collection import no_collection
@@ -70,25 +71,23 @@ class Promotion:
         read = len(hidden) - assigned
         self.is_written_in = tuple(k < read and isinstance(v.type, _WRITTEN_IN) for k, v in enumerate(hidden))
         """Which of the attributes are constants of a function."""
-        self._variants: dict[Hashable, Function | None] = {}
-        self._lock = Lock()
+        self.variants_cache: SpecialisationCache[Hashable, Function] = SpecialisationCache(
+            f"functions of {function.short_name} without its object", MAX_VARIANTS, describe=str
+        )
 
     def variant(self, values: Sequence[Any]) -> Function | None:
         """The function for attributes of these values, which takes those that are not written in.
 
         None where there are functions for too many combinations already.
         """
-        known = tuple([
+        key = tuple([
             v if fixed else len(v) for v, fixed in zip(values, self.is_written_in, strict=True)
             if fixed or isinstance(v, list)
         ])  # fmt: skip
-        if known not in self._variants:
-            with self._lock:
-                if known not in self._variants:
-                    if len(self._variants) >= MAX_VARIANTS:
-                        return None
-                    self._variants[known] = self._made(values)
-        return self._variants[known]
+        variant = self.variants_cache.get(key)
+        if variant is None and len(self.variants_cache) < MAX_VARIANTS:
+            variant = self.variants_cache.get_or_make(key, lambda cause: self._made(values))
+        return variant
 
     @no_collection()
     def _made(self, values: Sequence[Any]) -> Function:

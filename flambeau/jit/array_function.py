@@ -34,6 +34,7 @@ from flambeau.schema.types import (
     TupleType,
     Type,
 )
+from flambeau.specialise.cache import SpecialisationCache
 from flambeau.tensor.observer import thread
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.errors import CompileError
@@ -67,7 +68,9 @@ class ArrayFunction(ScriptFunction):
         self._arrays = [(p.name in arrays, k, p.name) for k, p in enumerate(template.tree.decl.params)]
         self._options = options
         self._generic = generic
-        self._variants: dict[Facts, ScriptFunction[..., Any]] = {}
+        self.variants_cache: SpecialisationCache[Facts, ScriptFunction[..., Any]] = SpecialisationCache(
+            f"functions of {template.tree.name} by arrays", MAX_VARIANTS, describe=str
+        )
         self._latest: ScriptFunction[..., Any] | None = None
         functools.update_wrapper(self, python)
         self.__name__ = template.tree.name
@@ -88,14 +91,14 @@ class ArrayFunction(ScriptFunction):
             _facts(args[k] if k < count else kwargs.get(name, self._template.defaults.get(name)))
             for is_array, k, name in self._arrays if is_array
         ])  # fmt: skip
-        found = self._variants.get(facts)
-        if found is None:
-            found = self._variants[facts] = self._compiled(facts)
-        self._latest = found
-        return found
+        variant = self.variants_cache.get(facts)
+        if variant is None:
+            variant = self.variants_cache.get_or_make(facts, lambda cause: self._compiled(facts))
+        self._latest = variant
+        return variant
 
     def _compiled(self, facts: Facts) -> ScriptFunction[..., Any]:
-        if len(self._variants) >= MAX_VARIANTS:
+        if len(self.variants_cache) >= MAX_VARIANTS:
             raise CompileError(TOO_MANY.format(name=self.__name__, count=MAX_VARIANTS), self._template.tree.range)
         names = [name for is_array, _, name in self._arrays if is_array]
         found = {n: _type_of(f) for n, f in zip(names, facts, strict=True)}

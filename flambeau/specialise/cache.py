@@ -160,6 +160,11 @@ class SpecialisationCache(Generic[K, V]):
         """The entries, the one asked for longest ago first."""
         return list(self._entries.values())
 
+    @property
+    def items(self) -> list[tuple[K, V]]:
+        """Keys with their entries, the one asked for longest ago first."""
+        return list(self._entries.items())
+
     def __len__(self) -> int:
         return len(self._entries)
 

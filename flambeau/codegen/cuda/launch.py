@@ -20,6 +20,7 @@ from flambeau.codegen.cuda.threads import ERROR
 from flambeau.codegen.kernel.dtypes import KernelError, element_type
 from flambeau.codegen.kernel.nest import Kernel
 from flambeau.codegen.shapes import Span
+from flambeau.specialise.cache import SpecialisationCache
 from flambeau.util.locks import Lock
 
 MAX_PLANS = 256
@@ -67,7 +68,9 @@ class CudaKernel:
         self.spans = spans
         self._schedule = schedule
         self._library = cupy
-        self._plans: dict[tuple[Layout, ...], CudaPlan] = {}
+        self.plans_cache: SpecialisationCache[tuple[Layout, ...], CudaPlan] = SpecialisationCache(
+            f"launches of {kernel.name}", MAX_PLANS, describe=str
+        )
         self._modules: dict[tuple[int, str], Any] = {}
         """Loaded modules by plan and architecture."""
         self._lock = Lock()
@@ -84,15 +87,18 @@ class CudaKernel:
 
     def plan(self, layouts: tuple[Layout, ...]) -> CudaPlan:
         """The plan for inputs of these layouts."""
+        plan = self.plans_cache.get(layouts)
+        if plan is None:
+            plan = self.plans_cache.get_or_make(
+                layouts, lambda cause: make_plan(self.kernel, self.spans, list(layouts), self._schedule), self._unload
+            )
+        return plan
+
+    def _unload(self, layouts: tuple[Layout, ...]) -> None:
+        """Drop the modules of plans that are no longer kept."""
         with self._lock:
-            found = self._plans.get(layouts)
-            if found is None:
-                found = make_plan(self.kernel, self.spans, list(layouts), self._schedule)
-                if len(self._plans) >= MAX_PLANS:
-                    dropped = self._plans.pop(next(iter(self._plans)))
-                    self._modules = {k: m for k, m in self._modules.items() if k[0] != id(dropped)}
-                self._plans[layouts] = found
-        return found
+            kept = set(map(id, self.plans_cache.values))
+            self._modules = {k: m for k, m in self._modules.items() if k[0] in kept}
 
     def _cupy(self) -> Any:
         return self._library if self._library is not None else _cupy()

@@ -37,7 +37,7 @@ class Module:
     def get_function(self, name: str) -> Any:
         assert self.kernel is not None
         assert f".visible .entry {name}(".encode() in self.text
-        plan = next(iter(self.kernel._plans.values()))
+        plan = next(iter(self.kernel.plans_cache.values))
         grid = HostGrid(plan)
         mapped = next(k for k in grid.program.kernels if symbol_of(k) == name)
 

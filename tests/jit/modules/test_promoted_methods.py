@@ -203,7 +203,7 @@ def test_few_functions_are_made_for_texts() -> None:
     for number in range(2 * MAX_VARIANTS):
         scripted.kind = str(number)
         assert same(scripted(X), X * number)
-    assert len(scripted.forward.promotion._variants) == MAX_VARIANTS
+    assert len(scripted.forward.promotion.variants_cache) == MAX_VARIANTS
 
 
 def test_several_threads_and_changes_between() -> None:
