@@ -15,13 +15,14 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 
 from flambeau.ir import constants
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
 from flambeau.schema.opdef import UNKNOWN
+from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.set_type import SetType
 from flambeau.schema.types import (
     NONE,
@@ -40,6 +41,9 @@ from flambeau.schema.types import (
     VarType,
     without_refinement,
 )
+
+evaluates: Final = RuleTable[Callable[[Node], Any]]("evaluation before a graph runs")
+"""Registers what gives the Python value of a node's result, or UNKNOWN, by kind."""
 
 
 def known(value: Value, conditions: dict[Value, Any] | None = None) -> Any:
@@ -62,7 +66,7 @@ def known(value: Value, conditions: dict[Value, Any] | None = None) -> Any:
         if not isinstance(way, bool):
             return UNKNOWN
         return known(node.blocks[0 if way else 1].outputs[value.index], conditions)
-    rule = _RULES.get(node.kind)
+    rule = evaluates.get(node.kind)
     return UNKNOWN if rule is None else rule(node)
 
 
@@ -108,10 +112,12 @@ def _element(value: Value) -> Any:
     return value.type if isinstance(value.type, TensorType) else known(value)
 
 
+@evaluates("prim::ListConstruct")
 def _list(node: Node) -> Any:
     return [_element(v) for v in node.inputs] if is_unmodified(node.output()) else UNKNOWN
 
 
+@evaluates("prim::TupleConstruct")
 def _tuple(node: Node) -> Any:
     return tuple(_element(v) for v in node.inputs)
 
@@ -125,11 +131,23 @@ def _or_unknown(value: Any) -> Any:
     return UNKNOWN if value is None else value
 
 
+@evaluates("prim::dtype")
 def _dtype(node: Node) -> Any:
     dtype = _type_of(node).dtype
     return UNKNOWN if dtype is None else dtype.code
 
 
+@evaluates("prim::device")
+def _device(node: Node) -> Any:
+    return _or_unknown(_type_of(node).device)
+
+
+@evaluates("aten::dim")
+def _dim(node: Node) -> Any:
+    return _or_unknown(_type_of(node).rank)
+
+
+@evaluates("aten::size")
 def _size(node: Node) -> Any:
     sizes = _type_of(node).sizes
     if sizes is None:
@@ -141,6 +159,7 @@ def _size(node: Node) -> Any:
     return plain[dim] if isinstance(dim, int) and -len(plain) <= dim < len(plain) else UNKNOWN
 
 
+@evaluates("aten::slice")
 def _slice(node: Node) -> Any:
     given = [known(v) for v in node.inputs]
     if UNKNOWN in given or not isinstance(given[0], list) or given[3] == 0 or not is_unmodified(node.output()):
@@ -148,6 +167,7 @@ def _slice(node: Node) -> Any:
     return given[0][given[1] : given[2] : given[3]]
 
 
+@evaluates("aten::add")
 def _sum(node: Node) -> Any:
     """Lists put one behind another."""
     a, b = known(node.input(0)), known(node.input(1))
@@ -155,6 +175,7 @@ def _sum(node: Node) -> Any:
     return [*a, *b] if is_list and is_unmodified(node.output()) else UNKNOWN
 
 
+@evaluates("aten::mul")
 def _repeated(node: Node) -> Any:
     """A list of n times the same."""
     a, n = known(node.input(0)), known(node.input(1))
@@ -163,6 +184,7 @@ def _repeated(node: Node) -> Any:
     return a * n if n * len(a) < _LONGEST else UNKNOWN
 
 
+@evaluates("aten::__getitem__")
 def _item(node: Node) -> Any:
     items, index = known(node.input(0)), known(node.input(1))
     if not (isinstance(items, list) and isinstance(index, int) and -len(items) <= index < len(items)):
@@ -170,6 +192,7 @@ def _item(node: Node) -> Any:
     return UNKNOWN if isinstance(items[index], TensorType) else items[index]
 
 
+@evaluates("aten::len")
 def _len(node: Node) -> Any:
     type_ = node.input().type
     if isinstance(type_, TensorType):
@@ -179,6 +202,7 @@ def _len(node: Node) -> Any:
     return len(items) if isinstance(items, list) else UNKNOWN
 
 
+@evaluates("aten::__is__", "aten::__isnot__")
 def _identity(node: Node) -> Any:
     """Comparison with None."""
     x, y = (is_none(v) for v in node.inputs)
@@ -187,6 +211,7 @@ def _identity(node: Node) -> Any:
     return (x and y) == (node.kind == "aten::__is__")
 
 
+@evaluates("prim::isinstance")
 def _isinstance(node: Node) -> Any:
     """Whether a value of a plain type is of one of some types; ints and bools may stand for each other."""
     type_, asked = node.input().type, node.attributes.get("types", ())
@@ -200,16 +225,19 @@ def _isinstance(node: Node) -> Any:
     return False
 
 
-def _compared(compare: Callable[[Any, Any], bool]) -> Callable[[Node], Any]:
-    def rule(node: Node) -> Any:
-        if len(node.inputs) != 2:
-            return UNKNOWN
-        x, y = (known(v) for v in node.inputs)
-        return compare(x, y) if isinstance(x, int) and isinstance(y, int) else UNKNOWN
+@evaluates("aten::eq", "aten::ne", "aten::lt", "aten::le", "aten::gt", "aten::ge")
+def _comparison(node: Node) -> Any:
+    """Of ints."""
+    if len(node.inputs) != 2:
+        return UNKNOWN
+    x, y = (known(v) for v in node.inputs)
+    if not (isinstance(x, int) and isinstance(y, int)):
+        return UNKNOWN
+    compare: Callable[[int, int], bool] = getattr(operator, node.kind.removeprefix("aten::"))
+    return compare(x, y)
 
-    return rule
 
-
+@evaluates("aten::__not__")
 def _not(node: Node) -> Any:
     x = known(node.input())
     return not x if isinstance(x, bool) else UNKNOWN
@@ -219,26 +247,3 @@ _PLAIN = (IntType, FloatType, BoolType, StringType)
 """Types of which no other is a kind."""
 _LONGEST = 64
 """Longer lists are no sizes."""
-_RULES: Mapping[str, Callable[[Node], Any]] = {
-    "prim::ListConstruct": _list,
-    "prim::TupleConstruct": _tuple,
-    "prim::dtype": _dtype,
-    "prim::device": lambda node: _or_unknown(_type_of(node).device),
-    "aten::dim": lambda node: _or_unknown(_type_of(node).rank),
-    "aten::size": _size,
-    "aten::slice": _slice,
-    "aten::add": _sum,
-    "aten::mul": _repeated,
-    "aten::__getitem__": _item,
-    "aten::len": _len,
-    "prim::isinstance": _isinstance,
-    "aten::__is__": _identity,
-    "aten::__isnot__": _identity,
-    "aten::__not__": _not,
-    "aten::eq": _compared(operator.eq),
-    "aten::ne": _compared(operator.ne),
-    "aten::lt": _compared(operator.lt),
-    "aten::le": _compared(operator.le),
-    "aten::gt": _compared(operator.gt),
-    "aten::ge": _compared(operator.ge),
-}

@@ -10,56 +10,18 @@ Writes to memory are no effects here; `alias` knows about those. What nothing is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 
 from flambeau.ir import constants, kinds
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.ir.printer import SUBGRAPH
 from flambeau.ir.value import Value
-from flambeau.schema.opdef import Effect
-from flambeau.schema.set_type import SetType
-from flambeau.schema.types import (
-    BoolType,
-    ClassType,
-    DictType,
-    FloatType,
-    IntType,
-    ListType,
-    NoneType,
-    StringType,
-    TensorType,
-)
+from flambeau.schema.opdef import Effect, OpDef
+from flambeau.schema.traits import Fails
+from flambeau.schema.types import BoolType, ClassType, FloatType, IntType, TensorType
 
-_NEVER_RAISE = frozenset(
-    {
-        "prim::Constant", "prim::Uninitialized", "prim::ListConstruct", "prim::TupleConstruct", "prim::TupleUnpack",
-        "prim::isinstance", "prim::unchecked_cast", "prim::CreateObject", "prim::dtype", "prim::device", "prim::layout",
-        "aten::__is__", "aten::__isnot__", "aten::dim", "aten::__not__", "aten::numel", "aten::is_floating_point",
-        "aten::is_complex",
-    }
-)  # fmt: skip
-_TOTAL_ON_NUMBERS = frozenset(
-    {
-        "aten::add", "aten::sub", "aten::mul", "aten::neg", "aten::eq", "aten::ne", "aten::lt", "aten::le", "aten::gt",
-        "aten::ge", "aten::__and__", "aten::__or__", "aten::__xor__", "aten::__not__", "aten::Bool", "prim::max",
-        "prim::min", "aten::__derive_index", "aten::len",
-    }
-)  # fmt: skip
-"""Operators that cannot fail on ints, floats, bools and strings."""
-_TOTAL_FOR_STEPS = frozenset(
-    {"aten::floordiv", "aten::remainder", "aten::div", "aten::__round_to_zero_floordiv", "aten::__range_length"}
-)
-"""Operators on numbers that fail for no last operand but 0, and perhaps -1."""
-_HIDDEN_WRITES: Mapping[str, tuple[int, tuple[int, ...]]] = {
-    "aten::batch_norm": (5, (3, 4)),
-    "aten::native_batch_norm": (5, (3, 4)),
-    "aten::instance_norm": (5, (3, 4)),
-}
-"""Of operators that move running statistics: which operand says whether they do, and which ones are written."""
 _NOTICED = (Effect.ORDERED, Effect.WORLD)
-_NUMBERS = (IntType, FloatType, BoolType)
-_PLAIN = (*_NUMBERS, StringType, NoneType)
 
 
 def has_effect(node: Node) -> bool:
@@ -124,52 +86,58 @@ def own_writes(node: Node) -> bool:
 
 def hidden_writes(node: Node) -> list[Value]:
     """Operands that a node writes although its schema does not say so: running statistics, in training."""
-    found = _HIDDEN_WRITES.get(node.kind)
-    if found is None or len(node.inputs) <= found[0]:
+    definition = node.definition
+    condition = None if definition is None else definition.traits.writes_when
+    if definition is None or condition is None:
         return []
-    is_training = node.input(found[0])
-    if constants.is_constant(is_training) and not constants.constant_value(is_training):
+    index = definition.schema.index
+    flag = node.input(index[condition.flag])
+    if constants.is_constant(flag) and not constants.constant_value(flag):
         return []
-    return [node.input(i) for i in found[1]]
-
+    return [node.input(index[name]) for name in condition.arguments]
 
 
 def own_may_raise(node: Node) -> bool:
     """Whether running the node can fail, apart from what is nested in it."""
-    kind = node.kind
-    if kind in _NEVER_RAISE or kind in kinds.CONTROL:
+    if node.kind in kinds.NEVER_RAISE:
         return False
-    if kind in _TOTAL_ON_NUMBERS and all(isinstance(v.type, _PLAIN) for v in node.inputs):
-        return False
-    total = _TOTAL.get(kind)
-    return not (total is not None and total(node)) and not _is_total_on_floats(node)
+    if node.kind == "prim::GetAttr":
+        return not _is_attribute_of_argument(node)
+    definition = node.definition
+    if definition is None:
+        return True
+    match definition.traits.fails:
+        case Fails.NEVER:
+            return False
+        case Fails.NOT_ON_REALS:
+            return not _are_real_numbers(node)
+        case Fails.ON_ZERO:
+            return not _is_safe_division(node)
+        case Fails.ON_AXIS:
+            return not _has_axis(node, definition)
+    return not _is_total_on_floats(node, definition)
+
+
+def _are_real_numbers(node: Node) -> bool:
+    return all(isinstance(v.type, IntType | FloatType | BoolType) for v in node.inputs)
 
 
 def _is_safe_division(node: Node) -> bool:
     """Whether all operands are numbers, the last one a constant that none of these operators refuses."""
-    held = constants.constant_value(node.inputs[-1]) if constants.is_constant(node.inputs[-1]) else None
-    if not isinstance(held, int | float) or held in (0, -1):
+    last = constants.constant_value(node.inputs[-1]) if constants.is_constant(node.inputs[-1]) else None
+    return isinstance(last, int | float) and last not in (0, -1) and _are_real_numbers(node)
+
+
+def _has_axis(node: Node, definition: OpDef) -> bool:
+    """Whether the tensor surely has the axis that is asked about, the first one if no argument says which."""
+    type_ = node.input().type
+    if not isinstance(type_, TensorType) or type_.rank is None:
         return False
-    return all(isinstance(v.type, _NUMBERS) for v in node.inputs)
-
-
-def _is_safe_size(node: Node) -> bool:
-    """Whether all sizes are asked for, or that of a dimension that there surely is."""
-    type_ = node.input().type
-    if len(node.inputs) == 1 or not isinstance(type_, TensorType) or type_.rank is None:
-        return len(node.inputs) == 1
-    dim = constants.constant_value(node.input(1)) if constants.is_constant(node.input(1)) else None
+    place = definition.schema.index.get("dim")
+    if place is None:
+        return type_.rank > 0
+    dim = constants.constant_value(node.input(place)) if constants.is_constant(node.input(place)) else None
     return isinstance(dim, int) and -type_.rank <= dim < type_.rank
-
-
-def _is_safe_length(node: Node) -> bool:
-    """Whether it is a list's or dict's length, or that of a tensor that surely has dimensions."""
-    type_ = node.input().type
-    return isinstance(type_, ListType | DictType | SetType) or (isinstance(type_, TensorType) and bool(type_.rank))
-
-
-def _is_float_of_number(node: Node) -> bool:
-    return isinstance(node.input().type, _NUMBERS)
 
 
 def _is_attribute_of_argument(node: Node) -> bool:
@@ -181,28 +149,15 @@ def _is_attribute_of_argument(node: Node) -> bool:
     return node.attributes.get("name") not in getattr(definition.source, "optional", ())
 
 
-_TOTAL: Mapping[str, Callable[[Node], bool]] = {
-    **dict.fromkeys(_TOTAL_FOR_STEPS, _is_safe_division),
-    "aten::size": _is_safe_size,
-    "prim::GetAttr": _is_attribute_of_argument,
-    "aten::len": _is_safe_length,
-    "aten::Float": _is_float_of_number,
-}
-"""When operators cannot fail, by kind."""
-
-
 def looks_at_no_elements(node: Node) -> bool:
     """Whether the result depends on what its tensors are, not on what is in them: sizes, a dtype, a device."""
     definition = node.definition
     return definition is not None and definition.family == "metadata"
 
 
-def _is_total_on_floats(node: Node) -> bool:
+def _is_total_on_floats(node: Node, definition: OpDef) -> bool:
     """Whether it is a pointwise operator of one float tensor and nothing else: no sizes, no dtypes that may not fit."""
-    if len(node.inputs) != 1 or node.kind == "aten::bitwise_not":
+    if definition.family != "pointwise" or len(node.inputs) != 1 or node.kind == "aten::bitwise_not":
         return False
     type_ = node.input().type
-    if not isinstance(type_, TensorType) or type_.dtype is None or not type_.dtype.is_floating_point:
-        return False
-    definition = node.definition
-    return definition is not None and definition.family == "pointwise"
+    return isinstance(type_, TensorType) and type_.dtype is not None and type_.dtype.is_floating_point

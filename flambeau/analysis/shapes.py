@@ -44,15 +44,6 @@ from flambeau.schema.types import (
     without_refinement,
 )
 
-_RESIZING = frozenset(
-    f"aten::{name}_"
-    for name in (
-        "resize", "resize_as", "set", "squeeze", "unsqueeze", "t", "transpose", "swapaxes", "swapdims", "as_strided",
-        "detach", "requires_grad", "rename",
-    )
-)  # fmt: skip
-"""Operators that change what a tensor is, not only what is in it."""
-
 
 def propagate(graph: Graph) -> bool:
     """Refine the types of all tensors but the parameters from theirs; whether any type changed.
@@ -285,12 +276,10 @@ def _resizes_here(node: Node) -> bool:
     """Whether the node itself may, what it calls left aside if it is known what that is."""
     if _called_graph(node) is not None:
         return False
-    if node.kind in kinds.OPAQUE or node.kind in _RESIZING:
+    if node.kind in kinds.OPAQUE:
         return True
     definition = node.definition
-    if definition is None:
-        return not kinds.is_known(node.kind)
-    return definition.schema.is_mutable and definition.family in ("view", "out")
+    return not kinds.is_known(node.kind) if definition is None else definition.changes_layout
 
 
 _RULES: Mapping[str, Callable[[_Propagation, Node], None]] = {

@@ -56,6 +56,12 @@ ORDERED: Final = frozenset(
 )  # fmt: skip
 """Run when and as often as the program says: seen from outside, or steering the program."""
 
+NEVER_RAISE: Final = CONTROL | {
+    "prim::Constant", "prim::Uninitialized", "prim::ListConstruct", "prim::TupleConstruct", "prim::TupleUnpack",
+    "prim::isinstance", "prim::CreateObject",
+}  # fmt: skip
+"""Cannot fail, whatever the operands are; of those with blocks, apart from what runs inside."""
+
 STRUCTURAL: Final = CONTROL | BUILD | TAKE | PASS | QUERY | OPAQUE | WITH_SUBGRAPH | ORDERED
 
 

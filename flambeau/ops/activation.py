@@ -10,6 +10,7 @@ import numpy as np
 
 from flambeau.ops.families.pointwise import CATEGORIES, FLOATS, FRACTIONAL, NUMERIC, literal, unary
 from flambeau.schema.dtype import DType, bool_, float32, float64, uint8
+from flambeau.schema.traits import Role, Traits
 
 _SQRT_HALF = 0.70710678118654752440
 _SQRT_TWO_OVER_PI = 0.79788456080286535588
@@ -17,7 +18,9 @@ _SELU_ALPHA = 1.6732632423543772848170429916717
 _SELU_SCALE = 1.0507009873554804934193349852946
 
 
-activation = partial(unary, namespaces=("nn.functional",), is_method=False, accepts=FLOATS)
+activation = partial(
+    unary, namespaces=("nn.functional",), is_method=False, accepts=FLOATS, traits=Traits(role=Role.ACTIVATION)
+)  # fmt: skip
 """A unary operator that is a function of `nn.functional` too; most are made for fractions alone."""
 
 
@@ -87,6 +90,7 @@ def _check_gelu(common: DType, x: Any, approximate: str) -> None:
 activation(
     'aten::gelu(Tensor self, *, str approximate="none") -> Tensor',
     scalar=_gelu,
+    traits=Traits(role=Role.ACTIVATION, archive_version=10),
     check=_check_gelu,
     refusal="\"GeluKernelImpl\" not implemented for '{}'",
     ulp=8,

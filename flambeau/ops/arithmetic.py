@@ -10,6 +10,7 @@ import numpy as np
 from flambeau.ops.families.pointwise import FRACTIONAL, NUMERIC, REAL, binary, literal, pointwise, same, to_float
 from flambeau.schema.dtype import Category, DType, bool_
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample
+from flambeau.schema.traits import PLAIN, Traits
 from flambeau.schema.types import ComplexType, FloatType, TensorType
 from flambeau.tensor.tensor import Tensor, wrap
 
@@ -56,6 +57,7 @@ binary(
     "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     "aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
     scalar=lambda s, x, y, alpha: s.add(x, s.mul(alpha, y)),
+    traits=Traits(spelling="+", spelling_in_place="+="),
     check=check_alpha,
     errors=lambda: [_refused(_ints(), _ints(), alpha=2.5, message="argument alpha must not be a floating point")],
     out=("out",),
@@ -66,6 +68,7 @@ binary(
     "aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     "aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
     scalar=lambda s, x, y, alpha: s.sub(x, s.mul(alpha, y)),
+    traits=Traits(spelling="-", spelling_in_place="-="),
     check=_check_sub,
     errors=lambda: [
         _refused(_bools(), _bools(), message="Subtraction, the `-` operator, with two bool tensors is not supported."),
@@ -90,6 +93,7 @@ binary(
     "aten::mul.Tensor(Tensor self, Tensor other) -> Tensor",
     "aten::mul.Scalar(Tensor self, Scalar other) -> Tensor",
     scalar=lambda s, x, y: s.mul(x, y),
+    traits=Traits(spelling="*", spelling_in_place="*="),
     out=("out",),
     aliases=("multiply",),
     reference=np.multiply,
@@ -99,6 +103,7 @@ binary(
     "aten::div.Tensor(Tensor self, Tensor other) -> Tensor",
     "aten::div.Scalar(Tensor self, Scalar other) -> Tensor",
     scalar=lambda s, x, y: s.div(x, y),
+    traits=Traits(spelling="/", spelling_in_place="/=", archive_version=4),
     result=to_float,
     out=("out",),
     aliases=("divide", "true_divide"),
@@ -129,6 +134,7 @@ binary(
     "aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
     "aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor",
     scalar=_divided,
+    traits=Traits(archive_version=4),
     result=_quotient_dtype,
     compute=_quotient_dtype,
     check=_check_mode,
@@ -142,6 +148,7 @@ binary(
     "aten::floor_divide(Tensor self, Tensor other) -> Tensor",
     "aten::floor_divide.Scalar(Tensor self, Scalar other) -> Tensor",
     scalar=lambda s, x, y: s.floordiv(x, y),
+    traits=Traits(spelling_in_place="//="),
     accepts=NUMERIC,
     refusal="\"div_floor_cpu\" not implemented for '{}'",
     errors=lambda: [_refused(_ints(), 0, message="ZeroDivisionError")],
@@ -150,7 +157,9 @@ binary(
 )
 
 
-def _remainder(name: str, meaning: str, doc: str, reference: Any, *, has_scalar_self: bool) -> None:
+def _remainder(
+    name: str, meaning: str, doc: str, reference: Any, *, has_scalar_self: bool, traits: Traits = PLAIN
+) -> None:
     schemas = [
         f"aten::{name}.Tensor(Tensor self, Tensor other) -> Tensor",
         f"aten::{name}.Scalar(Tensor self, Scalar other) -> Tensor",
@@ -160,6 +169,7 @@ def _remainder(name: str, meaning: str, doc: str, reference: Any, *, has_scalar_
     binary(
         *schemas,
         scalar=lambda s, x, y: getattr(s, meaning)(x, y),
+        traits=traits,
         accepts=NUMERIC,
         errors=lambda: [_refused(_ints(), 0, message="ZeroDivisionError")],
         reference=reference,
@@ -170,7 +180,7 @@ def _remainder(name: str, meaning: str, doc: str, reference: Any, *, has_scalar_
 _remainder(
     "remainder", "remainder",
     'x - floor(x / y) * y, with the sign of y. An integer y of zero raises "ZeroDivisionError".',
-    np.remainder, has_scalar_self=True,
+    np.remainder, has_scalar_self=True, traits=Traits(spelling="%", spelling_in_place="%="),
 )  # fmt: skip
 _remainder(
     "fmod", "fmod", 'x - trunc(x / y) * y, with the sign of x. An integer y of zero raises "ZeroDivisionError".',
@@ -191,6 +201,7 @@ pointwise(
     "aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor",
     operands=("self", "exponent"),
     scalar=lambda s, x, y: s.pow(x, y),
+    traits=Traits(spelling="**", spelling_in_place="**="),
     check=_check_pow,
     errors=lambda: [_refused(_ints(), -1, message="Integers to negative integer powers are not allowed.")],
     ulp=4,

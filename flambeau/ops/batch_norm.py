@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from flambeau.ops.families.opaque import declare, unwrapped
 from flambeau.ops.families.rules import input_dtype, input_shape
 from flambeau.ops.normalization import ULP, standardised, with_affine
 from flambeau.schema.opdef import ErrorSample, Sample
+from flambeau.schema.traits import ConditionalWrite, Role, Traits
 from flambeau.tensor.tensor import Tensor, wrap
 
 Optional = Tensor | None
@@ -108,6 +109,10 @@ def instance_norm_kernel(
     return wrap(np.ascontiguousarray(made).astype(array.dtype, copy=False))
 
 
+_STATISTICS: Final = ("running_mean", "running_var")
+"""What moves towards the statistics of the batch."""
+
+
 def _image(*sizes: int) -> Tensor:
     count = int(np.prod(sizes))
     return wrap(((np.arange(count, dtype=np.float32) * 29 % 17) / 4 - 2).reshape(sizes))
@@ -135,6 +140,7 @@ declare(
     "aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
     "bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
     kernel=batch_norm_kernel,
+    traits=Traits(role=Role.NORMALISATION, writes_when=ConditionalWrite(flag="training", arguments=_STATISTICS)),
     doc="Every channel (dimension 1) shifted and scaled by the batch's or the running statistics.",
     dtype=input_dtype,
     shape=input_shape,
@@ -166,6 +172,7 @@ declare(
     "bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
     outs=("out(out, save_mean, save_invstd)",),
     kernel=native_batch_norm_kernel,
+    traits=Traits(writes_when=ConditionalWrite(flag="training", arguments=_STATISTICS)),
     differentiable=(True, False, False),
     dtype=lambda input: (input.dtype, None, None),
     shape=lambda input: (input.sizes, None, None),
@@ -188,6 +195,7 @@ declare(
     "aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
     "bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
     kernel=instance_norm_kernel,
+    traits=Traits(role=Role.NORMALISATION, writes_when=ConditionalWrite(flag="use_input_stats", arguments=_STATISTICS)),
     doc="Every channel of every sample shifted and scaled to mean 0 and variance 1.",
     dtype=input_dtype,
     shape=input_shape,

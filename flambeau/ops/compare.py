@@ -20,6 +20,7 @@ from flambeau.ops.families.pointwise import (
 )
 from flambeau.schema.dtype import Category, DType, bool_, float64, uint8
 from flambeau.schema.opdef import ErrorSample, Sample
+from flambeau.schema.traits import Traits
 from flambeau.tensor.tensor import wrap
 
 
@@ -31,6 +32,7 @@ def _comparison(name: str, sign: str, alias: str, reference: Any) -> None:
         doc=f"Whether x {sign} y, element by element.",
         aliases=(alias,) if alias else (),
         reference=reference,
+        traits=Traits(spelling=sign),
         accepts=CATEGORIES if name in ("eq", "ne") else REAL,
     )
 

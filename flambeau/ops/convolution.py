@@ -17,6 +17,7 @@ from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import input_dtype, known
 from flambeau.ops.products import ULP
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
+from flambeau.schema.traits import Role, Traits
 from flambeau.schema.types import TensorType
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util import blas
@@ -365,6 +366,7 @@ for _dims in (1, 2, 3):
         f"aten::conv{_dims}d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[{_dims}] stride=[{_one}], "
         f'str padding="valid", SymInt[{_dims}] dilation=[{_one}], SymInt groups=1) -> Tensor',
         kernel=forward_kernel(_dims),
+        traits=Traits(role=Role.CONVOLUTION),
         doc="Every window of the input times the kernel; `weight` is (outputs, inputs / groups, *kernel).",
         dtype=input_dtype,
         shape=conv_shape,
@@ -380,6 +382,7 @@ for _dims in (1, 2, 3):
         f"output_padding=[{_zero}], "
         f"SymInt groups=1, SymInt[{_dims}] dilation=[{_one}]) -> Tensor",
         kernel=transposed_kernel(_dims),
+        traits=Traits(role=Role.CONVOLUTION),
         doc="The gradient of a convolution by its input; `weight` is (inputs, outputs / groups, *kernel).",
         dtype=input_dtype,
         shape=ranks.input_rank,

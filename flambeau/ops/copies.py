@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from flambeau.ops.families.variants import check_overlap, resize
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType, by_code
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
+from flambeau.schema.traits import Role, Traits
 from flambeau.schema.types import TensorType
 from flambeau.tensor import layout
 from flambeau.tensor.create import check_device, empty_strided, strides_for
@@ -169,7 +170,6 @@ def _copy_shape(self: TensorType) -> Sizes | None:
     return self.sizes
 
 
-
 def _to_cuda(self: Tensor) -> Tensor:
     check_device(Device("cuda"))
     return self
@@ -188,6 +188,7 @@ declare(
 declare(
     "aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)",
     kernel=contiguous_kernel,
+    traits=Traits(may_copy=True),
     on_tensors=True,
     family="view",
     dtype=same_dtype,
@@ -196,6 +197,7 @@ declare(
     doc="The tensor itself if its elements lie in row-major order (or the named format), else a copy that does.",
     samples=lambda: (Sample(args=(sample(2, 3),)),),
 )
+_CONVERSION: Final = Traits(role=Role.CONVERSION, may_copy=True)
 _TO_REST = "bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None"
 declare(
     f"aten::to.dtype(Tensor(a) self, ScalarType dtype, {_TO_REST}) -> Tensor(a)",
@@ -206,6 +208,7 @@ declare(
     "copy=False) -> Tensor(b|a)",
     "aten::to.prim_dtype(Tensor(a) self, int? dtype=None, bool non_blocking=False, bool copy=False) -> Tensor(b|a)",
     kernel=to_kernel,
+    traits=_CONVERSION,
     on_tensors=True,
     family="view",
     dtype=_to_dtype,
@@ -218,6 +221,7 @@ declare(
 declare(
     f"aten::to.other(Tensor(a) self, Tensor other, {_TO_REST}) -> Tensor(a)",
     kernel=lambda self, other, copy, memory_format: to_kernel(self, other.dtype.code, None, copy, memory_format),
+    traits=_CONVERSION,
     on_tensors=True,
     family="view",
     dtype=lambda self, other: other.dtype,
@@ -226,6 +230,7 @@ declare(
 declare(
     "aten::to.prim_other(Tensor(a) self, bool non_blocking=False, bool copy=False) -> Tensor(b|a)",
     kernel=lambda self, copy: to_kernel(self, copy=copy),
+    traits=_CONVERSION,
     on_tensors=True,
     family="view",
     dtype=same_dtype,
@@ -235,6 +240,7 @@ declare(
     "aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
     kernel=lambda self, dtype, device, memory_format: to_kernel(self, dtype, device, True, memory_format),
+    traits=_CONVERSION,
     on_tensors=True,
     dtype=_to_dtype,
     shape=same_shape,
@@ -265,6 +271,7 @@ declare(
 declare(
     "aten::cuda(Tensor(a) self) -> Tensor(b|a)",
     kernel=_to_cuda,
+    traits=Traits(may_copy=True),
     on_tensors=True,
     family="view",
     dtype=same_dtype,
@@ -278,6 +285,7 @@ declare(
 declare(
     "aten::type_as(Tensor self, Tensor other) -> Tensor",
     kernel=lambda self, other: to_kernel(self, other.dtype.code),
+    traits=_CONVERSION,
     on_tensors=True,
     family="view",
     dtype=lambda self, other: other.dtype,
@@ -387,6 +395,7 @@ declare(
 declare(
     "aten::resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
     kernel=resize_kernel,
+    traits=Traits(changes_layout=True),
     is_about_tensor=True,
     on_tensors=True,
     family="write",
@@ -396,6 +405,7 @@ declare(
 declare(
     "aten::resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
     kernel=lambda self, the_template, memory_format: resize_kernel(self, the_template._array.shape, memory_format),
+    traits=Traits(changes_layout=True),
     is_about_tensor=True,
     on_tensors=True,
     family="write",
@@ -404,6 +414,7 @@ declare(
 declare(
     "aten::set_.source_Tensor(Tensor(a!) self, Tensor source) -> Tensor(a!)",
     kernel=set_kernel,
+    traits=Traits(changes_layout=True),
     is_about_tensor=True,
     on_tensors=True,
     family="write",
@@ -414,6 +425,7 @@ declare(
     "aten::set_.source_Tensor_storage_offset(Tensor(a!) self, Tensor source, SymInt storage_offset, SymInt[] size, "
     "SymInt[] stride=[]) -> Tensor(a!)",
     kernel=set_window_kernel,
+    traits=Traits(changes_layout=True),
     on_tensors=True,
     family="write",
     is_function=False,
@@ -421,6 +433,7 @@ declare(
 declare(
     "aten::detach_(Tensor(a!) self) -> Tensor(a!)",
     kernel=detach_in_place,
+    traits=Traits(changes_layout=True),
     is_about_tensor=True,
     on_tensors=True,
     family="write",

@@ -26,6 +26,7 @@ from flambeau.ops.families.scalars import exact_scalar
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType, bool_, by_code, float64, int64
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
+from flambeau.schema.traits import Traits
 from flambeau.tensor.create import check_device, empty_strided, infer_dtype, strides_for
 from flambeau.tensor.layout import permuted_strides
 from flambeau.tensor.tensor import Tensor, wrap
@@ -269,6 +270,7 @@ declare(
 declare(
     f"aten::full(SymInt[] size, Scalar fill_value, *, {OPTIONS}) -> Tensor",
     kernel=full_kernel,
+    traits=Traits(archive_version=5),
     on_tensors=True,
     family="creation",
     dtype=_full_dtype,

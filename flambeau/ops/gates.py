@@ -12,6 +12,7 @@ from flambeau.ops.families.pointwise import FLOATS, literal, pointwise
 from flambeau.ops.families.promotion import compute_dtype
 from flambeau.schema.dtype import DType, bool_
 from flambeau.schema.opdef import Effect, ErrorSample, Sample
+from flambeau.schema.traits import Role, Traits
 from flambeau.tensor import layout
 from flambeau.tensor.dispatch import call
 from flambeau.tensor.random import Generator, default_generator
@@ -167,7 +168,8 @@ declare(
     samples=lambda: [Sample(args=(wrap(np.array([-1, 2], _F32)),))],
     errors=lambda: [
         ErrorSample(
-            args=(wrap(np.ones(2, _F32)), 0.5, 0.25), error=RuntimeError,
+            args=(wrap(np.ones(2, _F32)), 0.5, 0.25),
+            error=RuntimeError,
             message="Lower bound should be less than or equal to the upper bound",
         )
     ],
@@ -215,6 +217,7 @@ def _dropout(name: str, doc: str, *, per_channel: bool, alpha: bool) -> None:
         on_tensors=True,
         in_place=True,
         effect=Effect.RANDOM,
+        traits=Traits(role=Role.DROPOUT),
         is_method=False,
         dtype=lambda input: input.dtype,
         shape=lambda input: input.sizes,

@@ -8,6 +8,7 @@ import numpy as np
 
 from flambeau.ops.families.pointwise import BITS, binary, literal, to_bool, unary
 from flambeau.schema.dtype import Category
+from flambeau.schema.traits import Traits
 
 
 def _truth(s: Any, x: Any) -> Any:
@@ -43,7 +44,7 @@ unary(
 )
 
 
-def _bitwise(name: str, special: str, meaning: str, doc: str, reference: Any) -> None:
+def _bitwise(name: str, special: str, symbol: str, meaning: str, doc: str, reference: Any) -> None:
     facts: dict[str, Any] = {
         "scalar": lambda s, x, y: getattr(s, meaning)(x, y),
         "accepts": BITS,
@@ -61,16 +62,17 @@ def _bitwise(name: str, special: str, meaning: str, doc: str, reference: Any) ->
         f"aten::{special}.Tensor(Tensor self, Tensor other) -> Tensor",
         f"aten::{special}.Scalar(Tensor self, Scalar other) -> Tensor",
         out=None,
+        traits=Traits(spelling=symbol, spelling_in_place=f"{symbol}="),
         **facts,
     )
 
 
-_bitwise("bitwise_and", "__and__", "bitand", "Bits that are set in both; of bools, `and`.", np.bitwise_and)
-_bitwise("bitwise_or", "__or__", "bitor", "Bits that are set in one or both; of bools, `or`.", np.bitwise_or)
-_bitwise("bitwise_xor", "__xor__", "bitxor", "Bits that are set in exactly one; of bools, `!=`.", np.bitwise_xor)
+_bitwise("bitwise_and", "__and__", "&", "bitand", "Bits that are set in both; of bools, `and`.", np.bitwise_and)
+_bitwise("bitwise_or", "__or__", "|", "bitor", "Bits that are set in one or both; of bools, `or`.", np.bitwise_or)
+_bitwise("bitwise_xor", "__xor__", "^", "bitxor", "Bits that are set in exactly one; of bools, `!=`.", np.bitwise_xor)
 
 
-def _shift(name: str, special: str, kernel: str, meaning: str, doc: str) -> None:
+def _shift(name: str, special: str, symbol: str, kernel: str, meaning: str, doc: str) -> None:
     facts: dict[str, Any] = {
         "scalar": lambda s, x, y: getattr(s, meaning)(x, y),
         "accepts": frozenset({Category.INTEGER}),
@@ -86,14 +88,19 @@ def _shift(name: str, special: str, kernel: str, meaning: str, doc: str) -> None
     binary(
         f"aten::{special}.Tensor(Tensor self, Tensor other) -> Tensor",
         f"aten::{special}.Scalar(Tensor self, Scalar other) -> Tensor",
+        traits=Traits(spelling=symbol, spelling_in_place=f"{symbol}="),
         **facts,
     )
 
 
-_shift("bitwise_left_shift", "__lshift__", "lshift", "shl", "x times 2 to the power of y; 0 if y is outside the width.")
+_shift(
+    "bitwise_left_shift", "__lshift__", "<<", "lshift", "shl",
+    "x times 2 to the power of y; 0 if y is outside the width.",
+)  # fmt: skip
 _shift(
     "bitwise_right_shift",
     "__rshift__",
+    ">>",
     "rshift",
     "shr",
     "x divided by 2 to the power of y, rounded down; the sign stays.",

@@ -25,6 +25,7 @@ from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import input_dtype, input_shape
 from flambeau.schema.dtype import DType, bfloat16, float16, float32, float64
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
+from flambeau.schema.traits import Role, Traits
 from flambeau.schema.types import TensorType
 from flambeau.tensor.tensor import Tensor, wrap
 
@@ -243,6 +244,7 @@ declare(
     "aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, "
     "float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor",
     kernel=layer_norm_kernel,
+    traits=Traits(role=Role.NORMALISATION),
     family="row",
     accumulator="layer_norm",
     doc="Trailing dimensions shifted and scaled to mean 0 and variance 1, then times weight plus bias.",
@@ -293,6 +295,7 @@ declare(
     "aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, "
     "float eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor",
     kernel=group_norm_kernel,
+    traits=Traits(role=Role.NORMALISATION),
     doc="Every sample normalised within groups of channels (dimension 1), then times weight plus bias per channel.",
     dtype=input_dtype,
     shape=input_shape,

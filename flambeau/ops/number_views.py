@@ -12,6 +12,7 @@ from flambeau.ops.families.view import view
 from flambeau.ops.orders import conjugated
 from flambeau.ops.windows import unsqueeze_kernel
 from flambeau.schema.opdef import ErrorSample, Sample
+from flambeau.schema.traits import Traits
 from flambeau.tensor.tensor import Tensor, share, view_of, wrap
 
 
@@ -115,6 +116,7 @@ for _name in ("conj", "_conj"):
     view(
         f"aten::{_name}(Tensor(a) self) -> Tensor(a)",
         kernel=conjugated,
+        traits=Traits(may_copy=True),
         shape=lambda self: self.sizes,
         doc="Complex conjugates; a real tensor itself.",
         samples=lambda: (Sample(args=(_complex_sample(),)), Sample(args=(sample(2),))),

@@ -11,6 +11,7 @@ from flambeau.ops.families import ranks
 from flambeau.ops.families.samples import sample
 from flambeau.ops.families.view import ints, view
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
+from flambeau.schema.traits import Traits
 from flambeau.schema.types import TensorType
 from flambeau.tensor.layout import wrap_dim
 from flambeau.tensor.tensor import Tensor, share, wrap
@@ -216,6 +217,7 @@ for _name, _kernel in (
         view(
             f"aten::{_name}{_overload}(Tensor(a) self) -> Tensor(a)",
             kernel=_kernel if _name != "mT" else lambda self: mt_kernel(self),
+            traits=Traits(may_copy=_name in ("matrix_H", "mH")),
             shape=_reversed if _name == "numpy_T" else _last_two_swapped,
             is_method=False,
             is_function=False,
@@ -226,6 +228,7 @@ for _name, _kernel in (
 view(
     "aten::adjoint(Tensor(a) self) -> Tensor(a)",
     kernel=adjoint_kernel,
+    traits=Traits(may_copy=True),
     shape=_last_two_swapped,
     doc="The last two dimensions swapped, and conjugated.",
     samples=lambda: (Sample(args=(sample(2, 3),)),),

@@ -13,6 +13,7 @@ from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import input_dtype, same_dtype
 from flambeau.schema.dtype import bfloat16, complex64, complex128, float16, float32, float64
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
+from flambeau.schema.traits import Traits
 from flambeau.schema.types import TensorType
 from flambeau.tensor.layout import broadcast
 from flambeau.tensor.tensor import wrap
@@ -279,6 +280,7 @@ def matmul_errors() -> Iterable[ErrorSample]:
 
 declare(
     "aten::matmul(Tensor self, Tensor other) -> Tensor",
+    traits=Traits(spelling="@"),
     outs=("out",),
     kernel=matmul_kernel,
     accumulator="matmul",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from flambeau.schema.dtype import DType, by_code
 from flambeau.schema.function import parse_schema
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.registry import register
+from flambeau.schema.traits import PLAIN, Fails, Role, Traits
 from flambeau.schema.types import BoolType, ComplexType, FloatType, IntType
 from flambeau.tensor import layout
 from flambeau.tensor.tensor import Tensor, wrap
@@ -29,6 +30,7 @@ def query(
     family: str = "query",
     is_about_tensor: bool = False,
     differentiable: bool = True,
+    traits: Traits = PLAIN,
 ) -> OpDef:
     """Declare an operator that looks at tensors and makes none. `Tensor` itself has the method, if there is one."""
     return register(
@@ -41,12 +43,14 @@ def query(
             is_function=is_function,
             is_about_tensor=is_about_tensor,
             differentiable=differentiable,
+            traits=traits,
         )
     )
 
 
-metadata = partial(query, family="metadata")
+metadata = partial(query, family="metadata", traits=Traits(fails=Fails.NEVER))
 """A query that does not look at elements: only what changes the tensor itself changes the answer."""
+_ON_AXIS: Final = Traits(fails=Fails.ON_AXIS)
 
 
 def _stride_of(self: Tensor, dim: int) -> int:
@@ -99,16 +103,18 @@ def _is_zero_dim(self: Tensor) -> list[int]:
 
 
 metadata("aten::size(Tensor self) -> int[]", _is_zero_dim)
-metadata("aten::size.int(Tensor self, int dim) -> int", lambda self, dim: self.size(dim))
+metadata("aten::size.int(Tensor self, int dim) -> int", lambda self, dim: self.size(dim), traits=_ON_AXIS)
 metadata("aten::sym_size(Tensor self) -> SymInt[]", _is_zero_dim)
-metadata("aten::sym_size.int(Tensor self, int dim) -> SymInt", lambda self, dim: self.size(dim))
+metadata("aten::sym_size.int(Tensor self, int dim) -> SymInt", lambda self, dim: self.size(dim), traits=_ON_AXIS)
 metadata("aten::stride(Tensor self) -> int[]", lambda self: list(self.stride()))
-metadata("aten::stride.int(Tensor self, int dim) -> int", _stride_of)
+metadata("aten::stride.int(Tensor self, int dim) -> int", _stride_of, traits=_ON_AXIS)
 metadata("aten::dim(Tensor self) -> int", Tensor.dim)
 metadata("aten::numel(Tensor self) -> int", Tensor.numel, is_function=True, doc="The number of elements.")
 metadata("aten::sym_numel(Tensor self) -> SymInt", Tensor.numel)
 metadata("aten::storage_offset(Tensor self) -> int", Tensor.storage_offset)
 metadata("aten::element_size(Tensor self) -> int", Tensor.element_size)
+
+
 def _length(t: Tensor) -> int:
     """How many items a loop over a tensor has. Raises TypeError for one without dimensions."""
     if not t.shape:
@@ -116,9 +122,12 @@ def _length(t: Tensor) -> int:
     return t.shape[0]
 
 
-metadata("aten::len.Tensor(Tensor t) -> int", _length)
+metadata("aten::len.Tensor(Tensor t) -> int", _length, traits=_ON_AXIS)
 metadata("aten::is_contiguous(Tensor self) -> bool", Tensor.is_contiguous)
-metadata("aten::is_contiguous.memory_format(Tensor self, MemoryFormat memory_format) -> bool", Tensor.is_contiguous)
+metadata(
+    "aten::is_contiguous.memory_format(Tensor self, MemoryFormat memory_format) -> bool", Tensor.is_contiguous,
+    traits=PLAIN,
+)  # fmt: skip
 metadata("aten::is_non_overlapping_and_dense(Tensor self) -> bool", _strides_match_storage)
 metadata("aten::is_floating_point(Tensor self) -> bool", Tensor.is_floating_point, is_function=True)
 metadata("aten::is_complex(Tensor self) -> bool", Tensor.is_complex, is_function=True)
@@ -148,6 +157,7 @@ query(
     "aten::requires_grad_(Tensor(a!) self, bool requires_grad=True) -> Tensor(a!)",
     Tensor.requires_grad_,
     is_about_tensor=True,
+    traits=Traits(changes_layout=True),
 )
 metadata("prim::shape(Tensor self) -> int[]", _is_zero_dim)
 metadata("prim::dtype(Tensor a) -> int", lambda a: a.dtype.code)
@@ -158,7 +168,9 @@ metadata("prim::nbytes(Tensor a) -> int", lambda a: a.nbytes)
 query("prim::requires_grad(Tensor a) -> bool", lambda a: a.requires_grad, is_about_tensor=True)
 query("prim::grad(Tensor a) -> Tensor(*)", lambda a: a.grad, is_about_tensor=True)
 query(
-    "prim::data(Tensor(a) a) -> Tensor(a)", lambda a: Tensor(a._array, a._storage), is_about_tensor=True,
+    "prim::data(Tensor(a) a) -> Tensor(a)",
+    lambda a: Tensor(a._array, a._storage),
+    is_about_tensor=True,
     differentiable=False,
 )
 query("prim::name(Tensor a) -> str?", lambda a: None)
@@ -189,6 +201,7 @@ register(
         shape=lambda a: (),
         is_method=False,
         is_function=False,
+        traits=Traits(role=Role.NUMBER_CAST),
     )
 )
 register(
@@ -200,5 +213,6 @@ register(
         shape=lambda a: (),
         is_method=False,
         is_function=False,
+        traits=Traits(role=Role.NUMBER_CAST),
     )
 )

@@ -21,6 +21,7 @@ from flambeau.ops.families.promotion import operand_of
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType, by_code, int64
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
+from flambeau.schema.traits import Traits
 from flambeau.schema.types import BoolType, IntType, TensorType
 from flambeau.tensor import defaults
 from flambeau.tensor.create import check_device
@@ -203,7 +204,9 @@ def _spaced_samples() -> Iterable[Sample]:
     return (Sample(args=(0, 1, 5)), Sample(args=(3, -2.5, 4)), Sample(args=(1, 2, 1)))
 
 
-for _name, _extra, _kernel in (("linspace", "", linspace_kernel), ("logspace", ", float base=10.", logspace_kernel)):
+for _name, _extra, _kernel, _version in (
+    ("linspace", "", linspace_kernel, 8), ("logspace", ", float base=10.", logspace_kernel, 9)
+):  # fmt: skip
     for _overload, _start, _end in (
         ("", "Scalar", "Scalar"),
         (".Tensor_Tensor", "Tensor", "Tensor"),
@@ -213,6 +216,7 @@ for _name, _extra, _kernel in (("linspace", "", linspace_kernel), ("logspace", "
         declare(
             f"aten::{_name}{_overload}({_start} start, {_end} end, int steps{_extra}, *, {OPTIONS}) -> Tensor",
             kernel=_kernel,
+            traits=Traits(archive_version=_version),
             on_tensors=True,
             family="creation",
             dtype=_spaced_dtype,

@@ -10,6 +10,7 @@ import numpy as np
 
 from flambeau.ops.families.pointwise import CATEGORIES, FLOATS, REAL, literal, same, to_float, to_real, unary
 from flambeau.schema.dtype import DType, bool_, int64
+from flambeau.schema.traits import PLAIN, Role, Traits
 
 
 def _float_function(
@@ -20,6 +21,7 @@ def _float_function(
     alias: str = "",
     is_complex: bool = True,
     ulp: float = 4,
+    traits: Traits = PLAIN,
 ) -> None:
     """A function with fractions for results; integers and bools are converted first."""
     unary(
@@ -32,6 +34,7 @@ def _float_function(
         ulp=ulp,
         reference=reference,
         doc=doc,
+        traits=traits,
     )
 
 
@@ -55,11 +58,14 @@ _float_function("acos", "The angle whose cosine is x; nan outside [-1, 1].", np.
 _float_function("atan", "The angle whose tangent is x.", np.arctan, alias="arctan")
 _float_function("sinh", "The hyperbolic sine.", np.sinh)
 _float_function("cosh", "The hyperbolic cosine.", np.cosh)
-_float_function("tanh", "The hyperbolic tangent.", np.tanh)
+_float_function("tanh", "The hyperbolic tangent.", np.tanh, traits=Traits(role=Role.ACTIVATION))
 _float_function("asinh", "The inverse hyperbolic sine.", np.arcsinh, alias="arcsinh")
 _float_function("acosh", "The inverse hyperbolic cosine; nan below 1.", np.arccosh, alias="arccosh")
 _float_function("atanh", "The inverse hyperbolic tangent; nan outside [-1, 1].", np.arctanh, alias="arctanh")
-_float_function("sigmoid", "1 / (1 + exp(-x)).", lambda x: 1 / (1 + np.exp(-x)), alias="special_expit")
+_float_function(
+    "sigmoid", "1 / (1 + exp(-x)).", lambda x: 1 / (1 + np.exp(-x)), alias="special_expit",
+    traits=Traits(role=Role.ACTIVATION),
+)  # fmt: skip
 _float_function("erf", "The error function.", _each_erf, alias="special_erf", is_complex=False)
 _float_function("erfc", "1 - erf(x), accurate far out.", _each_erfc, alias="special_erfc", is_complex=False)
 _float_function(

@@ -16,6 +16,7 @@ from flambeau.ops.families.samples import sample
 from flambeau.ops.families.view import ints, known_sizes, view
 from flambeau.schema.dtype import by_code
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
+from flambeau.schema.traits import Traits
 from flambeau.schema.types import TensorType
 from flambeau.tensor import layout
 from flambeau.tensor.layout import wrap_dim
@@ -265,6 +266,7 @@ view(
 view(
     "aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)",
     kernel=reshape_kernel,
+    traits=Traits(may_copy=True),
     shape=_reshape_shape,
     doc="The same elements under other sizes; a view where possible, else a copy.",
     samples=lambda: (Sample(args=(sample(2, 3), (3, 2))), Sample(args=(sample(2, 3), (-1,)))),
@@ -280,6 +282,7 @@ view(
 view(
     "aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)",
     kernel=lambda self, other: reshape_kernel(self, other._array.shape),
+    traits=Traits(may_copy=True),
     shape=lambda self, other: other.sizes,
     doc="`self.reshape(other.shape)`.",
     samples=lambda: (Sample(args=(sample(2, 3), sample(6))),),
@@ -289,6 +292,7 @@ view(
 view(
     "aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)",
     kernel=flatten_kernel,
+    traits=Traits(may_copy=True),
     shape=_flatten_shape,
     doc="Several dimensions as one; a view where possible.",
     samples=lambda: (Sample(args=(sample(2, 3, 4), 1)), Sample(args=(sample(),)), Sample(args=(sample(2, 3),))),
@@ -301,6 +305,7 @@ view(
 view(
     "aten::ravel(Tensor(a) self) -> Tensor(a)",
     kernel=lambda self: reshape_kernel(contiguous_first(self), (self._array.size,)),
+    traits=Traits(may_copy=True),
     shape=lambda self: _flatten_shape(self),
     doc="All dimensions as one; a view where possible.",
     samples=lambda: (Sample(args=(sample(2, 3),)),),

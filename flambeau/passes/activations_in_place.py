@@ -11,35 +11,24 @@ dtype is sure to be the result's.
 
 from __future__ import annotations
 
-from typing import Final
-
 from flambeau.analysis.alias import AliasAnalysis
+from flambeau.analysis.operator_rules import asked
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
 from flambeau.passes import remove_mutation
 from flambeau.schema import registry
+from flambeau.schema.dtype import int64
+from flambeau.schema.opdef import UNKNOWN, OpDef
+from flambeau.schema.traits import Role
 from flambeau.schema.types import TensorType
-
-KEEP_DTYPE: Final = frozenset({"aten::relu", "aten::relu6", "aten::hardtanh", "aten::threshold"})
-"""Give integers for integers."""
-ACTIVATIONS: Final = KEEP_DTYPE | {
-    "aten::sigmoid", "aten::tanh", "aten::leaky_relu", "aten::elu", "aten::selu", "aten::celu", "aten::hardsigmoid",
-    "aten::hardswish", "aten::silu", "aten::mish",
-}  # fmt: skip
-GIVE_FLOATS: Final = frozenset({
-    "aten::conv1d", "aten::conv2d", "aten::conv3d", "aten::conv_transpose1d", "aten::conv_transpose2d",
-    "aten::conv_transpose3d", "aten::batch_norm", "aten::instance_norm", "aten::layer_norm", "aten::group_norm",
-    "aten::linear",
-}) | (ACTIVATIONS - KEEP_DTYPE)  # fmt: skip
-"""Where programs use them, on floats; on integers an activation behind them would fail in place."""
 
 
 def to_in_place(graph: Graph) -> bool:
     """Have activations write into their operands where nobody can tell."""
     changed = False
     for node in list(graph.all_nodes()):
-        if node.kind in ACTIVATIONS and registry.overloads(f"{node.kind}_") and _may_write(graph, node):
+        if _is_activation(node) and registry.overloads(f"{node.kind}_") and _may_write(graph, node):
             node.kind = f"{node.kind}_"
             changed = True
     return changed
@@ -47,15 +36,34 @@ def to_in_place(graph: Graph) -> bool:
 
 def to_functional(graph: Graph) -> bool:
     """Have activations give new tensors where nobody can tell."""
-    return remove_mutation.do(graph, lambda node: node.kind.removesuffix("_") in ACTIVATIONS, checks_dtype=False)
+    return remove_mutation.do(graph, _is_activation, checks_dtype=False)
+
+
+def _is_activation(node: Node) -> bool:
+    return node.definition is not None and node.definition.traits.role is Role.ACTIVATION
+
+
+def _takes_integers(activation: OpDef | None) -> bool:
+    """Whether it gives integers for integers: in place it then fails for none."""
+    if activation is None or activation.dtype is None:
+        return False
+    rest = [UNKNOWN] * (len(activation.schema.arguments) - 1)
+    (dtype,) = asked(activation.dtype, [TensorType(dtype=int64), *rest], 1)
+    return dtype is int64
+
+
+def _gives_floats(source: OpDef) -> bool:
+    """Whether programs use it on floats; for integers, an activation behind it would fail in place."""
+    is_layer = source.traits.role in (Role.CONVOLUTION, Role.NORMALISATION) or source.accumulator == "linear"
+    return is_layer or (source.traits.role is Role.ACTIVATION and not _takes_integers(source))
 
 
 def _may_write(graph: Graph, node: Node) -> bool:
     source = node.input()
-    made = source.node
-    if made is None or made.definition is None or source.owner_block is not node.owner_block:
+    definition = source.node.definition if source.node is not None else None
+    if definition is None or source.owner_block is not node.owner_block:
         return False
-    if node.kind not in KEEP_DTYPE and made.kind.removesuffix("_") not in GIVE_FLOATS:
+    if not _takes_integers(node.definition) and not _gives_floats(definition):
         dtype = source.type.dtype if isinstance(source.type, TensorType) else None
         if dtype is None or not dtype.is_floating_point:
             return False

@@ -16,9 +16,9 @@ from flambeau.ir import constants
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.passes.fusible import DTYPES
+from flambeau.schema.traits import Role
 from flambeau.schema.types import TensorType
 
-CONVERSIONS: Final = frozenset({"aten::to", "aten::type_as", "aten::_to_copy"})
 PRESERVE: Final = 1
 _FREE: Final = frozenset({"self", "dtype", "other", "copy", "non_blocking"})
 """Arguments that may say anything: a result of another dtype is a copy in any case."""
@@ -26,7 +26,7 @@ _FREE: Final = frozenset({"self", "dtype", "other", "copy", "non_blocking"})
 
 def do(graph: Graph) -> bool:
     """Replace every conversion between two different dtypes that keeps device and format."""
-    found = [n for n in graph.all_nodes() if n.kind in CONVERSIONS and _is_plain(n)]
+    found = [n for n in graph.all_nodes() if _is_conversion(n) and _is_plain(n)]
     for node in found:
         type_ = node.output().type
         assert isinstance(type_, TensorType)
@@ -39,6 +39,10 @@ def do(graph: Graph) -> bool:
         node.output().replace_uses_with(made.output())
         node.destroy()
     return bool(found)
+
+
+def _is_conversion(node: Node) -> bool:
+    return node.definition is not None and node.definition.traits.role is Role.CONVERSION
 
 
 def _is_plain(node: Node) -> bool:

@@ -25,16 +25,9 @@ from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
 from flambeau.ir.value import Value
 from flambeau.schema.opdef import Effect
-from flambeau.schema.types import TensorType, Type
+from flambeau.schema.types import Type
 
 Known = dict[Hashable, Node]
-_VIEWS = frozenset(
-    f"aten::{name}"
-    for name in (
-        "select", "slice", "narrow", "unsqueeze", "squeeze", "transpose", "t", "permute", "expand", "view", "diagonal",
-    )
-)  # fmt: skip
-"""Operators that never copy: to write to the result of one is to write to that of its equal."""
 _NEVER = frozenset({"prim::CreateObject", "prim::Uninitialized", "prim::profile", "prim::Guard"})
 
 
@@ -67,7 +60,7 @@ class _Merger:
 
     def _may_merge(self, earlier: Node, node: Node) -> bool:
         facts = self._facts
-        if node.kind in _VIEWS and isinstance(node.input().type, TensorType):
+        if node.definition is not None and node.definition.is_view:
             both = [*node.inputs, *earlier.outputs, *node.outputs]
             return not self._may_resize(both) and (_is_private(earlier.output()) or _is_private(node.output()))
         if looks_at_no_elements(node):
@@ -91,7 +84,7 @@ def _is_private(value: Value) -> bool:
         definition = user.definition
         if definition is None or offset >= len(definition.schema.arguments):
             return False
-        hands_on = definition.schema.arguments[offset].alias is not None and user.kind not in _VIEWS
+        hands_on = definition.schema.arguments[offset].alias is not None and not definition.is_view
         if hands_on and any(v.is_used for v in user.outputs):
             return False
     return True

@@ -12,8 +12,8 @@ input whether the weights may be folded, the graph asks for the rank.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, Final
 
 import numpy as np
 
@@ -24,16 +24,13 @@ from flambeau.ir.constants import insert_constant
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
+from flambeau.schema.rule_tables import RuleTable
+from flambeau.schema.traits import Role
 from flambeau.schema.types import BOOL, TENSOR, TensorType
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.record import dataclass
 
 Array = np.ndarray[Any, Any]
-TRANSPOSED: Mapping[str, int] = {
-    "aten::conv_transpose1d": 1, "aten::conv_transpose2d": 2, "aten::conv_transpose3d": 3
-}  # fmt: skip
-CONVOLUTIONS: Mapping[str, int] = {"aten::conv1d": 1, "aten::conv2d": 2, "aten::conv3d": 3, **TRANSPOSED}
-"""With the number of spatial dimensions."""
 _GROUPS = 6
 """The operand of a transposed convolution that says how many groups there are."""
 
@@ -48,6 +45,11 @@ class Affine:
     """Whether the result has one dimension more than an operand without a batch."""
 
 
+Reader = Callable[[Node, int, Node, tuple[Array, Array]], Affine | None]
+folds_into_weights: Final = RuleTable[Reader]("folding into the constant weights before it")
+"""Registers what a node does to the result of the operator before it, which is the operand at a side of the node."""
+
+
 def do(graph: Graph, kinds: Collection[str] = (), *, linears: bool | None = None) -> bool:
     """Fold until nothing more folds: all, or nodes of these kinds alone, into linears or into convolutions alone."""
     changed = False
@@ -59,10 +61,10 @@ def do(graph: Graph, kinds: Collection[str] = (), *, linears: bool | None = None
 def _fold_one(graph: Graph, kinds: Collection[str], linears: bool | None) -> bool:
     facts: AliasAnalysis | None = None
     for node in graph.all_nodes():
-        read = _READERS.get(node.kind)
+        read = folds_into_weights.get(node.kind)
         if read is None or (kinds and node.kind.removesuffix("_") not in kinds):
             continue
-        for side in (0, 1) if node.kind in _TWO_SIDED else (0,):
+        for side in _sides(node):
             source = node.input(side)
             before = source.node
             if before is None or before.owner_block is not node.owner_block or not _is_private(source):
@@ -81,6 +83,24 @@ def _fold_one(graph: Graph, kinds: Collection[str], linears: bool | None) -> boo
     return False
 
 
+def _sides(node: Node) -> Sequence[int]:
+    """The operands that may come from the operator whose weights take the node in."""
+    return (0, 1) if node.kind.endswith(("::add", "::sub", "::mul")) else (0,)
+
+
+def _axes(node: Node) -> int | None:
+    """The number of spatial dimensions of a convolution; None for other nodes."""
+    definition = node.definition
+    if definition is None or definition.traits.role is not Role.CONVOLUTION:
+        return None
+    return definition.schema.arguments[definition.schema.index["stride"]].broadcast
+
+
+def _is_transposed(node: Node) -> bool:
+    """Whether a convolution is a transposed one, whose weight has the input channels first."""
+    return node.definition is not None and "output_padding" in node.definition.schema.index
+
+
 def _is_private(value: Value) -> bool:
     """Whether one node looks at a value, those that ask for its rank aside."""
     return sum(u.user.kind != "aten::dim" for u in value.uses) == 1
@@ -88,17 +108,18 @@ def _is_private(value: Value) -> bool:
 
 def _weights(node: Node) -> tuple[Array, Array] | None:
     """The constant weight and bias of a convolution or linear, in float64."""
-    if node.kind not in CONVOLUTIONS and node.kind != "aten::linear":
+    axes = _axes(node)
+    if axes is None and node.kind != "aten::linear":
         return None
     weight, bias = _tensor(node.input(1)), _tensor(node.input(2))
     if weight is None or (bias is None and not constants.is_none(node.input(2))) or weight.ndim < 2:
         return None
-    if node.kind in CONVOLUTIONS and weight.ndim != CONVOLUTIONS[node.kind] + 2:
+    if axes is not None and weight.ndim != axes + 2:
         return None
     if not weight.dtype.is_floating_point or (bias is not None and bias.dtype is not weight.dtype):
         return None
     channels = weight.shape[0]
-    if node.kind in TRANSPOSED:
+    if _is_transposed(node):
         if not constants.is_constant(node.input(_GROUPS)):
             return None
         channels = weight.shape[1] * constants.constant_value(node.input(_GROUPS))
@@ -109,7 +130,7 @@ def _weights(node: Node) -> tuple[Array, Array] | None:
 def _scaled(node: Node, weight: Array, scale: Array) -> Array:
     """The weight for results `scale` times as large, channel by channel."""
     ones = (1,) * (weight.ndim - 2)
-    if node.kind not in TRANSPOSED:
+    if not _is_transposed(node):
         return weight * scale.reshape(-1, 1, *ones)
     groups = constants.constant_value(node.input(_GROUPS))
     apart = weight.reshape(groups, -1, *weight.shape[1:]) * scale.reshape(groups, 1, -1, *ones)
@@ -124,6 +145,7 @@ def _tensor(value: Value) -> Tensor | None:
 # -- what follows -----------------------------------------------------------------------------------------------------
 
 
+@folds_into_weights("aten::batch_norm")
 def _batch_norm(node: Node, side: int, before: Node, weights: tuple[Array, Array]) -> Affine | None:
     given = [_tensor(v) for v in node.inputs[1:5]]
     scale, shift, mean, variance = given
@@ -156,7 +178,8 @@ def _finite(scale: Any, shift: Any, channels: int, adds_rank: bool = False) -> A
 
 def _operand(value: Value, before: Node, channels: int) -> tuple[Array, bool] | None:
     """A constant that is one number per channel, or one for all; whether its rank is that of a batch."""
-    if before.kind not in CONVOLUTIONS or not constants.is_constant(value):
+    spatial = _axes(before)
+    if spatial is None or not constants.is_constant(value):
         return None
     held = constants.constant_value(value)
     if isinstance(held, int | float):
@@ -166,7 +189,6 @@ def _operand(value: Value, before: Node, channels: int) -> tuple[Array, bool] | 
         return None
     if held.dtype.is_floating_point and held.dtype is not dtype and held.ndim:
         return None
-    spatial = CONVOLUTIONS[before.kind]
     array = held._array.astype(np.float64)
     if array.ndim > spatial + 2 or (array.size != 1 and array.size != channels):
         return None
@@ -175,6 +197,9 @@ def _operand(value: Value, before: Node, channels: int) -> tuple[Array, bool] | 
     return array.reshape(-1), array.ndim == spatial + 2
 
 
+@folds_into_weights(
+    "aten::add", "aten::sub", "aten::mul", "aten::div", "aten::add_", "aten::sub_", "aten::mul_", "aten::div_"
+)
 def _arithmetic(node: Node, side: int, before: Node, weights: tuple[Array, Array]) -> Affine | None:
     kind = node.kind.removeprefix("aten::").removesuffix("_")
     definition = node.definition
@@ -198,14 +223,6 @@ def _arithmetic(node: Node, side: int, before: Node, weights: tuple[Array, Array
     return _finite(sign, number, channels, adds_rank)
 
 
-_READERS: Mapping[str, Callable[[Node, int, Node, tuple[Array, Array]], Affine | None]] = {
-    "aten::batch_norm": _batch_norm,
-    **dict.fromkeys(("aten::add", "aten::sub", "aten::mul", "aten::div"), _arithmetic),
-    **dict.fromkeys(("aten::add_", "aten::sub_", "aten::mul_", "aten::div_"), _arithmetic),
-}
-_TWO_SIDED = frozenset({"aten::add", "aten::sub", "aten::mul"})
-
-
 # -- folding ----------------------------------------------------------------------------------------------------------
 
 
@@ -224,8 +241,9 @@ def _apply(before: Node, after: Node, weights: tuple[Array, Array], affine: Affi
             result = _where_rank_is(before, after, 2, folded)
         else:
             result = _insert(before, folded)
-            if affine.adds_rank:
-                result = _with_batch(before, result, CONVOLUTIONS[before.kind] + 2)
+            axes = _axes(before)
+            if affine.adds_rank and axes is not None:
+                result = _with_batch(before, result, axes + 2)
     after.output().replace_uses_with(result)
     after.destroy()
     if not before.output().is_used:

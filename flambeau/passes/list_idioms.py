@@ -13,8 +13,7 @@ where a condition that was met says them (`refine_from_conditions`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.ir import constants
@@ -22,15 +21,20 @@ from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
 from flambeau.passes import peephole, refine_from_conditions
-from flambeau.passes.peephole_rules import KEEP, RULES, Chain, Literal, Rule
+from flambeau.passes.peephole_rules import KEEP, Chain, Literal, Rule, item_of_literal, length_of_literal
+from flambeau.schema.rule_tables import RuleLists
 from flambeau.schema.types import ListType
 
 MADE = "prim::ListConstruct"
+list_rewrites: Final = RuleLists[Rule]("rewrite of what is asked of lists")
+"""Registers what applies to lists that are written out, beside `peephole_rules`."""
+list_rewrites("aten::len")(length_of_literal)
+list_rewrites("aten::__getitem__")(item_of_literal)
 
 
 def do(graph: Graph, refine_lengths: bool = False) -> bool:
     """Simplify until nothing more can be."""
-    changed = peephole.do(graph, _RULES) | _unpack(graph)
+    changed = peephole.do(graph, list_rewrites) | _unpack(graph)
     if refine_lengths:
         changed |= refine_from_conditions.lengths(graph)
     return changed
@@ -59,6 +63,7 @@ def _elements(value: Value) -> tuple[Value, ...] | None:
     return made.inputs if made is not None and made.kind == MADE and isinstance(value.type, ListType) else None
 
 
+@list_rewrites("aten::slice")
 def _sliced(node: Node) -> Any:
     """A slice with constant bounds."""
     elements = _elements(node.input())
@@ -69,6 +74,7 @@ def _sliced(node: Node) -> Any:
     return _new(node, elements[slice(start, stop, step)]) if step else KEEP
 
 
+@list_rewrites("aten::add")
 def _joined(node: Node) -> Any:
     """A sum of two lists."""
     parts = [_elements(v) for v in node.inputs[:2]]
@@ -83,9 +89,3 @@ def _new(node: Node, elements: tuple[Value, ...]) -> Literal:
         return node.graph.insert(MADE, elements, [node.output().type]).output()
 
     return Literal(node.input(0), Chain(make, node))
-
-
-_RULES: Mapping[str, tuple[Rule, ...]] = {
-    "aten::len": RULES["aten::len"], "aten::__getitem__": RULES["aten::__getitem__"], "aten::slice": (_sliced,),
-    "aten::add": (_joined,),
-}  # fmt: skip

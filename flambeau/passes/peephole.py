@@ -22,10 +22,10 @@ from flambeau.ir.constants import CONSTANT, insert_constant
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
-from flambeau.passes.peephole_rules import KEEP, RULES, Chain, Constant, Literal, Rule
+from flambeau.passes.peephole_rules import KEEP, Chain, Constant, Literal, Rule, rewrites
 
 
-def do(graph: Graph, rules: Mapping[str, tuple[Rule, ...]] = RULES) -> bool:
+def do(graph: Graph, rules: Mapping[str, tuple[Rule, ...]] = rewrites) -> bool:
     """Apply the rules until none applies."""
     changed = False
     while _Peephole(graph, rules).run():

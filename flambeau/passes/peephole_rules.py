@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import operator
+from collections.abc import Callable
 from math import isfinite
 from typing import Any, Final
 
@@ -12,9 +13,14 @@ from flambeau.ir.node import Node
 from flambeau.ir.value import Value
 from flambeau.ir.walk import is_visible
 from flambeau.schema import dtype as dtypes
-from flambeau.schema.dtype import Category
+from flambeau.schema import registry
+from flambeau.schema.dtype import Category, DType
+from flambeau.schema.rule_tables import RuleLists
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import (
+    BOOL,
+    FLOAT,
+    INT,
     NONE,
     TENSOR,
     AnyType,
@@ -23,12 +29,16 @@ from flambeau.schema.types import (
     IntType,
     OptionalType,
     TensorType,
+    Type,
     UnionType,
 )
 from flambeau.util.record import dataclass
 
 KEEP: Final = object()
 """No rule applies."""
+Rule = Callable[[Node], Any]
+rewrites: Final = RuleLists[Rule]("rewrite of single nodes")
+"""Registers what may apply to a kind: a function from a node to what its result is, or `KEEP`."""
 
 
 @dataclass(frozen=True)
@@ -101,33 +111,35 @@ def _same_kind(node: Node) -> bool:
     return isinstance(node.input(0).type, IntType | FloatType) and node.input(0).type == node.output().type
 
 
+@rewrites("aten::add", "aten::sub", "aten::mul", "aten::div", "aten::floordiv")
 def _neutral(node: Node) -> Any:
     """x + 0, x - 0, x * 1, x / 1, x // 1 for tensors and numbers; 0 + x and 1 * x for numbers."""
     if len(node.inputs) < 2 or not _plain_alpha(node):
         return KEEP
     x, y = node.inputs[:2]
-    operator = node.kind.partition("::")[2]
+    name = node.kind.partition("::")[2]
     if isinstance(x.type, TensorType):
-        fits = not isinstance(y.type, TensorType) and _keeps_dtype(x, y, is_division=operator == "div")
-        return x if fits and len(node.inputs) < 4 and _is_neutral(operator, x, y) else KEEP
-    if _same_kind(node) and isinstance(y.type, IntType | FloatType) and _is_neutral(operator, x, y):
+        fits = not isinstance(y.type, TensorType) and _keeps_dtype(x, y, is_division=name == "div")
+        return x if fits and len(node.inputs) < 4 and _is_neutral(name, x, y) else KEEP
+    if _same_kind(node) and isinstance(y.type, IntType | FloatType) and _is_neutral(name, x, y):
         return x
-    if operator in ("add", "mul") and y.type == node.output().type and isinstance(x.type, IntType | FloatType):
-        return y if _is_neutral(operator, y, x) else KEEP
+    if name in ("add", "mul") and y.type == node.output().type and isinstance(x.type, IntType | FloatType):
+        return y if _is_neutral(name, y, x) else KEEP
     return KEEP
 
 
-def _is_neutral(operator: str, x: Value, y: Value) -> bool:
-    """Whether x operator y is x. A sum with 0. is not, for x = -0.; a difference with -0. is not either."""
-    if operator == "add":
+def _is_neutral(name: str, x: Value, y: Value) -> bool:
+    """Whether the operator of this name gives x for x and y. A sum with 0. does not, for x = -0.; nor does x - -0."""
+    if name == "add":
         return _is(y, 0) if _is_integral(x) else _is(y, -0.0)
-    if operator == "sub":
+    if name == "sub":
         return _is(y, 0) if _is_integral(x) else _is(y, 0.0) or (isinstance(y.type, IntType) and _is(y, 0))
-    if operator == "floordiv":
+    if name == "floordiv":
         return _is_integral(x) and _is(y, 1)
     return _is(y, 1)
 
 
+@rewrites("aten::add", "aten::mul")
 def _wrapped_number(node: Node) -> Any:
     """n * x and x + n, where a constant tensor stands for the number n, as a trace has it: operators of numbers."""
     if len(node.inputs) not in (2, 3) or not _plain_alpha(node):
@@ -147,14 +159,16 @@ def _wrapped_number(node: Node) -> Any:
     return KEEP
 
 
+@rewrites("aten::eq", "aten::ne", "aten::lt", "aten::le", "aten::gt", "aten::ge")
 def _compare_same(node: Node) -> Any:
     """x == x, x < x of ints, bools and strings; floats may be nan."""
     x, y = node.inputs[:2]
     if x is not y or not (isinstance(x.type, IntType | BoolType) or x.type.kind == "StringType"):
         return KEEP
-    return Constant(node.kind in ("aten::eq", "aten::le", "aten::ge"))
+    return Constant(bool(getattr(operator, node.kind.removeprefix("aten::"))(0, 0)))
 
 
+@rewrites("aten::__is__", "aten::__isnot__")
 def _identity(node: Node) -> Any:
     """Comparison with None, where the types and the ways taken decide; of a value with itself."""
     x, y = node.inputs[:2]
@@ -166,10 +180,20 @@ def _identity(node: Node) -> Any:
     return Constant(is_) if x is y else KEEP
 
 
-_NEGATED: Final = {"aten::eq": "aten::ne", "aten::ne": "aten::eq", "aten::__is__": "aten::__isnot__",
-                   "aten::__isnot__": "aten::__is__"}  # fmt: skip
+_OPPOSITES: Final = (("==", "!="), ("is", "is not"))
+"""Comparisons of which always exactly one holds: of two floats that may be nan, neither < nor >= might."""
 
 
+def _opposite(kind: str) -> str:
+    """The operator that gives the opposite truth; empty if there is none."""
+    for pair in _OPPOSITES:
+        names = [registry.spelled(symbol) for symbol in pair]
+        if kind in names:
+            return names[1 - names.index(kind)]
+    return ""
+
+
+@rewrites("aten::__not__")
 def _negation(node: Node) -> Any:
     """not not x; not (a == b)."""
     inner = node.input().node
@@ -177,18 +201,21 @@ def _negation(node: Node) -> Any:
         return KEEP
     if inner.kind == "aten::__not__":
         return inner.input()
-    if inner.kind in _NEGATED and inner.output().type == node.output().type:
-        new = node.graph.create(_NEGATED[inner.kind], inner.inputs, [node.output().type])
+    opposite = _opposite(inner.kind)
+    if opposite and inner.output().type == node.output().type:
+        new = node.graph.create(opposite, inner.inputs, [node.output().type])
         new.copy_metadata(node)
         return new
     return KEEP
 
 
+@rewrites("aten::_unwrap_optional", "prim::unchecked_unwrap_optional")
 def _unwrap(node: Node) -> Any:
     """Unwrapping what cannot be None."""
     return node.input() if never_none(node.input().type) else KEEP
 
 
+@rewrites("prim::unchecked_cast")
 def _cast(node: Node) -> Any:
     """A cast to the type that the value has, or to one that says less."""
     own, wanted = node.input().type, node.output().type
@@ -196,29 +223,32 @@ def _cast(node: Node) -> Any:
     return node.input() if own == wanted or is_wider else KEEP
 
 
-_EXACT: Final = {"aten::Int": dtypes.int64, "aten::Float": dtypes.float64, "aten::Bool": dtypes.bool_}
-"""The dtypes in which a number made a tensor is what it was."""
+_EXACT: Final[dict[Type, DType]] = {INT: dtypes.int64, FLOAT: dtypes.float64, BOOL: dtypes.bool_}
+"""The dtypes in which a number made a tensor is what it was, by the number's type."""
 
 
+@rewrites("aten::Int", "aten::Float", "aten::Bool")
 def _number_cast(node: Node) -> Any:
     """int(n) of an int; int(t) of a number made a tensor."""
     x = node.input()
     if x.type == node.output().type:
         return x
-    made = x.node
-    if made is None or made.kind not in ("prim::NumToTensor", "aten::tensor"):
+    source = x.node
+    if source is None or not source.inputs or source.input(0).type != node.output().type:
         return KEEP
-    if made.input().type != node.output().type:
-        return KEEP
-    is_exact = isinstance(x.type, TensorType) and x.type.dtype is _EXACT[node.kind]
-    return Literal(x, made.input()) if is_exact or made.kind == "prim::NumToTensor" else KEEP
+    keeps_number = source.kind == "prim::NumToTensor"
+    if source.kind == "aten::tensor":
+        keeps_number = isinstance(x.type, TensorType) and x.type.dtype is _EXACT[node.output().type]
+    return Literal(x, source.input(0)) if keeps_number else KEEP
 
 
+@rewrites("aten::dim")
 def _dim(node: Node) -> Any:
     type_ = node.input().type
     return Constant(type_.rank) if isinstance(type_, TensorType) and type_.rank is not None else KEEP
 
 
+@rewrites("aten::size")
 def _size(node: Node) -> Any:
     """size(x, d) of a known size."""
     type_ = node.input().type
@@ -231,11 +261,13 @@ def _size(node: Node) -> Any:
     return Constant(size) if size is not None and size >= 0 else KEEP
 
 
+@rewrites("prim::dtype")
 def _dtype(node: Node) -> Any:
     type_ = node.input().type
     return Constant(type_.dtype.code) if isinstance(type_, TensorType) and type_.dtype is not None else KEEP
 
 
+@rewrites("aten::result_type")
 def _result_type(node: Node) -> Any:
     """The dtype of a tensor, which that of a number of its kind or of a lesser one does not change."""
     tensor, number = (v.type for v in node.inputs)
@@ -246,6 +278,7 @@ def _result_type(node: Node) -> Any:
     return Constant(tensor.dtype.code) if category is not None and tensor.dtype.category >= category else KEEP
 
 
+@rewrites("aten::is_floating_point", "aten::is_complex")
 def _is_kind(node: Node) -> Any:
     """is_floating_point and is_complex of a known dtype."""
     type_ = node.input().type
@@ -254,6 +287,7 @@ def _is_kind(node: Node) -> Any:
     return Constant(type_.dtype.is_complex if node.kind == "aten::is_complex" else type_.dtype.is_floating_point)
 
 
+@rewrites("prim::device")
 def _device(node: Node) -> Any:
     type_ = node.input().type
     return Constant(type_.device) if isinstance(type_, TensorType) and type_.device is not None else KEEP
@@ -263,13 +297,15 @@ def _built(value: Value, kind: str) -> tuple[Value, ...] | None:
     return value.node.inputs if value.node is not None and value.node.kind == kind else None
 
 
-def _len(node: Node) -> Any:
+@rewrites("aten::len")
+def length_of_literal(node: Node) -> Any:
     """len of a list the graph builds."""
     elements = _built(node.input(), "prim::ListConstruct")
     return KEEP if elements is None else Literal(node.input(), Constant(len(elements)))
 
 
-def _getitem(node: Node) -> Any:
+@rewrites("aten::__getitem__")
+def item_of_literal(node: Node) -> Any:
     """[a, b][1], where the list is built by the graph."""
     elements, index = _built(node.input(), "prim::ListConstruct"), _constant(node.input(1))
     if elements is None:
@@ -297,6 +333,7 @@ def _one_size(node: Node, index: Any) -> Any:
     return Literal(node.input(), Chain(make, sizes))
 
 
+@rewrites("prim::abs")
 def _absolute(node: Node) -> Any:
     """`abs(x)` of a tensor: the operator, about which more is known."""
     x = node.input()
@@ -305,6 +342,7 @@ def _absolute(node: Node) -> Any:
     return Chain(lambda: node.graph.insert("aten::abs", (x,), (TENSOR,)).output(), node)
 
 
+@rewrites("prim::min", "prim::max")
 def _extreme(node: Node) -> Any:
     """min and max of a list the graph builds: of two numbers at a time, a later one against the best before it."""
     elements = _built(node.input(), "prim::ListConstruct") if len(node.inputs) == 1 else None
@@ -321,6 +359,7 @@ def _extreme(node: Node) -> Any:
     return Literal(node.input(), Chain(make, node))
 
 
+@rewrites("aten::__derive_index")
 def _derived_index(node: Node) -> Any:
     """The counter of a range with the step 1."""
     index, start, step = node.inputs
@@ -333,6 +372,7 @@ def _derived_index(node: Node) -> Any:
     return new
 
 
+@rewrites("aten::masked_fill")
 def _masked_fill(node: Node) -> Any:
     """masked_fill(x, mask, number) as a choice, which kernels know, where the number is one of x's dtype."""
     x, mask, number = node.inputs[:3]
@@ -354,41 +394,3 @@ _LARGEST: Final = 3.4e38
 """Beyond it a number may be none of float32."""
 _LONGEST: Final = 8
 """Lists of more elements are not taken apart."""
-Rule = Callable[[Node], Any]
-RULES: Mapping[str, tuple[Rule, ...]] = {
-    "aten::add": (_neutral, _wrapped_number),
-    "aten::sub": (_neutral,),
-    "aten::mul": (_neutral, _wrapped_number),
-    "aten::div": (_neutral,),
-    "aten::floordiv": (_neutral,),
-    "aten::eq": (_compare_same,),
-    "aten::ne": (_compare_same,),
-    "aten::lt": (_compare_same,),
-    "aten::le": (_compare_same,),
-    "aten::gt": (_compare_same,),
-    "aten::ge": (_compare_same,),
-    "aten::__is__": (_identity,),
-    "aten::__isnot__": (_identity,),
-    "aten::__not__": (_negation,),
-    "aten::_unwrap_optional": (_unwrap,),
-    "prim::unchecked_unwrap_optional": (_unwrap,),
-    "prim::unchecked_cast": (_cast,),
-    "aten::Int": (_number_cast,),
-    "aten::Float": (_number_cast,),
-    "aten::Bool": (_number_cast,),
-    "aten::dim": (_dim,),
-    "aten::size": (_size,),
-    "prim::dtype": (_dtype,),
-    "aten::result_type": (_result_type,),
-    "prim::device": (_device,),
-    "aten::is_floating_point": (_is_kind,),
-    "aten::is_complex": (_is_kind,),
-    "aten::masked_fill": (_masked_fill,),
-    "aten::len": (_len,),
-    "aten::__getitem__": (_getitem,),
-    "aten::__derive_index": (_derived_index,),
-    "prim::abs": (_absolute,),
-    "prim::min": (_extreme,),
-    "prim::max": (_extreme,),
-}
-"""What may apply to a kind, in this order."""

@@ -16,11 +16,7 @@ from flambeau.ir import constants
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
-
-DROPOUTS = frozenset({
-    "aten::dropout", "aten::dropout_", "aten::feature_dropout", "aten::feature_dropout_", "aten::alpha_dropout",
-    "aten::alpha_dropout_", "aten::feature_alpha_dropout", "aten::feature_alpha_dropout_",
-})  # fmt: skip
+from flambeau.schema.traits import Role
 
 
 def do_checked(graph: Graph) -> bool:
@@ -33,7 +29,8 @@ def do(graph: Graph, *, only_checked: bool = False) -> bool:
     found = [
         n
         for n in graph.all_nodes()
-        if n.kind in DROPOUTS
+        if n.definition is not None
+        and n.definition.traits.role is Role.DROPOUT
         and constants.is_constant(n.input(2))
         and not constants.constant_value(n.input(2))
         and (not only_checked or _is_probability(n.input(1)))

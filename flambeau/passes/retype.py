@@ -8,22 +8,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 from flambeau.analysis import shapes
 from flambeau.ir import constants
 from flambeau.ir.constants import insert_constant
 from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value
+from flambeau.schema.traits import Role
 from flambeau.schema.types import TENSOR, TensorType, TupleType, Type, is_number
 from flambeau.tensor.create import tensor
 from flambeau.util.record import replace
-
-CONVERSIONS: Final = frozenset({
-    "prim::NumToTensor", "aten::Bool", "aten::Float", "aten::Int", "aten::FloatImplicit", "aten::IntImplicit",
-    "aten::ScalarImplicit",
-})  # fmt: skip
-"""Between numbers and tensors without axes."""
 
 
 def refine_tuples(graph: Graph) -> bool:
@@ -52,7 +47,7 @@ def erase_numbers(graph: Graph) -> bool:
                 node.destroy()
                 changed = True
             continue
-        if node.kind in CONVERSIONS:
+        if node.definition is not None and node.definition.traits.role is Role.NUMBER_CAST:
             node.output().replace_uses_with(node.input())
             node.destroy()
             changed = True

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from flambeau.schema.dtype import DType
 from flambeau.schema.function import FunctionSchema
+from flambeau.schema.traits import PLAIN, Traits
 from flambeau.util.record import dataclass, field
 
 
@@ -119,6 +120,8 @@ class OpDef:
     namespaces: tuple[str, ...] = ()
     """Further modules of the package that have the function: `nn.functional`. Names like `special_erf` need no entry.
     """
+    traits: Traits = PLAIN
+    """What else holds of every call: when it may raise, how Python writes it, what networks use it as."""
 
     @property
     def name(self) -> str:
@@ -129,6 +132,20 @@ class OpDef:
     def full_name(self) -> str:
         """Qualified name with overload: `aten::add.Tensor`."""
         return self.schema.full_name
+
+    @property
+    def is_view(self) -> bool:
+        """Whether its result is a tensor that shows the memory of its first operand, whatever that is."""
+        arguments, returns = self.schema.arguments, self.schema.returns
+        if self.family != "view" or self.traits.may_copy or not arguments or len(returns) != 1:
+            return False
+        shown = arguments[0].alias
+        return shown is not None and shown == returns[0].alias and not shown.is_write
+
+    @property
+    def changes_layout(self) -> bool:
+        """Whether it changes the sizes, strides or flags of a tensor that exists, not only its elements."""
+        return self.traits.changes_layout or (self.schema.is_mutable and self.family in ("view", "out"))
 
     def draws(self, arguments: Sequence[Any]) -> bool:
         """Whether a call with all these arguments draws from a generator: a dropout does not unless it trains."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from flambeau.schema.opdef import OpDef
 
 _by_name: dict[str, dict[str, OpDef]] = {}
+_by_spelling: dict[str, str] = {}
 _version = 0
 
 
@@ -23,8 +24,15 @@ def register(definition: OpDef) -> OpDef:
     if definition.schema.overload in overloads_:
         raise ValueError(f"operator {definition.full_name} is declared twice")
     overloads_[definition.schema.overload] = definition
+    if definition.traits.spelling:
+        _by_spelling.setdefault(definition.traits.spelling, definition.name)
     _version += 1
     return definition
+
+
+def spelled(text: str) -> str:
+    """The name of the operator that Python writes as `+`, `+=`, `is not` or `hex`. Raises KeyError if there is none."""
+    return _by_spelling[text]
 
 
 def version() -> int:

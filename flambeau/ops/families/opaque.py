@@ -24,6 +24,7 @@ from flambeau.schema.dtype import DType
 from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema, parse_schema
 from flambeau.schema.opdef import DtypeRule, Effect, ErrorSample, OpDef, Sample, ShapeRule
 from flambeau.schema.registry import register
+from flambeau.schema.traits import PLAIN, Traits
 from flambeau.schema.types import TensorType
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.record import replace
@@ -185,6 +186,7 @@ def declare(
     on_tensors: bool = False,
     in_place: bool = False,
     rows: Describe | None = None,
+    traits: Traits = PLAIN,
 ) -> tuple[OpDef, ...]:
     """Register all overloads in `schemas`, and for each entry of `outs` the out form of the schema at that place.
 
@@ -215,6 +217,7 @@ def declare(
             "ulp": ulp or {},
             "is_function": is_function,
             "namespaces": tuple(namespaces),
+            "traits": traits,
         }
         first: dict[str, Any] = {"doc": doc, "samples": samples, "errors": errors} if i == 0 else {}
         made.append(register(OpDef(schema=schema, kernel=runner, is_method=is_method, **common, **first)))
@@ -243,6 +246,7 @@ def declare_out(schema: FunctionSchema, spec: str, runner: Callable[..., Any], c
     """Register the out form of an overload."""
     target = out_schema(schema, spec)
     facets = {**common, "accumulator": "", "scalar": None, "compute": None, "reference": None, "family": "out"}
+    facets["traits"] = common.get("traits", PLAIN).in_place()
     for rule in ("dtype", "shape"):
         facets[rule] = None
     kernel = out_kernel(target, runner, len(schema.returns))
@@ -260,4 +264,5 @@ def declare_in_place(schema: FunctionSchema, runner: Callable[..., Any], common:
         return variants.write(target, result._array)
 
     facets = {**common, "accumulator": "", "scalar": None, "compute": None, "reference": None, "family": "in_place"}
+    facets["traits"] = common["traits"].in_place()
     return register(OpDef(schema=variants.in_place_schema(schema), kernel=call, is_method=True, **facets))

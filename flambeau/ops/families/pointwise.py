@@ -27,6 +27,7 @@ from flambeau.schema import registry
 from flambeau.schema.dtype import Category, DType, bool_, float32
 from flambeau.schema.function import FunctionSchema, parse_schema
 from flambeau.schema.opdef import ErrorSample, OpDef, Sample
+from flambeau.schema.traits import PLAIN, Traits
 from flambeau.schema.types import TensorType
 from flambeau.util.record import replace
 
@@ -89,6 +90,7 @@ def pointwise(
     namespaces: tuple[str, ...] = (),
     native: bool = True,
     differentiable: bool = True,
+    traits: Traits = PLAIN,
 ) -> None:
     """Register a pointwise operator: every overload in `schemas`, in this order, and all that follows from them.
 
@@ -125,6 +127,7 @@ def pointwise(
             is_method=is_method,
             is_function=is_function,
             namespaces=namespaces,
+            traits=traits,
         )
         for name in (schema.name, *(f"aten::{alias}" for alias in aliases)):
             renamed = replace(definition, schema=schema.renamed(name, schema.overload))
@@ -155,6 +158,8 @@ def _register(definition: OpDef, plan: Pointwise, out: str | None, in_place: boo
     """Register an overload, its in-place form and its out form."""
     registry.register(definition)
     writing = replace(definition, scalar=None, compute=None, samples=None, errors=None, doc="")
+    if definition.traits is not PLAIN:
+        writing = replace(writing, traits=definition.traits.in_place())
     native = definition.scalar is not None
     if in_place and isinstance(definition.schema.arguments[0].type, TensorType):
         schema = variants.in_place_schema(definition.schema)

@@ -14,6 +14,7 @@ from flambeau.ops.families.variants import in_place_schema
 from flambeau.schema.function import parse_schema
 from flambeau.schema.opdef import ErrorSample, OpDef, Sample, Sizes
 from flambeau.schema.registry import register
+from flambeau.schema.traits import PLAIN, Traits
 from flambeau.schema.types import TensorType
 from flambeau.tensor.tensor import Tensor
 
@@ -38,6 +39,7 @@ def view(
     is_method: bool = True,
     is_function: bool = True,
     differentiable: bool = True,
+    traits: Traits = PLAIN,
 ) -> tuple[OpDef, ...]:
     """Register a view. `kernel` takes tensors; `in_place` adds `op_`, which makes `self` that view of its own
     memory."""
@@ -54,6 +56,7 @@ def view(
         is_method=is_method,
         is_function=is_function,
         differentiable=differentiable,
+        traits=traits,
     )
     if in_place:
         for text in schemas:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, Final
 
 from flambeau.ops.language import int64
 from flambeau.ops.language.declare import declare, to_bool, to_float, to_int
 from flambeau.ops.language.text import value_text
 from flambeau.schema.dtype import Category
+from flambeau.schema.traits import Fails, Role, Traits
 from flambeau.tensor.tensor import Tensor
 
 _INTEGER = re.compile(r"\s*[+-]?\d+(_\d+)*\s*")
@@ -77,19 +78,26 @@ def _implicit(tensor: Tensor, accepts: tuple[Category, ...], wanted: str) -> Any
     return tensor.item()
 
 
-declare("aten::Int.float(float a) -> int", int64.from_float, scalar=to_int)
-declare("aten::Int.bool(bool a) -> int", int, scalar=to_int)
-declare("aten::Int.Scalar(Scalar a) -> int", _int_of_number)
-declare("aten::Int.str(str a) -> int", int_of_text)
-declare("aten::Int.Tensor(Tensor a) -> int", _int_of_tensor)
-declare("aten::Float.int(int a) -> float", float, scalar=to_float)
-declare("aten::Float.bool(bool a) -> float", float, scalar=to_float)
-declare("aten::Float.Scalar(Scalar a) -> float", _float_of_number)
-declare("aten::Float.str(str a) -> float", float_of_text)
-declare("aten::Float.Tensor(Tensor a) -> float", lambda t: _float_of_number(t.item()))
-declare("aten::Bool.int(int a) -> bool", bool, scalar=to_bool)
-declare("aten::Bool.float(float a) -> bool", bool, scalar=to_bool)
-declare("aten::Bool.Tensor(Tensor a) -> bool", truth)
+_CAST: Final = Traits(role=Role.NUMBER_CAST)
+_TOTAL_CAST: Final = Traits(role=Role.NUMBER_CAST, fails=Fails.NEVER)
+
+declare("aten::Int.float(float a) -> int", int64.from_float, scalar=to_int, traits=_CAST)
+declare("aten::Int.bool(bool a) -> int", int, scalar=to_int, traits=_CAST)
+declare("aten::Int.Scalar(Scalar a) -> int", _int_of_number, traits=_CAST)
+declare("aten::Int.str(str a) -> int", int_of_text, traits=_CAST)
+declare("aten::Int.Tensor(Tensor a) -> int", _int_of_tensor, traits=_CAST)
+declare("aten::Float.int(int a) -> float", float, scalar=to_float, traits=_TOTAL_CAST)
+declare("aten::Float.bool(bool a) -> float", float, scalar=to_float, traits=_TOTAL_CAST)
+declare(
+    "aten::Float.Scalar(Scalar a) -> float",
+    _float_of_number,
+    traits=Traits(role=Role.NUMBER_CAST, fails=Fails.NOT_ON_REALS),
+)
+declare("aten::Float.str(str a) -> float", float_of_text, traits=_CAST)
+declare("aten::Float.Tensor(Tensor a) -> float", lambda t: _float_of_number(t.item()), traits=_CAST)
+declare("aten::Bool.int(int a) -> bool", bool, scalar=to_bool, traits=_TOTAL_CAST)
+declare("aten::Bool.float(float a) -> bool", bool, scalar=to_bool, traits=_TOTAL_CAST)
+declare("aten::Bool.Tensor(Tensor a) -> bool", truth, traits=_CAST)
 declare("aten::Complex.Scalar(Scalar a) -> complex", complex)
 for _a in ("int", "float", "bool"):
     for _b in ("int", "float", "bool"):
@@ -111,7 +119,7 @@ for _a in ("int", "float", "bool"):
 declare("aten::str(t elem) -> str", value_text)
 
 _NUMBERS = (Category.BOOL, Category.INTEGER, Category.FLOAT, Category.COMPLEX)
-declare("aten::IntImplicit(Tensor a) -> int", lambda t: _implicit(t, (Category.INTEGER,), "int"))
-declare("aten::FloatImplicit(Tensor a) -> float", lambda t: _implicit(t, (Category.FLOAT,), "float"))
+declare("aten::IntImplicit(Tensor a) -> int", lambda t: _implicit(t, (Category.INTEGER,), "int"), traits=_CAST)
+declare("aten::FloatImplicit(Tensor a) -> float", lambda t: _implicit(t, (Category.FLOAT,), "float"), traits=_CAST)
 declare("aten::ComplexImplicit(Tensor a) -> complex", lambda t: _implicit(t, (Category.COMPLEX,), "complex"))
-declare("aten::ScalarImplicit(Tensor a) -> Scalar", lambda t: _implicit(t, _NUMBERS, "number"))
+declare("aten::ScalarImplicit(Tensor a) -> Scalar", lambda t: _implicit(t, _NUMBERS, "number"), traits=_CAST)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from flambeau.schema import registry
 from flambeau.schema.dtype import DType, bool_, float64, int64, promote
 from flambeau.schema.function import parse_schema
 from flambeau.schema.opdef import DtypeRule, Effect, OpDef, ShapeRule
+from flambeau.schema.traits import PLAIN, Fails, Traits
 
 Kernel = Callable[..., Any]
 
@@ -16,6 +17,11 @@ KEYS = ("str", "int", "bool", "float", "complex", "Tensor")
 """The key types of dicts, as their overloads are named."""
 OTHER_KEY = "k"
 """What stands for all other key types (devices, enums, tuples of what can be a key) in overloads of their own."""
+
+
+NEVER: Final = Traits(fails=Fails.NEVER)
+NOT_ON_REALS: Final = Traits(fails=Fails.NOT_ON_REALS)
+ON_ZERO: Final = Traits(fails=Fails.ON_ZERO)
 
 
 def declare(
@@ -27,6 +33,7 @@ def declare(
     doc: str = "",
     dtype: DtypeRule | None = None,
     shape: ShapeRule | None = None,
+    traits: Traits = PLAIN,
 ) -> OpDef:
     """Register one overload of a language operator; `dtype` and `shape` take all arguments.
 
@@ -42,6 +49,7 @@ def declare(
             doc=doc,
             dtype=dtype,
             shape=shape,
+            traits=traits,
             is_method=False,
             is_function=False,
         )

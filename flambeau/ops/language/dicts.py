@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from flambeau.ops.language.declare import KEYS, OTHER_KEY, declare
+from flambeau.ops.language.declare import KEYS, NEVER, OTHER_KEY, declare
 from flambeau.ops.language.text import value_text
 
 Items = dict[Any, Any]
@@ -53,7 +53,7 @@ for _k in (*KEYS, OTHER_KEY):
     declare(f"aten::_set_item.{_k}({_dict}(a!) l, {_k}(b -> *) idx, t(c -> *) v) -> ()", operator.setitem)
     declare(f"aten::Delete.Dict_{_k}({_dict}(a!) self, {_k} key) -> ()", delitem)
     declare(f"aten::__contains__.{_k}({_dict} dict, {_k} key) -> bool", operator.contains)
-    declare(f"aten::len.Dict_{_k}({_dict} self) -> int", len)
+    declare(f"aten::len.Dict_{_k}({_dict} self) -> int", len, traits=NEVER)
     declare(f"aten::get.{_k}({_dict} self, {_k} key) -> t(*)?", dict.get)
     declare(f"aten::get.default_{_k}({_dict} self, {_k} key, t default_value) -> t(*)", dict.get)
     declare(f"aten::keys.{_k}({_dict} self) -> {_k}[](*)", list)

@@ -9,7 +9,7 @@ import operator
 from typing import Any
 
 from flambeau.ops.language import float64, int64
-from flambeau.ops.language.declare import declare
+from flambeau.ops.language.declare import NEVER, declare
 from flambeau.ops.language.text import value_text
 
 Items = list[Any]
@@ -159,8 +159,8 @@ declare("aten::__getitem__.t(t[](a) list, int idx) -> t(*)", operator.getitem)
 declare("aten::select.t(t[](a) list, int idx) -> t(*)", operator.getitem)
 declare("aten::_set_item.t(t[](a!) l, int idx, t(b -> *) el) -> t[](a!)", setitem)
 declare("aten::Delete.t(t[](a!) self, int idx) -> ()", delitem)
-declare("aten::len.t(t[] a) -> int", len)
-declare("aten::len.any(Any[] a) -> int", len)
+declare("aten::len.t(t[] a) -> int", len, traits=NEVER)
+declare("aten::len.any(Any[] a) -> int", len, traits=NEVER)
 declare("aten::append.t(t[](a!) self, t(c -> *) el) -> t[](a!)", append)
 declare("aten::insert.t(t[](a!) self, int idx, t(b -> *) el) -> ()", insert)
 declare("aten::extend.t(t[](a!) self, t[] other) -> ()", list.extend)

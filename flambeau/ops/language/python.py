@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from flambeau.ops.language import int64
-from flambeau.ops.language.declare import KEYS, OTHER_KEY, declare
+from flambeau.ops.language.declare import KEYS, NEVER, OTHER_KEY, declare
 from flambeau.schema.dtype import Category, by_code
 from flambeau.schema.dtype_limits import NOT_FLOATING, NOT_INTEGER, limit
 
@@ -74,8 +74,8 @@ declare("python::bit_length(int self) -> int", int.bit_length)
 declare("python::bit_count(int self) -> int", int.bit_count)
 declare("python::is_integer(float self) -> bool", float.is_integer)
 declare("python::int_of_base(str text, int base) -> int", int_of_base)
-declare("aten::mul.str_int(str a, int b) -> str", operator.mul)
-declare("aten::mul.int_str(int a, str b) -> str", operator.mul)
+declare("aten::mul.str_int(str a, int b) -> str", operator.mul, traits=NEVER)
+declare("aten::mul.int_str(int a, str b) -> str", operator.mul, traits=NEVER)
 
 # -- containers -------------------------------------------------------------------------------------------------------
 

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from flambeau.ops.language import float64, int64
-from flambeau.ops.language.declare import Kernel, as_floats, declare, promoted, same
+from flambeau.ops.language.declare import NEVER, NOT_ON_REALS, ON_ZERO, Kernel, as_floats, declare, promoted, same
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import promote
+from flambeau.schema.traits import Fails, Traits
 
 Pair = tuple[str, str]
+_total = partial(Traits, fails=Fails.NEVER)
 
 _REAL: tuple[Pair, ...] = (("int", "int"), ("float", "float"), ("int", "float"), ("float", "int"))
 COMPLEX_PAIRS: tuple[Pair, ...] = (
@@ -64,27 +67,35 @@ _ON_FLOATS = {"remainder": _converted(_signed_remainder)}
 """Meanings on floats of operators that mean something else on the elements of tensors."""
 
 
-def _arithmetic(name: str, of_ints: Kernel, of_floats: Kernel, of_complex: Kernel | None, scalar: str) -> None:
-    """Overloads whose result has the common type of the operands."""
+def _arithmetic(
+    name: str, of_ints: Kernel, of_floats: Kernel, of_complex: Kernel | None, scalar: str, traits: Traits
+) -> None:
+    """Overloads whose result has the common type of the operands; that of two ints has the traits."""
     for a, b in _REAL:
         meaning = promoted(scalar) if a == b == "int" else _ON_FLOATS.get(scalar, promoted(scalar))
         kernel = of_ints if a == b == "int" else of_floats if a == b else mixed(of_floats)
         result = "int" if a == b == "int" else "float"
         text = f"aten::{name}.{_overload(a, b)}({a} a, {b} b) -> {result}"
-        declare(text, kernel, scalar=meaning)
+        declare(text, kernel, scalar=meaning, traits=traits if result == "int" else Traits(fails=traits.fails))
     for a, b in COMPLEX_PAIRS if of_complex is not None else ():
         assert of_complex is not None
         declare(f"aten::{name}.{_overload(a, b)}({a} a, {b} b) -> complex", of_complex, scalar=promoted(scalar))
-    declare(f"aten::{name}(Scalar a, Scalar b) -> Scalar", by_value(of_ints, of_floats, of_complex))
+    declare(
+        f"aten::{name}(Scalar a, Scalar b) -> Scalar",
+        by_value(of_ints, of_floats, of_complex),
+        traits=NOT_ON_REALS if traits.fails is Fails.NEVER else Traits(fails=traits.fails),
+    )
 
 
-_arithmetic("add", int64.add, operator.add, operator.add, "add")
-_arithmetic("sub", int64.sub, operator.sub, operator.sub, "sub")
-_arithmetic("mul", int64.mul, operator.mul, operator.mul, "mul")
-_arithmetic("floordiv", int64.floordiv, float64.floordiv, None, "floordiv")
-_arithmetic("remainder", int64.remainder, float64.remainder, None, "remainder")
+_arithmetic("add", int64.add, operator.add, operator.add, "add", _total(folds_as="add"))
+_arithmetic("sub", int64.sub, operator.sub, operator.sub, "sub", _total(folds_as="add"))
+_arithmetic("mul", int64.mul, operator.mul, operator.mul, "mul", _total(folds_as="mul"))
+_arithmetic("floordiv", int64.floordiv, float64.floordiv, None, "floordiv", Traits(fails=Fails.ON_ZERO, spelling="//"))
+_arithmetic("remainder", int64.remainder, float64.remainder, None, "remainder", ON_ZERO)
 
-declare("aten::__round_to_zero_floordiv.int(int a, int b) -> int", int64.truncdiv, scalar=same("truncdiv"))
+declare(
+    "aten::__round_to_zero_floordiv.int(int a, int b) -> int", int64.truncdiv, scalar=same("truncdiv"), traits=ON_ZERO
+)  # fmt: skip
 
 # -- division and powers: ints give floats ----------------------------------------------------------------------------
 
@@ -93,11 +104,12 @@ def _int_div(a: int, b: int) -> float:
     return float64.div(float(a), float(b))
 
 
-declare("aten::div.int(int a, int b) -> float", _int_div, scalar=as_floats("div"))
-declare("aten::div.float(float a, float b) -> float", float64.div, scalar=same("div"))
+declare("aten::div.int(int a, int b) -> float", _int_div, scalar=as_floats("div"), traits=ON_ZERO)
+declare("aten::div.float(float a, float b) -> float", float64.div, scalar=same("div"), traits=ON_ZERO)
 declare("aten::div.complex(complex a, complex b) -> complex", float64.complex_div, scalar=same("div"))
 declare(
     "aten::div(Scalar a, Scalar b) -> float", by_value(_int_div, float64.div, float64.complex_div),
+    traits=ON_ZERO,
     scalar=as_floats("div"),
 )  # fmt: skip
 
@@ -117,9 +129,7 @@ _power = _refuse_zero(float64.power)
 for _a, _b in _REAL:
     declare(f"aten::pow.{_overload(_a, _b)}({_a} a, {_b} b) -> float", _power, scalar=as_floats("pow"))
 for _a, _b in (("complex", "complex"), ("complex", "float"), ("float", "complex")):
-    declare(
-        f"aten::pow.{_overload(_a, _b)}({_a} a, {_b} b) -> complex", float64.complex_power, scalar=promoted("pow")
-    )
+    declare(f"aten::pow.{_overload(_a, _b)}({_a} a, {_b} b) -> complex", float64.complex_power, scalar=promoted("pow"))
 declare("aten::pow.Scalar_Scalar(Scalar a, Scalar b) -> float", by_value(_power, _power, float64.complex_power))
 declare("aten::pow.int_to_int(int a, int b) -> int", int64.power, scalar=same("pow"))
 
@@ -131,15 +141,19 @@ def _comparison(name: str, compare: Kernel) -> None:
     equality = name in ("eq", "ne")
     for a, b in _REAL:
         kernel = compare if a == b else mixed(compare)
-        declare(f"aten::{name}.{_overload(a, b)}({a} a, {b} b) -> bool", kernel, scalar=meaning)
+        declare(f"aten::{name}.{_overload(a, b)}({a} a, {b} b) -> bool", kernel, scalar=meaning, traits=NEVER)
     if equality:
-        declare(f"aten::{name}.bool(bool a, bool b) -> bool", compare, scalar=same(name))
+        declare(f"aten::{name}.bool(bool a, bool b) -> bool", compare, scalar=same(name), traits=NEVER)
         for a, b in (("complex", "complex"), ("complex", "float"), ("float", "complex")):
             declare(f"aten::{name}.{_overload(a, b)}({a} a, {b} b) -> bool", compare, scalar=meaning)
         declare(f"aten::{name}.enum(AnyEnumType a, AnyEnumType b) -> bool", compare)
         declare(f"aten::{name}.device(Device a, Device b) -> bool", compare)
-    declare(f"aten::{name}.str(str a, str b) -> bool", compare)
-    declare(f"aten::{name}(Scalar a, Scalar b) -> bool", by_value(compare, compare, compare if equality else None))
+    declare(f"aten::{name}.str(str a, str b) -> bool", compare, traits=NEVER)
+    declare(
+        f"aten::{name}(Scalar a, Scalar b) -> bool",
+        by_value(compare, compare, compare if equality else None),
+        traits=NOT_ON_REALS,
+    )
 
 
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
@@ -147,17 +161,32 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
 
 # -- logic, bits, sign ------------------------------------------------------------------------------------------------
 
-declare("aten::__and__.bool(bool a, bool b) -> bool", operator.and_, scalar=same("logical_and"))
-declare("aten::__or__.bool(bool a, bool b) -> bool", operator.or_, scalar=same("logical_or"))
-declare("aten::__xor__.bool(bool a, bool b) -> bool", operator.xor, scalar=same("logical_xor"))
-declare("aten::__not__(bool self) -> bool", operator.not_, scalar=same("logical_not"))
-declare("aten::__and__.int(int a, int b) -> int", operator.and_, scalar=same("bitand"))
-declare("aten::__or__.int(int a, int b) -> int", operator.or_, scalar=same("bitor"))
-declare("aten::__xor__.int(int a, int b) -> int", operator.xor, scalar=same("bitxor"))
+declare("aten::__and__.bool(bool a, bool b) -> bool", operator.and_, scalar=same("logical_and"), traits=NEVER)
+declare("aten::__or__.bool(bool a, bool b) -> bool", operator.or_, scalar=same("logical_or"), traits=NEVER)
+declare("aten::__xor__.bool(bool a, bool b) -> bool", operator.xor, scalar=same("logical_xor"), traits=NEVER)
+declare("aten::__not__(bool self) -> bool", operator.not_, scalar=same("logical_not"), traits=NEVER)
+declare(
+    "aten::__and__.int(int a, int b) -> int",
+    operator.and_,
+    scalar=same("bitand"),
+    traits=_total(folds_as="and", spelling="&"),
+)
+declare(
+    "aten::__or__.int(int a, int b) -> int",
+    operator.or_,
+    scalar=same("bitor"),
+    traits=_total(folds_as="or", spelling="|"),
+)
+declare(
+    "aten::__xor__.int(int a, int b) -> int",
+    operator.xor,
+    scalar=same("bitxor"),
+    traits=_total(folds_as="xor", spelling="^"),
+)
 
 
-declare("aten::__lshift__.int(int a, int b) -> int", int64.lshift, scalar=same("shl"))
-declare("aten::__rshift__.int(int a, int b) -> int", int64.rshift, scalar=same("shr"))
+declare("aten::__lshift__.int(int a, int b) -> int", int64.lshift, scalar=same("shl"), traits=Traits(spelling="<<"))
+declare("aten::__rshift__.int(int a, int b) -> int", int64.rshift, scalar=same("shr"), traits=Traits(spelling=">>"))
 
 
 def _neg(a: Any) -> Any:
@@ -168,10 +197,10 @@ def _abs(a: Any) -> Any:
     return int64.absolute(int(a)) if isinstance(a, int) else abs(a)
 
 
-declare("aten::neg.int(int a) -> int", int64.neg, scalar=same("neg"))
-declare("aten::neg.float(float a) -> float", operator.neg, scalar=same("neg"))
+declare("aten::neg.int(int a) -> int", int64.neg, scalar=same("neg"), traits=NEVER)
+declare("aten::neg.float(float a) -> float", operator.neg, scalar=same("neg"), traits=NEVER)
 declare("aten::neg.complex(complex a) -> complex", operator.neg, scalar=same("neg"))
-declare("aten::neg.Scalar(Scalar a) -> Scalar", _neg)
+declare("aten::neg.Scalar(Scalar a) -> Scalar", _neg, traits=NOT_ON_REALS)
 declare("prim::abs(Tensor x) -> Tensor", abs)
 declare("prim::abs.int(int a) -> int", int64.absolute, scalar=same("abs"))
 declare("prim::abs.float(float a) -> float", abs, scalar=same("abs"))
@@ -193,8 +222,13 @@ def _extreme(name: str, compare: str, kernel: Kernel) -> None:
             f"prim::{name}.{_overload(a, b)}({a} a, {b} b) -> {result}",
             kernel if a == b else mixed(kernel),
             scalar=meaning,
+            traits=_total(folds_as=f"s{name}") if result == "int" else NEVER,
         )
-    declare(f"prim::{name}(Scalar a, Scalar b) -> Scalar", by_value(lambda a, b: int(kernel(a, b)), kernel))
+    declare(
+        f"prim::{name}(Scalar a, Scalar b) -> Scalar",
+        by_value(lambda a, b: int(kernel(a, b)), kernel),
+        traits=NOT_ON_REALS,
+    )
 
 
 _extreme("min", "lt", float64.minimum)

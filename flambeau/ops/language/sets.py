@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from flambeau.ops.language.declare import declare
+from flambeau.ops.language.declare import NEVER, declare
 from flambeau.ops.language.text import value_text
 
 Items = set[Any]
@@ -27,7 +27,7 @@ def pop(items: Items) -> Any:
 
 declare("python::set(t[] items) -> Set(t)", set)
 declare("python::set_items(Set(t) self) -> t[]", list)
-declare("aten::len.Set(Set(t) self) -> int", len)
+declare("aten::len.Set(Set(t) self) -> int", len, traits=NEVER)
 declare("aten::__contains__.Set(Set(t) set, t item) -> bool", operator.contains)
 for _sign, _function in {"eq": operator.eq, "ne": operator.ne, "le": operator.le, "lt": operator.lt}.items():
     declare(f"python::set_{_sign}(Set(t) self, Set(t) other) -> bool", _function)

@@ -9,7 +9,7 @@ import operator
 from typing import Any
 
 from flambeau.ops.language import int64
-from flambeau.ops.language.declare import declare
+from flambeau.ops.language.declare import NEVER, declare
 
 
 def getitem(text: str, index: int) -> str:
@@ -109,8 +109,8 @@ def replace(text: str, old: str, new: str, limit: int) -> str:
     return text.replace(old, new, limit)
 
 
-declare("aten::add.str(str a, str b) -> str", operator.add)
-declare("aten::len.str(str s) -> int", len)
+declare("aten::add.str(str a, str b) -> str", operator.add, traits=NEVER)
+declare("aten::len.str(str s) -> int", len, traits=NEVER)
 declare("aten::list(str t) -> str[]", list)
 declare("aten::__getitem__.str(str s, int index) -> str", getitem)
 declare("prim::StringIndex(str string, int index) -> str", getitem)
@@ -136,9 +136,7 @@ for _name in (
 for _name in ("capitalize", "lower", "swapcase", "title", "upper"):
     declare(f"aten::{_name}(str self) -> str", getattr(str, _name))
 for _name in ("find", "rfind", "index.str", "rindex", "count"):
-    declare(
-        f"aten::{_name}(str self, str substr, int start=0, int end=-1) -> int", _searching(_name.partition(".")[0])
-    )
+    declare(f"aten::{_name}(str self, str substr, int start=0, int end=-1) -> int", _searching(_name.partition(".")[0]))
 for _name in ("startswith", "endswith"):
     declare(f"aten::{_name}(str self, str substr, int start=0, int end=-1) -> bool", _searching(_name))
 for _name in ("partition", "rpartition"):

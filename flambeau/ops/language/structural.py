@@ -7,8 +7,9 @@ import operator
 from typing import Any
 
 from flambeau.ops.language import int64
-from flambeau.ops.language.declare import declare
+from flambeau.ops.language.declare import NEVER, ON_ZERO, declare
 from flambeau.schema.device import Device
+from flambeau.schema.traits import Fails, Traits
 
 
 def is_(a: Any, b: Any) -> bool:
@@ -43,13 +44,16 @@ def _if_then_else(condition: bool, a: Any, b: Any) -> Any:
     return a if condition else b
 
 
-declare("aten::__is__(t1 self, t2 obj) -> bool", is_)
-declare("aten::__isnot__(t1 self, t2 obj) -> bool", lambda a, b: not is_(a, b))
+declare("aten::__is__(t1 self, t2 obj) -> bool", is_, traits=Traits(fails=Fails.NEVER, spelling="is"))
+declare(
+    "aten::__isnot__(t1 self, t2 obj) -> bool", lambda a, b: not is_(a, b),
+    traits=Traits(fails=Fails.NEVER, spelling="is not"),
+)  # fmt: skip
 declare("aten::_unwrap_optional(t(a)? optional) -> t(a)", unwrap_optional)
 declare("prim::unchecked_unwrap_optional(t(a)? optional) -> t(a)", lambda value: value)
-declare("prim::unchecked_cast(t x) -> t", lambda value: value)
-declare("aten::__range_length(int lo, int hi, int step) -> int", range_length)
-declare("aten::__derive_index(int index, int start, int step) -> int", derive_index)
+declare("prim::unchecked_cast(t x) -> t", lambda value: value, traits=NEVER)
+declare("aten::__range_length(int lo, int hi, int step) -> int", range_length, traits=ON_ZERO)
+declare("aten::__derive_index(int index, int start, int step) -> int", derive_index, traits=NEVER)
 declare("prim::TupleIndex(Any tup, int i) -> Any", lambda items, index: _tuple_index(items, index))
 declare("prim::IfThenElse(bool cond, Any(a) x, Any(b) y) -> Any(b|a)", _if_then_else)
 declare("prim::EnumName(AnyEnumType enum) -> str", operator.attrgetter("name"))

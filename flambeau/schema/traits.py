@@ -1,0 +1,96 @@
+"""Traits of operators: what holds of every call of an overload, for the analyses, passes and back ends that ask.
+
+Each is a field of its own in place of a list of operators where the question is asked: a new operator says them where
+it is declared, and nowhere else.
+
+>>> Traits(fails=Fails.NEVER)
+Traits(fails=<Fails.NEVER: 'never'>)
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final
+
+from flambeau.util.record import dataclass
+
+
+class Fails(Enum):
+    """When a call may raise, for operands of the right types."""
+
+    PERHAPS = "perhaps"
+    """Nothing is said: only running it tells."""
+    NEVER = "never"
+    """Whatever the operands are."""
+    NOT_ON_REALS = "not on reals"
+    """Never if all operands are ints, floats and bools."""
+    ON_ZERO = "on zero"
+    """Of ints, floats and bools only if the last operand is 0, or -1: divisions, and steps of ranges."""
+    ON_AXIS = "on axis"
+    """Only if the tensor does not have the axis that is asked about."""
+
+
+class Role(Enum):
+    """What networks use an operator as, where passes treat all of a kind alike."""
+
+    NONE = "none"
+    ACTIVATION = "activation"
+    """A pointwise function behind a layer, which may as well write into what the layer gave."""
+    DROPOUT = "dropout"
+    """Its first operand itself unless the third one, `train`, is true; in place too."""
+    CONVOLUTION = "convolution"
+    """Of an input, a weight and maybe a bias, each output channel alone; the weight has two axes more than windows."""
+    NORMALISATION = "normalisation"
+    """Shifts and scales its input, in the input's dtype."""
+    CONVERSION = "conversion"
+    """Its first operand with another dtype, device or format; that itself where nothing differs, if it may be."""
+    NUMBER_CAST = "number cast"
+    """Between numbers, or from a tensor with one element to a number."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ConditionalWrite:
+    """Operands that a call writes although its schema does not say so, if a flag among its arguments is true."""
+
+    flag: str
+    arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Traits:
+    """The traits of one overload."""
+
+    fails: Fails = Fails.PERHAPS
+    """When it may raise; pointwise operators of one float tensor never do, which need not be said."""
+    role: Role = Role.NONE
+    """What networks use it as."""
+    writes_when: ConditionalWrite | None = None
+    """What it writes without saying so in its schema: the running statistics of a norm in training."""
+    may_copy: bool = False
+    """Of a view: whether it gives a copy where no view shows what is asked for."""
+    changes_layout: bool = False
+    """Whether it changes the sizes, strides or flags of a tensor that exists, not only its elements."""
+    spelling: str = ""
+    """How Python writes it, if not by its name: `+`, `is not`, `hex`."""
+    spelling_in_place: str = ""
+    """How Python writes the in-place form: `+=`."""
+    archive_version: int = 0
+    """The first version of archives in which the name means what it means today, if its meaning ever changed."""
+    folds_as: str = ""
+    """By which operation of integers a loop that applies it again and again may put parts of its work together:
+    `add` for differences too, for x - a - b is x - (a + b).
+    """
+
+    def in_place(self) -> Traits:
+        """Those of the in-place form of an operator that has these."""
+        return self if self is PLAIN else Traits(
+            role=self.role, archive_version=self.archive_version, spelling=self.spelling_in_place
+        )  # fmt: skip
+
+    def __repr__(self) -> str:
+        said = ((name, getattr(self, name)) for name in self.__slots__)
+        return f"Traits({', '.join(f'{n}={v!r}' for n, v in said if v != getattr(PLAIN, n))})"
+
+
+PLAIN: Final = Traits()
+"""Nothing beyond what the rest of a declaration says."""
