@@ -17,7 +17,7 @@ from flambeau.ir.value import Value
 from flambeau.schema.device import Device
 from flambeau.schema.function import Argument, FunctionSchema
 from flambeau.schema.match import has_variables, substitute
-from flambeau.schema.opdef import UNKNOWN, OpDef
+from flambeau.schema.opdef import REFUSALS, UNKNOWN, OpDef
 from flambeau.schema.types import (
     BoolType,
     ComplexType,
@@ -31,8 +31,6 @@ from flambeau.schema.types import (
     VarType,
 )
 
-_RULE_ERRORS = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
-"""What rules raise for arguments that do not fit."""
 _NUMBER_TYPES = (BoolType, ComplexType, FloatType, IntType)
 _CPU: Final = Device("cpu")
 
@@ -87,12 +85,12 @@ def _bound(node: Node, schema: FunctionSchema, results: Sequence[Value]) -> list
 
 
 def asked(rule: Callable[..., Any] | None, arguments: Sequence[Any], count: int) -> Sequence[Any]:
-    """The answer of a rule for each of `count` results; None where it has none."""
+    """The answer of a rule for each of `count` results; None where it has none, or refuses the arguments."""
     if rule is None:
         return (None,) * count
     try:
         answer = rule(*arguments)
-    except _RULE_ERRORS:
+    except REFUSALS:
         return (None,) * count
     if count == 1 and not (isinstance(answer, tuple) and len(answer) == 1 and not isinstance(answer[0], int | None)):
         return (answer,)

@@ -9,7 +9,7 @@ import numpy as np
 
 from flambeau.ops.families.pointwise import FRACTIONAL, NUMERIC, REAL, binary, literal, pointwise, same, to_float
 from flambeau.schema.dtype import Category, DType, bool_
-from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample
+from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, UnknownNumber, UnknownValueError
 from flambeau.schema.traits import PLAIN, Traits
 from flambeau.schema.types import ComplexType, FloatType, TensorType
 from flambeau.tensor.tensor import Tensor, wrap
@@ -32,10 +32,11 @@ def check_alpha(common: DType, x: Any, y: Any, alpha: Any) -> None:
     if isinstance(alpha, bool) and common is not bool_:
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
     if alpha is UNKNOWN and common.category < Category.FLOAT:
-        raise TypeError("alpha is not known")
-    if isinstance(alpha, float | FloatType) and common.category < Category.FLOAT:
+        raise UnknownValueError("alpha is not known")
+    kind = alpha.type if isinstance(alpha, UnknownNumber) else None
+    if (isinstance(alpha, float) or isinstance(kind, FloatType)) and common.category < Category.FLOAT:
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
-    if isinstance(alpha, complex | ComplexType) and not common.is_complex:
+    if (isinstance(alpha, complex) or isinstance(kind, ComplexType)) and not common.is_complex:
         raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
 
 

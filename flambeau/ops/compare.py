@@ -19,7 +19,7 @@ from flambeau.ops.families.pointwise import (
     unary,
 )
 from flambeau.schema.dtype import Category, DType, bool_, float64, uint8
-from flambeau.schema.opdef import ErrorSample, Sample
+from flambeau.schema.opdef import ErrorSample, Sample, UnknownValueError
 from flambeau.schema.traits import Traits
 from flambeau.tensor.tensor import wrap
 
@@ -198,6 +198,8 @@ for _name, _bound, _choose in (("clamp_min", "min", "maximum"), ("clamp_max", "m
 
 
 def _check_where(common: DType, condition: Any, x: Any, y: Any) -> None:
+    if condition.dtype is None:
+        raise UnknownValueError("the dtype of the condition is not known")
     if condition.dtype is not bool_ and condition.dtype is not uint8:
         raise RuntimeError(
             f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.display}"

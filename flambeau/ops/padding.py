@@ -133,6 +133,8 @@ def pad_shape(self: TensorType, pad: Any) -> Sizes | None:
     """Sizes grow by the amounts."""
     if self.sizes is None or not known(pad):
         return ranks.self_rank(self)
+    if len(pad) % 2 or len(pad) > 2 * len(self.sizes):  # refused when it runs
+        return None
     around = per_dim(pad, len(self.sizes))
     return tuple(None if s is None or s < 0 else s + b + a for s, (b, a) in zip(self.sizes, around, strict=True))
 

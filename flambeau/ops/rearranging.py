@@ -135,6 +135,8 @@ def repeat_shape(self: TensorType, repeats: Any) -> Sizes | None:
     if self.sizes is None or not known(repeats):
         return ranks.as_long_as(repeats)
     counts = listed(repeats)
+    if len(counts) < len(self.sizes):  # refused when it runs
+        return None
     sizes = (1,) * (len(counts) - len(self.sizes)) + tuple(self.sizes)
     return tuple(None if s is None or s < 0 else s * c for s, c in zip(sizes, counts, strict=True))
 

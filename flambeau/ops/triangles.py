@@ -17,7 +17,8 @@ from flambeau.ops.families.scalars import exact_scalar
 from flambeau.ops.windows import index_at
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType, by_code, from_numpy_dtype
-from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample
+from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
+from flambeau.schema.types import TensorType
 from flambeau.tensor.create import check_device
 from flambeau.tensor.layout import wrap_dim
 from flambeau.tensor.tensor import Tensor, view_of, wrap
@@ -62,6 +63,11 @@ def diag_kernel(self: Tensor, diagonal: int = 0) -> Tensor:
     if array.ndim != 2:
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {array.ndim}D")
     return wrap(_diagonal(array, diagonal, 0, 1).copy())
+
+
+def _diag_shape(self: TensorType) -> Sizes | None:
+    """A vector gives a matrix, a matrix a vector; others are refused."""
+    return (None,) * (3 - len(self.sizes)) if self.sizes is not None and len(self.sizes) in (1, 2) else None
 
 
 def _diagonal(array: Array, offset: int, dim1: int, dim2: int) -> Array:
@@ -215,7 +221,7 @@ declare(
     on_tensors=True,
     outs=("out",),
     dtype=same_dtype,
-    shape=lambda self: None if self.sizes is None else (None,) * {1: 2, 2: 1}[len(self.sizes)],
+    shape=_diag_shape,
     doc="A matrix with a vector on its diagonal, or the diagonal of a matrix; a copy.",
     samples=lambda: (Sample(args=(sample(3),)), Sample(args=(sample(2, 3), 1))),
     errors=lambda: (

@@ -19,23 +19,29 @@ LARGEST: Final = 1024
 NOT_FOLDED: Final[Any] = object()
 """What `evaluate` gives when the node is to run later."""
 _TEXTUAL = (EnumMember, Opaque, TensorLiteral)
+_MISTAKES = (AssertionError, AttributeError, NameError)
+"""What no operator raises on purpose."""
 
 
 def evaluate(node: Node) -> Any:
-    """A tuple with the value of each result, or `NOT_FOLDED`. Nothing the operator raises comes through."""
+    """A tuple with the value of each result, or `NOT_FOLDED`. No refusal of the operator comes through."""
     try:
-        given = [_value(v) for v in node.inputs]
-        makes_memory = not _looks_at_operands(node)
-        if any(isinstance(v, _TEXTUAL) or (makes_memory and not _is_small(v)) for v in given):
-            return NOT_FOLDED
-        rule = _STRUCTURAL.get(node.kind)
-        if rule is not None:
-            return rule(node, given)
-        if node.definition is None or (makes_memory and not _is_cheap(node, given)):
-            return NOT_FOLDED
-        result = node.definition.kernel(*given)
-    except Exception as error:  # An operator may raise anything; it will raise it again when the program comes here.
-        if node.definition is not None and node.definition.family != "custom" and is_foreign(error):
+        operands = [_value(v) for v in node.inputs]
+    except LookupError:
+        return NOT_FOLDED
+    makes_memory = not _looks_at_operands(node)
+    if any(isinstance(v, _TEXTUAL) or (makes_memory and not _is_small(v)) for v in operands):
+        return NOT_FOLDED
+    rule = _STRUCTURAL.get(node.kind)
+    if rule is not None:
+        return rule(node, operands)
+    definition = node.definition
+    if definition is None or (makes_memory and not _is_cheap(node, operands)):
+        return NOT_FOLDED
+    try:
+        result = definition.kernel(*operands)
+    except Exception as error:  # A refusal: the operator will raise it again when the program comes here.
+        if definition.family != "custom" and (isinstance(error, _MISTAKES) or is_foreign(error)):
             raise
         return NOT_FOLDED
     results = (result,) if len(node.outputs) == 1 else result
@@ -58,7 +64,9 @@ def _value(value: Value) -> Any:
         held = constants.constant_value(value)
         return held.copy() if isinstance(held, list | dict) else held
     if value.node is not None and value.node.kind in _STRUCTURAL:
-        return _STRUCTURAL[value.node.kind](value.node, [_value(v) for v in value.node.inputs])[0]
+        results = _STRUCTURAL[value.node.kind](value.node, [_value(v) for v in value.node.inputs])
+        if results is not NOT_FOLDED:
+            return results[value.index]
     raise LookupError(f"%{value.name} is not known")
 
 
@@ -92,7 +100,8 @@ def _dictionary(node: Node, given: list[Any]) -> Any:
 
 
 def _index(node: Node, given: list[Any]) -> Any:
-    return (given[0][given[1]],)
+    items, index = given
+    return (items[index],) if -len(items) <= index < len(items) else NOT_FOLDED
 
 
 def _slice(node: Node, given: list[Any]) -> Any:
@@ -102,7 +111,10 @@ def _slice(node: Node, given: list[Any]) -> Any:
 
 def _is_instance(node: Node, given: list[Any]) -> Any:
     types: list[Type] = node.attribute("types")
-    return (all(any(is_subtype(constants.type_of(v), t) for t in types) for v in given),)
+    try:
+        return (all(any(is_subtype(constants.type_of(v), t) for t in types) for v in given),)
+    except TypeError:  # of a value that only Python knows
+        return NOT_FOLDED
 
 
 def _tuple(node: Node, given: list[Any]) -> Any:

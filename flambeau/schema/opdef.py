@@ -10,22 +10,45 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from flambeau.schema.dtype import DType
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.traits import PLAIN, Traits
+from flambeau.schema.types import Type
 from flambeau.util.record import dataclass, field
 
 
+class UnknownValueError(Exception):
+    """A rule needs a value that is not known."""
+
+
 class _Unknown:
-    """A value that is not known when a rule runs."""
+    """A value that is not known when a rule runs: what would look at it raises UnknownValueError."""
 
     def __repr__(self) -> str:
         return "UNKNOWN"
 
+    def _refuse(self, *_: Any) -> NoReturn:
+        raise UnknownValueError("a rule looks at a value that is not known")
+
+    __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __len__ = __iter__ = __getitem__ = __contains__ = _refuse
+    __int__ = __index__ = __float__ = __neg__ = __abs__ = __add__ = __radd__ = __sub__ = __rsub__ = _refuse
+    __mul__ = __rmul__ = __floordiv__ = __rfloordiv__ = __truediv__ = __rtruediv__ = __mod__ = __rmod__ = _refuse
+
+
+class UnknownNumber(_Unknown):
+    """A number of which only the type is known."""
+
+    def __init__(self, type_: Type) -> None:
+        self.type = type_
+
 
 UNKNOWN: Final = _Unknown()
+REFUSALS: Final = (UnknownValueError, IndexError, RuntimeError)
+"""What a rule raises where it cannot tell, or where the operator itself refuses such arguments. Anything else that
+comes out of a rule is a mistake of the rule, and nobody catches it.
+"""
 
 Sizes = tuple[int | None, ...]
 DtypeRule = Callable[..., "DType | tuple[DType | None, ...] | None"]

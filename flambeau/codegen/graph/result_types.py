@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from flambeau.analysis.operator_rules import asked
 from flambeau.codegen.graph.representation import (
     Array,
     Bool,
@@ -23,7 +24,6 @@ from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import UNKNOWN, OpDef
 from flambeau.schema.types import BoolType, FloatType, IntType, ListType, NoneType, TensorType, TupleType, Type
 
-_RULE_ERRORS = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 _NUMBERS: tuple[tuple[type, Type], ...] = ((Int, IntType()), (Float, FloatType()), (Bool, BoolType()))
 CPU = Device("cpu")
 
@@ -49,25 +49,12 @@ def told(rep: Representation, literal: Any = UNKNOWN) -> Any:
 
 def result_types(definition: OpDef, arguments: Sequence[Any], count: int) -> list[tuple[DType, int] | None]:
     """(dtype, rank) of each tensor result; None where the rules cannot tell."""
-    dtypes = _asked(definition.dtype, arguments, count)
-    shapes = _asked(definition.shape, arguments, count)
+    dtypes = asked(definition.dtype, arguments, count)
+    shapes = asked(definition.shape, arguments, count)
     return [
         (dtype, len(sizes)) if isinstance(dtype, DType) and sizes is not None else None
         for dtype, sizes in zip(dtypes, shapes, strict=True)
     ]
-
-
-def _asked(rule: Callable[..., Any] | None, arguments: Sequence[Any], count: int) -> Sequence[Any]:
-    """The answer of a rule for each result; None where it has none."""
-    if rule is None:
-        return (None,) * count
-    try:
-        answer = rule(*arguments)
-    except _RULE_ERRORS:
-        return (None,) * count
-    if count == 1 and not (isinstance(answer, tuple) and len(answer) == 1 and not isinstance(answer[0], int | None)):
-        return (answer,)
-    return answer if isinstance(answer, tuple) and len(answer) == count else (None,) * count
 
 
 def of_type(type_: Type) -> Representation | None:

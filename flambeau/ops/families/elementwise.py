@@ -27,6 +27,7 @@ from flambeau.ops.families.promotion import (
 )
 from flambeau.schema.dtype import Category, DType, bool_
 from flambeau.schema.function import FunctionSchema
+from flambeau.schema.opdef import UnknownNumber, UnknownValueError
 from flambeau.schema.types import FloatType, NumberType, OptionalType, TensorType, Type
 from flambeau.tensor import layout
 from flambeau.tensor.defaults import float_dtype
@@ -155,16 +156,21 @@ class Pointwise:
             return None
         try:
             if self.check is not None:
-                self.check(common, *args)
-        except (RuntimeError, NotImplementedError):
+                self.check(common, *[UnknownNumber(a) if _is_type_of_number(a) else a for a in args])
+        except RuntimeError:
             return None
-        except TypeError:  # a check that compares a value which is not known
+        except UnknownValueError:
             return None if is_certain else common
         return common
 
     def predict_shape(self, *args: Any) -> tuple[int | None, ...] | None:
         """The shape rule."""
         return broadcast_known([a.sizes for a in args if isinstance(a, TensorType)])
+
+
+def _is_type_of_number(argument: Any) -> bool:
+    """Whether it says of which kind a number is whose value is not known."""
+    return isinstance(argument, Type) and not isinstance(argument, TensorType)
 
 
 def planned(
