@@ -18,8 +18,6 @@ from flambeau.schema.types import NoneType, TensorType
 
 ITEM, PART, PLACES = "python::item", "python::part", "python::places"
 MASKS = (bool_, uint8)
-STORES = ("aten::copy_", "aten::index_put_")
-"""What writes the elements of one operand to another; the first is written."""
 
 
 def named(node: Node) -> list[Value | None] | None:
@@ -67,6 +65,11 @@ def settle(graph: Graph) -> None:
             node.destroy()
 
 
+def _stores_elements(node: Node) -> bool:
+    """Whether it writes the elements of one operand to another, the first."""
+    return node.kind == "aten::copy_" or node.kind == "aten::index_put_"
+
+
 def _is_read_at_once(node: Node, aliases: AliasAnalysis) -> bool:
     """Whether an item is only looked at, in the block where it is made, and last before anything that may be it is
     written; by that write at the latest, which puts it elsewhere.
@@ -78,7 +81,7 @@ def _is_read_at_once(node: Node, aliases: AliasAnalysis) -> bool:
     following = node.next
     while waiting and following is not None:
         waiting.discard(following)
-        stores = following.kind in STORES and following.input(0) is not item and not waiting
+        stores = _stores_elements(following) and following.input(0) is not item and not waiting
         if aliases.writes_to(following, item) and not stores:
             return False
         if item in following.inputs and not stores and aliases.may_contain_alias(following.outputs, item):

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from flambeau.interpreter.future import Future
 from flambeau.interpreter.tasks import submit
+from flambeau.ir import kinds
 from flambeau.ir.graph import Graph
 from flambeau.tensor import dispatch
 
@@ -20,7 +21,7 @@ SMALL: Final = 1e-4
 """Seconds below which a task is not worth a thread."""
 TRIALS: Final = 4
 """Tasks that must have been small one after another before the next one is taken to be."""
-_MAY_WAIT: Final = frozenset({"aten::wait", "prim::awaitable_wait", "prim::CallFunction", "prim::CallMethod"})
+_MAY_WAIT: Final = kinds.WAIT | {"prim::CallFunction", "prim::CallMethod"}
 """Nodes that may wait for another task, themselves or in what they call."""
 
 

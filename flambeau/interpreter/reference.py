@@ -24,6 +24,7 @@ from flambeau.interpreter.conform import conforms, kind_of
 from flambeau.interpreter.future import Future
 from flambeau.interpreter.literals import literal
 from flambeau.interpreter.seldom import warn_once
+from flambeau.ir import kinds
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
 from flambeau.ir.value import Value
@@ -182,7 +183,7 @@ class Evaluator:
             return (Future.of(lambda: _single(self.graph(node.attribute("Subgraph"), values))),)
         elif node.kind == "prim::awaitable":
             return (Await(lambda *given: _single(self.graph(node.attribute("Subgraph"), given)), *values),)
-        elif node.kind in ("aten::wait", "prim::awaitable_wait"):
+        elif node.kind in kinds.WAIT:
             result = values[0].wait()
         elif node.kind == "prim::awaitable_nowait":
             result = Await.of(values[0])

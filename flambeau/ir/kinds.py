@@ -42,6 +42,9 @@ OPAQUE: Final = frozenset(
 )  # fmt: skip
 """May do anything to what they are given, and to the world."""
 
+WAIT: Final = frozenset({"aten::wait", "prim::awaitable_wait"})
+"""Give what a task gives, when it has it."""
+
 GROUPS: Final = frozenset({"prim::FusionGroup", "prim::FunctionalGraph"})
 """Subgraphs of operators without effects, whose results are new."""
 

@@ -12,7 +12,7 @@ input whether the weights may be folded, the graph asks for the rank.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -50,19 +50,19 @@ folds_into_weights: Final = RuleTable[Reader]("folding into the constant weights
 """Registers what a node does to the result of the operator before it, which is the operand at a side of the node."""
 
 
-def do(graph: Graph, kinds: Collection[str] = (), *, linears: bool | None = None) -> bool:
-    """Fold until nothing more folds: all, or nodes of these kinds alone, into linears or into convolutions alone."""
+def do(graph: Graph, only: Reader | None = None, *, linears: bool | None = None) -> bool:
+    """Fold until nothing more folds: all, or what one rule is for, into linears or into convolutions alone."""
     changed = False
-    while _fold_one(graph, kinds, linears):
+    while _fold_one(graph, only, linears):
         changed = True
     return changed
 
 
-def _fold_one(graph: Graph, kinds: Collection[str], linears: bool | None) -> bool:
+def _fold_one(graph: Graph, only: Reader | None, linears: bool | None) -> bool:
     facts: AliasAnalysis | None = None
     for node in graph.all_nodes():
         read = folds_into_weights.get(node.kind)
-        if read is None or (kinds and node.kind.removesuffix("_") not in kinds):
+        if read is None or (only is not None and read is not only):
             continue
         for side in _sides(node):
             source = node.input(side)
@@ -146,7 +146,8 @@ def _tensor(value: Value) -> Tensor | None:
 
 
 @folds_into_weights("aten::batch_norm")
-def _batch_norm(node: Node, side: int, before: Node, weights: tuple[Array, Array]) -> Affine | None:
+def norm(node: Node, side: int, before: Node, weights: tuple[Array, Array]) -> Affine | None:
+    """A batch norm with constant statistics, not in training."""
     given = [_tensor(v) for v in node.inputs[1:5]]
     scale, shift, mean, variance = given
     flags = node.input(5), node.input(7)
@@ -197,27 +198,39 @@ def _operand(value: Value, before: Node, channels: int) -> tuple[Array, bool] | 
     return array.reshape(-1), array.ndim == spatial + 2
 
 
-@folds_into_weights(
-    "aten::add", "aten::sub", "aten::mul", "aten::div", "aten::add_", "aten::sub_", "aten::mul_", "aten::div_"
-)
-def _arithmetic(node: Node, side: int, before: Node, weights: tuple[Array, Array]) -> Affine | None:
-    kind = node.kind.removeprefix("aten::").removesuffix("_")
-    definition = node.definition
-    channels = len(weights[1])
+def _constant_side(node: Node, side: int, before: Node, channels: int) -> tuple[Array, bool] | None:
+    """The operand at the other side, if it is a constant that may be folded."""
     other = _operand(node.input(1 - side), before, channels)
-    if other is None or definition is None or (node.kind.endswith("_") and (side or other[1])):
+    is_in_place = node.kind.endswith("_")
+    return None if other is None or (is_in_place and (side or other[1])) else other
+
+
+@folds_into_weights("aten::mul", "aten::div", "aten::mul_", "aten::div_")
+def product_with_constant(node: Node, side: int, before: Node, weights: tuple[Array, Array]) -> Affine | None:
+    """x * c, c * x, x / c."""
+    channels = len(weights[1])
+    other = _constant_side(node, side, before, channels)
+    if other is None or len(node.inputs) > 2:
         return None
     number, adds_rank = other
-    if kind in ("mul", "div"):
-        if len(node.inputs) > 2 or (kind == "div" and (side or not number.all())):
-            return None
-        return _finite(number if kind == "mul" else 1.0 / number, 0.0, channels, adds_rank)
-    if len(node.inputs) < 3 or not constants.is_constant(node.input(2)):
+    is_division = node.kind.startswith("aten::div")
+    if is_division and (side or not number.all()):
         return None
+    return _finite(1.0 / number if is_division else number, 0.0, channels, adds_rank)
+
+
+@folds_into_weights("aten::add", "aten::sub", "aten::add_", "aten::sub_")
+def sum_with_constant(node: Node, side: int, before: Node, weights: tuple[Array, Array]) -> Affine | None:
+    """x + c, c + x, x - c, c - x."""
+    channels = len(weights[1])
+    other = _constant_side(node, side, before, channels)
+    if other is None or len(node.inputs) < 3 or not constants.is_constant(node.input(2)):
+        return None
+    number, adds_rank = other
     alpha = constants.constant_value(node.input(2))
     if not isinstance(alpha, int | float):
         return None
-    sign = -alpha if kind == "sub" else alpha
+    sign = -alpha if node.kind.startswith("aten::sub") else alpha
     if side == 0:
         return _finite(1.0, sign * number, channels, adds_rank)
     return _finite(sign, number, channels, adds_rank)

@@ -61,7 +61,7 @@ def _sum_of(graph: Graph, product: Node) -> Node | None:
     """What adds a bias to a product, and is all that looks at it."""
     uses = product.output().uses
     found = uses[0].user if len(uses) == 1 and uses[0].offset == 0 else None
-    if found is None or found.kind not in ("aten::add", "aten::add_") or found.owner_block is not product.owner_block:
+    if found is None or found.kind.removesuffix("_") != "aten::add" or found.owner_block is not product.owner_block:
         return None
     if len(found.inputs) != 3 or not _is_one(found.input(2)) or _rank(found.input(1)) != 1:
         return None

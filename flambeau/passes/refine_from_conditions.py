@@ -21,6 +21,7 @@ from flambeau.ir.constants import insert_constant
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
 from flambeau.ir.value import Value
+from flambeau.schema import registry
 from flambeau.schema.types import INT, ListType
 
 Known = Mapping[Value, int]
@@ -99,8 +100,8 @@ def said(condition: Value, truth: bool) -> dict[Value, int]:
     node = condition.node
     if node is None:
         return {}
-    if node.kind in ("aten::eq", "aten::ne"):
-        return _compared(node) if truth is (node.kind == "aten::eq") else {}
+    if node.kind == registry.spelled("==" if truth else "!="):
+        return _compared(node)
     if node.kind == "aten::__not__":
         return said(node.input(), not truth)
     if (node.kind == "aten::__and__" and truth) or (node.kind == "aten::__or__" and not truth):

@@ -76,6 +76,8 @@ class Traits:
     """How Python writes the in-place form: `+=`."""
     archive_version: int = 0
     """The first version of archives in which the name means what it means today, if its meaning ever changed."""
+    commutes: bool = False
+    """Whether the first two operands may change places, where further ones have their defaults."""
     folds_as: str = ""
     """By which operation of integers a loop that applies it again and again may put parts of its work together:
     `add` for differences too, for x - a - b is x - (a + b).

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from flambeau.schema import registry
 from flambeau.schema.dtype import (
     DType,
     bfloat16,
@@ -73,12 +74,13 @@ def code_record(name: str) -> str:
 OLDEST_VERSION: Final = 1
 NEWEST_VERSION: Final = 10
 PLAIN_VERSION: Final = 3
-"""What a program without the operators below is written as."""
-OPERATOR_VERSIONS: Final[dict[str, int]] = {
-    "aten::div": 4, "aten::div_": 4, "aten::true_divide": 4, "aten::true_divide_": 4, "aten::divide": 4,
-    "aten::divide_": 4, "aten::full": 5, "aten::linspace": 8, "aten::logspace": 9, "aten::gelu": 10,
-}  # fmt: skip
-"""Operators whose meaning changed, each with the first version that has what it means today."""
+"""What a program is written as if none of its operators ever changed its meaning."""
+
+
+def version_since(operator: str) -> int:
+    """The first version in which an operator means what it means today."""
+    return max((d.traits.archive_version for d in registry.overloads(operator)), default=0) or PLAIN_VERSION
+
 
 # -- pickles -----------------------------------------------------------------------------------------------------------
 

@@ -6,8 +6,8 @@ takes the node and what its operands are printed as, and gives pieces of text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 from flambeau.ir.constant_text import quoted
 from flambeau.ir.constants import CONSTANT, constant_value, is_constant, same_constant
@@ -15,9 +15,10 @@ from flambeau.ir.node import Node
 from flambeau.ir.printer import PYTHON_ARGUMENTS
 from flambeau.ir.value import Value
 from flambeau.schema.function import FunctionSchema
+from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.types import FUNCTION, TENSOR, DictType, ListType, TupleType
 from flambeau.serialize.python_print_literals import ConstantTable, literal, shows_type, tuple_name
-from flambeau.serialize.python_print_names import is_identifier, is_plain_name
+from flambeau.serialize.python_print_names import WORD_OF_KIND, is_identifier, is_plain_name
 from flambeau.serialize.python_print_text import Tagged, separated
 from flambeau.util.record import dataclass
 
@@ -26,8 +27,8 @@ Operands = Sequence[Tagged]
 SchemaLookup = Callable[[Node], FunctionSchema | None]
 """Finds the operator schema of a node, which says what its arguments are called and default to."""
 
-_RENAMED = {"aten::backward": "torch.autograd.backward", "aten::grad": "torch.autograd.grad",
-            "aten::_unwrap_optional": "unwrap_optional"}  # fmt: skip
+prints: Final = RuleTable[Callable[[Node, Operands], Parts]]("form in printed code")
+"""Registers what a kind is printed as, if not as a call of an operator."""
 ROOT = "__torch__."
 """What the qualified names of functions and classes begin with."""
 
@@ -49,7 +50,7 @@ def expression(node: Node, operands: Operands, context: Context) -> Tagged:
     """The node as an expression over its printed operands."""
     if node.kind == CONSTANT:
         return Tagged.of(node.range, constant_text(node, context.constants))
-    form = _FORMS.get(node.kind)
+    form = prints.get(node.kind)
     if form is not None:
         return Tagged.of(node.range, *form(node, operands))
     if node.kind.startswith("^"):
@@ -70,8 +71,6 @@ def constant_text(node: Node, table: ConstantTable) -> str:
 
 def operator_name(kind: str) -> str:
     """How code calls an operator: `torch.add`, `ops.prim.min`, `ops.mylib.op`."""
-    if kind in _RENAMED:
-        return _RENAMED[kind]
     namespace, _, name = kind.rpartition("::")
     return f"torch.{name}" if namespace == "aten" else f"ops.{namespace}.{name}"
 
@@ -120,46 +119,79 @@ def _is_default(default: Any, given: Any) -> bool:
 # -- forms -------------------------------------------------------------------------------------------------------------
 
 
-def _call(name: str) -> Callable[[Node, Operands], Parts]:
-    return lambda node, operands: [f"{name}(", *separated(operands), ")"]
+def _prints_call(kind: str, name: str) -> None:
+    """Have a kind printed as a call of a function."""
+
+    @prints(kind)
+    def call(node: Node, operands: Operands) -> Parts:
+        return [f"{name}(", *separated(operands), ")"]
+
+    if "." not in name:
+        WORD_OF_KIND[kind] = name
 
 
+_prints_call("prim::Print", "print")
+_prints_call("aten::Int", "int")
+_prints_call("aten::Float", "float")
+_prints_call("aten::Bool", "bool")
+_prints_call("aten::str", "str")
+_prints_call("aten::sorted", "sorted")
+_prints_call("aten::_unwrap_optional", "unwrap_optional")
+_prints_call("aten::backward", "torch.autograd.backward")
+_prints_call("aten::grad", "torch.autograd.grad")
+
+
+@prints("prim::unchecked_cast", "prim::unchecked_unwrap_optional")
 def _cast(node: Node, operands: Operands) -> Parts:
     return [f"unchecked_cast({node.output().type.annotation}, ", operands[0], ")"]
 
 
+@prints(
+    "prim::ImplicitTensorToNum",
+    "aten::IntImplicit",
+    "aten::FloatImplicit",
+    "aten::ComplexImplicit",
+    "aten::ScalarImplicit",
+)
 def _annotate(node: Node, operands: Operands) -> Parts:
     return [f"annotate({node.output().type.annotation}, ", operands[0], ")"]
 
 
+@prints("prim::tolist")
 def _tolist(node: Node, operands: Operands) -> Parts:
     return [f"annotate({node.output().type.annotation}, ", operands[0], ".tolist())"]
 
 
+@prints("prim::Uninitialized")
 def _uninitialized(node: Node, operands: Operands) -> Parts:
     return [f"uninitialized({node.output().type.annotation})"]
 
 
+@prints("aten::__getitem__")
 def _item(node: Node, operands: Operands) -> Parts:
     container: Parts = [operands[0]] if is_identifier(str(operands[0])) else ["(", operands[0], ")"]
     return [*container, "[", operands[1], "]"]
 
 
+@prints("prim::TupleConstruct")
 def _tuple(node: Node, operands: Operands) -> Parts:
     type_ = node.output().type
     name = tuple_name(type_) if isinstance(type_, TupleType) else ""
     return [f"{name}(", *separated(operands), ",)" if len(operands) == 1 else ")"]
 
 
+@prints("prim::TupleIndex")
 def _tuple_item(node: Node, operands: Operands) -> Parts:
     return ["(", operands[0], ")[", operands[1], "]"]
 
 
+@prints("prim::TupleSlice")
 def _tuple_slice(node: Node, operands: Operands) -> Parts:
     beginning, end = node.attribute("beg"), node.attribute("end")
     return ["(", operands[0], f")[{beginning}:{end}]"]
 
 
+@prints("prim::ListConstruct")
 def _list(node: Node, operands: Operands) -> Parts:
     type_ = node.output().type
     element = type_.element if isinstance(type_, ListType) else TENSOR
@@ -167,6 +199,7 @@ def _list(node: Node, operands: Operands) -> Parts:
     return inner if operands and shows_type(element) else [f"annotate({type_.annotation}, ", *inner, ")"]
 
 
+@prints("prim::DictConstruct")
 def _dict(node: Node, operands: Operands) -> Parts:
     type_ = node.output().type
     assert isinstance(type_, DictType)
@@ -177,11 +210,13 @@ def _dict(node: Node, operands: Operands) -> Parts:
     return [f"annotate({type_.annotation}, ", *inner, ")"]
 
 
+@prints("prim::CreateObject")
 def _new(node: Node, operands: Operands) -> Parts:
     name = node.output().type.annotation
     return [f"{name}.__new__({name})"]
 
 
+@prints("prim::GetAttr")
 def _attribute(node: Node, operands: Operands) -> Parts:
     name = node.attribute("name")
     if is_plain_name(name):
@@ -196,10 +231,12 @@ def _trailing(operands: Operands) -> Parts:
     return parts
 
 
+@prints("prim::CallFunction")
 def _call_function(node: Node, operands: Operands) -> Parts:
     return [operands[0], "(", *_trailing(operands[1:]), ")"]
 
 
+@prints("prim::CallMethod")
 def _call_method(node: Node, operands: Operands) -> Parts:
     name = node.attribute("name")
     method: Parts = ["(", operands[0], f").{name}"]
@@ -208,43 +245,13 @@ def _call_method(node: Node, operands: Operands) -> Parts:
     return [*method, "(", *_trailing(operands[1:]), ")"]
 
 
+@prints("prim::isinstance")
 def _isinstance(node: Node, operands: Operands) -> Parts:
     types = [t.annotation for t in node.attribute("types")]
     shown = types[0] if len(types) == 1 else f"({', '.join(types)})"
     return ["isinstance(", operands[0], f", {shown})"]
 
 
-def _member(name: str) -> Callable[[Node, Operands], Parts]:
-    return lambda node, operands: ["(", operands[0], f").{name}"]
-
-
-_FORMS: Mapping[str, Callable[[Node, Operands], Parts]] = {
-    "prim::Print": _call("print"),
-    "prim::Uninitialized": _uninitialized,
-    "prim::ImplicitTensorToNum": _annotate,
-    "aten::IntImplicit": _annotate,
-    "aten::FloatImplicit": _annotate,
-    "aten::ComplexImplicit": _annotate,
-    "aten::ScalarImplicit": _annotate,
-    "prim::unchecked_cast": _cast,
-    "prim::unchecked_unwrap_optional": _cast,
-    "prim::tolist": _tolist,
-    "prim::TupleConstruct": _tuple,
-    "prim::TupleIndex": _tuple_item,
-    "prim::TupleSlice": _tuple_slice,
-    "prim::ListConstruct": _list,
-    "prim::DictConstruct": _dict,
-    "prim::CreateObject": _new,
-    "prim::GetAttr": _attribute,
-    "prim::CallFunction": _call_function,
-    "prim::CallMethod": _call_method,
-    "prim::isinstance": _isinstance,
-    "prim::EnumName": _member("name"),
-    "prim::EnumValue": _member("value"),
-    "aten::Int": _call("int"),
-    "aten::Float": _call("float"),
-    "aten::Bool": _call("bool"),
-    "aten::str": _call("str"),
-    "aten::sorted": _call("sorted"),
-    "aten::__getitem__": _item,
-}  # fmt: skip
+@prints("prim::EnumName", "prim::EnumValue")
+def _of_enum(node: Node, operands: Operands) -> Parts:
+    return ["(", operands[0], ").name" if node.kind == "prim::EnumName" else ").value"]

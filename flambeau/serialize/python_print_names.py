@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from typing import Final
 
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
@@ -23,10 +24,8 @@ RESERVED = frozenset(keyword.kwlist) | {
 }  # fmt: skip
 """Words that always mean something else in printed code."""
 
-WORD_OF_KIND: Mapping[str, str] = {
-    "prim::Loop": "range", "prim::Print": "print", "prim::isinstance": "isinstance", "aten::Int": "int",
-    "aten::Float": "float", "aten::Bool": "bool", "aten::str": "str", "aten::sorted": "sorted",
-    "aten::_unwrap_optional": "unwrap_optional", "prim::awaitable": "awaitable",
+WORD_OF_KIND: Final[dict[str, str]] = {
+    "prim::Loop": "range", "prim::Print": "print", "prim::isinstance": "isinstance", "prim::awaitable": "awaitable",
 }  # fmt: skip
 """Builtin functions that only these nodes print: elsewhere a variable, above all a parameter, may have the name."""
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from flambeau.schema import dtype as dtypes
+from flambeau.schema import registry
 from flambeau.schema.dtype import DType
 from flambeau.schema.symbolic import SymbolicInt, SymbolicNumber
 from flambeau.tensor import create, format, index
@@ -64,7 +65,7 @@ def _missing(self: Tensor, name: str) -> Any:
 
 def _reflected_symbolic(self: Tensor, other: SymbolicNumber, name: str) -> Any:
     """A number of a trace before a tensor: a tensor without axes, of the dtype that makes no difference."""
-    if name in ("aten::add", "aten::mul"):
+    if registry.overloads(name)[0].traits.commutes:
         return call(name, self, other)
     if isinstance(other, SymbolicInt):
         dtype = dtypes.int64 if self.dtype is dtypes.bool_ else self.dtype

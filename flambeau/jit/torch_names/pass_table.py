@@ -51,9 +51,6 @@ def _complete(graph: graphs.Graph, examples: Sequence[Any], with_grad: bool = Fa
     return retype.complete_shapes(graph, examples, with_grad)
 
 
-SUMS: Final = ("aten::add", "aten::sub")
-PRODUCTS: Final = ("aten::mul", "aten::div")
-NORMS: Final = ("aten::batch_norm",)
 PASSES: Final[dict[str, Callable[..., Any]]] = {
     "canonicalize": canonicalize.do,
     "complete_shape_analysis": _complete,
@@ -66,10 +63,12 @@ PASSES: Final[dict[str, Callable[..., Any]]] = {
     "decompose_ops": decompose_ops.do,
     "erase_number_types": retype.erase_numbers,
     "erase_shape_information": shapes.erase,
-    "fold_frozen_conv_add_or_sub": partial(frozen_numerics.do, kinds=SUMS, linears=False),
-    "fold_frozen_conv_bn": partial(frozen_numerics.do, kinds=NORMS, linears=False),
-    "fold_frozen_conv_mul_or_div": partial(frozen_numerics.do, kinds=PRODUCTS, linears=False),
-    "fold_frozen_linear_bn": partial(frozen_numerics.do, kinds=NORMS, linears=True),
+    "fold_frozen_conv_add_or_sub": partial(frozen_numerics.do, only=frozen_numerics.sum_with_constant, linears=False),
+    "fold_frozen_conv_bn": partial(frozen_numerics.do, only=frozen_numerics.norm, linears=False),
+    "fold_frozen_conv_mul_or_div": partial(
+        frozen_numerics.do, only=frozen_numerics.product_with_constant, linears=False
+    ),
+    "fold_frozen_linear_bn": partial(frozen_numerics.do, only=frozen_numerics.norm, linears=True),
     "functional_to_inplace_activation": activations_in_place.to_in_place,
     "fuse_add_relu": fuse_add_relu.do,
     "fuse_linear": fuse_linear.do,

@@ -6,6 +6,8 @@ Tasks hold what they run instead of calling a function for it; numbers that code
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from typing import Final
 
 from flambeau.ir.clone import insert_graph
@@ -16,10 +18,14 @@ from flambeau.ir.printer import SUBGRAPH
 from flambeau.ir.walk import subgraphs
 from flambeau.passes import constant_pooling
 from flambeau.passes.inline import callee_of
+from flambeau.schema.rule_tables import RuleTable
 from flambeau.serialize.python_print_resolver import forget_temporaries
 from flambeau.util.errors import CompileError
 
 _TASKS: Final = frozenset(("prim::fork", "prim::awaitable"))
+_folds: Final = RuleTable[Callable[..., complex]]("folding of the numbers that archives spell as operators")
+_folds("aten::neg")(operator.neg)
+_folds("aten::add")(operator.add)
 
 
 def finish(graph: Graph) -> None:
@@ -28,7 +34,7 @@ def finish(graph: Graph) -> None:
     for node in list(graph.all_nodes()):
         if node.kind in _TASKS:
             _hold(node.attributes[SUBGRAPH])
-        elif node.kind in ("aten::neg", "aten::add") and all(is_constant(v) for v in node.inputs):
+        elif node.kind in _folds and all(is_constant(v) for v in node.inputs):
             _fold(node)
     constant_pooling.do(graph)
 
@@ -57,10 +63,10 @@ def _fold(node: Node) -> None:
         return
     graph = node.graph
     with graph.inserting(node), graph.at_range(node.range):
-        found = insert_constant(graph, -values[0] if node.kind == "aten::neg" else values[0] + values[1])
+        number = insert_constant(graph, _folds[node.kind](*values))
     if node.output().has_name:
-        graph.rename(found, node.output().name)
-    node.output().replace_uses_with(found)
+        graph.rename(number, node.output().name)
+    node.output().replace_uses_with(number)
     node.destroy()
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
+from flambeau.ir import kinds
 from flambeau.schema import registry
 from flambeau.serialize.archive_format import code_record
 from flambeau.serialize.archive_reader.code_file import STRING, parse_code
@@ -31,7 +32,7 @@ _ODD: Final = tuple(
     map(re.compile, (r"import\b", r"_IgnoreContextManager\b", r"getattr\s{0,9}\(\s{0,9}(?:torch|ops)\b"))
 )
 """What takes a closer look to tell what it is."""
-_FORMS: Final = frozenset(("aten::device", "aten::autograd", "aten::wait", "prim::awaitable_wait"))
+_FORMS: Final = kinds.WAIT | {"aten::device", "aten::autograd"}
 """What is written like an operator and is none."""
 _SPACES: Final = {"torch": "aten", "ops": ""}
 """The names that operators are written behind, and their namespaces; that of `ops` comes next."""

@@ -15,7 +15,7 @@ from flambeau.frontend.emit.schema_matching import Mismatch, call_function, matc
 from flambeau.frontend.values.simple_value import OperatorValue, SimpleValue
 from flambeau.frontend.values.sugared import Builtin, Given, Sugared
 from flambeau.program.function import Function
-from flambeau.serialize.archive_format import OPERATOR_VERSIONS
+from flambeau.serialize.archive_format import version_since
 from flambeau.serialize.python_print_resolver import read_code
 from flambeau.util.record import dataclass
 
@@ -92,7 +92,7 @@ def upgrade_of(name: str, version: int) -> str | None:
 
 
 def _since(name: str) -> int:
-    return OPERATOR_VERSIONS[f"aten::{name}"]
+    return version_since(f"aten::{name}")
 
 
 @cache

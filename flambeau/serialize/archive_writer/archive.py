@@ -15,9 +15,9 @@ from flambeau.serialize.archive_format import (
     DEBUG_SUFFIX,
     DEFLATED_ABOVE,
     EXTRA,
-    OPERATOR_VERSIONS,
     PLAIN_VERSION,
     TRACED_INPUTS,
+    version_since,
 )
 from flambeau.serialize.archive_writer.code_files import CodeFiles
 from flambeau.serialize.archive_writer.container import Bytes, ContainerWriter, Sink
@@ -92,5 +92,5 @@ def _without_data(records: list[tuple[str, Bytes]]) -> list[tuple[str, Bytes]]:
 
 def version_of(operators: Iterable[str]) -> int:
     """The number of the format that programs with these operators are written in."""
-    return max((OPERATOR_VERSIONS.get(kind, PLAIN_VERSION) for kind in operators), default=PLAIN_VERSION)
+    return max(map(version_since, operators), default=PLAIN_VERSION)
 
