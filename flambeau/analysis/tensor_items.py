@@ -65,11 +65,6 @@ def settle(graph: Graph) -> None:
             node.destroy()
 
 
-def _stores_elements(node: Node) -> bool:
-    """Whether it writes the elements of one operand to another, the first."""
-    return node.kind == "aten::copy_" or node.kind == "aten::index_put_"
-
-
 def _is_read_at_once(node: Node, aliases: AliasAnalysis) -> bool:
     """Whether an item is only looked at, in the block where it is made, and last before anything that may be it is
     written; by that write at the latest, which puts it elsewhere.
@@ -81,7 +76,9 @@ def _is_read_at_once(node: Node, aliases: AliasAnalysis) -> bool:
     following = node.next
     while waiting and following is not None:
         waiting.discard(following)
-        stores = _stores_elements(following) and following.input(0) is not item and not waiting
+        definition = following.definition
+        is_store = definition is not None and definition.traits.stores
+        stores = is_store and following.input(0) is not item and not waiting
         if aliases.writes_to(following, item) and not stores:
             return False
         if item in following.inputs and not stores and aliases.may_contain_alias(following.outputs, item):

@@ -297,6 +297,7 @@ declare(
 declare(
     "aten::copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)",
     kernel=copy_kernel,
+    traits=Traits(stores=True),
     on_tensors=True,
     family="write",
     dtype=same_dtype,

@@ -15,6 +15,7 @@ from flambeau.ops.families.scalars import exact_scalar
 from flambeau.ops.indexing import along, check_gather, check_index_range, places, with_mask_axes
 from flambeau.schema.dtype import from_numpy_dtype
 from flambeau.schema.opdef import ErrorSample, Sample
+from flambeau.schema.traits import Traits
 from flambeau.tensor.tensor import Tensor, share, wrap
 
 Array = np.ndarray[Any, Any]
@@ -163,6 +164,7 @@ overwrite(
     "aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
     "aten::index_put.hacked_twin(Tensor self, Tensor[] indices, Tensor values, bool accumulate=False) -> Tensor",
     kernel=index_put,
+    traits=Traits(stores=True),
     outs=("out",),
     is_in_place_function=True,
     meets=_met,

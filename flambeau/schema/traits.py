@@ -68,6 +68,8 @@ class Traits:
     """What it writes without saying so in its schema: the running statistics of a norm in training."""
     may_copy: bool = False
     """Of a view: whether it gives a copy where no view shows what is asked for."""
+    stores: bool = False
+    """Whether it puts elements of another operand into its first one, as they are, and does nothing else."""
     changes_layout: bool = False
     """Whether it changes the sizes, strides or flags of a tensor that exists, not only its elements."""
     spelling: str = ""
@@ -86,7 +88,7 @@ class Traits:
     def in_place(self) -> Traits:
         """Those of the in-place form of an operator that has these."""
         return self if self is PLAIN else Traits(
-            role=self.role, archive_version=self.archive_version, spelling=self.spelling_in_place
+            role=self.role, stores=self.stores, archive_version=self.archive_version, spelling=self.spelling_in_place
         )  # fmt: skip
 
     def __repr__(self) -> str:

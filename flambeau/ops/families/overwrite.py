@@ -16,6 +16,7 @@ from flambeau.ops.families.variants import check_overlap, in_place_schema
 from flambeau.schema.function import FunctionSchema, parse_schema
 from flambeau.schema.opdef import Effect, ErrorSample, OpDef, Sample
 from flambeau.schema.registry import register
+from flambeau.schema.traits import PLAIN, Traits
 from flambeau.tensor.create import empty_strided
 from flambeau.tensor.layout import broadcast, preserved_strides
 from flambeau.tensor.tensor import Tensor, wrap
@@ -35,11 +36,12 @@ def overwrite(
     is_function: bool = True,
     is_in_place_function: bool = False,
     accumulator: str = "",
+    traits: Traits = PLAIN,
     meets: Callable[..., tuple[Tensor, Sequence[Any]]] = lambda self, *rest: (self, rest),
 ) -> None:
     """Register the functional overloads in `schemas` with their in-place forms. `kernel` writes into its first array.
 
-    `accumulator` is what generated loops know the functional form by. With `broadcasts`, that form first expands its
+    `accumulator` is what generated loops know the functional form by, `traits` are those of the in-place forms. With `broadcasts`, that form first expands its
     first argument to the size it has in common with the second. `meets` gives what is written to, and what is
     read meanwhile, which must not lie in the same memory in part.
     """
@@ -66,6 +68,7 @@ def overwrite(
                 family="overwrite",
                 kernel=_in_place(run, schema, meets),
                 is_function=is_in_place_function,
+                traits=traits,
                 **common,
                 **(first if not has_functional else {}),
             )

@@ -1,0 +1,112 @@
+"""Facts about operators are in their declarations, code about them is registered: no other table names operators."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import flambeau.jit
+import flambeau.tools  # noqa: F401  (every room that registers rules)
+from flambeau.ir import kinds
+from flambeau.schema import registry
+from flambeau.schema.rule_tables import RuleLists, RuleTable, listing
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = [p for p in sorted((ROOT / "flambeau").rglob("*.py")) if (ROOT / "flambeau" / "ops") not in p.parents]
+ALLOWED: dict[str, str] = {
+    f"flambeau/{name}.py": "to be registered where its lowerings or forms are"
+    for name in (
+        "codegen/graph/lanes", "codegen/graph/lifetimes", "codegen/graph/lists", "codegen/graph/lowerings",
+        "codegen/graph/refusals", "codegen/graph/scatter", "frontend/emit/augmented", "frontend/emit/call_causes",
+        "frontend/emit/conversions", "frontend/emit/elements", "frontend/emit/extras",
+        "frontend/emit/fresh_containers", "frontend/emit/schema_matching", "frontend/emit/symbols",
+        "frontend/ssa/cleanup", "frontend/values/builtins", "frontend/values/element_functions",
+        "frontend/values/language_forms", "frontend/values/numpy_functions", "frontend/values/operator_arguments",
+        "frontend/values/simple_value",
+    )
+}  # fmt: skip
+"""Files with a table of operators, each with the reason why it is neither a fact nor a rule."""
+UNREGISTERED = {"aten::backward", "aten::grad"}
+"""Operators of archives that are written, but have no declaration: gradients are not here."""
+
+
+@cache
+def is_operator(name: object) -> bool:
+    """Whether a text is the name of an operator; kinds of nodes that are the structure of graphs are none."""
+    return isinstance(name, str) and "::" in name and name not in kinds.STRUCTURAL and bool(registry.overloads(name))
+
+
+def literals(node: ast.AST) -> Iterator[object]:
+    """The constants that a container or a pattern with alternatives lists."""
+    match node:
+        case ast.Dict(keys, values):
+            items = [*keys, *values]
+        case ast.Set(items) | ast.Tuple(items) | ast.List(items):
+            pass
+        case ast.MatchOr(patterns):
+            items = [p.value for p in patterns if isinstance(p, ast.MatchValue)]
+        case _:
+            return
+    yield from (i.value for i in items if isinstance(i, ast.Constant))
+
+
+def tables(tree: ast.AST) -> Iterator[tuple[int, set[str]]]:
+    """Lines of tables with the operators that they name: two or more, or all that begin alike (f"aten::{name}")."""
+    for node in ast.walk(tree):
+        names = {str(value) for value in literals(node) if is_operator(value)}
+        if len(names) > 1:
+            yield node.lineno, names
+        if isinstance(node, ast.GeneratorExp | ast.SetComp | ast.ListComp | ast.DictComp):
+            built = [n for n in ast.walk(node) if isinstance(n, ast.JoinedStr) and isinstance(n.values[0], ast.Constant)]
+            listed = [v for n in ast.walk(node.generators[0].iter) for v in literals(n)]
+            for prefix in {str(n.values[0].value) for n in built if isinstance(n.values[0], ast.Constant)}:
+                names = {f"{prefix}{v}" for v in listed if is_operator(f"{prefix}{v}")}
+                if len(names) > 1:
+                    yield node.lineno, names
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_i14_no_table_names_operators(path: Path) -> None:
+    found = [f"line {line}: {', '.join(sorted(names))}" for line, names in tables(ast.parse(path.read_text()))]
+    if str(path.relative_to(ROOT)) in ALLOWED:
+        assert found, "nothing to allow any more"
+        return
+    text = "a fact belongs into the declaration (schema.traits), a rule is registered (schema.rule_tables)"
+    assert not found, f"{text}: {found}"
+
+
+def test_the_search_finds_tables() -> None:
+    code = 'X = {"aten::add", "aten::mul"}\nif k in ("aten::add", "prim::If"): f"aten::{k}"\nrewrites("aten::add", "aten::mul")'
+    assert list(tables(ast.parse(code))) == [(1, {"aten::add", "aten::mul"})]
+    code = 'Y = frozenset(f"aten::{n}" for n in ("relu", "tanh"))'
+    assert list(tables(ast.parse(code))) == [(1, {"aten::relu", "aten::tanh"})]
+
+
+def test_i14_rules_are_for_operators_that_there_are() -> None:
+    for name, purposes in listing().items():
+        is_there = registry.overloads(name) or kinds.is_known(name) or name in UNREGISTERED
+        assert is_there, f"{name} has rules ({', '.join(purposes)}), but there is no such operator"
+
+
+def test_rules_are_listed_by_operator() -> None:
+    table, several = RuleTable[type]("one, in a test"), RuleLists[type]("several, in a test")
+    table("aten::add")(int)
+    several("aten::add")(int)
+    several("aten::add", "aten::mul")(float)
+    with pytest.raises(ValueError, match="aten::add has two rules: one, in a test"):
+        table("aten::add")(str)
+    rules = listing()
+    assert rules["aten::add"]["one, in a test"] == ("int",)
+    assert rules["aten::add"]["several, in a test"] == ("int", "float")
+    assert rules["aten::mul"]["several, in a test"] == ("float",)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"), [("+", "aten::add"), ("+=", "aten::add_"), ("is not", "aten::__isnot__"), ("//", "aten::floordiv")]
+)
+def test_operators_are_found_by_what_python_writes(text: str, name: str) -> None:
+    assert registry.spelled(text) == name
