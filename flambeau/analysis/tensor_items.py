@@ -16,7 +16,9 @@ from flambeau.ir.value import Value
 from flambeau.schema.dtype import bool_, uint8
 from flambeau.schema.types import NoneType, TensorType
 
-ITEM, PART, PLACES = "python::item", "python::part", "python::places"
+ITEM = "python::item"
+PART = "python::part"
+PLACES = "python::places"
 MASKS = (bool_, uint8)
 
 

@@ -41,9 +41,9 @@ def overwrite(
 ) -> None:
     """Register the functional overloads in `schemas` with their in-place forms. `kernel` writes into its first array.
 
-    `accumulator` is what generated loops know the functional form by, `traits` are those of the in-place forms. With `broadcasts`, that form first expands its
-    first argument to the size it has in common with the second. `meets` gives what is written to, and what is
-    read meanwhile, which must not lie in the same memory in part.
+    `accumulator` is what generated loops know the functional form by, `traits` are those of the in-place forms. With
+    `broadcasts`, the functional form first expands its first argument to the size it has in common with the second.
+    `meets` gives what is written to, and what is read meanwhile, which must not lie in the same memory in part.
     """
     for i, text in enumerate(schemas):
         schema = parse_schema(text)
