@@ -7,7 +7,6 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from test_rules_hold import ALL, LENGTHS, TYPES, told
 
 from flambeau.analysis.operator_rules import asked
 from flambeau.schema import registry
@@ -15,6 +14,7 @@ from flambeau.schema.opdef import REFUSALS, UNKNOWN, OpDef, UnknownValueError
 from flambeau.schema.types import ListType, TensorType
 from flambeau.tensor import dispatch
 from flambeau.util.record import replace
+from tests.ops.test_rules_hold import ALL, LENGTHS, TYPES, told
 
 CALLED = [d for d in registry.all_definitions() if d.samples is not None or d.errors is not None]
 Forget = Callable[[TensorType], TensorType]
