@@ -22,7 +22,19 @@ from flambeau.ir.value import Value
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import UNKNOWN, OpDef
-from flambeau.schema.types import BoolType, FloatType, IntType, ListType, NoneType, TensorType, TupleType, Type
+from flambeau.schema.types import (
+    BoolType,
+    FloatType,
+    IntType,
+    ListType,
+    NoneType,
+    NumberType,
+    OptionalType,
+    TensorType,
+    TupleType,
+    Type,
+    VarType,
+)
 
 _NUMBERS: tuple[tuple[type, Type], ...] = ((Int, IntType()), (Float, FloatType()), (Bool, BoolType()))
 CPU = Device("cpu")
@@ -49,12 +61,24 @@ def told(rep: Representation, literal: Any = UNKNOWN) -> Any:
 
 def result_types(definition: OpDef, arguments: Sequence[Any], count: int) -> list[tuple[DType, int] | None]:
     """(dtype, rank) of each tensor result; None where the rules cannot tell."""
-    dtypes = asked(definition.dtype, arguments, count)
-    shapes = asked(definition.shape, arguments, count)
+    formals = [a.type for a in definition.schema.arguments]
+    known = [_as_rules_take(a, formal) for a, formal in zip(arguments, formals, strict=False)]
+    dtypes = asked(definition.dtype, known, count)
+    shapes = asked(definition.shape, known, count)
     return [
         (dtype, len(sizes)) if isinstance(dtype, DType) and sizes is not None else None
         for dtype, sizes in zip(dtypes, shapes, strict=True)
     ]
+
+
+def _as_rules_take(argument: Any, formal: Type) -> Any:
+    """What is known of an operand as rules expect it: the type of a number only where any kind of number may be."""
+    if isinstance(formal, OptionalType):
+        formal = formal.element
+    if isinstance(argument, list) and isinstance(formal, ListType):
+        return [_as_rules_take(item, formal.element) for item in argument]
+    is_type = isinstance(argument, IntType | FloatType | BoolType)
+    return UNKNOWN if is_type and not isinstance(formal, NumberType | VarType) else argument
 
 
 def of_type(type_: Type) -> Representation | None:
