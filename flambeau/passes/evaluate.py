@@ -10,6 +10,7 @@ from flambeau.ir import constants
 from flambeau.ir.constants import EnumMember, Opaque, TensorLiteral
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
+from flambeau.schema.opdef import OpDef
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import TensorType, Type
 from flambeau.util.foreign import is_foreign
@@ -41,7 +42,8 @@ def evaluate(node: Node) -> Any:
     try:
         result = definition.kernel(*operands)
     except Exception as error:  # A refusal: the operator will raise it again when the program comes here.
-        if definition.family != "custom" and (isinstance(error, _MISTAKES) or is_foreign(error)):
+        is_mistake = isinstance(error, _MISTAKES) and _fit(definition, operands)
+        if definition.family != "custom" and (is_mistake or is_foreign(error)):
             raise
         return NOT_FOLDED
     results = (result,) if len(node.outputs) == 1 else result
@@ -50,6 +52,15 @@ def evaluate(node: Node) -> Any:
     ):
         return NOT_FOLDED
     return results
+
+
+def _fit(definition: OpDef, operands: list[Any]) -> bool:
+    """Whether the operands are of the types that the operator takes: behind a cast on a way never taken they are not."""
+    try:
+        pairs = zip(operands, definition.schema.arguments, strict=True)
+        return all(is_subtype(constants.type_of(value), argument.type) for value, argument in pairs)
+    except TypeError:  # of a value that only Python knows
+        return False
 
 
 def _looks_at_operands(node: Node) -> bool:
