@@ -55,7 +55,7 @@ def evaluate(node: Node) -> Any:
 
 
 def _fit(definition: OpDef, operands: list[Any]) -> bool:
-    """Whether the operands have the types that the operator takes: behind a cast on a way never taken, they have not."""
+    """Whether operands have the types that the operator takes: behind a cast on a way never taken, they have not."""
     try:
         pairs = zip(operands, definition.schema.arguments, strict=True)
         return all(is_subtype(constants.type_of(value), argument.type) for value, argument in pairs)
