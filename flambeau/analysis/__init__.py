@@ -1,1 +1,3 @@
-"""Facts about graphs that passes ask for: effects, aliasing, liveness, shapes."""
+"""What passes ask of graphs: effects, aliasing, liveness, shapes. Importing it gives graphs their text and pictures."""
+
+from flambeau.analysis import graph_tools as graph_tools

@@ -8,10 +8,10 @@
 ...   %w : Tensor = aten::add_(%v, %n, %n)
 ...   return (%y)''')
 >>> facts = AliasAnalysis(graph)
->>> values = {v.name: v for n in graph.nodes() for v in n.outputs}
->>> facts.may_alias(values["y"], values["v"]), facts.may_alias(graph.inputs[0], values["y"])
+>>> values = {v.name: v for n in graph.nodes() for v in n.results}
+>>> facts.may_alias(values["y"], values["v"]), facts.may_alias(graph.parameters[0], values["y"])
 (True, False)
->>> [n.kind for n in facts.writers(values["y"])]
+>>> [n.op for n in facts.writers(values["y"])]
 ['aten::add_']
 
 Parameters of the graph, what calls return and what is read from objects may be any outside memory of their type. New
@@ -45,7 +45,7 @@ class AliasAnalysis:
             for place in places:
                 self._written.setdefault(place, []).append(node)
         self._wild_writes = [p for p in self._written if p.escaped]
-        self._returned = self.reach(graph.outputs)
+        self._returned = self.reach(graph.returns)
 
     # -- values -------------------------------------------------------------------------------------------------------
 
@@ -125,7 +125,7 @@ class AliasAnalysis:
 
     def depends_on_writes(self, node: Node) -> bool:
         """Whether any operand of the node, or something in it, is written anywhere."""
-        return any(self.has_writers(v) for v in node.inputs)
+        return any(self.has_writers(v) for v in node.operands)
 
     def may_reach(self, value: Value, places: Iterable[Place]) -> bool:
         """Whether the value, or something in it, may be one of these places."""
@@ -160,7 +160,7 @@ class AliasAnalysis:
 
     def may_exchange(self, first: Node, second: Node) -> bool:
         """Whether two neighbours may run in the other order: no data, memory or effect goes from one to the other."""
-        results = set(first.outputs)
+        results = set(first.results)
         if any(v in results for v in operands_within(second)):
             return False
         writes_a, writes_b = self.writes(first), self.writes(second)

@@ -8,7 +8,7 @@
 ...   %3 : int[] = prim::ListConstruct(%n, %1)
 ...   %4 : bool = aten::eq(%2, %3)
 ...   return (%1, %4)''')
->>> known(graph.outputs[0]), [known(v) for v in graph.find("aten::eq").inputs]
+>>> known(graph.returns[0]), [known(v) for v in graph.find("aten::eq").operands]
 (2, [[1, UNKNOWN], [UNKNOWN, 2]])
 """
 
@@ -52,21 +52,21 @@ def known(value: Value, conditions: dict[Value, Any] | None = None) -> Any:
     `conditions` remembers what is known of the conditions of `prim::If`, for callers who ask for those of many: a chain
     of `and` has each inside the one before.
     """
-    node = value.node
+    node = value.defining_node
     if node is None:
         return UNKNOWN
     if constants.is_constant(value):
         return constants.constant_value(value)
-    if node.kind == "prim::If":
-        condition = node.input()
+    if node.op == "prim::If":
+        condition = node.operand(0)
         conditions = {} if conditions is None else conditions
         if condition not in conditions:
             conditions[condition] = known(condition, conditions)
         way = conditions[condition]
         if not isinstance(way, bool):
             return UNKNOWN
-        return known(node.blocks[0 if way else 1].outputs[value.index], conditions)
-    rule = evaluates.get(node.kind)
+        return known(node.nested_blocks[0 if way else 1].returns[value.index], conditions)
+    rule = evaluates.get(node.op)
     return UNKNOWN if rule is None else rule(node)
 
 
@@ -80,21 +80,21 @@ def is_none(value: Value) -> bool | None:
 
     Ways that are never taken do not count: `y` is never None in `y = None if x is None else f(x)`, where `x` is not.
     """
-    if value.type == NONE:
+    if value.static_type == NONE:
         return True
-    if never_none(value.type):
+    if never_none(value.static_type):
         return False
-    node = value.node
-    if node is None or node.kind != "prim::If":
+    node = value.defining_node
+    if node is None or node.op != "prim::If":
         return None
-    way = known(node.input())
-    return is_none(node.blocks[0 if way else 1].outputs[value.index]) if isinstance(way, bool) else None
+    way = known(node.operand(0))
+    return is_none(node.nested_blocks[0 if way else 1].returns[value.index]) if isinstance(way, bool) else None
 
 
 def is_unmodified(value: Value) -> bool:
     """Whether a list is only ever given to operators that leave it as it is and return nothing one could change."""
-    for user, offset in value.uses:
-        if user.kind == "prim::ListUnpack":
+    for user, offset in value.uses():
+        if user.op == "prim::ListUnpack":
             continue
         definition = user.definition
         if definition is None or offset >= len(definition.schema.arguments):
@@ -102,28 +102,30 @@ def is_unmodified(value: Value) -> bool:
         alias = definition.schema.arguments[offset].alias
         if alias is None:
             continue
-        gives_container = any(isinstance(v.type, ListType | DictType | SetType | TupleType) for v in user.outputs)
+        gives_container = any(
+            isinstance(v.static_type, ListType | DictType | SetType | TupleType) for v in user.results
+        )
         if alias.is_write or gives_container:
             return False
     return True
 
 
 def _element(value: Value) -> Any:
-    return value.type if isinstance(value.type, TensorType) else known(value)
+    return value.static_type if isinstance(value.static_type, TensorType) else known(value)
 
 
 @evaluates("prim::ListConstruct")
 def _list(node: Node) -> Any:
-    return [_element(v) for v in node.inputs] if is_unmodified(node.output()) else UNKNOWN
+    return [_element(v) for v in node.operands] if is_unmodified(node.result()) else UNKNOWN
 
 
 @evaluates("prim::TupleConstruct")
 def _tuple(node: Node) -> Any:
-    return tuple(_element(v) for v in node.inputs)
+    return tuple(_element(v) for v in node.operands)
 
 
 def _type_of(node: Node) -> TensorType:
-    type_ = node.input().type
+    type_ = node.operand(0).static_type
     return type_ if isinstance(type_, TensorType) else TensorType()
 
 
@@ -153,16 +155,16 @@ def _size(node: Node) -> Any:
     if sizes is None:
         return UNKNOWN
     plain = [UNKNOWN if s is None or s < 0 else s for s in sizes]
-    if len(node.inputs) == 1:
-        return plain if is_unmodified(node.output()) else UNKNOWN
-    dim = known(node.input(1))
+    if len(node.operands) == 1:
+        return plain if is_unmodified(node.result()) else UNKNOWN
+    dim = known(node.operand(1))
     return plain[dim] if isinstance(dim, int) and -len(plain) <= dim < len(plain) else UNKNOWN
 
 
 @evaluates("aten::slice")
 def _slice(node: Node) -> Any:
-    given = [known(v) for v in node.inputs]
-    if UNKNOWN in given or not isinstance(given[0], list) or given[3] == 0 or not is_unmodified(node.output()):
+    given = [known(v) for v in node.operands]
+    if UNKNOWN in given or not isinstance(given[0], list) or given[3] == 0 or not is_unmodified(node.result()):
         return UNKNOWN
     return given[0][given[1] : given[2] : given[3]]
 
@@ -170,23 +172,23 @@ def _slice(node: Node) -> Any:
 @evaluates("aten::add")
 def _sum(node: Node) -> Any:
     """Lists put one behind another."""
-    a, b = known(node.input(0)), known(node.input(1))
+    a, b = known(node.operand(0)), known(node.operand(1))
     is_list = isinstance(a, list) and isinstance(b, list)
-    return [*a, *b] if is_list and is_unmodified(node.output()) else UNKNOWN
+    return [*a, *b] if is_list and is_unmodified(node.result()) else UNKNOWN
 
 
 @evaluates("aten::mul")
 def _repeated(node: Node) -> Any:
     """A list of n times the same."""
-    a, n = known(node.input(0)), known(node.input(1))
-    if not (isinstance(a, list) and isinstance(n, int) and is_unmodified(node.output())):
+    a, n = known(node.operand(0)), known(node.operand(1))
+    if not (isinstance(a, list) and isinstance(n, int) and is_unmodified(node.result())):
         return UNKNOWN
     return a * n if n * len(a) < _LONGEST else UNKNOWN
 
 
 @evaluates("aten::__getitem__")
 def _item(node: Node) -> Any:
-    items, index = known(node.input(0)), known(node.input(1))
+    items, index = known(node.operand(0)), known(node.operand(1))
     if not (isinstance(items, list) and isinstance(index, int) and -len(items) <= index < len(items)):
         return UNKNOWN
     return UNKNOWN if isinstance(items[index], TensorType) else items[index]
@@ -194,27 +196,27 @@ def _item(node: Node) -> Any:
 
 @evaluates("aten::len")
 def _len(node: Node) -> Any:
-    type_ = node.input().type
+    type_ = node.operand(0).static_type
     if isinstance(type_, TensorType):
         first = type_.sizes[0] if type_.sizes else None
         return UNKNOWN if first is None or first < 0 else first
-    items = known(node.input())
+    items = known(node.operand(0))
     return len(items) if isinstance(items, list) else UNKNOWN
 
 
 @evaluates("aten::__is__", "aten::__isnot__")
 def _identity(node: Node) -> Any:
     """Comparison with None."""
-    x, y = (is_none(v) for v in node.inputs)
+    x, y = (is_none(v) for v in node.operands)
     if x is None or y is None or not (x or y):
         return UNKNOWN
-    return (x and y) == (node.kind == "aten::__is__")
+    return (x and y) == (node.op == "aten::__is__")
 
 
 @evaluates("prim::isinstance")
 def _isinstance(node: Node) -> Any:
     """Whether a value of a plain type is of one of some types; ints and bools may stand for each other."""
-    type_, asked = node.input().type, node.attributes.get("types", ())
+    type_, asked = node.operand(0).static_type, node.attributes.get("types", ())
     if not isinstance(type_, _PLAIN):
         return UNKNOWN
     if any(type_ == without_refinement(t) for t in asked):
@@ -228,18 +230,18 @@ def _isinstance(node: Node) -> Any:
 @evaluates("aten::eq", "aten::ne", "aten::lt", "aten::le", "aten::gt", "aten::ge")
 def _comparison(node: Node) -> Any:
     """Of ints."""
-    if len(node.inputs) != 2:
+    if len(node.operands) != 2:
         return UNKNOWN
-    x, y = (known(v) for v in node.inputs)
+    x, y = (known(v) for v in node.operands)
     if not (isinstance(x, int) and isinstance(y, int)):
         return UNKNOWN
-    compare: Callable[[int, int], bool] = getattr(operator, node.kind.removeprefix("aten::"))
+    compare: Callable[[int, int], bool] = getattr(operator, node.op.removeprefix("aten::"))
     return compare(x, y)
 
 
 @evaluates("aten::__not__")
 def _not(node: Node) -> Any:
-    x = known(node.input())
+    x = known(node.operand(0))
     return not x if isinstance(x, bool) else UNKNOWN
 
 

@@ -52,18 +52,18 @@ def may_raise(node: Node) -> bool:
 def _deep(node: Node) -> Iterator[Node]:
     """The node and what runs when it runs: nodes in its blocks and in its subgraph."""
     yield node
-    for block in node.blocks:
+    for block in node.nested_blocks:
         for inner in block:
             yield from _deep(inner)
     subgraph = node.attributes.get(SUBGRAPH)
-    if isinstance(subgraph, Graph) and node.kind not in kinds.OPAQUE:
-        for inner in subgraph.block:
+    if isinstance(subgraph, Graph) and node.op not in kinds.OPAQUE:
+        for inner in subgraph.body:
             yield from _deep(inner)
 
 
 def own_effect(node: Node) -> Effect:
     """What the node does besides its results, apart from what is nested in it."""
-    kind = node.kind
+    kind = node.op
     if kind in kinds.OPAQUE or kind.startswith("^"):
         return Effect.WORLD
     if kind in kinds.ORDERED:
@@ -76,9 +76,9 @@ def own_effect(node: Node) -> Effect:
 
 def own_writes(node: Node) -> bool:
     """Whether the node writes memory, apart from what is nested in it."""
-    if node.kind in kinds.OPAQUE or node.kind == "prim::SetAttr" or node.kind.startswith("^"):
+    if node.op in kinds.OPAQUE or node.op == "prim::SetAttr" or node.op.startswith("^"):
         return True
-    if kinds.is_known(node.kind):
+    if kinds.is_known(node.op):
         return False
     definition = node.definition
     return definition is None or definition.schema.is_mutable or bool(hidden_writes(node))
@@ -91,17 +91,17 @@ def hidden_writes(node: Node) -> list[Value]:
     if definition is None or condition is None:
         return []
     index = definition.schema.index
-    flag = node.input(index[condition.flag])
+    flag = node.operand(index[condition.flag])
     if constants.is_constant(flag) and not constants.constant_value(flag):
         return []
-    return [node.input(index[name]) for name in condition.arguments]
+    return [node.operand(index[name]) for name in condition.arguments]
 
 
 def own_may_raise(node: Node) -> bool:
     """Whether running the node can fail, apart from what is nested in it."""
-    if node.kind in kinds.NEVER_RAISE:
+    if node.op in kinds.NEVER_RAISE:
         return False
-    if node.kind == "prim::GetAttr":
+    if node.op == "prim::GetAttr":
         return not _is_attribute_of_argument(node)
     definition = node.definition
     if definition is None:
@@ -119,32 +119,32 @@ def own_may_raise(node: Node) -> bool:
 
 
 def _are_real_numbers(node: Node) -> bool:
-    return all(isinstance(v.type, IntType | FloatType | BoolType) for v in node.inputs)
+    return all(isinstance(v.static_type, IntType | FloatType | BoolType) for v in node.operands)
 
 
 def _is_safe_division(node: Node) -> bool:
     """Whether all operands are numbers, the last one a constant that none of these operators refuses."""
-    last = constants.constant_value(node.inputs[-1]) if constants.is_constant(node.inputs[-1]) else None
+    last = constants.constant_value(node.operands[-1]) if constants.is_constant(node.operands[-1]) else None
     return isinstance(last, int | float) and last not in (0, -1) and _are_real_numbers(node)
 
 
 def _has_axis(node: Node, definition: OpDef) -> bool:
     """Whether the tensor surely has the axis that is asked about, the first one if no argument says which."""
-    type_ = node.input().type
+    type_ = node.operand(0).static_type
     if not isinstance(type_, TensorType) or type_.rank is None:
         return False
     place = definition.schema.index.get("dim")
     if place is None:
         return type_.rank > 0
-    dim = constants.constant_value(node.input(place)) if constants.is_constant(node.input(place)) else None
+    dim = constants.constant_value(node.operand(place)) if constants.is_constant(node.operand(place)) else None
     return isinstance(dim, int) and -type_.rank <= dim < type_.rank
 
 
 def _is_attribute_of_argument(node: Node) -> bool:
     """Whether the object is a parameter of the graph, whose attributes were looked at before it runs."""
-    owner = node.input()
-    definition = owner.type.definition if isinstance(owner.type, ClassType) else None
-    if definition is None or owner.node is not None or owner.owner_block is not node.graph.block:
+    owner = node.operand(0)
+    definition = owner.static_type.definition if isinstance(owner.static_type, ClassType) else None
+    if definition is None or owner.defining_node is not None or owner.owner_block is not node.graph.body:
         return False
     return node.attributes.get("name") not in getattr(definition.source, "optional", ())
 
@@ -157,7 +157,7 @@ def looks_at_no_elements(node: Node) -> bool:
 
 def _is_total_on_floats(node: Node, definition: OpDef) -> bool:
     """Whether it is a pointwise operator of one float tensor and nothing else: no sizes, no dtypes that may not fit."""
-    if definition.family != "pointwise" or len(node.inputs) != 1 or node.kind == "aten::bitwise_not":
+    if definition.family != "pointwise" or len(node.operands) != 1 or node.op == "aten::bitwise_not":
         return False
-    type_ = node.input().type
+    type_ = node.operand(0).static_type
     return isinstance(type_, TensorType) and type_.dtype is not None and type_.dtype.is_floating_point

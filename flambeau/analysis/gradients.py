@@ -55,7 +55,7 @@ def flow_of(graph: Graph, asking: Sequence[bool], attributes: Sequence[Value] = 
 class _Walk:
     def __init__(self, graph: Graph, asking: Sequence[bool], attributes: Sequence[Value]) -> None:
         self._graph = graph
-        self._asking = [v for v, asks in zip(graph.inputs, asking, strict=True) if asks]
+        self._asking = [v for v, asks in zip(graph.parameters, asking, strict=True) if asks]
         self._needs = {*self._asking, *attributes}
         self._assigned: set[Node] = set()
         self._nodes = list(graph.all_nodes())
@@ -69,11 +69,11 @@ class _Walk:
             size = len(self._needs) + len(self._assigned)
             for node in self._nodes:
                 self._visit(node)
-        parameters = self._graph.inputs
+        parameters = self._graph.parameters
         elements = [n for n in self._writers if not is_about_tensor(n)]
         written = {v for n in elements for v in self._written(n)}
         return Flow(
-            tuple(map(self._marks, self._graph.outputs)),
+            tuple(map(self._marks, self._graph.returns)),
             tuple(v in self._needs and v not in self._asking for v in parameters),
             tuple(v in self._asking and v in written for v in parameters),
             any(map(_is_open, self._nodes)),
@@ -81,27 +81,27 @@ class _Walk:
         )
 
     def _marks(self, value: Value) -> Marks:
-        node = value.node
-        if node is not None and node.kind in ("prim::TupleConstruct", "prim::ListConstruct"):
-            return tuple(map(self._marks, node.inputs))
+        node = value.defining_node
+        if node is not None and node.op in ("prim::TupleConstruct", "prim::ListConstruct"):
+            return tuple(map(self._marks, node.operands))
         return value in self._needs
 
     def _visit(self, node: Node) -> None:
-        if node.kind == "prim::If":
-            for block in node.blocks:
-                self._passed(block.outputs, node.outputs)
-        elif node.kind == "prim::Loop":
-            (body,) = node.blocks
-            for source in (node.inputs[2:], body.outputs[1:]):
-                self._passed(source, body.inputs[1:])
-                self._passed(source, node.outputs)
-        elif node.kind == "prim::GetAttr":
+        if node.op == "prim::If":
+            for block in node.nested_blocks:
+                self._passed(block.returns, node.results)
+        elif node.op == "prim::Loop":
+            (body,) = node.nested_blocks
+            for source in (node.operands[2:], body.returns[1:]):
+                self._passed(source, body.parameters[1:])
+                self._passed(source, node.results)
+        elif node.op == "prim::GetAttr":
             if node.attribute("name") in {n.attribute("name") for n in self._assigned}:
-                self._needs.add(node.output())
-        elif node.kind == "prim::SetAttr":
-            if node.input(1) in self._needs:
+                self._needs.add(node.result())
+        elif node.op == "prim::SetAttr":
+            if node.operand(1) in self._needs:
                 self._assigned.add(node)
-        elif any(v in self._needs for v in node.inputs):
+        elif any(v in self._needs for v in node.operands):
             self._operator(node)
 
     def _passed(self, sources: Sequence[Value], targets: Sequence[Value]) -> None:
@@ -112,11 +112,11 @@ class _Walk:
         flows = True if definition is None else definition.differentiable
         if flows is False:
             return
-        which = [flows] * len(node.outputs) if flows is True else [*flows]
-        self._needs.update(v for v, one in zip(node.outputs, which, strict=False) if one and _is_real(v.type))
+        which = [flows] * len(node.results) if flows is True else [*flows]
+        self._needs.update(v for v, one in zip(node.results, which, strict=False) if one and _is_real(v.static_type))
         if definition is not None and definition.schema.is_mutable:
             read = [
-                v for v, a in zip(node.inputs, definition.schema.arguments, strict=False)
+                v for v, a in zip(node.operands, definition.schema.arguments, strict=False)
                 if a.alias is None or not a.alias.is_write
             ]  # fmt: skip
             if any(v in self._needs for v in read):
@@ -128,12 +128,12 @@ class _Walk:
 
     def _values_written(self, alias: AliasAnalysis) -> dict[Node, list[Value]]:
         """Of each node that writes, the values that it may write to."""
-        values = [*self._graph.inputs]
+        values = [*self._graph.parameters]
         for node in self._nodes:
-            values += [*node.outputs, *(v for block in node.blocks for v in block.inputs)]
+            values += [*node.results, *(v for block in node.nested_blocks for v in block.parameters)]
         found: dict[Node, list[Value]] = {}
         for value in values:
-            if _is_real(value.type):
+            if _is_real(value.static_type):
                 for writer in alias.writers(value):
                     found.setdefault(writer, []).append(value)
         return found
@@ -156,14 +156,14 @@ def is_about_tensor(node: Node) -> bool:
 def _path(assignment: Node) -> tuple[str, ...] | None:
     """The names from the first parameter on to an attribute that is assigned; None if it is of another object."""
     names = [assignment.attribute("name")]
-    owner = assignment.input(0)
-    while owner.node is not None and owner.node.kind == "prim::GetAttr":
-        names.append(owner.node.attribute("name"))
-        owner = owner.node.input()
-    return tuple(reversed(names)) if owner is assignment.graph.inputs[0] else None
+    owner = assignment.operand(0)
+    while owner.defining_node is not None and owner.defining_node.op == "prim::GetAttr":
+        names.append(owner.defining_node.attribute("name"))
+        owner = owner.defining_node.operand(0)
+    return tuple(reversed(names)) if owner is assignment.graph.parameters[0] else None
 
 
 def _is_open(node: Node) -> bool:
     if node.definition is not None:
         return is_about_tensor(node)
-    return node.kind in kinds.OPAQUE or node.kind.startswith("^") or SUBGRAPH in node.attributes
+    return node.op in kinds.OPAQUE or node.op.startswith("^") or SUBGRAPH in node.attributes

@@ -32,16 +32,16 @@ class ListContents:
         self._open: set[Value] = set()
         self.changed = False
         """Set when less is known of a list than was; what was read from it before is not right any more."""
-        made = [v for n in graph.all_nodes() for v in n.outputs if is_tensor_list(v.type)]
-        lists = [v for v in graph.inputs if _holds_tensor_lists(v.type)] + made
+        made = [v for n in graph.all_nodes() for v in n.results if is_tensor_list(v.static_type)]
+        lists = [v for v in graph.parameters if _holds_tensor_lists(v.static_type)] + made
         writers = [n for n in graph.all_nodes() if _may_write_lists(n)] if lists else []
         if writers:
             self._find_stores(lists, writers, facts())
 
     def _find_stores(self, lists: list[Value], writers: list[Node], facts: AliasAnalysis) -> None:
         for value in lists:
-            is_flat = isinstance(value.type, ListType) and isinstance(value.type.element, TensorType)
-            is_parameter = value.node is None
+            is_flat = isinstance(value.static_type, ListType) and isinstance(value.static_type.element, TensorType)
+            is_parameter = value.defining_node is None
             places = facts.places(value)
             for node in writers:
                 written = facts.writes(node)
@@ -56,15 +56,15 @@ class ListContents:
 
     def given(self, value: Value) -> Type:
         """The type of a parameter, as it will be for as long as the graph runs."""
-        if not _holds_tensor_lists(value.type):
-            return value.type
-        if isinstance(value.type, ListType):
-            return self.made(value, value.type.element)
-        return open_lists(value.type) if value in self._open else value.type
+        if not _holds_tensor_lists(value.static_type):
+            return value.static_type
+        if isinstance(value.static_type, ListType):
+            return self.made(value, value.static_type.element)
+        return open_lists(value.static_type) if value in self._open else value.static_type
 
     def made(self, value: Value, element: Type) -> ListType:
         """The type of a list that a node makes with such elements, as it will be for as long as there is the list."""
-        declared = value.type
+        declared = value.static_type
         assert isinstance(declared, ListType)
         if value in self._open:
             return ListType(without_refinement(declared.element))
@@ -73,10 +73,10 @@ class ListContents:
     def store(self, node: Node) -> None:
         """Take note of what an operator puts into lists."""
         for value in self._stores.get(node, ()):
-            declared = value.type
+            declared = value.static_type
             assert isinstance(declared, ListType)
-            for operand in node.inputs:
-                added = _as_element(operand.type, declared.element)
+            for operand in node.operands:
+                added = _as_element(operand.static_type, declared.element)
                 if added is not None:
                     value.set_type(ListType(self._add(value, added)))
 
@@ -110,12 +110,14 @@ def _as_element(type_: Type, element: Type) -> Type | None:
 
 
 def _may_write_lists(node: Node) -> bool:
-    if node.blocks or not own_writes(node):
+    if node.nested_blocks or not own_writes(node):
         return False
     definition = node.definition
-    if definition is None or node.kind in kinds.OPAQUE:
+    if definition is None or node.op in kinds.OPAQUE:
         return True
-    written = (v.type for v, a in zip(node.inputs, definition.schema.arguments, strict=False) if _is_written(a.alias))
+    written = (
+        v.static_type for v, a in zip(node.operands, definition.schema.arguments, strict=False) if _is_written(a.alias)
+    )
     return not all(isinstance(t, TensorType) for t in written)
 
 

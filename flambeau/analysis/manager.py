@@ -58,9 +58,9 @@ def check_analyses(graph: Graph, stage: str) -> None:
     if not isinstance(kept, AliasAnalysis):
         return
     new = AliasAnalysis(graph)
-    values = [*graph.inputs]
+    values = [*graph.parameters]
     for node in graph.all_nodes():
-        values += [*node.outputs, *(v for block in node.blocks for v in block.inputs)]
+        values += [*node.results, *(v for block in node.nested_blocks for v in block.parameters)]
     questions: dict[str, Any] = {
         "is written": lambda answers, value: answers.has_writers(value),
         "is seen outside": lambda answers, value: answers.leaves(value),

@@ -40,7 +40,7 @@ def result_types(node: Node, definition: OpDef, results: Sequence[Value]) -> lis
     schema = definition.schema
     if any(has_variables(r.type) for r in schema.returns):
         return _bound(node, schema, results)
-    given = [_argument(v, a) for v, a in zip(node.inputs, schema.arguments, strict=False)]
+    given = [_argument(v, a) for v, a in zip(node.operands, schema.arguments, strict=False)]
     dtypes = asked(definition.dtype, given, len(results))
     shapes = asked(definition.shape, given, len(results))
     device, requires_grad = _device(node, schema), _requires_grad(node, schema)
@@ -55,7 +55,7 @@ def result_types(node: Node, definition: OpDef, results: Sequence[Value]) -> lis
         tensor = TensorType(
             dtype=dtype, sizes=None if sizes is None else tuple(sizes), device=device, requires_grad=needs
         )
-        found.append(ListType(tensor) if isinstance(value.type, ListType) else tensor)
+        found.append(ListType(tensor) if isinstance(value.static_type, ListType) else tensor)
     return found
 
 
@@ -64,23 +64,23 @@ def _written(node: Node, schema: FunctionSchema, value: Value) -> Type | None:
     alias = schema.returns[value.index].alias if value.index < len(schema.returns) else None
     if alias is None or not alias.is_write:
         return None
-    for operand, argument in zip(node.inputs, schema.arguments, strict=False):
+    for operand, argument in zip(node.operands, schema.arguments, strict=False):
         if argument.alias is not None and argument.alias.is_write and argument.alias.before == alias.before:
-            return operand.type
+            return operand.static_type
     return None
 
 
 def _bound(node: Node, schema: FunctionSchema, results: Sequence[Value]) -> list[Type]:
     """The results of operators on containers of any type, by what stands for the variables of the schema."""
     variables: dict[str, Type] = {}
-    for value, argument in zip(node.inputs, schema.arguments, strict=False):
-        lattice.bind(argument.type, value.type, variables)
+    for value, argument in zip(node.operands, schema.arguments, strict=False):
+        lattice.bind(argument.type, value.static_type, variables)
     found = []
     for value in results:
         try:
             found.append(substitute(schema.returns[value.index].type, variables))
         except LookupError:
-            found.append(value.type)
+            found.append(value.static_type)
     return found
 
 
@@ -99,36 +99,40 @@ def asked(rule: Callable[..., Any] | None, arguments: Sequence[Any], count: int)
 
 def _argument(value: Value, argument: Argument) -> Any:
     """What a rule is told of an operand."""
-    if isinstance(value.type, TensorType):
-        return value.type
+    if isinstance(value.static_type, TensorType):
+        return value.static_type
     formal = argument.type.element if isinstance(argument.type, OptionalType) else argument.type
     if isinstance(formal, ListType) and isinstance(formal.element, VarType):
         return _described(value)
     found = known(value)
     if found is not UNKNOWN:
         return found
-    if isinstance(value.type, ListType):
-        return value.type if isinstance(value.type.element, TensorType) else UNKNOWN
-    return value.type if isinstance(formal, NumberType) and isinstance(value.type, _NUMBER_TYPES) else UNKNOWN
+    if isinstance(value.static_type, ListType):
+        return value.static_type if isinstance(value.static_type.element, TensorType) else UNKNOWN
+    return (
+        value.static_type
+        if isinstance(formal, NumberType) and isinstance(value.static_type, _NUMBER_TYPES)
+        else UNKNOWN
+    )
 
 
 def _described(value: Value) -> Any:
     """A list of any type: written out, with types for elements that are not known; else its type."""
-    node = value.node
-    if node is not None and node.kind == "prim::ListConstruct" and is_unmodified(value):
-        return [_described(v) for v in node.inputs]
+    node = value.defining_node
+    if node is not None and node.op == "prim::ListConstruct" and is_unmodified(value):
+        return [_described(v) for v in node.operands]
     found = known(value)
-    return value.type if found is UNKNOWN or (isinstance(found, list) and UNKNOWN in found) else found
+    return value.static_type if found is UNKNOWN or (isinstance(found, list) and UNKNOWN in found) else found
 
 
 def _named(node: Node, schema: FunctionSchema, name: str) -> Any:
     """What is known of an argument; None if there is none of this name."""
     index = schema.index.get(name)
-    return None if index is None or index >= len(node.inputs) else known(node.inputs[index])
+    return None if index is None or index >= len(node.operands) else known(node.operands[index])
 
 
 def _operands(node: Node) -> list[TensorType]:
-    return [t for v in node.inputs if holds_tensors(v.type) for t in tensors_in(v.type)]
+    return [t for v in node.operands if holds_tensors(v.static_type) for t in tensors_in(v.static_type)]
 
 
 def _device(node: Node, schema: FunctionSchema) -> Device | None:
@@ -138,7 +142,7 @@ def _device(node: Node, schema: FunctionSchema) -> Device | None:
         return wanted if isinstance(wanted, Device) else None
     devices = {t.device for t in _operands(node)}
     if not devices:
-        return None if any(holds_tensors(v.type) for v in node.inputs) else _CPU
+        return None if any(holds_tensors(v.static_type) for v in node.operands) else _CPU
     return devices.pop() if len(devices) == 1 else None
 
 

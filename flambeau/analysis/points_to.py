@@ -40,12 +40,12 @@ class PointsTo:
         """What to do in each block, in order."""
         self._attributes: dict[str, set[Place]] = {}
         """What was stored in attributes, by name."""
-        for value in graph.inputs:
-            self._add(value, own_places(value.type) if apart else self.memory.wildcards(value.type))
+        for value in graph.parameters:
+            self._add(value, own_places(value.static_type) if apart else self.memory.wildcards(value.static_type))
         self.memory.changed = True
         while self.memory.changed:
             self.memory.changed = False
-            self._block(graph.block)
+            self._block(graph.body)
 
     def of(self, value: Value) -> Iterable[Place]:
         """What a value may point to."""
@@ -58,7 +58,7 @@ class PointsTo:
     # -- recording ----------------------------------------------------------------------------------------------------
 
     def _add(self, value: Value, places: Iterable[Place]) -> None:
-        wanted = keys_of(value.type)
+        wanted = keys_of(value.static_type)
         if not wanted:
             return
         known = self._points.setdefault(value, set())
@@ -79,12 +79,12 @@ class PointsTo:
 
     def _fresh(self, value: Value) -> Place | None:
         """The memory that comes into being with a value."""
-        keys = keys_of(value.type)
+        keys = keys_of(value.static_type)
         if not keys:
             return None
         place = self._new.get(value)
         if place is None:
-            place = self._new[value] = Place(keys, element_keys(value.type))
+            place = self._new[value] = Place(keys, element_keys(value.static_type))
         self._add(value, (place,))
         return place
 
@@ -102,34 +102,36 @@ class PointsTo:
 
     def _step(self, node: Node) -> Callable[[], None] | None:
         """What to do for a node each time it is reached; None for one that has to do with numbers alone."""
-        rule = _RULES.get(node.kind)
+        rule = _RULES.get(node.op)
         if rule is not None:
             return partial(rule, self, node)
-        if node.kind in kinds.OPAQUE or node.kind.startswith("^"):
+        if node.op in kinds.OPAQUE or node.op.startswith("^"):
             return partial(self._opaque, node)
         if isinstance(node.attributes.get(SUBGRAPH), Graph):
             return partial(self._group, node, node.attributes[SUBGRAPH])
-        if node.kind in kinds.PASS:
+        if node.op in kinds.PASS:
             return partial(self._passed, node)
-        if node.kind in kinds.TAKE:
+        if node.op in kinds.TAKE:
             return partial(self._taken, node)
-        if node.kind in kinds.BUILD:
+        if node.op in kinds.BUILD:
             return partial(self._built, node)
         definition = node.definition
         if definition is not None:
-            is_plain = not any(keys_of(v.type) for v in (*node.inputs, *node.outputs)) and not hidden_writes(node)
+            is_plain = not any(keys_of(v.static_type) for v in (*node.operands, *node.results)) and not hidden_writes(
+                node
+            )
             return None if is_plain else partial(self._operator, node, definition.schema)
-        return partial(self._query if node.kind in kinds.QUERY else self._opaque, node)
+        return partial(self._query if node.op in kinds.QUERY else self._opaque, node)
 
     def _query(self, node: Node) -> None:
-        for value in node.outputs:
+        for value in node.results:
             self._fresh(value)
 
     def _constant(self, node: Node) -> None:
-        value = node.output()
+        value = node.result()
         held = node.attributes.get("value")
-        if value.type != FUNCTION and is_mutable(held):
-            self._add(value, (self._held(held, value.type),))
+        if value.static_type != FUNCTION and is_mutable(held):
+            self._add(value, (self._held(held, value.static_type),))
 
     def _held(self, held: Any, type_: Type) -> Place:
         """The place of a constant, with those of what is in it; tensors on one extent of memory share theirs."""
@@ -145,49 +147,49 @@ class PointsTo:
         return place
 
     def _if(self, node: Node) -> None:
-        for block in node.blocks:
+        for block in node.nested_blocks:
             self._block(block)
-            for result, returned in zip(node.outputs, block.outputs, strict=False):
+            for result, returned in zip(node.results, block.returns, strict=False):
                 self._add(result, self.of(returned))
 
     def _loop(self, node: Node) -> None:
-        (body,) = node.blocks
-        for parameter, start, result in zip(body.inputs[1:], node.inputs[2:], node.outputs, strict=False):
+        (body,) = node.nested_blocks
+        for parameter, start, result in zip(body.parameters[1:], node.operands[2:], node.results, strict=False):
             self._add(parameter, self.of(start))
             self._add(result, self.of(start))
         self._block(body)
-        for parameter, returned, result in zip(body.inputs[1:], body.outputs[1:], node.outputs, strict=False):
+        for parameter, returned, result in zip(body.parameters[1:], body.returns[1:], node.results, strict=False):
             self._add(parameter, self.of(returned))
             self._add(result, self.of(returned))
 
     def _built(self, node: Node) -> None:
-        for value in node.outputs:
+        for value in node.results:
             place = self._fresh(value)
             if place is not None:
-                self.memory.put(place, of_kind(self._all_of(node.inputs), place.element_keys))
+                self.memory.put(place, of_kind(self._all_of(node.operands), place.element_keys))
 
     def _taken(self, node: Node) -> None:
-        sources = self._all_of(node.inputs)
+        sources = self._all_of(node.operands)
         inside = {p for place in sources for p in self.memory.contents(place)}
-        for value in node.outputs:
+        for value in node.results:
             self._add(value, inside)
-            if node.kind == "prim::TupleSlice":
+            if node.op == "prim::TupleSlice":
                 self._add(value, sources)
 
     def _passed(self, node: Node) -> None:
-        for index, value in enumerate(node.outputs):
-            if node.inputs:
-                self._add(value, self.of(node.input(min(index, len(node.inputs) - 1))))
+        for index, value in enumerate(node.results):
+            if node.operands:
+                self._add(value, self.of(node.operand(min(index, len(node.operands) - 1))))
 
     def _get_attribute(self, node: Node) -> None:
-        value = node.output()
+        value = node.result()
         stored = self._attributes.get(str(node.attributes.get("name")), _NOTHING)
         self._add(value, stored)
-        if not stored or any(p.escaped for p in self.of(node.input())):
-            self._add(value, self.memory.wildcards(value.type))
+        if not stored or any(p.escaped for p in self.of(node.operand(0))):
+            self._add(value, self.memory.wildcards(value.static_type))
 
     def _set_attribute(self, node: Node) -> None:
-        owner, value = node.inputs
+        owner, value = node.operands
         places = set(self.of(value))
         known = self._attributes.setdefault(str(node.attributes.get("name")), set())
         if not places <= known:
@@ -199,38 +201,38 @@ class PointsTo:
 
     def _opaque(self, node: Node) -> None:
         """Everything given may be kept, and everything within reach may be written."""
-        given = self._all_of(node.inputs)
+        given = self._all_of(node.operands)
         self.memory.escape(given)
         self._write(node, {*self.memory.reach(given), self.memory.wildcard("*")})
-        for value in node.outputs:
-            self._add(value, self.memory.wildcards(value.type))
-        for block in node.blocks:
-            for parameter in block.inputs:
-                self._add(parameter, self.memory.wildcards(parameter.type))
+        for value in node.results:
+            self._add(value, self.memory.wildcards(value.static_type))
+        for block in node.nested_blocks:
+            for parameter in block.parameters:
+                self._add(parameter, self.memory.wildcards(parameter.static_type))
             self._block(block)
-            self.memory.escape(self._all_of(block.outputs))
+            self.memory.escape(self._all_of(block.returns))
 
     def _group(self, node: Node, graph: Graph) -> None:
         """A subgraph: new results for groups that are known to be harmless; else results may be what was given."""
-        for value in node.outputs:
+        for value in node.results:
             self._fresh(value)
-            if node.kind not in kinds.GROUPS:
-                self._add(value, self.memory.reach(self._all_of(node.inputs)))
-        if node.kind not in kinds.GROUPS and any(_may_write(n) for g in subgraphs(graph) for n in g.all_nodes()):
+            if node.op not in kinds.GROUPS:
+                self._add(value, self.memory.reach(self._all_of(node.operands)))
+        if node.op not in kinds.GROUPS and any(_may_write(n) for g in subgraphs(graph) for n in g.all_nodes()):
             self._opaque(node)
 
     # -- operators ----------------------------------------------------------------------------------------------------
 
     def _operator(self, node: Node, schema: FunctionSchema) -> None:
         sets: dict[str, set[Place]] = {}
-        for value, argument in zip(node.inputs, schema.arguments, strict=False):
+        for value, argument in zip(node.operands, schema.arguments, strict=False):
             if argument.alias is not None:
                 self._argument(node, value, argument.alias, sets)
         for value in hidden_writes(node):
             self._write(node, set(self.of(value)))
         self._store(node, schema)
-        given = self._all_of(node.inputs)
-        for index, value in enumerate(node.outputs):
+        given = self._all_of(node.operands)
+        for index, value in enumerate(node.results):
             alias = schema.returns[index].alias if index < len(schema.returns) else None
             self._result(value, alias, sets, given)
 
@@ -251,18 +253,18 @@ class PointsTo:
 
     def _store(self, node: Node, schema: FunctionSchema) -> None:
         """Containers that are written may now hold what the other operands are or hold."""
-        for value, argument in zip(node.inputs, schema.arguments, strict=False):
+        for value, argument in zip(node.operands, schema.arguments, strict=False):
             if argument.alias is None or not argument.alias.is_write:
                 continue
             for place in self.of(value):
                 if place.element_keys:
-                    others = self.memory.reach(self._all_of(v for v in node.inputs if v is not value))
+                    others = self.memory.reach(self._all_of(v for v in node.operands if v is not value))
                     self.memory.put(place, of_kind(others, place.element_keys))
 
     def _result(self, value: Value, alias: AliasInfo | None, sets: Mapping[str, set[Place]], given: set[Place]) -> None:
         if alias is not None and alias.is_wildcard:
-            inside = {p for p in self.memory.reach(given) if compatible(p.keys, keys_of(value.type))}
-            self._add(value, inside or self.memory.wildcards(value.type))
+            inside = {p for p in self.memory.reach(given) if compatible(p.keys, keys_of(value.static_type))}
+            self._add(value, inside or self.memory.wildcards(value.static_type))
             return
         if alias is not None and alias.before:
             for name in alias.sets:
@@ -275,7 +277,7 @@ class PointsTo:
         if any(named):
             self.memory.put(place, of_kind(set().union(*named), place.element_keys))
         else:
-            self._fill(place, value.type, self.memory.reach(given))
+            self._fill(place, value.static_type, self.memory.reach(given))
 
     def _fill(self, place: Place, type_: Type, given: set[Place]) -> None:
         """A new container may hold whatever was given, and new containers of it: `items()` makes tuples."""
@@ -322,7 +324,7 @@ def _parts(type_: Type) -> Iterator[Type]:
 
 def _may_write(node: Node) -> bool:
     definition = node.definition
-    return not kinds.is_known(node.kind) and (definition is None or definition.schema.is_mutable)
+    return not kinds.is_known(node.op) and (definition is None or definition.schema.is_mutable)
 
 
 _RULES: Mapping[str, Callable[[PointsTo, Node], None]] = {

@@ -1,14 +1,14 @@
 """What is known of every tensor: dtype, sizes, device and need of gradients, carried from the parameters on.
 
 >>> import flambeau.ops
->>> from flambeau.ir import parse_ir
+>>> from flambeau.ir import literals, parse_ir
 >>> graph = parse_ir('''graph(%x : Float(*, 3), %y : Float(3)):
 ...   %2 : int = prim::Constant[value=1]()
 ...   %z : Tensor = aten::add(%x, %y, %2)
 ...   return (%z)''')
 >>> propagate(graph)
 True
->>> str(graph.outputs[0].type)
+>>> str(graph.returns[0].static_type)
 'Float(*, 3)'
 
 The dtype and shape rules of the operators do the work; a rule that fails says nothing, because the operator will say
@@ -30,7 +30,7 @@ from flambeau.analysis.lattice import NEVER, fit, holds_tensors, join
 from flambeau.analysis.list_contents import ListContents, is_tensor_list
 from flambeau.analysis.manager import alias_analysis
 from flambeau.analysis.operator_rules import result_types
-from flambeau.ir import constants, kinds
+from flambeau.ir import constants, kinds, literals
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
 from flambeau.ir.printer import SUBGRAPH
@@ -50,24 +50,24 @@ def propagate(graph: Graph) -> bool:
 
     What the types of other values said before is forgotten: it may stem from an example.
     """
-    before = [v.type for node in graph.all_nodes() for v in _defined(node)]
+    before = [v.static_type for node in graph.all_nodes() for v in _defined(node)]
     erase(graph)
     _Propagation(graph).run()
-    return before != [v.type for node in graph.all_nodes() for v in _defined(node)]
+    return before != [v.static_type for node in graph.all_nodes() for v in _defined(node)]
 
 
 def erase(graph: Graph) -> None:
     """Forget everything about the tensors in a graph, parameters and constants excepted."""
     for node in graph.all_nodes():
-        if node.kind == constants.CONSTANT:
+        if node.op == constants.CONSTANT:
             continue
         for value in _defined(node):
-            if holds_tensors(value.type):
-                value.set_type(without_refinement(value.type))
+            if holds_tensors(value.static_type):
+                value.set_type(without_refinement(value.static_type))
 
 
 def _defined(node: Node) -> list[Value]:
-    return [*node.outputs, *(v for block in node.blocks for v in block.inputs)]
+    return [*node.results, *(v for block in node.nested_blocks for v in block.parameters)]
 
 
 class _Propagation:
@@ -75,7 +75,7 @@ class _Propagation:
         self._graph = graph
         self._alias: AliasAnalysis | None = None
         self._unstable = self._written_by(may_resize)
-        self._asked = self._written_by(lambda node: node.kind == "aten::requires_grad_")
+        self._asked = self._written_by(lambda node: node.op == "aten::requires_grad_")
         self._lists = ListContents(graph, self._facts)
         self._conditions: dict[Value, Any] = {}
         """What is known of the condition of each `prim::If` that was come to, as of the last time."""
@@ -84,12 +84,12 @@ class _Propagation:
         self._lists.changed = True
         while self._lists.changed:
             self._lists.changed = False
-            for value in self._graph.inputs:
+            for value in self._graph.parameters:
                 value.set_type(self._lasting(value, self._lists.given(value)))
-            self._block(self._graph.block)
+            self._block(self._graph.body)
         for node in self._graph.all_nodes():
             for value in _defined(node):
-                value.set_type(lattice.settled(value.type))
+                value.set_type(lattice.settled(value.static_type))
 
     def _facts(self) -> AliasAnalysis:
         if self._alias is None:
@@ -102,26 +102,26 @@ class _Propagation:
         if not writers:
             return set()
         facts = self._facts()
-        values = [*self._graph.inputs, *(v for n in self._graph.all_nodes() for v in _defined(n))]
-        tensors = [v for v in values if holds_tensors(v.type)]
+        values = [*self._graph.parameters, *(v for n in self._graph.all_nodes() for v in _defined(n))]
+        tensors = [v for v in values if holds_tensors(v.static_type)]
         return {v for v in tensors if any(facts.writes_to(n, v) for n in writers)}
 
     def _block(self, block: Block) -> None:
         for node in block:
-            rule = _RULES.get(node.kind)
+            rule = _RULES.get(node.op)
             if rule is not None:
                 rule(self, node)
-            elif node.kind in kinds.PASS:
+            elif node.op in kinds.PASS:
                 self._passed(node)
-            elif node.kind in kinds.GROUPS:
+            elif node.op in kinds.GROUPS:
                 self._group(node)
             elif (definition := node.definition) is not None:
                 self._operator(node, definition)
 
     def _set(self, value: Value, type_: Type) -> None:
         """Give a value a refinement of its declared type; other types stay as they are."""
-        if holds_tensors(value.type):
-            value.set_type(self._lasting(value, fit(without_refinement(value.type), type_)))
+        if holds_tensors(value.static_type):
+            value.set_type(self._lasting(value, fit(without_refinement(value.static_type), type_)))
 
     def _lasting(self, value: Value, type_: Type) -> Type:
         """What holds of a value at every time: not its sizes if something changes them."""
@@ -131,8 +131,8 @@ class _Propagation:
 
     def _join(self, value: Value, *types: Type) -> None:
         """Give a value what holds of all these types."""
-        if holds_tensors(value.type):
-            declared = without_refinement(value.type)
+        if holds_tensors(value.static_type):
+            declared = without_refinement(value.static_type)
             found = fit(declared, types[0])
             for type_ in types[1:]:
                 found = join(found, fit(declared, type_))
@@ -141,98 +141,102 @@ class _Propagation:
     # -- structure ----------------------------------------------------------------------------------------------------
 
     def _if(self, node: Node) -> None:
-        for block in node.blocks:
+        for block in node.nested_blocks:
             self._block(block)
-        way = self._conditions[node.input()] = known(node.input(), self._conditions)
+        way = self._conditions[node.operand(0)] = known(node.operand(0), self._conditions)
         if isinstance(way, bool):
-            for result, returned in zip(node.outputs, node.blocks[0 if way else 1].outputs, strict=True):
-                self._set(result, returned.type)
+            for result, returned in zip(node.results, node.nested_blocks[0 if way else 1].returns, strict=True):
+                self._set(result, returned.static_type)
             return
-        for result, a, b in zip(node.outputs, node.blocks[0].outputs, node.blocks[1].outputs, strict=True):
-            self._join(result, a.type, b.type)
+        for result, a, b in zip(
+            node.results, node.nested_blocks[0].returns, node.nested_blocks[1].returns, strict=True
+        ):
+            self._join(result, a.static_type, b.static_type)
 
     def _loop(self, node: Node) -> None:
-        (body,) = node.blocks
-        parameters = body.inputs[1:]
-        for parameter, start in zip(parameters, node.inputs[2:], strict=True):
-            self._set(parameter, start.type)
+        (body,) = node.nested_blocks
+        parameters = body.parameters[1:]
+        for parameter, start in zip(parameters, node.operands[2:], strict=True):
+            self._set(parameter, start.static_type)
         while True:
             self._block(body)
-            before = [p.type for p in parameters]
-            for parameter, returned in zip(parameters, body.outputs[1:], strict=True):
-                self._join(parameter, parameter.type, returned.type)
-            if before == [p.type for p in parameters]:
+            before = [p.static_type for p in parameters]
+            for parameter, returned in zip(parameters, body.returns[1:], strict=True):
+                self._join(parameter, parameter.static_type, returned.static_type)
+            if before == [p.static_type for p in parameters]:
                 break
-        for result, parameter in zip(node.outputs, parameters, strict=True):
-            self._set(result, parameter.type)
+        for result, parameter in zip(node.results, parameters, strict=True):
+            self._set(result, parameter.static_type)
 
     def _passed(self, node: Node) -> None:
-        for value, given in zip(node.outputs, node.inputs, strict=False):
-            type_ = given.type
+        for value, given in zip(node.results, node.operands, strict=False):
+            type_ = given.static_type
             self._set(value, type_.element if isinstance(type_, OptionalType) else type_)
 
     def _group(self, node: Node) -> None:
         """A group of operators: what is known goes in, and what follows comes out."""
         inner: Graph = node.attribute(SUBGRAPH)
-        for parameter, given in zip(inner.inputs, node.inputs, strict=True):
-            parameter.set_type(given.type)
-        self._block(inner.block)
-        for value, result in zip(node.outputs, inner.outputs, strict=True):
-            self._set(value, result.type)
+        for parameter, given in zip(inner.parameters, node.operands, strict=True):
+            parameter.set_type(given.static_type)
+        self._block(inner.body)
+        for value, result in zip(node.results, inner.returns, strict=True):
+            self._set(value, result.static_type)
 
     def _nothing(self, node: Node) -> None:
         """A value that is never looked at."""
-        self._set(node.output(), lattice.never(node.output().type))
+        self._set(node.result(), lattice.never(node.result().static_type))
 
     def _tuple(self, node: Node) -> None:
-        self._set(node.output(), TupleType(tuple(v.type for v in node.inputs)))
+        self._set(node.result(), TupleType(tuple(v.static_type for v in node.operands)))
 
     def _unpack(self, node: Node) -> None:
-        type_ = node.input().type
-        for index, value in enumerate(node.outputs):
+        type_ = node.operand(0).static_type
+        for index, value in enumerate(node.results):
             if isinstance(type_, TupleType):
                 self._set(value, type_.elements[index])
             elif isinstance(type_, ListType):
                 self._set(value, type_.element)
 
     def _index(self, node: Node) -> None:
-        type_ = node.input().type
-        index = constants.constant_value(node.input(1)) if constants.is_constant(node.input(1)) else None
+        type_ = node.operand(0).static_type
+        index = constants.constant_value(node.operand(1)) if constants.is_constant(node.operand(1)) else None
         if isinstance(type_, TupleType):
             is_known = isinstance(index, int) and -len(type_.elements) <= index < len(type_.elements)
-            self._set(node.output(), type_.elements[index or 0] if is_known else without_refinement(node.output().type))
+            self._set(
+                node.result(), type_.elements[index or 0] if is_known else without_refinement(node.result().static_type)
+            )
 
     def _slice(self, node: Node) -> None:
-        type_ = node.input().type
+        type_ = node.operand(0).static_type
         if isinstance(type_, TupleType) and "beg" in node.attributes:
             part = type_.elements[node.attribute("beg") : node.attribute("end")]
-            self._set(node.output(), TupleType(part))
+            self._set(node.result(), TupleType(part))
 
     def _list(self, node: Node) -> None:
-        value = node.output()
-        assert isinstance(value.type, ListType)
-        if is_tensor_list(value.type):
-            declared = without_refinement(value.type.element)
+        value = node.result()
+        assert isinstance(value.static_type, ListType)
+        if is_tensor_list(value.static_type):
+            declared = without_refinement(value.static_type.element)
             element = lattice.never(declared)
-            for given in node.inputs:
-                element = join(element, fit(declared, given.type))
+            for given in node.operands:
+                element = join(element, fit(declared, given.static_type))
             self._set(value, self._lists.made(value, element))
 
     def _constant(self, node: Node) -> None:
         held = node.attributes.get("value")
-        if constants.is_tensor(held) and not isinstance(held, constants.TensorLiteral):
-            self._set(node.output(), constants.type_of(held))
+        if literals.is_tensor(held) and not isinstance(held, literals.TensorLiteral):
+            self._set(node.result(), constants.type_of(held))
 
     # -- operators ----------------------------------------------------------------------------------------------------
 
     def _operator(self, node: Node, definition: OpDef) -> None:
         self._lists.store(node)
-        results = [v for v in node.outputs if holds_tensors(v.type)]
+        results = [v for v in node.results if holds_tensors(v.static_type)]
         if not results:
             return
-        if any(v.type is NEVER for v in node.inputs):
+        if any(v.static_type is NEVER for v in node.operands):
             for value in results:
-                self._set(value, lattice.never(value.type))
+                self._set(value, lattice.never(value.static_type))
             return
         for value, type_ in zip(results, result_types(node, definition, results), strict=True):
             alias = definition.schema.returns[value.index].alias
@@ -244,7 +248,7 @@ class _Propagation:
 
 def may_resize(node: Node) -> bool:
     """Whether the node may change the sizes of a tensor that exists."""
-    if node.kind.startswith("^"):
+    if node.op.startswith("^"):
         return not getattr(node.attributes.get("callable"), "keeps_sizes", False)
     called = _called_graph(node)
     if called is not None:
@@ -254,7 +258,7 @@ def may_resize(node: Node) -> bool:
 
 def _called_graph(node: Node) -> Graph | None:
     """The graph of the function that a node certainly calls."""
-    named = node.input(0).node if node.kind == "prim::CallFunction" and node.inputs else None
+    named = node.operand(0).defining_node if node.op == "prim::CallFunction" and node.operands else None
     graph = getattr(named.attributes.get("function"), "graph", None) if named is not None else None
     return graph if isinstance(graph, Graph) else None
 
@@ -276,10 +280,10 @@ def _resizes_here(node: Node) -> bool:
     """Whether the node itself may, what it calls left aside if it is known what that is."""
     if _called_graph(node) is not None:
         return False
-    if node.kind in kinds.OPAQUE:
+    if node.op in kinds.OPAQUE:
         return True
     definition = node.definition
-    return not kinds.is_known(node.kind) if definition is None else definition.changes_layout
+    return not kinds.is_known(node.op) if definition is None else definition.changes_layout
 
 
 _RULES: Mapping[str, Callable[[_Propagation, Node], None]] = {

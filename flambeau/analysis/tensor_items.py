@@ -24,15 +24,15 @@ MASKS = (bool_, uint8)
 
 def named(node: Node) -> list[Value | None] | None:
     """The places by dimension, None where all of one is taken; None where the list is made elsewhere."""
-    listed = node.inputs[-1].node
-    if listed is None or listed.kind != "prim::ListConstruct":
+    listed = node.operands[-1].defining_node
+    if listed is None or listed.op != "prim::ListConstruct":
         return None
-    return [None if isinstance(v.type, NoneType) else v for v in listed.inputs]
+    return [None if isinstance(v.static_type, NoneType) else v for v in listed.operands]
 
 
 def is_number(place: Value) -> bool | None:
     """Whether a place is an integer tensor without axes; None where that is not known."""
-    type_ = place.type
+    type_ = place.static_type
     if not isinstance(type_, TensorType):
         return None
     if type_.dtype in MASKS or type_.sizes:
@@ -59,31 +59,33 @@ def settle(graph: Graph) -> None:
         if places is None:
             continue
         plain = are_neighbours(places) or all(p is None or is_number(p) is False for p in places)
-        if plain and (not aliases.has_tensor_writers(node.output()) or _is_read_at_once(node, aliases)):
+        if plain and (not aliases.has_tensor_writers(node.result()) or _is_read_at_once(node, aliases)):
             with graph.inserting(node):
-                copy = graph.insert("aten::index", node.inputs, [node.output().type])
+                copy = graph.insert("aten::index", node.operands, [node.result().static_type])
             copy.range, copy.call_chain = node.range, node.call_chain
-            node.output().replace_uses_with(copy.output())
-            node.destroy()
+            node.result().replace_uses_with(copy.result())
+            node.erase()
 
 
 def _is_read_at_once(node: Node, aliases: AliasAnalysis) -> bool:
     """Whether an item is only looked at, in the block where it is made, and last before anything that may be it is
     written; by that write at the latest, which puts it elsewhere.
     """
-    item = node.output()
-    waiting = {use.user for use in item.uses}
-    if any(user.kind == "prim::Return" or user.owner_block is not node.owner_block or user.blocks for user in waiting):
+    item = node.result()
+    waiting = {use.user for use in item.uses()}
+    if any(
+        user.op == "prim::Return" or user.owner_block is not node.owner_block or user.nested_blocks for user in waiting
+    ):
         return False
     following = node.next
     while waiting and following is not None:
         waiting.discard(following)
         definition = following.definition
         is_store = definition is not None and definition.traits.stores
-        stores = is_store and following.input(0) is not item and not waiting
+        stores = is_store and following.operand(0) is not item and not waiting
         if aliases.writes_to(following, item) and not stores:
             return False
-        if item in following.inputs and not stores and aliases.may_contain_alias(following.outputs, item):
+        if item in following.operands and not stores and aliases.may_contain_alias(following.results, item):
             return False
         following = following.next
     return not waiting

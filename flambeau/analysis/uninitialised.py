@@ -19,10 +19,10 @@ _SOURCES = frozenset({"prim::Uninitialized", "prim::unchecked_cast", "prim::unch
 
 def may_be_uninitialised(graph: Graph) -> set[Value]:
     """The values that may be nothing, or None: followed through branches, loops and tuples until there are no more."""
-    found = {v for n in graph.all_nodes() if n.kind in _SOURCES for v in n.outputs}
+    found = {v for n in graph.all_nodes() if n.op in _SOURCES for v in n.results}
     waiting = list(found)
     while waiting:
-        for user, offset in waiting.pop().uses:
+        for user, offset in waiting.pop().uses():
             fresh = [v for v in _receivers(user, offset) if v not in found]
             found.update(fresh)
             waiting += fresh
@@ -31,13 +31,13 @@ def may_be_uninitialised(graph: Graph) -> set[Value]:
 
 def _receivers(user: Node, offset: int) -> Sequence[Value]:
     """The values that an operand becomes, or becomes part of, without being looked at."""
-    if user.kind == "prim::Loop" and offset >= 2:
-        return (user.output(offset - 2), user.blocks[0].inputs[offset - 1])
-    if user.kind in kinds.TAKE or user.kind in kinds.PASS or user.kind == "prim::TupleConstruct":
-        return user.outputs
+    if user.op == "prim::Loop" and offset >= 2:
+        return (user.result(offset - 2), user.nested_blocks[0].parameters[offset - 1])
+    if user.op in kinds.TAKE or user.op in kinds.PASS or user.op == "prim::TupleConstruct":
+        return user.results
     owner = user.owner_block.owner_node
-    if user.kind != RETURN or owner is None:
+    if user.op != RETURN or owner is None:
         return ()
-    if owner.kind == "prim::If":
-        return (owner.output(offset),)
-    return (owner.output(offset - 1), owner.blocks[0].inputs[offset]) if offset >= 1 else ()
+    if owner.op == "prim::If":
+        return (owner.result(offset),)
+    return (owner.result(offset - 1), owner.nested_blocks[0].parameters[offset]) if offset >= 1 else ()

@@ -1,7 +1,7 @@
 """Why a loop is interpreted, and what to write instead, in the words of who wrote it.
 
-    a dict has no native form
-    keep the numbers in a list or tensor that the keys index: counts = [0] * n
+a dict has no native form
+keep the numbers in a list or tensor that the keys index: counts = [0] * n
 """
 
 from __future__ import annotations
@@ -49,7 +49,10 @@ TEXT: Final = (
     "text has no native form",
     instead(
         "loop over numbers: `{code}` before the loop, and make text of the result after it",
-        "codes = [ord(c) for c in text]", of="list(text.encode())", given="text: str", gives="codes",
+        "codes = [ord(c) for c in text]",
+        of="list(text.encode())",
+        given="text: str",
+        gives="codes",
     ),
 )
 COMPLEX: Final = (
@@ -126,13 +129,13 @@ def loop_part(loop: Node, reason: str, blamed: Node | None) -> SlowPart:
 def recursion_part(call: Node, reason: str, blamed: Node | None) -> SlowPart:
     """What to say of recursion that has no native form."""
     node = blamed or call
-    why, cure = METHOD if call.kind == "prim::CallMethod" and blamed in (None, call) else _why(node, reason)
+    why, cure = METHOD if call.op == "prim::CallMethod" and blamed in (None, call) else _why(node, reason)
     return SlowPart(call, "this recursion", why, cure, node.range)
 
 
 def operator_part(node: Node, reason: str) -> SlowPart:
     """What to say of a node that native code has Python run."""
-    why, cure = _why(node, f"{node.kind} has no native form")
+    why, cure = _why(node, f"{node.op} has no native form")
     return SlowPart(node, "what stands here", f"{why}: {reason}" if reason else why, cure, node.range)
 
 
@@ -143,37 +146,37 @@ def calls_itself(graph: Graph) -> Node | None:
 
 def _obstacles(loop: Node) -> Iterator[tuple[Node, Why]]:
     """Nodes of a loop that keep it from being native, what is in inner loops that are native left aside."""
-    for block in loop.blocks:
+    for block in loop.nested_blocks:
         for node in block:
-            if is_region(node) or node.kind in ("prim::Constant", "prim::RaiseException") or only_words(node):
+            if is_region(node) or node.op in ("prim::Constant", "prim::RaiseException") or only_words(node):
                 continue
-            why = KINDS.get(node.kind) or _called(node) or _of_types(node)
+            why = KINDS.get(node.op) or _called(node) or _of_types(node)
             if why is not None:
                 yield node, why
-            for inner in node.blocks:
+            for inner in node.nested_blocks:
                 yield from _inner(inner)
 
 
 def _inner(block: Block) -> Iterator[tuple[Node, Why]]:
     for node in block:
         for one in nodes_within(node):
-            why = None if only_words(one) else KINDS.get(one.kind) or _called(one) or _of_types(one)
+            why = None if only_words(one) else KINDS.get(one.op) or _called(one) or _of_types(one)
             if why is not None:
                 yield one, why
 
 
 def _called(node: Node) -> Why | None:
-    if node.kind.startswith("^"):
+    if node.op.startswith("^"):
         return PYTHON
-    return CHOSEN if node.kind in CALLS and callee_of(node) is None else None
+    return CHOSEN if node.op in CALLS and callee_of(node) is None else None
 
 
 def _of_types(node: Node) -> Why | None:
-    values = [*node.outputs, *node.inputs, *(v for block in node.blocks for v in block.inputs)]
+    values = [*node.results, *node.operands, *(v for block in node.nested_blocks for v in block.parameters)]
     for value in values:
-        if value.node is not None and value.node.kind == "prim::Constant":
+        if value.defining_node is not None and value.defining_node.op == "prim::Constant":
             continue
-        for type_ in value.type.walk():
+        for type_ in value.static_type.walk():
             why = _of_type(type_)
             if why is not None:
                 return why
@@ -201,15 +204,17 @@ def _of_type(type_: Type) -> Why | None:
 
 def _why(node: Node, reason: str) -> Why:
     """What to say of a node that has no native form, for the reason that native code gives."""
-    known = KINDS.get(node.kind) or _called(node) or _of_types(node) or _within(node)
+    known = KINDS.get(node.op) or _called(node) or _of_types(node) or _within(node)
     if known is not None:
         return known
-    short = reason.partition(" (")[0].removeprefix(f"{node.kind}: ")
-    name = node.kind.partition("::")[2].removeprefix("__").removesuffix("__")
-    if node.kind in reason and "no native form" in reason:
+    short = reason.partition(" (")[0].removeprefix(f"{node.op}: ")
+    name = node.op.partition("::")[2].removeprefix("__").removesuffix("__")
+    if node.op in reason and "no native form" in reason:
         return OPERATOR[0].format(what=f"`{name}`"), OPERATOR[1]
     return short, OPERATOR[1]
 
 
 def _within(node: Node) -> Why | None:
-    return next((why for v in operands_within(node) for t in v.type.walk() if (why := _of_type(t)) is not None), None)
+    return next(
+        (why for v in operands_within(node) for t in v.static_type.walk() if (why := _of_type(t)) is not None), None
+    )

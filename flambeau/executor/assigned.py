@@ -39,7 +39,7 @@ def may_be_variable(type_: Type) -> bool:
 def changes_nothing_else(graph: Graph) -> bool:
     """Whether a method may be run twice, as far as the world and memory are concerned, assignments left aside."""
     return all(
-        n.kind in (WRITE, "prim::RaiseException") or (own_effect(n) is Effect.NONE and not own_writes(n))
+        n.op in (WRITE, "prim::RaiseException") or (own_effect(n) is Effect.NONE and not own_writes(n))
         for n in graph.all_nodes()
     )
 
@@ -52,29 +52,29 @@ def make_variables(graph: Graph, accesses: Mapping[Path, Sequence[Node]], types:
     """
     for path, type_ in types.items():
         name = ".".join(path)
-        value = graph.add_input(type_, "_".join(path))
-        with graph.inserting(graph.block.first or graph.block):
+        value = graph.add_parameter(type_, "_".join(path))
+        with graph.inserting(graph.body.first or graph.body):
             graph.insert(STORE, (value,), name=name, type=type_)
         for node in accesses[path]:
             with graph.inserting(node), graph.at_range(node.range):
-                if node.kind == READ:
-                    found = graph.insert(LOAD, (), (type_,), name=name).output()
-                    node.output().replace_uses_with(found)
+                if node.op == READ:
+                    found = graph.insert(LOAD, (), (type_,), name=name).result()
+                    node.result().replace_uses_with(found)
                 else:
-                    graph.insert(STORE, (node.input(1),), name=name, type=type_)
-            node.destroy()
-        graph.block.add_output(graph.insert(LOAD, (), (type_,), name=name).output())
+                    graph.insert(STORE, (node.operand(1),), name=name, type=type_)
+            node.erase()
+        graph.body.add_return(graph.insert(LOAD, (), (type_,), name=name).result())
     to_ssa(graph)
     clean(graph)
-    result, *assigned = graph.outputs
+    result, *assigned = graph.returns
     facts = AliasAnalysis(graph, apart=True)
-    own = graph.inputs[-len(assigned) :]
+    own = graph.parameters[-len(assigned) :]
     for value, before in zip(assigned, own, strict=True):
-        if any(facts.may_alias(value, given) for given in graph.inputs[1:] if given is not before):
+        if any(facts.may_alias(value, given) for given in graph.parameters[1:] if given is not before):
             return False
-    parts = [*([] if result.type == NONE else [result]), *assigned]
-    for number in reversed(range(len(graph.outputs))):
-        graph.block.remove_output(number)
-    made = TupleType(tuple(v.type for v in parts))
-    graph.block.add_output(graph.insert("prim::TupleConstruct", parts, (made,)).output())
+    parts = [*([] if result.static_type == NONE else [result]), *assigned]
+    for number in reversed(range(len(graph.returns))):
+        graph.body.remove_return(number)
+    made = TupleType(tuple(v.static_type for v in parts))
+    graph.body.add_return(graph.insert("prim::TupleConstruct", parts, (made,)).result())
     return True

@@ -73,7 +73,7 @@ class CompiledGraph:
         """Whether it may take long: it has a loop, or calls a function that calls itself."""
         self.name = name
         self.graph = graph
-        self._types = tuple([v.type for v in graph.inputs])
+        self._types = tuple([v.static_type for v in graph.parameters])
         self.variants_cache: SpecialisationCache[Density, NativeFunction | Interpreted] = SpecialisationCache(
             f"native functions of {name}", MAX_VARIANTS + 1, describe=_describe_density, compare=_compare
         )
@@ -189,10 +189,10 @@ class CompiledGraph:
     def _parameters(self, arguments: Sequence[Any], density: Density) -> list[Representation]:
         flags = iter(density)
         parameters = []
-        for value, argument in zip(self.graph.inputs, arguments, strict=True):
-            rep = result_types.of_type(value.type)
+        for value, argument in zip(self.graph.parameters, arguments, strict=True):
+            rep = result_types.of_type(value.static_type)
             if rep is None:
-                raise CannotCompileError(f"parameter %{value.name} is {_unknown(value.type, argument)}")
+                raise CannotCompileError(f"parameter %{value.name} is {_unknown(value.static_type, argument)}")
             parameters.append(_with_density(rep, flags, argument))
         return parameters
 
@@ -207,7 +207,7 @@ class CompiledGraph:
         return known[1]
 
     def _run_exit_point(self, exit_point: ExitPoint, values: Sequence[Any]) -> Sequence[Any]:
-        given = tuple([_as_declared(v, i.type) for v, i in zip(values, exit_point.inputs, strict=True)])
+        given = tuple([_as_declared(v, i.static_type) for v, i in zip(values, exit_point.inputs, strict=True)])
         if exit_point.is_called and self._asked is not None:
             times = self._times[exit_point.number] = self._times.get(exit_point.number, 0) + 1
             if times == HOT:
@@ -241,9 +241,9 @@ def _as_declared(value: Any, type_: Type) -> Any:
 
 def _refuse_named_tuples(graph: Graph) -> None:
     """A tuple of native code does not remember the names of its items."""
-    for value in graph.outputs:
-        if _has_names(value.type):
-            raise CannotCompileError(f"the result is a {value.type}, a tuple with names")
+    for value in graph.returns:
+        if _has_names(value.static_type):
+            raise CannotCompileError(f"the result is a {value.static_type}, a tuple with names")
 
 
 def _has_names(type_: Type) -> bool:
@@ -253,33 +253,33 @@ def _has_names(type_: Type) -> bool:
 def _piece(exit_point: ExitPoint) -> Graph:
     """The nodes of an exit point as a graph of its own."""
     graph = Graph()
-    copies: dict[Value, Value] = {v: graph.add_input(v.type, v._name) for v in exit_point.inputs}
+    copies: dict[Value, Value] = {v: graph.add_parameter(v.static_type, v._name) for v in exit_point.inputs}
     for node in exit_point.nodes:
         for value in _used(node):
-            if value not in copies and value.node is not None and value.node.kind == "prim::Constant":
-                graph.block.append(clone_node(value.node, graph, copies))
-        if node.kind != "prim::Constant":
-            graph.block.append(clone_node(node, graph, copies))
+            if value not in copies and value.defining_node is not None and value.defining_node.op == "prim::Constant":
+                graph.body.append(clone_node(value.defining_node, graph, copies))
+        if node.op != "prim::Constant":
+            graph.body.append(clone_node(node, graph, copies))
     for value in exit_point.outputs:
-        graph.add_output(copies[value])
+        graph.add_return(copies[value])
     for node in graph.all_nodes() if exit_point.call_chain else ():
         node.call_chain = (*exit_point.call_chain, *node.call_chain)
     return graph
 
 
 def _used(node: Node) -> list[Value]:
-    found = list(node.inputs)
-    for block in node.blocks:
+    found = list(node.operands)
+    for block in node.nested_blocks:
         for inner in block:
             found.extend(_used(inner))
-        found.extend(block.outputs)
+        found.extend(block.returns)
     return found
 
 
 def _written_inputs(graph: Graph) -> list[int]:
     """The parameters through which tensors are written; others may change because they share memory with them."""
     apart = AliasAnalysis(graph, apart=True)
-    return [k for k, v in enumerate(graph.inputs) if apart.has_tensor_writers(v)]
+    return [k for k, v in enumerate(graph.parameters) if apart.has_tensor_writers(v)]
 
 
 def _tensors_in(value: Any) -> Iterator[Tensor]:

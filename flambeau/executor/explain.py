@@ -79,7 +79,7 @@ def _slow_parts(plan: ExecutionPlan) -> Iterator[SlowPart]:
     whole = plan.whole
     if whole is None or not whole.reason or plan.regions is None:
         return
-    yield from _slow_loops(plan.graph.block, iter(plan.regions))
+    yield from _slow_loops(plan.graph.body, iter(plan.regions))
     call = calls_itself(plan.graph)
     if call is not None:
         yield recursion_part(call, whole.reason, whole.blamed)
@@ -93,10 +93,10 @@ def _slow_loops(block: Block, regions: Iterator[Region], *, is_inside: bool = Fa
             if region.reason and not is_inside:
                 yield loop_part(node, region.reason, region.blamed)
             continue
-        is_loop = node.kind == "prim::Loop"
+        is_loop = node.op == "prim::Loop"
         if is_loop and not is_inside:
             yield loop_part(node, "", None)
-        for inner in node.blocks:
+        for inner in node.nested_blocks:
             yield from _slow_loops(inner, regions, is_inside=is_inside or is_loop)
 
 
@@ -168,15 +168,15 @@ def _without_kernel(plan: ExecutionPlan) -> Iterator[Interpreted]:
         if kernel.state != "native" and (kernel.calls or plan.fast_path is not None):
             reason = kernel.state.removeprefix("interpreted: ")
             for inner in node.attribute("Subgraph").nodes():
-                if inner.kind not in _CONSTANTS:
-                    yield Interpreted(inner.kind, reason, inner.range)
+                if inner.op not in _CONSTANTS:
+                    yield Interpreted(inner.op, reason, inner.range)
 
 
 def _python_of(whole: CompiledGraph) -> list[Interpreted]:
     """Nodes that native code has Python run."""
     called = {n: s.reason for native in whole.variants for s in native.made.exit_points if s.is_called for n in s.nodes}
     return [
-        Interpreted(n.kind, f"{NO_FORM} here ({why}): {RUN}" if why else f"{NO_FORM}: {RUN}", n.range)
+        Interpreted(n.op, f"{NO_FORM} here ({why}): {RUN}" if why else f"{NO_FORM}: {RUN}", n.range)
         for n, why in called.items()
     ]
 
@@ -195,28 +195,28 @@ def _between(plan: ExecutionPlan) -> list[Interpreted]:
                     found.extend(_all_of(region.graph, region.reason))
                 for whole in region.natives:
                     found.extend(_python_of(whole))
-            elif node.kind not in _CONSTANTS:
-                if node.kind != FUSION:
+            elif node.op not in _CONSTANTS:
+                if node.op != FUSION:
                     found.append(_named(node, reason))
-                for inner in node.blocks:
+                for inner in node.nested_blocks:
                     visit(inner)
 
-    visit(plan.graph.block)
+    visit(plan.graph.body)
     return found
 
 
 def _all_of(graph: Graph, reason: str) -> list[Interpreted]:
-    return [_named(n, reason) for n in graph.all_nodes() if n.kind not in _CONSTANTS]
+    return [_named(n, reason) for n in graph.all_nodes() if n.op not in _CONSTANTS]
 
 
 def _named(node: Node, reason: str) -> Interpreted:
     """A node with the reason that names it and its place; with none where the reason is about another."""
     place_ = f" ({node.range})"
-    is_meant = node.kind in reason and (place_ in reason or "(" not in reason)
-    short_reason = reason.removesuffix(place_).removeprefix(f"{node.kind}: ").removeprefix(f"{node.kind} has")
+    is_meant = node.op in reason and (place_ in reason or "(" not in reason)
+    short_reason = reason.removesuffix(place_).removeprefix(f"{node.op}: ").removeprefix(f"{node.op} has")
     if len(short_reason) < len(reason.removesuffix(place_)) and not short_reason.startswith("it "):
         short_reason = f"it has {short_reason.lstrip()}"
-    return Interpreted(node.kind, short_reason if is_meant else "", node.range)
+    return Interpreted(node.op, short_reason if is_meant else "", node.range)
 
 
 # -- kernels ----------------------------------------------------------------------------------------------------------

@@ -62,19 +62,19 @@ def _run(executor: TaskExecutor, *arguments: Any) -> Any:
 
 
 def _function(node: Node, body: Graph) -> Function:
-    name = node.kind.rpartition("::")[2]
-    arguments = tuple([Argument(f"a{k}", v.type) for k, v in enumerate(body.inputs)])
-    returns = tuple([Argument("", v.type) for v in body.outputs])
+    name = node.op.rpartition("::")[2]
+    arguments = tuple([Argument(f"a{k}", v.static_type) for k, v in enumerate(body.parameters)])
+    returns = tuple([Argument("", v.static_type) for v in body.returns])
     return Function(name, body, FunctionSchema(name, "", arguments, returns))
 
 
 def _shares_containers(body: Graph) -> bool:
     """Whether anybody could tell a container of the task's from a copy."""
-    given = [v for v in body.inputs if _holds_containers(v.type)]
+    given = [v for v in body.parameters if _holds_containers(v.static_type)]
     if not given:
         return False
     facts = AliasAnalysis(body)
-    return any(facts.has_writers(v) for v in given) or any(_holds_containers(v.type) for v in body.outputs)
+    return any(facts.has_writers(v) for v in given) or any(_holds_containers(v.static_type) for v in body.returns)
 
 
 def _holds_containers(type_: Type) -> bool:

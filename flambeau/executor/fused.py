@@ -56,7 +56,7 @@ class FusedKernel:
         self._choices = choices
         self._shared: Shared = {} if shared is None else shared
         self.graph = graph
-        self._several = len(graph.outputs) > 1
+        self._several = len(graph.returns) > 1
         self._inline_cache = InlineCache()
         """What the entries know: plans of the inputs seen so far."""
         self._slow_calls = 0
@@ -135,8 +135,8 @@ class FusedKernel:
     def _kernel_for(self, inputs: Sequence[Any]) -> CompiledKernel | Refused:
         if not available():
             return Refused("llvmlite is not installed")
-        types = [refine(v.type, x) for v, x in zip(self.graph.inputs, inputs, strict=True)]
-        code = code_key(self.graph.nodes(), self.graph.inputs, self.graph.outputs)
+        types = [refine(v.static_type, x) for v, x in zip(self.graph.parameters, inputs, strict=True)]
+        code = code_key(self.graph.nodes(), self.graph.parameters, self.graph.returns)
         key = (self.name if code is None else code, *types)
         kernel = self._shared.get(key)
         if kernel is None:

@@ -80,7 +80,7 @@ def flow_through(function: Function, arguments: Sequence[Any], asks: Asking) -> 
     inline.do(graph)
     constant_propagation.do(graph, values_only=True)
     shapes.propagate(graph)
-    objects = {v: a for v, a in zip(graph.inputs, arguments, strict=True) if isinstance(a, ScriptObject)}
+    objects = {v: a for v, a in zip(graph.parameters, arguments, strict=True) if isinstance(a, ScriptObject)}
     return flow_of(graph, [asked is True for asked in asks], _attributes_that_ask(graph, objects))
 
 
@@ -88,14 +88,14 @@ def _attributes_that_ask(graph: Graph, objects: dict[Value, ScriptObject]) -> li
     """What the graph reads of objects that asks for gradients."""
     found = []
     for node in graph.find_all("prim::GetAttr") if objects else ():
-        owner = objects.get(node.input())
+        owner = objects.get(node.operand(0))
         if owner is None:
             continue
         value = owner.values[owner.type.definition.slot(node.attribute("name"))]
         if isinstance(value, ScriptObject):
-            objects[node.output()] = value
+            objects[node.result()] = value
         elif _asks(value):
-            found.append(node.output())
+            found.append(node.result())
     return found
 
 

@@ -26,7 +26,7 @@ def loops(name: str, plans: Iterable[ExecutionPlan]) -> str:
     for plan in plans:
         parts += [text for kernel in plan.kernels for text in _kernel_loops(kernel)]
         for title, native in functions(plan):
-            parts.append(f"# {title}\n" + "".join(_loop_lines(native.graph.block, native.made.lanes, "")))
+            parts.append(f"# {title}\n" + "".join(_loop_lines(native.graph.body, native.made.lanes, "")))
     return "\n".join(parts) or nothing(name, "#")
 
 
@@ -69,7 +69,7 @@ def short(whole: CompiledGraph) -> str:
 
 def place(graph: Graph) -> SourceRange | None:
     """Where the first node of a graph that stands anywhere does."""
-    return next((n.range for n in graph.block if n.range is not None), None)
+    return next((n.range for n in graph.body if n.range is not None), None)
 
 
 def kernel_plans(kernel: CompiledKernel) -> list[tuple[tuple[tuple[int, ...], ...], Plan]]:
@@ -101,7 +101,7 @@ def _texts(
 
 def operators(graph: Graph) -> tuple[str, ...]:
     """The operators of a group."""
-    return tuple(n.kind.partition("::")[2] for n in graph.nodes() if n.kind != "prim::Constant")
+    return tuple(n.op.partition("::")[2] for n in graph.nodes() if n.op != "prim::Constant")
 
 
 def _variants(kernel: FusedKernel) -> list[Variant]:
@@ -126,33 +126,33 @@ def _loop_lines(block: Block, lanes: tuple[Node, ...], indentation: str) -> Iter
     """The loops of a native function, nested as they are, each with its place and how it runs."""
     for node in block:
         inside = indentation
-        if node.kind == "prim::Loop":
+        if node.op == "prim::Loop":
             how = ["counted" if is_counted(node) else "until its condition fails"]
-            if not any(n.kind == "prim::Loop" for b in node.blocks for n in _within(b)):
+            if not any(n.op == "prim::Loop" for b in node.nested_blocks for n in _within(b)):
                 how.append("innermost")
             if node in lanes:
                 how.append("several iterations at a time as lanes")
             yield f"{indentation}loop {node.range or ''}: {', '.join(how)}\n"
             inside += "  "
-        elif node.kind == "prim::FusionGroup":
+        elif node.op == "prim::FusionGroup":
             yield f"{indentation}{' '.join(operators(node.attribute('Subgraph')))} {node.range or ''}\n"
-        for inner in node.blocks:
+        for inner in node.nested_blocks:
             yield from _loop_lines(inner, lanes, inside)
 
 
 def is_counted(node: Node) -> bool:
     """Whether a loop's number of iterations is known before it starts."""
-    condition = node.blocks[0].outputs[0].node
-    is_true = condition is not None and condition.kind == "prim::Constant"
-    return is_true and _constant(node.input(0).node) != FOREVER
+    condition = node.nested_blocks[0].returns[0].defining_node
+    is_true = condition is not None and condition.op == "prim::Constant"
+    return is_true and _constant(node.operand(0).defining_node) != FOREVER
 
 
 def _constant(node: Node | None) -> object:
-    return node.attributes.get("value") if node is not None and node.kind == "prim::Constant" else None
+    return node.attributes.get("value") if node is not None and node.op == "prim::Constant" else None
 
 
 def _within(block: Block) -> Iterator[Node]:
     for node in block:
         yield node
-        for inner in node.blocks:
+        for inner in node.nested_blocks:
             yield from _within(inner)

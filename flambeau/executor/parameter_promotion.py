@@ -67,9 +67,9 @@ class Promotion:
         self._graph = graph
         self._parameters = parameters
         """How many parameters the method has, its object not counted."""
-        hidden = graph.inputs[parameters:]
+        hidden = graph.parameters[parameters:]
         read = len(hidden) - assigned
-        self.is_written_in = tuple(k < read and isinstance(v.type, _WRITTEN_IN) for k, v in enumerate(hidden))
+        self.is_written_in = tuple(k < read and isinstance(v.static_type, _WRITTEN_IN) for k, v in enumerate(hidden))
         """Which of the attributes are constants of a function."""
         self.variants_cache: SpecialisationCache[Hashable, Function] = SpecialisationCache(
             f"functions of {function.short_name} without its object", MAX_VARIANTS, describe=str
@@ -99,38 +99,38 @@ class Promotion:
             elif isinstance(value, list):
                 _take_apart(graph, place, len(value))
         schema = self._schema
-        hidden = self._graph.inputs[self._parameters :]
+        hidden = self._graph.parameters[self._parameters :]
         taken: list[Argument] = []
         for path, own, fixed, value in zip(self.paths, hidden, self.is_written_in, values, strict=True):
             name = ".".join(path)
             if isinstance(value, list):
-                taken += [Argument(f"{name}.{k}", own.type.contained[0]) for k in range(len(value))]
+                taken += [Argument(f"{name}.{k}", own.static_type.contained[0]) for k in range(len(value))]
             elif not fixed:
-                taken.append(Argument(name, own.type))
+                taken.append(Argument(name, own.static_type))
         arguments = (*(replace(a, kwarg_only=False) for a in schema.arguments[1:]), *taken)
-        returns = (Argument("", graph.outputs[0].type),) if self.assigned else schema.returns
+        returns = (Argument("", graph.returns[0].static_type),) if self.assigned else schema.returns
         return Function(self._name, graph, FunctionSchema(schema.name, "", arguments, returns), doc=self._doc)
 
 
 def _write_in(graph: Graph, index: int, value: Any) -> None:
-    parameter = graph.inputs[index]
-    with graph.inserting(graph.block.first or graph.block):
+    parameter = graph.parameters[index]
+    with graph.inserting(graph.body.first or graph.body):
         attributes = {} if value is None else {"value": value}
-        constant = graph.insert("prim::Constant", (), (parameter.type,), **attributes).output()
+        constant = graph.insert("prim::Constant", (), (parameter.static_type,), **attributes).result()
     parameter.replace_uses_with(constant)
-    graph.block.remove_input(index)
+    graph.body.remove_parameter(index)
 
 
 def _take_apart(graph: Graph, index: int, count: int) -> None:
     """A list that comes in becomes one that is made, of as many values that come in."""
-    parameter = graph.inputs[index]
+    parameter = graph.parameters[index]
     name = parameter.name if parameter.has_name else "list"
-    element = parameter.type.contained[0]
-    parts = [graph.add_input(element, f"{name}_{k}", index + k) for k in range(count)]
-    with graph.inserting(graph.block.first or graph.block):
-        made = graph.insert("prim::ListConstruct", parts, (parameter.type,)).output()
+    element = parameter.static_type.contained[0]
+    parts = [graph.add_parameter(element, f"{name}_{k}", index + k) for k in range(count)]
+    with graph.inserting(graph.body.first or graph.body):
+        made = graph.insert("prim::ListConstruct", parts, (parameter.static_type,)).result()
     parameter.replace_uses_with(made)
-    graph.block.remove_input(index + count)
+    graph.body.remove_parameter(index + count)
 
 
 _known: KeptOn[Function, tuple[Promotion | None]] = KeptOn()
@@ -148,12 +148,12 @@ def promotion_of(function: Function) -> Promotion | None:
 
 @no_collection()
 def _lift(function: Function) -> Promotion | None:
-    if not function.graph.inputs or not _is_module(function.graph.inputs[0].type):
+    if not function.graph.parameters or not _is_module(function.graph.parameters[0].static_type):
         return None
     graph = clone_graph(function.frozen_graph)
     inline.do(graph)
     constant_propagation.do(graph, values_only=True)
-    owner, count = graph.inputs[0], len(graph.inputs) - 1
+    owner, count = graph.parameters[0], len(graph.parameters) - 1
     reads: dict[Path, list[Node]] = {}
     types: dict[Path, Type] = {}
     objects: list[Node] = []
@@ -163,16 +163,16 @@ def _lift(function: Function) -> Promotion | None:
         return None
     assigned = {path: reads.pop(path) for path in types}
     for path, nodes in reads.items():
-        value = graph.add_input(nodes[0].output().type, "_".join(path))
+        value = graph.add_parameter(nodes[0].result().static_type, "_".join(path))
         for node in nodes:
-            node.output().replace_uses_with(value)
-            node.destroy()
+            node.result().replace_uses_with(value)
+            node.erase()
     if assigned and not make_variables(graph, assigned, types):
         return None
     for node in reversed(objects):
-        node.destroy()
-    graph.block.remove_input(0)
-    if _gives_away(graph, graph.inputs[count : len(graph.inputs) - len(types)]):
+        node.erase()
+    graph.body.remove_parameter(0)
+    if _gives_away(graph, graph.parameters[count : len(graph.parameters) - len(types)]):
         return None
     return Promotion(function, graph, [*reads, *types], count, len(types))
 
@@ -184,22 +184,24 @@ def _collect(
 
     False if it is used in any other way, or what is read could change.
     """
-    for use in owner.uses:
+    for use in owner.uses():
         node = use.user
-        if node.kind not in (READ, WRITE):
+        if node.op not in (READ, WRITE):
             return False
         found = (*path, node.attribute("name"))
-        if node.kind == WRITE:
-            declared = owner.type.definition.attribute(found[-1]) if isinstance(owner.type, ClassType) else None
+        if node.op == WRITE:
+            declared = (
+                owner.static_type.definition.attribute(found[-1]) if isinstance(owner.static_type, ClassType) else None
+            )
             if use.offset or declared is None or not may_be_variable(declared.type):
                 return False
             types[found] = declared.type
             reads.setdefault(found, []).append(node)
-        elif _is_module(node.output().type):
+        elif _is_module(node.result().static_type):
             objects.append(node)
-            if not _collect(node.output(), found, reads, types, objects):
+            if not _collect(node.result(), found, reads, types, objects):
                 return False
-        elif _is_lasting(node.output().type):
+        elif _is_lasting(node.result().static_type):
             reads.setdefault(found, []).append(node)
         else:
             return False
@@ -230,11 +232,11 @@ def _gives_away(graph: Graph, hidden: Sequence[Value]) -> bool:
 
     Lists are taken apart, so that nobody may change or keep them.
     """
-    tensors = [v for v in hidden if isinstance(v.type, TensorType | OptionalType | ListType)]
+    tensors = [v for v in hidden if isinstance(v.static_type, TensorType | OptionalType | ListType)]
     if not tensors:
         return False
     facts = AliasAnalysis(graph, apart=True)
     if any(map(facts.is_returned, tensors)):
         return True
-    lists = [v for v in tensors if isinstance(v.type, ListType)]
+    lists = [v for v in tensors if isinstance(v.static_type, ListType)]
     return bool(lists) and any(map(AliasAnalysis(graph).is_written, lists))  # under whatever name

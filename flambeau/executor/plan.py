@@ -131,10 +131,10 @@ def make_plan(
 
 def _deepest(graph: Graph) -> Node:
     """A node in the block that most blocks are around."""
-    depths = {graph.block: 0}
-    deepest = graph.block
+    depths = {graph.body: 0}
+    deepest = graph.body
     for node in graph.all_nodes():
-        for block in node.blocks:
+        for block in node.nested_blocks:
             depths[block] = depths[node.owner_block] + 1
             deepest = max(deepest, block, key=depths.__getitem__)
     return deepest.first or deepest.owner_node or deepest.return_node
@@ -220,7 +220,7 @@ _TRIVIAL = frozenset({"prim::Constant", "prim::TupleConstruct", "prim::ListConst
 
 def is_worthwhile(graph: Graph) -> bool:
     """Whether native code for the whole graph is faster than the machine."""
-    return any(n.kind not in _TRIVIAL for n in graph.block)
+    return any(n.op not in _TRIVIAL for n in graph.body)
 
 
 def prepare_callees(options: Options) -> Prepare:
@@ -228,7 +228,7 @@ def prepare_callees(options: Options) -> Prepare:
 
     def prepare(function: Function, types: Sequence[Type]) -> Graph:
         graph = clone_graph(function.graph)
-        for value, type_ in zip(graph.inputs, types, strict=True):
+        for value, type_ in zip(graph.parameters, types, strict=True):
             value.set_type(type_)
         graph = _optimised(graph, options, None)
         split_groups(graph)
@@ -240,13 +240,13 @@ def prepare_callees(options: Options) -> Prepare:
 
 def _is_one_group(graph: Graph) -> bool:
     """Whether it is one fused group of all inputs in order, whose results are its own or a tuple of them."""
-    nodes = [n for n in graph.block if n.kind != "prim::Constant"]
-    if not nodes or nodes[0].kind != FUSION or list(nodes[0].inputs) != list(graph.inputs):
+    nodes = [n for n in graph.body if n.op != "prim::Constant"]
+    if not nodes or nodes[0].op != FUSION or list(nodes[0].operands) != list(graph.parameters):
         return False
-    results, group = list(graph.outputs), list(nodes[0].outputs)
-    if len(nodes) == 2 and nodes[1].kind == "prim::TupleConstruct" and results == list(nodes[1].outputs):
-        plain = isinstance(results[0].type, TupleType) and results[0].type.name is None
-        return plain and len(group) > 1 and list(nodes[1].inputs) == group
+    results, group = list(graph.returns), list(nodes[0].results)
+    if len(nodes) == 2 and nodes[1].op == "prim::TupleConstruct" and results == list(nodes[1].results):
+        plain = isinstance(results[0].static_type, TupleType) and results[0].static_type.name is None
+        return plain and len(group) > 1 and list(nodes[1].operands) == group
     return len(nodes) == 1 and len(group) == 1 and results == group
 
 

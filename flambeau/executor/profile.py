@@ -131,7 +131,7 @@ class _Profiler:
         for node, weight in counters.weights.items():
             hits = _hits(counters, node)
             self.ledger.hit(node.range, hits)
-            if node in counters.cycles and node.kind != "prim::Loop":
+            if node in counters.cycles and node.op != "prim::Loop":
                 seconds = max(counters.count(counters.cycles[node]) * rate - self._excess.get(node, 0.0), 0.0)
                 self._spread(node, seconds, hits)
                 continue
@@ -145,19 +145,19 @@ class _Profiler:
 
     def _spread(self, node: Node, seconds: float, calls: int) -> None:
         """Enter the time of a node: of a group, at the lines of its operators."""
-        if node.kind != FUSION:
+        if node.op != FUSION:
             self.ledger.spend(node.range, seconds)
             return
         graph: Graph = node.attribute("Subgraph")
         self._spread_group(graph, seconds)
         for inner in graph.nodes():
-            if inner.kind != "prim::Constant":
+            if inner.op != "prim::Constant":
                 self.ledger.hit(inner.range, calls)
         if calls:
             self.ledger.region(kernel_of(node).name, calls, seconds, kernel_of(node))
 
     def _spread_group(self, graph: Graph, seconds: float) -> None:
-        costs = [(n.range, _cost(n.kind)) for n in graph.nodes() if n.kind != "prim::Constant"]
+        costs = [(n.range, _cost(n.op)) for n in graph.nodes() if n.op != "prim::Constant"]
         whole = sum(cost for _, cost in costs) or 1.0
         for place, cost in costs:
             self.ledger.spend(place, seconds * cost / whole)
@@ -241,7 +241,7 @@ def _own_cycles(counters: Counters) -> dict[Node | None, float]:
 
 def _hits(counters: Counters, node: Node) -> int:
     """How often a node ran; of a loop, its iterations."""
-    blocks = [node.owner_block] + (list(node.blocks) if node.kind == "prim::Loop" else [])
+    blocks = [node.owner_block] + (list(node.nested_blocks) if node.op == "prim::Loop" else [])
     return max(counters.count(counters.entries[b]) if b in counters.entries else 0 for b in blocks)
 
 

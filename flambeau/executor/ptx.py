@@ -17,16 +17,16 @@ def plan_ptx(plan: ExecutionPlan, arguments: Sequence[Any], arch: str) -> str:
 
     Raises ValueError for an unknown architecture and RuntimeError without llvmlite.
     """
-    given = dict(zip(plan.graph.inputs, arguments, strict=True))
+    given = dict(zip(plan.graph.parameters, arguments, strict=True))
     groups = []
     for number, node in enumerate(plan.graph.find_all(FUSION)):
         graph = node.attribute("Subgraph")
-        inner = list(zip(graph.inputs, node.inputs, strict=True))
+        inner = list(zip(graph.parameters, node.operands, strict=True))
         groups.append(
             Group(
                 name=f"group_{number}",
                 graph=graph,
-                types=[refine(v.type, given[outer]) if outer in given else v.type for v, outer in inner],
+                types=[refine(v.static_type, given[outer]) if outer in given else v.static_type for v, outer in inner],
                 layouts=[_layout(given[outer]) if outer in given else None for _, outer in inner],
             )
         )

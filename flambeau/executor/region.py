@@ -73,13 +73,13 @@ class Region:
         self.graph = graph
         self.calls = 0
         self._choices = choices
-        self._several = len(graph.outputs) != 1
+        self._several = len(graph.returns) != 1
         self.natives_cache: SpecialisationCache[specs.Spec, CompiledGraph] = SpecialisationCache(
             f"native code of {name}", MAX_SPECS, describe=specs.describe, compare=specs.compare
         )
         self._code: Code | None = None
         facts = AliasAnalysis(graph)
-        self._lists = [k for k, v in enumerate(graph.inputs) if _has_lists(v.type) and facts.has_writers(v)]
+        self._lists = [k for k, v in enumerate(graph.parameters) if _has_lists(v.static_type) and facts.has_writers(v)]
         """Inputs with lists that may be changed: what native code did to its copy is done to the list."""
 
     @property
@@ -127,8 +127,8 @@ class Region:
     def _specialised(self, inputs: Sequence[Any]) -> CompiledGraph:
         """Native code, to be, for inputs like these."""
         graph = clone_graph(self.graph)
-        for value, argument in zip(graph.inputs, inputs, strict=True):
-            if _is_unset(argument, value.type):
+        for value, argument in zip(graph.parameters, inputs, strict=True):
+            if _is_unset(argument, value.static_type):
                 _leave_unset(graph, value)
             else:
                 refine_parameter(graph, value, argument)
@@ -147,8 +147,8 @@ def _is_unset(value: Any, type_: Type) -> bool:
 
 def _leave_unset(graph: Graph, parameter: Value) -> None:
     """Have a region make for itself what a variable holds that no way to it has set: nothing reads that."""
-    unset = graph.block.prepend(graph.create("prim::Uninitialized", types=[parameter.type]))
-    parameter.replace_uses_with(unset.output())
+    unset = graph.body.prepend(graph.create("prim::Uninitialized", types=[parameter.static_type]))
+    parameter.replace_uses_with(unset.result())
     parameter.set_type(NONE)
 
 
@@ -158,7 +158,7 @@ def with_regions(
     """The native regions of a graph, and code that calls them; no code where there are none."""
     copy = clone_graph(graph)
     regions: list[Region] = []
-    _cut(copy.block, lambda region: Region(name, region, choices, prepare, watch), regions)
+    _cut(copy.body, lambda region: Region(name, region, choices, prepare, watch), regions)
     if not regions and (watch is None or copy.find("prim::Loop") is None):
         return regions, None
     return regions, compile_graph(copy, name, None if watch is None else watch.loop)
@@ -172,38 +172,43 @@ def _cut(block: Block, make: Callable[[Graph], Region], regions: list[Region]) -
             group.attributes["kernel"] = region
             regions.append(region)
         else:
-            for inner in node.blocks:
+            for inner in node.nested_blocks:
                 _cut(inner, make, regions)
 
 
 def is_region(node: Node) -> bool:
     """Whether a node that is in no region becomes one."""
-    return node.kind == "prim::Loop" and _may_be_native(node)
+    return node.op == "prim::Loop" and _may_be_native(node)
 
 
 def _may_be_native(node: Node) -> bool:
     """Whether everything that a loop touches has a native form, what only words an exception left aside."""
     for inner in nodes_within(node):
-        if inner.kind == "prim::RaiseException" or inner.kind == "prim::Constant" or only_words(inner):
+        if inner.op == "prim::RaiseException" or inner.op == "prim::Constant" or only_words(inner):
             continue
-        if inner.kind.startswith("prim::Call") and callee_of(inner) is None:
+        if inner.op.startswith("prim::Call") and callee_of(inner) is None:
             return False
-        if not all(_is_plain(v.type) for v in inner.outputs):
+        if not all(_is_plain(v.static_type) for v in inner.results):
             return False
-        if any(not _is_plain(b.type) for block in inner.blocks for b in block.inputs):
+        if any(not _is_plain(b.static_type) for block in inner.nested_blocks for b in block.parameters):
             return False
-    return all(_is_plain(v.type) or _is_literal(v) or isinstance(v.type, FunctionType) for v in operands_within(node))
+    return all(
+        _is_plain(v.static_type) or _is_literal(v) or isinstance(v.static_type, FunctionType)
+        for v in operands_within(node)
+    )
 
 
 def only_words(node: Node) -> bool:
     """Whether what a node gives goes into exceptions only."""
-    return bool(node.outputs) and all(
-        use.user.kind == "prim::RaiseException" or only_words(use.user) for v in node.outputs for use in v.uses
+    return bool(node.results) and all(
+        use.user.op == "prim::RaiseException" or only_words(use.user) for v in node.results for use in v.uses()
     )
 
 
 def _is_literal(value: Any) -> bool:
-    return value.node is not None and (value.node.kind == "prim::Constant" or only_words(value.node))
+    return value.defining_node is not None and (
+        value.defining_node.op == "prim::Constant" or only_words(value.defining_node)
+    )
 
 
 def _has_lists(type_: Type) -> bool:

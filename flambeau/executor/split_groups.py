@@ -40,14 +40,16 @@ def split_groups(graph: Graph) -> bool:
 def _pieces_of(group: Node, known: Known) -> Pieces:
     """What to cut a group into; nothing where the group is one, or not known."""
     inner: Graph = group.attribute("Subgraph")
-    types = {v: _known(v.type, given.type) for v, given in zip(inner.inputs, group.inputs, strict=True)}
+    types = {
+        v: _known(v.static_type, given.static_type) for v, given in zip(inner.parameters, group.operands, strict=True)
+    }
     if not all(_is_known(t) for t in types.values()):
         return []
-    code = code_key(inner.nodes(), inner.inputs, inner.outputs)
+    code = code_key(inner.nodes(), inner.parameters, inner.returns)
     key = None if code is None else (code, *types.values())
     found = known.get(key)
     if found is None:
-        found = _pieces([n for n in inner.nodes() if n.kind != CONSTANT], types)
+        found = _pieces([n for n in inner.nodes() if n.op != CONSTANT], types)
         if key is not None:
             known[key] = found
     return found
@@ -87,12 +89,12 @@ def _needed_first(run: Sequence[Node], refusal: LoweringError) -> list[Node]:
     outputs = _outputs(run)
     inside = set(run)
     needed: set[Node] = set()
-    waiting = [outputs[k].node for k in refusal.places]
+    waiting = [outputs[k].defining_node for k in refusal.places]
     while waiting:
         node = waiting.pop()
         if node in inside and node not in needed and node is not None:
             needed.add(node)
-            waiting += [v.node for v in operands_within(node)]
+            waiting += [v.defining_node for v in operands_within(node)]
     return [n for n in run if n in needed] if len(needed) < len(run) else []
 
 
@@ -115,18 +117,20 @@ def _is_known(type_: Type) -> bool:
 def _outputs(nodes: Sequence[Node]) -> list[Value]:
     """What nodes outside use of these."""
     inside = set(nodes)
-    return [v for n in nodes for v in n.outputs if not all(u.user in inside for u in v.uses)]
+    return [v for n in nodes for v in n.results if not all(u.user in inside for u in v.uses())]
 
 
 def _refusal(nodes: Sequence[Node], types: Mapping[Value, Type]) -> LoweringError | None:
     """Why no kernel computes these nodes of a group, which may use what nodes before them give; None where one does."""
     inside = set(nodes)
-    used = dict.fromkeys(v for n in nodes for v in operands_within(n) if v.node not in inside)
-    constants = dict.fromkeys(v.node for v in used if v.node is not None and v.node.kind == CONSTANT)
-    inputs = [v for v in used if v.node is None or v.node.kind != CONSTANT]
-    known = [types.get(v, v.type) for v in inputs]
+    used = dict.fromkeys(v for n in nodes for v in operands_within(n) if v.defining_node not in inside)
+    constants = dict.fromkeys(
+        v.defining_node for v in used if v.defining_node is not None and v.defining_node.op == CONSTANT
+    )
+    inputs = [v for v in used if v.defining_node is None or v.defining_node.op != CONSTANT]
+    known = [types.get(v, v.static_type) for v in inputs]
     outputs = _outputs(nodes)
-    if not all(map(_is_known, known)) or not all(isinstance(v.type, TensorType) for v in outputs):
+    if not all(map(_is_known, known)) or not all(isinstance(v.static_type, TensorType) for v in outputs):
         return LoweringError("types that are not known")
     try:
         lower_region([*constants, *nodes], inputs, outputs, known)
@@ -139,21 +143,21 @@ def _cut(group: Node, pieces: Pieces) -> None:
     """Put a group's nodes back into its block, and make groups of the pieces that have kernels."""
     graph, before = group.graph, group.previous
     with graph.inserting(group):
-        results = insert_graph(graph, group.attribute("Subgraph"), group.inputs)
+        results = insert_graph(graph, group.attribute("Subgraph"), group.operands)
     added: list[Node] = []
     current = group.owner_block.first if before is None else before.next
     while current is not None and current is not group:
         added.append(current)
         current = current.next
-    for old, new in zip(group.outputs, results, strict=True):
+    for old, new in zip(group.results, results, strict=True):
         old.replace_uses_with(new)
-    nodes = [n for n in added if n.kind != CONSTANT]
+    nodes = [n for n in added if n.op != CONSTANT]
     for node in (nodes[k] for places, _ in pieces for k in places):
         node.move_before(group)
-    group.destroy()
+    group.erase()
     for places, has_kernel in pieces:
         if has_kernel:
             outline([nodes[k] for k in places], GROUP)
     for node in added:
-        if node.kind == CONSTANT and not node.output().is_used:
-            node.destroy()
+        if node.op == CONSTANT and not node.result().is_used:
+            node.erase()

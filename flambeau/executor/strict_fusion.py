@@ -24,7 +24,7 @@ def check_strict_fusion(graph: Graph, *, is_fused: bool) -> None:
     """
     for mark in graph.find_all(MARK):
         where = mark.range
-        mark.destroy()
+        mark.erase()
         if where is not None and is_fused:
             alone = [n for n in graph.all_nodes() if _computes(n) and _is_within(n, where)]
             if alone:
@@ -34,7 +34,7 @@ def check_strict_fusion(graph: Graph, *, is_fused: bool) -> None:
 
 def _computes(node: Node) -> bool:
     """Whether it is an operator that gives tensors."""
-    return node.kind.startswith("aten::") and any(_has_tensor(v.type) for v in node.outputs)
+    return node.op.startswith("aten::") and any(_has_tensor(v.static_type) for v in node.results)
 
 
 def _has_tensor(type_: Type) -> bool:
@@ -50,4 +50,4 @@ def _is_within(node: Node, block: SourceRange) -> bool:
 def _described(nodes: list[Node]) -> Iterator[str]:
     for node in nodes:
         definition = node.definition
-        yield f"{node.kind if definition is None else definition.schema} ({node.range})"
+        yield f"{node.op if definition is None else definition.schema} ({node.range})"

@@ -47,7 +47,7 @@ class Argument:
     def type(self) -> Type:
         """The type of one that is a value."""
         assert isinstance(self.sugared, SimpleValue)
-        return self.sugared.value.type
+        return self.sugared.value.static_type
 
 
 def emit_all(e: Emitter, tree: Apply) -> tuple[list[Argument], dict[str, Argument]]:

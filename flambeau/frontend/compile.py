@@ -288,12 +288,12 @@ def _has_arrays(tree: t.Def, resolver: Resolver, bound: Bound) -> bool:
 
 def _without_arrays(graph: Graph) -> None:
     """Have all values of a graph be tensors that were arrays to the compiler."""
-    values = [*graph.inputs]
+    values = [*graph.parameters]
     for node in graph.all_nodes():
-        values += [*node.outputs, *(v for block in node.blocks for v in block.inputs)]
+        values += [*node.results, *(v for block in node.nested_blocks for v in block.parameters)]
     for value in values:
-        if holds_arrays(value.type) or holds_elements(value.type):
-            value.set_type(without_elements(plain(value.type)))
+        if holds_arrays(value.static_type) or holds_elements(value.static_type):
+            value.set_type(without_elements(plain(value.static_type)))
 
 
 def _emit_nested(e: Emitter, tree: t.Def) -> bool:
@@ -346,7 +346,7 @@ def _parameter(e: Emitter, param: t.Param, defaults: Mapping[str, Any], self_typ
     """Add a parameter to the graph; its schema."""
     type_ = _declared_type(param, e.scope.resolver, self_type)
     with e.graph.at_range(param.range):
-        value = e.graph.add_input(type_, param.name if param.name.isascii() else "")
+        value = e.graph.add_parameter(type_, param.name if param.name.isascii() else "")
         e.store(param.name, value)
     count = None if param.annotation is None else broadcast_count(param.annotation, e.scope.resolver)
     default = as_declared(defaults.get(param.name, NO_DEFAULT), type_)

@@ -57,26 +57,26 @@ class _Compiler:
         self.used: Known = {}
 
     def code(self) -> Code:
-        inputs = self.graph.inputs
+        inputs = self.graph.parameters
         for value in inputs:
             self.registers.take(value)
         for node in self.graph.all_nodes():
-            if node.kind in CONSTANTS:
-                contents = literal(node) if node.kind == "prim::Constant" else None
-                self.registers.constant(contents, node.output())
-            elif node.kind == "prim::Loop" and self.minus_one < 0:
+            if node.op in CONSTANTS:
+                contents = literal(node) if node.op == "prim::Constant" else None
+                self.registers.constant(contents, node.result())
+            elif node.op == "prim::Loop" and self.minus_one < 0:
                 self.minus_one = self.registers.constant(-1)
-            elif node.kind == "prim::Exit" and self.none < 0:
+            elif node.op == "prim::Exit" and self.none < 0:
                 self.none, self.spare = self.registers.constant(None), self.registers.constant(None)
         if self.on_entry is not None:
             self.emit(Op.DO, f=self.on_entry, a=())
-        self.block(self.graph.block, ())
-        results = tuple(self.registers[source(v)] for v in self.graph.outputs)
-        self.site(self.graph.block.return_node)
+        self.block(self.graph.body, ())
+        results = tuple(self.registers[source(v)] for v in self.graph.returns)
+        self.site(self.graph.body.return_node)
         self.emit(Op.RETURN, a=results)
         return Code(
             name=self.name,
-            parameters=tuple(v.type for v in inputs),
+            parameters=tuple(v.static_type for v in inputs),
             result_count=len(results),
             template=self.registers.template,
             blocks=tuple((tuple(block[:-1]), block[-1]) for block in self.blocks),
@@ -90,7 +90,7 @@ class _Compiler:
         self.current.append((op, d, f, a, b, len(self.sites) - 1))
 
     def site(self, node: Node, is_python: bool = False) -> None:
-        self.sites.append(Site(node.kind, node.range, node.call_chain, node.definition, is_python))
+        self.sites.append(Site(node.op, node.range, node.call_chain, node.definition, is_python))
 
     def new_block(self) -> int:
         self.blocks.append([])
@@ -120,13 +120,13 @@ class _Compiler:
         last = ends(block, outer, self.used)
         self.drop(last.at_start)
         for node in block:
-            if node.kind in CONSTANTS or node.kind in SAME_VALUE:
+            if node.op in CONSTANTS or node.op in SAME_VALUE:
                 continue
             ended = last.at.get(node, [])
-            if node.kind == "prim::If":
+            if node.op == "prim::If":
                 self.site(node)
                 self.branch(node, ended)
-            elif node.kind == "prim::Loop":
+            elif node.op == "prim::Loop":
                 self.site(node)
                 self.loop(node, ended)
             else:
@@ -137,20 +137,20 @@ class _Compiler:
         registers = self.registers
         selected = select(node)
         self.site(node, selected.is_python)
-        operands = tuple(registers[source(v)] for v in node.inputs[selected.skip :])
-        if node.kind == "prim::Exit":
+        operands = tuple(registers[source(v)] for v in node.operands[selected.skip :])
+        if node.op == "prim::Exit":
             self.emit(Op.LEFT, a=operands[0])
             operands = (*operands, self.none, self.none, self.none)
-        mine = set(node.outputs)
+        mine = set(node.results)
         unused = [v for v in ended if v in mine]
-        entered = [v for v in ended if v not in mine] if node.kind == "prim::Enter" else []
+        entered = [v for v in ended if v not in mine] if node.op == "prim::Enter" else []
         held = [registers.end(v) for v in ended if v not in mine and v not in entered]
         skips_results = selected.op is Op.CALL and len(unused) == len(mine)
-        results = () if skips_results else tuple(map(registers.take, node.outputs))
+        results = () if skips_results else tuple(map(registers.take, node.results))
         dropped = tuple(r for r in held if r is not None and r not in results)
         if selected.op in (Op.CALL_FUNCTION, Op.CALL_METHOD):
             following = self.new_block()
-            results = results if node.kind != "prim::Exit" else (self.spare,)
+            results = results if node.op != "prim::Exit" else (self.spare,)
             self.emit(selected.op, d=results, f=selected.f, a=operands, b=(following, dropped))
             self.start(following)
         else:
@@ -159,7 +159,7 @@ class _Compiler:
                 self.emit(Op.DROP, a=dropped)
         if not skips_results:
             self.drop(unused)
-        if node.kind == "prim::Enter":  # its object is noted before its register may hold anything else
+        if node.op == "prim::Enter":  # its object is noted before its register may hold anything else
             self.emit(Op.ENTERED, a=operands[0])
             self.drop(entered)
 
@@ -206,8 +206,8 @@ class _Compiler:
 
     def branch(self, node: Node, ended: Sequence[Value]) -> None:
         registers = self.registers
-        condition = registers[source(node.input())]
-        outputs = node.outputs
+        condition = registers[source(node.operand(0))]
+        outputs = node.results
         mine = set(outputs)
         results = [registers.take(v) for v in outputs]
         outer = [v for v in ended if v not in mine]
@@ -216,15 +216,15 @@ class _Compiler:
         self.emit(Op.BRANCH, d=condition, f=after, a=arms[0], b=arms[1])
         reserved = registers.reserve(results)
         state, since = registers.snapshot(), len(registers.template)
-        for arm, block in zip(arms, node.blocks, strict=True):
+        for arm, block in zip(arms, node.nested_blocks, strict=True):
             registers.restore(state, since)
             registers.vacate(results)
             self.start(arm)
-            for value, register in zip(block.outputs, results, strict=True):
+            for value, register in zip(block.returns, results, strict=True):
                 if _is_own(source(value), block):
                     registers.want(source(value), register)
             at_return = self.block(block, outer)
-            self.move(results, [registers[source(v)] for v in block.outputs])
+            self.move(results, [registers[source(v)] for v in block.returns])
             self.drop(at_return, keep=results)
             self.emit(Op.JUMP, a=after)
         registers.restore(state, since)
@@ -236,13 +236,13 @@ class _Compiler:
 
     def loop(self, node: Node, ended: Sequence[Value]) -> None:
         registers = self.registers
-        body = node.blocks[0]
-        limit, first_condition, *carried = (source(v) for v in node.inputs)
+        body = node.nested_blocks[0]
+        limit, first_condition, *carried = (source(v) for v in node.operands)
         needed = {*outer_uses(body, self.used), limit, first_condition}
-        mine = set(node.outputs)
+        mine = set(node.results)
         outer = [v for v in ended if v not in mine]
-        self.carry(carried, set(outer) - needed, node.outputs)
-        results = [registers[v] for v in node.outputs]
+        self.carry(carried, set(outer) - needed, node.results)
+        results = [registers[v] for v in node.results]
         self.drop([v for v in outer if v in registers and v not in needed], results)
         counter = registers.temporary()
         self.move([counter], [self.minus_one])
@@ -254,10 +254,10 @@ class _Compiler:
         self.test(node, counter, limit, registers[first_condition], rounds, is_watched=is_watched)
         place = len(self.sites) - 1
         self.start(inside)
-        registers.pin(body.inputs[0], counter)
-        for parameter, register in zip(body.inputs[1:], results, strict=True):
+        registers.pin(body.parameters[0], counter)
+        for parameter, register in zip(body.parameters[1:], results, strict=True):
             registers.bind(parameter, register)
-        condition, *outputs = (source(v) for v in body.outputs)
+        condition, *outputs = (source(v) for v in body.returns)
         for value, register in zip(outputs, results, strict=True):
             if _is_own(value, body):
                 registers.want(value, register)
@@ -301,9 +301,9 @@ class _Compiler:
         is_watched: bool,
     ) -> None:  # fmt: skip
         """Whether there is another round. Conditions and limits that are constants need no test."""
-        always = all(_is_true(source(v)) for v in (node.input(1), node.blocks[0].outputs[0]))
+        always = all(_is_true(source(v)) for v in (node.operand(1), node.nested_blocks[0].returns[0]))
         endless = is_constant(limit) and self.registers.template[self.registers[limit]] == INT64_MAX
-        counts = source(node.blocks[0].inputs[0]).is_used or not endless or is_watched
+        counts = source(node.nested_blocks[0].parameters[0]).is_used or not endless or is_watched
         if not counts:
             if always:
                 self.emit(Op.JUMP, a=rounds[0])
@@ -317,8 +317,12 @@ class _Compiler:
 
 def _is_own(value: Value, block: Block) -> bool:
     """Whether a value is made by a node of this very block."""
-    return value.node is not None and value.node.owner_block is block and not is_constant(value)
+    return value.defining_node is not None and value.defining_node.owner_block is block and not is_constant(value)
 
 
 def _is_true(value: Value) -> bool:
-    return value.node is not None and value.node.kind == "prim::Constant" and value.node.attributes.get("value") is True
+    return (
+        value.defining_node is not None
+        and value.defining_node.op == "prim::Constant"
+        and value.defining_node.attributes.get("value") is True
+    )

@@ -60,5 +60,5 @@ class ForkSite:
             graph = self._graph()
             if graph is None:
                 return True
-            self._may_wait = any(n.kind in _MAY_WAIT or n.kind.startswith("^") for n in graph.all_nodes())
+            self._may_wait = any(n.op in _MAY_WAIT or n.op.startswith("^") for n in graph.all_nodes())
         return self._may_wait

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.ir.constants import EnumMember, Opaque, TensorLiteral
+from flambeau.ir.literals import EnumMember, Opaque, TensorLiteral
 from flambeau.ir.node import Node
 from flambeau.schema.types import EnumType, FunctionType
 from flambeau.tensor.tensor import wrap
@@ -17,7 +17,7 @@ from flambeau.tensor.tensor import wrap
 
 def literal(node: Node) -> Any:
     """What the node stands for. Raises RuntimeError for constants that text could not carry."""
-    type_ = node.output().type
+    type_ = node.result().static_type
     if isinstance(type_, FunctionType):
         return node.attributes.get("function", node.attributes.get("function", node.attributes.get("callable")))
     value = node.attributes.get("value")

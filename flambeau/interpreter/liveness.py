@@ -39,14 +39,14 @@ _LIGHT = (
 
 def source(value: Value) -> Value:
     """The value that `value` is, behind nodes that only change its type."""
-    while value.node is not None and value.node.kind in SAME_VALUE and value.node.inputs:
-        value = value.node.input(0)
+    while value.defining_node is not None and value.defining_node.op in SAME_VALUE and value.defining_node.operands:
+        value = value.defining_node.operand(0)
     return value
 
 
 def is_constant(value: Value) -> bool:
     """Whether the value lies in a register from the start."""
-    return value.node is not None and value.node.kind in CONSTANTS
+    return value.defining_node is not None and value.defining_node.op in CONSTANTS
 
 
 def is_heavy(type_: Type) -> bool:
@@ -62,9 +62,9 @@ Known = dict[Block, dict[Value, None]]
 
 def uses(node: Node, known: Known) -> Iterator[Value]:
     """Every value that a node or anything nested in it uses, but for those that come into being inside it."""
-    for value in node.inputs:
+    for value in node.operands:
         yield source(value)
-    for block in node.blocks:
+    for block in node.nested_blocks:
         yield from outer_uses(block, known)
 
 
@@ -72,14 +72,14 @@ def outer_uses(block: Block, known: Known) -> dict[Value, None]:
     """The values from outside that a block or anything nested in it uses, in order."""
     found = known.get(block)
     if found is None:
-        inside = set(block.inputs)
+        inside = set(block.parameters)
         found = {}
         for node in block:
             for value in uses(node, known):
                 if value not in inside:
                     found[value] = None
-            inside.update(node.outputs)
-        found.update((value, None) for value in map(source, block.outputs) if value not in inside)
+            inside.update(node.results)
+        found.update((value, None) for value in map(source, block.returns) if value not in inside)
         known[block] = found
     return found
 
@@ -102,16 +102,16 @@ def ends(block: Block, outer: Iterable[Value], known: Known) -> Ends:
     `known` is kept between the calls for the blocks of one graph, which must not change meanwhile.
     """
     found = Ends()
-    nodes = [n for n in block if n.kind not in CONSTANTS and n.kind not in SAME_VALUE]
+    nodes = [n for n in block if n.op not in CONSTANTS and n.op not in SAME_VALUE]
     open_: dict[Value, None] = dict.fromkeys(outer)
-    open_.update(dict.fromkeys(block.inputs))
+    open_.update(dict.fromkeys(block.parameters))
     for node in nodes:
-        open_.update(dict.fromkeys(node.outputs))
-    for value in block.outputs:
+        open_.update(dict.fromkeys(node.results))
+    for value in block.returns:
         _end(source(value), open_, found.at_return)
     for node in reversed(nodes):
         ended: list[Value] = []
-        for value in node.outputs:
+        for value in node.results:
             _end(value, open_, ended)
         for value in uses(node, known):
             _end(value, open_, ended)

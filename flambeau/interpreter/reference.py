@@ -6,8 +6,8 @@ static type at once, so that an operator that breaks its word is found where it 
 >>> from flambeau.ir.graph import Graph
 >>> from flambeau.schema.types import INT
 >>> graph = Graph()
->>> n = graph.add_input(INT)
->>> graph.add_output(graph.insert("prim::TupleConstruct", [n, n]).output())
+>>> n = graph.add_parameter(INT)
+>>> graph.add_return(graph.insert("prim::TupleConstruct", [n, n]).result())
 0
 >>> evaluate(graph, [3], check_types=False)
 ((3, 3),)
@@ -76,37 +76,37 @@ class Evaluator:
         """The calls that led to each warning so far."""
 
     def graph(self, graph: Graph, inputs: Sequence[Any]) -> tuple[Any, ...]:
-        if len(inputs) != len(graph.inputs):
-            raise TypeError(f"{graph.name or 'the graph'} takes {len(graph.inputs)} values, not {len(inputs)}")
+        if len(inputs) != len(graph.parameters):
+            raise TypeError(f"{graph.name or 'the graph'} takes {len(graph.parameters)} values, not {len(inputs)}")
         environment: Environment = {}
-        for value, given in zip(graph.inputs, inputs, strict=True):
+        for value, given in zip(graph.parameters, inputs, strict=True):
             self.define(environment, value, given)
-        return self.block(graph.block, environment)
+        return self.block(graph.body, environment)
 
     def define(self, environment: Environment, value: Value, result: Any) -> None:
-        if self.check_types and result is not UNINITIALISED and not conforms(result, value.type):
-            where = value.node.kind if value.node is not None else "a parameter"
-            text = f"%{value.name} : {value.type} from {where} is a {kind_of(result)}"
+        if self.check_types and result is not UNINITIALISED and not conforms(result, value.static_type):
+            where = value.defining_node.op if value.defining_node is not None else "a parameter"
+            text = f"%{value.name} : {value.static_type} from {where} is a {kind_of(result)}"
             raise InternalError("reference evaluator", text)
         environment[value] = result
 
     def block(self, block: Block, environment: Environment) -> tuple[Any, ...]:
         for node in block:
-            if node.kind == "prim::Uninitialized":
-                environment[node.output()] = UNINITIALISED
+            if node.op == "prim::Uninitialized":
+                environment[node.result()] = UNINITIALISED
                 continue
-            results = self.node(node, [environment[v] for v in node.inputs], environment)
-            for value, result in zip(node.outputs, results, strict=True):
+            results = self.node(node, [environment[v] for v in node.operands], environment)
+            for value, result in zip(node.results, results, strict=True):
                 self.define(environment, value, result)
-        return tuple(environment[v] for v in block.outputs)
+        return tuple(environment[v] for v in block.returns)
 
     def node(self, node: Node, values: list[Any], environment: Environment) -> tuple[Any, ...]:
         """The results of one node on its operands' values."""
-        match node.kind:
+        match node.op:
             case "prim::Constant":
                 return (literal(node),)
             case "prim::If":
-                return self.block(node.blocks[0 if values[0] else 1], environment)
+                return self.block(node.nested_blocks[0 if values[0] else 1], environment)
             case "prim::Loop":
                 return self.loop(node, values, environment)
             case "prim::TupleConstruct":
@@ -117,11 +117,11 @@ class Evaluator:
             case "prim::DictConstruct":
                 return (dict(zip(values[::2], values[1::2], strict=True)),)
             case "prim::TupleUnpack" | "prim::ListUnpack":
-                if len(values[0]) != len(node.outputs):
-                    raise RuntimeError(f"Expected {len(node.outputs)} elements in a list but found {len(values[0])}")
+                if len(values[0]) != len(node.results):
+                    raise RuntimeError(f"Expected {len(node.results)} elements in a list but found {len(values[0])}")
                 return tuple(values[0])
             case "prim::unchecked_cast" | "prim::unchecked_unwrap_optional" | "prim::profile" | "prim::Guard":
-                return tuple(values[: len(node.outputs)])
+                return tuple(values[: len(node.results)])
             case "prim::GetAttr":
                 return (instances.reader(node.attribute("name"))(values[0]),)
             case "prim::SetAttr":
@@ -144,17 +144,17 @@ class Evaluator:
 
     def loop(self, node: Node, values: list[Any], environment: Environment) -> tuple[Any, ...]:
         limit, goes_on, *carried = values
-        body = node.blocks[0]
+        body = node.nested_blocks[0]
         count = 0
         while goes_on and count < limit:
-            for parameter, value in zip(body.inputs, (count, *carried), strict=True):
+            for parameter, value in zip(body.parameters, (count, *carried), strict=True):
                 self.define(environment, parameter, value)
             goes_on, *carried = self.block(body, environment)
             count += 1
         return tuple(carried)
 
     def call(self, node: Node, values: list[Any]) -> tuple[Any, ...]:
-        if node.kind == "prim::CallMethod":
+        if node.op == "prim::CallMethod":
             callee: Any = structural.method_of(values, node.attribute("name"))
         else:
             callee = values.pop(0)
@@ -174,18 +174,18 @@ class Evaluator:
 
     def operation(self, node: Node, values: list[Any]) -> tuple[Any, ...]:
         """A node whose function depends on nothing but its attributes and the types of its operands."""
-        maker = structural.MAKERS.get(node.kind)
-        if node.kind.startswith("^"):
+        maker = structural.MAKERS.get(node.op)
+        if node.op.startswith("^"):
             result = structural.python_call(node, node.attribute("callable"))(*values)
         elif maker is not None:
             result = maker(node)(*values)
-        elif node.kind == "prim::fork":
+        elif node.op == "prim::fork":
             return (Future.of(lambda: _single(self.graph(node.attribute("Subgraph"), values))),)
-        elif node.kind == "prim::awaitable":
+        elif node.op == "prim::awaitable":
             return (Await(lambda *given: _single(self.graph(node.attribute("Subgraph"), given)), *values),)
-        elif node.kind in kinds.WAIT:
+        elif node.op in kinds.WAIT:
             result = values[0].wait()
-        elif node.kind == "prim::awaitable_nowait":
+        elif node.op == "prim::awaitable_nowait":
             result = Await.of(values[0])
         elif "Subgraph" in node.attributes:
             return self.graph(node.attribute("Subgraph"), values)
@@ -195,9 +195,9 @@ class Evaluator:
             result = dispatch.run(node.definition, values)
         else:
             raise structural.missing(node)
-        if len(node.outputs) == 1:
+        if len(node.results) == 1:
             return (result,)
-        return tuple(result) if node.outputs else ()
+        return tuple(result) if node.results else ()
 
 
 def _single(results: tuple[Any, ...]) -> Any:

@@ -73,7 +73,7 @@ class Registers:
         if index is None:
             return None
         self.give_back(index)
-        return index if is_heavy(value.type) else None
+        return index if is_heavy(value.static_type) else None
 
     def hand_over(self, value: Value, to: Value) -> int:
         """`to` takes the place of `value`, which ends."""

@@ -46,12 +46,12 @@ def select(node: Node) -> Selected:
     attributes = node.attributes
     if KERNEL in attributes:
         return Selected(Op.CALL, attributes[KERNEL])
-    if node.kind.startswith("^"):
+    if node.op.startswith("^"):
         return Selected(Op.CALL, structural.python_call(node, attributes[CALLABLE]), is_python=True)
-    special = _SPECIAL.get(node.kind)
+    special = _SPECIAL.get(node.op)
     if special is not None:
         return special(node)
-    maker = structural.MAKERS.get(node.kind)
+    maker = structural.MAKERS.get(node.op)
     if maker is not None:
         return Selected(Op.CALL, maker(node))
     if SUBGRAPH in attributes:
@@ -65,13 +65,13 @@ def select(node: Node) -> Selected:
 
 
 def _subroutine(node: Node) -> Function:
-    name = node.kind.rpartition("::")[2]
+    name = node.op.rpartition("::")[2]
     return Function(name, node.attributes[SUBGRAPH], FunctionSchema(name, "", (), ()))
 
 
 def _slot(node: Node) -> int | None:
     """Where the attribute is, if the class is known and its objects have slots."""
-    type_ = node.input(0).type
+    type_ = node.operand(0).static_type
     if isinstance(type_, ClassType) and type_.definition is not None and not type_.definition.has_instances:
         slot: int = type_.definition.slot(node.attribute("name"))
         return slot
@@ -93,9 +93,9 @@ def _set(node: Node) -> Selected:
 
 
 def _call_function(node: Node) -> Selected:
-    constant = node.input().node
+    constant = node.operand(0).defining_node
     callee = None
-    if constant is not None and constant.kind == "prim::Constant":
+    if constant is not None and constant.op == "prim::Constant":
         callee = constant.attributes.get("function", constant.attributes.get(CALLABLE))
     if not isinstance(callee, Function) and callable(callee):
         return Selected(Op.CALL, structural.python_call(node, callee), skip=1, is_python=True)
@@ -103,7 +103,7 @@ def _call_function(node: Node) -> Selected:
 
 
 def _unpack(node: Node) -> Selected:
-    return Selected(Op.UNPACK, node.kind, len(node.outputs))
+    return Selected(Op.UNPACK, node.op, len(node.results))
 
 
 def _fork(node: Node) -> Selected:
@@ -114,7 +114,7 @@ def _context(method: str, otherwise: structural.Function) -> Callable[[Node], Se
     """Entering or leaving a context: a method of a program's object, or of a Python one."""
 
     def selected(node: Node) -> Selected:
-        if isinstance(node.input().type, ClassType | InterfaceType):
+        if isinstance(node.operand(0).static_type, ClassType | InterfaceType):
             return Selected(Op.CALL_METHOD, method)
         return Selected(Op.CALL, otherwise)
 

@@ -53,7 +53,7 @@ def method_of(values: list[Any], name: str) -> Any:
 
 def create(node: Node) -> Function:
     """`prim::CreateObject`: an instance with nothing assigned."""
-    type_ = node.output().type
+    type_ = node.result().static_type
     assert isinstance(type_, ClassType)
     return partial(instances.create, type_.definition)
 
@@ -92,7 +92,7 @@ def tuple_slice(node: Node) -> Function:
 
 def tuple_maker(node: Node) -> Function | None:
     """What makes the tuple of a `prim::TupleConstruct`, if that has named fields."""
-    type_ = node.output().type
+    type_ = node.result().static_type
     if isinstance(type_, TupleType) and type_.name is not None:
         made: Function = tuple_class(type_)
         return made
@@ -104,18 +104,18 @@ def python_call(node: Node, fn: Function) -> Function:
 
     None is what a function without results gives.
     """
-    types = tuple(value.type for value in node.outputs)
+    types = tuple(value.static_type for value in node.results)
 
     def call(*values: Any) -> Any:
         result = fn(*values)
         if len(types) == 1 and not conforms(result, types[0]):
             raise TypeError(
-                f"{node.kind.lstrip('^')}() was declared to return {types[0].annotation} but instead got value of type "
+                f"{node.op.lstrip('^')}() was declared to return {types[0].annotation} but instead got value of type "
                 f"{type(result).__name__}"
             )
         return result
 
-    call.__name__ = node.kind.lstrip("^")
+    call.__name__ = node.op.lstrip("^")
     return call
 
 
@@ -131,7 +131,7 @@ def leave(value: Any, *error: None) -> None:
 
 def to_list(node: Node) -> Function:
     """`prim::tolist`: a tensor as nested lists of the type the program declared, or as a number."""
-    depth, element = 0, node.output().type
+    depth, element = 0, node.result().static_type
     while isinstance(element, ListType):
         depth, element = depth + 1, element.element
     categories: dict[type[Type], Category] = {
@@ -187,11 +187,11 @@ MAKERS: dict[str, Callable[[Node], Function]] = {
 
 def missing(node: Node) -> RuntimeError:
     """The refusal of a node that nothing can run."""
-    types = ", ".join(str(v.type) for v in node.inputs)
-    known = registry.overloads(node.kind)
+    types = ", ".join(str(v.static_type) for v in node.operands)
+    known = registry.overloads(node.op)
     if known:
         schemas = "".join(f"\n    {d.schema}" for d in known)
-        return RuntimeError(f"no overload of {node.kind} takes ({types}); there are:{schemas}")
-    close = registry.similar(node.kind)
+        return RuntimeError(f"no overload of {node.op} takes ({types}); there are:{schemas}")
+    close = registry.similar(node.op)
     hint = f"; similar: {', '.join(close)}" if close else ""
-    return RuntimeError(f"Unknown builtin op: {node.kind} of ({types}){hint}")
+    return RuntimeError(f"Unknown builtin op: {node.op} of ({types}){hint}")

@@ -35,50 +35,50 @@ class _Stepping(Evaluator):
         """Whether a node, or one inside of it, yields."""
         found = self.yielding.get(id(node))
         if found is None:
-            found = node.kind == YIELD or any(self.yields(n) for block in node.blocks for n in block)
+            found = node.op == YIELD or any(self.yields(n) for block in node.nested_blocks for n in block)
             found = found or (_protected(node) is not None and self.graph_yields(_protected(node)))
             self.yielding[id(node)] = found
         return found
 
     def graph_yields(self, protected: Protected | None) -> bool:
-        return protected is not None and any(self.yields(node) for node in protected.body.graph.block)
+        return protected is not None and any(self.yields(node) for node in protected.body.graph.body)
 
     def graph_steps(self, graph: Graph, inputs: Sequence[Any]) -> Steps:
-        environment: Environment = dict(zip(graph.inputs, inputs, strict=True))
-        return (yield from self.block_steps(graph.block, environment))
+        environment: Environment = dict(zip(graph.parameters, inputs, strict=True))
+        return (yield from self.block_steps(graph.body, environment))
 
     def block_steps(self, block: Block, environment: Environment) -> Steps:
         for node in block:
             if not self.yields(node):
                 self.run_node(node, environment)
                 continue
-            values = [environment[v] for v in node.inputs]
-            if node.kind == YIELD:
+            values = [environment[v] for v in node.operands]
+            if node.op == YIELD:
                 yield values[0]
                 continue
-            if node.kind == "prim::If":
-                results = yield from self.block_steps(node.blocks[0 if values[0] else 1], environment)
-            elif node.kind == "prim::Loop":
+            if node.op == "prim::If":
+                results = yield from self.block_steps(node.nested_blocks[0 if values[0] else 1], environment)
+            elif node.op == "prim::Loop":
                 results = yield from self.loop_steps(node, values, environment)
             else:
                 how = yield from self.try_steps(node.attribute("callable"), values)
                 results = (how,)
-            environment.update(zip(node.outputs, results, strict=True))
-        return tuple(environment[v] for v in block.outputs)
+            environment.update(zip(node.results, results, strict=True))
+        return tuple(environment[v] for v in block.returns)
 
     def run_node(self, node: Node, environment: Environment) -> None:
-        if node.kind == "prim::Uninitialized":
-            environment[node.output()] = None
+        if node.op == "prim::Uninitialized":
+            environment[node.result()] = None
             return
-        results = self.node(node, [environment[v] for v in node.inputs], environment)
-        environment.update(zip(node.outputs, results, strict=True))
+        results = self.node(node, [environment[v] for v in node.operands], environment)
+        environment.update(zip(node.results, results, strict=True))
 
     def loop_steps(self, node: Node, values: list[Any], environment: Environment) -> Steps:
         limit, goes_on, *carried = values
-        body = node.blocks[0]
+        body = node.nested_blocks[0]
         count = 0
         while goes_on and count < limit:
-            environment.update(zip(body.inputs, (count, *carried), strict=True))
+            environment.update(zip(body.parameters, (count, *carried), strict=True))
             goes_on, *carried = yield from self.block_steps(body, environment)
             count += 1
         return tuple(carried)
@@ -101,7 +101,7 @@ class _Stepping(Evaluator):
 
     def call(self, node: Node, values: list[Any]) -> tuple[Any, ...]:
         """A call, which is the machine's: nothing in it yields."""
-        named = node.kind == "prim::CallMethod"
+        named = node.op == "prim::CallMethod"
         callee: Any = structural.method_of(values, node.attribute("name")) if named else values.pop(0)
         if isinstance(callee, Function):
             return run(code_of(callee), values)

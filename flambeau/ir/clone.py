@@ -26,20 +26,20 @@ def clone_graph(graph: Graph, copies: Copies | None = None) -> Graph:
     copies = {} if copies is None else copies
     new = Graph(graph.name)
     new.keeps_errors = graph.keeps_errors
-    clone_block(graph.block, new.block, copies)
+    clone_block(graph.body, new.body, copies)
     for old, copy in copies.items():
         if not old.has_name and copy.owner_block.graph is new:
-            new.number(copy, old.unique)
+            new.number(copy, old.number)
     return new
 
 
 def clone_block(source: Block, target: Block, copies: Copies) -> None:
     """Append copies of the parameters, nodes and returns of `source` to the empty block `target`."""
-    for parameter in source.inputs:
-        copies[parameter] = target.add_input(parameter.type, parameter._name)
+    for parameter in source.parameters:
+        copies[parameter] = target.add_parameter(parameter.static_type, parameter._name)
     clone_nodes(source, target, copies)
-    for value in source.outputs:
-        target.add_output(copies.get(value, value))
+    for value in source.returns:
+        target.add_return(copies.get(value, value))
 
 
 def clone_nodes(source: Block, target: Block, copies: Copies) -> None:
@@ -50,14 +50,14 @@ def clone_nodes(source: Block, target: Block, copies: Copies) -> None:
 
 def clone_node(node: Node, graph: Graph, copies: Copies) -> Node:
     """A copy in no block, with copies of the nested blocks and subgraphs. Constants are shared with the original."""
-    new = Node(graph, node.kind)
+    new = Node(graph, node.op)
     new.copy_metadata(node)
     new.attributes.update({name: _clone_attribute(value) for name, value in node.attributes.items()})
-    for value in node.inputs:
-        new.add_input(copies.get(value, value))
-    for value in node.outputs:
-        copies[value] = new.add_output(value.type, value._name)
-    for block in node.blocks:
+    for value in node.operands:
+        new.add_operand(copies.get(value, value))
+    for value in node.results:
+        copies[value] = new.add_result(value.static_type, value._name)
+    for block in node.nested_blocks:
         clone_block(block, new.add_block(), copies)
     return new
 
@@ -71,13 +71,13 @@ def insert_graph(graph: Graph, body: Graph, inputs: Sequence[Value], copies: Cop
 
     Raises ValueError unless there is an input per parameter.
     """
-    if len(inputs) != len(body.inputs):
-        raise ValueError(f"the graph takes {len(body.inputs)} inputs but was given {len(inputs)}")
+    if len(inputs) != len(body.parameters):
+        raise ValueError(f"the graph takes {len(body.parameters)} inputs but was given {len(inputs)}")
     copies = {} if copies is None else copies
-    copies.update(zip(body.inputs, inputs, strict=True))
-    for node in body.block:
+    copies.update(zip(body.parameters, inputs, strict=True))
+    for node in body.body:
         graph.insert_node(clone_node(node, graph, copies))
-    return [copies[v] for v in body.outputs]
+    return [copies[v] for v in body.returns]
 
 
 def move_nodes(source: Block, place: Node, replacements: Copies | None = None) -> list[Value]:
@@ -86,4 +86,4 @@ def move_nodes(source: Block, place: Node, replacements: Copies | None = None) -
         parameter.replace_uses_with(value)
     for node in list(source):
         node.move_before(place)
-    return list(source.outputs)
+    return list(source.returns)

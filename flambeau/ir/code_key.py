@@ -23,15 +23,15 @@ def code_key(nodes: Iterable[Node], inputs: Sequence[Value], outputs: Sequence[V
     parts: list[Hashable] = []
     following = count(len(inputs))
     for node in nodes:
-        if node.kind == CONSTANT:
+        if node.op == CONSTANT:
             value = node.attributes.get("value")
-            parts.append((constant_key(value), type(node.output().type), bool(node.attributes)))
-        elif node.attributes or node.blocks or any(v not in numbers for v in node.inputs):
+            parts.append((constant_key(value), type(node.result().static_type), bool(node.attributes)))
+        elif node.attributes or node.nested_blocks or any(v not in numbers for v in node.operands):
             return None
         else:
-            results = tuple([type(v.type) for v in node.outputs])
-            parts.append((node.kind, tuple([numbers[v] for v in node.inputs]), results))
-        for value in node.outputs:
+            results = tuple([type(v.static_type) for v in node.results])
+            parts.append((node.op, tuple([numbers[v] for v in node.operands]), results))
+        for value in node.results:
             numbers[value] = next(following)
     if any(v not in numbers for v in outputs):
         return None

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from flambeau.ir.constants import EnumMember, Opaque, TensorLiteral
+from flambeau.ir.literals import EnumMember, Opaque, TensorLiteral
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.device import Device
 from flambeau.schema.lexer import Tokens, unescape

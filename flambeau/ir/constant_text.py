@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from flambeau.ir.constants import EnumMember, Opaque, TensorLiteral, is_tensor
+from flambeau.ir.literals import EnumMember, Opaque, TensorLiteral, is_tensor
 from flambeau.schema.device import Device
 from flambeau.schema.lexer import escape
 from flambeau.schema.type_text import float_text

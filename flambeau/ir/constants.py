@@ -18,9 +18,9 @@ import math
 from typing import Any
 
 from flambeau.ir.graph import Graph
+from flambeau.ir.literals import EnumMember, TensorLiteral, is_tensor
 from flambeau.ir.value import Value
 from flambeau.schema.device import Device
-from flambeau.schema.dtype import DType
 from flambeau.schema.subtype import unify_all
 from flambeau.schema.types import (
     ANY,
@@ -43,61 +43,26 @@ from flambeau.schema.types import (
     Type,
 )
 from flambeau.util.names import qualified_name
-from flambeau.util.record import dataclass
 
 CONSTANT = "prim::Constant"
 _SCALARS: dict[type, Type] = {bool: BOOL, int: INT, float: FLOAT, complex: COMPLEX, str: STRING, Device: DEVICE}
 
 
-@dataclass(frozen=True)
-class TensorLiteral:
-    """A tensor constant as parsed text shows it. Printed tensors do not carry all their digits, hence no data."""
-
-    text: str
-    """`{3}`, ` 1  2 [ CPULongType{2} ]` or `<Tensor>`."""
-    dtype: DType | None = None
-    shape: tuple[int, ...] | None = None
-    value: complex | None = None
-    """The element of a one-element tensor, which text does carry."""
-
-
-@dataclass(frozen=True)
-class EnumMember:
-    """A member of an enum whose Python class is not at hand."""
-
-    class_name: str
-    name: str
-
-
-@dataclass(frozen=True)
-class Opaque:
-    """Text for an object that has no literal: `<Graph>`, `object(0x5581)`."""
-
-    text: str
-
-
-def is_tensor(value: Any) -> bool:
-    """Whether a constant is a tensor or stands for one."""
-    if isinstance(value, TensorLiteral):
-        return True
-    return isinstance(getattr(value, "dtype", None), DType) and hasattr(value, "shape")
-
-
 def is_none(value: Value) -> bool:
     """Whether a graph value is the constant None."""
-    return value.node is not None and value.node.kind == CONSTANT and not value.node.attributes
+    return value.defining_node is not None and value.defining_node.op == CONSTANT and not value.defining_node.attributes
 
 
 def is_constant(value: Value) -> bool:
     """Whether a graph value is the result of a `prim::Constant` whose value is known (a function's is not)."""
-    return value.node is not None and value.node.kind == CONSTANT and value.type != FUNCTION
+    return value.defining_node is not None and value.defining_node.op == CONSTANT and value.static_type != FUNCTION
 
 
 def constant_value(value: Value) -> Any:
     """The Python value of a constant; None for None. Raises ValueError if the value is no constant."""
-    if value.node is None or value.node.kind != CONSTANT:
+    if value.defining_node is None or value.defining_node.op != CONSTANT:
         raise ValueError(f"%{value.name} is not a constant")
-    return value.node.attributes.get("value")
+    return value.defining_node.attributes.get("value")
 
 
 def type_of(value: Any) -> Type:
@@ -213,4 +178,4 @@ def insert_constant(graph: Graph, value: Any, type_: Type | None = None) -> Valu
     if isinstance(own, OptionalType) and value is not None:
         own = own.element
     attributes = {} if value is None else {"value": value}
-    return graph.insert(CONSTANT, (), (own,), **attributes).output()
+    return graph.insert(CONSTANT, (), (own,), **attributes).result()

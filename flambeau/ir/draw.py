@@ -62,7 +62,7 @@ class _Picture:
 
 def to_svg(graph: Graph) -> str:
     """The graph as a standalone SVG document. Raises ImportError, saying what to install, without igraph."""
-    picture = _lay_out(graph.block, "inputs", "outputs")
+    picture = _lay_out(graph.body, "inputs", "outputs")
     body: list[str] = []
     _draw(picture, 10.0, 10.0, body)
     width, height = picture.width + 20.0, picture.height + 20.0
@@ -96,19 +96,19 @@ def _lay_out(block: Block, top: str, bottom: str) -> _Picture:
                 edges.append((maker[value], len(boxes) - 1, value.name))
         maker.update((v, len(boxes) - 1) for v in makes)
 
-    if block.inputs:
-        add(_Box(_wrap(top, block.inputs), "#f3e5f5", "#ba68c8"), block.inputs, ())
+    if block.parameters:
+        add(_Box(_wrap(top, block.parameters), "#f3e5f5", "#ba68c8"), block.parameters, ())
     for node in block:
-        add(_node_box(node), node.outputs, _captured(node))
-    if block.outputs:
-        add(_Box(_wrap(bottom, block.outputs), "#f3e5f5", "#ba68c8"), (), block.outputs)
+        add(_node_box(node), node.results, _captured(node))
+    if block.returns:
+        add(_Box(_wrap(bottom, block.returns), "#f3e5f5", "#ba68c8"), (), block.returns)
     picture = _Picture(boxes, edges)
     _place(picture)
     return picture
 
 
 def _wrap(title: str, values: Iterable[Value]) -> list[str]:
-    return [title, *(_cut(f"%{v.name} : {v.type}") for v in values)]
+    return [title, *(_cut(f"%{v.name} : {v.static_type}") for v in values)]
 
 
 def _cut(text: str) -> str:
@@ -116,18 +116,18 @@ def _cut(text: str) -> str:
 
 
 def _node_box(node: Node) -> _Box:
-    fill, stroke = next((f, s) for pattern, f, s in _COLOURS if pattern.match(node.kind))
+    fill, stroke = next((f, s) for pattern, f, s in _COLOURS if pattern.match(node.op))
     shown = [_cut(f"{k}={v!r}") for k, v in node.attributes.items() if k not in HIDDEN and k != SUBGRAPH]
-    lines = [node.kind, *shown[:3], *(_cut(f"%{v.name} : {v.type}") for v in node.outputs)]
-    inner = [_lay_out(b, f"block{i}", "->") for i, b in enumerate(node.blocks)]
-    inner += [_lay_out(g.block, "subgraph", "->") for g in node.attributes.values() if isinstance(g, Graph)]
+    lines = [node.op, *shown[:3], *(_cut(f"%{v.name} : {v.static_type}") for v in node.results)]
+    inner = [_lay_out(b, f"block{i}", "->") for i, b in enumerate(node.nested_blocks)]
+    inner += [_lay_out(g.body, "subgraph", "->") for g in node.attributes.values() if isinstance(g, Graph)]
     return _Box(lines, fill, stroke, inner)
 
 
 def _captured(node: Node) -> list[Value]:
     """What a node uses, its blocks' uses of outer values included."""
-    found = list(node.inputs)
-    for block in node.blocks:
+    found = list(node.operands)
+    for block in node.nested_blocks:
         for inner in (*block, block.return_node):
             found.extend(_captured(inner))
     return found
@@ -201,12 +201,9 @@ def _edge(a: _Box, b: _Box, dx: float, dy: float, name: str) -> str:
     )
 
 
-def _svg_or_none(graph: Graph) -> str | None:
+def svg_or_none(graph: Graph) -> str | None:
+    """The picture of a graph; None without the library that lays it out."""
     try:
         return to_svg(graph)
     except ImportError:
         return None
-
-
-Graph._draw = staticmethod(_svg_or_none)
-Graph._colour = staticmethod(to_html)

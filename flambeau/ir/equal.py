@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from flambeau.ir.constant_text import literal_text, type_text
-from flambeau.ir.constants import Opaque, TensorLiteral, is_tensor, same_constant
+from flambeau.ir.constants import same_constant
 from flambeau.ir.graph import Graph
+from flambeau.ir.literals import Opaque, TensorLiteral, is_tensor
 from flambeau.ir.node import Block, Node
 from flambeau.ir.value import Value
 from flambeau.schema.types import Type
@@ -29,7 +30,7 @@ def is_isomorphic(a: Graph, b: Graph, *, types: bool = True) -> bool:
 
 def first_difference(a: Graph, b: Graph, *, types: bool = True) -> str | None:
     """Where two graphs differ first, in words; None if they do not. Tensors and objects are compared as printed."""
-    return _Comparison(types).block(a.block, b.block, "the graph", {})
+    return _Comparison(types).block(a.body, b.body, "the graph", {})
 
 
 class _Comparison:
@@ -37,7 +38,7 @@ class _Comparison:
         self._types = types
 
     def block(self, a: Block, b: Block, where: str, pairs: _Pairs) -> str | None:
-        found = self._values(a.inputs, b.inputs, f"parameters of {where}", pairs)
+        found = self._values(a.parameters, b.parameters, f"parameters of {where}", pairs)
         if found is not None:
             return found
         left, right = list(a), list(b)
@@ -48,22 +49,22 @@ class _Comparison:
         if len(left) != len(right):
             more = (left if len(left) > len(right) else right)[min(len(left), len(right))]
             side = "left" if len(left) > len(right) else "right"
-            return f"{where}: only the {side} has {more.kind} as node {min(len(left), len(right))}"
-        return self._operands(a.outputs, b.outputs, f"return {{}} of {where}", pairs)
+            return f"{where}: only the {side} has {more.op} as node {min(len(left), len(right))}"
+        return self._operands(a.returns, b.returns, f"return {{}} of {where}", pairs)
 
     def _node(self, a: Node, b: Node, where: str, pairs: _Pairs) -> str | None:
-        if a.kind != b.kind:
-            name = f"%{a.output(0).name} is " if a.outputs else ""
-            return f"{where}: {name}{a.kind} on the left and {b.kind} on the right"
-        where = f"{where} ({a.kind})"
+        if a.op != b.op:
+            name = f"%{a.result(0).name} is " if a.results else ""
+            return f"{where}: {name}{a.op} on the left and {b.op} on the right"
+        where = f"{where} ({a.op})"
         found = (
-            self._operands(a.inputs, b.inputs, f"operand {{}} of {where}", pairs)
+            self._operands(a.operands, b.operands, f"operand {{}} of {where}", pairs)
             or self._attributes(a, b, where)
-            or self._values(a.outputs, b.outputs, f"results of {where}", pairs)
+            or self._values(a.results, b.results, f"results of {where}", pairs)
         )
-        if found is None and len(a.blocks) != len(b.blocks):
-            return f"{where}: {len(a.blocks)} blocks on the left and {len(b.blocks)} on the right"
-        for index, (x, y) in enumerate(zip(a.blocks, b.blocks, strict=True) if found is None else ()):
+        if found is None and len(a.nested_blocks) != len(b.nested_blocks):
+            return f"{where}: {len(a.nested_blocks)} blocks on the left and {len(b.nested_blocks)} on the right"
+        for index, (x, y) in enumerate(zip(a.nested_blocks, b.nested_blocks, strict=True) if found is None else ()):
             found = found or self.block(x, y, f"block {index} of {where}", pairs)
         return found
 
@@ -71,10 +72,9 @@ class _Comparison:
         if len(a) != len(b):
             return f"{where}: {len(a)} on the left and {len(b)} on the right"
         for x, y in zip(a, b, strict=True):
-            if self._types and x.type != y.type:
-                return (
-                    f"{where}: %{x.name} has type {type_text(x.type)} on the left and {type_text(y.type)} on the right"
-                )
+            if self._types and x.static_type != y.static_type:
+                left, right = type_text(x.static_type), type_text(y.static_type)
+                return f"{where}: %{x.name} has type {left} on the left and {right} on the right"
             pairs[x] = y
         return None
 
@@ -95,7 +95,7 @@ class _Comparison:
                 return f"{where}: only the {'left' if name in a.attributes else 'right'} has the attribute '{name}'"
             x, y = a.attributes[name], b.attributes[name]
             if isinstance(x, Graph) and isinstance(y, Graph):
-                found = self.block(x.block, y.block, f"the subgraph of {where}", {})
+                found = self.block(x.body, y.body, f"the subgraph of {where}", {})
                 if found is not None:
                     return found
             elif not _same(x, y):

@@ -3,7 +3,7 @@
 >>> from flambeau.ir import parse_ir
 >>> graph = parse_ir("graph(%x):\\n  %y = aten::relu(%x)\\n  return (%y)")
 >>> freeze(graph, "f")
->>> graph.insert("aten::neg", graph.inputs)
+>>> graph.insert("aten::neg", graph.parameters)
 Traceback (most recent call last):
     ...
 flambeau.util.errors.FrozenGraphError: the graph of 'f' was compiled and runs: it cannot be changed in place. Copy \
@@ -33,17 +33,18 @@ _MESSAGE = (
 )
 
 WRITERS: dict[type, tuple[str, ...]] = {
-    Graph: ("add_input", "add_output", "create", "forget", "insert", "insert_node", "new_unique", "number", "rename"),
-    Block: ("_link", "add_input", "add_output", "append", "clear", "permute_inputs", "prepend", "remove_input",
-            "remove_output"),
-    Node: ("add_block", "add_input", "add_output", "copy_metadata", "destroy", "insert_after", "insert_before",
-           "insert_input", "move_after", "move_before", "remove_block", "remove_input", "remove_output",
-           "replace_input", "replace_uses_of", "set_inputs"),
+    Graph: ("add_parameter", "add_return", "create", "forget", "insert", "insert_node", "new_number", "number",
+            "rename"),
+    Block: ("_link", "add_parameter", "add_return", "append", "clear", "permute_parameters", "prepend",
+            "remove_parameter", "remove_return"),
+    Node: ("add_block", "add_operand", "add_result", "copy_metadata", "erase", "insert_after", "insert_before",
+           "insert_operand", "move_after", "move_before", "remove_block", "remove_operand", "remove_result",
+           "replace_operand", "replace_uses_of", "set_operands"),
     Value: ("copy_metadata", "replace_uses_with", "set_name", "set_type"),
 }  # fmt: skip
 """The methods that change a graph, by the class that has them."""
 
-_CACHES = frozenset({"_definition"})
+_CACHES = frozenset({"_definition", "_parameter_node"})
 """Attributes that remember what follows from the others."""
 
 
@@ -70,9 +71,14 @@ class _FrozenGraph(Graph):
     _frozen_name: str
 
 
-@_refusing((*WRITERS[Block], "__setattr__"), lambda block: block.graph)
+@_refusing(WRITERS[Block], lambda block: block.graph)
 class _FrozenBlock(Block):
     __slots__ = ()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in _CACHES:
+            _refuse(self.graph)
+        super().__setattr__(name, value)
 
 
 @_refusing(WRITERS[Node], lambda node: node.graph)
@@ -121,15 +127,15 @@ def freeze(graph: Graph, name: str) -> None:
         if isinstance(inner, Graph):
             freeze(inner, name)
         _freeze_node(node)
-        for block in node.blocks:
+        for block in node.nested_blocks:
             _freeze_block(block)
-    _freeze_block(graph.block)
+    _freeze_block(graph.body)
     graph._frozen_name = name  # type: ignore[attr-defined]
     graph.__class__ = _FrozenGraph
 
 
 def _freeze_block(block: Block) -> None:
-    _freeze_values(block.inputs)
+    _freeze_values(block.parameters)
     _freeze_node(block.return_node)
     object.__setattr__(block, "__class__", _FrozenBlock)
 
@@ -137,7 +143,7 @@ def _freeze_block(block: Block) -> None:
 def _freeze_node(node: Node) -> None:
     if isinstance(node, _FrozenNode):
         return
-    _freeze_values(node.outputs)
+    _freeze_values(node.results)
     node.attributes = _FrozenAttributes(node.graph, node.attributes)
     node.__class__ = _FrozenNode
 

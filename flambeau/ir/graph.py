@@ -2,32 +2,30 @@
 
 >>> from flambeau.ir.graph import Graph
 >>> graph = Graph()
->>> x = graph.add_input(name="x")
->>> y = graph.insert("aten::mul", [x, x]).output()
->>> graph.add_output(y)
+>>> x = graph.add_parameter(name="x")
+>>> y = graph.insert("aten::mul", [x, x]).result()
+>>> graph.add_return(y)
 0
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from itertools import chain
-from typing import Any, ClassVar
+from typing import Any
 
 from flambeau.ir.node import Block, Node
+from flambeau.ir.torchscript.graph_methods import GraphMethods
+from flambeau.ir.torchscript.graph_tools import graph_tools
 from flambeau.ir.value import Value
 from flambeau.schema.types import TENSOR, Type
 from flambeau.util.source import SourceRange
 
+NONE_OPERAND = "cannot pass None in inputs"
 
-class Graph:
+
+class Graph(GraphMethods[Value, Node, Block]):
     """A program or a fused piece of one. `str(graph)` is its text."""
-
-    _print: ClassVar[Callable[..., str]]
-    _draw: ClassVar[Callable[[Graph], str | None]]
-    _colour: ClassVar[Callable[[str], str]]
-    """Set by `printer`: it needs the graph, and the graph does not need it."""
 
     def __init__(self, name: str = "") -> None:
         self.name = name
@@ -37,10 +35,10 @@ class Graph:
         """What passes keep of it (`analysis.manager`), by the class of the analysis; None outside of a pipeline."""
         self._names: dict[str, Value] = {}
         self._suffix: dict[str, int] = {}
-        self._next_unique = 0
-        self.block = Block(self)
-        """The body."""
-        self._place: Node = self.block.return_node
+        self._next_number = 0
+        self.body = Block(self)
+        """The block that runs."""
+        self._insertion_point: Node = self.body.return_node
         self.current_range: SourceRange | None = None
         """The source range that new nodes get."""
         self.current_scope = ""
@@ -49,87 +47,92 @@ class Graph:
     # -- shape --------------------------------------------------------------------------------------------------------
 
     @property
-    def inputs(self) -> tuple[Value, ...]:
-        """The parameters."""
-        return self.block.inputs
+    def parameters(self) -> tuple[Value, ...]:
+        """The parameters of the body."""
+        return self.body.parameters
 
     @property
-    def outputs(self) -> tuple[Value, ...]:
-        """The returns."""
-        return self.block.outputs
+    def returns(self) -> tuple[Value, ...]:
+        """The values that the body returns."""
+        return self.body.returns
 
-    def add_input(self, type_: Type = TENSOR, name: str = "", index: int | None = None) -> Value:
+    def add_parameter(self, type_: Type = TENSOR, name: str = "", index: int | None = None) -> Value:
         """Add a parameter."""
-        return self.block.add_input(type_, name, index)
+        return self.body.add_parameter(type_, name, index)
 
-    def add_output(self, value: Value) -> int:
-        """Add a return; its index."""
-        return self.block.add_output(value)
+    def add_return(self, value: Value) -> int:
+        """Add a returned value; its index."""
+        return self.body.add_return(value)
 
     def nodes(self) -> Iterator[Node]:
         """The nodes of the body, not those nested in them."""
-        return iter(self.block)
+        return iter(self.body)
 
     def all_nodes(self) -> Iterator[Node]:
         """Every node at every depth, in program order, outer before inner."""
-        return walk(self.block)
+        return self.body.walk()
 
-    def find_all(self, kind: str) -> list[Node]:
-        """Every node of a kind, at every depth."""
-        return [n for n in self.all_nodes() if n.kind == kind]
+    def find_all(self, op: str) -> list[Node]:
+        """Every node of an operator, at every depth."""
+        return [n for n in self.all_nodes() if n.op == op]
 
-    def find(self, kind: str) -> Node | None:
-        """The first node of a kind, at any depth."""
-        return next((n for n in self.all_nodes() if n.kind == kind), None)
+    def find(self, op: str) -> Node | None:
+        """The first node of an operator, at any depth."""
+        return next((n for n in self.all_nodes() if n.op == op), None)
 
     # -- building -----------------------------------------------------------------------------------------------------
 
     def create(
-        self, kind: str, inputs: Iterable[Value] = (), types: Iterable[Type] = (TENSOR,), **attributes: Any
+        self, op: str, operands: Iterable[Value] = (), types: Iterable[Type] | int = (TENSOR,), **attributes: Any
     ) -> Node:
-        """A node in no block, with the current source range and a result per type."""
-        node = Node(self, kind)
+        """A node in no block, with the current source range and a result per type; a number of types means Tensors.
+
+        Raises ValueError for None among the operands.
+        """
+        node = Node(self, op)
         node.attributes.update(attributes)
         node.range, node.scope = self.current_range, self.current_scope
-        for value in inputs:
-            node.add_input(value)
-        for type_ in types:
-            node.add_output(type_)
+        for value in operands:
+            if value is None:
+                raise ValueError(NONE_OPERAND)
+            node.add_operand(value)
+        for type_ in [TENSOR] * types if isinstance(types, int) else types:
+            node.add_result(type_)
         return node
 
     def insert(
-        self, kind: str, inputs: Iterable[Value] = (), types: Iterable[Type] = (TENSOR,), **attributes: Any
+        self, op: str, operands: Iterable[Value] = (), types: Iterable[Type] | int = (TENSOR,), **attributes: Any
     ) -> Node:
         """`create`, inserted at the insertion point."""
-        return self.create(kind, inputs, types, **attributes).insert_before(self._place)
+        return self.create(op, operands, types, **attributes).insert_before(self._insertion_point)
 
     def insert_node(self, node: Node) -> Node:
         """Insert a node at the insertion point."""
-        return node.insert_before(self._place)
+        return node.insert_before(self._insertion_point)
 
     @property
     def insertion_block(self) -> Block:
         """The block that new nodes go to."""
-        return self._place.owner_block
+        return self._insertion_point.owner_block
 
     @property
     def insertion_point(self) -> Node:
         """The node that new nodes go before: a block's return node to append."""
-        return self._place
+        return self._insertion_point
 
-    def set_insertion_point(self, place: Node | Block) -> None:
+    def set_insertion_point(self, target: Node | Block) -> None:
         """Insert before a node, or at the end of a block, from now on."""
-        self._place = place.return_node if isinstance(place, Block) else place
+        self._insertion_point = target.return_node if isinstance(target, Block) else target
 
     @contextmanager
-    def inserting(self, place: Node | Block) -> Iterator[None]:
+    def inserting(self, target: Node | Block) -> Iterator[None]:
         """Insert before a node, or at the end of a block, inside a `with`."""
-        before = self._place
-        self.set_insertion_point(place)
+        before = self._insertion_point
+        self.set_insertion_point(target)
         try:
             yield
         finally:
-            self._place = before
+            self._insertion_point = before
 
     @contextmanager
     def at_range(self, source_range: SourceRange | None) -> Iterator[None]:
@@ -142,12 +145,12 @@ class Graph:
 
     # -- names --------------------------------------------------------------------------------------------------------
 
-    def new_unique(self) -> int:
+    def new_number(self) -> int:
         """A number that no value of this graph has."""
-        while str(self._next_unique) in self._names:
-            self._next_unique += 1
-        self._next_unique += 1
-        return self._next_unique - 1
+        while str(self._next_number) in self._names:
+            self._next_number += 1
+        self._next_number += 1
+        return self._next_number - 1
 
     def rename(self, value: Value, name: str) -> None:
         """Name a value; "" takes the name away. Whoever has the name moves on to the next free `name.N`."""
@@ -182,23 +185,23 @@ class Graph:
         if value._name:
             self._names.pop(value._name, None)
 
-    def number(self, value: Value, unique: int) -> None:
+    def number(self, value: Value, number: int) -> None:
         """Give an unnamed value this number, which no other value may have; numbers given later are higher."""
-        value.unique = unique
-        self._next_unique = max(self._next_unique, unique + 1)
+        value.number = number
+        self._next_number = max(self._next_number, number + 1)
 
     def __str__(self) -> str:
-        return Graph._print(self)
+        return graph_tools().print_graph(self, None)
 
     __repr__ = __str__
 
     def _repr_svg_(self) -> str | None:
         """The picture that notebooks show; None without the library that lays it out."""
-        return Graph._draw(self)
+        return graph_tools().draw(self)
 
     def _repr_html_(self) -> str:
         """What notebooks show: the picture, where there is the library that lays it out, and the coloured text."""
-        picture, text = self._repr_svg_(), Graph._colour(str(self))
+        picture, text = self._repr_svg_(), graph_tools().coloured(str(self))
         if picture is None:
             return text
         shown = f"<div style='overflow:auto;max-height:40em'>{picture}</div>"
@@ -207,12 +210,4 @@ class Graph:
 
 def walk(block: Block) -> Iterator[Node]:
     """Every node in a block at every depth, outer before inner; the one just yielded may be removed."""
-    waiting: list[Iterator[Node]] = [iter(block)]
-    while waiting:
-        for node in waiting[-1]:
-            yield node
-            if node.blocks:
-                waiting.append(chain.from_iterable(node.blocks))
-                break
-        else:
-            waiting.pop()
+    return block.walk()

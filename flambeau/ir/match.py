@@ -3,7 +3,7 @@
 >>> from flambeau.ir import parse_ir
 >>> pattern = parse_ir("graph(%a, %b):\\n  %m = aten::mm(%a, %b)\\n  %r = aten::relu(%m)\\n  return (%r)")
 >>> graph = parse_ir("graph(%x, %y):\\n  %1 = aten::mm(%y, %x)\\n  %2 = aten::relu(%1)\\n  return (%2)")
->>> [found.values[pattern.inputs[0]].name for found in find_matches(pattern, graph)]
+>>> [found.values[pattern.parameters[0]].name for found in find_matches(pattern, graph)]
 ['y']
 
 A pattern has one result. Its constants match equal constants, its attributes equal attributes; what only the pattern's
@@ -33,19 +33,19 @@ class Match:
 
 def find_matches(pattern: Graph, graph: Graph) -> list[Match]:
     """Matches that share no node (constants apart), in program order. Raises ValueError for a pattern without nodes."""
-    if len(pattern.outputs) != 1 or pattern.outputs[0].node is None:
+    if len(pattern.returns) != 1 or pattern.returns[0].defining_node is None:
         raise ValueError("a pattern returns one value, made by one of its nodes")
     found: list[Match] = []
     taken: set[Node] = set()
-    for node in walk(graph.block):
-        result = pattern.outputs[0]
-        assert result.node is not None
-        if node.kind != result.node.kind or node in taken:
+    for node in walk(graph.body):
+        result = pattern.returns[0]
+        assert result.defining_node is not None
+        if node.op != result.defining_node.op or node in taken:
             continue
         match = _Matcher(pattern).match(node)
         if match is None:
             continue
-        mine = {n for n in match.nodes.values() if n.kind != CONSTANT}
+        mine = {n for n in match.nodes.values() if n.op != CONSTANT}
         if not mine & taken:
             taken |= mine
             found.append(match)
@@ -55,12 +55,12 @@ def find_matches(pattern: Graph, graph: Graph) -> list[Match]:
 class _Matcher:
     def __init__(self, pattern: Graph) -> None:
         self._pattern = pattern
-        self._result = pattern.outputs[0]
+        self._result = pattern.returns[0]
 
     def match(self, anchor: Node) -> Match | None:
         found = Match(anchor)
-        assert self._result.node is not None
-        if not self._node(self._result.node, anchor, found):
+        assert self._result.defining_node is not None
+        if not self._node(self._result.defining_node, anchor, found):
             return None
         return found if self._is_closed(found) else None
 
@@ -68,31 +68,36 @@ class _Matcher:
         known = found.values.get(wanted)
         if known is not None:
             return known is given
-        if wanted.node is None:
+        if wanted.defining_node is None:
             found.values[wanted] = given
             return True
-        if given.node is None or given.index != wanted.index:
+        if given.defining_node is None or given.index != wanted.index:
             return False
-        return self._node(wanted.node, given.node, found)
+        return self._node(wanted.defining_node, given.defining_node, found)
 
     def _node(self, wanted: Node, given: Node, found: Match) -> bool:
         known = found.nodes.get(wanted)
         if known is not None:
             return known is given
-        if wanted.kind != given.kind or len(wanted.inputs) != len(given.inputs) or wanted.blocks or given.blocks:
+        if (
+            wanted.op != given.op
+            or len(wanted.operands) != len(given.operands)
+            or wanted.nested_blocks
+            or given.nested_blocks
+        ):
             return False
-        if len(wanted.outputs) != len(given.outputs) or wanted.attributes.keys() != given.attributes.keys():
+        if len(wanted.results) != len(given.results) or wanted.attributes.keys() != given.attributes.keys():
             return False
         if not all(same_constant(value, given.attributes[name]) for name, value in wanted.attributes.items()):
             return False
         found.nodes[wanted] = given
-        for mine, theirs in zip(wanted.outputs, given.outputs, strict=True):
+        for mine, theirs in zip(wanted.results, given.results, strict=True):
             found.values[mine] = theirs
-        return all(self._value(w, g, found) for w, g in zip(wanted.inputs, given.inputs, strict=True))
+        return all(self._value(w, g, found) for w, g in zip(wanted.operands, given.operands, strict=True))
 
     def _is_closed(self, found: Match) -> bool:
         """Whether what the pattern does not return is used by the matched nodes alone."""
         matched = set(found.nodes.values())
-        inner = (v for node in found.nodes if node.kind != CONSTANT for v in node.outputs if v is not self._result)
-        same_block = all(n.owner_block is found.anchor.owner_block for n in matched if n.kind != CONSTANT)
-        return same_block and all(use.user in matched for v in inner for use in found.values[v].uses)
+        inner = (v for node in found.nodes if node.op != CONSTANT for v in node.results if v is not self._result)
+        same_block = all(n.owner_block is found.anchor.owner_block for n in matched if n.op != CONSTANT)
+        return same_block and all(use.user in matched for v in inner for use in found.values[v].uses())

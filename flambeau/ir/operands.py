@@ -16,7 +16,7 @@ from flambeau.schema.opdef import OpDef
 
 def outs_over_operands(node: Node) -> Mapping[int, str]:
     """The `out` operands that are another operand too: their places, with the names of their parameters."""
-    inputs = node.inputs
+    inputs = node.operands
     if len(set(inputs)) == len(inputs) or (definition := node.definition) is None:
         return {}
     arguments = definition.schema.arguments
@@ -29,20 +29,20 @@ def problem_of_operands(node: Node, names: Sequence[str]) -> str:
 
     `names` has for each operand what it was called in the text, or an empty string.
     """
-    overloads = registry.overloads(node.kind)
+    overloads = registry.overloads(node.op)
     if not overloads:
-        return f"{node.kind} has no operand called '{next(filter(None, names))}'" if any(names) else ""
+        return f"{node.op} has no operand called '{next(filter(None, names))}'" if any(names) else ""
     if not any(_takes(d, len(names)) for d in overloads):
-        return f"{node.kind} takes {_counts(overloads)}, not {len(names)}"
+        return f"{node.op} takes {_counts(overloads)}, not {len(names)}"
     outs = outs_over_operands(node)
     for index, name in enumerate(names):
         if name and not any(_is_out(d, index, name) for d in overloads):
-            return f"{node.kind} has no out operand '{name}' at place {index}"
+            return f"{node.op} has no out operand '{name}' at place {index}"
         if not name and index in outs:
-            value, meant = f"%{node.input(index).name}", f"{outs[index]}=%{node.input(index).name}"
+            value, meant = f"%{node.operand(index).name}", f"{outs[index]}=%{node.operand(index).name}"
             fewer = _counts([d for d in overloads if not any(a.is_out for a in d.schema.arguments)])
             return (
-                f"{node.kind} takes {fewer}; with {len(names)} it would write its result over its operand {value}. "
+                f"{node.op} takes {fewer}; with {len(names)} it would write its result over its operand {value}. "
                 f"If that is meant, write {meant}"
             )
     return ""

@@ -99,12 +99,12 @@ class _Parser:
         self.expect("graph")
         graph = Graph()
         self.scopes.append(scope := _Scope(graph))
-        self.parameters(graph.block)
+        self.parameters(graph.body)
         self.expect(":")
         self.end_line()
-        self.body(graph.block, "return")
+        self.body(graph.body, "return")
         self.tokens.expect("return")
-        self.returns(graph.block)
+        self.returns(graph.body)
         self.end_line()
         while (node := scope.next_group(self.defined())) is not None:
             self.subgraph(node)
@@ -120,15 +120,15 @@ class _Parser:
         self.tokens.next()
         self.tokens.expect("=")
         node.attributes = {SUBGRAPH: self.graph(), **node.attributes}
-        node.kind = _GROUP_SUFFIX.sub("", node.kind)
+        node.op = _GROUP_SUFFIX.sub("", node.op)
 
     def parameters(self, block: Block) -> None:
         self.expect("(")
-        self.listed(lambda: self.define(lambda type_: block.add_input(type_)))
+        self.listed(lambda: self.define(lambda type_: block.add_parameter(type_)))
 
     def returns(self, block: Block) -> None:
         self.expect("(")
-        self.listed(lambda: block.add_output(self.operand()))
+        self.listed(lambda: block.add_return(self.operand()))
 
     def listed(self, one: Callable[[], object]) -> None:
         """`one` per item until the closing parenthesis, over several lines if need be."""
@@ -187,11 +187,11 @@ class _Parser:
             node.scope = self.scope()
         node.range = self.end_line()
         for token, type_ in results:
-            self.scopes[-1].define(node.add_output(type_), token, self.tokens)
+            self.scopes[-1].define(node.add_result(type_), token, self.tokens)
         problem = problem_of_operands(node, names)
         if problem:
             self.tokens.fail(problem, start._replace(end=end.end))
-        if _GROUP_SUFFIX.search(node.kind):
+        if _GROUP_SUFFIX.search(node.op):
             self.scopes[-1].candidates.append(node)
         return node
 
@@ -199,14 +199,14 @@ class _Parser:
         """The operator's name, its attributes, and for a Python function its other arguments."""
         is_python = self.tokens.accept("^")
         name = self.tokens.expect_kind("ident", "the operator's name").text
-        node.kind = "^" + name if is_python else name
+        node.op = "^" + name if is_python else name
         if self.tokens.accept("["):
             self.attributes(node, result)
         if is_python:
             self.tokens.expect("(")
             if arguments := self.raw_until_closed():
                 node.attributes[PYTHON_ARGUMENTS] = arguments
-        if node.kind == CONSTANT and "value" in node.attributes and result is not None:
+        if node.op == CONSTANT and "value" in node.attributes and result is not None:
             node.attributes["value"] = self.constants.fit(node.attributes["value"], result)
 
     def attributes(self, node: Node, result: Type | None) -> None:
@@ -215,7 +215,7 @@ class _Parser:
             name = self.tokens.expect_kind("ident", "the attribute's name").text
             self.tokens.expect("=")
             after_sign = self.tokens.peek(-1).end
-            node.attributes[name] = self.constants.value(after_sign, result if node.kind == CONSTANT else None)
+            node.attributes[name] = self.constants.value(after_sign, result if node.op == CONSTANT else None)
             self.skip_lines()
             if self.tokens.current.text != "]":
                 self.tokens.expect(",")
@@ -259,7 +259,7 @@ class _Parser:
         if self.tokens.current.kind == "ident":
             name = self.tokens.next().text
             self.tokens.expect("=")
-        node.add_input(self.operand())
+        node.add_operand(self.operand())
         return name
 
     def operand(self) -> Value:
@@ -298,6 +298,6 @@ class _Scope:
         """The node that the definition of `prim::fork_0` belongs to, if that is the next number of this graph."""
         if not name.endswith(f"_{self.groups}"):
             return None
-        found = next((n for n in self.candidates if n.kind == name), None)
+        found = next((n for n in self.candidates if n.op == name), None)
         self.groups += found is not None
         return found

@@ -82,28 +82,28 @@ class _Printer:
 
     def graph(self, graph: Graph) -> Iterator[str]:
         outer, self._groups = self._groups, []
-        yield f"graph({_BETWEEN_PARAMETERS.join(map(typed, graph.inputs))}):\n"
-        for node in graph.block:
+        yield f"graph({_BETWEEN_PARAMETERS.join(map(typed, graph.parameters))}):\n"
+        for node in graph.body:
             yield from self.node(node, 1)
-        yield f"  return ({names(graph.outputs)})\n"
-        yield from self._notes(graph.block.return_node, 1)
+        yield f"  return ({names(graph.returns)})\n"
+        yield from self._notes(graph.body.return_node, 1)
         groups, self._groups = self._groups, outer
         for index, node in enumerate(groups):
-            yield f"with {node.kind}_{index} = "
+            yield f"with {node.op}_{index} = "
             yield from self.graph(node.attributes[SUBGRAPH])
 
     def node(self, node: Node, depth: int) -> Iterator[str]:
         yield from self.line(node, depth)
         yield from self._notes(node, depth)
-        for index, block in enumerate(node.blocks):
-            yield f"{'  ' * (depth + 1)}block{index}({', '.join(map(typed, block.inputs))}):\n"
+        for index, block in enumerate(node.nested_blocks):
+            yield f"{'  ' * (depth + 1)}block{index}({', '.join(map(typed, block.parameters))}):\n"
             for inner in block:
                 yield from self.node(inner, depth + 2)
-            yield f"{'  ' * (depth + 2)}-> ({names(block.outputs)})\n"
+            yield f"{'  ' * (depth + 2)}-> ({names(block.returns)})\n"
             yield from self._notes(block.return_node, depth + 2)
 
     def line(self, node: Node, depth: int) -> Iterator[str]:
-        yield f"{'  ' * depth}{', '.join(map(typed, node.outputs))} = {self._kind(node)}({_operands(node)})"
+        yield f"{'  ' * depth}{', '.join(map(typed, node.results))} = {self._kind(node)}({_operands(node)})"
         if node.scope:
             yield f", scope: {node.scope}"
         if self._source_ranges and node.range is not None:
@@ -111,13 +111,13 @@ class _Printer:
         yield "\n"
 
     def _kind(self, node: Node) -> str:
-        if node.kind.startswith("^"):
-            return f"{node.kind}{_attributes(node, ())}({node.attributes.get(PYTHON_ARGUMENTS, '')})"
+        if node.op.startswith("^"):
+            return f"{node.op}{_attributes(node, ())}({node.attributes.get(PYTHON_ARGUMENTS, '')})"
         if isinstance(node.attributes.get(SUBGRAPH), Graph):
             self._groups.append(node)
-            shown = node.kind != "prim::DifferentiableGraph" and len(node.attributes) > 1
-            return f"{node.kind}_{len(self._groups) - 1}" + (_attributes(node, (SUBGRAPH,)) if shown else "")
-        return node.kind + (_attributes(node, ()) if node.attributes else "")
+            shown = node.op != "prim::DifferentiableGraph" and len(node.attributes) > 1
+            return f"{node.op}_{len(self._groups) - 1}" + (_attributes(node, (SUBGRAPH,)) if shown else "")
+        return node.op + (_attributes(node, ()) if node.attributes else "")
 
     def _notes(self, node: Node, depth: int) -> Iterator[str]:
         for text in self._note(node) if self._note is not None else ():
@@ -125,8 +125,8 @@ class _Printer:
 
 
 def _attributes(node: Node, left_out: tuple[str, ...]) -> str:
-    is_constant = node.kind == "prim::Constant" and len(node.outputs) == 1
-    type_ = node.output().type if is_constant else None
+    is_constant = node.op == "prim::Constant" and len(node.results) == 1
+    type_ = node.result().static_type if is_constant else None
     if type_ == FUNCTION:
         left_out = (*left_out, "value")
     shown = [
@@ -134,12 +134,12 @@ def _attributes(node: Node, left_out: tuple[str, ...]) -> str:
         for name, value in node.attributes.items()
         if name not in HIDDEN and name not in left_out
     ]
-    return f"[{', '.join(shown)}]" if shown or node.kind.startswith("^") else ""
+    return f"[{', '.join(shown)}]" if shown or node.op.startswith("^") else ""
 
 
 def typed(value: Value) -> str:
     """A value where it is defined: `%x : Tensor`."""
-    return f"%{value.name} : {type_text(value.type)}"
+    return f"%{value.name} : {type_text(value.static_type)}"
 
 
 def names(values: Iterable[Value]) -> str:
@@ -149,9 +149,5 @@ def names(values: Iterable[Value]) -> str:
 
 def _operands(node: Node) -> str:
     named = outs_over_operands(node)
-    called = (f"{named[index]}=" if index in named else "" for index in range(len(node.inputs)))
-    return ", ".join(f"{name}%{v.name}" for name, v in zip(called, node.inputs, strict=True))
-
-
-Graph._print = staticmethod(print_graph)
-Node._print = staticmethod(print_node)
+    called = (f"{named[index]}=" if index in named else "" for index in range(len(node.operands)))
+    return ", ".join(f"{name}%{v.name}" for name, v in zip(called, node.operands, strict=True))

@@ -62,7 +62,7 @@ class _Verifier:
         self._nodes: set[Node] = set()
 
     def run(self) -> Iterator[Finding]:
-        yield from self._block(self._graph.block, None)
+        yield from self._block(self._graph.body, None)
         yield from self._use_lists()
 
     def _block(self, block: Block, owner: Node | None) -> Iterator[Finding]:
@@ -70,14 +70,14 @@ class _Verifier:
         if block.graph is not self._graph or block.owner_node is not owner:
             yield Finding(owner or end, "a block says it belongs to another graph or node")
         entered: list[Value] = []
-        for index, value in enumerate(block.inputs):
+        for index, value in enumerate(block.parameters):
             yield from self._defined(value, owner or end, entered, value.block is block and value.index == index)
         previous: Node | None = None
         for node in block:
             yield from self._links(node, block, previous)
             yield from self._node(node)
-            for index, value in enumerate(node.outputs):
-                yield from self._defined(value, node, entered, value.node is node and value.index == index)
+            for index, value in enumerate(node.results):
+                yield from self._defined(value, node, entered, value.defining_node is node and value.index == index)
             previous = node
         yield from self._operands(end)
         self._nodes.add(end)
@@ -85,24 +85,24 @@ class _Verifier:
 
     def _links(self, node: Node, block: Block, previous: Node | None) -> Iterator[Finding]:
         if node.graph is not self._graph or node.owner_block is not block:
-            yield Finding(node, f"{node.kind} says it belongs to another graph or block")
+            yield Finding(node, f"{node.op} says it belongs to another graph or block")
         if node.previous is not previous or (previous is not None and not previous.is_before(node)):
-            yield Finding(node, f"{node.kind} is wrongly linked to the node before it")
+            yield Finding(node, f"{node.op} is wrongly linked to the node before it")
 
     def _node(self, node: Node) -> Iterator[Finding]:
         self._nodes.add(node)
         yield from self._operands(node)
         for text in check_node(node, self._operators):
             yield Finding(node, text)
-        for block in node.blocks:
+        for block in node.nested_blocks:
             yield from self._block(block, node)
         subgraph = node.attributes.get(SUBGRAPH)
         if isinstance(subgraph, Graph):
             for finding in findings(subgraph, operators=self._operators):
-                yield Finding(node, f"in its subgraph, {finding.node.kind}: {finding.text}")
+                yield Finding(node, f"in its subgraph, {finding.node.op}: {finding.text}")
 
     def _operands(self, node: Node) -> Iterator[Finding]:
-        for index, value in enumerate(node.inputs):
+        for index, value in enumerate(node.operands):
             if value not in self._visible:
                 yield Finding(node, f"operand {index}, %{value.name}, is not defined before it")
             if Use(node, index) not in value._uses:
@@ -122,9 +122,9 @@ class _Verifier:
     def _use_lists(self) -> Iterator[Finding]:
         """Uses by nodes that are gone or use something else."""
         for value in self._names.values():
-            for user, offset in value.uses:
+            for user, offset in value.uses():
                 if user not in self._nodes:
-                    where = value.node if value.node is not None else self._graph.block.return_node
-                    yield Finding(where, f"%{value.name} is used by a {user.kind} that is not in the graph")
-                elif offset >= len(user.inputs) or user.input(offset) is not value:
+                    where = value.defining_node if value.defining_node is not None else self._graph.body.return_node
+                    yield Finding(where, f"%{value.name} is used by a {user.op} that is not in the graph")
+                elif offset >= len(user.operands) or user.operand(offset) is not value:
                     yield Finding(user, f"%{value.name} takes itself for operand {offset}, which it is not")

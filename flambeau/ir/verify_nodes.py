@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from flambeau.ir import constants, kinds
+from flambeau.ir import constants, kinds, literals
 from flambeau.ir.constant_text import type_text
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
@@ -29,8 +29,8 @@ from flambeau.schema.types import (
 
 def check_node(node: Node, operators: bool) -> Iterator[str]:
     """What is wrong with a node, apart from how it is linked."""
-    check = _CHECKS.get(node.kind)
-    if node.kind in _OPERAND_COUNTS:
+    check = _CHECKS.get(node.op)
+    if node.op in _OPERAND_COUNTS:
         yield from _check_operand_count(node)
     if check is not None:
         yield from check(node)
@@ -46,17 +46,17 @@ def _fits(given: Type, wanted: Type) -> bool:
 
 
 def _check_if(node: Node) -> Iterator[str]:
-    if len(node.inputs) != 1:
-        yield f"prim::If has one operand, not {len(node.inputs)}"
-    elif node.input().type != BOOL:
-        yield f"the condition of prim::If is a bool, not {type_text(node.input().type)}"
-    if len(node.blocks) != 2:
-        yield f"prim::If has two blocks, not {len(node.blocks)}"
+    if len(node.operands) != 1:
+        yield f"prim::If has one operand, not {len(node.operands)}"
+    elif node.operand(0).static_type != BOOL:
+        yield f"the condition of prim::If is a bool, not {type_text(node.operand(0).static_type)}"
+    if len(node.nested_blocks) != 2:
+        yield f"prim::If has two blocks, not {len(node.nested_blocks)}"
         return
-    for index, block in enumerate(node.blocks):
-        if block.inputs:
+    for index, block in enumerate(node.nested_blocks):
+        if block.parameters:
             yield f"block {index} of prim::If has parameters"
-        yield from _check_returns(block.outputs, node.outputs, f"block {index} of prim::If")
+        yield from _check_returns(block.returns, node.results, f"block {index} of prim::If")
 
 
 def _check_returns(given: Sequence[Value], wanted: Sequence[Value], what: str) -> Iterator[str]:
@@ -64,46 +64,46 @@ def _check_returns(given: Sequence[Value], wanted: Sequence[Value], what: str) -
         yield f"{what} returns {len(given)} values for {len(wanted)} results"
         return
     for returned, result in zip(given, wanted, strict=True):
-        if not _fits(returned.type, result.type):
+        if not _fits(returned.static_type, result.static_type):
             yield (
-                f"{what} returns %{returned.name} of type {type_text(returned.type)}"
-                f" for %{result.name} of type {type_text(result.type)}"
+                f"{what} returns %{returned.name} of type {type_text(returned.static_type)}"
+                f" for %{result.name} of type {type_text(result.static_type)}"
             )
 
 
 def _check_loop(node: Node) -> Iterator[str]:
-    if len(node.inputs) < 2:
-        yield f"prim::Loop takes a trip count and a condition, not {len(node.inputs)} operands"
+    if len(node.operands) < 2:
+        yield f"prim::Loop takes a trip count and a condition, not {len(node.operands)} operands"
         return
-    if node.input(0).type != INT or node.input(1).type != BOOL:
-        got = ", ".join(type_text(v.type) for v in node.inputs[:2])
+    if node.operand(0).static_type != INT or node.operand(1).static_type != BOOL:
+        got = ", ".join(type_text(v.static_type) for v in node.operands[:2])
         yield f"prim::Loop takes a trip count of type int and a condition of type bool, not {got}"
-    if len(node.blocks) != 1:
-        yield f"prim::Loop has one block, not {len(node.blocks)}"
+    if len(node.nested_blocks) != 1:
+        yield f"prim::Loop has one block, not {len(node.nested_blocks)}"
         return
-    body, carried = node.blocks[0], node.inputs[2:]
+    body, carried = node.nested_blocks[0], node.operands[2:]
     yield from _check_carried(body, carried)
-    yield from _check_returns(carried, node.outputs, "the start of prim::Loop")
-    if not body.outputs or body.outputs[0].type != BOOL:
+    yield from _check_returns(carried, node.results, "the start of prim::Loop")
+    if not body.returns or body.returns[0].static_type != BOOL:
         yield "the body of prim::Loop returns first whether to go on, a bool"
-    yield from _check_returns(body.outputs[1:], node.outputs, "the body of prim::Loop")
+    yield from _check_returns(body.returns[1:], node.results, "the body of prim::Loop")
 
 
 def _check_carried(body: Block, carried: Sequence[Value]) -> Iterator[str]:
-    if len(body.inputs) != len(carried) + 1:
-        wanted = len(carried) + 1
-        yield f"the body of prim::Loop has {len(body.inputs)} parameters, not {wanted}: the counter and what is carried"
-    elif body.inputs[0].type != INT:
-        yield f"the counter of prim::Loop is an int, not {type_text(body.inputs[0].type)}"
+    if len(body.parameters) != len(carried) + 1:
+        count, wanted = len(body.parameters), len(carried) + 1
+        yield f"the body of prim::Loop has {count} parameters, not {wanted}: the counter and what is carried"
+    elif body.parameters[0].static_type != INT:
+        yield f"the counter of prim::Loop is an int, not {type_text(body.parameters[0].static_type)}"
     else:
-        yield from _check_returns(carried, body.inputs[1:], "the start of prim::Loop")
+        yield from _check_returns(carried, body.parameters[1:], "the start of prim::Loop")
 
 
 def _check_constant(node: Node) -> Iterator[str]:
-    if node.inputs or len(node.outputs) != 1 or node.blocks:
+    if node.operands or len(node.results) != 1 or node.nested_blocks:
         yield "prim::Constant has no operands, no blocks and one result"
         return
-    type_ = node.output().type
+    type_ = node.result().static_type
     if type_ == FUNCTION:
         if "name" not in node.attributes:
             yield "a function constant has the attribute 'name'"
@@ -115,7 +115,7 @@ def _check_constant(node: Node) -> Iterator[str]:
 
 
 def _check_constant_value(value: object, type_: Type) -> Iterator[str]:
-    if isinstance(value, constants.Opaque | constants.EnumMember | constants.TensorLiteral):
+    if isinstance(value, literals.Opaque | literals.EnumMember | literals.TensorLiteral):
         return
     try:
         own = constants.type_of(value)
@@ -127,31 +127,32 @@ def _check_constant_value(value: object, type_: Type) -> Iterator[str]:
 
 
 def _check_list(node: Node) -> Iterator[str]:
-    if len(node.outputs) != 1 or not isinstance(type_ := node.output().type, ListType):
+    if len(node.results) != 1 or not isinstance(type_ := node.result().static_type, ListType):
         yield "prim::ListConstruct has one result, a list"
         return
-    for value in node.inputs:
-        if not _fits(value.type, type_.element):
-            yield f"%{value.name} of type {type_text(value.type)} is put into a list of {type_text(type_.element)}"
+    for value in node.operands:
+        if not _fits(value.static_type, type_.element):
+            own = type_text(value.static_type)
+            yield f"%{value.name} of type {own} is put into a list of {type_text(type_.element)}"
 
 
 def _check_tuple(node: Node) -> Iterator[str]:
-    if len(node.outputs) != 1 or not isinstance(type_ := node.output().type, TupleType):
+    if len(node.results) != 1 or not isinstance(type_ := node.result().static_type, TupleType):
         yield "prim::TupleConstruct has one result, a tuple"
-    elif len(type_.elements) != len(node.inputs):
-        yield f"a tuple of {len(type_.elements)} is made of {len(node.inputs)} values"
+    elif len(type_.elements) != len(node.operands):
+        yield f"a tuple of {len(type_.elements)} is made of {len(node.operands)} values"
 
 
 def _check_unpack(node: Node) -> Iterator[str]:
-    if len(node.inputs) != 1 or not isinstance(type_ := node.input().type, TupleType):
+    if len(node.operands) != 1 or not isinstance(type_ := node.operand(0).static_type, TupleType):
         yield "prim::TupleUnpack takes one tuple"
-    elif len(type_.elements) != len(node.outputs):
-        yield f"a tuple of {len(type_.elements)} is unpacked into {len(node.outputs)} values"
+    elif len(type_.elements) != len(node.results):
+        yield f"a tuple of {len(type_.elements)} is unpacked into {len(node.results)} values"
 
 
 def _check_dict(node: Node) -> Iterator[str]:
-    if len(node.inputs) % 2:
-        yield f"prim::DictConstruct takes keys and values in turn, not {len(node.inputs)} operands"
+    if len(node.operands) % 2:
+        yield f"prim::DictConstruct takes keys and values in turn, not {len(node.operands)} operands"
 
 
 _OPERAND_COUNTS: Mapping[str, int] = {
@@ -173,41 +174,41 @@ _OPERAND_COUNTS: Mapping[str, int] = {
 
 
 def _check_operand_count(node: Node) -> Iterator[str]:
-    count = _OPERAND_COUNTS[node.kind]
-    if len(node.inputs) != count:
-        yield f"{node.kind} takes {count} operand{'s' * (count != 1)}, not {len(node.inputs)}"
+    count = _OPERAND_COUNTS[node.op]
+    if len(node.operands) != count:
+        yield f"{node.op} takes {count} operand{'s' * (count != 1)}, not {len(node.operands)}"
 
 
 def _check_attribute(node: Node) -> Iterator[str]:
     if "name" not in node.attributes:
-        yield f"{node.kind} has the attribute 'name'"
+        yield f"{node.op} has the attribute 'name'"
 
 
 def _check_subgraph(node: Node, subgraph: Graph) -> Iterator[str]:
-    if len(subgraph.inputs) != len(node.inputs):
-        yield f"the subgraph takes {len(subgraph.inputs)} inputs for {len(node.inputs)} operands"
-    if node.kind in kinds.GROUPS and len(subgraph.outputs) != len(node.outputs):
-        yield f"the subgraph returns {len(subgraph.outputs)} values for {len(node.outputs)} results"
+    if len(subgraph.parameters) != len(node.operands):
+        yield f"the subgraph takes {len(subgraph.parameters)} inputs for {len(node.operands)} operands"
+    if node.op in kinds.GROUPS and len(subgraph.returns) != len(node.results):
+        yield f"the subgraph returns {len(subgraph.returns)} values for {len(node.results)} results"
 
 
 def _check_operator(node: Node) -> Iterator[str]:
     definition = node.definition
     if definition is None:
-        if registry.overloads(node.kind):
-            got = ", ".join(type_text(v.type) for v in node.inputs)
-            yield f"no overload of {node.kind} takes ({got})"
-        elif not kinds.is_known(node.kind):
-            yield f"unknown operator {node.kind}"
+        if registry.overloads(node.op):
+            got = ", ".join(type_text(v.static_type) for v in node.operands)
+            yield f"no overload of {node.op} takes ({got})"
+        elif not kinds.is_known(node.op):
+            yield f"unknown operator {node.op}"
         return
     schema = definition.schema
     if schema.is_varret or any(match.has_variables(r.type) for r in schema.returns):
         return
-    if len(node.outputs) != len(schema.returns):
-        yield f"{definition.full_name} returns {len(schema.returns)} values, not {len(node.outputs)}"
+    if len(node.results) != len(schema.returns):
+        yield f"{definition.full_name} returns {len(schema.returns)} values, not {len(node.results)}"
         return
-    for value, declared in zip(node.outputs, schema.returns, strict=True):
-        if not (_fits(value.type, declared.type) or _fits(declared.type, value.type)):
-            yield f"{definition.full_name} returns {declared.type}, but %{value.name} is {type_text(value.type)}"
+    for value, declared in zip(node.results, schema.returns, strict=True):
+        if not (_fits(value.static_type, declared.type) or _fits(declared.type, value.static_type)):
+            yield f"{definition.full_name} returns {declared.type}, but %{value.name} is {type_text(value.static_type)}"
 
 
 _CHECKS: Mapping[str, Callable[[Node], Iterator[str]]] = {

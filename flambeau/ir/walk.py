@@ -4,7 +4,7 @@
 >>> graph = parse_ir("graph(%c : bool, %x):\\n  %y = prim::If(%c)\\n    block0():\\n      %z = aten::neg(%x)\\n"
 ...                  "      -> (%z)\\n    block1():\\n      -> (%x)\\n  return (%y)")
 >>> inner = graph.find("aten::neg")
->>> ancestor_in(inner, graph.block).kind, len(list(blocks(graph.block)))
+>>> ancestor_in(inner, graph.body).op, len(list(blocks(graph.body)))
 ('prim::If', 3)
 """
 
@@ -33,13 +33,13 @@ def blocks(block: Block) -> Iterator[Block]:
     """The block and every block nested in it, outer before inner."""
     yield block
     for node in walk(block):
-        yield from node.blocks
+        yield from node.nested_blocks
 
 
 def nodes_within(node: Node) -> Iterator[Node]:
     """The node, every node nested in it, and the returns of the blocks in it."""
     yield node
-    for block in node.blocks:
+    for block in node.nested_blocks:
         for inner in block:
             yield from nodes_within(inner)
         yield block.return_node
@@ -48,7 +48,7 @@ def nodes_within(node: Node) -> Iterator[Node]:
 def operands_within(node: Node) -> Iterator[Value]:
     """Every operand of the node and of what is nested in it."""
     for inner in nodes_within(node):
-        yield from inner.inputs
+        yield from inner.operands
 
 
 def ancestor_in(node: Node, block: Block) -> Node | None:
@@ -66,18 +66,18 @@ def is_visible(value: Value, node: Node) -> bool:
     at = ancestor_in(node, value.owner_block)
     if at is None:
         return False
-    return value.node is None or (value.node is not at and value.node.is_before(at))
+    return value.defining_node is None or (value.defining_node is not at and value.defining_node.is_before(at))
 
 
 def outer_values(node: Node) -> list[Value]:
     """The values from outside that the blocks of a node use, each once, in order of use."""
     inside: set[Value] = set()
-    for block in node.blocks:
+    for block in node.nested_blocks:
         for inner_block in blocks(block):
-            inside.update(inner_block.inputs)
+            inside.update(inner_block.parameters)
             for inner in inner_block:
-                inside.update(inner.outputs)
-    used = (v for block in node.blocks for inner in [*block, block.return_node] for v in operands_within(inner))
+                inside.update(inner.results)
+    used = (v for block in node.nested_blocks for inner in [*block, block.return_node] for v in operands_within(inner))
     return list(dict.fromkeys(v for v in used if v not in inside))
 
 

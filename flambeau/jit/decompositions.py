@@ -20,7 +20,7 @@ def _register_decomposition(op: Any, graph: Any) -> None:
     >>> import flambeau
     >>> unit = flambeau.CompilationUnit("def f(x): return x * x\\ndef g(x): return flambeau.square(x)")
     >>> _register_decomposition(flambeau.ops.aten.square.default, unit.f.graph)
-    >>> [n.kind for n in flambeau._C.run_pass("run_decompositions", unit.g.graph).nodes()]
+    >>> [n.op for n in flambeau._C.run_pass("run_decompositions", unit.g.graph).nodes()]
     ['aten::mul']
     """
     schema = getattr(op, "_schema", None)

@@ -66,10 +66,10 @@ class FrozenMethod(ScriptMethod):
 
 def _without_object(function: Function) -> Function | None:
     """The function without its first parameter, unless it uses it."""
-    if function.graph.inputs[0].is_used:
+    if function.graph.parameters[0].is_used:
         return None
     graph = clone_graph(function.graph)
-    graph.block.remove_input(0)
+    graph.body.remove_parameter(0)
     schema = replace(function.schema, arguments=tuple(function.schema.arguments[1:]))
     return Function(function.name, graph, schema, doc=function.doc)
 

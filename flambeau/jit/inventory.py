@@ -58,7 +58,7 @@ def _graphs(graph: Graph) -> Iterator[Graph]:
 def _operators(graph: Graph) -> Iterator[str]:
     for node in graph.all_nodes():
         definition = node.definition
-        if definition is not None and not node.kind.startswith("prim::"):
+        if definition is not None and not node.op.startswith("prim::"):
             yield str(definition.schema).partition("(")[0]
 
 
@@ -69,8 +69,8 @@ def _called(graph: Graph) -> list[Function]:
         held = node.attributes.get("function")
         if isinstance(held, Function):
             found.append(held)
-        if node.kind == "prim::CallMethod":
-            methods = getattr(getattr(node.input().type, "definition", None), "methods", {})
+        if node.op == "prim::CallMethod":
+            methods = getattr(getattr(node.operand(0).static_type, "definition", None), "methods", {})
             method = methods.get(node.attribute("name"))
             found += [method] if isinstance(method, Function) else []
     return found

@@ -182,12 +182,12 @@ class PythonResolver:
 
         Raises CompileError for an attribute that the object has in Python and not in programs, saying why.
         """
-        if isinstance(owner, type) or isinstance(owner.type, EnumType | TupleType):
+        if isinstance(owner, type) or isinstance(owner.static_type, EnumType | TupleType):
             try:
                 return value_method(owner, name, self._classes.registry, self._resolver_for)
             except CompileError as error:
                 error.range = error.range or where
-                shown = owner.__name__ if isinstance(owner, type) else owner.type.annotation
+                shown = owner.__name__ if isinstance(owner, type) else owner.static_type.annotation
                 raise error.with_caller(f"{shown}.{name}", self._caller, where) from None
         definition = module_lookup.definition_of(owner)
         if definition is not None and isinstance(definition.source, PythonSource):

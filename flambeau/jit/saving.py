@@ -88,7 +88,7 @@ def placeholder(function: Function) -> ScriptObject:
     definition.add_attribute("training", BOOL)
     graph = clone_graph(function.graph)
     own = Argument("_self" if any(a.name == "self" for a in function.schema.arguments) else "self", definition.type)
-    graph.block.add_input(own.type, own.name, 0)
+    graph.body.add_parameter(own.type, own.name, 0)
     schema = replace(function.schema, arguments=(own, *function.schema.arguments))
     definition.add_method("forward", Function(f"{PLACEHOLDER}.forward", graph, schema))
     return ScriptObject(definition.type, [True])

@@ -43,7 +43,7 @@ def value_method(
 
     None if the class has none of that name in its source.
     """
-    cls = owner if isinstance(owner, type) else _class_of(owner.type)
+    cls = owner if isinstance(owner, type) else _class_of(owner.static_type)
     found = None if cls is None else inspect.getattr_static(cls, name, None)
     is_static = isinstance(found, staticmethod | classmethod)
     is_property = isinstance(found, property)
@@ -54,7 +54,7 @@ def value_method(
         return _compiled(None, cls, fn, isinstance(found, classmethod), registry, resolver_for)
     if isinstance(owner, type):
         return None
-    return BoundFunction(_compiled(owner.type, cls, fn, False, registry, resolver_for), owner, is_property)
+    return BoundFunction(_compiled(owner.static_type, cls, fn, False, registry, resolver_for), owner, is_property)
 
 
 def _class_of(type_: Type) -> type | None:

@@ -28,8 +28,8 @@ def to_in_place(graph: Graph) -> bool:
     """Have activations write into their operands where nobody can tell."""
     changed = False
     for node in list(graph.all_nodes()):
-        if _is_activation(node) and registry.overloads(f"{node.kind}_") and _may_write(graph, node):
-            node.kind = f"{node.kind}_"
+        if _is_activation(node) and registry.overloads(f"{node.op}_") and _may_write(graph, node):
+            node.op = f"{node.op}_"
             changed = True
     return changed
 
@@ -59,21 +59,23 @@ def _gives_floats(source: OpDef) -> bool:
 
 
 def _may_write(graph: Graph, node: Node) -> bool:
-    source = node.input()
-    definition = source.node.definition if source.node is not None else None
+    source = node.operand(0)
+    definition = source.defining_node.definition if source.defining_node is not None else None
     if definition is None or source.owner_block is not node.owner_block:
         return False
     if not _takes_integers(node.definition) and not _gives_floats(definition):
-        dtype = source.type.dtype if isinstance(source.type, TensorType) else None
+        dtype = source.static_type.dtype if isinstance(source.static_type, TensorType) else None
         if dtype is None or not dtype.is_floating_point:
             return False
     facts = AliasAnalysis(graph)
     if not facts.is_new(source) or facts.escapes(source):
         return False
-    return all(use.user is node or use.user.is_before(node) for v in _same_memory(graph, facts, node) for use in v.uses)
+    return all(
+        use.user is node or use.user.is_before(node) for v in _same_memory(graph, facts, node) for use in v.uses()
+    )
 
 
 def _same_memory(graph: Graph, facts: AliasAnalysis, node: Node) -> list[Value]:
-    source = node.input()
-    values = [v for n in graph.all_nodes() for v in (*n.outputs, *(p for b in n.blocks for p in b.inputs))]
-    return [v for v in values if isinstance(v.type, TensorType) and facts.may_contain_alias(v, source)]
+    source = node.operand(0)
+    values = [v for n in graph.all_nodes() for v in (*n.results, *(p for b in n.nested_blocks for p in b.parameters))]
+    return [v for v in values if isinstance(v.static_type, TensorType) and facts.may_contain_alias(v, source)]

@@ -19,7 +19,7 @@ from flambeau.ir.value import Value
 
 def do(graph: Graph, *, keep_names: bool = True) -> bool:
     """Renumber; without `keep_names` also forget the names, so that only numbers are left."""
-    values = list(_defined(graph.block))
+    values = list(_defined(graph.body))
     before = [v.name for v in values]
     if not keep_names:
         for value in values:
@@ -35,8 +35,8 @@ def do(graph: Graph, *, keep_names: bool = True) -> bool:
 
 
 def _defined(block: Block) -> Iterator[Value]:
-    yield from block.inputs
+    yield from block.parameters
     for node in block:
-        for inner in node.blocks:
+        for inner in node.nested_blocks:
             yield from _defined(inner)
-        yield from node.outputs
+        yield from node.results

@@ -25,22 +25,22 @@ def do(graph: Graph) -> bool:
     """Move constants to the top and merge equal ones, in subgraphs for themselves."""
     changed = False
     known: dict[Hashable, Node] = {}
-    place = graph.block.first
-    while place is not None and place.kind == CONSTANT:
+    place = graph.body.first
+    while place is not None and place.op == CONSTANT:
         known.setdefault(_key(place), place)
         place = place.next
     for node in list(graph.all_nodes()):
         inner = node.attributes.get(SUBGRAPH)
         if isinstance(inner, Graph):
             changed = do(inner) or changed
-        if node.kind != CONSTANT:
+        if node.op != CONSTANT:
             continue
         first = known.setdefault(_key(node), node)
         if first is not node:
-            node.output().replace_uses_with(first.output())
-            node.destroy()
+            node.result().replace_uses_with(first.result())
+            node.erase()
             changed = True
-        elif node.owner_block is not graph.block or (place is not None and place.is_before(node)):
+        elif node.owner_block is not graph.body or (place is not None and place.is_before(node)):
             assert place is not None
             node.move_before(place)
             changed = True
@@ -52,4 +52,10 @@ def _key(node: Node) -> Hashable:
     value = ("object", id(held)) if is_mutable(held) else constant_key(held)
     function = node.attributes.get("function")
     name = node.attributes.get("name")
-    return (node.output().type, "value" in node.attributes, value, name, id(function) if function is not None else None)
+    return (
+        node.result().static_type,
+        "value" in node.attributes,
+        value,
+        name,
+        id(function) if function is not None else None,
+    )

@@ -19,7 +19,7 @@ from flambeau.analysis.effects import own_effect, own_writes
 from flambeau.analysis.manager import alias_analysis, forget_analyses
 from flambeau.analysis.memory import keys_of
 from flambeau.analysis.points_to import memory_key
-from flambeau.ir import constants
+from flambeau.ir import constants, literals
 from flambeau.ir.constants import insert_constant
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
@@ -70,11 +70,11 @@ class _Folder:
         changed = False
         conditions: dict[Value, Any] | None = {} if facts else None
         for node in list(self._graph.all_nodes()):
-            if node.is_destroyed:
+            if node.is_erased:
                 continue
-            if node.kind == "prim::If":
+            if node.op == "prim::If":
                 changed = fold_control.take_known_way(node, conditions) or changed
-            elif all(map(_may_be_known, node.inputs)) and node.kind != constants.CONSTANT and not node.blocks:
+            elif all(map(_may_be_known, node.operands)) and node.op != constants.CONSTANT and not node.nested_blocks:
                 changed = (self._may_run(node) and self._fold(node)) or changed
         return changed
 
@@ -95,54 +95,55 @@ class _Folder:
 
     def finish(self) -> None:
         """Constants that are memory were made, of which an analysis that is kept knows nothing."""
-        if any(keys_of(v.type) for v in self._settled):
+        if any(keys_of(v.static_type) for v in self._settled):
             forget_analyses(self._graph)
 
     def _may_run(self, node: Node) -> bool:
-        if not node.outputs or own_effect(node) is not Effect.NONE or own_writes(node):
+        if not node.results or own_effect(node) is not Effect.NONE or own_writes(node):
             return False
         definition = node.definition
         if definition is not None and definition.family in _FAMILIES_NOT_RUN:
             return False
-        if self._values_only and any(keys_of(v.type) for v in (*node.inputs, *node.outputs)):
+        if self._values_only and any(keys_of(v.static_type) for v in (*node.operands, *node.results)):
             return False
-        return all(self._is_known(v) for v in node.inputs)
+        return all(self._is_known(v) for v in node.operands)
 
     def _is_known(self, value: Value) -> bool:
         """Whether the value is a constant that stays as it is, or a container built of such."""
-        node = value.node
+        node = value.defining_node
         if node is None:
             return False
         if constants.is_constant(value):
             if value in self._settled or not constants.is_mutable(constants.constant_value(value)):
                 return True
             return not self.facts.has_writers(value)
-        if node.kind in _CONTAINERS:
-            return all(map(self._is_known, node.inputs)) and not self.facts.has_writers(value)
+        if node.op in _CONTAINERS:
+            return all(map(self._is_known, node.operands)) and not self.facts.has_writers(value)
         return False
 
     def _fold(self, node: Node) -> bool:
-        if not node.inputs and node.kind not in _CONTAINERS:
+        if not node.operands and node.op not in _CONTAINERS:
             return False
         results = evaluate(node)
         if results is NOT_FOLDED or not self._may_be_constant(node, results):
             return False
         with self._graph.inserting(node), self._graph.at_range(node.range):
             new = [
-                insert_constant(self._graph, r, _type(v.type, r)) for v, r in zip(node.outputs, results, strict=True)
+                insert_constant(self._graph, r, _type(v.static_type, r))
+                for v, r in zip(node.results, results, strict=True)
             ]
-        for old, value in zip(node.outputs, new, strict=True):
+        for old, value in zip(node.results, new, strict=True):
             if old.has_name:
                 self._graph.rename(value, old.name)
             old.replace_uses_with(value)
-        node.destroy()
+        node.erase()
         self._settled.update(new)
         return True
 
     def _may_be_constant(self, node: Node, results: tuple[Any, ...]) -> bool:
         """Whether nobody could tell: what a constant shows of another constant's memory is as good as that one."""
         known: set[int] | None = None
-        for value, result in zip(node.outputs, results, strict=True):
+        for value, result in zip(node.results, results, strict=True):
             try:
                 constants.type_of(result)
             except TypeError:
@@ -160,12 +161,12 @@ class _Folder:
 
 def _may_be_known(value: Value) -> bool:
     """Whether a value is a constant, or a container that may be built of such: what `_is_known` needs, at a glance."""
-    return value.node is not None and value.node.kind in _CONSTANT_OR_CONTAINER
+    return value.defining_node is not None and value.defining_node.op in _CONSTANT_OR_CONTAINER
 
 
 def _memory_of_operands(node: Node) -> set[int]:
     """What the constant operands of a node are, and what is in them."""
-    waiting = [constants.constant_value(v) for v in node.inputs if constants.is_constant(v)]
+    waiting = [constants.constant_value(v) for v in node.operands if constants.is_constant(v)]
     found: set[int] = set()
     while waiting:
         held = waiting.pop()
@@ -181,6 +182,6 @@ def _memory_of_operands(node: Node) -> set[int]:
 def _type(declared: Type, result: Any) -> Type:
     """The declared type, or that of the value where it says more: a constant None is of type NoneType."""
     own = constants.type_of(result)
-    if constants.is_tensor(result) or (not isinstance(result, list | dict | tuple) and is_subtype(own, declared)):
+    if literals.is_tensor(result) or (not isinstance(result, list | dict | tuple) and is_subtype(own, declared)):
         return own
     return declared

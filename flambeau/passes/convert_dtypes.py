@@ -28,16 +28,16 @@ def do(graph: Graph) -> bool:
     """Replace every conversion between two different dtypes that keeps device and format."""
     found = [n for n in graph.all_nodes() if _is_conversion(n) and _is_plain(n)]
     for node in found:
-        type_ = node.output().type
+        type_ = node.result().static_type
         assert isinstance(type_, TensorType)
         assert type_.dtype is not None
         with graph.inserting(node):
             code = constants.insert_constant(graph, type_.dtype.code)
-            made = graph.insert("prims::convert_element_type", [node.input(0), code])
-        made.output().copy_metadata(node.output())
+            made = graph.insert("prims::convert_element_type", [node.operand(0), code])
+        made.result().copy_metadata(node.result())
         made.copy_metadata(node)
-        node.output().replace_uses_with(made.output())
-        node.destroy()
+        node.result().replace_uses_with(made.result())
+        node.erase()
     return bool(found)
 
 
@@ -46,14 +46,14 @@ def _is_conversion(node: Node) -> bool:
 
 
 def _is_plain(node: Node) -> bool:
-    source, target = node.input(0).type, node.output().type
+    source, target = node.operand(0).static_type, node.result().static_type
     if not isinstance(source, TensorType) or not isinstance(target, TensorType):
         return False
     if source.dtype is target.dtype or not {source.dtype, target.dtype} <= DTYPES:
         return False
     if source.requires_grad or node.definition is None:
         return False
-    given = dict(zip((a.name for a in node.definition.schema.arguments), node.inputs, strict=True))
+    given = dict(zip((a.name for a in node.definition.schema.arguments), node.operands, strict=True))
     rest = [v for name, v in given.items() if name not in _FREE]
     if not all(map(constants.is_constant, rest)):
         return False

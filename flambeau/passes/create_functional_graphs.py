@@ -30,8 +30,8 @@ SMALLEST: Final = 6
 def do(graph: Graph) -> bool:
     """Make groups in every block; whether any was made."""
     facts = AliasAnalysis(graph)
-    found = [run for block in list(blocks(graph.block)) for run in _runs(block, facts)]
-    groups = [run for run in found if len(run) >= SMALLEST and any(v.is_used for n in run for v in n.outputs)]
+    found = [run for block in list(blocks(graph.body)) for run in _runs(block, facts)]
+    groups = [run for run in found if len(run) >= SMALLEST and any(v.is_used for n in run for v in n.results)]
     for group in groups:
         outline(group, GROUP)
     return bool(groups)
@@ -50,6 +50,6 @@ def _runs(block: Block, facts: AliasAnalysis) -> list[list[Node]]:
 
 
 def _is_functional(facts: AliasAnalysis, node: Node) -> bool:
-    if node.kind == CONSTANT or node.blocks or node.definition is None or not is_pure(node):
+    if node.op == CONSTANT or node.nested_blocks or node.definition is None or not is_pure(node):
         return False
-    return not any(map(facts.has_writers, (*operands_within(node), *node.outputs)))
+    return not any(map(facts.has_writers, (*operands_within(node), *node.results)))

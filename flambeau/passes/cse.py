@@ -33,7 +33,7 @@ _NEVER = frozenset({"prim::CreateObject", "prim::Uninitialized", "prim::profile"
 
 def do(graph: Graph) -> bool:
     """Merge equal nodes in every block."""
-    return _Merger(graph).block(graph.block, {})
+    return _Merger(graph).block(graph.body, {})
 
 
 class _Merger:
@@ -45,34 +45,34 @@ class _Merger:
         known = dict(outer)
         changed = False
         for node in block:
-            for inner in node.blocks:
+            for inner in node.nested_blocks:
                 changed = self.block(inner, known) or changed
             if not _is_candidate(node):
                 continue
             earlier = known.setdefault(_key(node), node)
             if earlier is not node and self._may_merge(earlier, node):
-                self._facts.note_merge(earlier.outputs, node.outputs)
-                for old, new in zip(node.outputs, earlier.outputs, strict=True):
+                self._facts.note_merge(earlier.results, node.results)
+                for old, new in zip(node.results, earlier.results, strict=True):
                     old.replace_uses_with(new)
-                node.destroy()
+                node.erase()
                 changed = True
         return changed
 
     def _may_merge(self, earlier: Node, node: Node) -> bool:
         facts = self._facts
         if node.definition is not None and node.definition.is_view:
-            both = [*node.inputs, *earlier.outputs, *node.outputs]
-            return not self._may_resize(both) and (_is_private(earlier.output()) or _is_private(node.output()))
+            both = [*node.operands, *earlier.results, *node.results]
+            return not self._may_resize(both) and (_is_private(earlier.result()) or _is_private(node.result()))
         if looks_at_no_elements(node):
-            if self._may_resize(node.inputs):
+            if self._may_resize(node.operands):
                 return False
         elif facts.depends_on_writes(node):
             return False
         if _gives_what_it_takes(node):
             return True
-        if not any(facts.places(v) for v in node.outputs):
+        if not any(facts.places(v) for v in node.results):
             return True
-        return facts.can_merge(earlier.outputs, node.outputs)
+        return facts.can_merge(earlier.results, node.results)
 
     def _may_resize(self, values: Sequence[Value]) -> bool:
         return any(self._facts.writes_to(n, values) for n in self._resizing)
@@ -80,32 +80,32 @@ class _Merger:
 
 def _is_private(value: Value) -> bool:
     """Whether the tensor is never handed on as itself: only used by operators, which give others, or nothing used."""
-    for user, offset in value.uses:
+    for user, offset in value.uses():
         definition = user.definition
         if definition is None or offset >= len(definition.schema.arguments):
             return False
         hands_on = definition.schema.arguments[offset].alias is not None and not definition.is_view
-        if hands_on and any(v.is_used for v in user.outputs):
+        if hands_on and any(v.is_used for v in user.results):
             return False
     return True
 
 
 def _is_candidate(node: Node) -> bool:
-    if node.blocks or node.kind in _NEVER or node.kind in kinds.WITH_SUBGRAPH:
+    if node.nested_blocks or node.op in _NEVER or node.op in kinds.WITH_SUBGRAPH:
         return False
     return own_effect(node) is Effect.NONE and not own_writes(node)
 
 
 def _gives_what_it_takes(node: Node) -> bool:
     """Whether the result is no new object: an attribute, or something out of a container."""
-    if node.kind in kinds.TAKE or node.kind in ("prim::GetAttr", "prim::unchecked_cast", "aten::__getitem__"):
-        return node.kind != "prim::TupleSlice"
-    return node.kind == CONSTANT
+    if node.op in kinds.TAKE or node.op in ("prim::GetAttr", "prim::unchecked_cast", "aten::__getitem__"):
+        return node.op != "prim::TupleSlice"
+    return node.op == CONSTANT
 
 
 def _key(node: Node) -> Hashable:
     attributes = tuple((name, _attribute_key(value)) for name, value in sorted(node.attributes.items()))
-    return (node.kind, node.inputs, tuple(v.type for v in node.outputs), attributes)
+    return (node.op, node.operands, tuple(v.static_type for v in node.results), attributes)
 
 
 def _attribute_key(value: object) -> Hashable:

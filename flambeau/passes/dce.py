@@ -43,7 +43,7 @@ class _Liveness:
         self._nodes: set[Node] = set()
         self._values: set[Value] = set()
         self._waiting: list[Value] = []
-        for value in graph.outputs:
+        for value in graph.returns:
             self._value(value)
         writing: list[Node] = []
         for node in graph.all_nodes():
@@ -84,16 +84,16 @@ class _Liveness:
         if node in self._nodes:
             return
         self._nodes.add(node)
-        if node.kind == "prim::If":
-            self._value(node.input())
-        elif node.kind == "prim::Loop":
-            self._value(node.input(0))
-            self._value(node.input(1))
-            self._value(node.blocks[0].outputs[0])
+        if node.op == "prim::If":
+            self._value(node.operand(0))
+        elif node.op == "prim::Loop":
+            self._value(node.operand(0))
+            self._value(node.operand(1))
+            self._value(node.nested_blocks[0].returns[0])
         else:
             for inner in nodes_within(node):
                 self._nodes.add(inner)
-                for value in inner.inputs:
+                for value in inner.operands:
                     self._value(value)
         owner = node.owner_block.owner_node
         if owner is not None:
@@ -102,34 +102,34 @@ class _Liveness:
     def _drain(self) -> None:
         while self._waiting:
             value = self._waiting.pop()
-            node = value.node if value.node is not None else value.owner_block.owner_node
+            node = value.defining_node if value.defining_node is not None else value.owner_block.owner_node
             if node is None:
                 continue
             self._node(node)
-            if node.kind == "prim::If" and value.node is node:
-                for block in node.blocks:
-                    self._value(block.outputs[value.index])
-            elif node.kind == "prim::Loop":
-                self._carried(node, value.index if value.node is node else value.index - 1)
+            if node.op == "prim::If" and value.defining_node is node:
+                for block in node.nested_blocks:
+                    self._value(block.returns[value.index])
+            elif node.op == "prim::Loop":
+                self._carried(node, value.index if value.defining_node is node else value.index - 1)
 
     def _carried(self, loop: Node, index: int) -> None:
         if index >= 0:
-            self._value(loop.input(index + 2))
-            self._value(loop.blocks[0].outputs[index + 1])
-            self._value(loop.blocks[0].inputs[index + 1])
+            self._value(loop.operand(index + 2))
+            self._value(loop.nested_blocks[0].returns[index + 1])
+            self._value(loop.nested_blocks[0].parameters[index + 1])
 
     # -- removal ------------------------------------------------------------------------------------------------------
 
     def sweep(self) -> bool:
         """Remove what was not marked; whether there was any."""
-        nodes = [n for n in self._graph.all_nodes() if n.kind != RETURN]
+        nodes = [n for n in self._graph.all_nodes() if n.op != RETURN]
         dead = [n for n in nodes if n not in self._nodes]
         for node in dead:
-            node.set_inputs(())
-            for block in node.blocks:
-                block.return_node.set_inputs(())
+            node.set_operands(())
+            for block in node.nested_blocks:
+                block.return_node.set_operands(())
         changed = bool(dead)
-        unneeded = {n: self._unneeded(n) for n in nodes if n in self._nodes and n.kind in ("prim::If", "prim::Loop")}
+        unneeded = {n: self._unneeded(n) for n in nodes if n in self._nodes and n.op in ("prim::If", "prim::Loop")}
         # All uses go before any definition: a loop in a loop may hand a dead value to and fro.
         for node, indices in unneeded.items():
             _drop_uses(node, indices)
@@ -137,31 +137,31 @@ class _Liveness:
             _drop_definitions(node, indices)
             changed = changed or bool(indices)
         for node in reversed(dead):
-            node.destroy()
+            node.erase()
         return changed
 
     def _unneeded(self, node: Node) -> list[int]:
         """The results of live control flow that nobody needs, the last first."""
-        is_loop = node.kind == "prim::Loop"
+        is_loop = node.op == "prim::Loop"
         return [
             index
-            for index in reversed(range(len(node.outputs)))
-            if node.output(index) not in self._values
-            and not (is_loop and node.blocks[0].inputs[index + 1] in self._values)
+            for index in reversed(range(len(node.results)))
+            if node.result(index) not in self._values
+            and not (is_loop and node.nested_blocks[0].parameters[index + 1] in self._values)
         ]
 
 
 def _drop_uses(node: Node, indices: list[int]) -> None:
-    offset = 1 if node.kind == "prim::Loop" else 0
+    offset = 1 if node.op == "prim::Loop" else 0
     for index in indices:
-        for block in node.blocks:
-            block.remove_output(index + offset)
+        for block in node.nested_blocks:
+            block.remove_return(index + offset)
         if offset:
-            node.remove_input(index + 2)
+            node.remove_operand(index + 2)
 
 
 def _drop_definitions(node: Node, indices: list[int]) -> None:
     for index in indices:
-        node.remove_output(index)
-        if node.kind == "prim::Loop":
-            node.blocks[0].remove_input(index + 1)
+        node.remove_result(index)
+        if node.op == "prim::Loop":
+            node.nested_blocks[0].remove_parameter(index + 1)

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from flambeau.ir import constants
-from flambeau.ir.constants import EnumMember, Opaque, TensorLiteral
+from flambeau.ir import constants, literals
+from flambeau.ir.literals import EnumMember, Opaque, TensorLiteral
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
 from flambeau.schema.opdef import OpDef
@@ -27,13 +27,13 @@ _MISTAKES = (AssertionError, AttributeError, NameError)
 def evaluate(node: Node) -> Any:
     """A tuple with the value of each result, or `NOT_FOLDED`. No refusal of the operator comes through."""
     try:
-        operands = [_value(v) for v in node.inputs]
+        operands = [_value(v) for v in node.operands]
     except LookupError:
         return NOT_FOLDED
     makes_memory = not _looks_at_operands(node)
     if any(isinstance(v, _TEXTUAL) or (makes_memory and not _is_small(v)) for v in operands):
         return NOT_FOLDED
-    rule = _STRUCTURAL.get(node.kind)
+    rule = _STRUCTURAL.get(node.op)
     if rule is not None:
         return rule(node, operands)
     definition = node.definition
@@ -46,9 +46,11 @@ def evaluate(node: Node) -> Any:
         if definition.family != "custom" and (is_mistake or is_foreign(error)):
             raise
         return NOT_FOLDED
-    results = (result,) if len(node.outputs) == 1 else result
-    if not isinstance(results, tuple) or len(results) != len(node.outputs) or (
-        makes_memory and not all(map(_is_small, results))
+    results = (result,) if len(node.results) == 1 else result
+    if (
+        not isinstance(results, tuple)
+        or len(results) != len(node.results)
+        or (makes_memory and not all(map(_is_small, results)))
     ):
         return NOT_FOLDED
     return results
@@ -74,15 +76,17 @@ def _value(value: Value) -> Any:
     if constants.is_constant(value):
         held = constants.constant_value(value)
         return held.copy() if isinstance(held, list | dict) else held
-    if value.node is not None and value.node.kind in _STRUCTURAL:
-        results = _STRUCTURAL[value.node.kind](value.node, [_value(v) for v in value.node.inputs])
+    if value.defining_node is not None and value.defining_node.op in _STRUCTURAL:
+        results = _STRUCTURAL[value.defining_node.op](
+            value.defining_node, [_value(v) for v in value.defining_node.operands]
+        )
         if results is not NOT_FOLDED:
             return results[value.index]
     raise LookupError(f"%{value.name} is not known")
 
 
 def _is_small(value: Any) -> bool:
-    if constants.is_tensor(value):
+    if literals.is_tensor(value):
         return bool(math.prod(value.shape) <= LARGEST)
     if isinstance(value, str | list | dict | tuple):
         return len(value) <= LARGEST
@@ -91,8 +95,8 @@ def _is_small(value: Any) -> bool:
 
 def _is_cheap(node: Node, given: list[Any]) -> bool:
     """Whether the operator surely makes nothing large: no new tensors, and only small ints beside strings and lists."""
-    has_tensor = any(map(constants.is_tensor, given))
-    if not has_tensor and any(isinstance(v.type, TensorType) for v in node.outputs):
+    has_tensor = any(map(literals.is_tensor, given))
+    if not has_tensor and any(isinstance(v.static_type, TensorType) for v in node.results):
         return False
     if not has_tensor and not any(isinstance(v, str | list) for v in given):
         return True
@@ -129,7 +133,7 @@ def _is_instance(node: Node, given: list[Any]) -> Any:
 
 
 def _tuple(node: Node, given: list[Any]) -> Any:
-    if getattr(node.output().type, "name", None) is not None:
+    if getattr(node.result().static_type, "name", None) is not None:
         return NOT_FOLDED
     return (tuple(given),)
 

@@ -37,18 +37,18 @@ def do(graph: Graph, *, facts: bool = False) -> bool:
     changed = False
     conditions: dict[Value, Any] | None = {} if facts else None
     for node in _inside_out(graph):
-        if node.is_destroyed or not node.is_inserted:
+        if node.is_erased or not node.is_inserted:
             continue
-        if node.kind == "prim::If":
+        if node.op == "prim::If":
             changed = _fold_if(node, conditions) or changed
-        elif node.kind == "prim::Loop":
+        elif node.op == "prim::Loop":
             changed = _fold_loop(node) or changed
     return changed
 
 
 def _inside_out(graph: Graph) -> list[Node]:
     """All control flow, inner before outer: what an inner one becomes may fold an outer one at once."""
-    return [node for node in graph.all_nodes() if node.kind in CONTROL][::-1]
+    return [node for node in graph.all_nodes() if node.op in CONTROL][::-1]
 
 
 def take_known_way(node: Node, conditions: dict[Value, Any] | None) -> bool:
@@ -56,9 +56,9 @@ def take_known_way(node: Node, conditions: dict[Value, Any] | None) -> bool:
 
     With `conditions`, which remembers what is known of them, also where the types of tensors tell (see `do`).
     """
-    way = _constant(node.input()) if conditions is None else known(node.input(), conditions)
+    way = _constant(node.operand(0)) if conditions is None else known(node.operand(0), conditions)
     if isinstance(way, bool):
-        _replace(node, move_nodes(node.blocks[0 if way else 1], node))
+        _replace(node, move_nodes(node.nested_blocks[0 if way else 1], node))
     return isinstance(way, bool)
 
 
@@ -66,20 +66,20 @@ def _fold_if(node: Node, conditions: dict[Value, Any] | None) -> bool:
     if take_known_way(node, conditions):
         return True
     changed = False
-    for index in reversed(range(len(node.outputs))):
-        first, second = (block.outputs[index] for block in node.blocks)
+    for index in reversed(range(len(node.results))):
+        first, second = (block.returns[index] for block in node.nested_blocks)
         same = first if first is second or _same_constant(first, second) else _condition(node, first, second)
         if same is None:
             continue
         if not is_visible(same, node):
-            assert same.node is not None
-            if same.node.kind != constants.CONSTANT:
+            assert same.defining_node is not None
+            if same.defining_node.op != constants.CONSTANT:
                 continue
-            same.node.move_before(node)
-        node.output(index).replace_uses_with(same)
-        node.remove_output(index)
-        for block in node.blocks:
-            block.remove_output(index)
+            same.defining_node.move_before(node)
+        node.result(index).replace_uses_with(same)
+        node.remove_result(index)
+        for block in node.nested_blocks:
+            block.remove_return(index)
         changed = True
     return changed
 
@@ -94,44 +94,44 @@ def _condition(node: Node, first: Value, second: Value) -> Value | None:
         return None
     given = constants.constant_value(first), constants.constant_value(second)
     if given[0] is True and given[1] is False:
-        return node.input()
+        return node.operand(0)
     if given[0] is False and given[1] is True:
         with node.graph.inserting(node), node.graph.at_range(node.range):
-            return node.graph.insert("aten::__not__", [node.input()], [BOOL]).output()
+            return node.graph.insert("aten::__not__", [node.operand(0)], [BOOL]).result()
     return None
 
 
 def _same_constant(a: Value, b: Value) -> bool:
-    if not (constants.is_constant(a) and constants.is_constant(b)) or a.type != b.type:
+    if not (constants.is_constant(a) and constants.is_constant(b)) or a.static_type != b.static_type:
         return False
     value = constants.constant_value(a)
     return not constants.is_mutable(value) and constants.same_constant(value, constants.constant_value(b))
 
 
 def _fold_loop(node: Node) -> bool:
-    trips, condition = node.inputs[:2]
+    trips, condition = node.operands[:2]
     never = constants.is_constant(trips) and constants.constant_value(trips) <= 0
     never = never or (constants.is_constant(condition) and not constants.constant_value(condition))
     if never:
-        _replace(node, list(node.inputs[2:]))
+        _replace(node, list(node.operands[2:]))
         return True
     changed = False
-    body = node.blocks[0]
-    for index in reversed(range(len(node.outputs))):
-        start, parameter = node.input(index + 2), body.inputs[index + 1]
-        if body.outputs[index + 1] not in (parameter, start):
+    body = node.nested_blocks[0]
+    for index in reversed(range(len(node.results))):
+        start, parameter = node.operand(index + 2), body.parameters[index + 1]
+        if body.returns[index + 1] not in (parameter, start):
             continue
-        body.remove_output(index + 1)
+        body.remove_return(index + 1)
         parameter.replace_uses_with(start)
-        body.remove_input(index + 1)
-        node.output(index).replace_uses_with(start)
-        node.remove_output(index)
-        node.remove_input(index + 2)
+        body.remove_parameter(index + 1)
+        node.result(index).replace_uses_with(start)
+        node.remove_result(index)
+        node.remove_operand(index + 2)
         changed = True
     return changed
 
 
 def _replace(node: Node, values: list[Value]) -> None:
-    for old, new in zip(node.outputs, values, strict=True):
+    for old, new in zip(node.results, values, strict=True):
         old.replace_uses_with(new)
-    node.destroy()
+    node.erase()

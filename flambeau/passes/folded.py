@@ -18,7 +18,7 @@ def folded(node: Node) -> Folded | None:
     definition = node.definition
     if definition is None or definition.accumulator not in ACCUMULATORS:
         return None
-    type_ = node.inputs[0].type
+    type_ = node.operands[0].static_type
     if not isinstance(type_, TensorType) or type_.rank is None:
         return None
     rank = type_.rank
@@ -30,7 +30,7 @@ def folded(node: Node) -> Folded | None:
     names = [a.name for a in definition.schema.arguments]
     if "dim" not in names:
         return rank, frozenset(range(rank))
-    given = node.inputs[names.index("dim")]
+    given = node.operands[names.index("dim")]
     if not constants.is_constant(given):
         return None
     return _dims(constants.constant_value(given), rank)
@@ -45,8 +45,8 @@ def _dims(given: Any, rank: int) -> Folded | None:
 
 def _length(node: Node, place: int) -> int | None:
     """Of a list that is constant or made by a node."""
-    value = node.inputs[place]
+    value = node.operands[place]
     if constants.is_constant(value):
         return len(constants.constant_value(value))
-    made = value.node
-    return len(made.inputs) if made is not None and made.kind == "prim::ListConstruct" else None
+    made = value.defining_node
+    return len(made.operands) if made is not None and made.op == "prim::ListConstruct" else None

@@ -20,7 +20,7 @@ from typing import Any
 
 from flambeau.analysis import shapes
 from flambeau.analysis.alias import AliasAnalysis
-from flambeau.ir import constants
+from flambeau.ir import constants, literals
 from flambeau.ir.clone import clone_graph, insert_graph
 from flambeau.ir.constants import CONSTANT, insert_constant
 from flambeau.ir.graph import Graph
@@ -140,8 +140,8 @@ def _round(state: Frozen) -> bool:
 def _forget_examples(graph: Graph) -> None:
     """A trace's types tell of the inputs it was made with."""
     shapes.erase(graph)
-    for value in graph.inputs:
-        value.set_type(without_refinement(value.type))
+    for value in graph.parameters:
+        value.set_type(without_refinement(value.static_type))
 
 
 def tidy(graph: Graph) -> None:
@@ -159,9 +159,9 @@ def tidy(graph: Graph) -> None:
 
 
 def _put_in_object(graph: Graph, owner: ScriptObject) -> None:
-    parameter = graph.inputs[0]
-    with graph.inserting(graph.block.first or graph.block):
-        value = insert_constant(graph, owner, parameter.type)
+    parameter = graph.parameters[0]
+    with graph.inserting(graph.body.first or graph.body):
+        value = insert_constant(graph, owner, parameter.static_type)
     parameter.replace_uses_with(value)
 
 
@@ -181,16 +181,16 @@ def _fold_reads(graph: Graph, kept: Attributes, wanted: Callable[[Any], bool]) -
     """Read now what attributes hold, if it is `wanted` and not kept."""
     changed = inline.do(graph)
     for node in list(graph.all_nodes()):
-        if node.kind == "prim::ModuleContainerIndex":
+        if node.op == "prim::ModuleContainerIndex":
             raise RuntimeError(CONTAINER_INDEX)
-        if node.kind == "prim::CallMethod" and isinstance(node.input().type, InterfaceType):
-            held = held_object(node.input())
+        if node.op == "prim::CallMethod" and isinstance(node.operand(0).static_type, InterfaceType):
+            held = held_object(node.operand(0))
             if held is not None:
-                node.input().set_type(definition_of(held).type)
+                node.operand(0).set_type(definition_of(held).type)
                 changed = True
-        if node.kind == GET:
+        if node.op == GET:
             changed |= _fold_read(node, kept, wanted)
-        elif node.kind in TASKS:
+        elif node.op in TASKS:
             changed |= fold_task(node, partial(_fold_everything, kept=kept))
     return changed
 
@@ -202,22 +202,22 @@ def _fold_everything(graph: Graph, kept: Attributes) -> None:
 
 
 def _fold_read(node: Node, kept: Attributes, wanted: Callable[[Any], bool]) -> bool:
-    owner, name = held_object(node.input()), node.attribute("name")
+    owner, name = held_object(node.operand(0)), node.attribute("name")
     if owner is None or (id(owner), name) in kept or not has(owner, name):
         return False
     value = get(owner, name)
     if not wanted(value):
         return False
-    result = node.output()
+    result = node.result()
     graph = node.graph
-    type_ = result.type
+    type_ = result.static_type
     if is_object(value):
         type_ = definition_of(value).type
-    elif value is None or constants.is_tensor(value):
+    elif value is None or literals.is_tensor(value):
         type_ = constants.type_of(value)
     with graph.inserting(node), graph.at_range(node.range):
         result.replace_uses_with(insert_constant(graph, value, type_))
-    node.destroy()
+    node.erase()
     return True
 
 
@@ -239,25 +239,25 @@ def _has_objects(value: Any) -> bool:
 def _note_objects(graph: Graph, state: Frozen) -> None:
     """Keep what is assigned, and everything about objects that go where nobody sees what is done to them."""
     for node in graph.all_nodes():
-        if node.kind == SET:
+        if node.op == SET:
             _note_assignment(node, state)
-        held = held_object(node.output()) if node.kind == CONSTANT else None
-        for use in node.output().uses if held is not None else ():
+        held = held_object(node.result()) if node.op == CONSTANT else None
+        for use in node.result().uses() if held is not None else ():
             assert held is not None
-            if use.user.kind in (GET, SET) and use.offset == 0:
+            if use.user.op in (GET, SET) and use.offset == 0:
                 name = use.user.attribute("name")
                 if not has(held, name) or _has_objects(get(held, name)):
                     _keep(state, held, name)
                 continue
-            if use.user is graph.block.return_node and held is state.methods[0].owner:
+            if use.user is graph.body.return_node and held is state.methods[0].owner:
                 raise RuntimeError(RETURNS_ITSELF.format(name=definition_of(held).name))
             _keep_whole(state, held)
 
 
 def _note_assignment(node: Node, state: Frozen) -> None:
-    owner, value = node.inputs
+    owner, value = node.operands
     name = node.attribute("name")
-    if isinstance(owner.type, InterfaceType) or isinstance(_declared(owner, name), InterfaceType):
+    if isinstance(owner.static_type, InterfaceType) or isinstance(_declared(owner, name), InterfaceType):
         raise RuntimeError(SET_INTERFACE.format(name=name))
     held = held_object(owner)
     if held is None:
@@ -270,22 +270,22 @@ def _note_assignment(node: Node, state: Frozen) -> None:
 
 def _is_what_it_was(value: Value, owner: Any, name: str) -> bool:
     """Whether an attribute is given what it holds, as `self.x += 1` does after it has changed that in place."""
-    node = value.node
-    while node is not None and node.definition is not None and node.inputs:
+    node = value.defining_node
+    while node is not None and node.definition is not None and node.operands:
         schema = node.definition.schema
         first, result = schema.arguments[0].alias, schema.returns[0].alias if schema.returns else None
-        if first is None or first != result or not isinstance(node.input(0).type, TensorType):
+        if first is None or first != result or not isinstance(node.operand(0).static_type, TensorType):
             break
-        node = node.input(0).node
+        node = node.operand(0).defining_node
     if node is None:
         return False
-    if node.kind == GET:
-        return node.attribute("name") == name and held_object(node.input()) is owner
-    return node.kind == CONSTANT and has(owner, name) and node.attributes.get("value") is get(owner, name)
+    if node.op == GET:
+        return node.attribute("name") == name and held_object(node.operand(0)) is owner
+    return node.op == CONSTANT and has(owner, name) and node.attributes.get("value") is get(owner, name)
 
 
 def _declared(owner: Value, name: str) -> Any:
-    definition = getattr(owner.type, "definition", None)
+    definition = getattr(owner.static_type, "definition", None)
     attribute = definition.attribute(name) if definition is not None and hasattr(definition, "attribute") else None
     return None if attribute is None else attribute.type
 
@@ -320,14 +320,14 @@ def _note_writes(state: Frozen) -> None:
         known = clone_graph(method.graph)
         _fold_reads(known, state.unknown, _is_plain)
         inline_tasks.do(known)
-        given = [together.add_input(v.type) for v in method.graph.inputs]
+        given = [together.add_parameter(v.static_type) for v in method.graph.parameters]
         for value in insert_graph(together, known, given):
-            together.add_output(value)
+            together.add_return(value)
     facts = AliasAnalysis(together, apart=True)
     state.writes_outside = facts.writes_outside
     written: set[int] = set()
     for node in together.find_all(CONSTANT):
-        value = node.output()
+        value = node.result()
         held = node.attributes.get("value")
         if is_object(held) or not constants.is_mutable(held):
             continue
@@ -349,13 +349,13 @@ def _take_snapshots(graph: Graph) -> None:
         if is_object(held) or not constants.is_mutable(held):
             continue
         node.attributes["value"] = own = _snapshot(held, taken)
-        if constants.is_tensor(own) and isinstance(node.output().type, TensorType):
-            node.output().set_type(constants.type_of(own))
+        if literals.is_tensor(own) and isinstance(node.result().static_type, TensorType):
+            node.result().set_type(constants.type_of(own))
 
 
 def _snapshot(held: Any, taken: dict[int, Any]) -> Any:
     if id(held) not in taken:
-        if constants.is_tensor(held):
+        if literals.is_tensor(held):
             taken[id(held)] = held.detach() if getattr(held, "requires_grad", False) else held
         elif isinstance(held, dict):
             taken[id(held)] = {_snapshot(k, taken): _snapshot(v, taken) for k, v in held.items()}

@@ -38,9 +38,9 @@ def get(held: Any, name: str) -> Any:
 
 def held_object(value: Value) -> Any:
     """The object that a value of a graph is known to be, or None."""
-    if value.node is None or value.node.kind != CONSTANT:
+    if value.defining_node is None or value.defining_node.op != CONSTANT:
         return None
-    held = value.node.attributes.get("value")
+    held = value.defining_node.attributes.get("value")
     return held if is_object(held) else None
 
 

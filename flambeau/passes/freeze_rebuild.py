@@ -17,7 +17,7 @@ from copy import deepcopy
 from typing import Any
 
 from flambeau.analysis.points_to import memory_key
-from flambeau.ir import constants
+from flambeau.ir import literals
 from flambeau.ir.constants import CONSTANT
 from flambeau.ir.graph import Graph
 from flambeau.passes.freeze import GET, SET, Attributes, Frozen, Method
@@ -69,10 +69,10 @@ class _Rebuilder:
 
     def _note_uses(self, graph: Graph) -> None:
         for node in graph.find_all(CONSTANT):
-            held = held_object(node.output())
+            held = held_object(node.result())
             if held is not None:
                 names = self.needed.setdefault(id(held), set())
-                names.update(u.user.attribute("name") for u in node.output().uses if u.user.kind in (GET, SET))
+                names.update(u.user.attribute("name") for u in node.result().uses() if u.user.op in (GET, SET))
 
     def _note_ways(self) -> None:
         """What leads to an object that stays, stays."""
@@ -112,7 +112,7 @@ class _Rebuilder:
 
     def _copy(self, value: Any) -> Any:
         """What the frozen module has in the place of a value of its source."""
-        if constants.is_tensor(value):
+        if literals.is_tensor(value):
             is_written = self.frozen.writes_outside or memory_key(value) in self.frozen.written
             return deepcopy(value, self.copies) if is_written else value
         if not (isinstance(value, list | dict | tuple) or is_object(value)):
@@ -150,19 +150,19 @@ class _Rebuilder:
     def _add_method(self, method: Method) -> None:
         owner = self._type(method.owner)
         graph, old = method.graph, method.function
-        graph.inputs[0].set_type(owner)
+        graph.parameters[0].set_type(owner)
         ways = self._ways(method.owner)
         for node in graph.find_all(CONSTANT):
-            held = held_object(node.output())
+            held = held_object(node.result())
             if held is None:
                 continue
-            value, place = graph.inputs[0], method.owner
+            value, place = graph.parameters[0], method.owner
             for name in ways[id(held)]:
                 place = get(place, name)
                 with graph.inserting(node), graph.at_range(node.range):
-                    value = graph.insert(GET, [value], [self._type(place)], name=name).output()
-            node.output().replace_uses_with(value)
-            node.destroy()
+                    value = graph.insert(GET, [value], [self._type(place)], name=name).result()
+            node.result().replace_uses_with(value)
+            node.erase()
         first, *others = old.schema.arguments
         schema = replace(old.schema, arguments=(replace(first, type=owner), *others))
         owner.definition.add_method(method.name, Function(f"{owner.name}.{method.name}", graph, schema, doc=old.doc))

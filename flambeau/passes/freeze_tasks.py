@@ -28,28 +28,28 @@ TASKS = frozenset({"prim::fork", "prim::awaitable"})
 
 def fold_task(node: Node, fold: Callable[[Graph], None]) -> bool:
     """Let a task have the objects that it is given as constants, if `fold` leaves none of them; whether it did."""
-    places = [k for k, v in enumerate(node.inputs) if held_object(v) is not None]
+    places = [k for k, v in enumerate(node.operands) if held_object(v) is not None]
     if not places:
         return False
     body = clone_graph(node.attribute(SUBGRAPH))
     for k in reversed(places):
-        held = held_object(node.input(k))
-        with body.inserting(body.block.first or body.block):
+        held = held_object(node.operand(k))
+        with body.inserting(body.body.first or body.body):
             value = insert_constant(body, held, definition_of(held).type)
-        body.inputs[k].replace_uses_with(value)
-        body.block.remove_input(k)
+        body.parameters[k].replace_uses_with(value)
+        body.body.remove_parameter(k)
     fold(body)
     dce.do(body)
     if _keeps_objects(body) or _changes_constants(body):
         return False
     for k in reversed(places):
-        node.remove_input(k)
+        node.remove_operand(k)
     node.attributes[SUBGRAPH] = body
     return True
 
 
 def _keeps_objects(body: Graph) -> bool:
-    return any(n.kind == CONSTANT and is_object(n.attributes.get("value")) for n in body.all_nodes())
+    return any(n.op == CONSTANT and is_object(n.attributes.get("value")) for n in body.all_nodes())
 
 
 def _changes_constants(body: Graph) -> bool:
@@ -57,5 +57,5 @@ def _changes_constants(body: Graph) -> bool:
     whole = clone_graph(body)
     inline_tasks.do(whole)
     facts = AliasAnalysis(whole, apart=True)
-    held = [n.output() for n in whole.find_all(CONSTANT) if constants.is_mutable(n.attributes.get("value"))]
+    held = [n.result() for n in whole.find_all(CONSTANT) if constants.is_mutable(n.attributes.get("value"))]
     return any(facts.has_writers(v) or facts.is_returned(v) for v in held)

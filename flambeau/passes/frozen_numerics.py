@@ -61,15 +61,15 @@ def do(graph: Graph, only: Reader | None = None, *, linears: bool | None = None)
 def _fold_one(graph: Graph, only: Reader | None, linears: bool | None) -> bool:
     facts: AliasAnalysis | None = None
     for node in graph.all_nodes():
-        read = folds_into_weights.get(node.kind)
+        read = folds_into_weights.get(node.op)
         if read is None or (only is not None and read is not only):
             continue
         for side in _sides(node):
-            source = node.input(side)
-            before = source.node
+            source = node.operand(side)
+            before = source.defining_node
             if before is None or before.owner_block is not node.owner_block or not _is_private(source):
                 continue
-            is_linear = before.kind == "aten::linear"
+            is_linear = before.op == "aten::linear"
             if (is_linear and _is_guarded(before)) or (linears is not None and linears is not is_linear):
                 continue
             weights = _weights(before)
@@ -77,7 +77,7 @@ def _fold_one(graph: Graph, only: Reader | None, linears: bool | None) -> bool:
             if weights is None or affine is None:
                 continue
             facts = facts or AliasAnalysis(graph)
-            if not any(map(facts.has_tensor_writers, (*before.inputs[1:3], *node.inputs[1:5]))):
+            if not any(map(facts.has_tensor_writers, (*before.operands[1:3], *node.operands[1:5]))):
                 _apply(before, node, weights, affine)
                 return True
     return False
@@ -85,7 +85,7 @@ def _fold_one(graph: Graph, only: Reader | None, linears: bool | None) -> bool:
 
 def _sides(node: Node) -> Sequence[int]:
     """The operands that may come from the operator whose weights take the node in."""
-    return (0, 1) if node.kind.endswith(("::add", "::sub", "::mul")) else (0,)
+    return (0, 1) if node.op.endswith(("::add", "::sub", "::mul")) else (0,)
 
 
 def _axes(node: Node) -> int | None:
@@ -103,16 +103,16 @@ def _is_transposed(node: Node) -> bool:
 
 def _is_private(value: Value) -> bool:
     """Whether one node looks at a value, those that ask for its rank aside."""
-    return sum(u.user.kind != "aten::dim" for u in value.uses) == 1
+    return sum(u.user.op != "aten::dim" for u in value.uses()) == 1
 
 
 def _weights(node: Node) -> tuple[Array, Array] | None:
     """The constant weight and bias of a convolution or linear, in float64."""
     axes = _axes(node)
-    if axes is None and node.kind != "aten::linear":
+    if axes is None and node.op != "aten::linear":
         return None
-    weight, bias = _tensor(node.input(1)), _tensor(node.input(2))
-    if weight is None or (bias is None and not constants.is_none(node.input(2))) or weight.ndim < 2:
+    weight, bias = _tensor(node.operand(1)), _tensor(node.operand(2))
+    if weight is None or (bias is None and not constants.is_none(node.operand(2))) or weight.ndim < 2:
         return None
     if axes is not None and weight.ndim != axes + 2:
         return None
@@ -120,9 +120,9 @@ def _weights(node: Node) -> tuple[Array, Array] | None:
         return None
     channels = weight.shape[0]
     if _is_transposed(node):
-        if not constants.is_constant(node.input(_GROUPS)):
+        if not constants.is_constant(node.operand(_GROUPS)):
             return None
-        channels = weight.shape[1] * constants.constant_value(node.input(_GROUPS))
+        channels = weight.shape[1] * constants.constant_value(node.operand(_GROUPS))
     wide = weight._array.astype(np.float64)
     return wide, np.zeros(channels) if bias is None else bias._array.astype(np.float64)
 
@@ -132,7 +132,7 @@ def _scaled(node: Node, weight: Array, scale: Array) -> Array:
     ones = (1,) * (weight.ndim - 2)
     if not _is_transposed(node):
         return weight * scale.reshape(-1, 1, *ones)
-    groups = constants.constant_value(node.input(_GROUPS))
+    groups = constants.constant_value(node.operand(_GROUPS))
     apart = weight.reshape(groups, -1, *weight.shape[1:]) * scale.reshape(groups, 1, -1, *ones)
     return apart.reshape(weight.shape)
 
@@ -148,20 +148,20 @@ def _tensor(value: Value) -> Tensor | None:
 @folds_into_weights("aten::batch_norm")
 def norm(node: Node, side: int, before: Node, weights: tuple[Array, Array]) -> Affine | None:
     """A batch norm with constant statistics, not in training."""
-    given = [_tensor(v) for v in node.inputs[1:5]]
+    given = [_tensor(v) for v in node.operands[1:5]]
     scale, shift, mean, variance = given
-    flags = node.input(5), node.input(7)
+    flags = node.operand(5), node.operand(7)
     if mean is None or variance is None or not all(map(constants.is_constant, flags)):
         return None
-    for tensor, value in zip(given, node.inputs[1:5], strict=True):
+    for tensor, value in zip(given, node.operands[1:5], strict=True):
         if tensor is None and not constants.is_none(value):
             return None
     if constants.constant_value(flags[0]):
         return None
     channels = len(weights[1])
-    if mean.numel() not in ({channels, 1} if before.kind == "aten::linear" else {channels}):
+    if mean.numel() not in ({channels, 1} if before.op == "aten::linear" else {channels}):
         return None
-    dtype = constants.constant_value(before.input(1)).dtype
+    dtype = constants.constant_value(before.operand(1)).dtype
     if any(t is not None and t.dtype is not dtype for t in given):
         return None
     wide_mean, wide_variance = (t._array.astype(np.float64) for t in (mean, variance))
@@ -185,7 +185,7 @@ def _operand(value: Value, before: Node, channels: int) -> tuple[Array, bool] | 
     held = constants.constant_value(value)
     if isinstance(held, int | float):
         return np.asarray(float(held)), False
-    dtype = constants.constant_value(before.input(1)).dtype
+    dtype = constants.constant_value(before.operand(1)).dtype
     if not isinstance(held, Tensor) or held.dtype.is_complex:
         return None
     if held.dtype.is_floating_point and held.dtype is not dtype and held.ndim:
@@ -200,8 +200,8 @@ def _operand(value: Value, before: Node, channels: int) -> tuple[Array, bool] | 
 
 def _constant_side(node: Node, side: int, before: Node, channels: int) -> tuple[Array, bool] | None:
     """The operand at the other side, if it is a constant that may be folded."""
-    other = _operand(node.input(1 - side), before, channels)
-    is_in_place = node.kind.endswith("_")
+    other = _operand(node.operand(1 - side), before, channels)
+    is_in_place = node.op.endswith("_")
     return None if other is None or (is_in_place and (side or other[1])) else other
 
 
@@ -210,10 +210,10 @@ def product_with_constant(node: Node, side: int, before: Node, weights: tuple[Ar
     """x * c, c * x, x / c."""
     channels = len(weights[1])
     other = _constant_side(node, side, before, channels)
-    if other is None or len(node.inputs) > 2:
+    if other is None or len(node.operands) > 2:
         return None
     number, adds_rank = other
-    is_division = node.kind.startswith("aten::div")
+    is_division = node.op.startswith("aten::div")
     if is_division and (side or not number.all()):
         return None
     return _finite(1.0 / number if is_division else number, 0.0, channels, adds_rank)
@@ -224,13 +224,13 @@ def sum_with_constant(node: Node, side: int, before: Node, weights: tuple[Array,
     """x + c, c + x, x - c, c - x."""
     channels = len(weights[1])
     other = _constant_side(node, side, before, channels)
-    if other is None or len(node.inputs) < 3 or not constants.is_constant(node.input(2)):
+    if other is None or len(node.operands) < 3 or not constants.is_constant(node.operand(2)):
         return None
     number, adds_rank = other
-    alpha = constants.constant_value(node.input(2))
+    alpha = constants.constant_value(node.operand(2))
     if not isinstance(alpha, int | float):
         return None
-    sign = -alpha if node.kind.startswith("aten::sub") else alpha
+    sign = -alpha if node.op.startswith("aten::sub") else alpha
     if side == 0:
         return _finite(1.0, sign * number, channels, adds_rank)
     return _finite(sign, number, channels, adds_rank)
@@ -241,26 +241,26 @@ def sum_with_constant(node: Node, side: int, before: Node, weights: tuple[Array,
 
 def _apply(before: Node, after: Node, weights: tuple[Array, Array], affine: Affine) -> None:
     graph = after.graph
-    for use in before.output().uses:
-        if use.user.kind == "aten::dim":  # convolutions and linears keep the rank
-            use.user.replace_input(use.offset, before.input(0))
-    known = constants.constant_value(before.input(1))
+    for use in before.result().uses():
+        if use.user.op == "aten::dim":  # convolutions and linears keep the rank
+            use.user.replace_operand(use.offset, before.operand(0))
+    known = constants.constant_value(before.operand(1))
     weight = _scaled(before, weights[0], affine.scale)
     bias = weights[1] * affine.scale + affine.shift
     with graph.inserting(after), graph.at_range(before.range):
         new = [insert_constant(graph, wrap(a.astype(known._array.dtype))) for a in (weight, bias)]
-        folded = [before.input(0), *new, *before.inputs[3:]]
-        if before.kind == "aten::linear" and _size(after.input(3)) != 1:
+        folded = [before.operand(0), *new, *before.operands[3:]]
+        if before.op == "aten::linear" and _size(after.operand(3)) != 1:
             result = _where_rank_is(before, after, 2, folded)
         else:
             result = _insert(before, folded)
             axes = _axes(before)
             if affine.adds_rank and axes is not None:
                 result = _with_batch(before, result, axes + 2)
-    after.output().replace_uses_with(result)
-    after.destroy()
-    if not before.output().is_used:
-        before.destroy()
+    after.result().replace_uses_with(result)
+    after.erase()
+    if not before.result().is_used:
+        before.erase()
 
 
 def _size(value: Value) -> int | None:
@@ -270,56 +270,60 @@ def _size(value: Value) -> int | None:
 
 def _insert(like: Node, operands: list[Value]) -> Value:
     graph = like.graph
-    return graph.insert(like.kind, operands, [TENSOR], **like.attributes).output()
+    return graph.insert(like.op, operands, [TENSOR], **like.attributes).result()
 
 
 def _rank(value: Value) -> int | None:
-    return len(value.type.sizes) if isinstance(value.type, TensorType) and value.type.sizes is not None else None
+    return (
+        len(value.static_type.sizes)
+        if isinstance(value.static_type, TensorType) and value.static_type.sizes is not None
+        else None
+    )
 
 
 def _rank_is(value: Value, rank: int) -> Value:
     graph = value.owner_block.graph
-    found = graph.insert("aten::dim", [value], [constants.type_of(rank)]).output()
-    return graph.insert("aten::eq", [found, insert_constant(graph, rank)], [BOOL]).output()
+    found = graph.insert("aten::dim", [value], [constants.type_of(rank)]).result()
+    return graph.insert("aten::eq", [found, insert_constant(graph, rank)], [BOOL]).result()
 
 
 def _is_guarded(node: Node) -> bool:
     """Whether a node is in a branch on the rank of its input: what is there was folded as far as it can be."""
     owner = node.owner_block.owner_node
-    condition = owner.input().node if owner is not None and owner.kind == "prim::If" else None
-    rank = condition.input().node if condition is not None and condition.kind == "aten::eq" else None
-    return rank is not None and rank.kind == "aten::dim" and rank.input() is node.input()
+    condition = owner.operand(0).defining_node if owner is not None and owner.op == "prim::If" else None
+    rank = condition.operand(0).defining_node if condition is not None and condition.op == "aten::eq" else None
+    return rank is not None and rank.op == "aten::dim" and rank.operand(0) is node.operand(0)
 
 
 def _where_rank_is(before: Node, after: Node, rank: int, folded: list[Value]) -> Value:
     """The folded operator for inputs of this rank, both operators for others."""
     graph = after.graph
-    if _rank(before.input(0)) == rank:
+    if _rank(before.operand(0)) == rank:
         return _insert(before, folded)
-    branch = graph.insert("prim::If", [_rank_is(before.input(0), rank)], [TENSOR])
+    branch = graph.insert("prim::If", [_rank_is(before.operand(0), rank)], [TENSOR])
     for operands in (folded, None):
         block = branch.add_block()
         with graph.inserting(block):
             if operands is not None:
-                block.add_output(_insert(before, operands))
+                block.add_return(_insert(before, operands))
                 continue
             copies: dict[Value, Value] = {}
             graph.insert_node(clone_node(before, graph, copies))
             graph.insert_node(clone_node(after, graph, copies))
-            block.add_output(copies[after.output()])
-    return branch.output()
+            block.add_return(copies[after.result()])
+    return branch.result()
 
 
 def _with_batch(before: Node, result: Value, rank: int) -> Value:
     """The result, of this rank for inputs without a batch too: the constant that was folded had that rank."""
     graph = before.graph
-    known = _rank(before.input(0))
+    known = _rank(before.operand(0))
     if known == rank:
         return result
-    branch = graph.insert("prim::If", [_rank_is(before.input(0), rank)], [TENSOR])
-    branch.add_block().add_output(result)
+    branch = graph.insert("prim::If", [_rank_is(before.operand(0), rank)], [TENSOR])
+    branch.add_block().add_return(result)
     other = branch.add_block()
     with graph.inserting(other):
         zero = insert_constant(graph, 0)
-        other.add_output(graph.insert("aten::unsqueeze", [result, zero], [TENSOR]).output())
-    return branch.output()
+        other.add_return(graph.insert("aten::unsqueeze", [result, zero], [TENSOR]).result())
+    return branch.result()

@@ -43,7 +43,7 @@ def do(graph: Graph) -> bool:
     if len(candidates) < SMALLEST:
         return False
     facts = alias_analysis(graph)
-    made = [g for block in blocks(graph.block) for g in _Grouping(block, candidates, facts).groups()]
+    made = [g for block in blocks(graph.body) for g in _Grouping(block, candidates, facts).groups()]
     groups = [g for g in made if _is_used(g)]
     for group in groups:
         outline(group, GROUP)
@@ -53,7 +53,7 @@ def do(graph: Graph) -> bool:
 def _is_used(group: list[Node]) -> bool:
     """Whether anything outside uses a result."""
     inside = set(group)
-    return any(use.user not in inside for n in group for v in n.outputs for use in v.uses)
+    return any(use.user not in inside for n in group for v in n.results for use in v.uses())
 
 
 def _takes_sizes_along(graph: Graph, node: Node) -> bool:
@@ -67,19 +67,19 @@ def _takes_sizes_along(graph: Graph, node: Node) -> bool:
     if any(n.owner_block is not node.owner_block for n in made):
         return False
     while current is not None and current is not node:
-        if current.blocks or (current.definition is not None and current.definition.schema.is_mutable):
+        if current.nested_blocks or (current.definition is not None and current.definition.schema.is_mutable):
             return False
-        if current.definition is None and not current.kind.startswith("prim::"):
+        if current.definition is None and not current.op.startswith("prim::"):
             return False
         current = current.next
     copies: Copies = {}
     for each in made:
         clone_node(each, graph, copies).insert_before(node)
-    old = made[-1].output()
+    old = made[-1].result()
     node.replace_uses_of(old, copies[old])
     for each in reversed(made):
-        if not any(v.uses for v in each.outputs):
-            each.destroy()
+        if not any(v.uses() for v in each.results):
+            each.erase()
     return True
 
 
@@ -101,7 +101,9 @@ class _Grouping:
 
     def _join(self, node: Node) -> None:
         """Merge a node with the groups of its operands, the nearest first."""
-        given = [v.node for member in self._group_of[node] for v in member.inputs if v.node is not None]
+        given = [
+            v.defining_node for member in self._group_of[node] for v in member.operands if v.defining_node is not None
+        ]
         sources = {id(g): g for n in given if (g := self._group_of.get(n)) is not None and n is not node}
         for earlier in sorted(sources.values(), key=lambda g: -g[-1]._order):
             mine = self._group_of[node]

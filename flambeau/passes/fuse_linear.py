@@ -28,15 +28,15 @@ def do(graph: Graph) -> bool:
     """Make all the linears that there are."""
     changed = False
     for node in list(graph.all_nodes()):
-        if node.kind == "aten::addmm" and _is_one(node.input(3)) and _is_one(node.input(4)):
-            given, x, turned = node.inputs[:3]
+        if node.op == "aten::addmm" and _is_one(node.operand(3)) and _is_one(node.operand(4)):
+            given, x, turned = node.operands[:3]
             if _rank(turned) == 2 or _is_transposed(turned):
                 _replace(node, node, x, turned, given)
                 changed = True
-        elif node.kind == "aten::matmul" and (_rank(node.input(1)) == 2 or _is_transposed(node.input(1))):
+        elif node.op == "aten::matmul" and (_rank(node.operand(1)) == 2 or _is_transposed(node.operand(1))):
             total = _sum_of(graph, node)
-            bias = None if total is None else total.input(1)
-            _replace(node, node if total is None else total, node.input(0), node.input(1), bias)
+            bias = None if total is None else total.operand(1)
+            _replace(node, node if total is None else total, node.operand(0), node.operand(1), bias)
             changed = True
     return changed
 
@@ -45,25 +45,27 @@ def _replace(product: Node, last: Node, x: Value, turned: Value, bias: Value | N
     """A linear in the place of `last`."""
     graph = product.graph
     with graph.inserting(last), graph.at_range(product.range):
-        weight = turned.node.input() if turned.node is not None and _is_transposed(turned) else None
+        weight = (
+            turned.defining_node.operand(0) if turned.defining_node is not None and _is_transposed(turned) else None
+        )
         if weight is None:
-            weight = graph.insert(TRANSPOSE, [turned], [TENSOR]).output()
+            weight = graph.insert(TRANSPOSE, [turned], [TENSOR]).result()
         given = insert_constant(graph, None) if bias is None else bias
-        made = graph.insert("aten::linear", [x, weight, given], [last.output().type])
-    last.output().replace_uses_with(made.output())
+        made = graph.insert("aten::linear", [x, weight, given], [last.result().static_type])
+    last.result().replace_uses_with(made.result())
     for node in (last, product) if last is not product else (last,):
-        node.destroy()
-    if turned.node is not None and _is_transposed(turned) and not turned.is_used:
-        turned.node.destroy()
+        node.erase()
+    if turned.defining_node is not None and _is_transposed(turned) and not turned.is_used:
+        turned.defining_node.erase()
 
 
 def _sum_of(graph: Graph, product: Node) -> Node | None:
     """What adds a bias to a product, and is all that looks at it."""
-    uses = product.output().uses
+    uses = product.result().uses()
     found = uses[0].user if len(uses) == 1 and uses[0].offset == 0 else None
-    if found is None or found.kind.removesuffix("_") != "aten::add" or found.owner_block is not product.owner_block:
+    if found is None or found.op.removesuffix("_") != "aten::add" or found.owner_block is not product.owner_block:
         return None
-    if len(found.inputs) != 3 or not _is_one(found.input(2)) or _rank(found.input(1)) != 1:
+    if len(found.operands) != 3 or not _is_one(found.operand(2)) or _rank(found.operand(1)) != 1:
         return None
     between = found.previous
     if between is not None and between is not product and not AliasAnalysis(graph).can_move_after(product, between):
@@ -72,11 +74,11 @@ def _sum_of(graph: Graph, product: Node) -> Node | None:
 
 
 def _is_transposed(value: Value) -> bool:
-    return value.node is not None and value.node.kind == TRANSPOSE
+    return value.defining_node is not None and value.defining_node.op == TRANSPOSE
 
 
 def _rank(value: Value) -> int | None:
-    return value.type.rank if isinstance(value.type, TensorType) else None
+    return value.static_type.rank if isinstance(value.static_type, TensorType) else None
 
 
 def _is_one(value: Value) -> bool:

@@ -34,7 +34,7 @@ def do(graph: Graph) -> bool:
     if not any(fusible.is_product(n) for n in graph.all_nodes()):
         return False
     facts = alias_analysis(graph)
-    groups = [g for block in blocks(graph.block) for g in _groups(block, fusible, facts)]
+    groups = [g for block in blocks(graph.body) for g in _groups(block, fusible, facts)]
     for group in groups:
         outline(group, GROUP)
     return bool(groups)
@@ -72,16 +72,16 @@ def _with_followers(product: Node, fusible: Fusible, facts: AliasAnalysis, taken
 
 
 def _users(node: Node) -> set[Node]:
-    return {use.user for value in node.outputs for use in value.uses}
+    return {use.user for value in node.results for use in value.uses()}
 
 
 def _follows(node: Node, group: list[Node], factors: set[Value], fusible: Fusible) -> bool:
-    if any(v in factors for v in node.inputs) or not fusible.is_pointwise(node):
+    if any(v in factors for v in node.operands) or not fusible.is_pointwise(node):
         return False
-    if all(fusible.is_fusible(u.user) and not fusible.is_pointwise(u.user) for u in node.output().uses):
+    if all(fusible.is_fusible(u.user) and not fusible.is_pointwise(u.user) for u in node.result().uses()):
         # What is only folded belongs to the fold: its kernel knows then that both run along one dimension.
         return False
-    mine, product = _sizes(node.output()), _sizes(group[0].output())
+    mine, product = _sizes(node.result()), _sizes(group[0].result())
     if mine is None or product is None:
         return True
     # What is larger than the product would have it computed once for each of its elements.
@@ -89,4 +89,4 @@ def _follows(node: Node, group: list[Node], factors: set[Value], fusible: Fusibl
 
 
 def _sizes(value: Value) -> tuple[int | None, ...] | None:
-    return value.type.sizes if isinstance(value.type, TensorType) else None
+    return value.static_type.sizes if isinstance(value.static_type, TensorType) else None

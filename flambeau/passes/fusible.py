@@ -41,7 +41,9 @@ class Fusible:
     """The decision for one graph."""
 
     def __init__(self, graph: Graph) -> None:
-        self._needs_gradients = any(isinstance(v.type, TensorType) and v.type.requires_grad for v in graph.inputs)
+        self._needs_gradients = any(
+            isinstance(v.static_type, TensorType) and v.static_type.requires_grad for v in graph.parameters
+        )
 
     def is_fusible(self, node: Node) -> bool:
         """Whether the node may be part of a kernel of pointwise operators and folds."""
@@ -57,7 +59,7 @@ class Fusible:
         definition = node.definition
         if definition is None or definition.accumulator not in PRODUCTS or not self._is_taken(node, definition):
             return False
-        if not all(isinstance(v.type, TensorType) or constants.is_constant(v) for v in node.inputs):
+        if not all(isinstance(v.static_type, TensorType) or constants.is_constant(v) for v in node.operands):
             return False
         first, second = self.factors(node)
         return first is not second or definition.accumulator == "dot"
@@ -66,33 +68,35 @@ class Fusible:
         """The two tensors that a product multiplies."""
         assert product.definition is not None
         at = 1 if product.definition.accumulator in ("addmm", "addmv", "baddbmm") else 0
-        return product.inputs[at], product.inputs[at + 1]
+        return product.operands[at], product.operands[at + 1]
 
     def _is_taken(self, node: Node, definition: OpDef) -> bool:
-        if not node.outputs or not has_kernel_form(definition):
+        if not node.results or not has_kernel_form(definition):
             return False
-        if not any(isinstance(v.type, TensorType) for v in node.inputs):
+        if not any(isinstance(v.static_type, TensorType) for v in node.operands):
             return False
-        if not all(self._is_admissible(v.type) for v in node.outputs):
+        if not all(self._is_admissible(v.static_type) for v in node.results):
             return False
         arguments = definition.schema.arguments
-        if len(node.inputs) != len(arguments):
+        if len(node.operands) != len(arguments):
             return False
-        if definition.accumulator in LOOKUPS and not self._is_table(node.inputs[LOOKUPS[definition.accumulator]], node):
+        if definition.accumulator in LOOKUPS and not self._is_table(
+            node.operands[LOOKUPS[definition.accumulator]], node
+        ):
             return False
         if definition.accumulator == "batch_norm" and not _leaves_statistics(node, definition):
             return False
         named = NORMALISATIONS.get(definition.accumulator)
         return all(
             self._takes(v, a.type) or (k == named and _lists_sizes(v))
-            for k, (v, a) in enumerate(zip(node.inputs, arguments, strict=True))
+            for k, (v, a) in enumerate(zip(node.operands, arguments, strict=True))
         )
 
     def _is_table(self, value: Value, lookup: Node) -> bool:
         """Whether a value lies in memory as it is, and no kernel but this one would read it."""
-        others = {use.user for use in value.uses} - {lookup}
-        nodes = others if value.node is None else others | {value.node}
-        return sum(v is value for v in lookup.inputs) == 1 and not any(
+        others = {use.user for use in value.uses()} - {lookup}
+        nodes = others if value.defining_node is None else others | {value.defining_node}
+        return sum(v is value for v in lookup.operands) == 1 and not any(
             n.definition is not None and has_kernel_form(n.definition) for n in nodes
         )
 
@@ -107,48 +111,50 @@ class Fusible:
 
     def _takes(self, value: Value, formal: Type) -> bool:
         """Tensors that a kernel may take; numbers where tensors or numbers are expected; elsewhere constants."""
-        if isinstance(value.type, TensorType):
-            return self._is_admissible(value.type)
+        if isinstance(value.static_type, TensorType):
+            return self._is_admissible(value.static_type)
         if constants.is_constant(value):
             return True
         inner = formal.element if isinstance(formal, OptionalType) else formal
-        is_number = isinstance(value.type, IntType | FloatType | BoolType)
+        is_number = isinstance(value.static_type, IntType | FloatType | BoolType)
         return is_number and isinstance(inner, TensorType | NumberType | FloatType)
 
 
 def sizes_of(node: Node) -> list[Node]:
     """What makes the list of sizes that a normalisation names, where it is not constant: sizes of tensors, the list."""
     named = NORMALISATIONS.get(node.definition.accumulator) if node.definition is not None else None
-    if named is None or constants.is_constant(node.inputs[named]):
+    if named is None or constants.is_constant(node.operands[named]):
         return []
-    made = node.inputs[named].node
+    made = node.operands[named].defining_node
     assert made is not None
-    sizes = dict.fromkeys(v.node for v in made.inputs if v.node is not None and is_size(v.node))
+    sizes = dict.fromkeys(
+        v.defining_node for v in made.operands if v.defining_node is not None and is_size(v.defining_node)
+    )
     return [*sorted(sizes, key=lambda n: n._order), made]
 
 
 def is_size(node: Node) -> bool:
     """Whether the node gives one size of a tensor."""
-    return node.kind == "aten::size" and len(node.inputs) == 2 and constants.is_constant(node.inputs[1])
+    return node.op == "aten::size" and len(node.operands) == 2 and constants.is_constant(node.operands[1])
 
 
 def _lists_sizes(value: Value) -> bool:
     """Whether a value is a list made of integers, which nothing changes."""
-    made = value.node
-    if made is None or made.kind != "prim::ListConstruct":
+    made = value.defining_node
+    if made is None or made.op != "prim::ListConstruct":
         return False
-    users = [use.user.definition for use in value.uses]
-    return all(isinstance(v.type, IntType) for v in made.inputs) and all(
+    users = [use.user.definition for use in value.uses()]
+    return all(isinstance(v.static_type, IntType) for v in made.operands) and all(
         d is not None and not d.schema.is_mutable for d in users
     )
 
 
 def _leaves_statistics(node: Node, definition: OpDef) -> bool:
     """Whether a batch_norm is known to change no running statistics."""
-    given = {a.name: v for a, v in zip(definition.schema.arguments, node.inputs, strict=True)}
+    given = {a.name: v for a, v in zip(definition.schema.arguments, node.operands, strict=True)}
     if not constants.is_constant(given["training"]):
         return False
-    is_none = [isinstance(given[name].type, NoneType) for name in ("running_mean", "running_var")]
+    is_none = [isinstance(given[name].static_type, NoneType) for name in ("running_mean", "running_var")]
     return all(is_none) if constants.constant_value(given["training"]) else not any(is_none)
 
 
@@ -168,5 +174,5 @@ def has_kernel_form(definition: OpDef) -> bool:
 def changes_last(nodes: list[Node]) -> bool:
     """Whether at most one of the nodes changes places, which a kernel does last: no other reads the result."""
     found = [n for n in nodes if n.definition is not None and n.definition.accumulator in CHANGES]
-    users = {use.user for n in found for v in n.outputs for use in v.uses}
+    users = {use.user for n in found for v in n.results for use in v.uses()}
     return len(found) <= 1 and users.isdisjoint(nodes)

@@ -48,13 +48,13 @@ def _inline(graph: Graph, known: Recursion) -> bool:
 
 def callee_of(node: Node) -> Function | None:
     """The function that a call certainly calls; None for other nodes and for calls decided at run time."""
-    if node.kind not in CALLS or not node.inputs:
+    if node.op not in CALLS or not node.operands:
         return None
-    owner = node.input()
-    if node.kind == "prim::CallFunction":
-        found = owner.node.attributes.get("function") if owner.node is not None else None
-    elif isinstance(owner.type, ClassType) and owner.type.definition is not None and is_exact(owner):
-        found = owner.type.definition.methods.get(node.attribute("name"))
+    owner = node.operand(0)
+    if node.op == "prim::CallFunction":
+        found = owner.defining_node.attributes.get("function") if owner.defining_node is not None else None
+    elif isinstance(owner.static_type, ClassType) and owner.static_type.definition is not None and is_exact(owner):
+        found = owner.static_type.definition.methods.get(node.attribute("name"))
     else:
         found = None
     return found if isinstance(found, Function) else None
@@ -62,16 +62,16 @@ def callee_of(node: Node) -> Function | None:
 
 def is_exact(owner: Value) -> bool:
     """Whether an object is surely of the class that its type says, and of no subclass."""
-    assert isinstance(owner.type, ClassType)
-    if not owner.type.definition.is_open:
+    assert isinstance(owner.static_type, ClassType)
+    if not owner.static_type.definition.is_open:
         return True
-    return owner.node is not None and owner.node.kind in (CONSTANT, "prim::CreateObject")
+    return owner.defining_node is not None and owner.defining_node.op in (CONSTANT, "prim::CreateObject")
 
 
 def _expand(call: Node, callee: Function, known: Recursion) -> bool:
-    given: Sequence[Value] = call.inputs[1:] if call.kind == "prim::CallFunction" else call.inputs
+    given: Sequence[Value] = call.operands[1:] if call.op == "prim::CallFunction" else call.operands
     body = callee.graph
-    if len(body.inputs) != len(given) or len(body.outputs) != len(call.outputs):
+    if len(body.parameters) != len(given) or len(body.returns) != len(call.results):
         return False
     before = call.previous
     graph, block = call.graph, call.owner_block
@@ -85,12 +85,12 @@ def _expand(call: Node, callee: Function, known: Recursion) -> bool:
     for node in added:
         for inner in nodes_within(node):
             inner.call_chain = (*call.call_chain, (callee.short_name, call.range), *inner.call_chain)
-    for old, new in zip(call.outputs, results, strict=True):
+    for old, new in zip(call.results, results, strict=True):
         old.replace_uses_with(new)
-    function = call.input()
-    call.destroy()
-    if function.node is not None and function.node.kind == CONSTANT and not function.is_used:
-        function.node.destroy()
+    function = call.operand(0)
+    call.erase()
+    if function.defining_node is not None and function.defining_node.op == CONSTANT and not function.is_used:
+        function.defining_node.erase()
     for inner in [n for node in added for n in nodes_within(node)]:
         again = callee_of(inner)
         if again is not None and not known.is_recursive(again):

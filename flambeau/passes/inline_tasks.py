@@ -24,20 +24,20 @@ def do(graph: Graph) -> bool:
     changed = False
     for one in list(subgraphs(graph))[::-1]:
         for node in list(one.all_nodes()):
-            if node.kind == "prim::fork":
+            if node.op == "prim::fork":
                 changed = _inline(node) or changed
     return changed
 
 
 def _inline(fork: Node) -> bool:
-    waits = [use.user for use in fork.output().uses]
+    waits = [use.user for use in fork.result().uses()]
     body = fork.attribute(SUBGRAPH)
-    if len(body.outputs) != 1 or any(w.kind != "aten::wait" for w in waits):
+    if len(body.returns) != 1 or any(w.op != "aten::wait" for w in waits):
         return False
     with fork.graph.inserting(fork):
-        (result,) = insert_graph(fork.graph, body, fork.inputs)
+        (result,) = insert_graph(fork.graph, body, fork.operands)
     for wait in waits:
-        wait.output().replace_uses_with(result)
-        wait.destroy()
-    fork.destroy()
+        wait.result().replace_uses_with(result)
+        wait.erase()
+    fork.erase()
     return True

@@ -44,7 +44,7 @@ def do(graph: Graph) -> bool:
 def _hoist(loop: Node, facts: AliasAnalysis, nothing: set[Value]) -> bool:
     changed = False
     runs = surely_runs(loop)
-    body = loop.blocks[0]
+    body = loop.nested_blocks[0]
     written = facts.writes(loop)
     resized = {p for n in nodes_within(loop) if may_resize(n) for p in facts.writes(n)} if written else written
     for node in body:
@@ -60,28 +60,28 @@ def _hoist(loop: Node, facts: AliasAnalysis, nothing: set[Value]) -> bool:
 
 
 def _is_invariant(node: Node, loop: Node, facts: AliasAnalysis) -> bool:
-    inside = {v for block in node.blocks for v in _defined_in(block)}
+    inside = {v for block in node.nested_blocks for v in _defined_in(block)}
     if any(v not in inside and not is_visible(v, loop) for v in operands_within(node)):
         return False
-    if not is_pure(node) or writes_memory(node) or node.kind == "prim::CreateObject":
+    if not is_pure(node) or writes_memory(node) or node.op == "prim::CreateObject":
         return False
-    if node.kind == "prim::GetAttr":  # gives the same object in every round, whoever writes to what is in it
+    if node.op == "prim::GetAttr":  # gives the same object in every round, whoever writes to what is in it
         return True
-    return not any(facts.places(v) and (facts.has_writers(v) or facts.leaves(v)) for v in node.outputs)
+    return not any(facts.places(v) and (facts.has_writers(v) or facts.leaves(v)) for v in node.results)
 
 
 def _defined_in(block: Block) -> list[object]:
-    found: list[object] = list(block.inputs)
+    found: list[object] = list(block.parameters)
     for node in block:
-        found += node.outputs
-        for inner in node.blocks:
+        found += node.results
+        for inner in node.nested_blocks:
             found += _defined_in(inner)
     return found
 
 
 def surely_runs(loop: Node) -> bool:
     """Whether a loop runs at least one round, whatever happens."""
-    trips, condition = loop.inputs[:2]
+    trips, condition = loop.operands[:2]
     if not (constants.is_constant(trips) and constants.is_constant(condition)):
         return False
     return bool(constants.constant_value(trips) > 0 and constants.constant_value(condition))

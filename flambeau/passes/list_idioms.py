@@ -45,29 +45,29 @@ def _unpack(graph: Graph) -> bool:
     facts: AliasAnalysis | None = None
     changed = False
     for node in graph.find_all("prim::ListUnpack"):
-        elements = _elements(node.input())
-        if elements is None or len(elements) != len(node.outputs):
+        elements = _elements(node.operand(0))
+        if elements is None or len(elements) != len(node.results):
             continue
         facts = facts or AliasAnalysis(graph)
-        if facts.has_writers(node.input()):
+        if facts.has_writers(node.operand(0)):
             continue
-        for output, element in zip(node.outputs, elements, strict=True):
+        for output, element in zip(node.results, elements, strict=True):
             output.replace_uses_with(element)
-        node.destroy()
+        node.erase()
         changed = True
     return changed
 
 
 def _elements(value: Value) -> tuple[Value, ...] | None:
-    made = value.node
-    return made.inputs if made is not None and made.kind == MADE and isinstance(value.type, ListType) else None
+    made = value.defining_node
+    return made.operands if made is not None and made.op == MADE and isinstance(value.static_type, ListType) else None
 
 
 @list_rewrites("aten::slice")
 def _sliced(node: Node) -> Any:
     """A slice with constant bounds."""
-    elements = _elements(node.input())
-    bounds = node.inputs[1:]
+    elements = _elements(node.operand(0))
+    bounds = node.operands[1:]
     if elements is None or len(bounds) != 3 or not all(map(constants.is_constant, bounds)):
         return KEEP
     start, stop, step = map(constants.constant_value, bounds)
@@ -77,15 +77,15 @@ def _sliced(node: Node) -> Any:
 @list_rewrites("aten::add")
 def _joined(node: Node) -> Any:
     """A sum of two lists."""
-    parts = [_elements(v) for v in node.inputs[:2]]
-    if len(node.inputs) != 2 or parts[0] is None or parts[1] is None:
+    parts = [_elements(v) for v in node.operands[:2]]
+    if len(node.operands) != 2 or parts[0] is None or parts[1] is None:
         return KEEP
     made = _new(node, (*parts[0], *parts[1]))
-    return Literal(node.input(1), made) if node.input(1) is not node.input(0) else made
+    return Literal(node.operand(1), made) if node.operand(1) is not node.operand(0) else made
 
 
 def _new(node: Node, elements: tuple[Value, ...]) -> Literal:
     def make() -> Value:
-        return node.graph.insert(MADE, elements, [node.output().type]).output()
+        return node.graph.insert(MADE, elements, [node.result().static_type]).result()
 
-    return Literal(node.input(0), Chain(make, node))
+    return Literal(node.operand(0), Chain(make, node))

@@ -37,11 +37,11 @@ def do(graph: Graph, *, partly: bool = True) -> bool:
     """Unroll every innermost `for` loop; without `partly` only those of few, constant rounds."""
     changed = False
     for loop in graph.find_all("prim::Loop"):
-        if not is_for(loop) or any(n.kind == "prim::Loop" for n in nodes_within(loop) if n is not loop):
+        if not is_for(loop) or any(n.op == "prim::Loop" for n in nodes_within(loop) if n is not loop):
             continue
         size = sum(1 for n in nodes_within(loop)) - 1
-        if constants.is_constant(loop.input(0)):
-            rounds = max(constants.constant_value(loop.input(0)), 0)
+        if constants.is_constant(loop.operand(0)):
+            rounds = max(constants.constant_value(loop.operand(0)), 0)
             if rounds <= MOST_ROUNDS and rounds * size <= MOST_NODES:
                 _write_out(loop, rounds)
                 changed = True
@@ -53,65 +53,65 @@ def do(graph: Graph, *, partly: bool = True) -> bool:
 
 def is_for(loop: Node) -> bool:
     """Whether a loop ends only by its trip count."""
-    conditions = (loop.input(1), loop.blocks[0].outputs[0])
+    conditions = (loop.operand(1), loop.nested_blocks[0].returns[0])
     return all(constants.is_constant(c) and constants.constant_value(c) is True for c in conditions)
 
 
 def _write_out(loop: Node, rounds: int) -> None:
     graph = loop.graph
-    carried: Sequence[Value] = loop.inputs[2:]
+    carried: Sequence[Value] = loop.operands[2:]
     with graph.inserting(loop), graph.at_range(loop.range):
         for index in range(rounds):
-            counter = insert_constant(graph, index) if loop.blocks[0].inputs[0].is_used else None
-            carried = _one_round(loop.blocks[0], counter, carried, graph)
-    for result, value in zip(loop.outputs, carried, strict=True):
+            counter = insert_constant(graph, index) if loop.nested_blocks[0].parameters[0].is_used else None
+            carried = _one_round(loop.nested_blocks[0], counter, carried, graph)
+    for result, value in zip(loop.results, carried, strict=True):
         result.replace_uses_with(value)
-    loop.destroy()
+    loop.erase()
 
 
 def _one_round(body: Block, counter: Value | None, carried: Sequence[Value], graph: Graph) -> list[Value]:
     """A copy of the body at the insertion point; what it carries on."""
-    copies: Copies = dict(zip(body.inputs[1:], carried, strict=True))
+    copies: Copies = dict(zip(body.parameters[1:], carried, strict=True))
     if counter is not None:
-        copies[body.inputs[0]] = counter
+        copies[body.parameters[0]] = counter
     for node in body:
         graph.insert_node(clone_node(node, graph, copies))
-    return [copies.get(v, v) for v in body.outputs[1:]]
+    return [copies.get(v, v) for v in body.returns[1:]]
 
 
 def _unroll(loop: Node) -> None:
     """Eight rounds in one, as often as they fit into the trip count, then the loop itself for the rest."""
-    graph, body = loop.graph, loop.blocks[0]
-    uses_counter = body.inputs[0].is_used
+    graph, body = loop.graph, loop.nested_blocks[0]
+    uses_counter = body.parameters[0].is_used
     with graph.inserting(loop), graph.at_range(loop.range):
         eight = insert_constant(graph, FACTOR)
-        trips = graph.insert("prim::max", [loop.input(0), insert_constant(graph, 0)], [INT]).output()
-        often = graph.insert("aten::floordiv", [trips, eight], [INT]).output()
-        types = [v.type for v in loop.outputs]
-        fast = graph.insert("prim::Loop", [often, loop.input(1), *loop.inputs[2:]], types)
-        done = graph.insert("aten::mul", [often, eight], [INT]).output()
-        left = graph.insert("aten::sub", [trips, done], [INT]).output()
-    _fill(fast.add_block(), body, loop.input(1), eight, graph)
-    loop.replace_input(0, left)
-    for index, value in enumerate(fast.outputs):
-        loop.replace_input(index + 2, value)
+        trips = graph.insert("prim::max", [loop.operand(0), insert_constant(graph, 0)], [INT]).result()
+        often = graph.insert("aten::floordiv", [trips, eight], [INT]).result()
+        types = [v.static_type for v in loop.results]
+        fast = graph.insert("prim::Loop", [often, loop.operand(1), *loop.operands[2:]], types)
+        done = graph.insert("aten::mul", [often, eight], [INT]).result()
+        left = graph.insert("aten::sub", [trips, done], [INT]).result()
+    _fill(fast.add_block(), body, loop.operand(1), eight, graph)
+    loop.replace_operand(0, left)
+    for index, value in enumerate(fast.results):
+        loop.replace_operand(index + 2, value)
     if uses_counter:
         with graph.inserting(body.first or body.return_node), graph.at_range(loop.range):
-            shifted = graph.insert("aten::add", [body.inputs[0], done], [INT])
-        body.inputs[0].replace_uses_with(shifted.output())
-        shifted.replace_input(0, body.inputs[0])
+            shifted = graph.insert("aten::add", [body.parameters[0], done], [INT])
+        body.parameters[0].replace_uses_with(shifted.result())
+        shifted.replace_operand(0, body.parameters[0])
 
 
 def _fill(target: Block, body: Block, true: Value, eight: Value, graph: Graph) -> None:
-    counter = target.add_input(INT)
-    carried: Sequence[Value] = [target.add_input(v.type) for v in body.inputs[1:]]
+    counter = target.add_parameter(INT)
+    carried: Sequence[Value] = [target.add_parameter(v.static_type) for v in body.parameters[1:]]
     with graph.inserting(target):
-        start = graph.insert("aten::mul", [counter, eight], [INT]).output() if body.inputs[0].is_used else None
+        start = graph.insert("aten::mul", [counter, eight], [INT]).result() if body.parameters[0].is_used else None
         for index in range(FACTOR):
             at = start
             if start is not None and index:
-                at = graph.insert("aten::add", [start, insert_constant(graph, index)], [INT]).output()
+                at = graph.insert("aten::add", [start, insert_constant(graph, index)], [INT]).result()
             carried = _one_round(body, at, carried, graph)
-    assert true.type == BOOL
+    assert true.static_type == BOOL
     for value in (true, *carried):
-        target.add_output(value)
+        target.add_return(value)

@@ -28,23 +28,23 @@ def do(graph: Graph) -> bool:
     """Lower every object that can be; one that was held by another can be once that is gone."""
     changed = False
     while True:
-        lowered = [_lower(node) for node in list(graph.all_nodes()) if node.kind == CREATE]
+        lowered = [_lower(node) for node in list(graph.all_nodes()) if node.op == CREATE]
         if not any(lowered):
             return changed
         changed = True
 
 
 def _lower(node: Node) -> bool:
-    value = node.output()
+    value = node.result()
     touched = _touched(value)
-    if touched is None or not isinstance(value.type, ClassType):
+    if touched is None or not isinstance(value.static_type, ClassType):
         return False
-    scalars = _Scalars(value.type, touched)
+    scalars = _Scalars(value.static_type, touched)
     following = list(_behind(node))
     if not scalars.is_assigned_before_use(following, set()):
         return False
     scalars.lower(following, {})
-    node.destroy()
+    node.erase()
     return True
 
 
@@ -58,16 +58,16 @@ def _behind(node: Node) -> Iterator[Node]:
 def _touched(value: Value) -> set[Node] | None:
     """The nodes that read and assign attributes, and the branches and loops around them; None for other uses."""
     home, found = value.owner_block, set[Node]()
-    for use in value.uses:
+    for use in value.uses():
         node = use.user
-        if node.kind not in (GET, SET) or use.offset != 0:
+        if node.op not in (GET, SET) or use.offset != 0:
             return None
         while node not in found:
             found.add(node)
             block = node.owner_block
             if block is home:
                 break
-            if block.owner_node is None or block.owner_node.kind not in (IF, LOOP):
+            if block.owner_node is None or block.owner_node.op not in (IF, LOOP):
                 return None
             node = block.owner_node
     return found
@@ -85,14 +85,14 @@ class _Scalars:
         for node in nodes:
             if node not in self._touched:
                 continue
-            if node.kind == GET and node.attribute("name") not in known:
+            if node.op == GET and node.attribute("name") not in known:
                 return False
-            if node.kind == SET:
+            if node.op == SET:
                 known.add(node.attribute("name"))
-            branches = [set(known) for _ in node.blocks]
-            if not all(map(self.is_assigned_before_use, node.blocks, branches)):
+            branches = [set(known) for _ in node.nested_blocks]
+            if not all(map(self.is_assigned_before_use, node.nested_blocks, branches)):
                 return False
-            if node.kind == IF:
+            if node.op == IF:
                 known |= set.intersection(*branches)
         return True
 
@@ -101,21 +101,21 @@ class _Scalars:
         for node in nodes:
             if node not in self._touched:
                 continue
-            if node.kind == GET:
-                node.output().replace_uses_with(state[node.attribute("name")])
-                node.destroy()
-            elif node.kind == SET:
-                state[node.attribute("name")] = node.input(1)
-                node.destroy()
-            elif node.kind == IF:
+            if node.op == GET:
+                node.result().replace_uses_with(state[node.attribute("name")])
+                node.erase()
+            elif node.op == SET:
+                state[node.attribute("name")] = node.operand(1)
+                node.erase()
+            elif node.op == IF:
                 self._branch(node, state)
             else:
                 self._loop(node, state)
 
     def _branch(self, node: Node, state: dict[str, Value]) -> None:
         written = self._written(node)
-        ends = [dict(state) for _ in node.blocks]
-        for block, end in zip(node.blocks, ends, strict=True):
+        ends = [dict(state) for _ in node.nested_blocks]
+        for block, end in zip(node.nested_blocks, ends, strict=True):
             self.lower(list(block), end)
         for name in written:
             values = [end.get(name) for end in ends]
@@ -123,33 +123,33 @@ class _Scalars:
             if len(known) < len(values):
                 state.pop(name, None)  # nobody reads it before it is assigned again
                 continue
-            for block, value in zip(node.blocks, known, strict=True):
-                block.add_output(value)
-            state[name] = node.add_output(self._type_of(name), name)
+            for block, value in zip(node.nested_blocks, known, strict=True):
+                block.add_return(value)
+            state[name] = node.add_result(self._type_of(name), name)
 
     def _loop(self, node: Node, state: dict[str, Value]) -> None:
-        (body,) = node.blocks
+        (body,) = node.nested_blocks
         carried = [name for name in self._written(node) if name in state]
         inside = dict(state)
         for name in carried:
-            node.add_input(state[name])
-            inside[name] = body.add_input(self._type_of(name), name)
+            node.add_operand(state[name])
+            inside[name] = body.add_parameter(self._type_of(name), name)
         self.lower(list(body), inside)
         for name in carried:
-            body.add_output(inside[name])
-            state[name] = node.add_output(self._type_of(name), name)
+            body.add_return(inside[name])
+            state[name] = node.add_result(self._type_of(name), name)
 
     def _written(self, node: Node) -> list[str]:
         """The attributes that are assigned somewhere inside, in order."""
-        return list(dict.fromkeys(self._assigned(node.blocks)))
+        return list(dict.fromkeys(self._assigned(node.nested_blocks)))
 
     def _assigned(self, blocks: Iterable[Block]) -> Iterator[str]:
         for block in blocks:
             for node in block:
                 if node in self._touched:
-                    if node.kind == SET:
+                    if node.op == SET:
                         yield node.attribute("name")
-                    yield from self._assigned(node.blocks)
+                    yield from self._assigned(node.nested_blocks)
 
     def _type_of(self, name: str) -> Type:
         attribute = self._type.definition.attribute(name)

@@ -30,16 +30,16 @@ def do(graph: Graph, *, signature: bool = False) -> bool:
     """Split tuples at every depth, then forward elements."""
     changed = _split_signature(graph) if signature else False
     for node in list(graph.all_nodes()):
-        if node.kind == "prim::If":
+        if node.op == "prim::If":
             changed = _split_if(node) or changed
-        elif node.kind == "prim::Loop":
+        elif node.op == "prim::Loop":
             changed = _split_loop(node) or changed
     for node in list(graph.all_nodes()):
-        if node.is_inserted and node.kind in (UNPACK, "prim::TupleIndex", "prim::TupleSlice"):
+        if node.is_inserted and node.op in (UNPACK, "prim::TupleIndex", "prim::TupleSlice"):
             changed = _forward(node) or changed
-    for node in reversed([n for n in graph.all_nodes() if n.kind == CONSTRUCT]):
-        if not node.output().is_used:
-            node.destroy()
+    for node in reversed([n for n in graph.all_nodes() if n.op == CONSTRUCT]):
+        if not node.result().is_used:
+            node.erase()
             changed = True
     return changed
 
@@ -49,24 +49,24 @@ def _forward(node: Node) -> bool:
     elements = _elements(node)
     if elements is None:
         return False
-    if node.kind == UNPACK:
+    if node.op == UNPACK:
         found = list(elements)
-    elif node.kind == "prim::TupleIndex":
-        if len(node.inputs) < 2 or not constants.is_constant(node.input(1)):
+    elif node.op == "prim::TupleIndex":
+        if len(node.operands) < 2 or not constants.is_constant(node.operand(1)):
             return False
-        index = constants.constant_value(node.input(1))
+        index = constants.constant_value(node.operand(1))
         if not -len(elements) <= index < len(elements):
             return False
         found = [elements[index]]
     else:
         part = elements[node.attributes.get("beg", 0) : node.attributes.get("end", len(elements))]
         with node.graph.inserting(node), node.graph.at_range(node.range):
-            found = [node.graph.insert(CONSTRUCT, part, [node.output().type]).output()]
-    if not all(_may_be(new.type, old.type) for new, old in _pairs(found, node.outputs)):
+            found = [node.graph.insert(CONSTRUCT, part, [node.result().static_type]).result()]
+    if not all(_may_be(new.static_type, old.static_type) for new, old in _pairs(found, node.results)):
         return False
-    for new, old in _pairs(found, node.outputs):
+    for new, old in _pairs(found, node.results):
         old.replace_uses_with(new)
-    node.destroy()
+    node.erase()
     return True
 
 
@@ -81,82 +81,86 @@ def _pairs(new: Sequence[Value], old: Sequence[Value]) -> list[tuple[Value, Valu
 
 def _elements(node: Node) -> Sequence[Value] | None:
     """The elements of the tuple a node takes apart, if the graph shows them."""
-    source = node.input()
-    if source.node is not None and source.node.kind == CONSTRUCT:
-        return source.node.inputs
-    if source.node is not None and source.node.kind == UNINITIALISED and isinstance(source.type, TupleType):
-        return _uninitialised(source.node, source.type)
-    if constants.is_constant(source) and isinstance(source.type, TupleType):
+    source = node.operand(0)
+    if source.defining_node is not None and source.defining_node.op == CONSTRUCT:
+        return source.defining_node.operands
+    if (
+        source.defining_node is not None
+        and source.defining_node.op == UNINITIALISED
+        and isinstance(source.static_type, TupleType)
+    ):
+        return _uninitialised(source.defining_node, source.static_type)
+    if constants.is_constant(source) and isinstance(source.static_type, TupleType):
         with node.graph.inserting(node), node.graph.at_range(node.range):
             held = constants.constant_value(source)
-            return [insert_constant(node.graph, v, t) for v, t in zip(held, source.type.elements, strict=True)]
+            return [insert_constant(node.graph, v, t) for v, t in zip(held, source.static_type.elements, strict=True)]
     return None
 
 
 def _uninitialised(node: Node, type_: TupleType) -> list[Value]:
     """The elements of a tuple that nobody looks at, beside it: there is nothing to take apart at run time."""
     with node.graph.inserting(node), node.graph.at_range(node.range):
-        return [node.graph.insert(UNINITIALISED, (), [t]).output() for t in type_.elements]
+        return [node.graph.insert(UNINITIALISED, (), [t]).result() for t in type_.elements]
 
 
 def _apart(graph: Graph, value: Value, place: Node | Block) -> Sequence[Value]:
     """The elements of a tuple, taken apart before `place` if need be."""
-    if value.node is not None and value.node.kind == CONSTRUCT:
-        return value.node.inputs
-    assert isinstance(value.type, TupleType)
-    if value.node is not None and value.node.kind == UNINITIALISED:
-        return _uninitialised(value.node, value.type)
+    if value.defining_node is not None and value.defining_node.op == CONSTRUCT:
+        return value.defining_node.operands
+    assert isinstance(value.static_type, TupleType)
+    if value.defining_node is not None and value.defining_node.op == UNINITIALISED:
+        return _uninitialised(value.defining_node, value.static_type)
     with graph.inserting(place):
-        return graph.insert(UNPACK, [value], value.type.elements).outputs
+        return graph.insert(UNPACK, [value], value.static_type.elements).results
 
 
 def _together(graph: Graph, old: Value, elements: Sequence[Value], place: Node | Block) -> None:
     """Let the users of a tuple use one built anew of its elements."""
     with graph.inserting(place):
-        old.replace_uses_with(graph.insert(CONSTRUCT, elements, [old.type]).output())
+        old.replace_uses_with(graph.insert(CONSTRUCT, elements, [old.static_type]).result())
 
 
 def _split_if(node: Node) -> bool:
     changed = False
-    for index in reversed(range(len(node.outputs))):
-        old = node.output(index)
-        if not isinstance(old.type, TupleType) or not all(
-            isinstance(b.outputs[index].type, TupleType) for b in node.blocks
+    for index in reversed(range(len(node.results))):
+        old = node.result(index)
+        if not isinstance(old.static_type, TupleType) or not all(
+            isinstance(b.returns[index].static_type, TupleType) for b in node.nested_blocks
         ):
             continue
-        new = [node.add_output(t) for t in old.type.elements]
-        for block in node.blocks:
-            for value in _apart(node.graph, block.outputs[index], block):
-                block.add_output(value)
-            block.remove_output(index)
+        new = [node.add_result(t) for t in old.static_type.elements]
+        for block in node.nested_blocks:
+            for value in _apart(node.graph, block.returns[index], block):
+                block.add_return(value)
+            block.remove_return(index)
         assert node._next is not None
         _together(node.graph, old, new, node._next)
-        node.remove_output(index)
+        node.remove_result(index)
         changed = True
     return changed
 
 
 def _split_loop(node: Node) -> bool:
     changed = False
-    graph, body = node.graph, node.blocks[0]
-    for index in reversed(range(len(node.outputs))):
-        old, parameter = node.output(index), body.inputs[index + 1]
-        if not isinstance(old.type, TupleType):
+    graph, body = node.graph, node.nested_blocks[0]
+    for index in reversed(range(len(node.results))):
+        old, parameter = node.result(index), body.parameters[index + 1]
+        if not isinstance(old.static_type, TupleType):
             continue
-        types = old.type.elements
-        for value in _apart(graph, node.input(index + 2), node):
-            node.add_input(value)
-        new_parameters = [body.add_input(t) for t in types]
-        for value in _apart(graph, body.outputs[index + 1], body):
-            body.add_output(value)
-        new = [node.add_output(t) for t in types]
+        types = old.static_type.elements
+        for value in _apart(graph, node.operand(index + 2), node):
+            node.add_operand(value)
+        new_parameters = [body.add_parameter(t) for t in types]
+        for value in _apart(graph, body.returns[index + 1], body):
+            body.add_return(value)
+        new = [node.add_result(t) for t in types]
         _together(graph, parameter, new_parameters, body.first or body)
         assert node._next is not None
         _together(graph, old, new, node._next)
-        node.remove_input(index + 2)
-        body.remove_output(index + 1)
-        body.remove_input(index + 1)
-        node.remove_output(index)
+        node.remove_operand(index + 2)
+        body.remove_return(index + 1)
+        body.remove_parameter(index + 1)
+        node.remove_result(index)
         changed = True
     return changed
 
@@ -164,20 +168,20 @@ def _split_loop(node: Node) -> bool:
 def _split_signature(graph: Graph) -> bool:
     changed = False
     index = 0
-    while index < len(graph.inputs):
-        value = graph.inputs[index]
-        if not isinstance(value.type, TupleType):
+    while index < len(graph.parameters):
+        value = graph.parameters[index]
+        if not isinstance(value.static_type, TupleType):
             index += 1
             continue
-        new = [graph.add_input(t, "", index + 1 + k) for k, t in enumerate(value.type.elements)]
-        _together(graph, value, new, graph.block.first or graph.block)
-        graph.block.remove_input(index)
+        new = [graph.add_parameter(t, "", index + 1 + k) for k, t in enumerate(value.static_type.elements)]
+        _together(graph, value, new, graph.body.first or graph.body)
+        graph.body.remove_parameter(index)
         changed = True
-    while any(isinstance(v.type, TupleType) for v in graph.outputs):
+    while any(isinstance(v.static_type, TupleType) for v in graph.returns):
         outputs: list[Value] = []
-        for value in graph.outputs:
-            is_tuple = isinstance(value.type, TupleType)
-            outputs += _apart(graph, value, graph.block) if is_tuple else [value]
-        graph.block.return_node.set_inputs(outputs)
+        for value in graph.returns:
+            is_tuple = isinstance(value.static_type, TupleType)
+            outputs += _apart(graph, value, graph.body) if is_tuple else [value]
+        graph.body.return_node.set_operands(outputs)
         changed = True
     return changed

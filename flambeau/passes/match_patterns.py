@@ -34,33 +34,33 @@ class Match:
 
 def check_pattern(pattern: Graph) -> None:
     """Raise ValueError for a pattern with blocks, or with nodes that its first result does not depend on."""
-    if not pattern.outputs or pattern.outputs[0].node is None:
+    if not pattern.returns or pattern.returns[0].defining_node is None:
         raise ValueError("a pattern needs a node, whose result it returns")
     needed: set[Node] = set()
-    waiting = [pattern.outputs[0].node]
+    waiting = [pattern.returns[0].defining_node]
     while waiting:
         node = waiting.pop()
         if node not in needed:
             needed.add(node)
-            waiting += [v.node for v in node.inputs if v.node is not None]
+            waiting += [v.defining_node for v in node.operands if v.defining_node is not None]
     for node in pattern.nodes():
-        if node.blocks:
-            raise ValueError(f"a pattern has no blocks, but there is {node.kind}")
+        if node.nested_blocks:
+            raise ValueError(f"a pattern has no blocks, but there is {node.op}")
         if node not in needed:
-            raise ValueError(f"the first result of a pattern must depend on all its nodes, but not on {node.kind}")
+            raise ValueError(f"the first result of a pattern must depend on all its nodes, but not on {node.op}")
 
 
 def matches(pattern: Graph, graph: Graph) -> Iterator[Match]:
     """The places where a pattern occurs, in order; none shares a node other than a constant with one before."""
     taken: set[Node] = set()
-    last = pattern.outputs[0].node
+    last = pattern.returns[0].defining_node
     assert last is not None
     for node in list(graph.all_nodes()):
-        if node.kind != last.kind and last.kind != MODULE:
+        if node.op != last.op and last.op != MODULE:
             continue
         found = Match()
         if _same_node(found, pattern, last, node):
-            own = {n for n in found.nodes.values() if n.kind != CONSTANT}
+            own = {n for n in found.nodes.values() if n.op != CONSTANT}
             if not own & taken:
                 taken |= own
                 yield found
@@ -69,37 +69,37 @@ def matches(pattern: Graph, graph: Graph) -> Iterator[Match]:
 def _same_node(found: Match, pattern: Graph, wanted: Node, node: Node) -> bool:
     if wanted in found.nodes:
         return found.nodes[wanted] is node
-    if wanted.kind == MODULE:
-        is_alike = node.kind == "prim::GetAttr" and _is_module(wanted.attributes.get("name"), node)
+    if wanted.op == MODULE:
+        is_alike = node.op == "prim::GetAttr" and _is_module(wanted.attributes.get("name"), node)
     else:
-        is_alike = node.kind == wanted.kind and _same_attributes(wanted, node)
-    if not is_alike or len(wanted.inputs) != len(node.inputs) or len(wanted.outputs) != len(node.outputs):
+        is_alike = node.op == wanted.op and _same_attributes(wanted, node)
+    if not is_alike or len(wanted.operands) != len(node.operands) or len(wanted.results) != len(node.results):
         return False
     found.nodes[wanted] = node
-    if not all(_same_value(found, pattern, a, b) for a, b in zip(wanted.outputs, node.outputs, strict=True)):
+    if not all(_same_value(found, pattern, a, b) for a, b in zip(wanted.results, node.results, strict=True)):
         return False
-    return all(_same_value(found, pattern, a, b) for a, b in zip(wanted.inputs, node.inputs, strict=True))
+    return all(_same_value(found, pattern, a, b) for a, b in zip(wanted.operands, node.operands, strict=True))
 
 
 def _same_value(found: Match, pattern: Graph, wanted: Value, value: Value) -> bool:
     if wanted in found.values:
         return found.values[wanted] is value
-    made, own = value.node, wanted.node
+    made, own = value.defining_node, wanted.defining_node
     if own is not None:
-        if made is None or wanted.owner_block is not pattern.block:
+        if made is None or wanted.owner_block is not pattern.body:
             return False
-        is_free = own.kind == CONSTANT or wanted in pattern.outputs
-        if not is_free and len(wanted.uses) != len(value.uses):
+        is_free = own.op == CONSTANT or wanted in pattern.returns
+        if not is_free and len(wanted.uses()) != len(value.uses()):
             return False
-        if own.outputs.index(wanted) != made.outputs.index(value):
+        if own.results.index(wanted) != made.results.index(value):
             return False
     found.values[wanted] = value
     return own is None or (made is not None and _same_node(found, pattern, own, made))
 
 
 def _same_attributes(wanted: Node, node: Node) -> bool:
-    if wanted.kind == CONSTANT:
-        return constants.is_constant(wanted.output()) == constants.is_constant(node.output()) and same_constant(
+    if wanted.op == CONSTANT:
+        return constants.is_constant(wanted.result()) == constants.is_constant(node.result()) and same_constant(
             wanted.attributes.get("value"), node.attributes.get("value")
         )
     mine, theirs = wanted.attributes, node.attributes
@@ -107,7 +107,7 @@ def _same_attributes(wanted: Node, node: Node) -> bool:
 
 
 def _is_module(name: object, node: Node) -> bool:
-    type_ = node.output().type
+    type_ = node.result().static_type
     if not isinstance(type_, ClassType):
         return False
     full = _MANGLED.sub("", type_.name)

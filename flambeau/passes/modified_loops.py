@@ -43,18 +43,18 @@ def do(graph: Graph) -> bool:
 
 def is_modified(node: Node) -> bool:
     """Whether a node is a loop that has both a trip count and a condition."""
-    return node.kind == LOOP and counts(node) and not _always(node)
+    return node.op == LOOP and counts(node) and not _always(node)
 
 
 def counts(loop: Node) -> bool:
     """Whether a loop has a limit or reads its counter."""
-    limit = constant_value(loop.input(0)) if is_constant(loop.input(0)) else None
-    return limit != NO_LIMIT or loop.blocks[0].inputs[0].is_used
+    limit = constant_value(loop.operand(0)) if is_constant(loop.operand(0)) else None
+    return limit != NO_LIMIT or loop.nested_blocks[0].parameters[0].is_used
 
 
 def _always(loop: Node) -> bool:
     """Whether a loop's condition is constantly true."""
-    return _is_true(loop.input(1)) and _is_true(loop.blocks[0].outputs[0])
+    return _is_true(loop.operand(1)) and _is_true(loop.nested_blocks[0].returns[0])
 
 
 def _is_true(value: Value) -> bool:
@@ -62,35 +62,35 @@ def _is_true(value: Value) -> bool:
 
 
 def _rewrite(loop: Node) -> None:
-    graph, (block,) = loop.graph, loop.blocks
-    limit, condition = loop.input(0), loop.input(1)
+    graph, (block,) = loop.graph, loop.nested_blocks
+    limit, condition = loop.operand(0), loop.operand(1)
     with graph.inserting(loop), graph.at_range(loop.range):
         zero = insert_constant(graph, 0)
-        first = graph.insert("aten::gt", (limit, zero), (BOOL,)).output()
+        first = graph.insert("aten::gt", (limit, zero), (BOOL,)).result()
         if not _is_true(condition):
-            first = graph.insert("aten::__and__", (first, condition), (BOOL,)).output()
+            first = graph.insert("aten::__and__", (first, condition), (BOOL,)).result()
         no_limit = insert_constant(graph, NO_LIMIT)
-    counter = block.add_input(INT)
-    block.inputs[0].replace_uses_with(counter)
-    name = block.inputs[0].name if block.inputs[0].has_name else ""
-    graph.rename(block.inputs[0], "")
+    counter = block.add_parameter(INT)
+    block.parameters[0].replace_uses_with(counter)
+    name = block.parameters[0].name if block.parameters[0].has_name else ""
+    graph.rename(block.parameters[0], "")
     graph.rename(counter, name)
     following, again = _next_round(block, counter, limit, loop)
-    block.return_node.replace_input(0, again)
-    block.add_output(following)
-    loop.replace_input(0, no_limit)
-    loop.replace_input(1, first)
-    loop.add_input(zero)
-    loop.add_output(INT, name)
+    block.return_node.replace_operand(0, again)
+    block.add_return(following)
+    loop.replace_operand(0, no_limit)
+    loop.replace_operand(1, first)
+    loop.add_operand(zero)
+    loop.add_result(INT, name)
 
 
 def _next_round(block: Block, counter: Value, limit: Value, loop: Node) -> tuple[Value, Value]:
     """The next count, and whether there is another round."""
-    graph, go = block.graph, block.outputs[0]
+    graph, go = block.graph, block.returns[0]
     with graph.inserting(block), graph.at_range(loop.range):
         one = insert_constant(graph, 1)
-        following = graph.insert("aten::add", (counter, one), (INT,)).output()
-        more = graph.insert("aten::lt", (following, limit), (BOOL,)).output()
+        following = graph.insert("aten::add", (counter, one), (INT,)).result()
+        more = graph.insert("aten::lt", (following, limit), (BOOL,)).result()
         if _is_true(go):
             return following, more
-        return following, graph.insert("aten::__and__", (more, go), (BOOL,)).output()
+        return following, graph.insert("aten::__and__", (more, go), (BOOL,)).result()

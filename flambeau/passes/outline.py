@@ -14,8 +14,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flambeau.ir.clone import Copies, clone_node
-from flambeau.ir.constants import CONSTANT, is_tensor
+from flambeau.ir.constants import CONSTANT
 from flambeau.ir.graph import Graph
+from flambeau.ir.literals import is_tensor
 from flambeau.ir.node import Node
 from flambeau.ir.printer import SUBGRAPH
 from flambeau.ir.value import Value
@@ -33,28 +34,28 @@ def outline(nodes: Sequence[Node], kind: str) -> Node:
     copies: Copies = {}
     inputs: list[Value] = []
     for value in dict.fromkeys(v for node in nodes for v in operands_within(node)):
-        if value.node in inside or _is_defined_within(value, inside):
+        if value.defining_node in inside or _is_defined_within(value, inside):
             continue
-        made_by = value.node
-        if made_by is not None and made_by.kind == CONSTANT and not is_tensor(made_by.attributes.get("value")):
+        made_by = value.defining_node
+        if made_by is not None and made_by.op == CONSTANT and not is_tensor(made_by.attributes.get("value")):
             inner.insert_node(clone_node(made_by, inner, copies))
         else:
-            copies[value] = inner.add_input(value.type, value.name if value.has_name else "")
+            copies[value] = inner.add_parameter(value.static_type, value.name if value.has_name else "")
             inputs.append(value)
     for node in nodes:
         inner.insert_node(clone_node(node, inner, copies))
-    outputs = [v for node in nodes for v in node.outputs if any(not _is_within(u.user, inside) for u in v.uses)]
+    outputs = [v for node in nodes for v in node.results if any(not _is_within(u.user, inside) for u in v.uses())]
     for value in outputs:
-        inner.add_output(copies[value])
-    group = graph.create(kind, inputs, [v.type for v in outputs], **{SUBGRAPH: inner})
+        inner.add_return(copies[value])
+    group = graph.create(kind, inputs, [v.static_type for v in outputs], **{SUBGRAPH: inner})
     group.copy_metadata(nodes[-1])
     group.insert_after(nodes[-1])
-    for old, new in zip(outputs, group.outputs, strict=True):
+    for old, new in zip(outputs, group.results, strict=True):
         old.replace_uses_with(new)
         if old.has_name:
             graph.rename(new, old.name)
     for node in reversed(nodes):
-        node.destroy()
+        node.erase()
     return group
 
 

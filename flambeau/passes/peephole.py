@@ -42,7 +42,7 @@ class _Peephole:
     def run(self) -> bool:
         changed = False
         for node in list(self._graph.all_nodes()):
-            for rule in self._rules.get(node.kind, ()):
+            for rule in self._rules.get(node.op, ()):
                 found = rule(node)
                 if found is not KEEP and self._replace(node, found):
                     changed = True
@@ -50,7 +50,7 @@ class _Peephole:
         return changed
 
     def _replace(self, node: Node, found: Any) -> bool:
-        old = node.output()
+        old = node.result()
         while isinstance(found, Literal):
             if not found.is_valid(self._has_writers):
                 return False
@@ -62,24 +62,24 @@ class _Peephole:
             with self._graph.inserting(node), self._graph.at_range(node.range):
                 new = insert_constant(self._graph, found.value)
         elif isinstance(found, Node):
-            new = found.insert_before(node).output()
+            new = found.insert_before(node).result()
         else:
             assert isinstance(found, Value)
             new = found
             if not self._may_stand_for(new, old, node):
                 return False
-        if old.has_name and not new.has_name and new.node is not None and new.node.kind != CONSTANT:
+        if old.has_name and not new.has_name and new.defining_node is not None and new.defining_node.op != CONSTANT:
             name = old.name
             self._graph.rename(old, "")
             self._graph.rename(new, name)
         self._note(found, new, old)
         old.replace_uses_with(new)
-        node.destroy()
+        node.erase()
         return True
 
     def _note(self, found: Any, new: Value, old: Value) -> None:
         """Keep the facts where one value takes the place of another, or a number is had in another way."""
-        if not keys_of(old.type):
+        if not keys_of(old.static_type):
             return
         if isinstance(found, Value) and self._facts is not None:
             self._facts.note_merge([new], [old])

@@ -88,42 +88,49 @@ def _is(value: Value, number: float) -> bool:
 
 def _keeps_dtype(tensor: Value, number: Value, *, is_division: bool = False) -> bool:
     """Whether arithmetic with the number gives a tensor of the same dtype."""
-    type_ = tensor.type
+    type_ = tensor.static_type
     if not isinstance(type_, TensorType) or type_.dtype is None or type_.dtype.is_complex:
         return False
-    least = Category.FLOAT if is_division or isinstance(number.type, FloatType) else Category.INTEGER
+    least = Category.FLOAT if is_division or isinstance(number.static_type, FloatType) else Category.INTEGER
     return type_.dtype.category >= least
 
 
 def _is_integral(value: Value) -> bool:
-    type_ = value.type
+    type_ = value.static_type
     if isinstance(type_, TensorType):
         return type_.dtype is not None and type_.dtype.is_integral
     return isinstance(type_, IntType)
 
 
 def _plain_alpha(node: Node) -> bool:
-    return len(node.inputs) < 3 or _is(node.input(2), 1)
+    return len(node.operands) < 3 or _is(node.operand(2), 1)
 
 
 def _same_kind(node: Node) -> bool:
     """Whether the result has the type of the first operand, both numbers."""
-    return isinstance(node.input(0).type, IntType | FloatType) and node.input(0).type == node.output().type
+    return (
+        isinstance(node.operand(0).static_type, IntType | FloatType)
+        and node.operand(0).static_type == node.result().static_type
+    )
 
 
 @rewrites("aten::add", "aten::sub", "aten::mul", "aten::div", "aten::floordiv")
 def _neutral(node: Node) -> Any:
     """x + 0, x - 0, x * 1, x / 1, x // 1 for tensors and numbers; 0 + x and 1 * x for numbers."""
-    if len(node.inputs) < 2 or not _plain_alpha(node):
+    if len(node.operands) < 2 or not _plain_alpha(node):
         return KEEP
-    x, y = node.inputs[:2]
-    name = node.kind.partition("::")[2]
-    if isinstance(x.type, TensorType):
-        fits = not isinstance(y.type, TensorType) and _keeps_dtype(x, y, is_division=name == "div")
-        return x if fits and len(node.inputs) < 4 and _is_neutral(name, x, y) else KEEP
-    if _same_kind(node) and isinstance(y.type, IntType | FloatType) and _is_neutral(name, x, y):
+    x, y = node.operands[:2]
+    name = node.op.partition("::")[2]
+    if isinstance(x.static_type, TensorType):
+        fits = not isinstance(y.static_type, TensorType) and _keeps_dtype(x, y, is_division=name == "div")
+        return x if fits and len(node.operands) < 4 and _is_neutral(name, x, y) else KEEP
+    if _same_kind(node) and isinstance(y.static_type, IntType | FloatType) and _is_neutral(name, x, y):
         return x
-    if name in ("add", "mul") and y.type == node.output().type and isinstance(x.type, IntType | FloatType):
+    if (
+        name in ("add", "mul")
+        and y.static_type == node.result().static_type
+        and isinstance(x.static_type, IntType | FloatType)
+    ):
         return y if _is_neutral(name, y, x) else KEEP
     return KEEP
 
@@ -133,7 +140,7 @@ def _is_neutral(name: str, x: Value, y: Value) -> bool:
     if name == "add":
         return _is(y, 0) if _is_integral(x) else _is(y, -0.0)
     if name == "sub":
-        return _is(y, 0) if _is_integral(x) else _is(y, 0.0) or (isinstance(y.type, IntType) and _is(y, 0))
+        return _is(y, 0) if _is_integral(x) else _is(y, 0.0) or (isinstance(y.static_type, IntType) and _is(y, 0))
     if name == "floordiv":
         return _is_integral(x) and _is(y, 1)
     return _is(y, 1)
@@ -142,18 +149,18 @@ def _is_neutral(name: str, x: Value, y: Value) -> bool:
 @rewrites("aten::add", "aten::mul")
 def _wrapped_number(node: Node) -> Any:
     """n * x and x + n, where a constant tensor stands for the number n, as a trace has it: operators of numbers."""
-    if len(node.inputs) not in (2, 3) or not _plain_alpha(node):
+    if len(node.operands) not in (2, 3) or not _plain_alpha(node):
         return KEEP
-    for number, x in (node.inputs[:2], node.inputs[1::-1]):
+    for number, x in (node.operands[:2], node.operands[1::-1]):
         held = constants.constant_value(number) if constants.is_constant(number) else None
-        is_open = isinstance(x.type, TensorType) and not constants.is_constant(x)
+        is_open = isinstance(x.static_type, TensorType) and not constants.is_constant(x)
         plain = held.item() if held is not None and getattr(held, "is_wrapped_number", False) else None
         if not is_open or plain is None or isinstance(plain, bool | complex):
             continue
 
         def make(x: Value = x, plain: float = plain) -> Value:
-            operands = [x, constants.insert_constant(node.graph, plain), *node.inputs[2:]]
-            return node.graph.insert(node.kind, operands, (node.output().type,)).output()
+            operands = [x, constants.insert_constant(node.graph, plain), *node.operands[2:]]
+            return node.graph.insert(node.op, operands, (node.result().static_type,)).result()
 
         return Chain(make, node)
     return KEEP
@@ -162,20 +169,20 @@ def _wrapped_number(node: Node) -> Any:
 @rewrites("aten::eq", "aten::ne", "aten::lt", "aten::le", "aten::gt", "aten::ge")
 def _compare_same(node: Node) -> Any:
     """x == x, x < x of ints, bools and strings; floats may be nan."""
-    x, y = node.inputs[:2]
-    if x is not y or not (isinstance(x.type, IntType | BoolType) or x.type.kind == "StringType"):
+    x, y = node.operands[:2]
+    if x is not y or not (isinstance(x.static_type, IntType | BoolType) or x.static_type.kind == "StringType"):
         return KEEP
-    return Constant(bool(getattr(operator, node.kind.removeprefix("aten::"))(0, 0)))
+    return Constant(bool(getattr(operator, node.op.removeprefix("aten::"))(0, 0)))
 
 
 @rewrites("aten::__is__", "aten::__isnot__")
 def _identity(node: Node) -> Any:
     """Comparison with None, where the types and the ways taken decide; of a value with itself."""
-    x, y = node.inputs[:2]
-    is_ = node.kind == "aten::__is__"
-    if x.type == NONE and y.type == NONE:
+    x, y = node.operands[:2]
+    is_ = node.op == "aten::__is__"
+    if x.static_type == NONE and y.static_type == NONE:
         return Constant(is_)
-    if (x.type == NONE and is_none(y) is False) or (y.type == NONE and is_none(x) is False):
+    if (x.static_type == NONE and is_none(y) is False) or (y.static_type == NONE and is_none(x) is False):
         return Constant(not is_)
     return Constant(is_) if x is y else KEEP
 
@@ -196,14 +203,14 @@ def _opposite(kind: str) -> str:
 @rewrites("aten::__not__")
 def _negation(node: Node) -> Any:
     """not not x; not (a == b)."""
-    inner = node.input().node
-    if inner is None or len(inner.outputs) != 1:
+    inner = node.operand(0).defining_node
+    if inner is None or len(inner.results) != 1:
         return KEEP
-    if inner.kind == "aten::__not__":
-        return inner.input()
-    opposite = _opposite(inner.kind)
-    if opposite and inner.output().type == node.output().type:
-        new = node.graph.create(opposite, inner.inputs, [node.output().type])
+    if inner.op == "aten::__not__":
+        return inner.operand(0)
+    opposite = _opposite(inner.op)
+    if opposite and inner.result().static_type == node.result().static_type:
+        new = node.graph.create(opposite, inner.operands, [node.result().static_type])
         new.copy_metadata(node)
         return new
     return KEEP
@@ -212,15 +219,15 @@ def _negation(node: Node) -> Any:
 @rewrites("aten::_unwrap_optional", "prim::unchecked_unwrap_optional")
 def _unwrap(node: Node) -> Any:
     """Unwrapping what cannot be None."""
-    return node.input() if never_none(node.input().type) else KEEP
+    return node.operand(0) if never_none(node.operand(0).static_type) else KEEP
 
 
 @rewrites("prim::unchecked_cast")
 def _cast(node: Node) -> Any:
     """A cast to the type that the value has, or to one that says less."""
-    own, wanted = node.input().type, node.output().type
+    own, wanted = node.operand(0).static_type, node.result().static_type
     is_wider = isinstance(wanted, OptionalType | UnionType | AnyType) and never_none(own) and is_subtype(own, wanted)
-    return node.input() if own == wanted or is_wider else KEEP
+    return node.operand(0) if own == wanted or is_wider else KEEP
 
 
 _EXACT: Final[dict[Type, DType]] = {INT: dtypes.int64, FLOAT: dtypes.float64, BOOL: dtypes.bool_}
@@ -230,31 +237,33 @@ _EXACT: Final[dict[Type, DType]] = {INT: dtypes.int64, FLOAT: dtypes.float64, BO
 @rewrites("aten::Int", "aten::Float", "aten::Bool")
 def _number_cast(node: Node) -> Any:
     """int(n) of an int; int(t) of a number made a tensor."""
-    x = node.input()
-    if x.type == node.output().type:
+    x = node.operand(0)
+    if x.static_type == node.result().static_type:
         return x
-    source = x.node
-    if source is None or not source.inputs or source.input(0).type != node.output().type:
+    source = x.defining_node
+    if source is None or not source.operands or source.operand(0).static_type != node.result().static_type:
         return KEEP
-    keeps_number = source.kind == "prim::NumToTensor"
-    if source.kind == "aten::tensor":
-        keeps_number = isinstance(x.type, TensorType) and x.type.dtype is _EXACT[node.output().type]
-    return Literal(x, source.input(0)) if keeps_number else KEEP
+    keeps_number = source.op == "prim::NumToTensor"
+    if source.op == "aten::tensor":
+        keeps_number = (
+            isinstance(x.static_type, TensorType) and x.static_type.dtype is _EXACT[node.result().static_type]
+        )
+    return Literal(x, source.operand(0)) if keeps_number else KEEP
 
 
 @rewrites("aten::dim")
 def _dim(node: Node) -> Any:
-    type_ = node.input().type
+    type_ = node.operand(0).static_type
     return Constant(type_.rank) if isinstance(type_, TensorType) and type_.rank is not None else KEEP
 
 
 @rewrites("aten::size")
 def _size(node: Node) -> Any:
     """size(x, d) of a known size."""
-    type_ = node.input().type
-    if len(node.inputs) != 2 or not isinstance(type_, TensorType) or type_.sizes is None:
+    type_ = node.operand(0).static_type
+    if len(node.operands) != 2 or not isinstance(type_, TensorType) or type_.sizes is None:
         return KEEP
-    dim = _constant(node.input(1))
+    dim = _constant(node.operand(1))
     if not isinstance(dim, int) or not -len(type_.sizes) <= dim < len(type_.sizes):
         return KEEP
     size = type_.sizes[dim]
@@ -263,14 +272,14 @@ def _size(node: Node) -> Any:
 
 @rewrites("prim::dtype")
 def _dtype(node: Node) -> Any:
-    type_ = node.input().type
+    type_ = node.operand(0).static_type
     return Constant(type_.dtype.code) if isinstance(type_, TensorType) and type_.dtype is not None else KEEP
 
 
 @rewrites("aten::result_type")
 def _result_type(node: Node) -> Any:
     """The dtype of a tensor, which that of a number of its kind or of a lesser one does not change."""
-    tensor, number = (v.type for v in node.inputs)
+    tensor, number = (v.static_type for v in node.operands)
     if not isinstance(tensor, TensorType) or tensor.dtype is None:
         return KEEP
     known = ((IntType, Category.INTEGER), (FloatType, Category.FLOAT), (BoolType, Category.BOOL))
@@ -281,93 +290,93 @@ def _result_type(node: Node) -> Any:
 @rewrites("aten::is_floating_point", "aten::is_complex")
 def _is_kind(node: Node) -> Any:
     """is_floating_point and is_complex of a known dtype."""
-    type_ = node.input().type
+    type_ = node.operand(0).static_type
     if not isinstance(type_, TensorType) or type_.dtype is None:
         return KEEP
-    return Constant(type_.dtype.is_complex if node.kind == "aten::is_complex" else type_.dtype.is_floating_point)
+    return Constant(type_.dtype.is_complex if node.op == "aten::is_complex" else type_.dtype.is_floating_point)
 
 
 @rewrites("prim::device")
 def _device(node: Node) -> Any:
-    type_ = node.input().type
+    type_ = node.operand(0).static_type
     return Constant(type_.device) if isinstance(type_, TensorType) and type_.device is not None else KEEP
 
 
 def _built(value: Value, kind: str) -> tuple[Value, ...] | None:
-    return value.node.inputs if value.node is not None and value.node.kind == kind else None
+    return value.defining_node.operands if value.defining_node is not None and value.defining_node.op == kind else None
 
 
 @rewrites("aten::len")
 def length_of_literal(node: Node) -> Any:
     """len of a list the graph builds."""
-    elements = _built(node.input(), "prim::ListConstruct")
-    return KEEP if elements is None else Literal(node.input(), Constant(len(elements)))
+    elements = _built(node.operand(0), "prim::ListConstruct")
+    return KEEP if elements is None else Literal(node.operand(0), Constant(len(elements)))
 
 
 @rewrites("aten::__getitem__")
 def item_of_literal(node: Node) -> Any:
     """[a, b][1], where the list is built by the graph."""
-    elements, index = _built(node.input(), "prim::ListConstruct"), _constant(node.input(1))
+    elements, index = _built(node.operand(0), "prim::ListConstruct"), _constant(node.operand(1))
     if elements is None:
         return _one_size(node, index)
     if not isinstance(index, int) or not -len(elements) <= index < len(elements):
         return KEEP
     found = elements[index]
-    return Literal(node.input(), found) if found.type == node.output().type else KEEP
+    return Literal(node.operand(0), found) if found.static_type == node.result().static_type else KEEP
 
 
 def _one_size(node: Node, index: Any) -> Any:
     """size(x)[1], where there is such a dimension: asked for where all sizes were."""
-    sizes = node.input().node
-    asked = _built(node.input(), "aten::size")
-    type_ = asked[0].type if asked is not None and len(asked) == 1 else None
+    sizes = node.operand(0).defining_node
+    asked = _built(node.operand(0), "aten::size")
+    type_ = asked[0].static_type if asked is not None and len(asked) == 1 else None
     if sizes is None or not isinstance(type_, TensorType) or type_.rank is None or not isinstance(index, int):
         return KEEP
     if not -type_.rank <= index < type_.rank:
         return KEEP
 
     def make() -> Value:
-        where = node.input(1) if is_visible(node.input(1), sizes) else constants.insert_constant(node.graph, index)
-        return node.graph.insert("aten::size", (sizes.input(), where), (node.output().type,)).output()
+        where = node.operand(1) if is_visible(node.operand(1), sizes) else constants.insert_constant(node.graph, index)
+        return node.graph.insert("aten::size", (sizes.operand(0), where), (node.result().static_type,)).result()
 
-    return Literal(node.input(), Chain(make, sizes))
+    return Literal(node.operand(0), Chain(make, sizes))
 
 
 @rewrites("prim::abs")
 def _absolute(node: Node) -> Any:
     """`abs(x)` of a tensor: the operator, about which more is known."""
-    x = node.input()
-    if not isinstance(x.type, TensorType):
+    x = node.operand(0)
+    if not isinstance(x.static_type, TensorType):
         return KEEP
-    return Chain(lambda: node.graph.insert("aten::abs", (x,), (TENSOR,)).output(), node)
+    return Chain(lambda: node.graph.insert("aten::abs", (x,), (TENSOR,)).result(), node)
 
 
 @rewrites("prim::min", "prim::max")
 def _extreme(node: Node) -> Any:
     """min and max of a list the graph builds: of two numbers at a time, a later one against the best before it."""
-    elements = _built(node.input(), "prim::ListConstruct") if len(node.inputs) == 1 else None
-    type_ = node.output().type
+    elements = _built(node.operand(0), "prim::ListConstruct") if len(node.operands) == 1 else None
+    type_ = node.result().static_type
     if not elements or len(elements) > _LONGEST or not isinstance(type_, IntType | FloatType):
         return KEEP
 
     def make() -> Value:
         best = elements[0]
         for element in elements[1:]:
-            best = node.graph.insert(node.kind, (element, best), (type_,)).output()
+            best = node.graph.insert(node.op, (element, best), (type_,)).result()
         return best
 
-    return Literal(node.input(), Chain(make, node))
+    return Literal(node.operand(0), Chain(make, node))
 
 
 @rewrites("aten::__derive_index")
 def _derived_index(node: Node) -> Any:
     """The counter of a range with the step 1."""
-    index, start, step = node.inputs
+    index, start, step = node.operands
     if not _is(step, 1):
         return KEEP
     if _is(start, 0):
         return index
-    new = node.graph.create("aten::add", (index, start), (node.output().type,))
+    new = node.graph.create("aten::add", (index, start), (node.result().static_type,))
     new.copy_metadata(node)
     return new
 
@@ -375,15 +384,19 @@ def _derived_index(node: Node) -> Any:
 @rewrites("aten::masked_fill")
 def _masked_fill(node: Node) -> Any:
     """masked_fill(x, mask, number) as a choice, which kernels know, where the number is one of x's dtype."""
-    x, mask, number = node.inputs[:3]
+    x, mask, number = node.operands[:3]
     held = _constant(number)
-    if held is None or not isinstance(x.type, TensorType) or not isinstance(mask.type, TensorType):
+    if held is None or not isinstance(x.static_type, TensorType) or not isinstance(mask.static_type, TensorType):
         return KEEP
-    if mask.type.dtype is not dtypes.bool_ or x.type.dtype not in _CHOSEN or isinstance(number.type, BoolType):
+    if (
+        mask.static_type.dtype is not dtypes.bool_
+        or x.static_type.dtype not in _CHOSEN
+        or isinstance(number.static_type, BoolType)
+    ):
         return KEEP
     if isinstance(held, float) and isfinite(held) and abs(held) > _LARGEST:
         return KEEP
-    new = node.graph.create("aten::where", (mask, number, x), (node.output().type,))
+    new = node.graph.create("aten::where", (mask, number, x), (node.result().static_type,))
     new.copy_metadata(node)
     return new
 

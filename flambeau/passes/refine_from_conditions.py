@@ -31,7 +31,7 @@ Use = Callable[[Node, Known], bool]
 
 def integers(graph: Graph) -> bool:
     """Put constants where ints are known."""
-    return _refine(graph.block, {}, _use_integers)
+    return _refine(graph.body, {}, _use_integers)
 
 
 def lengths(graph: Graph) -> bool:
@@ -39,22 +39,22 @@ def lengths(graph: Graph) -> bool:
     facts = AliasAnalysis(graph)
 
     def use(node: Node, known: Known) -> bool:
-        if node.kind != "aten::len" or node.input() not in known or facts.has_writers(node.input()):
+        if node.op != "aten::len" or node.operand(0) not in known or facts.has_writers(node.operand(0)):
             return False
         with node.graph.inserting(node):
-            node.output().replace_uses_with(insert_constant(node.graph, known[node.input()]))
-        node.destroy()
+            node.result().replace_uses_with(insert_constant(node.graph, known[node.operand(0)]))
+        node.erase()
         return True
 
-    return _refine(graph.block, {}, use)
+    return _refine(graph.body, {}, use)
 
 
 def _use_integers(node: Node, known: Known) -> bool:
     changed = False
-    for index, value in enumerate(node.inputs):
-        if value.type == INT and value in known:
+    for index, value in enumerate(node.operands):
+        if value.static_type == INT and value in known:
             with node.graph.inserting(node):
-                node.replace_input(index, insert_constant(node.graph, known[value]))
+                node.replace_operand(index, insert_constant(node.graph, known[value]))
             changed = True
     return changed
 
@@ -62,16 +62,16 @@ def _use_integers(node: Node, known: Known) -> bool:
 def _refine(block: Block, known: Known, use: Use) -> bool:
     changed = False
     for node in list(block):
-        if node.kind == "prim::If":
-            condition = node.input()
-            for inner, truth in zip(node.blocks, (True, False), strict=True):
+        if node.op == "prim::If":
+            condition = node.operand(0)
+            for inner, truth in zip(node.nested_blocks, (True, False), strict=True):
                 changed |= _refine(inner, {**known, **said(condition, truth)}, use)
                 changed |= _use_results(inner, {**known, **said(condition, truth)}, use)
-            first, second = map(_always_raises, node.blocks)
+            first, second = map(_always_raises, node.nested_blocks)
             if first is not second:
                 known = {**known, **said(condition, second)}
             continue
-        for inner in node.blocks:
+        for inner in node.nested_blocks:
             changed |= _refine(inner, known, use)
             changed |= _use_results(inner, known, use)
         changed |= use(node, known)
@@ -83,54 +83,54 @@ def _use_results(block: Block, known: Known, use: Use) -> bool:
     if use is not _use_integers:
         return False
     changed = False
-    for index, value in enumerate(block.outputs):
-        if value.type == INT and value in known:
+    for index, value in enumerate(block.returns):
+        if value.static_type == INT and value in known:
             with block.graph.inserting(block):
-                block.return_node.replace_input(index, insert_constant(block.graph, known[value]))
+                block.return_node.replace_operand(index, insert_constant(block.graph, known[value]))
             changed = True
     return changed
 
 
 def _always_raises(block: Block) -> bool:
-    return any(n.kind == "prim::RaiseException" for n in block)
+    return any(n.op == "prim::RaiseException" for n in block)
 
 
 def said(condition: Value, truth: bool) -> dict[Value, int]:
     """What is known where a condition has this truth."""
-    node = condition.node
+    node = condition.defining_node
     if node is None:
         return {}
-    if node.kind == registry.spelled("==" if truth else "!="):
+    if node.op == registry.spelled("==" if truth else "!="):
         return _compared(node)
-    if node.kind == "aten::__not__":
-        return said(node.input(), not truth)
-    if (node.kind == "aten::__and__" and truth) or (node.kind == "aten::__or__" and not truth):
-        return {**said(node.input(0), truth), **said(node.input(1), truth)}
-    return _of_branch(node, condition, truth) if node.kind == "prim::If" else {}
+    if node.op == "aten::__not__":
+        return said(node.operand(0), not truth)
+    if (node.op == "aten::__and__" and truth) or (node.op == "aten::__or__" and not truth):
+        return {**said(node.operand(0), truth), **said(node.operand(1), truth)}
+    return _of_branch(node, condition, truth) if node.op == "prim::If" else {}
 
 
 def _of_branch(node: Node, condition: Value, truth: bool) -> dict[Value, int]:
     """Of a branch that can have this truth on one of its ways only, as `a and b` does."""
-    index = node.outputs.index(condition)
-    results = [block.outputs[index] for block in node.blocks]
+    index = node.results.index(condition)
+    results = [block.returns[index] for block in node.nested_blocks]
     open_ways = [i for i, r in enumerate(results) if not (constants.is_constant(r) and
                                                           constants.constant_value(r) is not truth)]  # fmt: skip
     if len(open_ways) != 1:
         return {}
     way = open_ways[0]
-    return {**said(node.input(), way == 0), **said(results[way], truth)}
+    return {**said(node.operand(0), way == 0), **said(results[way], truth)}
 
 
 def _compared(node: Node) -> dict[Value, int]:
-    if len(node.inputs) != 2:
+    if len(node.operands) != 2:
         return {}
-    for value, other in (node.inputs, node.inputs[::-1]):
+    for value, other in (node.operands, node.operands[::-1]):
         number = constants.constant_value(other) if constants.is_constant(other) else None
-        if type(number) is not int or constants.is_constant(value) or value.type != INT:
+        if type(number) is not int or constants.is_constant(value) or value.static_type != INT:
             continue
         found = {value: number}
-        made = value.node
-        if made is not None and made.kind == "aten::len" and isinstance(made.input().type, ListType):
-            found[made.input()] = number
+        made = value.defining_node
+        if made is not None and made.op == "aten::len" and isinstance(made.operand(0).static_type, ListType):
+            found[made.operand(0)] = number
         return found
     return {}

@@ -31,32 +31,32 @@ def do(graph: Graph, *, only_checked: bool = False) -> bool:
         for n in graph.all_nodes()
         if n.definition is not None
         and n.definition.traits.role is Role.DROPOUT
-        and constants.is_constant(n.input(2))
-        and not constants.constant_value(n.input(2))
-        and (not only_checked or _is_probability(n.input(1)))
+        and constants.is_constant(n.operand(2))
+        and not constants.constant_value(n.operand(2))
+        and (not only_checked or _is_probability(n.operand(1)))
     ]
     if not found:
         return False
     facts = AliasAnalysis(graph, apart=True)
     changed = False
     for node in found:
-        is_in_place = node.kind.endswith("_")
+        is_in_place = node.op.endswith("_")
         if is_in_place or not _is_written_later(facts, node):
-            node.output().replace_uses_with(node.input())
-            node.destroy()
+            node.result().replace_uses_with(node.operand(0))
+            node.erase()
             changed = True
     return changed
 
 
 def _is_written_later(facts: AliasAnalysis, node: Node) -> bool:
     """Whether anybody may write to the operand or the result once the node has run: in a loop, what is above too."""
-    writers = [*facts.writers(node.input()), *facts.writers(node.output())]
+    writers = [*facts.writers(node.operand(0)), *facts.writers(node.result())]
     return bool(writers) and (_is_in_loop(node) or not all(w.is_before(node) for w in writers))
 
 
 def _is_in_loop(node: Node) -> bool:
     owner = node.owner_block.owner_node
-    return owner is not None and (owner.kind == "prim::Loop" or _is_in_loop(owner))
+    return owner is not None and (owner.op == "prim::Loop" or _is_in_loop(owner))
 
 
 def _is_probability(value: Value) -> bool:

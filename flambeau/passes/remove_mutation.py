@@ -54,23 +54,25 @@ def _may_go(node: Node, wanted: Callable[[Node], bool], checks_dtype: bool) -> b
     definition = node.definition
     if checks_dtype or definition is None or definition.family != "in_place":
         return is_removable(node)
-    return len(node.outputs) == 1 and sum(isinstance(v.type, TensorType) for v in node.inputs) == 1
+    return len(node.results) == 1 and sum(isinstance(v.static_type, TensorType) for v in node.operands) == 1
 
 
 def is_removable(node: Node) -> bool:
     """Whether a node writes its first operand, and its functional form would give the same tensor."""
     definition = node.definition
-    if definition is None or definition.family != "in_place" or len(node.outputs) != 1:
+    if definition is None or definition.family != "in_place" or len(node.results) != 1:
         return False
-    kind = registry.out_of_place(node.kind)
-    self_type = node.input().type
+    kind = registry.out_of_place(node.op)
+    self_type = node.operand(0).static_type
     if not isinstance(self_type, TensorType) or self_type.dtype is None:
         return False
-    types = [v.type for v in node.inputs]
-    functional = match.find_overload(kind, types, [v.type for v in node.outputs])
+    types = [v.static_type for v in node.operands]
+    functional = match.find_overload(kind, types, [v.static_type for v in node.results])
     if functional is None or functional.family != "pointwise" or functional.dtype is None:
         return False
-    if not all(_keeps_sizes(v.type, self_type) or _is_within_sizes(v, node.input()) for v in node.inputs[1:]):
+    if not all(
+        _keeps_sizes(v.static_type, self_type) or _is_within_sizes(v, node.operand(0)) for v in node.operands[1:]
+    ):
         return False
     given = [t if isinstance(t, TensorType) or is_number(t) else None for t in types]
     return functional.dtype(*given) is self_type.dtype
@@ -103,23 +105,23 @@ def _pointwise_sources(value: Value) -> tuple[set[Value], set[Value]]:
     waiting = [value]
     while waiting:
         current = waiting.pop()
-        if current in through or not isinstance(current.type, TensorType):
+        if current in through or not isinstance(current.static_type, TensorType):
             continue
-        node = current.node
+        node = current.defining_node
         definition = None if node is None else node.definition
         if node is None or definition is None or definition.family not in ("pointwise", "in_place"):
             leaves.add(current)
             continue
         through.add(current)
-        waiting += node.inputs if definition.family == "pointwise" else node.inputs[:1]
+        waiting += node.operands if definition.family == "pointwise" else node.operands[:1]
     return leaves, through
 
 
 def _first(node: Node, may_go: Callable[[Node], bool]) -> Value:
     """The tensor whose memory a chain of writes began with."""
-    value = node.input()
-    while value.node is not None and may_go(value.node):
-        value = value.node.input()
+    value = node.operand(0)
+    while value.defining_node is not None and may_go(value.defining_node):
+        value = value.defining_node.operand(0)
     return value
 
 
@@ -133,7 +135,7 @@ def _holders(graph: Graph, facts: AliasAnalysis) -> dict[Place | None, list[Valu
     found: dict[Place | None, list[Value]] = {}
     contained: set[Place] = set()
     for node in graph.all_nodes():
-        for value in (*node.outputs, *(p for block in node.blocks for p in block.inputs)):
+        for value in (*node.results, *(p for block in node.nested_blocks for p in block.parameters)):
             for place in facts.places(value):
                 found.setdefault(place, []).append(value)
                 contained |= place.contents
@@ -144,38 +146,38 @@ def _holders(graph: Graph, facts: AliasAnalysis) -> dict[Place | None, list[Valu
 
 def _is_private(value: Value, holders: list[Value], facts: AliasAnalysis, may_go: Callable[[Node], bool]) -> bool:
     """Whether the memory is new, seen by the graph alone, and known only under the names of in-place results."""
-    if value.node is None or facts.escapes(value) or value not in holders:
+    if value.defining_node is None or facts.escapes(value) or value not in holders:
         return False
     block = value.owner_block
     for other in holders:
         if other is value:
             continue
-        node = other.node
-        if node is None or node.owner_block is not block or not may_go(node) or node.input() not in holders:
+        node = other.defining_node
+        if node is None or node.owner_block is not block or not may_go(node) or node.operand(0) not in holders:
             return False
-    made = {other.node for other in holders if other is not value}
+    made = {other.defining_node for other in holders if other is not value}
     return all(writer in made for writer in facts.writers(value))
 
 
 def _rewrite(value: Value, holders: list[Value]) -> None:
     """Let each node use the latest result instead of the memory it stands for."""
     names = set(holders)
-    writers = {v.node for v in holders if v is not value}
+    writers = {v.defining_node for v in holders if v is not value}
     current = value
-    assert value.node is not None
-    node: Node | None = value.node.next
+    assert value.defining_node is not None
+    node: Node | None = value.defining_node.next
     block = value.owner_block
     while node is not None:
         for inner in nodes_within(node):
             _use(inner, names, current)
         if node in writers:
-            node.kind = registry.out_of_place(node.kind)
-            current = node.output()
+            node.op = registry.out_of_place(node.op)
+            current = node.result()
         node = node.next
     _use(block.return_node, names, current)
 
 
 def _use(node: Node, names: set[Value], current: Value) -> None:
-    for index, operand in enumerate(node.inputs):
+    for index, operand in enumerate(node.operands):
         if operand in names and operand is not current:
-            node.replace_input(index, current)
+            node.replace_operand(index, current)

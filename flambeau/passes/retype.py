@@ -25,40 +25,40 @@ def refine_tuples(graph: Graph) -> bool:
     """Let the types of new tuples say what is known of their elements."""
     changed = False
     for node in graph.find_all("prim::TupleConstruct"):
-        old = node.output().type
+        old = node.result().static_type
         if isinstance(old, TupleType):
-            new = replace(old, elements=tuple(v.type for v in node.inputs))
+            new = replace(old, elements=tuple(v.static_type for v in node.operands))
             changed |= new != old
-            node.output().set_type(new)
+            node.result().set_type(new)
     return changed
 
 
 def erase_numbers(graph: Graph) -> bool:
     """Make tensors of all numbers, as for systems that have nothing else."""
     changed = False
-    for value in graph.inputs:
+    for value in graph.parameters:
         changed |= _as_tensor(value)
     for node in list(graph.all_nodes()):
-        if constants.is_constant(node.output()) if len(node.outputs) == 1 else False:
-            held = constants.constant_value(node.output())
+        if constants.is_constant(node.result()) if len(node.results) == 1 else False:
+            held = constants.constant_value(node.result())
             if isinstance(held, bool | int | float | complex):
                 with graph.inserting(node):
-                    node.output().replace_uses_with(insert_constant(graph, tensor(held)))
-                node.destroy()
+                    node.result().replace_uses_with(insert_constant(graph, tensor(held)))
+                node.erase()
                 changed = True
             continue
         if node.definition is not None and node.definition.traits.role is Role.NUMBER_CAST:
-            node.output().replace_uses_with(node.input())
-            node.destroy()
+            node.result().replace_uses_with(node.operand(0))
+            node.erase()
             changed = True
             continue
-        for value in (*node.outputs, *(p for block in node.blocks for p in block.inputs)):
+        for value in (*node.results, *(p for block in node.nested_blocks for p in block.parameters)):
             changed |= _as_tensor(value)
     return changed
 
 
 def _as_tensor(value: Value) -> bool:
-    if not is_number(value.type):
+    if not is_number(value.static_type):
         return False
     value.set_type(TENSOR)
     return True
@@ -69,12 +69,12 @@ def complete_shapes(graph: Graph, examples: Sequence[Any], with_grad: bool = Fal
 
     Raises ValueError unless there is an example for each parameter.
     """
-    if len(examples) != len(graph.inputs):
-        raise ValueError(f"the graph takes {len(graph.inputs)} inputs, but there are {len(examples)} examples")
-    for value, example in zip(graph.inputs, examples, strict=True):
-        if isinstance(value.type, TensorType) and hasattr(example, "dtype"):
+    if len(examples) != len(graph.parameters):
+        raise ValueError(f"the graph takes {len(graph.parameters)} inputs, but there are {len(examples)} examples")
+    for value, example in zip(graph.parameters, examples, strict=True):
+        if isinstance(value.static_type, TensorType) and hasattr(example, "dtype"):
             value.set_type(constants.type_of(example))
-            value.set_type(replace(value.type, requires_grad=bool(with_grad and example.requires_grad)))
+            value.set_type(replace(value.static_type, requires_grad=bool(with_grad and example.requires_grad)))
     shapes.propagate(graph)
     return True
 
@@ -101,7 +101,7 @@ def _propagate(graph: Graph, field: str) -> bool:
     shapes.propagate(graph)
     changed = False
     for value, old in before:
-        found = value.type
+        found = value.static_type
         if isinstance(found, TensorType) and isinstance(old, TensorType):
             known = getattr(found, field)
             new = replace(old, **{field: known}) if known is not None else old
@@ -114,4 +114,6 @@ def _propagate(graph: Graph, field: str) -> bool:
 
 def _types(graph: Graph) -> list[tuple[Value, Type]]:
     nodes = graph.all_nodes()
-    return [(v, v.type) for n in nodes for v in (*n.outputs, *(p for b in n.blocks for p in b.inputs))]
+    return [
+        (v, v.static_type) for n in nodes for v in (*n.results, *(p for b in n.nested_blocks for p in b.parameters))
+    ]

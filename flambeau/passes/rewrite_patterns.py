@@ -43,8 +43,8 @@ def do(
     place in the source that the other one had.
     """
     check_pattern(pattern)
-    for what, a, b in (("parameters", pattern.inputs, replacement.inputs),
-                       ("results", pattern.outputs, replacement.outputs)):  # fmt: skip
+    for what, a, b in (("parameters", pattern.parameters, replacement.parameters),
+                       ("results", pattern.returns, replacement.returns)):  # fmt: skip
         if len(a) != len(b):
             raise ValueError(f"the pattern has {len(a)} {what}, the replacement {len(b)}")
     changed = False
@@ -52,7 +52,7 @@ def do(
         named = {v.name: value for v, value in found.values.items()}
         if wanted is not None and not wanted(named):
             continue
-        nodes = [found.nodes[n] for n in pattern.nodes() if n in found.nodes and n.kind != CONSTANT]
+        nodes = [found.nodes[n] for n in pattern.nodes() if n in found.nodes and n.op != CONSTANT]
         if keeps_order and not _gather(graph, nodes):
             continue
         _replace(graph, pattern, replacement, found, nodes, dict(places))
@@ -79,8 +79,8 @@ def _replace(
     graph: Graph, pattern: Graph, replacement: Graph, found: Match, nodes: list[Node], places: dict[str, str]
 ) -> None:
     copies: dict[Value, Value] = {}
-    inputs = [found.values[v] for v in pattern.inputs]
-    anchor = pattern.outputs[0].node
+    inputs = [found.values[v] for v in pattern.parameters]
+    anchor = pattern.returns[0].defining_node
     assert anchor is not None
     last = found.nodes[anchor]
     with graph.inserting(last), graph.at_range(None):
@@ -88,13 +88,13 @@ def _replace(
     by_name = {v.name: v for v in found.values}
     for new, old in places.items():
         made = next((copies[v] for v in copies if v.has_name and v.name == new), None)
-        source = found.values[by_name[old]].node if old in by_name else None
-        if made is not None and made.node is not None and source is not None:
-            made.node.range = source.range
-    for old_value, result in zip((found.values[v] for v in pattern.outputs), results, strict=True):
+        source = found.values[by_name[old]].defining_node if old in by_name else None
+        if made is not None and made.defining_node is not None and source is not None:
+            made.defining_node.range = source.range
+    for old_value, result in zip((found.values[v] for v in pattern.returns), results, strict=True):
         if result not in inputs:
-            result.set_type(old_value.type)
+            result.set_type(old_value.static_type)
         old_value.replace_uses_with(result)
     for node in reversed(nodes):
-        if not any(v.is_used for v in node.outputs):
-            node.destroy()
+        if not any(v.is_used for v in node.results):
+            node.erase()

@@ -38,14 +38,14 @@ def register(name: str, graph: Graph) -> None:
     verify(graph)
     schema = definition.schema
     for what, found, wanted in (
-        ("parameters", len(graph.inputs), len(schema.arguments)),
-        ("results", len(graph.outputs), len(schema.returns)),
+        ("parameters", len(graph.parameters), len(schema.arguments)),
+        ("results", len(graph.returns), len(schema.returns)),
     ):
         if found != wanted:
             raise ValueError(OTHER_COUNT.format(name=name, what=what, found=found, wanted=wanted))
-    for index, (value, argument) in enumerate(zip(graph.inputs, schema.arguments, strict=True)):
-        if not is_subtype(argument.type, without_refinement(value.type)):
-            raise ValueError(OTHER_TYPE.format(name=name, index=index, found=value.type, wanted=argument.type))
+    for index, (value, argument) in enumerate(zip(graph.parameters, schema.arguments, strict=True)):
+        if not is_subtype(argument.type, without_refinement(value.static_type)):
+            raise ValueError(OTHER_TYPE.format(name=name, index=index, found=value.static_type, wanted=argument.type))
     _graphs[schema.full_name] = clone_graph(graph)
 
 
@@ -59,12 +59,12 @@ def do(graph: Graph) -> bool:
             found.append((node, body))
     for node, body in found:
         with graph.inserting(node), graph.at_range(node.range):
-            results = insert_graph(graph, body, node.inputs)
-        for old, new in zip(node.outputs, results, strict=True):
+            results = insert_graph(graph, body, node.operands)
+        for old, new in zip(node.results, results, strict=True):
             name = old.name if old.has_name else ""
             old.replace_uses_with(new)
             graph.rename(old, "")
             if name:
                 new.set_name(name)
-        node.destroy()
+        node.erase()
     return bool(found)

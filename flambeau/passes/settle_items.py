@@ -23,14 +23,14 @@ KINDS = (ITEM, PART, PLACES)
 def do(graph: Graph) -> bool:
     """Settle every item whose places are known well enough."""
     changed = False
-    for node in [n for n in graph.all_nodes() if n.kind in KINDS]:
+    for node in [n for n in graph.all_nodes() if n.op in KINDS]:
         places = named(node)
         if places is not None and _is_settled(places):
             with graph.inserting(node):
                 new = _settled(graph, node, places)
-            new.set_type(node.output().type)
-            node.output().replace_uses_with(new)
-            node.destroy()
+            new.set_type(node.result().static_type)
+            node.result().replace_uses_with(new)
+            node.erase()
             changed = True
     return changed
 
@@ -44,24 +44,24 @@ def _is_settled(places: list[Value | None]) -> bool:
 
 
 def _is_known(place: Value) -> bool:
-    return isinstance(place.type, TensorType) and None not in (place.type.dtype, place.type.sizes)
+    return isinstance(place.static_type, TensorType) and None not in (place.static_type.dtype, place.static_type.sizes)
 
 
 def _settled(graph: Graph, node: Node, places: list[Value | None]) -> Value:
     """What stands for a node of one of the kinds."""
     rest = [place for place in places if place is None or not is_number(place)] or [None]
-    if node.kind == PLACES:
+    if node.op == PLACES:
         return _listed(graph, node, rest)
-    view, dim = node.input(0), 0
+    view, dim = node.operand(0), 0
     for place in places:
         if place is not None and is_number(place):
             at = _like(node, graph.insert("aten::Int", [place], [INT]))
             view = _like(node, graph.insert("aten::select", [view, insert_constant(graph, dim), at]))
         else:
             dim += _dimensions(place)
-    if node.kind == ITEM and any(place is not None for place in rest):
+    if node.op == ITEM and any(place is not None for place in rest):
         return _like(node, graph.insert("aten::index", [view, _listed(graph, node, rest)]))
-    return _like(node, graph.insert("aten::alias", [view])) if view is node.input(0) else view
+    return _like(node, graph.insert("aten::alias", [view])) if view is node.operand(0) else view
 
 
 def _listed(graph: Graph, node: Node, places: list[Value | None]) -> Value:
@@ -72,13 +72,13 @@ def _listed(graph: Graph, node: Node, places: list[Value | None]) -> Value:
 def _like(node: Node, made: Node) -> Value:
     """The value of a node that stands for part of another."""
     made.range, made.call_chain = node.range, node.call_chain
-    return made.output()
+    return made.result()
 
 
 def _dimensions(place: Value | None) -> int:
     """How many dimensions of the tensor a place stands for, one that is no number."""
     if place is None:
         return 1
-    type_ = place.type
+    type_ = place.static_type
     assert isinstance(type_, TensorType)
     return len(type_.sizes or ()) if type_.dtype in MASKS else 1

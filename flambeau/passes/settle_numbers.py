@@ -35,16 +35,16 @@ def do(graph: Graph) -> bool:
     _Numbers(graph).settle()
     for node, (type_, conversion) in items:
         with graph.inserting(node):
-            number = graph.insert(conversion, (node.input(),), (type_,))
+            number = graph.insert(conversion, (node.operand(0),), (type_,))
         number.range, number.call_chain = node.range, node.call_chain
-        node.output().replace_uses_with(number.output())
-        node.destroy()
+        node.result().replace_uses_with(number.result())
+        node.erase()
     return True
 
 
 def _conversion(node: Node) -> tuple[Type, str] | None:
     """What the number of an element is, and the operator that gives it as that."""
-    type_ = node.input().type
+    type_ = node.operand(0).static_type
     if not isinstance(type_, TensorType) or type_.dtype is None:
         return None
     return _NUMBERS.get(type_.dtype.category)
@@ -56,8 +56,8 @@ class _Numbers:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         defined = (v for node in graph.all_nodes() for v in _defined(node))
-        self._open = {v for v in defined if isinstance(v.type, NumberType)}
-        self._mixed: set[Value] = {v for v in graph.inputs if isinstance(v.type, NumberType)}
+        self._open = {v for v in defined if isinstance(v.static_type, NumberType)}
+        self._mixed: set[Value] = {v for v in graph.parameters if isinstance(v.static_type, NumberType)}
 
     def settle(self) -> None:
         """Follow the numbers until nothing changes."""
@@ -71,9 +71,9 @@ class _Numbers:
 
     def _note(self, value: Value, types: set[Type]) -> bool:
         """Say what a value is; whether that is new."""
-        if not isinstance(value.type, NumberType):
-            types.add(value.type)
-        if not types or types == {value.type}:
+        if not isinstance(value.static_type, NumberType):
+            types.add(value.static_type)
+        if not types or types == {value.static_type}:
             return False
         if len(types) > 1 or NUMBER in types:
             self._mixed.add(value)
@@ -85,27 +85,27 @@ class _Numbers:
 
     def _types(self, node: Node, value: Value) -> set[Type]:
         """What a value that a node defines may be: nothing as long as that is not known."""
-        if node.kind == "prim::Loop":
-            (body,) = node.blocks
-            place = value.index + 1 if value.node is node else value.index
-            return self._of((body.inputs[place], node.input(place + 1), body.outputs[place]))
-        if node.kind == "prim::If":
-            return self._of([block.outputs[value.index] for block in node.blocks])
-        if node.kind == ITEM:
+        if node.op == "prim::Loop":
+            (body,) = node.nested_blocks
+            place = value.index + 1 if value.defining_node is node else value.index
+            return self._of((body.parameters[place], node.operand(place + 1), body.returns[place]))
+        if node.op == "prim::If":
+            return self._of([block.returns[value.index] for block in node.nested_blocks])
+        if node.op == ITEM:
             conversion = _conversion(node)
             return {NUMBER if conversion is None else conversion[0]}
-        if any(self._is_open(v) for v in node.inputs) and value not in self._mixed:
+        if any(self._is_open(v) for v in node.operands) and value not in self._mixed:
             return set()
         definition = node.definition
         declared = definition.schema.returns[value.index].type if definition is not None else NUMBER
         return {declared if declared in (INT, FLOAT, BOOL) else NUMBER}
 
     def _of(self, ways: Iterable[Value]) -> set[Type]:
-        return {v.type for v in ways if not self._is_open(v)}
+        return {v.static_type for v in ways if not self._is_open(v)}
 
     def _is_open(self, value: Value) -> bool:
-        return value in self._open and isinstance(value.type, NumberType)
+        return value in self._open and isinstance(value.static_type, NumberType)
 
 
 def _defined(node: Node) -> list[Value]:
-    return [*node.outputs, *(v for block in node.blocks for v in block.inputs)]
+    return [*node.results, *(v for block in node.nested_blocks for v in block.parameters)]

@@ -38,13 +38,13 @@ def do(graph: Graph) -> bool:
 
 
 def _rewrite(node: Node, nothing: set[Value]) -> bool:
-    if len(node.outputs) != 1 or node.output().type != BOOL:
+    if len(node.results) != 1 or node.result().static_type != BOOL:
         return False
-    known = [_known(block) for block in node.blocks]
-    if known[0] is None and known[1] is not None and _is_cheap(node.blocks[0], nothing):
-        _replace(node, node.blocks[0], is_and=not known[1], is_negated=known[1])
-    elif known[1] is None and known[0] is not None and _is_cheap(node.blocks[1], nothing):
-        _replace(node, node.blocks[1], is_and=not known[0], is_negated=not known[0])
+    known = [_known(block) for block in node.nested_blocks]
+    if known[0] is None and known[1] is not None and _is_cheap(node.nested_blocks[0], nothing):
+        _replace(node, node.nested_blocks[0], is_and=not known[1], is_negated=known[1])
+    elif known[1] is None and known[0] is not None and _is_cheap(node.nested_blocks[1], nothing):
+        _replace(node, node.nested_blocks[1], is_and=not known[0], is_negated=not known[0])
     else:
         return False
     return True
@@ -52,24 +52,24 @@ def _rewrite(node: Node, nothing: set[Value]) -> bool:
 
 def _known(block: Block) -> bool | None:
     """What a block gives that computes nothing; None for any other."""
-    (result,) = block.outputs
-    if not constants.is_constant(result) or any(n.kind != constants.CONSTANT for n in block):
+    (result,) = block.returns
+    if not constants.is_constant(result) or any(n.op != constants.CONSTANT for n in block):
         return None
     return bool(constants.constant_value(result))
 
 
 def _is_cheap(block: Block, nothing: set[Value]) -> bool:
     """Whether a block may as well run where it need not."""
-    work = [n for n in block if n.kind != constants.CONSTANT]
+    work = [n for n in block if n.op != constants.CONSTANT]
     if len(work) > LARGEST or not all(map(_is_harmless, work)):
         return False
-    return not any(v in nothing for n in (*work, block.return_node) for v in n.inputs)
+    return not any(v in nothing for n in (*work, block.return_node) for v in n.operands)
 
 
 def _is_harmless(node: Node) -> bool:
-    if node.blocks or not is_pure(node) or writes_memory(node) or may_raise(node):
+    if node.nested_blocks or not is_pure(node) or writes_memory(node) or may_raise(node):
         return False
-    return all(isinstance(v.type, _NUMBERS) for v in node.outputs)
+    return all(isinstance(v.static_type, _NUMBERS) for v in node.results)
 
 
 def _replace(node: Node, block: Block, *, is_and: bool, is_negated: bool) -> None:
@@ -77,14 +77,14 @@ def _replace(node: Node, block: Block, *, is_and: bool, is_negated: bool) -> Non
     (second,) = move_nodes(block, node)
     graph = node.graph
     with graph.inserting(node), graph.at_range(node.range):
-        first: Value = node.input()
+        first: Value = node.operand(0)
         if is_negated:
-            first = graph.insert("aten::__not__", [first], [BOOL]).output()
-        both = graph.insert("aten::__and__" if is_and else "aten::__or__", [first, second], [BOOL]).output()
-    result = node.output()
+            first = graph.insert("aten::__not__", [first], [BOOL]).result()
+        both = graph.insert("aten::__and__" if is_and else "aten::__or__", [first, second], [BOOL]).result()
+    result = node.result()
     if result.has_name:
         name = result.name
         graph.rename(result, "")
         graph.rename(both, name)
     result.replace_uses_with(both)
-    node.destroy()
+    node.erase()

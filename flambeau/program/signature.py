@@ -21,25 +21,25 @@ def schema_of(
 
     >>> from flambeau.schema.types import INT
     >>> graph = Graph()
-    >>> _ = graph.add_input(INT, "n.1")
+    >>> _ = graph.add_parameter(INT, "n.1")
     >>> str(schema_of("f", graph, {"n": 3}))
     'f(int n=3) -> ()'
     """
     given = dict(defaults or {})
     arguments = []
-    for index, value in enumerate(graph.inputs):
+    for index, value in enumerate(graph.parameters):
         parameter = _plain(value.name) if value.has_name else f"argument_{index}"
         arguments.append(
             Argument(
                 parameter,
-                without_refinement(value.type),
+                without_refinement(value.static_type),
                 default=given.pop(parameter, NO_DEFAULT),
                 kwarg_only=parameter in keyword_only,
             )
         )
     if given:
         raise ValueError(f"{name} has no parameter {', '.join(given)}; it has {', '.join(a.name for a in arguments)}")
-    returns = tuple(Argument("", without_refinement(value.type)) for value in graph.outputs)
+    returns = tuple(Argument("", without_refinement(value.static_type)) for value in graph.returns)
     return FunctionSchema(name, "", tuple(arguments), returns)
 
 

@@ -105,7 +105,7 @@ def print_with_marks(
 
 def _signature(name: str, graph: Graph, schema: FunctionSchema, statements: Statements, is_method: bool) -> None:
     parameters = []
-    for index, (argument, value) in enumerate(zip(schema.arguments, graph.inputs, strict=True)):
+    for index, (argument, value) in enumerate(zip(schema.arguments, graph.parameters, strict=True)):
         variable = statements.names.unique(argument.name)
         statements.bind(value, variable)
         annotation = "" if is_method and index == 0 else f": {argument.type.annotation}"

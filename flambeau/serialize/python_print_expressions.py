@@ -48,20 +48,20 @@ class Context:
 
 def expression(node: Node, operands: Operands, context: Context) -> Tagged:
     """The node as an expression over its printed operands."""
-    if node.kind == CONSTANT:
+    if node.op == CONSTANT:
         return Tagged.of(node.range, constant_text(node, context.constants))
-    form = prints.get(node.kind)
+    form = prints.get(node.op)
     if form is not None:
         return Tagged.of(node.range, *form(node, operands))
-    if node.kind.startswith("^"):
+    if node.op.startswith("^"):
         arguments = node.attributes.get(PYTHON_ARGUMENTS, "")
-        return Tagged.of(node.range, f"{node.kind}({arguments})(", *separated(operands), ")")
-    return Tagged.of(node.range, operator_name(node.kind), "(", *_arguments(node, operands, context), ")")
+        return Tagged.of(node.range, f"{node.op}({arguments})(", *separated(operands), ")")
+    return Tagged.of(node.range, operator_name(node.op), "(", *_arguments(node, operands, context), ")")
 
 
 def constant_text(node: Node, table: ConstantTable) -> str:
     """A constant: a literal, a place in the table, or the qualified name of a function."""
-    type_ = node.output().type
+    type_ = node.result().static_type
     if type_ == FUNCTION:
         function = node.attributes.get("function", node.attributes.get("value"))
         name = getattr(function, "name", None) or node.attribute("name")
@@ -82,7 +82,7 @@ def _arguments(node: Node, operands: Operands, context: Context) -> Parts:
     schema = context.schema_of(node)
     if schema is None:
         return separated(operands)
-    needed = needed_arguments(schema, node.inputs)
+    needed = needed_arguments(schema, node.operands)
     shown: Parts = []
     for index, operand in enumerate(operands):
         argument = schema.arguments[index] if index < len(schema.arguments) else None
@@ -143,7 +143,7 @@ _prints_call("aten::grad", "torch.autograd.grad")
 
 @prints("prim::unchecked_cast", "prim::unchecked_unwrap_optional")
 def _cast(node: Node, operands: Operands) -> Parts:
-    return [f"unchecked_cast({node.output().type.annotation}, ", operands[0], ")"]
+    return [f"unchecked_cast({node.result().static_type.annotation}, ", operands[0], ")"]
 
 
 @prints(
@@ -154,17 +154,17 @@ def _cast(node: Node, operands: Operands) -> Parts:
     "aten::ScalarImplicit",
 )
 def _annotate(node: Node, operands: Operands) -> Parts:
-    return [f"annotate({node.output().type.annotation}, ", operands[0], ")"]
+    return [f"annotate({node.result().static_type.annotation}, ", operands[0], ")"]
 
 
 @prints("prim::tolist")
 def _tolist(node: Node, operands: Operands) -> Parts:
-    return [f"annotate({node.output().type.annotation}, ", operands[0], ".tolist())"]
+    return [f"annotate({node.result().static_type.annotation}, ", operands[0], ".tolist())"]
 
 
 @prints("prim::Uninitialized")
 def _uninitialized(node: Node, operands: Operands) -> Parts:
-    return [f"uninitialized({node.output().type.annotation})"]
+    return [f"uninitialized({node.result().static_type.annotation})"]
 
 
 @prints("aten::__getitem__")
@@ -175,7 +175,7 @@ def _item(node: Node, operands: Operands) -> Parts:
 
 @prints("prim::TupleConstruct")
 def _tuple(node: Node, operands: Operands) -> Parts:
-    type_ = node.output().type
+    type_ = node.result().static_type
     name = tuple_name(type_) if isinstance(type_, TupleType) else ""
     return [f"{name}(", *separated(operands), ",)" if len(operands) == 1 else ")"]
 
@@ -193,7 +193,7 @@ def _tuple_slice(node: Node, operands: Operands) -> Parts:
 
 @prints("prim::ListConstruct")
 def _list(node: Node, operands: Operands) -> Parts:
-    type_ = node.output().type
+    type_ = node.result().static_type
     element = type_.element if isinstance(type_, ListType) else TENSOR
     inner: Parts = ["[", *separated(operands), "]"]
     return inner if operands and shows_type(element) else [f"annotate({type_.annotation}, ", *inner, ")"]
@@ -201,7 +201,7 @@ def _list(node: Node, operands: Operands) -> Parts:
 
 @prints("prim::DictConstruct")
 def _dict(node: Node, operands: Operands) -> Parts:
-    type_ = node.output().type
+    type_ = node.result().static_type
     assert isinstance(type_, DictType)
     pairs = [Tagged.of(node.range, k, ": ", v) for k, v in zip(operands[::2], operands[1::2], strict=True)]
     inner: Parts = ["{", *separated(pairs), "}"]
@@ -212,7 +212,7 @@ def _dict(node: Node, operands: Operands) -> Parts:
 
 @prints("prim::CreateObject")
 def _new(node: Node, operands: Operands) -> Parts:
-    name = node.output().type.annotation
+    name = node.result().static_type.annotation
     return [f"{name}.__new__({name})"]
 
 
@@ -254,4 +254,4 @@ def _isinstance(node: Node, operands: Operands) -> Parts:
 
 @prints("prim::EnumName", "prim::EnumValue")
 def _of_enum(node: Node, operands: Operands) -> Parts:
-    return ["(", operands[0], ").name" if node.kind == "prim::EnumName" else ").value"]
+    return ["(", operands[0], ").name" if node.op == "prim::EnumName" else ").value"]

@@ -47,38 +47,38 @@ class _Scan:
         """Pull into `node` what can be, operands of operands included."""
         if node in self.inline:
             return
-        for block in node.blocks:
+        for block in node.nested_blocks:
             self.block(block)
         earliest = node
-        waiting = list(node.inputs)
+        waiting = list(node.operands)
         while waiting:
-            maker = waiting.pop().node
+            maker = waiting.pop().defining_node
             if maker is None:
                 continue
-            if maker.kind == CONSTANT:
+            if maker.op == CONSTANT:
                 self.inline.add(maker)
             elif maker is _previous(earliest) and _may_move(maker):
                 self.inline.add(maker)
                 earliest = maker
-                waiting += maker.inputs
+                waiting += maker.operands
 
 
 def _previous(node: Node) -> Node | None:
     """The node before, constants aside."""
     before = node.previous
-    while before is not None and before.kind == CONSTANT:
+    while before is not None and before.op == CONSTANT:
         before = before.previous
     return before
 
 
 def _may_move(maker: Node) -> bool:
     """Whether the result of a node can stand for its only use."""
-    if len(maker.outputs) != 1 or maker.blocks or maker.kind in _STATEMENTS:
+    if len(maker.results) != 1 or maker.nested_blocks or maker.op in _STATEMENTS:
         return False
-    value = maker.output()
-    if len(value.uses) != 1:
+    value = maker.result()
+    if len(value.uses()) != 1:
         return False
-    user, offset = value.uses[0]
-    if user.kind in _SUBGRAPH_CALLS or (user.kind == "prim::Loop" and offset >= _LOOP_CARRIED):
+    user, offset = value.uses()[0]
+    if user.op in _SUBGRAPH_CALLS or (user.op == "prim::Loop" and offset >= _LOOP_CARRIED):
         return False
-    return not value.has_name or user.kind == RETURN
+    return not value.has_name or user.op == RETURN

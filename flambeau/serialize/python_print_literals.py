@@ -13,7 +13,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from flambeau.ir.constant_text import complex_text, enum_text, quoted
-from flambeau.ir.constants import EnumMember, TensorLiteral, is_tensor, same_constant
+from flambeau.ir.constants import same_constant
+from flambeau.ir.literals import EnumMember, TensorLiteral, is_tensor
 from flambeau.schema.device import Device
 from flambeau.schema.type_text import float_text
 from flambeau.schema.types import (

@@ -66,7 +66,7 @@ class Names:
     """The names that one function has used."""
 
     def __init__(self, nodes: Iterable[Node] = ()) -> None:
-        self._reserved = RESERVED | {WORD_OF_KIND[n.kind] for n in nodes if n.kind in WORD_OF_KIND}
+        self._reserved = RESERVED | {WORD_OF_KIND[n.op] for n in nodes if n.op in WORD_OF_KIND}
         self._used: set[str] = set()
         self._next: dict[str, int] = {}
 

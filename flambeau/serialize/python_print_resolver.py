@@ -24,8 +24,9 @@ from flambeau.frontend.trees.views import Apply, StringLiteral
 from flambeau.frontend.values.language_forms import LANGUAGE_FORMS
 from flambeau.frontend.values.simple_value import OperatorValue, SimpleValue
 from flambeau.frontend.values.sugared import Emitter, Given, Sugared
-from flambeau.ir.constants import EnumMember, type_of
+from flambeau.ir.constants import type_of
 from flambeau.ir.graph import Graph
+from flambeau.ir.literals import EnumMember
 from flambeau.ir.value import Value
 from flambeau.ir.walk import blocks
 from flambeau.program.function import Function
@@ -71,10 +72,14 @@ def forget_temporaries(graph: Graph) -> None:
 
     A submodule that is numbered is named after its number: `_0 = getattr(self, "0")`.
     """
-    for block in blocks(graph.block):
-        for value in [*block.inputs, *(output for node in block for output in node.outputs)]:
+    for block in blocks(graph.body):
+        for value in [*block.parameters, *(output for node in block for output in node.results)]:
             if is_temporary(base_name(value)):
-                field = value.node.attribute("name") if value.node is not None and value.node.kind == READ else ""
+                field = (
+                    value.defining_node.attribute("name")
+                    if value.defining_node is not None and value.defining_node.op == READ
+                    else ""
+                )
                 graph.rename(value, f"_{field}" if field.isdigit() else "")
 
 
@@ -243,7 +248,7 @@ class UnboundMethod(Sugared):
 
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A call of the method."""
-        if not args or args[0].value.type != self.function.schema.arguments[0].type:
+        if not args or args[0].value.static_type != self.function.schema.arguments[0].type:
             raise CompileError(f"'{self.function.name}' is called without its object", where)
         name, owner = self.function.short_name, args[0].value
         return SimpleValue(call_method(e, where, self.function, name, owner, args[1:], keywords))

@@ -61,12 +61,12 @@ class Statements:
 
     def function_body(self, graph: Graph) -> None:
         """Constants that are too long to stand in expressions, the statements, and the return."""
-        self._inline |= inline_nodes(graph.block)
-        for node in _constants_in_order_of_use(graph.block):
+        self._inline |= inline_nodes(graph.body)
+        for node in _constants_in_order_of_use(graph.body):
             self.plain(node)
-        self.block(graph.block, is_alone=not graph.outputs)
-        if graph.outputs:
-            self.body.line(graph.block.return_node.range, "return ", *self.uses(graph.outputs))
+        self.block(graph.body, is_alone=not graph.returns)
+        if graph.returns:
+            self.body.line(graph.body.return_node.range, "return ", *self.uses(graph.returns))
 
     def block(self, block: Block, *, is_alone: bool) -> None:
         """The nodes of a block; `pass` when there are none and nothing else is written beside them."""
@@ -94,20 +94,20 @@ class Statements:
         """The type behind a single target that may hold values of several; only where the variable is new."""
         if len(targets) != 1 or targets[0] in self._annotated:
             return ""
-        if not isinstance(targets[0].type, OptionalType | UnionType):
+        if not isinstance(targets[0].static_type, OptionalType | UnionType):
             return ""
         self._annotated.add(targets[0])
-        return f" : {targets[0].type.annotation}"
+        return f" : {targets[0].static_type.annotation}"
 
     # -- nodes ---------------------------------------------------------------------------------------------------------
 
     def node(self, node: Node) -> None:
         """The statement of a node, or its expression kept for the node that uses it."""
-        if node.kind == CONSTANT:
+        if node.op == CONSTANT:
             return
         if node not in self._inline:
             self._waiting.clear()
-        match node.kind:
+        match node.op:
             case "prim::If":
                 self.conditional(node)
             case "prim::Loop":
@@ -116,7 +116,7 @@ class Statements:
                 self.unpack(node)
             case "prim::SetAttr":
                 self.body.line(
-                    node.range, self.use(node.input(0)), f".{node.attribute('name')} = ", self.use(node.input(1))
+                    node.range, self.use(node.operand(0)), f".{node.attribute('name')} = ", self.use(node.operand(1))
                 )
             case "prim::Enter":
                 self.enter(node)
@@ -126,38 +126,38 @@ class Statements:
                 self.container_item(node)
             case "prim::Closure":
                 self.closure(node)
-            case _ if node.kind in _NESTED_FUNCTIONS and isinstance(node.attributes.get(SUBGRAPH), Graph):
+            case _ if node.op in _NESTED_FUNCTIONS and isinstance(node.attributes.get(SUBGRAPH), Graph):
                 self.nested_function(node)
             case _:
                 self.plain(node)
 
     def plain(self, node: Node) -> None:
         """An assignment of an expression, unless it moves into its user."""
-        text = expression(node, [self.use(v) for v in node.inputs], self.context)
-        if node in self._inline and not (node.kind == CONSTANT and self.is_long(text)):
+        text = expression(node, [self.use(v) for v in node.operands], self.context)
+        if node in self._inline and not (node.op == CONSTANT and self.is_long(text)):
             self.keep(node, text)
         else:
             self.define(node, text)
 
     def keep(self, node: Node, text: Tagged) -> None:
         """An expression for the node that uses it; too long a one gets a line, after all that must come before."""
-        self._shown[node.output()] = text
-        if node.kind == CONSTANT:
+        self._shown[node.result()] = text
+        if node.op == CONSTANT:
             return
-        self._waiting = [v for v in self._waiting if v not in node.inputs]
-        self._waiting.append(node.output())
+        self._waiting = [v for v in self._waiting if v not in node.operands]
+        self._waiting.append(node.result())
         if self.is_long(text):
             for value in self._waiting:
-                assert value.node is not None
-                self.define(value.node, self.use(value))
+                assert value.defining_node is not None
+                self.define(value.defining_node, self.use(value))
             self._waiting.clear()
 
     def define(self, node: Node, text: Tagged) -> None:
         """An expression on a line of its own, assigned to the results of its node."""
-        self.bind_new(node.outputs)
+        self.bind_new(node.results)
         left: list[str | Tagged] = []
-        if node.outputs:
-            left = [*self.uses(node.outputs), " = "]
+        if node.results:
+            left = [*self.uses(node.results), " = "]
         self.body.line(node.range, *left, text)
 
     def is_long(self, text: Tagged) -> bool:
@@ -167,45 +167,45 @@ class Statements:
     # -- statements with a form of their own ---------------------------------------------------------------------------
 
     def conditional(self, node: Node) -> None:
-        self.bind_new(node.outputs)
-        then, otherwise = node.blocks
-        self.body.line(node.range, "if ", self.use(node.input(0)), ":")
-        self.indented(then, node.outputs, then.outputs)
+        self.bind_new(node.results)
+        then, otherwise = node.nested_blocks
+        self.body.line(node.range, "if ", self.use(node.operand(0)), ":")
+        self.indented(then, node.results, then.returns)
         self.body.line(node.range, "else:")
-        self.indented(otherwise, node.outputs, otherwise.outputs)
+        self.indented(otherwise, node.results, otherwise.returns)
 
     def loop(self, node: Node) -> None:
-        (block,) = node.blocks
-        counter, carried = block.inputs[0], block.inputs[1:]
+        (block,) = node.nested_blocks
+        counter, carried = block.parameters[0], block.parameters[1:]
         is_for = counts(node)
-        self.bind_new(node.outputs)
-        for inner, outer, initial in zip(carried, node.outputs, node.inputs[2:], strict=True):
+        self.bind_new(node.results)
+        for inner, outer, initial in zip(carried, node.results, node.operands[2:], strict=True):
             self._shown[inner] = self.use(outer)
             self._annotated.add(inner)
             self.initial(node, outer, initial)
         self.bind_new([counter])
         if is_for:
-            self.body.line(node.range, "for ", self.use(counter), " in range(", self.use(node.input(0)), "):")
-            self.indented(block, carried, block.outputs[1:])
+            self.body.line(node.range, "for ", self.use(counter), " in range(", self.use(node.operand(0)), "):")
+            self.indented(block, carried, block.returns[1:])
         else:
-            self.assign(node, [counter], [node.input(1)])
+            self.assign(node, [counter], [node.operand(1)])
             self.body.line(node.range, "while ", self.use(counter), ":")
-            self.indented(block, [counter, *carried], block.outputs)
+            self.indented(block, [counter, *carried], block.returns)
 
     def initial(self, node: Node, variable: Value, value: Value) -> None:
         """A loop's variable before the loop, with its type where the first value has another."""
-        differs = variable.type != value.type or isinstance(variable.type, UnionType)
-        annotation = f": {variable.type.annotation}" if differs else ""
+        differs = variable.static_type != value.static_type or isinstance(variable.static_type, UnionType)
+        annotation = f": {variable.static_type.annotation}" if differs else ""
         self.body.line(node.range, self.use(variable), annotation, " = ", self.use(value))
 
     def unpack(self, node: Node) -> None:
-        self.bind_new(node.outputs)
-        left = [*self.uses(node.outputs), ", = "] if node.outputs else []
-        self.body.line(node.range, *left, self.use(node.input(0)))
+        self.bind_new(node.results)
+        left = [*self.uses(node.results), ", = "] if node.results else []
+        self.body.line(node.range, *left, self.use(node.operand(0)))
 
     def enter(self, node: Node) -> None:
-        target = node.output()
-        parts: list[str | Tagged] = ["with ", self.use(node.input(0))]
+        target = node.result()
+        parts: list[str | Tagged] = ["with ", self.use(node.operand(0))]
         if target.is_used:
             self.bind_new([target])
             parts += [" as ", self.use(target)]
@@ -213,26 +213,26 @@ class Statements:
         self.body.depth += 1
 
     def exit(self, node: Node) -> None:
-        if node.previous is not None and node.previous.kind == "prim::Enter":
+        if node.previous is not None and node.previous.op == "prim::Enter":
             self.body.line(node.range, "pass")
         self.body.depth -= 1
 
     def container_item(self, node: Node) -> None:
-        container, key = node.inputs[:2]
-        self.bind_new(node.outputs)
-        annotation = f" : {node.output().type.annotation} = "
-        self.body.line(node.range, self.use(node.output()), annotation, self.use(container), "[", self.use(key), "]")
+        container, key = node.operands[:2]
+        self.bind_new(node.results)
+        annotation = f" : {node.result().static_type.annotation} = "
+        self.body.line(node.range, self.use(node.result()), annotation, self.use(container), "[", self.use(key), "]")
 
     def closure(self, node: Node) -> None:
         """A function that is a value: a definition of the name of that value."""
         graph = node.attribute(SUBGRAPH)
-        self.bind_new(node.outputs)
-        self.bind_new(graph.inputs)
+        self.bind_new(node.results)
+        self.bind_new(graph.parameters)
         parameters: list[str | Tagged] = []
-        for value in graph.inputs:
+        for value in graph.parameters:
             parameters += [", "] if parameters else []
-            parameters += [self.use(value), f": {value.type.annotation}"]
-        self.body.line(node.range, "def ", self.use(node.output()), "(", *parameters, "):")
+            parameters += [self.use(value), f": {value.static_type.annotation}"]
+        self.body.line(node.range, "def ", self.use(node.result()), "(", *parameters, "):")
         self._nested(graph)
 
     def _nested(self, graph: Graph) -> None:
@@ -243,11 +243,11 @@ class Statements:
         self._waiting = waiting
 
     def nested_function(self, node: Node) -> None:
-        function, call = _NESTED_FUNCTIONS[node.kind]
+        function, call = _NESTED_FUNCTIONS[node.op]
         name = self.names.unique(function)
         graph = node.attribute(SUBGRAPH)
         self.body.line(node.range, f"def {name}():")
-        for inner, outer in zip(graph.inputs, node.inputs, strict=True):
+        for inner, outer in zip(graph.parameters, node.operands, strict=True):
             self._shown[inner] = self.use(outer)
         self._nested(graph)
         text = Tagged.of(node.range, f"{call}({name})")
@@ -258,7 +258,7 @@ def nodes_of(graph: Graph) -> Iterator[Node]:
     """The nodes at every depth, those of nested functions included."""
     for node in graph.all_nodes():
         yield node
-        is_function = node.kind in _NESTED_FUNCTIONS or node.kind == "prim::Closure"
+        is_function = node.op in _NESTED_FUNCTIONS or node.op == "prim::Closure"
         if is_function and isinstance(node.attributes.get(SUBGRAPH), Graph):
             yield from nodes_of(node.attributes[SUBGRAPH])
 
@@ -269,11 +269,11 @@ def _constants_in_order_of_use(block: Block) -> list[Node]:
 
     def visit(block: Block) -> None:
         for node in [*block, block.return_node]:
-            for inner in node.blocks:
+            for inner in node.nested_blocks:
                 visit(inner)
-            for value in node.inputs:
-                if value.node is not None and value.node.kind == CONSTANT:
-                    found[value.node] = None
+            for value in node.operands:
+                if value.defining_node is not None and value.defining_node.op == CONSTANT:
+                    found[value.defining_node] = None
 
     visit(block)
     return list(found)

@@ -9,9 +9,9 @@
 ...   %1 : Tensor = aten::__getitem__(%xs, %0)
 ...   return (%1)''')
 >>> weight, bias = wrap(np.zeros((2, 3), np.float32)), wrap(np.zeros(3, np.float32))
->>> print(specialise(graph, ([weight, weight],)).inputs[0].type)
+>>> print(specialise(graph, ([weight, weight],)).parameters[0].static_type)
 Float(*, *, requires_grad=0, device=cpu)[]
->>> [str(t) for t in specialise(graph, ([weight, bias],)).inputs[0].type.elements]
+>>> [str(t) for t in specialise(graph, ([weight, bias],)).parameters[0].static_type.elements]
 ['Float(*, *, requires_grad=0, device=cpu)', 'Float(*, requires_grad=0, device=cpu)']
 """
 
@@ -31,7 +31,7 @@ from flambeau.specialise import spec as specs
 def specialise(graph: Graph, arguments: Sequence[Any]) -> Graph:
     """A copy of the graph whose parameters have the types of the arguments."""
     copy = clone_graph(graph)
-    for value, argument in zip(copy.inputs, arguments, strict=True):
+    for value, argument in zip(copy.parameters, arguments, strict=True):
         refine_parameter(copy, value, argument)
     return copy
 
@@ -42,13 +42,13 @@ def refine_parameter(graph: Graph, parameter: Value, argument: Any) -> None:
     A list of tensors that differ in dtype or rank is a tuple to a graph that only looks at it, so that each of them is
     known.
     """
-    if not specs.is_mixed(parameter.type, argument):
-        parameter.set_type(specs.refine(parameter.type, argument))
+    if not specs.is_mixed(parameter.static_type, argument):
+        parameter.set_type(specs.refine(parameter.static_type, argument))
     elif parameter.is_used and is_unmodified(parameter):
         items = TupleType(tuple(map(specs.tensor_facts, argument)))
-        with graph.inserting(graph.block.first or graph.block):
+        with graph.inserting(graph.body.first or graph.body):
             parts = graph.insert("prim::TupleUnpack", [parameter], items.elements)
-            rebuilt = graph.insert("prim::ListConstruct", parts.outputs, [parameter.type]).output()
+            rebuilt = graph.insert("prim::ListConstruct", parts.results, [parameter.static_type]).result()
         parameter.replace_uses_with(rebuilt)
-        parts.replace_input(0, parameter)
+        parts.replace_operand(0, parameter)
         parameter.set_type(items)

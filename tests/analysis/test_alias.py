@@ -16,10 +16,10 @@ HEAD = "graph(%x : Tensor, %y : Tensor, %n : int, %c : bool, %l : Tensor[], %m :
 
 def parsed(body: str) -> tuple[AliasAnalysis, dict[str, Value], Graph]:
     graph = parse_ir(HEAD + body + "\n return ()")
-    values = {v.name: v for v in graph.inputs}
+    values = {v.name: v for v in graph.parameters}
     for node in graph.all_nodes():
-        values |= {v.name: v for v in node.outputs}
-        values |= {v.name: v for b in node.blocks for v in b.inputs}
+        values |= {v.name: v for v in node.results}
+        values |= {v.name: v for b in node.nested_blocks for v in b.parameters}
     return AliasAnalysis(graph), values, graph
 
 
@@ -122,7 +122,7 @@ WRITING = [
 @pytest.mark.parametrize(("body", "value", "writers"), WRITING)
 def test_who_writes(body: str, value: str, writers: list[str]) -> None:
     facts, values, _ = parsed(body)
-    assert [n.kind for n in facts.writers(values[value])] == writers
+    assert [n.op for n in facts.writers(values[value])] == writers
     assert facts.has_writers(values[value]) == bool(writers)
 
 
@@ -130,7 +130,7 @@ def test_what_escapes_and_leaves() -> None:
     facts, v, graph = parsed("%a = aten::relu(%x)\n %b = aten::exp(%x)\n %k : Tensor[] = aten::append(%l, %a)")
     assert facts.escapes(v["a"])
     assert not facts.escapes(v["b"])
-    graph.add_output(v["b"])
+    graph.add_return(v["b"])
     assert AliasAnalysis(graph).leaves(v["b"])
 
 
@@ -190,5 +190,5 @@ EFFECTS = [
 @pytest.mark.parametrize(("body", "kind", "expected"), EFFECTS)
 def test_effects(body: str, kind: str, expected: tuple[bool, ...]) -> None:
     _, _, graph = parsed(body)
-    node = next(n for n in graph.nodes() if n.kind.endswith(kind))
+    node = next(n for n in graph.nodes() if n.op.endswith(kind))
     assert (has_effect(node), is_random(node), is_pure(node), writes_memory(node), may_raise(node)) == expected

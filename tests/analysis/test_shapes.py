@@ -143,14 +143,14 @@ CARRIED = [
 def test_what_is_known(body: str, expected: str) -> None:
     graph = parse_ir(HEAD + body + "\n return (%a)")
     shapes.propagate(graph)
-    assert str(graph.outputs[0].type) == expected
+    assert str(graph.returns[0].static_type) == expected
     assert not shapes.propagate(graph), "a second time finds nothing new"
 
 
 def test_facts_of_an_example_are_forgotten() -> None:
     graph = parse_ir("graph(%x : Tensor):\n %a : Float(2, 3) = aten::exp(%x)\n return (%a)")
     assert shapes.propagate(graph)
-    assert graph.outputs[0].type == TensorType()
+    assert graph.returns[0].static_type == TensorType()
 
 
 RANKS = """graph(%x : Float(*, 3), %c : bool):
@@ -178,7 +178,7 @@ RANKS = """graph(%x : Float(*, 3), %c : bool):
 def test_only_ways_that_are_taken_count(compared: str, expected: str) -> None:
     graph = parse_ir(RANKS.format(compared))
     shapes.propagate(graph)
-    assert str(graph.outputs[0].type) == expected
+    assert str(graph.returns[0].static_type) == expected
 
 
 def test_a_way_that_a_later_round_takes_counts() -> None:
@@ -201,14 +201,14 @@ def test_a_way_that_a_later_round_takes_counts() -> None:
           -> (%c, %q)
       return (%y)""")
     shapes.propagate(graph)
-    assert str(graph.outputs[0].type) == "FloatTensor"
+    assert str(graph.returns[0].static_type) == "FloatTensor"
 
 
 def test_operands_that_do_not_fit_leave_sizes_open() -> None:
     graph = parse_ir("graph(%x : Float(2), %y : Float(3)):\n %1 : int = prim::Constant[value=1]()\n"
                      " %a = aten::add(%x, %y, %1)\n return (%a)")  # fmt: skip
     shapes.propagate(graph)
-    assert str(graph.outputs[0].type) == "Float(*)"
+    assert str(graph.returns[0].static_type) == "Float(*)"
 
 
 def holds(type_: TensorType, value: Tensor) -> bool:
@@ -261,7 +261,7 @@ def test_facts_hold_when_programs_run() -> None:
                 f" %a = {kind}({text})\n return (%a)"
             )
             shapes.propagate(graph)
-            type_ = graph.outputs[0].type
+            type_ = graph.returns[0].static_type
             assert isinstance(type_, TensorType)
             try:
                 (result,) = evaluate(graph, given, check_types=False)

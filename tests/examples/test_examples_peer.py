@@ -131,10 +131,10 @@ def their_outline(nodes: Any, depth: int = 0) -> list[str]:
 def our_outline(nodes: Any, depth: int = 0) -> list[str]:
     lines: list[str] = []
     for node in nodes:
-        if node.kind not in IGNORED:
-            types = ", ".join(o.type.annotation for o in node.outputs)
-            lines.append(f"{'  ' * depth}{node.kind}({len(node.inputs)}) -> {types}")
-            for block in node.blocks:
+        if node.op not in IGNORED:
+            types = ", ".join(o.static_type.annotation for o in node.results)
+            lines.append(f"{'  ' * depth}{node.op}({len(node.operands)}) -> {types}")
+            for block in node.nested_blocks:
                 lines += our_outline(block, depth + 1)
     return lines
 
@@ -143,7 +143,7 @@ def our_outline(nodes: Any, depth: int = 0) -> list[str]:
 def test_same_structure(case: str, theirs: dict[str, ModuleType]) -> None:
     module, _, function = case.partition(".")
     expected = getattr(theirs[module], function)
-    mine, peers = our_outline(ours(case).graph.block), their_outline(expected.graph.nodes())
+    mine, peers = our_outline(ours(case).graph.body), their_outline(expected.graph.nodes())
     if case in LEAVES_LOOPS:
         mine, peers = computed(mine), computed(peers)
     assert mine == peers, list(difflib.ndiff(mine, peers))
@@ -207,4 +207,4 @@ def test_traces_have_the_same_structure(case: str, theirs: dict[str, ModuleType]
         mine = flambeau.trace(ours(case).__wrapped__, tuple(given(case, flambeau.from_numpy)), guard=False)
     check_same(mine(*given(case, flambeau.from_numpy)), peer(*given(case, torch.from_numpy)))
     expected = [CALLED.get(n.kind(), n.kind()) for n in peer.graph.nodes() if n.kind() not in PLUMBING]
-    assert [n.kind for n in mine.graph.nodes() if n.kind not in PLUMBING] == expected
+    assert [n.op for n in mine.graph.nodes() if n.op not in PLUMBING] == expected

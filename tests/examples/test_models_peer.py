@@ -16,7 +16,7 @@ import pytest
 
 import flambeau
 from flambeau import nn
-from flambeau.ir import constants, parse_ir
+from flambeau.ir import constants, literals, parse_ir
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph
 from flambeau.jit import create_function_from_graph
@@ -55,11 +55,11 @@ def our_outline(nodes: Iterable[Any], depth: int = 0) -> list[str]:
     """Kinds and types of results, in order, nested as the blocks are."""
     lines: list[str] = []
     for node in nodes:
-        if node.kind not in IGNORED:
-            callee = node.input(0).node.attribute("name") if node.kind == "prim::CallFunction" else ""
+        if node.op not in IGNORED:
+            callee = node.operand(0).defining_node.attribute("name") if node.op == "prim::CallFunction" else ""
             name = node.attributes.get("name", callee)
-            lines.append(line(depth, node.kind, name, [o.type.annotation for o in node.outputs]))
-            for block in node.blocks:
+            lines.append(line(depth, node.op, name, [o.static_type.annotation for o in node.results]))
+            for block in node.nested_blocks:
                 lines += our_outline(block, depth + 1)
     return lines
 
@@ -99,7 +99,7 @@ def test_scripted_methods_have_the_same_structure(case: str, folder: Path) -> No
             continue
         assert sorted(module._c._method_names()) == sorted(theirs[name]._c._method_names())
         for method in module._c._method_names():
-            mine = our_outline(module._c._get_method(method).graph.block)
+            mine = our_outline(module._c._get_method(method).graph.body)
             peers = their_outline(theirs[name]._c._get_method(method).graph.nodes())
             if f"{cls.__name__}.{method}" in SLICES_LATE:
                 mine, peers = sorted(mine), sorted(peers)
@@ -141,7 +141,7 @@ by tensors is nothing; a mask of padding is made numbers in the attention, which
 def traced_kinds(graph: Any) -> list[str]:
     """Kinds in order, without what is within attention: that is written in other operators."""
     if isinstance(graph, Graph):
-        found = [RECORDED_AS.get(n.kind, n.kind) for n in graph.all_nodes() if "self_attn" not in n.scope]
+        found = [RECORDED_AS.get(n.op, n.op) for n in graph.all_nodes() if "self_attn" not in n.scope]
     else:
         found = [n.kind() for n in graph.nodes() if "self_attn" not in n.scopeName()]
     return [kind for kind in found if kind not in PLUMBING]
@@ -172,20 +172,20 @@ def our_text(model: nn.Module, case: str) -> tuple[str, list[Any]]:
     graph = clone_graph(flambeau.jit.freeze(traced, optimize_numerics=False).graph)
     tensors = []
     for node in graph.find_all("prim::Constant"):
-        held = constants.constant_value(node.output())
-        if constants.is_tensor(held):
-            node.output().replace_uses_with(graph.add_input(TENSOR))
+        held = constants.constant_value(node.result())
+        if literals.is_tensor(held):
+            node.result().replace_uses_with(graph.add_parameter(TENSOR))
             tensors.append(held)
-        elif isinstance(held, list) and held and constants.is_tensor(held[0]):
-            parameters = [graph.add_input(TENSOR) for _ in held]
+        elif isinstance(held, list) and held and literals.is_tensor(held[0]):
+            parameters = [graph.add_parameter(TENSOR) for _ in held]
             with graph.inserting(node):
-                made = graph.insert("prim::ListConstruct", parameters, [node.output().type])
-            node.output().replace_uses_with(made.output())
+                made = graph.insert("prim::ListConstruct", parameters, [node.result().static_type])
+            node.result().replace_uses_with(made.result())
             tensors += held
         else:
             continue
-        node.destroy()
-    graph.block.remove_input(0)
+        node.erase()
+    graph.body.remove_parameter(0)
     return re.sub(r", scope: [^#\n]*", "", str(graph)), tensors
 
 

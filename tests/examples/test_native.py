@@ -90,7 +90,7 @@ def test_layers_behind_each_other_are_known_at_once(way: str) -> None:
     if way == "frozen":
         made = flambeau.jit.freeze(made)
     graph = made.graph_for(*given)
-    assert not [n for n in graph.all_nodes() if n.kind in ("aten::dim", "aten::__is__", "prim::unchecked_cast")]
+    assert not [n for n in graph.all_nodes() if n.op in ("aten::dim", "aten::__is__", "prim::unchecked_cast")]
     assert len(graph.find_all("prim::If")) == (4 if way == "scripted" else 0), "one each for the number of features"
 
 

@@ -145,7 +145,7 @@ def f(c: Counter, k: int):
     return c.n
 """
     function, made = method(scope, source)
-    assert [node.kind for node in function.graph.all_nodes()].count("prim::Exit") == 3
+    assert [node.op for node in function.graph.all_nodes()].count("prim::Exit") == 3
     assert evaluate(function.graph, [made, 1]) == (311,)
     assert made.get("n") == 311
     assert evaluate(function.graph, [made, 9]) == (-3110,)

@@ -295,11 +295,11 @@ def peer_outline(nodes: Any, depth: int = 0) -> list[str]:
 def own_outline(nodes: Any, depth: int = 0) -> list[str]:
     lines: list[str] = []
     for node in nodes:
-        if node.kind in IGNORED:
+        if node.op in IGNORED:
             continue
-        types = ", ".join(o.type.annotation for o in node.outputs)
-        lines.append(f"{'  ' * depth}{node.kind}({len(node.inputs)}) -> {types}")
-        for block in node.blocks:
+        types = ", ".join(o.static_type.annotation for o in node.results)
+        lines.append(f"{'  ' * depth}{node.op}({len(node.operands)}) -> {types}")
+        for block in node.nested_blocks:
             lines += own_outline(block, depth + 1)
     return lines
 
@@ -308,4 +308,4 @@ def own_outline(nodes: Any, depth: int = 0) -> list[str]:
 def test_graph_has_the_structure_of_the_peers(source: str) -> None:
     expected = peer_outline(torch.jit.CompilationUnit(source).f.graph.nodes())
     [function] = compile_source(source, Names({"torch": flambeau}))
-    assert own_outline(function.graph.block) == expected
+    assert own_outline(function.graph.body) == expected

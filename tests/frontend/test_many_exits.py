@@ -61,7 +61,7 @@ def test_pieces_mean_the_same(loop: bool, backend: str) -> None:
 
 def depth(block: Block) -> int:
     """How deep blocks are nested."""
-    return 1 + max((depth(inner) for node in block for inner in node.blocks), default=0)
+    return 1 + max((depth(inner) for node in block for inner in node.nested_blocks), default=0)
 
 
 @pytest.mark.parametrize("loop", [False, True])
@@ -70,8 +70,8 @@ def test_hundreds_of_exits(loop: bool) -> None:
     script = flambeau.script(function, backend="interpreter")
     for x in (0, 1, 77, 199, 500, -3, -22, -152):
         assert script(x, 0.25) == function(x, 0.25)
-    assert depth(script.graph.block) < 40
+    assert depth(script.graph.body) < 40
 
 
 def test_thousands_of_exits_compile() -> None:
-    assert depth(flambeau.script(many(2000, loop=False)).graph.block) < 40
+    assert depth(flambeau.script(many(2000, loop=False)).graph.body) < 40

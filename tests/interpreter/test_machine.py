@@ -41,11 +41,11 @@ def function(name: str, graph: Graph) -> Function:
 
 
 def constant(graph: Graph, value: Any, type_: Type) -> Any:
-    return graph.insert("prim::Constant", (), (type_,), **({} if value is None else {"value": value})).output()
+    return graph.insert("prim::Constant", (), (type_,), **({} if value is None else {"value": value})).result()
 
 
 def callee_constant(graph: Graph, callee: Function) -> Any:
-    return graph.insert("prim::Constant", (), (FUNCTION,), name=callee.name, function=callee).output()
+    return graph.insert("prim::Constant", (), (FUNCTION,), name=callee.name, function=callee).result()
 
 
 def test_a_loop_that_swaps_what_it_carries() -> None:
@@ -99,22 +99,22 @@ def test_unpacking_a_list_of_another_length() -> None:
 
 def test_isinstance_looks_at_the_value() -> None:
     graph = Graph()
-    value = graph.add_input(OptionalType(INT), "x")
+    value = graph.add_parameter(OptionalType(INT), "x")
     node = graph.insert("prim::isinstance", [value], (BOOL,))
     node.attributes["types"] = [NONE]
-    graph.add_output(node.output())
+    graph.add_return(node.result())
     assert interpret(graph, [None]) == evaluate(graph, [None]) == (True,)
     assert interpret(graph, [3]) == evaluate(graph, [3]) == (False,)
 
 
 def nested_calls(depth: int) -> Function:
     graph = Graph()
-    graph.add_output(graph.insert("aten::neg", [graph.add_input(INT, "x")], (INT,)).output())
+    graph.add_return(graph.insert("aten::neg", [graph.add_parameter(INT, "x")], (INT,)).result())
     last = function("f0", graph)
     for number in range(1, depth):
         graph = Graph()
-        x = graph.add_input(INT, "x")
-        graph.add_output(graph.insert("prim::CallFunction", [callee_constant(graph, last), x], (INT,)).output())
+        x = graph.add_parameter(INT, "x")
+        graph.add_return(graph.insert("prim::CallFunction", [callee_constant(graph, last), x], (INT,)).result())
         last = function(f"f{number}", graph)
     return last
 
@@ -127,11 +127,11 @@ def counter_class() -> ClassDefinition:
     definition = ClassDefinition("__torch__.Counter")
     definition.add_attribute("n", INT)
     graph = Graph()
-    me, step = graph.add_input(definition.type, "self"), graph.add_input(INT, "step")
-    old = graph.insert("prim::GetAttr", [me], (INT,), name="n").output()
-    new = graph.insert("aten::add", [old, step], (INT,)).output()
+    me, step = graph.add_parameter(definition.type, "self"), graph.add_parameter(INT, "step")
+    old = graph.insert("prim::GetAttr", [me], (INT,), name="n").result()
+    new = graph.insert("aten::add", [old, step], (INT,)).result()
     graph.insert("prim::SetAttr", [me, new], (), name="n")
-    graph.add_output(new)
+    graph.add_return(new)
     definition.add_method("bump", function("bump", graph))
     return definition
 
@@ -140,11 +140,11 @@ def test_objects_have_attributes_and_methods() -> None:
     definition = counter_class()
     graph = Graph()
     three = constant(graph, 3, INT)
-    made = graph.insert("prim::CreateObject", (), (definition.type,)).output()
+    made = graph.insert("prim::CreateObject", (), (definition.type,)).result()
     graph.insert("prim::SetAttr", [made, three], (), name="n")
-    bumped = graph.insert("prim::CallMethod", [made, three], (INT,), name="bump").output()
-    graph.add_output(bumped)
-    graph.add_output(made)
+    bumped = graph.insert("prim::CallMethod", [made, three], (INT,), name="bump").result()
+    graph.add_return(bumped)
+    graph.add_return(made)
     value, instance = interpret(graph, [])
     assert (value, instance.get("n")) == (6, 6)
     assert evaluate(graph, [])[0] == 6
@@ -153,8 +153,8 @@ def test_objects_have_attributes_and_methods() -> None:
 def test_an_attribute_without_value_is_refused() -> None:
     definition = counter_class()
     graph = Graph()
-    made = graph.insert("prim::CreateObject", (), (definition.type,)).output()
-    graph.add_output(graph.insert("prim::GetAttr", [made], (INT,), name="n").output())
+    made = graph.insert("prim::CreateObject", (), (definition.type,)).result()
+    graph.add_return(graph.insert("prim::GetAttr", [made], (INT,), name="n").result())
     with pytest.raises(ExecutionError, match=r"attribute 'n' of __torch__\.Counter was used before it was assigned"):
         interpret(graph, [])
 
@@ -212,40 +212,40 @@ def test_memory_goes_when_a_value_was_used_last() -> None:
         alive.append(seen[0]() is not None)
 
     graph = Graph()
-    x = graph.add_input(TENSOR, "x")
+    x = graph.add_parameter(TENSOR, "x")
     one = constant(graph, 1, INT)
-    y = graph.insert("aten::add", [x, x, one]).output()
+    y = graph.insert("aten::add", [x, x, one]).result()
     graph.insert("^note", [y], (), callable=note)
     graph.insert("^look", (), (), callable=look)
-    z = graph.insert("aten::add", [y, x, one]).output()
+    z = graph.insert("aten::add", [y, x, one]).result()
     graph.insert("^look", (), (), callable=look)
-    graph.add_output(z)
+    graph.add_return(z)
     interpret(graph, [wrap(np.ones(3, np.float32))])
     assert alive == [True, False]
 
 
 def test_a_python_function_has_to_keep_its_word() -> None:
     graph = Graph()
-    graph.add_output(graph.insert("^pair", (), (INT,), callable=lambda: (1, 2)).output())
+    graph.add_return(graph.insert("^pair", (), (INT,), callable=lambda: (1, 2)).result())
     with pytest.raises(ExecutionError, match="declared to return int but instead got value of type tuple"):
         interpret(graph, [])
 
 
 def test_a_kernel_in_a_node_runs() -> None:
     graph = Graph()
-    x = graph.add_input(INT, "x")
+    x = graph.add_parameter(INT, "x")
     group = graph.insert("prim::FusionGroup", [x], (INT, INT), kernel=lambda v: (v + 1, v * 2))
-    for value in group.outputs:
-        graph.add_output(value)
+    for value in group.results:
+        graph.add_return(value)
     assert interpret(graph, [5]) == (6, 10)
 
 
 def test_a_group_without_kernel_runs_its_subgraph() -> None:
     inner = Graph()
-    inner.add_output(inner.insert("aten::neg", [inner.add_input(INT, "a")], (INT,)).output())
+    inner.add_return(inner.insert("aten::neg", [inner.add_parameter(INT, "a")], (INT,)).result())
     graph = Graph()
-    x = graph.add_input(INT, "x")
-    graph.add_output(graph.insert("prim::FusionGroup", [x], (INT,), Subgraph=inner).output())
+    x = graph.add_parameter(INT, "x")
+    graph.add_return(graph.insert("prim::FusionGroup", [x], (INT,), Subgraph=inner).result())
     assert interpret(graph, [5]) == evaluate(graph, [5]) == (-5,)
 
 
@@ -263,8 +263,8 @@ with prim::fork_0 = graph(%a : int):
 
 def test_interceptors_see_tensor_operators() -> None:
     graph = Graph()
-    x = graph.add_input(TENSOR, "x")
-    graph.add_output(graph.insert("aten::relu", [x]).output())
+    x = graph.add_parameter(TENSOR, "x")
+    graph.add_return(graph.insert("aten::relu", [x]).result())
     code = compile_graph(graph)
     seen: list[str] = []
 
@@ -343,25 +343,25 @@ def test_one_code_runs_in_many_threads() -> None:
 
 def test_what_nothing_can_run_is_refused_before_the_run() -> None:
     graph = Graph()
-    graph.insert("my::op", [graph.add_input(INT, "x")], ())
+    graph.insert("my::op", [graph.add_parameter(INT, "x")], ())
     with pytest.raises(RuntimeError, match=r"Unknown builtin op: my::op of \(int\)"):
         compile_graph(graph)
     graph = Graph()
-    graph.insert("aten::floordiv", [graph.add_input(ListType(INT), "x")], ())
+    graph.insert("aten::floordiv", [graph.add_parameter(ListType(INT), "x")], ())
     with pytest.raises(RuntimeError, match=r"no overload of aten::floordiv takes \(int\[\]\); there are:"):
         compile_graph(graph)
 
 
 def test_the_number_of_arguments_is_checked() -> None:
     graph = Graph("f")
-    graph.add_input(INT, "x")
+    graph.add_parameter(INT, "x")
     with pytest.raises(TypeError, match=r"f\(\) takes 1 arguments but 2 were given"):
         interpret(graph, [1, 2])
 
 
 def test_the_reference_checks_types() -> None:
     graph = Graph()
-    graph.add_output(graph.add_input(INT, "x"))
+    graph.add_return(graph.add_parameter(INT, "x"))
     with pytest.raises(InternalError, match="%x : int from a parameter is a float"):
         evaluate(graph, [1.0])
 

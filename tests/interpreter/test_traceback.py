@@ -37,20 +37,20 @@ RuntimeError: division by 0"""
 
 
 def dividing(graph: Graph, a: Any) -> Any:
-    three = graph.insert("prim::Constant", (), (INT,), value=3).output()
+    three = graph.insert("prim::Constant", (), (INT,), value=3).result()
     with graph.at_range(DIVISION):
         return graph.insert("aten::floordiv", [three, a], (INT,))
 
 
 def caller() -> Function:
     inner = Graph()
-    inner.add_output(dividing(inner, inner.add_input(INT, "a")).output())
+    inner.add_return(dividing(inner, inner.add_parameter(INT, "a")).result())
     g = Function("__torch__.g", inner, schema_of("g", inner))
     graph = Graph()
-    a = graph.add_input(INT, "a")
-    constant = graph.insert("prim::Constant", (), (FUNCTION,), name="g", function=g).output()
+    a = graph.add_parameter(INT, "a")
+    constant = graph.insert("prim::Constant", (), (FUNCTION,), name="g", function=g).result()
     with graph.at_range(CALL):
-        graph.add_output(graph.insert("prim::CallFunction", [constant, a], (INT,)).output())
+        graph.add_return(graph.insert("prim::CallFunction", [constant, a], (INT,)).result())
     return Function("__torch__.f", graph, schema_of("f", graph))
 
 
@@ -63,9 +63,9 @@ def test_frames_of_calls() -> None:
 
 def test_frames_of_inlined_calls_are_the_same() -> None:
     graph = Graph()
-    node = dividing(graph, graph.add_input(INT, "a"))
+    node = dividing(graph, graph.add_parameter(INT, "a"))
     node.call_chain = (("g", CALL),)
-    graph.add_output(node.output())
+    graph.add_return(node.result())
     with pytest.raises(ExecutionError) as caught:
         call(Function("__torch__.f", graph, schema_of("f", graph)), 0)
     assert str(caught.value) == EXPECTED
@@ -81,9 +81,9 @@ def test_frames_of_inlined_calls_are_the_same() -> None:
 )
 def test_exceptions_of_the_program(message: str, name: str | None, last: str) -> None:
     graph = Graph("f")
-    text = graph.insert("prim::Constant", (), (STRING,), value=message).output()
+    text = graph.insert("prim::Constant", (), (STRING,), value=message).result()
     attributes = {} if name is None else {"value": name}
-    kind = graph.insert("prim::Constant", (), (NONE if name is None else STRING,), **attributes).output()
+    kind = graph.insert("prim::Constant", (), (NONE if name is None else STRING,), **attributes).result()
     with graph.at_range(DIVISION):
         graph.insert("prim::RaiseException", [text, kind], ())
     with pytest.raises(ScriptError) as caught:
@@ -107,7 +107,7 @@ def test_exceptions_of_python_functions_keep_their_class() -> None:
 def test_frames_of_a_program_called_from_python_follow() -> None:
     f = caller()
     graph = Graph("outer")
-    graph.insert("^again", [graph.add_input(INT, "a")], (), callable=lambda a: call(f, a))
+    graph.insert("^again", [graph.add_parameter(INT, "a")], (), callable=lambda a: call(f, a))
     with pytest.raises(ExecutionError) as caught:
         interpret(graph, [0])
     assert [name for name, _ in caught.value.frames] == ["outer", "f", "g"]

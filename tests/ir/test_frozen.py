@@ -32,21 +32,21 @@ def shifted(x: Tensor, n: int) -> Tensor:
 
 
 CHANGES: list[Callable[[Graph, Node], object]] = [
-    lambda graph, node: graph.add_input(),
-    lambda graph, node: graph.insert("aten::relu", [graph.inputs[0]]),
-    lambda graph, node: graph.rename(graph.inputs[0], "y"),
+    lambda graph, node: graph.add_parameter(),
+    lambda graph, node: graph.insert("aten::relu", [graph.parameters[0]]),
+    lambda graph, node: graph.rename(graph.parameters[0], "y"),
     lambda graph, node: setattr(graph, "name", "g"),
-    lambda graph, node: graph.block.add_output(graph.inputs[0]),
-    lambda graph, node: graph.block.remove_output(0),
+    lambda graph, node: graph.body.add_return(graph.parameters[0]),
+    lambda graph, node: graph.body.remove_return(0),
     lambda graph, node: Graph().create("aten::relu").insert_before(node),
-    lambda graph, node: node.destroy(),
-    lambda graph, node: node.replace_input(0, graph.inputs[0]),
-    lambda graph, node: setattr(node, "kind", "aten::sub"),
+    lambda graph, node: node.erase(),
+    lambda graph, node: node.replace_operand(0, graph.parameters[0]),
+    lambda graph, node: setattr(node, "op", "aten::sub"),
     lambda graph, node: node.attributes.update(a=1),
-    lambda graph, node: node.output().set_type(graph.inputs[1].type),
-    lambda graph, node: setattr(node.output(), "type", graph.inputs[1].type),
-    lambda graph, node: node.output().replace_uses_with(graph.inputs[0]),
-    lambda graph, node: flambeau._C.Graph(graph).addInput(),
+    lambda graph, node: node.result().set_type(graph.parameters[1].static_type),
+    lambda graph, node: setattr(node.result(), "static_type", graph.parameters[1].static_type),
+    lambda graph, node: node.result().replace_uses_with(graph.parameters[0]),
+    lambda graph, node: graph.addInput(),
     lambda graph, node: flambeau._C._jit_pass_inline(graph),
 ]
 
@@ -70,7 +70,7 @@ def test_c09_what_was_changed_before_the_first_call_is_what_runs() -> None:
     scripted = flambeau.jit.create_function_from_graph("shifted", clone_graph(flambeau.script(shifted).inlined_graph))
     node = scripted.graph.find("aten::add")
     assert node is not None
-    node.kind = "aten::sub"
+    node.op = "aten::sub"
     assert scripted(flambeau.ones(2), 2).tolist() == [5.0, 5.0]
 
 
@@ -80,7 +80,7 @@ def test_c09_the_cure_works() -> None:
     copy = clone_graph(scripted.graph)
     node = copy.find("aten::add")
     assert node is not None
-    node.kind = "aten::sub"
+    node.op = "aten::sub"
     changed = flambeau.jit.create_function_from_graph("shifted", copy)
     assert changed(flambeau.ones(2), 2).tolist() == [5.0, 5.0]
     assert scripted(flambeau.ones(2), 2).tolist() == [13.0, 13.0]
@@ -99,7 +99,7 @@ def test_c09_a_graph_that_was_inlined_cannot_be_changed_either() -> None:
     assert not is_frozen(callee.graph)
     assert caller(flambeau.ones(1)).tolist() == [-1.0]
     with pytest.raises(FrozenGraphError, match="graph of 'callee'"):
-        callee.graph.block.remove_output(0)
+        callee.graph.body.remove_return(0)
 
 
 def test_interpreted_functions_and_methods_too() -> None:
@@ -110,11 +110,11 @@ def test_interpreted_functions_and_methods_too() -> None:
     module = flambeau.script(Doubled())
     module(flambeau.ones(1))
     with pytest.raises(FrozenGraphError, match="graph of 'forward'"):
-        module.graph.block.remove_output(0)
+        module.graph.body.remove_return(0)
     plain = flambeau.script(backend="interpreter")(shifted)
     plain(flambeau.ones(1), 1)
     with pytest.raises(FrozenGraphError, match="graph of 'shifted'"):
-        plain.graph.block.remove_output(0)
+        plain.graph.body.remove_return(0)
 
 
 def test_subgraphs_freeze_with_their_graph() -> None:
@@ -127,14 +127,14 @@ def test_subgraphs_freeze_with_their_graph() -> None:
     inner = graph.find("prim::FusionGroup")
     assert inner is not None
     with pytest.raises(FrozenGraphError, match="graph of 'f'"):
-        inner.attributes["Subgraph"].add_input()
+        inner.attributes["Subgraph"].add_parameter()
 
 
 READERS = {
     Graph: {"all_nodes", "at_range", "find", "find_all", "inserting", "nodes", "set_insertion_point"},
-    Block: {"is_inside"},
-    Node: {"attribute", "input", "is_before", "output"},
-    Value: set[str](),
+    Block: {"is_inside", "walk"},
+    Node: {"attribute", "is_before", "operand", "result"},
+    Value: {"uses"},
 }
 
 
@@ -166,4 +166,4 @@ def test_c11_freezing_that_is_interrupted_is_completed(step: str, calls: int, mo
         with pytest.raises(FrozenGraphError):
             node.attributes["name"] = "other"
         with pytest.raises(FrozenGraphError):
-            node.add_input(graph.inputs[0])
+            node.add_operand(graph.parameters[0])

@@ -12,7 +12,7 @@ from flambeau.ir.node import Node
 
 
 def in_order(graph: Graph) -> bool:
-    nodes = list(graph.block)
+    nodes = list(graph.body)
     return all(a.is_before(b) and not b.is_before(a) for a, b in pairwise(nodes))
 
 
@@ -21,11 +21,11 @@ def test_order_of_inserted_nodes(where: str) -> None:
     rng, graph = random.Random(where), Graph()
     nodes = [Node(graph, "prim::first"), Node(graph, "prim::last")]
     for node in nodes:
-        graph.block.append(node)
+        graph.body.append(node)
     for _ in range(500):
         node = Node(graph, "prim::other")
         if where == "before the first":
-            node.insert_before(graph.block.first or graph.block.return_node)
+            node.insert_before(graph.body.first or graph.body.return_node)
         elif where == "before the last":
             node.insert_before(nodes[1])
         elif where == "after the first":
@@ -34,6 +34,6 @@ def test_order_of_inserted_nodes(where: str) -> None:
             (node.insert_before if rng.random() < 0.5 else node.insert_after)(rng.choice(nodes))
             nodes.append(node)
     assert in_order(graph)
-    for node in list(graph.block)[::3]:
-        node.destroy()
+    for node in list(graph.body)[::3]:
+        node.erase()
     assert in_order(graph)

@@ -47,24 +47,26 @@ def test_a_copy_has_the_same_text_and_shares_nothing() -> None:
 
 def test_a_graph_is_inserted_into_another() -> None:
     outer = parse_ir("graph(%x, %n : int):\n  return (%x)")
-    (result,) = insert_graph(outer, parse_ir(NESTED), outer.inputs)
-    outer.block.return_node.replace_input(0, result)
+    (result,) = insert_graph(outer, parse_ir(NESTED), outer.parameters)
+    outer.body.return_node.replace_operand(0, result)
     verify(outer, operators=False)
     assert is_isomorphic(outer, parse_ir(NESTED))
     with pytest.raises(ValueError, match="the graph takes 2 inputs but was given 1"):
-        insert_graph(outer, parse_ir(NESTED), outer.inputs[:1])
+        insert_graph(outer, parse_ir(NESTED), outer.parameters[:1])
 
 
 def test_nodes_of_a_block_move_out() -> None:
     graph = parse_ir(NESTED)
     loop = graph.find("prim::Loop")
     assert loop is not None
-    body = loop.blocks[0]
-    returned = move_nodes(body, loop, dict(zip(body.inputs, (graph.inputs[1], graph.inputs[0]), strict=True)))
-    loop.output().replace_uses_with(returned[1])
-    loop.destroy()
+    body = loop.nested_blocks[0]
+    returned = move_nodes(
+        body, loop, dict(zip(body.parameters, (graph.parameters[1], graph.parameters[0]), strict=True))
+    )
+    loop.result().replace_uses_with(returned[1])
+    loop.erase()
     verify(graph, operators=False)
-    assert [n.kind for n in graph.nodes()] == ["prim::Constant", "aten::add", "prim::FusionGroup"]
+    assert [n.op for n in graph.nodes()] == ["prim::Constant", "aten::add", "prim::FusionGroup"]
 
 
 DIFFERENCES = [
@@ -110,11 +112,11 @@ def test_walks() -> None:
     add, loop = graph.find("aten::add"), graph.find("prim::Loop")
     assert add is not None
     assert loop is not None
-    assert ancestor_in(add, graph.block) is loop
-    assert ancestor_in(loop, loop.blocks[0]) is None
-    assert is_visible(graph.inputs[0], add)
-    assert not is_visible(add.output(), loop)
-    assert not is_visible(loop.output(), add)
+    assert ancestor_in(add, graph.body) is loop
+    assert ancestor_in(loop, loop.nested_blocks[0]) is None
+    assert is_visible(graph.parameters[0], add)
+    assert not is_visible(add.result(), loop)
+    assert not is_visible(loop.result(), add)
     assert [v.name for v in outer_values(loop)] == ["x", "n", "2"]
 
 
@@ -132,10 +134,10 @@ def test_patterns_match_wiring_constants_and_uses() -> None:
       return (%4, %5, %6)""")
     pattern = parse_ir(PATTERN)
     found = find_matches(pattern, graph)
-    assert [m.anchor.output().name for m in found] == ["2", "4"]
-    assert [m.values[pattern.inputs[1]].name for m in found] == ["y", "2"]
+    assert [m.anchor.result().name for m in found] == ["2", "4"]
+    assert [m.values[pattern.parameters[1]].name for m in found] == ["y", "2"]
     same = parse_ir(PATTERN.replace("(%a, %b):", "(%a):").replace("%b", "%a"))
-    assert [m.anchor.output().name for m in find_matches(same, graph)] == ["4"]
+    assert [m.anchor.result().name for m in find_matches(same, graph)] == ["4"]
     scaled = "graph(%a):\n  %k : float = prim::Constant[value=2.]()\n  %r = aten::mul(%a, %k)\n  return (%r)"
     assert len(find_matches(parse_ir(scaled), parse_ir(scaled))) == 1
     assert not find_matches(parse_ir(scaled), parse_ir(scaled.replace("2.", "3.")))
@@ -163,8 +165,8 @@ TYPES: list[tuple[Any, str]] = [
 def test_constants_of_every_kind_are_inserted(value: Any, text: str) -> None:
     graph = Graph()
     inserted = insert_constant(graph, value)
-    graph.add_output(inserted)
-    assert str(inserted.type) == text
+    graph.add_return(inserted)
+    assert str(inserted.static_type) == text
     assert constant_value(inserted) is value
     assert is_none(inserted) == (value is None)
     verify(graph)
@@ -172,11 +174,11 @@ def test_constants_of_every_kind_are_inserted(value: Any, text: str) -> None:
 
 def test_constants_of_a_wished_type_and_of_no_type() -> None:
     graph = Graph()
-    assert insert_constant(graph, [], ListType(INT)).type == ListType(INT)
+    assert insert_constant(graph, [], ListType(INT)).static_type == ListType(INT)
     with pytest.raises(TypeError, match="a graph cannot hold a object as a constant"):
         type_of(object())
     with pytest.raises(ValueError, match="%x is not a constant"):
-        constant_value(graph.add_input(FLOAT, "x"))
+        constant_value(graph.add_parameter(FLOAT, "x"))
 
 
 def test_constants_are_the_same_only_if_nothing_tells_them_apart() -> None:

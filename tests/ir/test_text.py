@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from flambeau.ir import Graph, parse_ir
-from flambeau.ir.constants import TensorLiteral, constant_value
+from flambeau.ir.constants import constant_value
+from flambeau.ir.literals import TensorLiteral
 from flambeau.schema.device import Device
 from flambeau.schema.types import BOOL, FLOAT, INT, TENSOR, EnumType, TensorType, Type
 from flambeau.util.errors import ParseError
@@ -99,7 +100,7 @@ def test_constants_print_as_torchscript_prints_them(type_text: str, attributes: 
     ],
 )
 def test_constants_have_the_values_their_types_say(type_text: str, attributes: str, value: Any) -> None:
-    found = constant_value(parse_ir(constant(type_text, attributes)).outputs[0])
+    found = constant_value(parse_ir(constant(type_text, attributes)).returns[0])
     assert found == value
     assert type(found) is type(value)
     assert repr(found) == repr(value)
@@ -113,7 +114,7 @@ def test_tensor_constants_are_made_by_the_caller() -> None:
         return "tensor"
 
     text = constant("Long(2)", "[value= 1\n  2 [ CPULongType{2} ]]")
-    assert constant_value(parse_ir(text, parse_tensor_constants=make).outputs[0]) == "tensor"
+    assert constant_value(parse_ir(text, parse_tensor_constants=make).returns[0]) == "tensor"
     literal, type_ = made[0]
     assert (literal.shape, literal.dtype, literal.value) == ((2,), type_.dtype, None)  # type: ignore[attr-defined]
     parse_ir(constant("Float()", "[value={2.5}]"), make)
@@ -129,7 +130,7 @@ def test_enum_members_come_from_the_class_that_the_lookup_finds() -> None:
     type_ = EnumType("__torch__.Col", INT, (("A", 1),), Col)
     text = constant("Enum<__torch__.Col>", "[value=__torch__.Col.A]")
     graph = parse_ir(text, lookup={"__torch__.Col": type_}.get)
-    assert constant_value(graph.outputs[0]) is Col.A
+    assert constant_value(graph.returns[0]) is Col.A
     assert str(graph) == text
 
 
@@ -204,7 +205,7 @@ def test_types_comments_and_indentation_may_be_left_out() -> None:
                            %n)
           return (%a)
     """)
-    assert [v.type for v in graph.inputs] == [TENSOR, INT]
+    assert [v.static_type for v in graph.parameters] == [TENSOR, INT]
     assert str(graph) == "graph(%x : Tensor,\n      %n : int):\n  %a : Tensor = aten::add(%x, %x, %n)\n  return (%a)\n"
 
 
@@ -225,7 +226,7 @@ def test_ranges_can_be_left_out() -> None:
 
 def test_numbers_of_values_are_kept_and_new_values_get_others() -> None:
     graph = parse_ir(constant("int", "[value=1]").replace("%0", "%41"))
-    graph.add_output(graph.insert("aten::neg", [graph.outputs[0]], [INT]).output())
+    graph.add_return(graph.insert("aten::neg", [graph.returns[0]], [INT]).result())
     assert "%42 : int = aten::neg(%41)" in str(graph)
 
 
@@ -295,6 +296,6 @@ def test_torch_prints_what_parses_back() -> None:
 
 
 def test_refined_types_are_read() -> None:
-    found = parse_ir(WHOLE[2]).inputs[1].type
+    found = parse_ir(WHOLE[2]).parameters[1].static_type
     assert isinstance(found, TensorType)
     assert found.sizes == (None, 2)

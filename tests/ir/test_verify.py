@@ -101,7 +101,7 @@ def test_c09_operators_take_as_many_operands_as_they_declare() -> None:
     graph = parse_ir("graph(%x):\n %y = aten::relu(%x)\n return (%y)")
     node = graph.find("aten::relu")
     assert node is not None
-    node.set_inputs([graph.inputs[0]] * 3)
+    node.set_operands([graph.parameters[0]] * 3)
     assert messages(graph) == ["no overload of aten::relu takes (Tensor, Tensor, Tensor)"]
     with pytest.raises(VerifyError, match="no overload of aten::relu takes"):
         flambeau.jit.create_function_from_graph("f", graph)
@@ -138,17 +138,17 @@ def test_values_of_a_branch_are_not_seen_outside() -> None:
     )
     inner = graph.find("aten::relu")
     assert inner is not None
-    graph.add_output(inner.output())
+    graph.add_return(inner.result())
     assert messages(graph) == ["operand 0, %y, is not defined before it"]
 
 
 def test_use_lists_are_exact() -> None:
     graph, first, second = relu_graph()
-    x, y = graph.inputs[0], first.output()
+    x, y = graph.parameters[0], first.result()
     del y._uses[Use(second, 0)]
     assert messages(graph) == ["operand 0, %y, does not know of this use"]
     graph, first, second = relu_graph()
-    x = graph.inputs[0]
+    x = graph.parameters[0]
     x._uses[Use(second, 0)] = None
     x._uses[Use(graph.create("aten::abs"), 3)] = None
     assert messages(graph) == [
@@ -159,14 +159,14 @@ def test_use_lists_are_exact() -> None:
 
 def test_names_and_owners_are_right() -> None:
     graph, first, second = relu_graph()
-    first.output()._name = "x"
+    first.result()._name = "x"
     assert "%x is the name of two values" in messages(graph)
     graph, first, second = relu_graph()
-    first.output()._name = "fresh"
+    first.result()._name = "fresh"
     assert messages(graph) == ["the graph does not know the name of %fresh"]
     graph, first, second = relu_graph()
     first.graph = Graph()
-    first.output().index = 4
+    first.result().index = 4
     assert messages(graph) == [
         "aten::relu says it belongs to another graph or block",
         "%y says it is defined elsewhere",
@@ -175,12 +175,12 @@ def test_names_and_owners_are_right() -> None:
     second._previous = None
     assert messages(graph) == ["aten::neg is wrongly linked to the node before it"]
     graph, first, second = relu_graph()
-    graph.block.owner_node = first
+    graph.body.owner_node = first
     assert "a block says it belongs to another graph or node" in messages(graph)
 
 
 def test_operators_need_not_be_known_when_told_so() -> None:
     graph = Graph()
-    graph.add_output(graph.insert("no::such", [], [INT, BOOL]).output(1))
+    graph.add_return(graph.insert("no::such", [], [INT, BOOL]).result(1))
     assert messages(graph) == ["unknown operator no::such"]
     assert messages(graph, operators=False) == []

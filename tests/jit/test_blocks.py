@@ -120,7 +120,7 @@ def test_named_blocks_are_scopes() -> None:
         return z - 1
 
     scripted = flambeau.script(f)
-    scopes = {n.kind: n.scope for n in scripted.graph.nodes() if n.kind.startswith("aten::")}
+    scopes = {n.op: n.scope for n in scripted.graph.nodes() if n.op.startswith("aten::")}
     assert scopes == {"aten::add": "outer", "aten::mul": "outer/inner", "aten::sub": ""}
     assert scripted(flambeau.ones(1)).tolist() == f(flambeau.ones(1)).tolist() == [3.0]
 

@@ -125,7 +125,7 @@ def test_inferred_types() -> None:
 
 
 def test_types_of_classes() -> None:
-    graph = _C.Graph(flambeau.script(flambeau.nn.ReLU()).graph)
+    graph = flambeau.script(flambeau.nn.ReLU()).graph
     owner = next(graph.inputs()).type()
     assert owner.kind() == "ClassType"
     assert (owner.name(), owner.method_names()) == ("ReLU", ["forward"])
@@ -306,11 +306,11 @@ def test_source_ranges_and_tensor_constants() -> None:
     def f(x: Tensor) -> Tensor:
         return x + 1
 
-    g = _C.Graph(flambeau.script(f).graph)
+    g = flambeau.script(f).graph
     assert "        return x + 1\n               ~~~~~ <--- HERE" in g.findNode("aten::add").sourceRange()
     assert "test_torch_names.py" in g.str()
     assert "test_torch_names.py" not in g.str(print_source_ranges=False)
-    assert g.findNode("aten::add") == _C.Graph(flambeau.script(f).graph).findNode("aten::add")
+    assert g.findNode("aten::add") == flambeau.script(f).graph.findNode("aten::add")
     text = "graph():\n  %c : {} = prim::Constant[value={}]()\n  return (%c)\n"
     scalar = _C.parse_ir(text.format("Long()", "{-17}"), parse_tensor_constants=True)
     assert _C._jit_interpret_graph(scalar, ()).item() == -17

@@ -25,13 +25,13 @@ class Builder:
         self.graph = Graph()
         self.scope: dict[Type, list[Value]] = {t: [] for t in (INT, BOOL, FLOAT, TENSOR, INTS, TENSORS, PAIR)}
         for type_ in (TENSOR, TENSOR, INT, INT, BOOL, INTS, TENSORS):
-            self.scope[type_].append(self.graph.add_input(type_))
+            self.scope[type_].append(self.graph.add_parameter(type_))
 
     def program(self, size: int) -> Graph:
         self.statements(size, 2)
         for type_ in (INT, BOOL, TENSOR, INTS, TENSORS, PAIR, FLOAT):
             for value in self.scope[type_][-6:]:
-                self.graph.add_output(value)
+                self.graph.add_return(value)
         return self.graph
 
     def pick(self, type_: Type) -> Value:
@@ -53,7 +53,7 @@ class Builder:
         return insert_constant(self.graph, self.choice.choice(values))
 
     def emit(self, kind: str, operands: list[Value], type_: Type) -> Value:
-        value = self.graph.insert(kind, operands, [type_]).output()
+        value = self.graph.insert(kind, operands, [type_]).result()
         self.scope[type_].append(value)
         return value
 
@@ -127,18 +127,24 @@ class Builder:
             self.emit("aten::unbind", [self.pick(TENSOR), insert_constant(self.graph, 0)], TENSORS)
         elif kind == "unsqueeze":
             wide = self.graph.insert("aten::unsqueeze", [self.pick(TENSOR), insert_constant(self.graph, 0)], [TENSOR])
-            self.emit("aten::squeeze", [wide.output(), insert_constant(self.graph, 0)], TENSOR)
+            self.emit("aten::squeeze", [wide.result(), insert_constant(self.graph, 0)], TENSOR)
         else:
             self.emit("aten::detach", [self.pick(TENSOR)], TENSOR)
 
     def again(self) -> None:
         """A second time what was done before, with the same operands: the same result, or not any more."""
         results = [v for known in self.scope.values() for v in known[-5:]]
-        made = [v.node for v in results if v.node is not None and not v.node.blocks and v.node.kind != "prim::Constant"]
-        made = [n for n in made if len(n.outputs) == 1]
+        made = [
+            v.defining_node
+            for v in results
+            if v.defining_node is not None
+            and not v.defining_node.nested_blocks
+            and v.defining_node.op != "prim::Constant"
+        ]
+        made = [n for n in made if len(n.results) == 1]
         if made:
             node = self.choice.choice(made)
-            self.emit(node.kind, list(node.inputs), node.output().type)
+            self.emit(node.op, list(node.operands), node.result().static_type)
 
     def show(self) -> None:
         self.graph.insert("prim::Print", [self.pick(INT), self.pick(BOOL)], [])
@@ -177,8 +183,8 @@ class Builder:
             self.constant(PAIR)
             return
         node = self.graph.insert("prim::TupleUnpack", [self.pick(PAIR)], [TENSOR, INT])
-        self.scope[TENSOR].append(node.output(0))
-        self.scope[INT].append(node.output(1))
+        self.scope[TENSOR].append(node.result(0))
+        self.scope[INT].append(node.result(1))
 
     def nested(self, block: object, types: list[Type], depth: int, count: int) -> list[Value]:
         before = {t: list(v) for t, v in self.scope.items()}
@@ -194,27 +200,30 @@ class Builder:
         for _ in range(2):
             block = node.add_block()
             for value in self.nested(block, types, depth, self.choice.randint(0, 4)):
-                block.add_output(value)
-        for value in node.outputs:
-            self.scope[value.type].append(value)
+                block.add_return(value)
+        for value in node.results:
+            self.scope[value.static_type].append(value)
 
     def loop(self, depth: int) -> None:
         types = self.choice.sample([INT, TENSOR, PAIR, INTS], 2)
         trips = insert_constant(self.graph, self.choice.choice([0, 1, 2, 3]))
         if self.choice.random() < 0.4:
             three = insert_constant(self.graph, 11)
-            trips = self.graph.insert("prim::min", [self.pick(INT), three], [INT]).output()
+            trips = self.graph.insert("prim::min", [self.pick(INT), three], [INT]).result()
         goes = insert_constant(self.graph, True)
         node = self.graph.insert("prim::Loop", [trips, goes, *(self.pick(t) for t in types)], types)
         block = node.add_block()
         before = {t: list(v) for t, v in self.scope.items()}
-        self.scope[INT].append(block.add_input(INT))
+        self.scope[INT].append(block.add_parameter(INT))
         for type_ in types:
-            self.scope[type_].append(block.add_input(type_))
+            self.scope[type_].append(block.add_parameter(type_))
         returned = self.nested(block, types, depth, self.choice.randint(1, 4))
         self.scope = before
         goes_on = self.pick(BOOL) if self.choice.random() < 0.2 and self.scope[BOOL] else goes
-        for value in (goes_on if goes_on.node is not None and goes_on.node.is_before(node) else goes, *returned):
-            block.add_output(value)
-        for value in node.outputs:
-            self.scope[value.type].append(value)
+        for value in (
+            goes_on if goes_on.defining_node is not None and goes_on.defining_node.is_before(node) else goes,
+            *returned,
+        ):
+            block.add_return(value)
+        for value in node.results:
+            self.scope[value.static_type].append(value)

@@ -61,9 +61,9 @@ KEPT = [
 @pytest.mark.parametrize("body", KEPT)
 def test_what_fails_or_is_memory_seen_outside_is_not_folded(body: str) -> None:
     graph = parse_ir(CONSTANTS + body)
-    before = {n.kind for n in graph.all_nodes()}
+    before = {n.op for n in graph.all_nodes()}
     constant_propagation.do(graph)
-    assert {n.kind for n in graph.all_nodes()} >= before - {"prim::ListConstruct"}
+    assert {n.op for n in graph.all_nodes()} >= before - {"prim::ListConstruct"}
     if "append" in body or "(%l," in body.rpartition("return")[2]:
         assert graph.find("prim::ListConstruct") is not None
 
@@ -84,14 +84,14 @@ def test_tensors_fold_only_while_nobody_outside_gets_them() -> None:
     def graph_with(returned: str) -> Graph:
         graph = parse_ir("graph(%x : Tensor, %1 : int):\n return ()")
         weight = insert_constant(graph, wrap(np.ones(3, np.float32)))
-        doubled = graph.insert("aten::exp", [weight]).output()
-        product = graph.insert("aten::mul", [graph.inputs[0], doubled]).output()
-        graph.add_output({"product": product, "doubled": doubled}[returned])
+        doubled = graph.insert("aten::exp", [weight]).result()
+        product = graph.insert("aten::mul", [graph.parameters[0], doubled]).result()
+        graph.add_return({"product": product, "doubled": doubled}[returned])
         return graph
 
     inside = graph_with("product")
     assert constant_propagation.do(inside)
-    factor = inside.find("aten::mul").input(1)  # type: ignore[union-attr]
+    factor = inside.find("aten::mul").operand(1)  # type: ignore[union-attr]
     assert np.allclose(np.asarray(constant_value(factor)._array), np.e)
     assert not constant_propagation.do(graph_with("doubled"))
 
@@ -227,10 +227,10 @@ def test_tensors_and_lists_are_pooled_only_if_they_are_one_object() -> None:
     graph = Graph()
     shared, other = wrap(np.zeros(2)), wrap(np.zeros(2))
     for value in (shared, shared, other, [1], [1]):
-        graph.add_output(insert_constant(graph, value))
+        graph.add_return(insert_constant(graph, value))
     assert constant_pooling.do(graph)
     assert len(list(graph.nodes())) == 4
-    assert graph.outputs[0] is graph.outputs[1]
+    assert graph.returns[0] is graph.returns[1]
 
 
 def test_pooling_leaves_a_pooled_graph_alone() -> None:

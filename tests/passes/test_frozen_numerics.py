@@ -54,7 +54,7 @@ def check(module: nn.Module, x: Tensor, *gone: str, kept: tuple[str, ...] = ()) 
     assert got.shape == want.shape
     assert got.dtype == want.dtype
     np.testing.assert_allclose(got, want, rtol=2e-4, atol=2e-5)
-    kinds = {n.kind for n in found.graph.all_nodes()}
+    kinds = {n.op for n in found.graph.all_nodes()}
     assert kinds.isdisjoint(gone), found.graph
     assert kinds.issuperset(kept), found.graph
 
@@ -169,7 +169,7 @@ def test_what_is_not_stays(other: Tensor, what: str) -> None:
 
     module = flambeau.script(Same(other, what).eval())
     found = freeze(module)
-    assert any(n.kind in OPERATORS for n in found.graph.all_nodes())
+    assert any(n.op in OPERATORS for n in found.graph.all_nodes())
 
 
 def test_chains_of_them_go_one_after_another() -> None:

@@ -26,7 +26,7 @@ def fused(body: str, head: str = HEAD) -> Graph:
 
 def groups(graph: Graph) -> list[list[str]]:
     return [
-        [n.kind.removeprefix("aten::") for n in group.attribute("Subgraph").nodes() if n.kind != "prim::Constant"]
+        [n.op.removeprefix("aten::") for n in group.attribute("Subgraph").nodes() if n.op != "prim::Constant"]
         for group in graph.find_all("prim::FusionGroup")
     ]
 
@@ -40,8 +40,8 @@ def test_chains_and_diamonds_become_one_group() -> None:
     assert groups(graph) == [["mul", "exp", "relu", "add"]]
     group = graph.find("prim::FusionGroup")
     assert group is not None
-    assert [v.name for v in group.inputs] == ["x", "y", "n"]
-    assert next(group.attribute("Subgraph").nodes()).kind == "aten::mul"
+    assert [v.name for v in group.operands] == ["x", "y", "n"]
+    assert next(group.attribute("Subgraph").nodes()).op == "aten::mul"
 
 
 def test_reductions_join_with_what_is_before_and_after() -> None:
@@ -59,7 +59,7 @@ def test_values_used_outside_are_results_of_the_group() -> None:
       return (%m)""")
     group = graph.find("prim::FusionGroup")
     assert group is not None
-    assert [v.name for v in group.outputs] == ["a", "b"]
+    assert [v.name for v in group.results] == ["a", "b"]
 
 
 def test_nodes_move_past_others_to_join() -> None:
@@ -149,7 +149,7 @@ def test_writes_before_and_after_a_group_stay_outside() -> None:
       %b : Float(*, *) = aten::exp(%a)
       %z : Tensor = aten::neg_(%y)
       return (%b)""")
-    assert [n.kind for n in graph.nodes() if n.kind != "prim::Constant"] == [
+    assert [n.op for n in graph.nodes() if n.op != "prim::Constant"] == [
         "aten::relu_",
         "prim::FusionGroup",
         "aten::neg_",
@@ -169,7 +169,7 @@ def test_a_normalisation_takes_its_sizes_along() -> None:
     head = HEAD.replace(", %c : bool)", ")") + "%c : bool = prim::Constant[value=1]()\n"
     one = fused(SIZES.format(between="", results="%d"), head)
     assert groups(one) == [["relu", "size", "prim::ListConstruct", "layer_norm"]]
-    assert [n.kind for n in one.nodes() if n.kind != "prim::Constant"] == ["prim::FusionGroup"]
+    assert [n.op for n in one.nodes() if n.op != "prim::Constant"] == ["prim::FusionGroup"]
     read = fused(SIZES.format(between="", results="%d, %k"), head)
     assert groups(read) == [["relu", "size", "prim::ListConstruct", "layer_norm"]]
     changed = fused(SIZES.format(between="%r : Tensor = aten::squeeze_(%u)", results="%d"), head)

@@ -43,8 +43,8 @@ def specialised(run: Callable[[Graph], bool]) -> Callable[[Graph], bool]:
     """A pass on a graph that knows what its arguments are."""
 
     def wrapped(graph: Graph) -> bool:
-        for value in graph.inputs:
-            if isinstance(value.type, TensorType):
+        for value in graph.parameters:
+            if isinstance(value.static_type, TensorType):
                 value.set_type(FACTS)
         shapes.propagate(graph)
         return run(graph)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import flambeau
-from flambeau.ir import constants, parse_ir
+from flambeau.ir import constants, literals, parse_ir
 from flambeau.ir.clone import clone_graph
 from flambeau.passes import fold_control, peephole
 from tests.passes.before_after import expect, expect_same
@@ -87,7 +87,7 @@ def test_what_the_way_taken_gives_is_not_none() -> None:
       """
     graph = parse_ir(HEAD + text + "%r : bool = aten::__is__(%y, %none)\n return (%r)")
     assert peephole.do(graph)
-    assert constants.constant_value(graph.outputs[0]) is False
+    assert constants.constant_value(graph.returns[0]) is False
 
 
 @pytest.mark.parametrize(
@@ -253,8 +253,8 @@ def test_what_types_say_of_isinstance(type_: str, asked: str, known: bool | None
       return (%y)""")
     fold_control.do(graph, facts=True)
     taken = {True: "aten::relu", False: "aten::neg", None: "prim::If"}[known]
-    assert graph.outputs[0].node is not None
-    assert graph.outputs[0].node.kind == taken
+    assert graph.returns[0].defining_node is not None
+    assert graph.returns[0].defining_node.op == taken
     if known is not None:
         again = parse_ir(str(graph))
         assert not fold_control.do(again)
@@ -275,8 +275,8 @@ def test_numbers_in_front_are_numbers(number: float) -> None:
             traced = flambeau.trace(function, x)
             graph = clone_graph(traced.graph)
             peephole.do(graph)
-            used = [n.output() for n in graph.find_all("prim::Constant") if n.output().is_used]
-            assert not any(constants.is_tensor(constants.constant_value(v)) for v in used)
+            used = [n.result() for n in graph.find_all("prim::Constant") if n.result().is_used]
+            assert not any(literals.is_tensor(constants.constant_value(v)) for v in used)
             for _ in range(4):
                 found = traced(x)
             assert found.dtype is function(x).dtype

@@ -23,14 +23,14 @@ TEXT = """graph(%x : Float(*), %n : int):
 def test_everything_together() -> None:
     graph = parse_ir(TEXT)
     assert optimise(graph, check=True)
-    assert [n.kind for n in graph.nodes()] == ["prim::FusionGroup"]
-    assert graph.outputs[1] is graph.inputs[1]
+    assert [n.op for n in graph.nodes()] == ["prim::FusionGroup"]
+    assert graph.returns[1] is graph.parameters[1]
 
 
 def test_passes_can_be_left_out() -> None:
     graph = parse_ir(TEXT)
     optimise(graph, without={"fuse", "peephole"})
-    assert [n.kind for n in graph.nodes()][1:] == ["aten::mul", "aten::exp", "aten::add", "aten::mul"]
+    assert [n.op for n in graph.nodes()][1:] == ["aten::mul", "aten::exp", "aten::add", "aten::mul"]
     with pytest.raises(ValueError, match=r"there is no pass called fuze; there are inline, lower_objects"):
         optimise(graph, without={"fuze"})
 
@@ -74,7 +74,7 @@ def test_a_failing_pass_is_named() -> None:
 
 def test_a_pass_that_breaks_the_graph_is_found() -> None:
     def spoil(graph: Graph) -> bool:
-        graph.add_output(graph.create("aten::neg", [graph.inputs[1]], [INT]).output())
+        graph.add_return(graph.create("aten::neg", [graph.parameters[1]], [INT]).result())
         return True
 
     steps = [Step(phase="p", name="spoil", run=spoil)]

@@ -21,7 +21,7 @@ def with_call(graph_text: str, callee: Function, place: str = "%f") -> Graph:
     """The graph, with the constant %f being the function."""
     graph = parse_ir(graph_text)
     for node in graph.find_all("prim::Constant"):
-        if node.output().type == FUNCTION and node.output().name == place[1:]:
+        if node.result().static_type == FUNCTION and node.result().name == place[1:]:
             node.attributes["function"] = callee
     return graph
 
@@ -45,7 +45,7 @@ def test_calls_are_replaced_by_bodies_that_remember_them() -> None:
     graph = with_call(CALL, function("g", G, "g(Tensor a, bool c) -> Tensor"))
     assert inline.do(graph)
     verify(graph)
-    assert [n.kind for n in graph.nodes()] == ["prim::If", "prim::If"]
+    assert [n.op for n in graph.nodes()] == ["prim::If", "prim::If"]
     first, second = graph.find_all("aten::relu")
     assert str(first.range) == "g.py:2:4"
     assert first.call_chain == (("g", SourceRange.at("h.py", 7, 8)),)
@@ -60,7 +60,7 @@ def test_calls_in_called_functions_are_inlined_and_recursion_stays() -> None:
     graph = with_call(CALL.replace('"g"', '"h"'), outer)
     inline.do(graph)
     verify(graph)
-    assert [n.kind for n in graph.nodes()] == ["prim::If"] * 4
+    assert [n.op for n in graph.nodes()] == ["prim::If"] * 4
     relu = graph.find_all("aten::relu")[1]
     assert [name for name, _ in relu.call_chain] == ["h", "g"]
     assert len(outer.graph.find_all("prim::CallFunction")) == 2, "the function itself is as it was"
@@ -251,8 +251,8 @@ def test_other_loops_do_eight_rounds_at_once_and_then_the_rest() -> None:
     assert loop_unrolling.do(graph)
     verify(graph)
     fast, rest = graph.find_all("prim::Loop")
-    assert [n.kind for n in fast.blocks[0]] == ["aten::add"] * 8, "an unused counter costs nothing"
-    assert len(list(rest.blocks[0])) == 1
+    assert [n.op for n in fast.nested_blocks[0]] == ["aten::add"] * 8, "an unused counter costs nothing"
+    assert len(list(rest.nested_blocks[0])) == 1
     counted = parse_ir(LOOP.format(trips=2, limit="%m", counter="%i"))
     loop_unrolling.do(counted)
     verify(counted)

@@ -28,8 +28,7 @@ from tests.passes.before_after import expect, expect_same
 
 
 def kinds(graph: Any) -> list[str]:
-    ours = graph.ours if isinstance(graph, _C.Graph) else graph
-    return [n.kind.partition("::")[2] for n in ours.all_nodes() if n.kind != "prim::Constant"]
+    return [n.op.partition("::")[2] for n in graph.all_nodes() if n.op != "prim::Constant"]
 
 
 ONES = "  %1 : int = prim::Constant[value=1]()\n  %2 : int = prim::Constant[value=2]()\n"
@@ -201,7 +200,7 @@ def test_ints_that_a_condition_says() -> None:
     verify(graph)
     inner = graph.find("aten::mul")
     assert inner is not None
-    assert all(v.node.attribute("value") == 4 for v in inner.inputs if v.node is not None)
+    assert all(v.defining_node.attribute("value") == 4 for v in inner.operands if v.defining_node is not None)
     assert [evaluate(graph, [n])[0] for n in (4, 5)] == [16, 5]
 
 
@@ -209,20 +208,20 @@ def test_types_of_tuples_and_numbers() -> None:
     graph = parse_ir("graph(%x : Float(2, 3), %n : int):\n  %t : (Tensor, int) = prim::TupleConstruct(%x, %n)\n"
                      "  %m : int = aten::add(%n, %n)\n  %y = aten::add(%x, %x, %m)\n  return (%t, %y)")  # fmt: skip
     assert retype.refine_tuples(graph)
-    assert str(next(iter(graph.nodes())).output().type) == "(Float(2, 3), int)"
+    assert str(next(iter(graph.nodes())).result().static_type) == "(Float(2, 3), int)"
     assert retype.erase_numbers(graph)
-    assert [str(v.type) for v in graph.inputs] == ["Float(2, 3)", "Tensor"]
-    assert str(graph.find_all("aten::add")[0].output().type) == "Tensor"
+    assert [str(v.static_type) for v in graph.parameters] == ["Float(2, 3)", "Tensor"]
+    assert str(graph.find_all("aten::add")[0].result().static_type) == "Tensor"
 
 
 def test_types_from_examples_and_one_fact_alone() -> None:
     text = "graph(%x, %w):\n  %y = aten::mm(%x, %w)\n  %z = aten::relu(%y)\n  return (%z)"
     graph = _C._propagate_shapes(_C.parse_ir(text), (flambeau.ones(2, 3), flambeau.ones(3, 4)), False)
-    assert str(graph.ours.outputs[0].type).startswith("Float(2, 4")
+    assert str(graph.returns[0].static_type).startswith("Float(2, 4")
     _C._jit_erase_non_input_shape_information(graph)
-    assert [str(v.type) for v in (*graph.ours.inputs[:1], *graph.ours.outputs)][1] == "Tensor"
+    assert [str(v.static_type) for v in (*graph.parameters[:1], *graph.returns)][1] == "Tensor"
     assert _C.run_pass("propagate_dtype", graph) is graph
-    assert str(graph.ours.outputs[0].type) == "FloatTensor"
+    assert str(graph.returns[0].static_type) == "FloatTensor"
     with pytest.raises(ValueError, match="takes 2 inputs, but there are 1 examples"):
         _C._jit_pass_complete_shape_analysis(graph, (flambeau.ones(1),), False)
 
@@ -298,7 +297,7 @@ def test_submodules_by_class() -> None:
   %m = match::module[name="Linear"](%self)
   %y = prim::CallMethod[name="forward"](%m, %x)
   return (%y)"""
-    graph = _C.Graph(scripted.graph).copy()
+    graph = scripted.graph.copy()
     _C._jit_pass_custom_pattern_based_rewrite_graph(
         pattern, "graph(%self, %x):\n  %y = my::linear(%x)\n  return (%y)", graph
     )
@@ -310,11 +309,11 @@ def test_places_in_the_source_are_handed_on() -> None:
         y = x * x
         return flambeau.relu(y)
 
-    graph = _C.Graph(flambeau.script(f).graph).copy()
-    line = graph.ours.find("aten::mul").range.file_line_col()[1]
+    graph = flambeau.script(f).graph.copy()
+    line = graph.find("aten::mul").range.file_line_col()[1]
     pairs = [("e", "c")]
     _C._jit_pass_custom_pattern_based_rewrite_graph(PATTERN, REPLACEMENT, graph, value_name_pairs=pairs)
-    assert graph.ours.find("my::fused").range.file_line_col()[1] == line
+    assert graph.find("my::fused").range.file_line_col()[1] == line
 
 
 @pytest.mark.parametrize(("pattern", "message"), [
@@ -343,14 +342,14 @@ def test_folds_one_by_one() -> None:
 
     frozen = flambeau.jit.freeze(flambeau.script(Net().eval()), optimize_numerics=False)
     x = flambeau.rand(2, 2, 4)
-    graph = _C.Graph(frozen.graph).copy()
+    graph = frozen.graph.copy()
     seen = [sum(k in ("batch_norm", "mul", "add") for k in kinds(graph))]
     for name in ("fold_frozen_linear_bn", "fold_frozen_conv_bn", "fold_frozen_conv_mul_or_div",
                  "fold_frozen_conv_add_or_sub"):  # fmt: skip
         _C.run_pass(name, graph)
         seen.append(sum(k in ("batch_norm", "mul", "add") for k in kinds(graph)))
     assert seen == [3, 3, 2, 1, 0]
-    found = evaluate(graph.ours, [frozen.script_object, x])[0]
+    found = evaluate(graph, [frozen.script_object, x])[0]
     np.testing.assert_allclose(found.numpy(), frozen(x).numpy(), rtol=1e-5, atol=1e-6)
 
 

@@ -54,8 +54,8 @@ def test_a_type_name_belongs_to_one_type() -> None:
 
 def test_the_schema_of_a_graph() -> None:
     graph = Graph()
-    graph.add_input(TENSOR, "x.1")
-    graph.add_input(INT, "n")
+    graph.add_parameter(TENSOR, "x.1")
+    graph.add_parameter(INT, "n")
     assert str(schema_of("f", graph, {"n": 2})) == "f(Tensor x, int n=2) -> ()"
     with pytest.raises(ValueError, match="f has no parameter k; it has x, n"):
         schema_of("f", graph, {"k": 2})

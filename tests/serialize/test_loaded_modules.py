@@ -205,8 +205,8 @@ def test_places_and_traced_shapes() -> None:
         load(made)
     traced = flambeau.jit.load(DATA / "lstmcell_trace.pt", _restore_shapes=True)
     plain = flambeau.jit.load(DATA / "lstmcell_trace.pt")
-    assert "Float(" in str(traced.graph.inputs[1].type)
-    assert str(plain.graph.inputs[1].type) == "Tensor"
+    assert "Float(" in str(traced.graph.parameters[1].static_type)
+    assert str(plain.graph.parameters[1].static_type) == "Tensor"
 
 
 def test_states_go_through_the_methods_for_them() -> None:

@@ -36,8 +36,8 @@ def reached(function: Function, unit: CompilationUnit) -> None:
             if not unit.is_taken(callee.name):
                 unit.define(callee)
                 reached(callee, unit)
-        for value in node.outputs:
-            for type_ in value.type.walk():
+        for value in node.results:
+            for type_ in value.static_type.walk():
                 name = getattr(type_, "name", None)
                 if isinstance(name, str) and name.startswith("__torch__.") and not unit.is_taken(name):
                     unit.register_type(type_)
@@ -47,8 +47,8 @@ def read_back(function: Function) -> tuple[str, Function]:
     """The code of a function and what compiling that code gives."""
     unit = CompilationUnit()
     reached(function, unit)
-    for value in function.graph.inputs:
-        for type_ in value.type.walk():
+    for value in function.graph.parameters:
+        for type_ in value.static_type.walk():
             name = getattr(type_, "name", None)
             if isinstance(name, str) and name.startswith("__torch__.") and not unit.is_taken(name):
                 unit.register_type(type_)
@@ -58,7 +58,7 @@ def read_back(function: Function) -> tuple[str, Function]:
 
 
 def kinds(graph: Graph) -> Counter[str]:
-    return Counter(node.kind for node in graph.all_nodes() if node.kind != "prim::Constant")
+    return Counter(node.op for node in graph.all_nodes() if node.op != "prim::Constant")
 
 
 def outcome(graph: Graph, arguments: tuple[Any, ...]) -> Any:
@@ -100,18 +100,18 @@ def test_reading_settles(fn: Any) -> None:
 def with_own_constants(graph: Graph) -> Graph:
     """Every use of a constant with a constant of its own before it: where constants stand means nothing."""
     for node in [*graph.all_nodes(), *(b.return_node for b in every_block(graph))]:
-        for index, value in enumerate(node.inputs):
-            if value.node is not None and value.node.kind == "prim::Constant":
-                own = graph.create("prim::Constant", (), (value.type,), **value.node.attributes)
-                node.replace_input(index, own.insert_before(node).output())
+        for index, value in enumerate(node.operands):
+            if value.defining_node is not None and value.defining_node.op == "prim::Constant":
+                own = graph.create("prim::Constant", (), (value.static_type,), **value.defining_node.attributes)
+                node.replace_operand(index, own.insert_before(node).result())
     for node in list(graph.all_nodes()):
-        if node.kind == "prim::Constant" and not node.output().is_used:
-            node.destroy()
+        if node.op == "prim::Constant" and not node.result().is_used:
+            node.erase()
     return graph
 
 
 def every_block(graph: Graph) -> list[Any]:
-    return [graph.block, *(b for n in graph.all_nodes() for b in n.blocks)]
+    return [graph.body, *(b for n in graph.all_nodes() for b in n.nested_blocks)]
 
 
 GRAPHS = {

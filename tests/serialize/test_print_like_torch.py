@@ -39,8 +39,8 @@ def schemas(kind: str) -> list[FunctionSchema]:
 
 
 def torch_schema(node: Node) -> FunctionSchema | None:
-    types = [v.type for v in node.inputs]
-    return next((s for s in schemas(node.kind) if match_types(s, types) is not None), None)
+    types = [v.static_type for v in node.operands]
+    return next((s for s in schemas(node.op) if match_types(s, types) is not None), None)
 
 
 def qualify(graph: Graph, code: str) -> None:
@@ -48,7 +48,7 @@ def qualify(graph: Graph, code: str) -> None:
     for node in graph.all_nodes():
         if "Subgraph" in node.attributes:
             qualify(node.attributes["Subgraph"], code)
-        if node.kind == "prim::Constant" and node.output().type == FUNCTION:
+        if node.op == "prim::Constant" and node.result().static_type == FUNCTION:
             found = re.search(rf"__torch__\.(\w+\.)*{node.attributes['name']}\b", code)
             if found:
                 node.attributes["name"] = found[0]

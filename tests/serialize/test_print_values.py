@@ -209,10 +209,10 @@ def test_fork_is_a_nested_function() -> None:
 
 def test_deep_chains_do_not_exhaust_the_stack() -> None:
     graph = Graph()
-    value = graph.add_input(name="x")
+    value = graph.add_parameter(name="x")
     for _ in range(3000):
-        value = graph.insert("my::op", [value]).output()
-    graph.add_output(value)
+        value = graph.insert("my::op", [value]).result()
+    graph.add_return(value)
     assert print_code(graph, name="f").count("ops.my.op") == 3000
 
 
@@ -245,7 +245,7 @@ def test_arguments_after_a_given_one_are_all_given() -> None:
 def test_results_of_operators_are_plain_tuples() -> None:
     """Their types have field names and the operator's own name, which code cannot call."""
     graph = Graph()
-    x = graph.add_input(name="x")
+    x = graph.add_parameter(name="x")
     type_ = TupleType((TENSOR, INT), "max", ("values", "indices"))
-    graph.add_output(graph.insert("prim::TupleConstruct", [x, graph.add_input(INT, "n")], [type_]).output())
+    graph.add_return(graph.insert("prim::TupleConstruct", [x, graph.add_parameter(INT, "n")], [type_]).result())
     assert print_code(graph, name="f") == "def f(x: Tensor,\n    n: int) -> Tuple[Tensor, int]:\n  return (x, n)\n"

@@ -84,27 +84,27 @@ def _view(
 
 def select(fn: EmittedFunction, node: Node) -> None:
     """`x[..., i, ...]`."""
-    x, scalar = array(fn, node.input(0)), fn.values.scalar(node.input(2))
-    dim = axis_of(fn, node.input(1), x.rep.rank)
+    x, scalar = array(fn, node.operand(0)), fn.values.scalar(node.operand(2))
+    dim = axis_of(fn, node.operand(1), x.rep.rank)
     index = hoisted_bounds_checks.checked_index(fn, scalar, x.sizes[dim], node)
     itemsize = memory.element(x.rep.dtype).itemsize
     data = memory.offset_address(fn.e, x.data, index, x.strides[dim], itemsize)
     meetings.note(fn, x, scalar, dim, data)
     dense = min(x.rep.dense, x.rep.rank - 1 - dim)
     sizes, strides = x.sizes[:dim] + x.sizes[dim + 1 :], x.strides[:dim] + x.strides[dim + 1 :]
-    fn.values.set_view(node.output(), _view(x, data, sizes, strides, dense))
+    fn.values.set_view(node.result(), _view(x, data, sizes, strides, dense))
 
 
 def slice_(fn: EmittedFunction, node: Node) -> None:
     """`x[..., start:end:step, ...]`: bounds are clamped."""
-    e, x = fn.e, array(fn, node.input(0))
-    dim = axis_of(fn, node.input(1), x.rep.rank)
+    e, x = fn.e, array(fn, node.operand(0))
+    dim = axis_of(fn, node.operand(1), x.rep.rank)
     size = x.sizes[dim]
-    step = known_int(fn, node.input(4))
+    step = known_int(fn, node.operand(4))
     if step <= 0:
         raise CannotCompileError("a slice whose step is not positive")
-    start = _clamped(fn, optional_int(fn, node.input(2)), size, number(0))
-    end = _clamped(fn, optional_int(fn, node.input(3)), size, size)
+    start = _clamped(fn, optional_int(fn, node.operand(2)), size, number(0))
+    end = _clamped(fn, optional_int(fn, node.operand(3)), size, size)
     if memory.literal(start) != 0:
         end = e.intrinsic("smax", end, start)
     count = memory.subtract(e, end, start)
@@ -116,7 +116,7 @@ def slice_(fn: EmittedFunction, node: Node) -> None:
     sizes = (*x.sizes[:dim], count, *x.sizes[dim + 1 :])
     strides = (*x.strides[:dim], stride, *x.strides[dim + 1 :])
     whole = x.rep.rank - dim if step == 1 else x.rep.rank - dim - 1
-    fn.values.set_view(node.output(), _view(x, data, sizes, strides, min(x.rep.dense, whole)))
+    fn.values.set_view(node.result(), _view(x, data, sizes, strides, min(x.rep.dense, whole)))
 
 
 def _clamped(fn: EmittedFunction, bound: Scalar | None, size: Register, otherwise: Register) -> Register:
@@ -141,33 +141,33 @@ def _clamped(fn: EmittedFunction, bound: Scalar | None, size: Register, otherwis
 
 def permuted(fn: EmittedFunction, node: Node, order: Sequence[int]) -> None:
     """The axes in another order."""
-    x = array(fn, node.input(0))
+    x = array(fn, node.operand(0))
     dense = x.rep.dense if list(order) == list(range(x.rep.rank)) else 0
     fn.values.set_view(
-        node.output(), _view(x, x.data, [x.sizes[k] for k in order], [x.strides[k] for k in order], dense)
+        node.result(), _view(x, x.data, [x.sizes[k] for k in order], [x.strides[k] for k in order], dense)
     )
 
 
 def transpose(fn: EmittedFunction, node: Node) -> None:
     """`transpose`."""
-    count = array(fn, node.input(0)).rep.rank
+    count = array(fn, node.operand(0)).rep.rank
     order = list(range(count))
-    a, b = axis_of(fn, node.input(1), count), axis_of(fn, node.input(2), count)
+    a, b = axis_of(fn, node.operand(1), count), axis_of(fn, node.operand(2), count)
     order[a], order[b] = order[b], order[a]
     permuted(fn, node, order)
 
 
 def t(fn: EmittedFunction, node: Node) -> None:
     """`t`, `T`."""
-    count = array(fn, node.input(0)).rep.rank
-    if node.kind == "aten::t" and count > 2:
+    count = array(fn, node.operand(0)).rep.rank
+    if node.op == "aten::t" and count > 2:
         raise CannotCompileError("t of more than two dimensions")
     permuted(fn, node, list(reversed(range(count))))
 
 
 def permute(fn: EmittedFunction, node: Node) -> None:
     """`permute`."""
-    count, given = array(fn, node.input(0)).rep.rank, fn.values.get(node.input(1))
+    count, given = array(fn, node.operand(0)).rep.rank, fn.values.get(node.operand(1))
     order = _known_list(given)
     if sorted(d % count for d in order) != list(range(count)):
         raise CannotCompileError(f"permute to {order}")
@@ -185,36 +185,36 @@ def _known_list(given: Native) -> list[int]:
 
 def unsqueeze(fn: EmittedFunction, node: Node) -> None:
     """`unsqueeze`."""
-    x = array(fn, node.input(0))
-    dim = axis_of(fn, node.input(1), x.rep.rank + 1)
+    x = array(fn, node.operand(0))
+    dim = axis_of(fn, node.operand(1), x.rep.rank + 1)
     inner = x.sizes[dim] if dim < x.rep.rank else None
     itemsize = memory.element(x.rep.dtype).itemsize
     stride = number(itemsize) if inner is None else memory.multiply(fn.e, inner, x.strides[dim], " nsw")
     dense = x.rep.dense + 1 if x.rep.rank - dim <= x.rep.dense else x.rep.dense
     sizes = (*x.sizes[:dim], number(1), *x.sizes[dim:])
     strides = (*x.strides[:dim], stride, *x.strides[dim:])
-    fn.values.set_view(node.output(), _view(x, x.data, sizes, strides, dense))
+    fn.values.set_view(node.result(), _view(x, x.data, sizes, strides, dense))
 
 
 def squeeze(fn: EmittedFunction, node: Node) -> None:
     """`squeeze(dim)` of an axis whose size is known."""
-    x = array(fn, node.input(0))
-    if len(node.inputs) != 2 or not isinstance(fn.values.get(node.input(1)), Scalar):
+    x = array(fn, node.operand(0))
+    if len(node.operands) != 2 or not isinstance(fn.values.get(node.operand(1)), Scalar):
         raise CannotCompileError("which axes squeeze takes away depends on sizes")
-    dim = axis_of(fn, node.input(1), x.rep.rank)
+    dim = axis_of(fn, node.operand(1), x.rep.rank)
     known = memory.literal(x.sizes[dim])
     if known is None:
         raise CannotCompileError("whether squeeze takes the axis away depends on its size")
     if known != 1:
-        fn.values.set_view(node.output(), x)
+        fn.values.set_view(node.result(), x)
         return
     sizes, strides = x.sizes[:dim] + x.sizes[dim + 1 :], x.strides[:dim] + x.strides[dim + 1 :]
-    fn.values.set_view(node.output(), _view(x, x.data, sizes, strides, min(x.rep.dense, x.rep.rank - 1 - dim)))
+    fn.values.set_view(node.result(), _view(x, x.data, sizes, strides, min(x.rep.dense, x.rep.rank - 1 - dim)))
 
 
 def expand(fn: EmittedFunction, node: Node) -> None:
     """`expand`: axes of size one are repeated without moving."""
-    e, x, given = fn.e, array(fn, node.input(0)), fn.values.get(node.input(1))
+    e, x, given = fn.e, array(fn, node.operand(0)), fn.values.get(node.operand(1))
     if not isinstance(given, TupleValue) or len(given.items) < x.rep.rank:
         raise CannotCompileError("the number of sizes of expand is not known")
     missing = len(given.items) - x.rep.rank
@@ -236,12 +236,12 @@ def expand(fn: EmittedFunction, node: Node) -> None:
         fn.exits.fail_if(e.binary("xor", e.binary("or", stays, grows), Register("true", "i1", 1)), node)
         sizes.append(e.select(stays, size, wanted.register))
         strides.append(e.select(stays, stride, number(0)))
-    fn.values.set_view(node.output(), _view(x, x.data, sizes, strides, 0))
+    fn.values.set_view(node.result(), _view(x, x.data, sizes, strides, 0))
 
 
 def view(fn: EmittedFunction, node: Node) -> None:
     """`view` and `reshape` of what lies row-major in memory without gaps."""
-    e, x, given = fn.e, array(fn, node.input(0)), fn.values.get(node.input(1))
+    e, x, given = fn.e, array(fn, node.operand(0)), fn.values.get(node.operand(1))
     if not isinstance(given, TupleValue) or not all(isinstance(i, Scalar) for i in given.items):
         raise CannotCompileError("the number of sizes is not known")
     if x.rep.dense != x.rep.rank:
@@ -260,7 +260,7 @@ def view(fn: EmittedFunction, node: Node) -> None:
         wanted[unknown[0]] = e.binary("sdiv", total, others)
     fn.exits.fail_if(e.icmp("ne", product(fn, wanted), total), node)
     strides = memory.dense_strides(e, wanted, memory.element(x.rep.dtype).itemsize)
-    fn.values.set_view(node.output(), _view(x, x.data, wanted, strides, len(wanted)))
+    fn.values.set_view(node.result(), _view(x, x.data, wanted, strides, len(wanted)))
 
 
 def product(fn: EmittedFunction, sizes: Sequence[Register]) -> Register:
@@ -273,7 +273,7 @@ def product(fn: EmittedFunction, sizes: Sequence[Register]) -> Register:
 
 def same(fn: EmittedFunction, node: Node) -> None:
     """The same tensor under another name."""
-    fn.values.set_view(node.output(), fn.values.get(node.input(0)))
+    fn.values.set_view(node.result(), fn.values.get(node.operand(0)))
 
 
 # -- questions --------------------------------------------------------------------------------------------------------
@@ -281,12 +281,12 @@ def same(fn: EmittedFunction, node: Node) -> None:
 
 def size(fn: EmittedFunction, node: Node) -> None:
     """`size()`, `size(dim)`, `shape`."""
-    native = fn.values.get(node.input(0))
+    native = fn.values.get(node.operand(0))
     sizes = native.sizes if isinstance(native, ArrayValue) else ()
-    if len(node.inputs) == 2:
-        fn.values.set(node.output(), _int(sizes[axis_of(fn, node.input(1), len(sizes))]))
+    if len(node.operands) == 2:
+        fn.values.set(node.result(), _int(sizes[axis_of(fn, node.operand(1), len(sizes))]))
         return
-    fn.values.set(node.output(), TupleValue(tuple(map(_int, sizes))))
+    fn.values.set(node.result(), TupleValue(tuple(map(_int, sizes))))
 
 
 def _int(register: Register) -> Scalar:
@@ -295,38 +295,38 @@ def _int(register: Register) -> Scalar:
 
 def dim(fn: EmittedFunction, node: Node) -> None:
     """`dim()`."""
-    fn.values.set(node.output(), native_values.integer(rank(fn.values.get(node.input(0)))))
+    fn.values.set(node.result(), native_values.integer(rank(fn.values.get(node.operand(0)))))
 
 
 def numel(fn: EmittedFunction, node: Node) -> None:
     """`numel()`."""
-    native = fn.values.get(node.input(0))
-    fn.values.set(node.output(), _int(product(fn, native.sizes if isinstance(native, ArrayValue) else ())))
+    native = fn.values.get(node.operand(0))
+    fn.values.set(node.result(), _int(product(fn, native.sizes if isinstance(native, ArrayValue) else ())))
 
 
 def length(fn: EmittedFunction, node: Node) -> None:
     """`len()` of a tensor."""
-    x = array(fn, node.input(0))
+    x = array(fn, node.operand(0))
     if not x.sizes:
         raise CannotCompileError("len() of a tensor without axes")
-    fn.values.set(node.output(), _int(x.sizes[0]))
+    fn.values.set(node.result(), _int(x.sizes[0]))
 
 
 def dtype_of(fn: EmittedFunction, node: Node) -> None:
     """`prim::dtype`."""
-    native = fn.values.get(node.input(0))
+    native = fn.values.get(node.operand(0))
     assert isinstance(native.rep, Array | Element)
-    fn.values.set(node.output(), native_values.integer(native.rep.dtype.code))
+    fn.values.set(node.result(), native_values.integer(native.rep.dtype.code))
 
 
 def device_of(fn: EmittedFunction, node: Node) -> None:
     """`prim::device`."""
-    fn.values.set(node.output(), FixedValue(Fixed(CPU)))
+    fn.values.set(node.result(), FixedValue(Fixed(CPU)))
 
 
 def to_number(fn: EmittedFunction, node: Node, dtype: DType | None) -> None:
     """`int(t)`, `float(t)`, `bool(t)`, `t.item()`."""
-    native = fn.values.get(node.input(0))
+    native = fn.values.get(node.operand(0))
     if isinstance(native, ArrayValue) and native.rep.rank:
         one = fn.e.icmp("eq", product(fn, native.sizes), number(1))
         fn.exits.fail_if(fn.e.binary("xor", one, Register("true", "i1", 1)), node)
@@ -338,12 +338,12 @@ def to_number(fn: EmittedFunction, node: Node, dtype: DType | None) -> None:
         dtype = operand.dtype if category == "bool" else _wide(category)
     if dtype == dtypes.int64 and operand.dtype.is_floating_point:
         refuse_what_no_int_is(fn, node, [s.cast(operand, dtypes.float64)])
-    fn.values.set(node.output(), scalar_of(s.cast(operand, dtype), node.output().type))
+    fn.values.set(node.result(), scalar_of(s.cast(operand, dtype), node.result().static_type))
 
 
 def implicit(fn: EmittedFunction, node: Node, dtype: DType) -> None:
     """A tensor where a number is wanted: one without axes, of the same kind of number."""
-    rep = fn.values.get(node.input(0)).rep
+    rep = fn.values.get(node.operand(0)).rep
     if not isinstance(rep, Element | Array) or (isinstance(rep, Array) and rep.rank):
         raise CannotCompileError("a number made of a tensor with axes")
     is_float = rep.dtype.is_floating_point

@@ -31,8 +31,8 @@ def call(fn: EmittedFunction, node: Node) -> None:
     function = callee_of(node)
     if function is None or fn.module.prepare is None:
         raise CannotCompileError("a call of a function that is chosen at run time")
-    given = [fn.values.get(v) for v in node.inputs[len(node.inputs) - len(function.graph.inputs) :]]
-    types = [v.type for v in function.graph.inputs]
+    given = [fn.values.get(v) for v in node.operands[len(node.operands) - len(function.graph.parameters) :]]
+    types = [v.static_type for v in function.graph.parameters]
     reps = tuple(_parameter(n.rep, t) for n, t in zip(given, types, strict=True))
     callee = fn.module.callees.get((function, reps))
     if callee is None:
@@ -40,7 +40,7 @@ def call(fn: EmittedFunction, node: Node) -> None:
             raise CannotCompileError(f"{function.short_name}() is called with arguments of too many kinds")
         graph = fn.module.prepare(function, [type_of(r, t) for r, t in zip(reps, types, strict=True)])
         key = (function, reps)
-        callee = Callee(key, f"flambeau_callee_{len(fn.module.callees)}", graph, reps, _declared(graph.outputs))
+        callee = Callee(key, f"flambeau_callee_{len(fn.module.callees)}", graph, reps, _declared(graph.returns))
         fn.module.callees[key] = callee
         raise NewCalleeError(callee)
     if callee.results is None:
@@ -50,7 +50,7 @@ def call(fn: EmittedFunction, node: Node) -> None:
 
 
 def _declared(outputs: Sequence[Value]) -> tuple[Representation, ...] | None:
-    reps = [declared_rep(v.type) for v in outputs]
+    reps = [declared_rep(v.static_type) for v in outputs]
     return tuple([r for r in reps if r is not None]) if None not in reps else None
 
 
@@ -96,10 +96,10 @@ def _emit(fn: EmittedFunction, node: Node, callee: Callee, given: Sequence[Nativ
     for native in ends:
         fn.values.drop(native)
     place = 1
-    for value, rep in zip(node.outputs, callee.results, strict=True):
+    for value, rep in zip(node.results, callee.results, strict=True):
         count = len(llvm_words(rep))
         fn.values.set_new(
-            value, fn.values.densified(native_values.from_words(rep, parts[place : place + count]), value.type)
+            value, fn.values.densified(native_values.from_words(rep, parts[place : place + count]), value.static_type)
         )
         place += count
 

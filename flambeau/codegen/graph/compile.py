@@ -139,13 +139,13 @@ class CalleeEmitter(FunctionEmitter):
     def _parameter_words(self) -> list[str]:
         """The parameters as registers."""
         texts = []
-        for value, rep in zip(self.graph.inputs, self._callee.parameters, strict=True):
+        for value, rep in zip(self.graph.parameters, self._callee.parameters, strict=True):
             words = [Register(self.e.name("a"), kind, 1) for kind in llvm_words(rep)]
             texts += [f"{w.type} {w}" for w in words]
             for word in words:
                 if word.type == "ptr":
                     self.e.origins[word.text] = 0
-            self.values.native[value] = self.values.densified(native_values.from_words(rep, words), value.type)
+            self.values.native[value] = self.values.densified(native_values.from_words(rep, words), value.static_type)
         return texts
 
     def _enter(self) -> None:
@@ -174,17 +174,19 @@ class CalleeEmitter(FunctionEmitter):
 
     def _result_words(self) -> tuple[Representation, ...]:
         """The graph's block, and what follows from it."""
-        at_return = self.block(self.graph.block, ())
-        natives = [self.values.get(v) for v in self.graph.outputs]
-        wanted = self._wanted([_lasting(n.rep, v.type) for v, n in zip(self.graph.outputs, natives, strict=True)])
+        at_return = self.block(self.graph.body, ())
+        natives = [self.values.get(v) for v in self.graph.returns]
+        wanted = self._wanted(
+            [_lasting(n.rep, v.static_type) for v, n in zip(self.graph.returns, natives, strict=True)]
+        )
         words: list[Register] = []
-        for value, native, rep in zip(self.graph.outputs, natives, wanted, strict=True):
+        for value, native, rep in zip(self.graph.returns, natives, wanted, strict=True):
             if isinstance(native, TupleValue) and isinstance(rep, Listed):
                 made = lists.made_of(self, [self.slots.converted(i, rep.item) for i in native.items], rep.item)
                 words += words_of(made)
                 continue
             result = self.slots.converted(native, rep)
-            self.values.keep(result, value, at_return, self.graph.outputs)
+            self.values.keep(result, value, at_return, self.graph.returns)
             words += words_of(result)
         for value in at_return:
             self.values.release(value)

@@ -29,23 +29,23 @@ from flambeau.schema.dtype import DType
 
 def _refuse_format(fn: EmittedFunction, node: Node, place: int) -> None:
     """Memory formats other than the usual are Python's."""
-    if len(node.inputs) > place and literal_of(fn.values.get(node.input(place))) not in (None, 0, 1):
+    if len(node.operands) > place and literal_of(fn.values.get(node.operand(place))) not in (None, 0, 1):
         raise CannotCompileError("a memory format")
 
 
 def clone(fn: EmittedFunction, node: Node) -> None:
     """`clone`: the elements in new memory, in the order that the tensor has."""
-    native = fn.values.get(node.input(0))
+    native = fn.values.get(node.operand(0))
     _refuse_format(fn, node, 1)
     if isinstance(native, Scalar):
-        set_element(fn, node.output(), Operand(native.register, native.dtype))
+        set_element(fn, node.result(), Operand(native.register, native.dtype))
         return
-    x = array(fn, node.input(0))
+    x = array(fn, node.operand(0))
 
     if x.rep.dense == x.rep.rank:
         made = new(fn, x.rep.dtype, x.sizes, node)
         arrays.copy_elements(fn, made, x)
-        fn.values.set_new(node.output(), made)
+        fn.values.set_new(node.result(), made)
         return
     dense = is_dense_now(fn, x)
     is_native = fn.e.binary("or", dense, _in_order(fn, x))
@@ -89,10 +89,10 @@ def _copy(fn: EmittedFunction, node: Node, x: ArrayValue, dense: Register) -> Ar
 
 def contiguous(fn: EmittedFunction, node: Node) -> None:
     """`contiguous`: the tensor itself if it lies in one piece."""
-    x = array(fn, node.input(0))
+    x = array(fn, node.operand(0))
     _refuse_format(fn, node, 1)
     if x.rep.dense == x.rep.rank:
-        fn.values.set_view(node.output(), x)
+        fn.values.set_view(node.result(), x)
         return
 
     dense = is_dense_now(fn, x)
@@ -123,23 +123,23 @@ def _itself_or_copy(fn: EmittedFunction, node: Node, x: ArrayValue, dense: Regis
 
 def is_contiguous(fn: EmittedFunction, node: Node) -> None:
     """`is_contiguous()`."""
-    x = array(fn, node.input(0))
-    if len(node.inputs) > 1 and literal_of(fn.values.get(node.input(1))) not in (None, 0):
+    x = array(fn, node.operand(0))
+    if len(node.operands) > 1 and literal_of(fn.values.get(node.operand(1))) not in (None, 0):
         raise CannotCompileError("a memory format")
     known = Register("true", "i1", 1) if x.rep.dense == x.rep.rank else None
     if known is None:
         empty = fn.e.icmp("eq", product(fn, x.sizes), number(0))
         known = fn.e.binary("or", empty, is_dense_now(fn, x))
-    fn.values.set(node.output(), Scalar(Bool(), known))
+    fn.values.set(node.result(), Scalar(Bool(), known))
 
 
 def convert(fn: EmittedFunction, node: Node) -> None:
     """`to(dtype)`: the tensor itself if it has it."""
     definition = node.definition
     assert definition is not None
-    native = fn.values.get(node.input(0))
+    native = fn.values.get(node.operand(0))
     given = dict(
-        zip((a.name for a in definition.schema.arguments), (fn.values.get(v) for v in node.inputs), strict=True)
+        zip((a.name for a in definition.schema.arguments), (fn.values.get(v) for v in node.operands), strict=True)
     )
     found = result_types.result_types(definition, [told(n) for n in given.values()], 1)[0]
     device = given.get("device")
@@ -152,13 +152,13 @@ def convert(fn: EmittedFunction, node: Node) -> None:
     dtype = found[0]
     assert isinstance(native.rep, Array | Element)
     if native.rep.dtype is dtype:
-        fn.values.set_view(node.output(), native)
+        fn.values.set_view(node.result(), native)
         return
     s = Registers(fn, node, is_exact=False)
     if isinstance(native, Scalar) or (isinstance(native, ArrayValue) and native.rep.rank == 0):
-        set_element(fn, node.output(), s.cast(arrays.load(fn, native), dtype))
+        set_element(fn, node.result(), s.cast(arrays.load(fn, native), dtype))
         return
-    _converted(fn, node, array(fn, node.input(0)), dtype, s)
+    _converted(fn, node, array(fn, node.operand(0)), dtype, s)
 
 
 def _converted(fn: EmittedFunction, node: Node, x: ArrayValue, dtype: DType, s: Registers) -> None:
@@ -177,7 +177,7 @@ def _converted(fn: EmittedFunction, node: Node, x: ArrayValue, dtype: DType, s: 
         return target
 
     if x.rep.dense == x.rep.rank:
-        fn.values.set_new(node.output(), made())
+        fn.values.set_new(node.result(), made())
     else:
         either(fn, node, is_dense_now(fn, x), Array(dtype, x.rep.rank, 0), made)
 
@@ -186,7 +186,7 @@ def _converted(fn: EmittedFunction, node: Node, x: ArrayValue, dtype: DType, s: 
 
 
 def _parts(fn: EmittedFunction, node: Node) -> list[ArrayValue]:
-    given = fn.values.get(node.input(0))
+    given = fn.values.get(node.operand(0))
     if not isinstance(given, TupleValue) or not given.items:
         raise CannotCompileError("how many tensors are joined is not known")
     parts = []
@@ -206,7 +206,7 @@ def cat(fn: EmittedFunction, node: Node) -> None:
     rank = parts[0].rep.rank
     if rank == 0 or any(p.rep.dense != rank for p in parts):
         raise CannotCompileError("the order in memory of joined tensors is not known")
-    dim = axis_of(fn, node.input(1), rank)
+    dim = axis_of(fn, node.operand(1), rank)
     total = number(0)
     for p in parts:
         total = memory.add(e, total, p.sizes[dim])
@@ -219,7 +219,7 @@ def cat(fn: EmittedFunction, node: Node) -> None:
     for p in parts:
         _place(fn, made, p, dim, start, p.sizes)
         start = memory.add(e, start, p.sizes[dim])
-    fn.values.set_new(node.output(), made)
+    fn.values.set_new(node.result(), made)
 
 
 def _place(
@@ -234,7 +234,7 @@ def _place(
 
 def stack(fn: EmittedFunction, node: Node) -> None:
     """`stack`: tensors side by side along a new axis."""
-    given = fn.values.get(node.input(0))
+    given = fn.values.get(node.operand(0))
     if isinstance(given, ListValue):
         stack_list(fn, node, given)
         return
@@ -243,7 +243,7 @@ def stack(fn: EmittedFunction, node: Node) -> None:
         return
     e, parts = fn.e, _parts(fn, node)
     rank = parts[0].rep.rank
-    dim = axis_of(fn, node.input(1), rank + 1)
+    dim = axis_of(fn, node.operand(1), rank + 1)
     for p in parts[1:]:
         for own, first in zip(p.sizes, parts[0].sizes, strict=True):
             fn.exits.fail_if(e.icmp("ne", own, first), node)
@@ -254,7 +254,7 @@ def stack(fn: EmittedFunction, node: Node) -> None:
         strides = (*p.strides[:dim], number(0), *p.strides[dim:])
         seen = ArrayValue(Array(p.rep.dtype, rank + 1, 0), p.owner, p.data, seen_sizes, strides)
         _place(fn, made, seen, dim, number(k), seen_sizes)
-    fn.values.set_new(node.output(), made)
+    fn.values.set_new(node.result(), made)
 
 
 def _has_no_axes(native: Native) -> bool:
@@ -263,9 +263,9 @@ def _has_no_axes(native: Native) -> bool:
 
 def _elements_side_by_side(fn: EmittedFunction, node: Node, items: Sequence[Native]) -> None:
     """A vector of tensors without axes."""
-    axis_of(fn, node.input(1), 1)
+    axis_of(fn, node.operand(1), 1)
     assert node.definition is not None
-    found = result_types.result_types(node.definition, [told(fn.values.get(v)) for v in node.inputs], 1)[0]
+    found = result_types.result_types(node.definition, [told(fn.values.get(v)) for v in node.operands], 1)[0]
     if found is None:
         raise CannotCompileError("the dtype of what is joined is not known")
     dtype, s = found[0], Registers(fn, node, is_exact=False)
@@ -275,7 +275,7 @@ def _elements_side_by_side(fn: EmittedFunction, node: Node, items: Sequence[Nati
     for k, operand in enumerate(operands):
         place = memory.offset_address(fn.e, made.data, number(k), number(step), step)
         memory.store_element(fn.e, place, operand.register, dtype)
-    fn.values.set_new(node.output(), made)
+    fn.values.set_new(node.result(), made)
 
 
 # -- pieces -----------------------------------------------------------------------------------------------------------
@@ -283,10 +283,10 @@ def _elements_side_by_side(fn: EmittedFunction, node: Node, items: Sequence[Nati
 
 def chunk(fn: EmittedFunction, node: Node) -> None:
     """`chunk` whose pieces are unpacked: as many views."""
-    e, x = fn.e, array(fn, node.input(0))
-    is_constant = node.kind == "prim::ConstantChunk"
-    count = node.attribute("chunks") if is_constant else arrays.known_int(fn, node.input(1))
-    dim = node.attribute("dim") % x.rep.rank if is_constant else axis_of(fn, node.input(2), x.rep.rank)
+    e, x = fn.e, array(fn, node.operand(0))
+    is_constant = node.op == "prim::ConstantChunk"
+    count = node.attribute("chunks") if is_constant else arrays.known_int(fn, node.operand(1))
+    dim = node.attribute("dim") % x.rep.rank if is_constant else axis_of(fn, node.operand(2), x.rep.rank)
     size = x.sizes[dim]
     step = e.binary("sdiv", memory.add(e, size, number(count - 1)), number(count))
     targets = _unpacked(node)
@@ -301,10 +301,10 @@ def chunk(fn: EmittedFunction, node: Node) -> None:
         own = step if k + 1 < count else e.binary("sub", size, start)
         pieces.append(_piece(fn, x, dim, start, own))
     if is_constant:
-        for value, piece in zip(node.outputs, pieces, strict=True):
+        for value, piece in zip(node.results, pieces, strict=True):
             fn.values.set_view(value, piece)
     else:
-        fn.values.set_view(node.output(), TupleValue(tuple(pieces)))
+        fn.values.set_view(node.result(), TupleValue(tuple(pieces)))
 
 
 def _piece(fn: EmittedFunction, x: ArrayValue, dim: int, start: Register, size: Register) -> ArrayValue:
@@ -316,11 +316,11 @@ def _piece(fn: EmittedFunction, x: ArrayValue, dim: int, start: Register, size: 
 
 
 def _unpacked(node: Node) -> Sequence[object] | None:
-    if node.kind == "prim::ConstantChunk":
-        return node.outputs
-    uses = node.output().uses
-    return uses[0].user.outputs if len(uses) == 1 and uses[0].user.kind == "prim::ListUnpack" else None
+    if node.op == "prim::ConstantChunk":
+        return node.results
+    uses = node.result().uses()
+    return uses[0].user.results if len(uses) == 1 and uses[0].user.op == "prim::ListUnpack" else None
 
 
 def _unpacking(node: Node) -> tuple[Node, ...]:
-    return (node,) if node.kind == "prim::ConstantChunk" else (node, node.output().uses[0].user)
+    return (node,) if node.op == "prim::ConstantChunk" else (node, node.result().uses()[0].user)

@@ -112,9 +112,9 @@ class CountingEmitter(FunctionEmitter):
         """One node; if it is a loop of the outer levels, its cycles."""
         self._in_lanes.clear()
         self.counters.around[node] = outer = self._around
-        if node.blocks:
+        if node.nested_blocks:
             self.counters.weights[node] = CONTROL
-        if node.kind != "prim::Loop" or self.scope.loop_depth >= TIMED_DEPTH:
+        if node.op != "prim::Loop" or self.scope.loop_depth >= TIMED_DEPTH:
             super().node(node)
             return
         start = self._cycle()

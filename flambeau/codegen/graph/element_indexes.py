@@ -24,36 +24,36 @@ INTEGERS = frozenset({"int64", "int32"})
 
 def index(fn: EmittedFunction, node: Node) -> None:
     """`aten::index`: by elements, a new tensor, or an element in a register."""
-    given = fn.values.get(node.input(1))
+    given = fn.values.get(node.operand(1))
     if not _are_elements(given):
         gather.index(fn, node)
         return
-    x = array(fn, node.input(0))
+    x = array(fn, node.operand(0))
     part = _at(fn, node, x, given)
     if part.rep.rank == 0:
-        set_element(fn, node.output(), load(fn, part))
+        set_element(fn, node.result(), load(fn, part))
         return
     if part.rep.rank > 1 and x.rep.dense != x.rep.rank:
         raise CannotCompileError("a copy of a tensor whose order in memory is not known")
     made = new(fn, x.rep.dtype, part.sizes, node)
     copy_elements(fn, made, part)
-    fn.values.set_new(node.output(), made)
+    fn.values.set_new(node.result(), made)
 
 
 def index_put_(fn: EmittedFunction, node: Node) -> None:
     """`aten::index_put_`: by elements, a number, or a tensor that is broadcast to the slice."""
-    given = fn.values.get(node.input(1))
+    given = fn.values.get(node.operand(1))
     if not _are_elements(given):
         scatter.index_put(fn, node)
         return
-    x, source = array(fn, node.input(0)), fn.values.get(node.input(2))
+    x, source = array(fn, node.operand(0)), fn.values.get(node.operand(2))
     if not isinstance(source, Scalar | ArrayValue) or not is_tensor(source):
         raise CannotCompileError("values that are no tensor")
-    if literal_of(fn.values.get(node.input(3))) is not False:
+    if literal_of(fn.values.get(node.operand(3))) is not False:
         raise CannotCompileError("values that are added")
     part = _at(fn, node, x, given)
     write_all(fn, node, part, [source], lambda _, value: _cast(fn, node, value, x), reads_target=False)
-    fn.values.set_view(node.output(), x)
+    fn.values.set_view(node.result(), x)
 
 
 def _cast(fn: EmittedFunction, node: Node, value: Operand, x: ArrayValue) -> Register:

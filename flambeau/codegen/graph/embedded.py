@@ -81,7 +81,7 @@ def nest_of(fn: EmittedFunction, node: Node) -> Nest | None:
     """The loop nest of a group inside a loop; None where its kernels serve it better, or alone."""
     if not fn.scope.loop_depth:
         return None
-    natives = [fn.values.get(v) for v in node.inputs]
+    natives = [fn.values.get(v) for v in node.operands]
     types = [_type_of(n) for n in natives]
     if None in types:
         return None
@@ -252,7 +252,7 @@ def run_nest(
     e.raw(f"store i32 0, ptr {flag}")
     e.raw(f"store ptr {flag}, ptr {block}")
     places: dict[str, Native] = {}
-    for b, native in zip(kernel.inputs, (fn.values.get(v) for v in node.inputs), strict=True):
+    for b, native in zip(kernel.inputs, (fn.values.get(v) for v in node.operands), strict=True):
         places[b.name] = native
         data = native.data if isinstance(native, ArrayValue) else _in_slot(fn, native)
         memory.store_word(e, block, nest.layout.data[b.name], data)

@@ -48,14 +48,14 @@ def call(fn: EmittedFunction, node: Node) -> None:
     foreign = node.attributes.get(CALLABLE)
     if not isinstance(foreign, Foreign):
         raise CannotCompileError("it has no native form")
-    natives = [fn.values.get(v) for v in node.inputs]
+    natives = [fn.values.get(v) for v in node.operands]
     code = foreign.native([n.rep for n in natives])
     if isinstance(code, Array):
         (words,) = call_python(fn, node, (code,))
-        fn.values.set_new(node.output(), native_values.from_words(code, words))
+        fn.values.set_new(node.result(), native_values.from_words(code, words))
         return
     result = _call(fn, node, foreign, code, natives)
-    for value in node.outputs:
+    for value in node.results:
         fn.values.set(value, result)
 
 
@@ -83,9 +83,9 @@ def _call(fn: EmittedFunction, node: Node, foreign: Foreign, code: ForeignCode, 
 def _raising(fn: EmittedFunction, node: Node, foreign: Foreign, described: Register) -> Node:
     """A node that raises what the function raised, instead of calling it again: it may have written to its arrays."""
     graph = Graph()
-    address = graph.add_input(IntType(), "exception")
+    address = graph.add_parameter(IntType(), "exception")
     fn.values.set(address, Scalar(Int(), fn.e.define(f"ptrtoint ptr {described} to i64", "i64", 1)))
-    raising = graph.create(node.kind, (address,), (), callable=foreign.raiser)
+    raising = graph.create(node.op, (address,), (), callable=foreign.raiser)
     raising.range, raising.call_chain = node.range, node.call_chain
     return raising
 

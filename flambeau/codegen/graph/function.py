@@ -73,7 +73,7 @@ class FunctionText:
         node = self.costly
         if node is None:
             return ""
-        return f"{node.kind} has no native form, and no loop makes up for calling it from native code ({node.range})"
+        return f"{node.op} has no native form, and no loop makes up for calling it from native code ({node.range})"
 
     @property
     def costly(self) -> Node | None:
@@ -138,10 +138,10 @@ class FunctionEmitter:
 
     def _body(self) -> tuple[Representation, ...]:
         """The graph's block, and its results as words."""
-        at_return = self.block(self.graph.block, ())
-        results = [self.values.get(v) for v in self.graph.outputs]
-        for value, native in zip(self.graph.outputs, results, strict=True):
-            self.values.keep(native, value, at_return, self.graph.outputs)
+        at_return = self.block(self.graph.body, ())
+        results = [self.values.get(v) for v in self.graph.returns]
+        for value, native in zip(self.graph.returns, results, strict=True):
+            self.values.keep(native, value, at_return, self.graph.returns)
         for value in at_return:
             self.values.release(value)
         index = 0
@@ -154,14 +154,14 @@ class FunctionEmitter:
 
     def _parameters(self, parameters: Sequence[Representation]) -> None:
         index, arguments = 0, Register("%arguments", "ptr", 1)
-        for value, rep in zip(self.graph.inputs, parameters, strict=True):
+        for value, rep in zip(self.graph.parameters, parameters, strict=True):
             words = []
             for kind in llvm_words(rep):
                 words.append(memory.load_word(self.e, arguments, index, kind))
                 if kind == "ptr":
                     self.e.origins[words[-1].text] = 0
                 index += 1
-            self.values.native[value] = self.values.densified(native_values.from_words(rep, words), value.type)
+            self.values.native[value] = self.values.densified(native_values.from_words(rep, words), value.static_type)
 
     def _leave(self) -> None:
         e = self.e
@@ -200,11 +200,11 @@ class FunctionEmitter:
 
     def block(self, block: Block, own: Sequence[Value]) -> list[Value]:
         """The nodes of a block; gives the values that end with it. `own` are parameters it has references of."""
-        values_here = [*own, *(v for n in block for v in n.outputs)]
+        values_here = [*own, *(v for n in block for v in n.results)]
         at, at_return = self.values.lifetimes.ends(block, values_here)
         leaving = _before_raise(block)
         for node in block:
-            if node.kind in ("prim::Constant", "prim::Uninitialized"):
+            if node.op in ("prim::Constant", "prim::Uninitialized"):
                 continue
             if leaving and node is leaving[0]:
                 self.exits.leave_at(leaving)
@@ -217,11 +217,11 @@ class FunctionEmitter:
     def node(self, node: Node) -> None:
         """One node."""
         self.exits.current = node
-        if node.kind == "prim::If":
+        if node.op == "prim::If":
             self._branch(node)
-        elif node.kind == "prim::Loop":
+        elif node.op == "prim::Loop":
             emit_loop(self, node)
-        elif node.kind in SAME_VALUE:
+        elif node.op in SAME_VALUE:
             self._same(node)
         else:
             try:
@@ -229,9 +229,9 @@ class FunctionEmitter:
             except CannotCompileError as reason:
                 where = f" ({node.range})" if node.range is not None else ""
                 reason.node = reason.node or node
-                if node.kind in str(reason):
+                if node.op in str(reason):
                     raise
-                named = CannotCompileError(f"{node.kind}: {reason}{where}")
+                named = CannotCompileError(f"{node.op}: {reason}{where}")
                 named.node = reason.node
                 raise named from None
 
@@ -240,21 +240,21 @@ class FunctionEmitter:
         lower(self, node)
 
     def _same(self, node: Node) -> None:
-        native = self.values.get(node.input(0))
-        if isinstance(native, OptionalValue) and node.kind != "prim::profile":
+        native = self.values.get(node.operand(0))
+        if isinstance(native, OptionalValue) and node.op != "prim::profile":
             native = native.inner
-        self.values.set(node.output(0), native)
+        self.values.set(node.result(0), native)
 
     def _branch(self, node: Node) -> None:
         e = self.e
-        condition = self.values.truth(node.input(0))
+        condition = self.values.truth(node.operand(0))
         known = {"true": 0, "false": 1}.get(condition.text)
         if known is not None:
-            self._only_arm(node, node.blocks[known])
+            self._only_arm(node, node.nested_blocks[known])
             return
         labels = [e.label("then"), e.label("else")]
         after = e.label("after")
-        cold = [_ends_in_raise(b) for b in node.blocks]
+        cold = [_ends_in_raise(b) for b in node.nested_blocks]
         weight = f", {RARE}" if cold[0] and not cold[1] else ""
         e.raw(f"br i1 {condition}, label %{labels[0]}, label %{labels[1]}{weight}")
         slots: dict[Value, tuple[Representation, list[Register]]] = {}
@@ -266,7 +266,7 @@ class FunctionEmitter:
             start = len(e.lines)
             with self.scope.within_branch(e.accesses, is_rare=cold[arm]):
                 try:
-                    self._arm(node, node.blocks[arm], slots)
+                    self._arm(node, node.nested_blocks[arm], slots)
                 except UnknownResultError:
                     if is_left_out or cold[1 - arm]:
                         raise
@@ -281,15 +281,15 @@ class FunctionEmitter:
         e.start(after)
         if store is not None and lone is not None:
             meetings.store_either(e, store, ends[lone], old, ends[1 - lone])
-        for value in node.outputs:
+        for value in node.results:
             rep, own_slots = slots[value]
             self.values.set_new(value, self.slots.load(own_slots, rep))
 
     def _only_arm(self, node: Node, block: Block) -> None:
         at_return = self.block(block, ())
-        for value, result in zip(node.outputs, block.outputs, strict=True):
+        for value, result in zip(node.results, block.returns, strict=True):
             native = self.values.get(result)
-            self.values.keep(native, result, at_return, block.outputs)
+            self.values.keep(native, result, at_return, block.returns)
             self.values.set_new(value, native)
         for value in at_return:
             self.values.release(value)
@@ -297,36 +297,36 @@ class FunctionEmitter:
     def _arm(self, node: Node, block: Block, slots: dict[Value, tuple[Representation, list[Register]]]) -> None:
         at_return = self.block(block, ())
         if _ends_in_raise(block):
-            for value in node.outputs:
+            for value in node.results:
                 if value not in slots:
                     raise CannotCompileError("both ways of a branch raise")
             self.e.start(self.e.label("never"))
             return
-        for value, result in zip(node.outputs, block.outputs, strict=True):
+        for value, result in zip(node.results, block.returns, strict=True):
             native = self.values.get(result)
             if value not in slots:
                 rep = self.slots.assume(value, native.rep)
                 slots[value] = (rep, self.slots.new(rep))
             rep, own_slots = slots[value]
             native = self.slots.fit(value, native, rep)
-            self.values.keep(native, result, at_return, block.outputs)
+            self.values.keep(native, result, at_return, block.returns)
             self.slots.store(own_slots, native)
         for value in at_return:
             self.values.release(value)
 
 
 def _ends_in_raise(block: Block) -> bool:
-    return any(n.kind == "prim::RaiseException" for n in block)
+    return any(n.op == "prim::RaiseException" for n in block)
 
 
 def _before_raise(block: Block) -> list[Node]:
     """The nodes that end in an exception, from the first that only serves to word it; none where nothing raises."""
-    raising = next((n for n in block if n.kind == "prim::RaiseException"), None)
+    raising = next((n for n in block if n.op == "prim::RaiseException"), None)
     if raising is None:
         return []
     nodes = [raising]
     current = raising.previous
-    while current is not None and not current.blocks and (is_pure(current) or current.kind == "^message"):
+    while current is not None and not current.nested_blocks and (is_pure(current) or current.op == "^message"):
         nodes.insert(0, current)
         current = current.previous
     return nodes

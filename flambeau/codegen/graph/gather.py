@@ -36,8 +36,8 @@ def _at(fn: EmittedFunction, x: ArrayValue, axis: int, index: Register) -> Regis
 
 def roll(fn: EmittedFunction, node: Node) -> None:
     """`roll` along dimensions: each element moves by the shift of its axis, and comes in again at the other end."""
-    e, x = fn.e, array(fn, node.input(0))
-    shifts, dims = (fn.values.get(v) for v in node.inputs[1:3])
+    e, x = fn.e, array(fn, node.operand(0))
+    shifts, dims = (fn.values.get(v) for v in node.operands[1:3])
     if not isinstance(shifts, TupleValue) or not isinstance(dims, TupleValue) or not dims.items:
         raise CannotCompileError("how many axes are rolled is not known")
     if len(shifts.items) != len(dims.items) or not x.rep.rank:
@@ -75,7 +75,7 @@ def roll(fn: EmittedFunction, node: Node) -> None:
         run(rest, amount, number(0))
 
     nest(0, x.data, made.data)
-    fn.values.set_new(node.output(), made)
+    fn.values.set_new(node.result(), made)
 
 
 def _remainder(fn: EmittedFunction, a: Register, size: Register) -> Register:
@@ -88,22 +88,22 @@ def _remainder(fn: EmittedFunction, a: Register, size: Register) -> Register:
 
 def flatten(fn: EmittedFunction, node: Node) -> None:
     """`flatten` of what lies row-major in one piece: a view."""
-    x = array(fn, node.input(0))
+    x = array(fn, node.operand(0))
     if x.rep.rank == 0 or x.rep.dense != x.rep.rank:
         raise CannotCompileError("whether the tensor lies in one piece is not known")
-    start, end = axis_of(fn, node.input(1), x.rep.rank), axis_of(fn, node.input(2), x.rep.rank)
+    start, end = axis_of(fn, node.operand(1), x.rep.rank), axis_of(fn, node.operand(2), x.rep.rank)
     if start > end:
         raise CannotCompileError("a first dimension after the last")
     sizes = (*x.sizes[:start], product(fn, x.sizes[start : end + 1]), *x.sizes[end + 1 :])
     strides = memory.dense_strides(fn.e, sizes, _itemsize(x))
     fn.values.set_view(
-        node.output(), ArrayValue(Array(x.rep.dtype, len(sizes), len(sizes)), x.owner, x.data, sizes, strides)
+        node.result(), ArrayValue(Array(x.rep.dtype, len(sizes), len(sizes)), x.owner, x.data, sizes, strides)
     )
 
 
 def index(fn: EmittedFunction, node: Node) -> None:
     """`x[mask]` and `x[places]` with one tensor along the first axes."""
-    x, given = array(fn, node.input(0)), fn.values.get(node.input(1))
+    x, given = array(fn, node.operand(0)), fn.values.get(node.operand(1))
     if not isinstance(given, TupleValue) or not given.items or not isinstance(given.items[0], ArrayValue):
         raise CannotCompileError("an index by other things than one tensor")
     if any(not (isinstance(i, FixedValue) and i.rep == Fixed(None)) for i in given.items[1:]):
@@ -150,7 +150,7 @@ def _by_mask(fn: EmittedFunction, node: Node, x: ArrayValue, mask: ArrayValue) -
         e.start(passed)
 
     each(fn, x.sizes[0], take)
-    fn.values.set_new(node.output(), made)
+    fn.values.set_new(node.result(), made)
 
 
 def _add_to(fn: EmittedFunction, slot: Register, amount: Register) -> None:
@@ -171,13 +171,13 @@ def _by_places(fn: EmittedFunction, node: Node, x: ArrayValue, places: ArrayValu
         copy_elements(fn, _row(fn, made, k), _row(fn, x, at))
 
     each(fn, places.sizes[0], take)
-    fn.values.set_new(node.output(), made)
+    fn.values.set_new(node.result(), made)
 
 
 def stack_list(fn: EmittedFunction, node: Node, given: ListValue) -> None:
     """`stack` of a list whose length is known at run time only, along a new first axis."""
     from_list = given.rep.item
-    if not isinstance(from_list, Array) or axis_of(fn, node.input(1), from_list.rank + 1) != 0:
+    if not isinstance(from_list, Array) or axis_of(fn, node.operand(1), from_list.rank + 1) != 0:
         raise CannotCompileError("tensors of a list that are not stacked along the first axis")
     e, count = fn.e, lists.length(fn, given)
     fn.exits.fail_if(e.icmp("eq", count, number(0)), node)
@@ -191,7 +191,7 @@ def stack_list(fn: EmittedFunction, node: Node, given: ListValue) -> None:
         copy_elements(fn, _row(fn, made, k), one)
 
     each(fn, count, place)
-    fn.values.set_new(node.output(), made)
+    fn.values.set_new(node.result(), made)
 
 
 def _tensor(native: Native) -> ArrayValue:
@@ -201,8 +201,8 @@ def _tensor(native: Native) -> ArrayValue:
 
 def bincount(fn: EmittedFunction, node: Node) -> None:
     """`bincount` of ints, without weights."""
-    e, x = fn.e, array(fn, node.input(0))
-    weights, least = fn.values.get(node.input(1)), fn.values.index(node.input(2))
+    e, x = fn.e, array(fn, node.operand(0))
+    weights, least = fn.values.get(node.operand(1)), fn.values.index(node.operand(2))
     if x.rep.rank != 1 or x.rep.dtype.name != "int64" or not isinstance(weights, FixedValue):
         raise CannotCompileError("a bincount with weights, or of other tensors than vectors of int64")
     fn.exits.fail_if(e.icmp("slt", least, number(0)), node)
@@ -229,16 +229,16 @@ def bincount(fn: EmittedFunction, node: Node) -> None:
         memory.store_element(e, place, more, dtypes.int64)
 
     each(fn, x.sizes[0], count)
-    fn.values.set_new(node.output(), made)
+    fn.values.set_new(node.result(), made)
 
 
 def equal(fn: EmittedFunction, node: Node) -> None:
     """`equal`: whether sizes and all elements are equal."""
-    e, x, y = fn.e, array(fn, node.input(0)), array(fn, node.input(1))
+    e, x, y = fn.e, array(fn, node.operand(0)), array(fn, node.operand(1))
     if x.rep.dtype is not y.rep.dtype:
         raise CannotCompileError("tensors of different dtypes are compared")
     if x.rep.rank != y.rep.rank:
-        fn.values.set(node.output(), Scalar(Bool(), Register("false", "i1", 1)))
+        fn.values.set(node.result(), Scalar(Bool(), Register("false", "i1", 1)))
         return
     result = e.slot("i1", 1)
     same, done = e.label("same_sizes"), e.label("compared")
@@ -259,4 +259,4 @@ def equal(fn: EmittedFunction, node: Node) -> None:
     each_element(fn, flat[0].sizes, flat, compare)
     e.branch(done)
     e.start(done)
-    fn.values.set(node.output(), Scalar(Bool(), e.define(f"load i1, ptr {result}", "i1", 1)))
+    fn.values.set(node.result(), Scalar(Bool(), e.define(f"load i1, ptr {result}", "i1", 1)))

@@ -30,7 +30,7 @@ def group(fn: EmittedFunction, node: Node) -> None:
     reps = _group_results(fn, node)
     nest = embedded.nest_of(fn, node)
     results = _by_plans(fn, node, reps) if nest is None else _by_nest(fn, node, nest, reps)
-    for value, native in zip(node.outputs, results, strict=True):
+    for value, native in zip(node.results, results, strict=True):
         fn.values.set_new(value, native)
 
 
@@ -38,7 +38,7 @@ def _by_nest(fn: EmittedFunction, node: Node, nest: embedded.Nest, reps: Sequenc
     """Its results by loops of the function's own where they fit the call, else by its kernel."""
     e = fn.e
     slots = [fn.slots.new(rep) for rep in reps]
-    sizes, fits = embedded.sizes_of_axes(fn, nest, [fn.values.get(v) for v in node.inputs])
+    sizes, fits = embedded.sizes_of_axes(fn, nest, [fn.values.get(v) for v in node.operands])
     here, there, after = e.label("nest"), e.label("plans"), e.label("after")
     e.branch_if(fits, here, there)
     for label in (here, there):
@@ -59,8 +59,8 @@ def _by_plans(
 ) -> list[Native]:
     """Its results by the plan for sizes and strides of the call. `is_embedded`: where code of its own does not fit."""
     e = fn.e
-    exit_point = fn.exits.point((node,), node.inputs)
-    exit_point.outputs, exit_point.output_reps = tuple(node.outputs), tuple(reps)
+    exit_point = fn.exits.point((node,), node.operands)
+    exit_point.outputs, exit_point.output_reps = tuple(node.results), tuple(reps)
     exit_point.cell, exit_point.is_embedded = f"flambeau_cell_{exit_point.number}", is_embedded
     fn.parts.groups.append(exit_point)
     inputs = memory.spilled(fn.e, [_input_words(fn, fn.values.get(v)) for v in exit_point.inputs])
@@ -78,31 +78,31 @@ def _by_plans(
 def _group_results(fn: EmittedFunction, node: Node) -> tuple[Representation, ...]:
     """What a group gives, by the rules of its operators."""
     graph = node.attribute("Subgraph")
-    types: dict[Value, Any] = {v: told(fn.values.get(o)) for v, o in zip(graph.inputs, node.inputs, strict=True)}
+    types: dict[Value, Any] = {v: told(fn.values.get(o)) for v, o in zip(graph.parameters, node.operands, strict=True)}
     found: dict[Value, Any] = {}
     for inner in graph.nodes():
         definition = inner.definition
-        if inner.kind == "prim::Constant":
-            types[inner.output()] = inner.attributes.get("value")
-        elif inner.kind == "prim::ListConstruct":
-            types[inner.output()] = [types[v] for v in inner.inputs]
-        elif inner.kind == "aten::size":
-            types[inner.output()] = inner.output().type
+        if inner.op == "prim::Constant":
+            types[inner.result()] = inner.attributes.get("value")
+        elif inner.op == "prim::ListConstruct":
+            types[inner.result()] = [types[v] for v in inner.operands]
+        elif inner.op == "aten::size":
+            types[inner.result()] = inner.result().static_type
         elif definition is None:
-            raise CannotCompileError(f"{inner.kind} in a group")
+            raise CannotCompileError(f"{inner.op} in a group")
         else:
-            tensors = [v for v in inner.outputs if isinstance(v.type, TensorType)]
-            answers = result_types.result_types(definition, [types[v] for v in inner.inputs], len(tensors))
+            tensors = [v for v in inner.results if isinstance(v.static_type, TensorType)]
+            answers = result_types.result_types(definition, [types[v] for v in inner.operands], len(tensors))
             for value, answer in zip(tensors, answers, strict=True):
                 if answer is None:
-                    raise CannotCompileError(f"{inner.kind}: the dtype or rank of its result is not known")
+                    raise CannotCompileError(f"{inner.op}: the dtype or rank of its result is not known")
                 found[value] = answer
                 types[value] = result_types.told(Array(*answer))
     # Kernels write their results in the order of their inputs; where all of these are row-major, so are the results.
-    given = [fn.values.get(v).rep for v in node.inputs]
+    given = [fn.values.get(v).rep for v in node.operands]
     is_row_major = all(r.dense == r.rank for r in given if isinstance(r, Array))
     reps = []
-    for value, result in zip(node.outputs, graph.outputs, strict=True):
+    for value, result in zip(node.results, graph.returns, strict=True):
         if result not in found:
             raise CannotCompileError("a group that gives back what it is given")
         rep = rep_of_result(fn, value, found[result])
@@ -156,20 +156,20 @@ def operator(fn: EmittedFunction, node: Node) -> None:
     definition = node.definition
     if definition is None:
         raise CannotCompileError("it has no native form")
-    natives = [fn.values.get(v) for v in node.inputs]
+    natives = [fn.values.get(v) for v in node.operands]
     changed = []
     for place, (argument, native) in enumerate(zip(definition.schema.arguments, natives, strict=False)):
         if argument.alias is not None and argument.alias.is_write and isinstance(native, ListValue):
             if holds_blocks(native.rep.item):
                 raise CannotCompileError("it changes a list of tensors or lists, and has no native form")
             changed.append(place)
-    if changed and any(isinstance(v.type, ListType) for v in node.outputs):
+    if changed and any(isinstance(v.static_type, ListType) for v in node.results):
         call_python(fn, node, (), changed)
-        fn.values.set_view(node.output(0), natives[changed[0]])
+        fn.values.set_view(node.result(0), natives[changed[0]])
         return
     tensors = result_types.tensors_of(node)
     answers = iter(result_types.result_types(definition, [told(n) for n in natives], len(tensors)))
-    reps = tuple(rep_of_result(fn, v, next(answers) if v in tensors else None) for v in node.outputs)
+    reps = tuple(rep_of_result(fn, v, next(answers) if v in tensors else None) for v in node.results)
     words = call_python(fn, node, reps, changed)
-    for value, rep, place_ in zip(node.outputs, reps, words, strict=True):
+    for value, rep, place_ in zip(node.results, reps, words, strict=True):
         fn.values.set_new(value, native_values.from_words(rep, place_))

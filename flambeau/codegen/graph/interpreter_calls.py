@@ -18,9 +18,9 @@ from flambeau.schema.dtype import DType
 def rep_of_result(fn: EmittedFunction, value: Value, found: tuple[DType, int] | None) -> Representation:
     """How the result of something run elsewhere looks."""
     if found is None:
-        rep = result_types.of_type(value.type)
+        rep = result_types.of_type(value.static_type)
         if rep is None:
-            raise CannotCompileError(f"the dtype or rank of %{value.name} is not known ({value.type})")
+            raise CannotCompileError(f"the dtype or rank of %{value.name} is not known ({value.static_type})")
         return rep
     dtype, count = found
     memory.element(dtype)
@@ -31,7 +31,7 @@ def rep_of_result(fn: EmittedFunction, value: Value, found: tuple[DType, int] | 
 
 def _may_be_view(value: Value) -> bool:
     """Whether a result may lie in the memory of an argument, and so with gaps even where it has one axis."""
-    definition = None if value.node is None else value.node.definition
+    definition = None if value.defining_node is None else value.defining_node.definition
     return definition is not None and definition.schema.returns[value.index].alias is not None
 
 
@@ -44,9 +44,9 @@ def call_python(
     ``changed``: operands that are lists, and that the node changes. ``is_rare``: only in cases hardly ever met.
     """
     e = fn.e
-    exit_point = fn.exits.point((node,), node.inputs)
-    exit_point.outputs, exit_point.output_reps = tuple(node.outputs[: len(reps)]), tuple(reps)
-    exit_point.changed = tuple(exit_point.inputs.index(node.input(k)) for k in changed)
+    exit_point = fn.exits.point((node,), node.operands)
+    exit_point.outputs, exit_point.output_reps = tuple(node.results[: len(reps)]), tuple(reps)
+    exit_point.changed = tuple(exit_point.inputs.index(node.operand(k)) for k in changed)
     exit_point.is_called = not is_rare
     if not is_rare and (fn.scope.loop_depth or not fn.scope.has_loops):
         fn.parts.operators.append(exit_point)
@@ -91,4 +91,4 @@ def either(fn: EmittedFunction, node: Node, condition: Register, rep: Array, nat
     fn.slots.store(slots, native_values.from_words(rep, words))
     e.branch(after)
     e.start(after)
-    fn.values.set_new(node.output(), fn.slots.load(slots, rep))
+    fn.values.set_new(node.result(), fn.slots.load(slots, rep))

@@ -41,16 +41,16 @@ class LanePlan:
 
 def plan_of(node: Node) -> LanePlan | None:
     """What is known of a counted loop if it may run as lanes; None if it may not."""
-    body = node.blocks[0]
+    body = node.nested_blocks[0]
     if not _has_while(body) or not all(map(_is_plain_enough, _within(body))):
         return None
-    loops = [n for n in _within(body) if n.kind == "prim::Loop"]
-    if any(inner.kind == "aten::copy_" for n in loops for inner in _within(n.blocks[0])):
+    loops = [n for n in _within(body) if n.op == "prim::Loop"]
+    if any(inner.op == "aten::copy_" for n in loops for inner in _within(n.nested_blocks[0])):
         return None
     if any(counts(n) and plan_of(n) is not None for n in loops):
         return None
     folds: list[str | None] = []
-    for parameter, result in zip(body.inputs[1:], body.outputs[1:], strict=True):
+    for parameter, result in zip(body.parameters[1:], body.returns[1:], strict=True):
         found = _fold_of(parameter, result)
         if found is None:
             return None
@@ -61,64 +61,71 @@ def plan_of(node: Node) -> LanePlan | None:
 
 def counts(node: Node) -> bool:
     """Whether a loop makes the number of iterations it was told, no fewer."""
-    return is_true(node.input(1)) and is_true(node.blocks[0].outputs[0])
+    return is_true(node.operand(1)) and is_true(node.nested_blocks[0].returns[0])
 
 
 def is_true(value: Value) -> bool:
     """Whether a value is the constant True."""
-    return value.node is not None and value.node.kind == "prim::Constant" and value.node.attributes.get("value") is True
+    return (
+        value.defining_node is not None
+        and value.defining_node.op == "prim::Constant"
+        and value.defining_node.attributes.get("value") is True
+    )
 
 
 def ends_in_raise(block: Block) -> bool:
     """Whether a block raises an exception."""
-    return any(n.kind == "prim::RaiseException" for n in block)
+    return any(n.op == "prim::RaiseException" for n in block)
 
 
 def _within(block: Block) -> Iterator[Node]:
     """The nodes of a block, and of those inside, but for what leads to an exception."""
     for node in block:
         yield node
-        for inner in node.blocks:
+        for inner in node.nested_blocks:
             if not ends_in_raise(inner):
                 yield from _within(inner)
 
 
 def _has_while(body: Block) -> bool:
-    return any(n.kind == "prim::Loop" and not is_true(n.blocks[0].outputs[0]) for n in _within(body))
+    return any(n.op == "prim::Loop" and not is_true(n.nested_blocks[0].returns[0]) for n in _within(body))
 
 
 def _is_plain_enough(node: Node) -> bool:
     """Whether it has a form for lanes."""
-    if not all(map(_is_number, node.outputs)):
+    if not all(map(_is_number, node.results)):
         return False
-    if node.kind in _PLAIN or node.kind in _ELEMENTS or node.kind in SAME_VALUE:
+    if node.op in _PLAIN or node.op in _ELEMENTS or node.op in SAME_VALUE:
         return True
-    if node.kind in ("prim::If", "prim::Loop"):
-        return not any(map(ends_in_raise, node.blocks)) or node.kind == "prim::If"
-    if node.kind in _ASKING:
-        return isinstance(node.output().type, IntType)
-    if node.kind == "aten::select":
-        return isinstance(node.input(0).type, TensorType)
-    if node.kind == "aten::copy_":
-        return all(_is_element(v) for v in node.inputs[:2]) and not node.output().uses
-    if node.kind == "prim::FusionGroup":
-        return all(_is_element(v) for v in (*node.inputs, *node.outputs) if isinstance(v.type, TensorType))
+    if node.op in ("prim::If", "prim::Loop"):
+        return not any(map(ends_in_raise, node.nested_blocks)) or node.op == "prim::If"
+    if node.op in _ASKING:
+        return isinstance(node.result().static_type, IntType)
+    if node.op == "aten::select":
+        return isinstance(node.operand(0).static_type, TensorType)
+    if node.op == "aten::copy_":
+        return all(_is_element(v) for v in node.operands[:2]) and not node.result().uses()
+    if node.op == "prim::FusionGroup":
+        return all(_is_element(v) for v in (*node.operands, *node.results) if isinstance(v.static_type, TensorType))
     definition = node.definition
     if definition is None or definition.scalar is None or definition.schema.is_mutable:
         return False
-    return all(_is_element(v) for v in (*node.inputs, *node.outputs) if isinstance(v.type, TensorType))
+    return all(_is_element(v) for v in (*node.operands, *node.results) if isinstance(v.static_type, TensorType))
 
 
 def _is_number(value: Value) -> bool:
-    if isinstance(value.type, TensorType):
-        is_view = value.node is not None and value.node.kind == "aten::select"
+    if isinstance(value.static_type, TensorType):
+        is_view = value.defining_node is not None and value.defining_node.op == "aten::select"
         return is_view or _is_element(value)
-    kind = value.node.kind if value.node is not None else ""
-    return isinstance(value.type, IntType | FloatType | BoolType) or kind in ("prim::Constant", "prim::Uninitialized")
+    kind = value.defining_node.op if value.defining_node is not None else ""
+    return isinstance(value.static_type, IntType | FloatType | BoolType) or kind in (
+        "prim::Constant",
+        "prim::Uninitialized",
+    )
 
 
 def _is_element(value: Value) -> bool:
-    return isinstance(value.type, TensorType) and value.type.sizes == ()
+    return isinstance(value.static_type, TensorType) and value.static_type.sizes == ()
 
 
 # -- memory -----------------------------------------------------------------------------------------------------------
@@ -129,14 +136,14 @@ def _memory(body: Block) -> tuple[list[Value], list[Value]] | None:
     read: dict[Value, None] = {}
     written: dict[Value, None] = {}
     nodes = list(_within(body))
-    inside = {v for n in nodes for v in n.outputs}
+    inside = {v for n in nodes for v in n.results}
     for node in nodes:
-        if node.kind == "aten::select" or node.kind in SAME_VALUE or node.kind in _ASKING:
+        if node.op == "aten::select" or node.op in SAME_VALUE or node.op in _ASKING:
             continue
-        for place, value in enumerate(node.inputs):
-            if isinstance(value.type, TensorType):
+        for place, value in enumerate(node.operands):
+            if isinstance(value.static_type, TensorType):
                 root = _root(value, inside)
-                if node.kind == "aten::copy_" and place == 0:
+                if node.op == "aten::copy_" and place == 0:
                     written[root] = None
                 elif root not in inside:
                     read[root] = None
@@ -146,8 +153,10 @@ def _memory(body: Block) -> tuple[list[Value], list[Value]] | None:
 
 
 def _root(value: Value, inside: set[Value]) -> Value:
-    while value in inside and value.node is not None and value.node.kind in SAME_VALUE | {"aten::select"}:
-        value = value.node.input(0)
+    while (
+        value in inside and value.defining_node is not None and value.defining_node.op in SAME_VALUE | {"aten::select"}
+    ):
+        value = value.defining_node.operand(0)
     return value
 
 
@@ -156,11 +165,11 @@ def _root(value: Value, inside: set[Value]) -> Value:
 
 def _fold_of(parameter: Value, result: Value) -> str | None:
     """The operation by which iterations add to a carried value; empty if it never changes, None if order matters."""
-    if not isinstance(parameter.type, IntType):
+    if not isinstance(parameter.static_type, IntType):
         return None
     found: set[str] = set()
     uses = _walk(parameter, result, found)
-    if uses is None or uses != len(parameter.uses) or len(found) > 1:
+    if uses is None or uses != len(parameter.uses()) or len(found) > 1:
         return None
     return next(iter(found), "")
 
@@ -169,45 +178,45 @@ def _walk(parameter: Value, value: Value, found: set[str]) -> int | None:
     """How often the parameter is used on the way to a value that is nothing but it and what is folded into it."""
     if value is parameter:
         return 1
-    node = value.node
-    if node is None or len(value.uses) != 1:
+    node = value.defining_node
+    if node is None or len(value.uses()) != 1:
         return None
-    if node.kind == "prim::If":
-        return _walk_branch(parameter, node, node.outputs.index(value), found)
-    if node.kind == "prim::Loop":
-        return _walk_loop(parameter, node, node.outputs.index(value), found)
-    if node.kind not in FOLDS or len(node.inputs) != 2 or not isinstance(value.type, IntType):
+    if node.op == "prim::If":
+        return _walk_branch(parameter, node, node.results.index(value), found)
+    if node.op == "prim::Loop":
+        return _walk_loop(parameter, node, node.results.index(value), found)
+    if node.op not in FOLDS or len(node.operands) != 2 or not isinstance(value.static_type, IntType):
         return None
-    places = (0,) if node.kind == "aten::sub" else (0, 1)
+    places = (0,) if node.op == "aten::sub" else (0, 1)
     ways = []
     for place in places:
         more: set[str] = set()
-        uses = _walk(parameter, node.input(place), more)
+        uses = _walk(parameter, node.operand(place), more)
         if uses is not None:
             ways.append(uses)
             found |= more
     if len(ways) != 1:
         return None
-    found.add(FOLDS[node.kind])
+    found.add(FOLDS[node.op])
     return ways[0]
 
 
 def _walk_loop(parameter: Value, node: Node, place: int, found: set[str]) -> int | None:
     """Through an inner loop that carries the value on."""
-    body = node.blocks[0]
-    inner, result = body.inputs[1 + place], body.outputs[1 + place]
-    if _walk(inner, result, found) != len(inner.uses):
+    body = node.nested_blocks[0]
+    inner, result = body.parameters[1 + place], body.returns[1 + place]
+    if _walk(inner, result, found) != len(inner.uses()):
         return None
-    return _walk(parameter, node.input(2 + place), found)
+    return _walk(parameter, node.operand(2 + place), found)
 
 
 def _walk_branch(parameter: Value, node: Node, place: int, found: set[str]) -> int | None:
-    arms = [b.outputs[place] for b in node.blocks]
-    extreme = _extreme(parameter, node.input(0), arms)
+    arms = [b.returns[place] for b in node.nested_blocks]
+    extreme = _extreme(parameter, node.operand(0), arms)
     if extreme:
         found.add(extreme)
         return 2
-    if any(map(ends_in_raise, node.blocks)):
+    if any(map(ends_in_raise, node.nested_blocks)):
         return None
     ways = [_walk(parameter, arm, found) for arm in arms]
     return None if ways[0] is None or ways[1] is None else ways[0] + ways[1]
@@ -215,11 +224,11 @@ def _walk_branch(parameter: Value, node: Node, place: int, found: set[str]) -> i
 
 def _extreme(parameter: Value, condition: Value, arms: list[Value]) -> str:
     """`smax` or `smin` where a branch takes the greater or the lesser of a value and the parameter; else empty."""
-    node = condition.node
-    if node is None or node.kind not in _GREATER or parameter not in arms:
+    node = condition.defining_node
+    if node is None or node.op not in _GREATER or parameter not in arms:
         return ""
     other = arms[1 - arms.index(parameter)]
-    greater, lesser = node.input(_GREATER[node.kind]), node.input(1 - _GREATER[node.kind])
+    greater, lesser = node.operand(_GREATER[node.op]), node.operand(1 - _GREATER[node.op])
     if other is parameter or {greater, lesser} != {parameter, other}:
         return ""
     return "smax" if arms[0] is greater else "smin"

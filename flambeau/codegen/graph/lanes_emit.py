@@ -135,20 +135,20 @@ class _Lanes:
     def _iteration(self, index: Register, parts: Sequence[Register | None]) -> None:
         """One iteration of every lane."""
         fn, e = self.fn, self.fn.e
-        fn.values.set(self.body.inputs[0], Scalar(Int(), index))
+        fn.values.set(self.body.parameters[0], Scalar(Int(), index))
         kind = vector_type("i64", self.width)
-        for parameter, slot, part in zip(self.body.inputs[1:], self.carried, parts, strict=True):
+        for parameter, slot, part in zip(self.body.parameters[1:], self.carried, parts, strict=True):
             source, lanes = (slot, 1) if part is None else (part, self.width)
             held = e.define(f"load {kind if lanes > 1 else 'i64'}, ptr {source}", "i64", lanes)
             fn.values.set(parameter, Scalar(Int(), held))
         self.block(self.body)
-        following = [fn.values.index(v) for v in self.body.outputs[1:]]
+        following = [fn.values.index(v) for v in self.body.returns[1:]]
         writes = list(e.writes)
         if len(writes) == 1:
             e.put(writes[0])
         elif writes:
             e.put_in_iteration(writes)
-        for parameter, value, part in zip(self.body.inputs[1:], following, parts, strict=True):
+        for parameter, value, part in zip(self.body.parameters[1:], following, parts, strict=True):
             if part is not None and e.mask is not None:
                 e.raw(f"store {kind} {e.select(e.mask, value, fn.values.index(parameter))}, ptr {part}")
 
@@ -172,50 +172,50 @@ class _Lanes:
         """The nodes of a block."""
 
         for node in block:
-            if node.kind in ("prim::Constant", "prim::Uninitialized"):
+            if node.op in ("prim::Constant", "prim::Uninitialized"):
                 continue
-            if node.kind == "prim::If":
+            if node.op == "prim::If":
                 self._branch(node)
-            elif node.kind == "prim::Loop":
+            elif node.op == "prim::Loop":
                 self._loop(node)
-            elif node.kind in SAME_VALUE:
-                self.fn.values.set(node.output(), self.fn.values.get(node.input(0)))
+            elif node.op in SAME_VALUE:
+                self.fn.values.set(node.result(), self.fn.values.get(node.operand(0)))
             else:
                 self.fn.lower(node)
 
     def _branch(self, node: Node) -> None:
         """Both arms, each for its lanes."""
         fn, e = self.fn, self.fn.e
-        condition = fn.values.truth(node.input(0))
+        condition = fn.values.truth(node.operand(0))
         known = {"true": 0, "false": 1}.get(condition.text)
         otherwise = e.binary("xor", condition, Register("true", "i1", 1))
         for arm, fails in ((0, condition), (1, otherwise)):
-            if ends_in_raise(node.blocks[arm]) and known in (None, arm):
+            if ends_in_raise(node.nested_blocks[arm]) and known in (None, arm):
                 e.bail_if(fails)
                 known = 1 - arm
         if known is not None:
-            if ends_in_raise(node.blocks[known]):
+            if ends_in_raise(node.nested_blocks[known]):
                 raise CannotCompileError("both ways of a branch raise")
-            self.block(node.blocks[known])
-            for value, given in zip(node.outputs, node.blocks[known].outputs, strict=True):
+            self.block(node.nested_blocks[known])
+            for value, given in zip(node.results, node.nested_blocks[known].returns, strict=True):
                 fn.values.set(value, fn.values.get(given))
             return
         mask, is_some = e.mask, e.is_some
         results: list[list[Native]] = []
-        for block, own in zip(node.blocks, (condition, otherwise), strict=True):
+        for block, own in zip(node.nested_blocks, (condition, otherwise), strict=True):
             e.mask, e.is_some = e.both(mask, own), False
             self.block(block)
-            results.append([fn.values.get(v) for v in block.outputs])
+            results.append([fn.values.get(v) for v in block.returns])
         e.mask, e.is_some = mask, is_some
-        for value, a, b in zip(node.outputs, *results, strict=True):
+        for value, a, b in zip(node.results, *results, strict=True):
             fn.values.set(value, _merged(e, condition, a, b))
 
     def _loop(self, node: Node) -> None:
         """Iterations until no lane wants more; the values of a lane stay as they are from then on."""
 
-        fn, e, body = self.fn, self.fn.e, node.blocks[0]
+        fn, e, body = self.fn, self.fn.e, node.nested_blocks[0]
         slots = self._loop_slots(node)
-        trip, condition = fn.values.index(node.input(0)), fn.values.truth(node.input(1))
+        trip, condition = fn.values.index(node.operand(0)), fn.values.truth(node.operand(1))
         is_endless = memory.literal(trip) == FOREVER
         active = e.slot(vector_type("i1", self.width))
         counter = e.slot("i64", 8)
@@ -235,18 +235,18 @@ class _Lanes:
         outer, e.mask, e.is_some = (e.mask, e.is_some), running, True
         e.depth += 1
         index = e.define(f"load i64, ptr {counter}", "i64", 1)
-        fn.values.set(body.inputs[0], Scalar(Int(), index))
+        fn.values.set(body.parameters[0], Scalar(Int(), index))
         before = [_load(e, slot, rep) for slot, rep in slots]
-        for parameter, held in zip(body.inputs[1:], before, strict=True):
+        for parameter, held in zip(body.parameters[1:], before, strict=True):
             fn.values.set(parameter, held)
         self.block(body)
-        for (slot, _), held, given, out in zip(slots, before, body.outputs[1:], node.outputs, strict=True):
+        for (slot, _), held, given, out in zip(slots, before, body.returns[1:], node.results, strict=True):
             word = _number(fn.values.get(given), held).register
-            if out.uses:
+            if out.uses():
                 word = e.select(running, word, held.register)
             e.raw(f"store {vector_type(word.type, self.width)} {_wide(e, word)}, ptr {slot}")
         following = e.binary("add", index, number(1))
-        more = e.both(running, fn.values.truth(body.outputs[0]))
+        more = e.both(running, fn.values.truth(body.returns[0]))
         if not is_endless:
             more = e.both(more, e.icmp("slt", following, trip))
         assert more is not None
@@ -256,13 +256,13 @@ class _Lanes:
         e.mask, e.is_some = outer
         e.branch(head)
         e.start(after)
-        for value, (slot, rep) in zip(node.outputs, slots, strict=True):
+        for value, (slot, rep) in zip(node.results, slots, strict=True):
             fn.values.set(value, _load(e, slot, rep))
 
     def _loop_slots(self, node: Node) -> list[tuple[Register, Scalar]]:
         """Vectors in memory for what a loop carries, filled with what it starts from."""
         e, slots = self.fn.e, []
-        for given in node.inputs[2:]:
+        for given in node.operands[2:]:
             native = self.fn.values.get(given)
             if not isinstance(native, Scalar):
                 raise CannotCompileError("lanes carry something else than numbers")

@@ -36,23 +36,23 @@ _STORING = _KEEPING - {"prim::Return", "prim::Loop"}
 
 def _passed_on(user: Node, offset: int) -> Sequence[Value] | None:
     """What an operand goes on as; None where it leaves the graph."""
-    if user.kind == "prim::Loop":
-        return (user.blocks[0].inputs[offset - 1], user.outputs[offset - 2])
-    if user.kind == "prim::Return":
+    if user.op == "prim::Loop":
+        return (user.nested_blocks[0].parameters[offset - 1], user.results[offset - 2])
+    if user.op == "prim::Return":
         owner = user.owner_block.owner_node
         if owner is None:
             return None
-        if owner.kind == "prim::Loop":
-            return (user.owner_block.inputs[offset], owner.outputs[offset - 1]) if offset else ()
-        return (owner.outputs[offset],)
-    shows = user.kind in SAME_VALUE or user.kind in VIEWS
-    return user.outputs[:1] if shows or (user.definition is not None and user.definition.schema.is_mutable) else ()
+        if owner.op == "prim::Loop":
+            return (user.owner_block.parameters[offset], owner.results[offset - 1]) if offset else ()
+        return (owner.results[offset],)
+    shows = user.op in SAME_VALUE or user.op in VIEWS
+    return user.results[:1] if shows or (user.definition is not None and user.definition.schema.is_mutable) else ()
 
 
 def source(value: Value) -> Value:
     """The value that `value` is, behind nodes that only change its type."""
-    while value.node is not None and value.node.kind in SAME_VALUE and value.node.inputs:
-        value = value.node.input(0)
+    while value.defining_node is not None and value.defining_node.op in SAME_VALUE and value.defining_node.operands:
+        value = value.defining_node.operand(0)
     return value
 
 
@@ -64,8 +64,8 @@ class Lifetimes:
         self._used: dict[Node, tuple[Value, ...]] = {}
         self._shown: dict[Value, Value] = {}
         for node in graph.all_nodes():
-            if (node.kind in SAME_VALUE and node.inputs) or self._is_look(node):
-                self._shown[node.output(0)] = node.input(0)
+            if (node.op in SAME_VALUE and node.operands) or self._is_look(node):
+                self._shown[node.result(0)] = node.operand(0)
 
     def is_borrowed(self, value: Value) -> bool:
         """Whether the value holds nothing of its own."""
@@ -78,37 +78,37 @@ class Lifetimes:
         return value
 
     def _is_look(self, node: Node) -> bool:
-        if len(node.outputs) != 1:
+        if len(node.results) != 1:
             return False
-        result = node.output(0)
+        result = node.result(0)
         definition = node.definition
-        if node.kind in VIEWS and isinstance(node.input(0).type, TensorType):
+        if node.op in VIEWS and isinstance(node.operand(0).static_type, TensorType):
             return self._only_looked_at(result)
-        if definition is not None and definition.schema.is_mutable and isinstance(result.type, TensorType):
+        if definition is not None and definition.schema.is_mutable and isinstance(result.static_type, TensorType):
             return self._only_looked_at(result)
-        if node.kind in ("aten::__getitem__", "aten::select") and isinstance(node.input(0).type, ListType):
-            return self._only_looked_at(result) and not self._facts.is_written(node.input(0))
+        if node.op in ("aten::__getitem__", "aten::select") and isinstance(node.operand(0).static_type, ListType):
+            return self._only_looked_at(result) and not self._facts.is_written(node.operand(0))
         return False
 
     def _only_looked_at(self, value: Value) -> bool:
-        for user, offset in value.uses:
-            if user.kind in SAME_VALUE:
-                if not self._only_looked_at(user.output(0)):
+        for user, offset in value.uses():
+            if user.op in SAME_VALUE:
+                if not self._only_looked_at(user.result(0)):
                     return False
-            elif user.kind in _KEEPING and (user.kind != "aten::_set_item" or offset != 0):
+            elif user.op in _KEEPING and (user.op != "aten::_set_item" or offset != 0):
                 return False
         return True
 
     def may_leave(self, value: Value) -> bool:
         """Whether the value, or a view of it, may be among the graph's results, or in something else."""
         waiting = [value]
-        owner = value.block.owner_node if value.block is not None and value.node is None else None
-        if owner is not None and owner.kind == "prim::Loop" and value.index:
-            waiting.append(owner.outputs[value.index - 1])
+        owner = value.block.owner_node if value.block is not None and value.defining_node is None else None
+        if owner is not None and owner.op == "prim::Loop" and value.index:
+            waiting.append(owner.results[value.index - 1])
         seen = set(waiting)
         while waiting:
-            for user, offset in waiting.pop().uses:
-                if user.kind in _STORING:
+            for user, offset in waiting.pop().uses():
+                if user.op in _STORING:
                     return True
                 following = _passed_on(user, offset)
                 if following is None:
@@ -129,13 +129,13 @@ class Lifetimes:
                 del open_[root]
                 ended.append(root)
 
-        for value in block.outputs:
+        for value in block.returns:
             close(value, at_return)
         for node in reversed(list(block)):
             ended: list[Value] = []
             for value in self._outer_uses(node):
                 close(value, ended)
-            for value in node.outputs:
+            for value in node.results:
                 close(value, ended)
             if ended:
                 at[node] = ended
@@ -144,17 +144,17 @@ class Lifetimes:
 
     def _outer_uses(self, node: Node) -> Iterable[Value]:
         """The values that a node, or anything in it, uses and that are made outside of it."""
-        if not node.blocks:
-            return node.inputs
+        if not node.nested_blocks:
+            return node.operands
         found = self._used.get(node)
         if found is None:
             inside: set[Value] = set()
-            used = dict.fromkeys(node.inputs)
-            for block in node.blocks:
-                inside.update(block.inputs)
+            used = dict.fromkeys(node.operands)
+            for block in node.nested_blocks:
+                inside.update(block.parameters)
                 for inner in block:
-                    inside.update(inner.outputs)
+                    inside.update(inner.results)
                     used.update(dict.fromkeys(self._outer_uses(inner)))
-                used.update(dict.fromkeys(block.outputs))
+                used.update(dict.fromkeys(block.returns))
             found = self._used[node] = tuple([v for v in used if v not in inside])
         return found

@@ -24,28 +24,28 @@ def _move(fn: EmittedFunction, given: ListValue, start: Register, to: Register, 
 
 def pop(fn: EmittedFunction, node: Node) -> None:
     """`pop`, `del`: the list's hold on the item goes to the result, or ends."""
-    e, given = fn.e, lists.changeable(fn, node.input(0))
+    e, given = fn.e, lists.changeable(fn, node.operand(0))
     size = length(fn, given)
-    index = lists.wrapped(fn, given, node.input(1), node)
+    index = lists.wrapped(fn, given, node.operand(1), node)
     taken = item(fn, given, index)
     less = e.binary("sub nsw", size, number(1))
     _move(fn, given, e.binary("add nsw", index, number(1)), index, e.binary("sub nsw", less, index))
     set_length(fn, given, less)
-    if node.outputs:
-        fn.values.set_new(node.output(), taken)
+    if node.results:
+        fn.values.set_new(node.result(), taken)
     else:
         fn.values.drop(taken)
 
 
 def insert(fn: EmittedFunction, node: Node) -> None:
     """`insert`: before an index that is clamped to the ends."""
-    e, given = fn.e, lists.changeable(fn, node.input(0))
-    lists.settle(fn, given.rep, fn.values.get(node.input(2)).rep)
-    new = fn.slots.converted(fn.values.get(node.input(2)), given.rep.item)
+    e, given = fn.e, lists.changeable(fn, node.operand(0))
+    lists.settle(fn, given.rep, fn.values.get(node.operand(2)).rep)
+    new = fn.slots.converted(fn.values.get(node.operand(2)), given.rep.item)
     fn.values.retain(new)
     size = length(fn, given)
     make_room(fn, given, size)
-    at = fn.values.index(node.input(1))
+    at = fn.values.index(node.operand(1))
     at = e.select(e.icmp("slt", at, number(0)), e.binary("add", at, size), at)
     at = e.intrinsic("smin", e.intrinsic("smax", at, number(0)), size)
     _move(fn, given, at, e.binary("add nsw", at, number(1)), e.binary("sub nsw", size, at))
@@ -55,7 +55,7 @@ def insert(fn: EmittedFunction, node: Node) -> None:
 
 def clear(fn: EmittedFunction, node: Node) -> None:
     """`clear`."""
-    given = lists.changeable(fn, node.input(0))
+    given = lists.changeable(fn, node.operand(0))
     size = length(fn, given)
     set_length(fn, given, number(0))
     if holds_blocks(given.rep.item):
@@ -64,7 +64,7 @@ def clear(fn: EmittedFunction, node: Node) -> None:
 
 def reverse(fn: EmittedFunction, node: Node) -> None:
     """`reverse`, in place."""
-    e, given = fn.e, lists.changeable(fn, node.input(0))
+    e, given = fn.e, lists.changeable(fn, node.operand(0))
     last = e.binary("sub nsw", length(fn, given), number(1))
 
     def swap(k: Register) -> None:
@@ -78,12 +78,12 @@ def reverse(fn: EmittedFunction, node: Node) -> None:
 
 def extend(fn: EmittedFunction, node: Node) -> None:
     """`extend`, `+=`: the items that the other list has now, which may be the same list."""
-    given, other = lists.changeable(fn, node.input(0)), fn.values.get(node.input(1))
+    given, other = lists.changeable(fn, node.operand(0)), fn.values.get(node.operand(1))
     for rep in _item_reps(other):
         lists.settle(fn, given.rep, rep)
     _append_all(fn, given, other)
-    if node.outputs:
-        fn.values.set_view(node.output(0), given)
+    if node.results:
+        fn.values.set_view(node.result(0), given)
 
 
 def _item_reps(other: Native) -> list[Representation]:
@@ -114,28 +114,28 @@ def _append_all(fn: EmittedFunction, target: ListValue, other: Native) -> None:
 
 def concatenate(fn: EmittedFunction, node: Node) -> None:
     """`a + b`: a new list."""
-    parts = [fn.values.get(v) for v in node.inputs[:2]]
+    parts = [fn.values.get(v) for v in node.operands[:2]]
     reps = [r for part in parts for r in _item_reps(part)]
-    rep = lists.item_rep(fn, node.output(), reps)
+    rep = lists.item_rep(fn, node.result(), reps)
     sizes = [length(fn, p) for p in parts]
     made = new_list(fn, Listed(rep), memory.add(fn.e, sizes[0], sizes[1]))
     for part in parts:
         _append_all(fn, made, part)
-    fn.values.set_new(node.output(), made)
+    fn.values.set_new(node.result(), made)
 
 
 def slice_(fn: EmittedFunction, node: Node) -> None:
     """`items[start:end]`: a new list."""
-    e, given = fn.e, fn.values.get(node.input(0))
+    e, given = fn.e, fn.values.get(node.operand(0))
     if not isinstance(given, ListValue):
         raise CannotCompileError(f"a slice of {native_values.describe(given.rep)}")
-    step = memory.literal(fn.values.index(node.input(3)))
+    step = memory.literal(fn.values.index(node.operand(3)))
     if step != 1:
         _stepped(fn, node, given, step)
         return
     size = length(fn, given)
     start, end = (
-        _bound(fn, fn.values.get(v), size, o) for v, o in zip(node.inputs[1:3], (number(0), size), strict=True)
+        _bound(fn, fn.values.get(v), size, o) for v, o in zip(node.operands[1:3], (number(0), size), strict=True)
     )
     count = e.intrinsic("smax", e.binary("sub nsw", end, start), number(0))
     made = new_list(fn, given.rep, count)
@@ -145,7 +145,7 @@ def slice_(fn: EmittedFunction, node: Node) -> None:
     set_length(fn, made, count)
     if holds_blocks(given.rep.item):
         each(fn, count, lambda k: fn.values.retain(item(fn, made, k)))
-    fn.values.set_new(node.output(), made)
+    fn.values.set_new(node.result(), made)
 
 
 def _stepped(fn: EmittedFunction, node: Node, given: ListValue, step: int | None) -> None:
@@ -157,7 +157,7 @@ def _stepped(fn: EmittedFunction, node: Node, given: ListValue, step: int | None
     around = (number(0), size) if step > 0 else (last, number(-1))
     low, high = (number(0), size) if step > 0 else (number(-1), last)
     start, end = (
-        _bound(fn, fn.values.get(v), size, o, low, high) for v, o in zip(node.inputs[1:3], around, strict=True)
+        _bound(fn, fn.values.get(v), size, o, low, high) for v, o in zip(node.operands[1:3], around, strict=True)
     )
     distance = e.binary("sub", end, start) if step > 0 else e.binary("sub", start, end)
     reach = e.intrinsic("smax", distance, number(0))
@@ -171,7 +171,7 @@ def _stepped(fn: EmittedFunction, node: Node, given: ListValue, step: int | None
 
     each(fn, count, one)
     set_length(fn, made, count)
-    fn.values.set_new(node.output(), made)
+    fn.values.set_new(node.result(), made)
 
 
 def _bound(

@@ -64,12 +64,12 @@ def _folded(
 
 def extreme(fn: EmittedFunction, node: Node) -> None:
     """`min` and `max` of a list: the first of equals; leaves the function where there are no items."""
-    e, given = fn.e, fn.values.get(node.input(0))
+    e, given = fn.e, fn.values.get(node.operand(0))
     kind = _kind(given)
     fn.exits.fail_if(e.icmp("eq", lists.length(fn, given), number(0)), node)
     first = given.items[0] if isinstance(given, TupleValue) else lists.item(fn, _list(given), number(0))
     assert isinstance(first, Scalar)
-    below = node.kind == "prim::min"
+    below = node.op == "prim::min"
 
     def step(best: Register, one: Register) -> Register:
         if isinstance(kind, Float):
@@ -79,7 +79,7 @@ def extreme(fn: EmittedFunction, node: Node) -> None:
             better = e.icmp(signs + ("lt" if below else "gt"), one, best)
         return e.select(better, one, best)
 
-    fn.values.set(node.output(), Scalar(kind, _folded(fn, given, first.register, step)))
+    fn.values.set(node.result(), Scalar(kind, _folded(fn, given, first.register, step)))
 
 
 def _list(given: Native) -> ListValue:
@@ -89,43 +89,43 @@ def _list(given: Native) -> ListValue:
 
 def total(fn: EmittedFunction, node: Node) -> None:
     """`sum` of a list, from left to right."""
-    e, given = fn.e, fn.values.get(node.input(0))
+    e, given = fn.e, fn.values.get(node.operand(0))
     kind = _kind(given)
-    if len(node.inputs) != 1:
+    if len(node.operands) != 1:
         raise CannotCompileError("a sum that starts elsewhere")
     if isinstance(kind, Float):
         found = _folded(fn, given, float_constant(0.0, "double", 1), lambda a, b: e.user("fadd", a, b))
-        fn.values.set(node.output(), Scalar(Float(), found))
+        fn.values.set(node.result(), Scalar(Float(), found))
         return
 
     def step(a: Register, b: Register) -> Register:
         return e.binary("add", a, e.convert("zext", b, "i64") if isinstance(kind, Bool) else b)
 
-    fn.values.set(node.output(), Scalar(Int(), _folded(fn, given, number(0), step)))
+    fn.values.set(node.result(), Scalar(Int(), _folded(fn, given, number(0), step)))
 
 
 def some_or_all(fn: EmittedFunction, node: Node) -> None:
     """`any` and `all` of a list of bools."""
-    given = fn.values.get(node.input(0))
+    given = fn.values.get(node.operand(0))
     if not isinstance(_kind(given), Bool):
         raise CannotCompileError("of a list of numbers")
-    op, start = ("or", FALSE) if node.kind == "aten::any" else ("and", TRUE)
-    fn.values.set(node.output(), Scalar(Bool(), _folded(fn, given, start, lambda a, b: fn.e.binary(op, a, b))))
+    op, start = ("or", FALSE) if node.op == "aten::any" else ("and", TRUE)
+    fn.values.set(node.result(), Scalar(Bool(), _folded(fn, given, start, lambda a, b: fn.e.binary(op, a, b))))
 
 
 def contains(fn: EmittedFunction, node: Node) -> None:
     """`item in list`, of ints: a float may be in a list that is not equal to it."""
-    e, given, wanted = fn.e, fn.values.get(node.input(0)), fn.values.scalar(node.input(1))
+    e, given, wanted = fn.e, fn.values.get(node.operand(0)), fn.values.scalar(node.operand(1))
     if not isinstance(_kind(given), Int) or not isinstance(wanted.rep, Int):
         raise CannotCompileError("in a list of floats, which Python compares as objects first")
     found = _folded(fn, given, FALSE, lambda a, b: e.binary("or", a, e.icmp("eq", b, wanted.register)))
-    fn.values.set(node.output(), Scalar(Bool(), found))
+    fn.values.set(node.result(), Scalar(Bool(), found))
 
 
 def equal(fn: EmittedFunction, node: Node) -> None:
     """`==` and `!=` of lists of ints or bools: Python compares floats as objects first."""
     e = fn.e
-    a, b = fn.values.get(node.input(0)), fn.values.get(node.input(1))
+    a, b = fn.values.get(node.operand(0)), fn.values.get(node.operand(1))
     if not isinstance(a, ListValue) or not isinstance(b, ListValue) or e.lanes > 1:
         raise CannotCompileError("of what is no list in memory")
     if isinstance(_kind(a), Float) or _kind(a) != _kind(b):
@@ -144,4 +144,4 @@ def equal(fn: EmittedFunction, node: Node) -> None:
 
     each(fn, e.select(same, size, number(0)), iteration)
     answer = e.define(f"load i1, ptr {slot}", "i1", 1)
-    fn.values.set(node.output(), Scalar(Bool(), answer if node.kind == "aten::eq" else e.binary("xor", answer, TRUE)))
+    fn.values.set(node.result(), Scalar(Bool(), answer if node.op == "aten::eq" else e.binary("xor", answer, TRUE)))

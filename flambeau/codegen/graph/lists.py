@@ -48,9 +48,9 @@ def stays_apart(fn: EmittedFunction, value: Value) -> bool:
     """Whether a list can be its items: nobody changes it, and it is only given to operators that look at it."""
     if fn.alias.is_written(value):
         return False
-    for user, offset in value.uses:
+    for user, offset in value.uses():
         definition = user.definition
-        if user.kind in READERS:
+        if user.op in READERS:
             continue
         if definition is None or offset >= len(definition.schema.arguments):
             return False
@@ -62,8 +62,8 @@ def stays_apart(fn: EmittedFunction, value: Value) -> bool:
 
 def construct(fn: EmittedFunction, node: Node) -> None:
     """`prim::ListConstruct`."""
-    result = node.output()
-    items = [fn.values.get(v) for v in node.inputs]
+    result = node.result()
+    items = [fn.values.get(v) for v in node.operands]
     if stays_apart(fn, result):
         fn.values.set_view(result, TupleValue(tuple(items)))
         return
@@ -78,10 +78,10 @@ def item_rep(fn: EmittedFunction, value: Value, items: Sequence[Representation])
         if not isinstance(one, Unknown):
             rep = one if rep is None else native_values.join(rep, one)
     if rep is None:
-        assert isinstance(value.type, ListType)
-        rep = result_types.of_type(value.type.element)
-        if rep is None and not result_types.may_hold_tensors(value.type.element):
-            raise CannotCompileError(f"a list of {value.type.element}")
+        assert isinstance(value.static_type, ListType)
+        rep = result_types.of_type(value.static_type.element)
+        if rep is None and not result_types.may_hold_tensors(value.static_type.element):
+            raise CannotCompileError(f"a list of {value.static_type.element}")
     if rep is None:
         rep = fn.slots.learned(value) or Unknown(value)
     return _in_memory(rep)
@@ -187,36 +187,36 @@ def wrapped(fn: EmittedFunction, given: Native, index: Value, node: Node) -> Reg
 
 def get_item(fn: EmittedFunction, node: Node) -> None:
     """`aten::__getitem__` of a list."""
-    given = fn.values.get(node.input(0))
+    given = fn.values.get(node.operand(0))
     if isinstance(given, TupleValue):
         _get_known(fn, node, given)
         return
     if not isinstance(given, ListValue):
         raise CannotCompileError(f"items of {native_values.describe(given.rep)}")
-    fn.values.set_view(node.output(), item(fn, given, wrapped(fn, given, node.input(1), node)))
+    fn.values.set_view(node.result(), item(fn, given, wrapped(fn, given, node.operand(1), node)))
 
 
 def _get_known(fn: EmittedFunction, node: Node, given: TupleValue) -> None:
     e = fn.e
-    at = memory.literal(fn.values.index(node.input(1)))
+    at = memory.literal(fn.values.index(node.operand(1)))
     if at is not None and -len(given.items) <= at < len(given.items):
-        fn.values.set_view(node.output(), given.items[at])
+        fn.values.set_view(node.result(), given.items[at])
         return
     if not given.items or any(holds_blocks(i.rep) or i.rep != given.items[0].rep for i in given.items):
         raise CannotCompileError("an item at an index that is not known, of items that differ")
-    index = wrapped(fn, given, node.input(1), node)
+    index = wrapped(fn, given, node.operand(1), node)
     words = list(words_of(given.items[0]))
     for k, other in enumerate(given.items[1:], 1):
         here = e.icmp("eq", index, number(k))
         words = [e.select(here, b, a) for a, b in zip(words, words_of(other), strict=True)]
-    fn.values.set(node.output(), native_values.from_words(given.items[0].rep, words))
+    fn.values.set(node.result(), native_values.from_words(given.items[0].rep, words))
 
 
 def set_item(fn: EmittedFunction, node: Node) -> None:
     """`aten::_set_item`."""
-    given = changeable(fn, node.input(0))
-    index = wrapped(fn, given, node.input(1), node)
-    new = fn.slots.converted(fn.values.get(node.input(2)), given.rep.item)
+    given = changeable(fn, node.operand(0))
+    index = wrapped(fn, given, node.operand(1), node)
+    new = fn.slots.converted(fn.values.get(node.operand(2)), given.rep.item)
     if holds_blocks(given.rep.item):
         fn.values.retain(new)
         old = item(fn, given, index)
@@ -229,8 +229,8 @@ def set_item(fn: EmittedFunction, node: Node) -> None:
 
 def _same(fn: EmittedFunction, node: Node) -> None:
     """The result of an operator that gives its first operand back."""
-    if node.outputs:
-        fn.values.set_view(node.output(0), fn.values.get(node.input(0)))
+    if node.results:
+        fn.values.set_view(node.result(0), fn.values.get(node.operand(0)))
 
 
 def changeable(fn: EmittedFunction, value: Value) -> ListValue:
@@ -243,9 +243,9 @@ def changeable(fn: EmittedFunction, value: Value) -> ListValue:
 
 def append(fn: EmittedFunction, node: Node) -> None:
     """`aten::append`."""
-    e, given = fn.e, changeable(fn, node.input(0))
-    settle(fn, given.rep, fn.values.get(node.input(1)).rep)
-    new = fn.slots.converted(fn.values.get(node.input(1)), given.rep.item)
+    e, given = fn.e, changeable(fn, node.operand(0))
+    settle(fn, given.rep, fn.values.get(node.operand(1)).rep)
+    new = fn.slots.converted(fn.values.get(node.operand(1)), given.rep.item)
     fn.values.retain(new)
     size = length(fn, given)
     make_room(fn, given, size)
@@ -278,19 +278,19 @@ def make_room(fn: EmittedFunction, given: ListValue, size: Register) -> None:
 
 def copy(fn: EmittedFunction, node: Node) -> None:
     """`aten::list`, `aten::copy`: a new list of the same items."""
-    given = fn.values.get(node.input(0))
+    given = fn.values.get(node.operand(0))
     if isinstance(given, TupleValue):
-        if stays_apart(fn, node.output()):
-            fn.values.set_view(node.output(), given)
+        if stays_apart(fn, node.result()):
+            fn.values.set_view(node.result(), given)
             return
-        rep = item_rep(fn, node.output(), [i.rep for i in list(given.items)])
-        fn.values.set_new(node.output(), made_of(fn, [fn.slots.converted(i, rep) for i in given.items], rep))
+        rep = item_rep(fn, node.result(), [i.rep for i in list(given.items)])
+        fn.values.set_new(node.result(), made_of(fn, [fn.slots.converted(i, rep) for i in given.items], rep))
         return
     assert isinstance(given, ListValue)
     size = length(fn, given)
     made = new_list(fn, given.rep, size)
     _copy_items(fn, given, made, size)
-    fn.values.set_new(node.output(), made)
+    fn.values.set_new(node.result(), made)
 
 
 def _copy_items(fn: EmittedFunction, given: ListValue, made: ListValue, size: Register) -> None:
@@ -305,14 +305,14 @@ def _copy_items(fn: EmittedFunction, given: ListValue, made: ListValue, size: Re
 
 def repeat(fn: EmittedFunction, node: Node) -> None:
     """`aten::mul` of a list and an int."""
-    first, second = fn.values.get(node.input(0)), fn.values.get(node.input(1))
-    given, times = (first, node.input(1)) if not isinstance(first, Scalar) else (second, node.input(0))
+    first, second = fn.values.get(node.operand(0)), fn.values.get(node.operand(1))
+    given, times = (first, node.operand(1)) if not isinstance(first, Scalar) else (second, node.operand(0))
     e = fn.e
     count = fn.values.index(times)
     count = e.select(e.icmp("sgt", count, number(0)), count, number(0))
     items = list(given.items) if isinstance(given, TupleValue) else None
     if items is not None:
-        rep = item_rep(fn, node.output(), [i.rep for i in items])
+        rep = item_rep(fn, node.result(), [i.rep for i in items])
         items = [fn.slots.converted(i, rep) for i in items]
     else:
         assert isinstance(given, ListValue)
@@ -339,4 +339,4 @@ def repeat(fn: EmittedFunction, node: Node) -> None:
 
     each(fn, count, one_round)
     set_length(fn, made, total)
-    fn.values.set_new(node.output(), made)
+    fn.values.set_new(node.result(), made)

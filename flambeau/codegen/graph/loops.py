@@ -46,10 +46,10 @@ class _Carried:
 
 def emit_loop(fn: EmittedFunction, node: Node) -> None:
     """A `prim::Loop`."""
-    body = node.blocks[0]
-    trip, condition = fn.values.index(node.input(0)), fn.values.truth(node.input(1))
+    body = node.nested_blocks[0]
+    trip, condition = fn.values.index(node.operand(0)), fn.values.truth(node.operand(1))
     carried = _start(fn, node, body)
-    counts = condition.text == "true" and is_true(body.outputs[0])
+    counts = condition.text == "true" and is_true(body.returns[0])
     outer, fn.scope.iterations = fn.scope.iterations, None
     fn.scope.loop_depth += 1
     is_innermost, operators = _is_innermost(body), len(fn.parts.operators)
@@ -64,14 +64,14 @@ def emit_loop(fn: EmittedFunction, node: Node) -> None:
     fn.scope.iterations = outer
     fn.scope.loop_depth -= 1
     fn.parts.tight_loops += is_innermost and len(fn.parts.operators) == operators
-    for value, rep, slots in zip(node.outputs, carried.reps, carried.slots, strict=True):
+    for value, rep, slots in zip(node.results, carried.reps, carried.slots, strict=True):
         fn.values.set_new(value, fn.slots.load(slots, rep))
 
 
 def _start(fn: EmittedFunction, node: Node, body: Block) -> _Carried:
     """Slots for what the loop carries, filled with what it starts from."""
-    carried = _Carried(node.outputs, body.inputs[1:], [], [])
-    for parameter, given in zip(carried.parameters, node.inputs[2:], strict=True):
+    carried = _Carried(node.results, body.parameters[1:], [], [])
+    for parameter, given in zip(carried.parameters, node.operands[2:], strict=True):
         native = fn.values.get(given)
         rep = fn.slots.assume(parameter, native.rep)
         slots = fn.slots.new(rep)
@@ -86,22 +86,22 @@ def _start(fn: EmittedFunction, node: Node, body: Block) -> _Carried:
 def _is_innermost(body: Block) -> bool:
     """Whether no other loop, and nothing that may take long, is inside."""
     for node in body:
-        if node.kind in ("prim::Loop", "prim::FusionGroup") and not _is_small_group(node):
+        if node.op in ("prim::Loop", "prim::FusionGroup") and not _is_small_group(node):
             return False
-        if any(not _is_innermost(b) for b in node.blocks):
+        if any(not _is_innermost(b) for b in node.nested_blocks):
             return False
     return True
 
 
 def _is_small_group(node: Node) -> bool:
     """Whether it is a fused group of tensors without axes, which is made scalar code."""
-    tensors = [v.type for v in node.inputs if isinstance(v.type, TensorType)]
-    return node.kind == "prim::FusionGroup" and all(t.sizes is not None and not t.sizes for t in tensors)
+    tensors = [v.static_type for v in node.operands if isinstance(v.static_type, TensorType)]
+    return node.op == "prim::FusionGroup" and all(t.sizes is not None and not t.sizes for t in tensors)
 
 
 def _round(fn: EmittedFunction, body: Block, carried: _Carried, index: Register, affine: Affine | None) -> None:
     """One iteration: the body on what the slots hold, and the slots filled for the next."""
-    fn.values.set(body.inputs[0], Scalar(Int(), index, affine))
+    fn.values.set(body.parameters[0], Scalar(Int(), index, affine))
     before = []
     for parameter, rep, slots in zip(carried.parameters, carried.reps, carried.slots, strict=True):
         native = fn.slots.load(slots, rep)
@@ -110,9 +110,9 @@ def _round(fn: EmittedFunction, body: Block, carried: _Carried, index: Register,
         fn.values.owned.discard(parameter)
     at_return = fn.block(body, ())
     following = []
-    for parameter, given, rep in zip(carried.parameters, body.outputs[1:], carried.reps, strict=True):
+    for parameter, given, rep in zip(carried.parameters, body.returns[1:], carried.reps, strict=True):
         native = fn.slots.fit(parameter, fn.values.get(given), rep)
-        fn.values.keep(native, given, at_return, body.outputs)
+        fn.values.keep(native, given, at_return, body.returns)
         following.append(native)
     for native in before:
         fn.values.drop(native)
@@ -148,7 +148,7 @@ def _plain(
     _round(fn, body, carried, index, None)
     e.raw(f"store i64 {e.binary('add nuw nsw', index, number(1))}, ptr {counter}")
     if condition is not None:
-        e.raw(f"store i1 {fn.values.truth(body.outputs[0])}, ptr {again}")
+        e.raw(f"store i1 {fn.values.truth(body.returns[0])}, ptr {again}")
     e.branch(head)
     e.start(after)
 
@@ -246,7 +246,7 @@ def _is_plain(body: Block, lines: list[str]) -> bool:
     """Whether LLVM will be able to write out several iterations: nothing that loops or may yet be inlined, and
     little.
     """
-    has_loops = any(n.kind == "prim::Loop" for n in walk(body))
+    has_loops = any(n.op == "prim::Loop" for n in walk(body))
     calls = any(" call " in line and "@llvm." not in line for line in lines)
     return not has_loops and not calls and len(lines) <= LARGEST_UNROLLED
 

@@ -79,17 +79,17 @@ def _lower(fn: EmittedFunction, node: Node) -> None:
 
 def _rule(fn: EmittedFunction, node: Node) -> Lowering | None:
     """The entry for a node, by its kind and by what its operands have become."""
-    reps = [fn.values.get(v).rep for v in node.inputs[:2]]
-    if node.kind in STRUCTURE:
-        return STRUCTURE[node.kind]
-    if node.kind == "^try":
+    reps = [fn.values.get(v).rep for v in node.operands[:2]]
+    if node.op in STRUCTURE:
+        return STRUCTURE[node.op]
+    if node.op == "^try":
         raise CannotCompileError("a try block, which is interpreted")
-    if node.kind.startswith("^"):
+    if node.op.startswith("^"):
         return call
     if reps and isinstance(reps[0], Array | Element):
-        return ON_TENSORS.get(node.kind)
+        return ON_TENSORS.get(node.op)
     if any(isinstance(r, Listed | Tupled) for r in reps):
-        return ON_LISTS.get(node.kind)
+        return ON_LISTS.get(node.op)
     return None
 
 
@@ -113,42 +113,42 @@ def _by_declaration(fn: EmittedFunction, node: Node, definition: OpDef) -> None:
 
 
 def _tuple(fn: EmittedFunction, node: Node) -> None:
-    items = tuple(fn.values.get(v) for v in node.inputs)
+    items = tuple(fn.values.get(v) for v in node.operands)
     result = TupleValue(items)
-    fn.values.set_view(node.output(), result)
+    fn.values.set_view(node.result(), result)
 
 
 def _unpack(fn: EmittedFunction, node: Node) -> None:
-    given = fn.values.get(node.input())
+    given = fn.values.get(node.operand(0))
     if isinstance(given, ListValue):
-        wrong = fn.e.icmp("ne", lists.length(fn, given), number(len(node.outputs)))
+        wrong = fn.e.icmp("ne", lists.length(fn, given), number(len(node.results)))
         fn.exits.fail_if(wrong, node)
-        for k, value in enumerate(node.outputs):
+        for k, value in enumerate(node.results):
             fn.values.set_view(value, lists.item(fn, given, number(k)))
         return
-    if not isinstance(given, TupleValue) or len(given.items) != len(node.outputs):
+    if not isinstance(given, TupleValue) or len(given.items) != len(node.results):
         raise CannotCompileError("a container whose length is not known or wrong")
-    for value, item in zip(node.outputs, given.items, strict=True):
+    for value, item in zip(node.results, given.items, strict=True):
         fn.values.set_view(value, item)
 
 
 def _tuple_index(fn: EmittedFunction, node: Node) -> None:
-    given, at = fn.values.get(node.input(0)), arrays.known_int(fn, node.input(1))
+    given, at = fn.values.get(node.operand(0)), arrays.known_int(fn, node.operand(1))
     if not isinstance(given, TupleValue) or not -len(given.items) <= at < len(given.items):
         raise CannotCompileError("an index into a tuple that is not known")
-    fn.values.set_view(node.output(), given.items[at])
+    fn.values.set_view(node.result(), given.items[at])
 
 
 def _range_length(fn: EmittedFunction, node: Node) -> None:
     e = fn.e
-    low, high, step = (fn.values.index(v) for v in node.inputs)
+    low, high, step = (fn.values.index(v) for v in node.operands)
     known = memory.literal(step)
     if known is None or known == 0:
         fn.exits.fail_if(e.icmp("eq", step, number(0)), node)
     if known == 1:
         count = memory.subtract(e, high, low)
         size = e.select(e.icmp("slt", low, high), count, number(0))
-        fn.values.set(node.output(), Scalar(Int(), size))
+        fn.values.set(node.result(), Scalar(Int(), size))
         return
     up = e.icmp("sgt", step, number(0))
     runs = e.select(up, e.icmp("slt", low, high), e.icmp("sgt", low, high))
@@ -157,38 +157,38 @@ def _range_length(fn: EmittedFunction, node: Node) -> None:
     one_less = e.binary("sub", distance, number(1))
     # As unsigned numbers, so that ranges wider than 63 bits and the step -2**63 come out right.
     count = e.binary("add", e.binary("udiv", one_less, e.select(runs, stride, number(1))), number(1))
-    fn.values.set(node.output(), Scalar(Int(), e.select(runs, count, number(0))))
+    fn.values.set(node.result(), Scalar(Int(), e.select(runs, count, number(0))))
 
 
 def _derive_index(fn: EmittedFunction, node: Node) -> None:
     e = fn.e
-    index, start, step = (fn.values.scalar(v) for v in node.inputs)
+    index, start, step = (fn.values.scalar(v) for v in node.operands)
     moves = memory.multiply(e, index.register, step.register)
     affine = None
     if fn.scope.iterations is not None:
         parts = [hoisted_bounds_checks.affine_of(fn, x) for x in (index, start, step)]
         affine = hoisted_bounds_checks.added(hoisted_bounds_checks.scaled(parts[0], parts[2]), parts[1])
-    fn.values.set(node.output(), Scalar(Int(), memory.add(e, start.register, moves), affine))
+    fn.values.set(node.result(), Scalar(Int(), memory.add(e, start.register, moves), affine))
 
 
 def _is(fn: EmittedFunction, node: Node) -> None:
-    a, b = fn.values.get(node.input(0)), fn.values.get(node.input(1))
+    a, b = fn.values.get(node.operand(0)), fn.values.get(node.operand(1))
     for x, y in ((a, b), (b, a)):
         if isinstance(y, FixedValue) and y.rep.value is None:
             if isinstance(x, OptionalValue):
                 absent = fn.e.binary("xor", x.present, fn.e.like(x.present, 1))
-                fn.values.set(node.output(), Scalar(Bool(), x.present if node.kind.endswith("not__") else absent))
+                fn.values.set(node.result(), Scalar(Bool(), x.present if node.op.endswith("not__") else absent))
                 return
             same = isinstance(x, FixedValue) and x.rep.value is None
-            answer = same != node.kind.endswith("not__")
-            fn.values.set(node.output(), constant_of(answer))
+            answer = same != node.op.endswith("not__")
+            fn.values.set(node.result(), constant_of(answer))
             return
     raise CannotCompileError("identity of values")
 
 
 def _min_max(fn: EmittedFunction, node: Node) -> None:
     """`min` and `max` of a list of known length, as the interpreter picks: the first of equals."""
-    given = fn.values.get(node.input(0))
+    given = fn.values.get(node.operand(0))
     if isinstance(given, ListValue):
         list_folds.extreme(fn, node)
         return
@@ -200,28 +200,28 @@ def _min_max(fn: EmittedFunction, node: Node) -> None:
         assert isinstance(item, Scalar)
         if best.rep != item.rep:
             raise CannotCompileError("of numbers of several types")
-        below = node.kind == "prim::min"
+        below = node.op == "prim::min"
         if isinstance(best.rep, Int):
             register = e.intrinsic("smin" if below else "smax", best.register, item.register)
         else:
             better = e.fcmp("olt" if below else "ogt", item.register, best.register)
             register = e.select(better, item.register, best.register)
         best = Scalar(best.rep, register)
-    fn.values.set(node.output(), best)
+    fn.values.set(node.result(), best)
 
 
 def _length(fn: EmittedFunction, node: Node) -> None:
-    fn.values.set(node.output(), Scalar(Int(), lists.length(fn, fn.values.get(node.input(0)))))
+    fn.values.set(node.result(), Scalar(Int(), lists.length(fn, fn.values.get(node.operand(0)))))
 
 
 def _unwrap(fn: EmittedFunction, node: Node) -> None:
-    given = fn.values.get(node.input(0))
+    given = fn.values.get(node.operand(0))
     if isinstance(given, OptionalValue):
         fn.exits.fail_if(fn.e.binary("xor", given.present, fn.e.like(given.present, 1)), node)
         given = given.inner
     elif isinstance(given, FixedValue) and given.rep.value is None:
         raise CannotCompileError("None is unwrapped")
-    fn.values.set_view(node.output(), given)
+    fn.values.set_view(node.result(), given)
 
 
 STRUCTURE: Mapping[str, Lowering] = {

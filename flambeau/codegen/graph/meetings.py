@@ -95,9 +95,9 @@ def _bytes(e: LaneEmitter, parts: list[Part]) -> Register:
 
 def storing_arm(e: LaneEmitter, node: Node) -> int | None:
     """The branch, of the two of which only one does anything and neither gives anything, that may be made a choice."""
-    if e.accesses is None or node.outputs or e.target.vector_registers > FEW:
+    if e.accesses is None or node.results or e.target.vector_registers > FEW:
         return None
-    does = [any(n.kind not in ("prim::Constant", "prim::Uninitialized") for n in b) for b in node.blocks]
+    does = [any(n.op not in ("prim::Constant", "prim::Uninitialized") for n in b) for b in node.nested_blocks]
     return does.index(True) if does.count(True) == 1 else None
 
 

@@ -141,7 +141,7 @@ class NativeFunction:
         except BaseException as error:
             forget_values(error)
             raise
-        kind = exit_point.nodes[-1].kind
+        kind = exit_point.nodes[-1].op
         raise InternalError("native code", f"it failed at {kind}, which Python runs without an error")
 
     def _asked_for_memory(self, code: int) -> Node | None:

@@ -60,7 +60,7 @@ def told(native: Native) -> Any:
 
 def is_numbers(fn: EmittedFunction, node: Node) -> bool:
     """Whether all operands are numbers of the program's, or known."""
-    natives = [fn.values.get(v) for v in node.inputs]
+    natives = [fn.values.get(v) for v in node.operands]
     return all(isinstance(n, FixedValue) or (isinstance(n, Scalar) and not isinstance(n.rep, Element)) for n in natives)
 
 
@@ -69,14 +69,14 @@ def numbers(fn: EmittedFunction, node: Node, definition: OpDef) -> None:
     assert definition.scalar is not None
     s = Registers(fn, node, is_exact=True)
     operands = []
-    for value in node.inputs:
+    for value in node.operands:
         native = fn.values.get(value)
         operands.append(as_operand(native) if isinstance(native, Scalar) else literal_of(native))
     if any(isinstance(o, complex) for o in operands):
         raise CannotCompileError("complex numbers have no native form")
     refuse(fn, node, operands)
     result = definition.scalar(s, *operands)
-    fn.values.set(node.output(), scalar_of(result, node.output().type))
+    fn.values.set(node.result(), scalar_of(result, node.result().static_type))
 
 
 def element(definition: OpDef, s: Registers, given: Sequence[Any], said: Sequence[Any]) -> Operand:
@@ -120,9 +120,9 @@ def given_of(native: Native) -> Any:
 def is_pointwise_on_elements(fn: EmittedFunction, node: Node) -> bool:
     """Whether it is a pointwise operator all of whose tensors have no axes."""
     definition = node.definition
-    if definition is None or definition.scalar is None or len(node.outputs) != 1:
+    if definition is None or definition.scalar is None or len(node.results) != 1:
         return False
-    natives = [fn.values.get(v) for v in node.inputs]
+    natives = [fn.values.get(v) for v in node.operands]
     tensors = [n for n in natives if arrays.is_tensor(n)]
     return bool(tensors) and all(arrays.rank(n) == 0 for n in tensors)
 
@@ -132,9 +132,9 @@ def on_elements(fn: EmittedFunction, node: Node) -> None:
     definition = node.definition
     assert definition is not None
     s = Registers(fn, node, is_exact=False)
-    natives = [fn.values.get(v) for v in node.inputs]
+    natives = [fn.values.get(v) for v in node.operands]
     given = [load(fn, n) if arrays.is_tensor(n) else given_of(n) for n in natives]
-    set_element(fn, node.output(), element(definition, s, given, [told(n) for n in natives]))
+    set_element(fn, node.result(), element(definition, s, given, [told(n) for n in natives]))
 
 
 def set_element(fn: EmittedFunction, value: Value, operand: Operand) -> None:
@@ -156,27 +156,27 @@ def in_memory(fn: EmittedFunction, operand: Operand) -> ArrayValue:
 def small_group(fn: EmittedFunction, node: Node) -> bool:
     """A fused group whose tensors have no axes, as scalar code; whether it was one."""
     graph = node.attribute("Subgraph")
-    natives = [fn.values.get(v) for v in node.inputs]
+    natives = [fn.values.get(v) for v in node.operands]
     if any(arrays.rank(n) for n in natives):
         return False
-    nodes = [n for n in graph.nodes() if n.kind not in ("prim::Constant", "prim::ListConstruct")]
+    nodes = [n for n in graph.nodes() if n.op not in ("prim::Constant", "prim::ListConstruct")]
     definitions = [n.definition for n in nodes]
-    if any(d is None or d.scalar is None or len(n.outputs) != 1 for n, d in zip(nodes, definitions, strict=True)):
+    if any(d is None or d.scalar is None or len(n.results) != 1 for n, d in zip(nodes, definitions, strict=True)):
         return False
     s = Registers(fn, node, is_exact=False)
     known: dict[Value, Any] = {}
     types: dict[Value, Any] = {}
-    for value, native in zip(graph.inputs, natives, strict=True):
+    for value, native in zip(graph.parameters, natives, strict=True):
         known[value] = load(fn, native) if arrays.is_tensor(native) else given_of(native)
         types[value] = told(native)
     for inner, definition in zip(nodes, definitions, strict=True):
         assert definition is not None
-        given = [_inner(known, v) for v in inner.inputs]
-        said = [types.get(v, g) for v, g in zip(inner.inputs, given, strict=True)]
+        given = [_inner(known, v) for v in inner.operands]
+        said = [types.get(v, g) for v, g in zip(inner.operands, given, strict=True)]
         operand = element(definition, s, given, said)
-        known[inner.output()] = operand
-        types[inner.output()] = result_types.told(Element(operand.dtype))
-    for value, result in zip(node.outputs, graph.outputs, strict=True):
+        known[inner.result()] = operand
+        types[inner.result()] = result_types.told(Element(operand.dtype))
+    for value, result in zip(node.results, graph.returns, strict=True):
         set_element(fn, value, known[result])
     return True
 
@@ -184,11 +184,11 @@ def small_group(fn: EmittedFunction, node: Node) -> bool:
 def _inner(known: Mapping[Value, Any], value: Value) -> Any:
     if value in known:
         return known[value]
-    node = value.node
-    if node is not None and node.kind == "prim::Constant":
+    node = value.defining_node
+    if node is not None and node.op == "prim::Constant":
         return node.attributes.get("value")
-    if node is not None and node.kind == "prim::ListConstruct":
-        return [_inner(known, v) for v in node.inputs]
+    if node is not None and node.op == "prim::ListConstruct":
+        return [_inner(known, v) for v in node.operands]
     raise CannotCompileError("a group uses a value of its surroundings")
 
 
@@ -207,7 +207,7 @@ def filled(fn: EmittedFunction, node: Node, definition: OpDef) -> None:
     """`zeros`, `ones`, `full` and their like."""
     name = definition.name.partition("::")[2]
     natives = dict(
-        zip((a.name for a in definition.schema.arguments), (fn.values.get(v) for v in node.inputs), strict=True)
+        zip((a.name for a in definition.schema.arguments), (fn.values.get(v) for v in node.operands), strict=True)
     )
     found = result_types.result_types(definition, [told(n) for n in natives.values()], 1)[0]
     if found is None:
@@ -245,7 +245,7 @@ def filled(fn: EmittedFunction, node: Node, definition: OpDef) -> None:
     if isinstance(like, ArrayValue) and like.rep.dense != like.rep.rank and like.rep.rank > 1:
         either(fn, node, is_dense_now(fn, like), Array(found[0], found[1], 0), make)
     else:
-        fn.values.set_new(node.output(), make())
+        fn.values.set_new(node.result(), make())
 
 
 def _fill_value(native: Native) -> Operand:
@@ -257,7 +257,7 @@ def _fill_value(native: Native) -> Operand:
 def arange(fn: EmittedFunction, node: Node, definition: OpDef) -> None:
     """`arange` of ints, in any dtype."""
     natives = dict(
-        zip((a.name for a in definition.schema.arguments), (fn.values.get(v) for v in node.inputs), strict=True)
+        zip((a.name for a in definition.schema.arguments), (fn.values.get(v) for v in node.operands), strict=True)
     )
     found = result_types.result_types(definition, [told(n) for n in natives.values()], 1)[0]
     default = {"start": native_values.integer(0), "step": native_values.integer(1), **natives}
@@ -287,13 +287,13 @@ def arange(fn: EmittedFunction, node: Node, definition: OpDef) -> None:
         memory.store_element(e, place, element.register, found[0])
 
     each(fn, made.sizes[0], one)
-    fn.values.set_new(node.output(), made)
+    fn.values.set_new(node.result(), made)
 
 
 def linspace(fn: EmittedFunction, node: Node, definition: OpDef) -> None:
     """`linspace` of numbers: each from the end that is nearer, as the operator computes it."""
     natives = dict(
-        zip((a.name for a in definition.schema.arguments), (fn.values.get(v) for v in node.inputs), strict=True)
+        zip((a.name for a in definition.schema.arguments), (fn.values.get(v) for v in node.operands), strict=True)
     )
     found = result_types.result_types(definition, [told(n) for n in natives.values()], 1)[0]
     ends, steps = [natives["start"], natives["end"]], natives["steps"]
@@ -326,12 +326,12 @@ def linspace(fn: EmittedFunction, node: Node, definition: OpDef) -> None:
         memory.store_element(e, place, e.select(alone, first.register, value), dtype)
 
     each(fn, count, one)
-    fn.values.set_new(node.output(), made)
+    fn.values.set_new(node.result(), made)
 
 
 def from_number(fn: EmittedFunction, node: Node, definition: OpDef) -> None:
     """`tensor(n)`, `scalar_tensor(n)`: an element."""
-    natives = [fn.values.get(v) for v in node.inputs]
+    natives = [fn.values.get(v) for v in node.operands]
     found = result_types.result_types(definition, [told(n) for n in natives], 1)[0]
     if not isinstance(natives[0], Scalar) or found is None or found[1] != 0:
         raise CannotCompileError("a tensor of other things than one number")
@@ -342,7 +342,7 @@ def from_number(fn: EmittedFunction, node: Node, definition: OpDef) -> None:
     if source.dtype.is_floating_point and not found[0].is_floating_point:
         raise CannotCompileError(FLOAT_AMONG_INTS)
     _refuse_what_does_not_fit(fn, node, source, found[0])
-    set_element(fn, node.output(), s.cast(source, found[0]))
+    set_element(fn, node.result(), s.cast(source, found[0]))
 
 
 def _refuse_what_does_not_fit(fn: EmittedFunction, node: Node, source: Operand, dtype: DType) -> None:

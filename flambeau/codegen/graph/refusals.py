@@ -21,8 +21,8 @@ LIMIT: Final = float(1 << 63)
 
 def refuse(fn: EmittedFunction, node: Node, operands: Sequence[Any]) -> None:
     """Leave if an operator has no result for its operands."""
-    if node.kind in REFUSED and all(isinstance(o, Operand) for o in operands):
-        REFUSED[node.kind](fn, node, operands)
+    if node.op in REFUSED and all(isinstance(o, Operand) for o in operands):
+        REFUSED[node.op](fn, node, operands)
 
 
 def refuse_what_no_int_is(fn: EmittedFunction, node: Node, operands: Sequence[Operand]) -> None:

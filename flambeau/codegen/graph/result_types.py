@@ -111,4 +111,4 @@ def may_hold_tensors(type_: Type) -> bool:
 
 def tensors_of(node: Node) -> list[Value]:
     """The results of a node that are tensors."""
-    return [v for v in node.outputs if isinstance(v.type, TensorType)]
+    return [v for v in node.results if isinstance(v.static_type, TensorType)]

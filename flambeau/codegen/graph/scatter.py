@@ -219,7 +219,7 @@ class _Change:
 
     def __init__(self, fn: EmittedFunction, node: Node, x: ArrayValue, read: Sequence[ArrayValue]) -> None:
         self.fn, self.node, self.x, self.read = fn, node, x, list(read)
-        self.in_place = node.kind.endswith("_")
+        self.in_place = node.op.endswith("_")
         if not self.in_place and x.rep.dense != x.rep.rank:
             raise CannotCompileError("a tensor whose order in memory is not known")
         if x.rep.dtype.name not in ELEMENT_TYPES:
@@ -250,7 +250,7 @@ class _Change:
             made = new(fn, x.rep.dtype, x.sizes, node)
             copy_elements(fn, made, x)
             write(made)
-            fn.values.set_new(node.output(), made)
+            fn.values.set_new(node.result(), made)
             return
         shares, apart, after = e.label("shares"), e.label("apart"), e.label("after")
         is_shared = _any(fn, [*repeats(fn, x), *([overlaps(fn, x, self.read)] if self.read else [])])
@@ -262,16 +262,16 @@ class _Change:
         write(x)
         e.branch(after)
         e.start(after)
-        fn.values.set_view(node.output(), x)
+        fn.values.set_view(node.result(), x)
 
 
 def _arguments(node: Node) -> dict[str, Value]:
     assert node.definition is not None
-    return dict(zip((a.name for a in node.definition.schema.arguments), node.inputs, strict=True))
+    return dict(zip((a.name for a in node.definition.schema.arguments), node.operands, strict=True))
 
 
 def _plain(node: Node) -> str:
-    return node.kind.removesuffix("_")
+    return node.op.removesuffix("_")
 
 
 def _index(index: ArrayValue) -> ArrayValue:

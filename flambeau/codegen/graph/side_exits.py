@@ -47,8 +47,8 @@ class SideExits:
 
     def leave_at(self, nodes: Sequence[Node]) -> None:
         """Leave the function: Python runs the nodes, the last of which raises."""
-        inside = {v for n in nodes for inner in _within(n) for v in inner.outputs}
-        inside |= {v for n in nodes for inner in _within(n) for b in inner.blocks for v in b.inputs}
+        inside = {v for n in nodes for inner in _within(n) for v in inner.results}
+        inside |= {v for n in nodes for inner in _within(n) for b in inner.nested_blocks for v in b.parameters}
         inputs = [v for n in nodes for v in _operands(n) if v not in inside]
         self._store_record(self.point(nodes, inputs))
 
@@ -82,7 +82,7 @@ class SideExits:
         e.raw(f"br i1 {condition}, label %{failed}, label %{fine}, {RARE}")
         e.start(failed)
         if isinstance(node, Node):
-            self._store_record(self.point((node,), node.inputs))
+            self._store_record(self.point((node,), node.operands))
         else:
             self.leave_at(node)
         e.start(fine)
@@ -113,21 +113,23 @@ class SideExits:
 
 def _is_constant(value: Value) -> bool:
     """Whether an exit point has a constant of its own; tensors are passed."""
-    return value.node is not None and value.node.kind == "prim::Constant" and not is_tensor_constant(value)
+    return (
+        value.defining_node is not None and value.defining_node.op == "prim::Constant" and not is_tensor_constant(value)
+    )
 
 
 def _within(node: Node) -> Sequence[Node]:
     nodes = [node]
-    for block in node.blocks:
+    for block in node.nested_blocks:
         for inner in block:
             nodes.extend(_within(inner))
     return nodes
 
 
 def _operands(node: Node) -> Sequence[Value]:
-    operands = list(node.inputs)
-    for block in node.blocks:
+    operands = list(node.operands)
+    for block in node.nested_blocks:
         for inner in block:
             operands.extend(_operands(inner))
-        operands.extend(block.outputs)
+        operands.extend(block.returns)
     return operands

@@ -46,10 +46,10 @@ class ValueTable:
         """What a value has become."""
         native = self.native.get(value)
         if native is None:
-            node = value.node
-            if node is not None and node.kind == "prim::Constant":
+            node = value.defining_node
+            if node is not None and node.op == "prim::Constant":
                 native = self.native[value] = self.constant(node)
-            elif node is not None and node.kind == "prim::Uninitialized":
+            elif node is not None and node.op == "prim::Uninitialized":
                 native = native_values.FixedValue(Fixed(UNINITIALIZED))
             else:
                 raise CannotCompileError(f"{value} has no native form")

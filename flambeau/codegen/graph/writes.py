@@ -29,7 +29,7 @@ from flambeau.schema.opdef import OpDef
 
 def copy_(fn: EmittedFunction, node: Node) -> None:
     """`copy_`: every element converted, broadcast where needed."""
-    target, given = array(fn, node.input(0)), fn.values.get(node.input(1))
+    target, given = array(fn, node.operand(0)), fn.values.get(node.operand(1))
     s = Registers(fn, node, is_exact=False)
     dtype = target.rep.dtype
 
@@ -37,36 +37,36 @@ def copy_(fn: EmittedFunction, node: Node) -> None:
         return s.cast(source, dtype).register
 
     write_all(fn, node, target, [given], meaning, reads_target=False)
-    fn.values.set_view(node.output(), target)
+    fn.values.set_view(node.result(), target)
 
 
 def fill_(fn: EmittedFunction, node: Node) -> None:
     """`fill_`, `zero_`."""
-    target = array(fn, node.input(0))
+    target = array(fn, node.operand(0))
     s = Registers(fn, node, is_exact=False)
-    if len(node.inputs) == 1:
+    if len(node.operands) == 1:
         operand = s.const(0, target.rep.dtype)
     else:
-        given = fn.values.get(node.input(1))
-        operand = load(fn, given) if arrays.is_tensor(given) else as_operand(fn.values.scalar(node.input(1)))
+        given = fn.values.get(node.operand(1))
+        operand = load(fn, given) if arrays.is_tensor(given) else as_operand(fn.values.scalar(node.operand(1)))
         if not arrays.is_tensor(given):
             refuse_what_is_too_large(fn, node, operand, target.rep.dtype)
     if operand.dtype.is_floating_point and not target.rep.dtype.is_floating_point:
         raise CannotCompileError(FLOAT_AMONG_INTS)
     arrays.fill(fn, target, s.cast(operand, target.rep.dtype).register)
-    fn.values.set_view(node.output(), target)
+    fn.values.set_view(node.result(), target)
 
 
 def in_place(fn: EmittedFunction, node: Node, definition: OpDef) -> bool:
     """`add_` and its like, by the meaning of `add`; whether it is one of them."""
     schema = definition.schema
-    if definition.family != "in_place" or not isinstance(fn.values.get(node.input(0)).rep, Array):
+    if definition.family != "in_place" or not isinstance(fn.values.get(node.operand(0)).rep, Array):
         return False
     plain = registry.find(registry.out_of_place(schema.name) + (f".{schema.overload}" if schema.overload else ""))
     if plain is None or plain.scalar is None:
         return False
-    natives = [fn.values.get(v) for v in node.inputs]
-    target = array(fn, node.input(0))
+    natives = [fn.values.get(v) for v in node.operands]
+    target = array(fn, node.operand(0))
     said = [told(n) for n in natives]
     result = plain.dtype(*said) if plain.dtype is not None else None
     if not isinstance(result, DType) or not _can_hold(target.rep.dtype, result):
@@ -83,7 +83,7 @@ def in_place(fn: EmittedFunction, node: Node, definition: OpDef) -> bool:
         return s.cast(element(plain, s, given, said), target.rep.dtype).register
 
     write_all(fn, node, target, [natives[k] for k in places], meaning, reads_target=True)
-    fn.values.set_view(node.output(), target)
+    fn.values.set_view(node.result(), target)
     return True
 
 

@@ -36,7 +36,7 @@ def lower_graph(graph: Graph, types: Sequence[Type] | None = None, *, name: str 
 
     `types` says what is known of the inputs where the graph's own types say less.
     """
-    return lower_region(graph.nodes(), graph.inputs, graph.outputs, types, name=name)
+    return lower_region(graph.nodes(), graph.parameters, graph.returns, types, name=name)
 
 
 def lower_region(
@@ -50,7 +50,7 @@ def lower_region(
     """The kernel of some nodes, in order; every value they use is an input, a constant or one of theirs."""
     region = _Region()
     for k, value in enumerate(inputs):
-        region.add_input(value, types[k] if types is not None else value.type, f"x{k}")
+        region.add_input(value, types[k] if types is not None else value.static_type, f"x{k}")
     for node in nodes:
         region.add_node(node)
     try:
@@ -105,33 +105,33 @@ class _Region:
         if value in self.known:
             return self.known[value]
         if is_constant(value):
-            assert value.node is not None
-            return value.node.attributes.get("value")
-        if value.node is not None and value.node.kind == "prim::ListConstruct":
-            return [self.argument(v) for v in value.node.inputs]
+            assert value.defining_node is not None
+            return value.defining_node.attributes.get("value")
+        if value.defining_node is not None and value.defining_node.op == "prim::ListConstruct":
+            return [self.argument(v) for v in value.defining_node.operands]
         raise LoweringError(f"%{value.name} comes from outside the region")
 
     def add_node(self, node: Node) -> None:
-        if node.kind in ("prim::Constant", "prim::ListConstruct"):
+        if node.op in ("prim::Constant", "prim::ListConstruct"):
             return
-        if node.kind == "aten::size" and len(node.inputs) == 2:
-            self.known[node.output()] = size_of(*map(self.argument, node.inputs))
+        if node.op == "aten::size" and len(node.operands) == 2:
+            self.known[node.result()] = size_of(*map(self.argument, node.operands))
             return
         definition = node.definition
-        if definition is None or not node.outputs:
-            raise LoweringError(f"{node.kind} has no native form")
-        given = [self.argument(v) for v in node.inputs]
-        said = [self.types.get(v, g) for v, g in zip(node.inputs, given, strict=True)]
+        if definition is None or not node.results:
+            raise LoweringError(f"{node.op} has no native form")
+        given = [self.argument(v) for v in node.operands]
+        said = [self.types.get(v, g) for v, g in zip(node.operands, given, strict=True)]
         result = definition.dtype(*said) if definition.dtype is not None else None
         compute = definition.compute(*said) if definition.compute is not None else None
         results = result if isinstance(result, tuple) else (result,)
         if not isinstance(results[0], DType):
-            raise LoweringError(f"{node.kind}: the dtype of its result is not known")
+            raise LoweringError(f"{node.op}: the dtype of its result is not known")
         named = {a.name: g for a, g in zip(definition.schema.arguments, given, strict=True)}
         exprs = lower_node(definition, named, compute if isinstance(compute, DType) else None, results[0])
-        if len(exprs) != len(node.outputs):
-            raise LoweringError(f"{node.kind} has no native form for all its results")
-        for value, expr, dtype in zip(node.outputs, exprs, results, strict=False):
+        if len(exprs) != len(node.results):
+            raise LoweringError(f"{node.op} has no native form for all its results")
+        for value, expr, dtype in zip(node.results, exprs, results, strict=False):
             self.known[value] = expr
             sizes = tuple(1 if d is None else None for d in expr.dims)
             self.types[value] = TensorType(dtype=dtype, sizes=sizes)
@@ -139,14 +139,14 @@ class _Region:
 
     def lay_out(self, node: Node, definition: OpDef, *, is_single: bool) -> None:
         """Note how the results lie in memory, as the operators one by one would have it."""
-        tensors = [v for v in node.inputs if isinstance(self.types.get(v), TensorType)]
+        tensors = [v for v in node.operands if isinstance(self.types.get(v), TensorType)]
         if definition.scalar is not None:
             like = tuple(dict.fromkeys(name for v in tensors for name in self.like[v]))
             like = like[: like.index(_ROW_MAJOR) + 1] if _ROW_MAJOR in like else like
         else:
             gives_fewer = is_single or any(a.name == "keepdim" for a in definition.schema.arguments)
             like = () if gives_fewer else (_ROW_MAJOR,)  # of fewer elements the other operands decide
-        self.like.update(dict.fromkeys(node.outputs, like))
+        self.like.update(dict.fromkeys(node.results, like))
 
     def order_of(self, value: Value) -> tuple[str, ...] | None:
         """`Buffer.like` of a result."""

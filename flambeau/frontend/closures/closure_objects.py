@@ -46,17 +46,20 @@ def hold(e: Emitter, where: SourceRange, closure: Closure, template: Template) -
             raise CompileError(ASSIGNS.format(name=template.tree.name), where)
         names.append(captured.names)
         values.append(e.load(captured.names[0], captured.variable))
-    types: dict[str, Type] = {first: value.type for (first, *_), value in zip(names, values, strict=True)}
+    types: dict[str, Type] = {first: value.static_type for (first, *_), value in zip(names, values, strict=True)}
     aliases = {other: first for first, *others in names for other in others}
     extra = tuple(Param(where, Ident(where, first), None, None, True) for first, *_ in names)
     bound = Bound(types, along.constants, extra, aliases=aliases)
     made = template.compile(template.tree, e.scope.resolver, defaults=template.defaults, bound=bound)
     context = pack_tuple(e, values)
     inner = Graph(template.tree.name)
-    given = inner.add_input(context.type, "context")
-    own = [inner.add_input(v.type, v.name if v.has_name else "") for v in made.graph.inputs[: -len(extra) or None]]
-    around = inner.insert("prim::TupleUnpack", (given,), [v.type for v in values]).outputs
+    given = inner.add_parameter(context.static_type, "context")
+    own = [
+        inner.add_parameter(v.static_type, v.name if v.has_name else "")
+        for v in made.graph.parameters[: -len(extra) or None]
+    ]
+    around = inner.insert("prim::TupleUnpack", (given,), [v.static_type for v in values]).results
     for result in insert_graph(inner, made.graph, [*own, *around]):
-        inner.add_output(result)
-    function = e.graph.insert("prim::Closure", (), (FunctionType(),), Subgraph=inner).output()
+        inner.add_return(result)
+    function = e.graph.insert("prim::Closure", (), (FunctionType(),), Subgraph=inner).result()
     return pack_tuple(e, [function, context])

@@ -52,8 +52,8 @@ class GeneratorMethod(Sugared):
         self, e: Emitter, where: SourceRange, args: Sequence[Argument], keywords: Mapping[str, Argument]
     ) -> Sugared:
         def listed(e: Emitter) -> Value:
-            assert isinstance(self.owner.type, NamedType)
-            method = find_method(e, self.owner.type, self.name, where)
+            assert isinstance(self.owner.static_type, NamedType)
+            method = find_method(e, self.owner.static_type, self.name, where)
             assert method is not None
             given = [Given(a.value(e), a.where) for a in args]
             named = [Given(k.value(e), k.where, name) for name, k in keywords.items()]
@@ -100,10 +100,10 @@ class HigherMethod(Sugared):
 
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A call of the compiled method."""
-        assert isinstance(self.owner.type, NamedType)
-        method = find_method(e, self.owner.type, self.name, where)
+        assert isinstance(self.owner.static_type, NamedType)
+        method = find_method(e, self.owner.static_type, self.name, where)
         assert method is not None
-        python = getattr(self.owner.type.definition, "python", None)
+        python = getattr(self.owner.static_type.definition, "python", None)
         others = getattr(getattr(python, self.name, None), "other_methods", ())
         return MethodValue(self.owner, self.name, method, others).call(e, where, args, keywords)
 
@@ -111,10 +111,10 @@ class HigherMethod(Sugared):
 def generator_method(e: Emitter, owner: Value, name: str, where: SourceRange) -> Sugared | None:
     """A method of an object that yields or may take functions; None for other methods."""
     find = getattr(e.scope.resolver, "generator_method", None)
-    if find is None or not isinstance(owner.type, NamedType):
+    if find is None or not isinstance(owner.static_type, NamedType):
         return None
     try:
-        template = find(owner.type, name)
+        template = find(owner.static_type, name)
     except CompileError:
         return None  # which compiling the method says better
     if template is None:

@@ -73,7 +73,7 @@ def instantiate(
     constants.update(along.constants)
     for name, value in along.values.items():
         extra.append(_param(name, where))
-        types[name] = value.type
+        types[name] = value.static_type
         values.append(Given(value, where, name))
     cells: dict[str, tuple[Value, Variable]] = {}
     aliases: dict[str, str] = {}
@@ -82,10 +82,10 @@ def instantiate(
         aliases.update(dict.fromkeys(others, name))
         value = e.load(name, captured.variable)
         if captured.is_assigned:
-            value = e.builder.cells.get(captured.variable.slot) or pack_list(e, [value], value.type)
+            value = e.builder.cells.get(captured.variable.slot) or pack_list(e, [value], value.static_type)
             cells[name] = value, captured.variable
         extra.append(_param(name, where))
-        types[name] = value.type
+        types[name] = value.static_type
         values.append(Given(value, where, name))
     open_ = e.type_variables.ids(list(types.values()))
     variables = e.type_variables if open_ else None
@@ -127,7 +127,7 @@ def _gather(
         constants[vararg.name] = TupleValue([argument.sugared for argument in given["*"]])
     elif vararg is not None:
         packed = pack_tuple(e, [argument.value(e) for argument in given["*"]])
-        types[vararg.name] = packed.type
+        types[vararg.name] = packed.static_type
         extra.append(vararg)
         values.append(Given(packed, where, vararg.name))
     if kwarg is not None:

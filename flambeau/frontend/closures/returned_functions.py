@@ -198,8 +198,10 @@ def _parameters(
         if not takes_anything(param) and param.annotation is not None:
             wanted = type_of_tree(param.annotation, maker.resolver)
             value = convert(e, value, wanted, implicit=True)
-            if not is_subtype(value.type, wanted):
-                text = WRONG_ARGUMENT.format(wanted=wanted.annotation, name=param.name, found=value.type.annotation)
+            if not is_subtype(value.static_type, wanted):
+                text = WRONG_ARGUMENT.format(
+                    wanted=wanted.annotation, name=param.name, found=value.static_type.annotation
+                )
                 raise CompileError(text, where)
         found[param.name] = e.store_aside(param.name, value)
     return found
@@ -226,7 +228,7 @@ def _chosen(e: Emitter, tree: Def, body: Sequence[Stmt], found: list[Sugared]) -
         match statement:
             case Return():
                 found.append(e.sugared(statement.value))
-                if e.graph.insertion_block is not e.graph.block and values_in(found[-1]):
+                if e.graph.insertion_block is not e.graph.body and values_in(found[-1]):
                     raise CompileError(OWN_VALUES, statement.range)
                 return e.constant(len(found) - 1)
             case Raise():
@@ -254,5 +256,5 @@ def _chosen_by(e: Emitter, tree: Def, statement: If, rest: Sequence[Stmt], found
         block = node.add_block()
         with e.inside(block):
             refine(e, facts)
-            block.add_output(_chosen(e, tree, [*arm, *rest], found))
-    return node.add_output(INT)
+            block.add_return(_chosen(e, tree, [*arm, *rest], found))
+    return node.add_result(INT)

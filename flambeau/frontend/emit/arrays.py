@@ -63,17 +63,17 @@ BY_THE_WAY: Final = (
 
 def is_array(value: Value) -> bool:
     """Whether a value is an array."""
-    return isinstance(value.type, ArrayType)
+    return isinstance(value.static_type, ArrayType)
 
 
 def known_rank(value: Value) -> int | None:
     """The rank of an array, if it is known and the value is one."""
-    return value.type.rank if isinstance(value.type, ArrayType) else None
+    return value.static_type.rank if isinstance(value.static_type, ArrayType) else None
 
 
 def facts(value: Value, where: SourceRange) -> tuple[DType, int]:
     """The dtype and rank of an array. Raises CompileError where only the run tells them."""
-    type_ = value.type
+    type_ = value.static_type
     assert isinstance(type_, ArrayType)
     if type_.dtype is None:
         raise CompileError(UNKNOWN_DTYPE, where)
@@ -84,13 +84,13 @@ def facts(value: Value, where: SourceRange) -> tuple[DType, int]:
 
 def note_results(node: Node, operands: Sequence[Value]) -> None:
     """Make arrays of the results of an operator on arrays; a tensor among the operands makes tensors."""
-    if node.kind in _PICKS:
+    if node.op in _PICKS:
         _note_pick(node, operands)
-    tensors = [t for v in _items(operands) for t in v.type.walk() if isinstance(t, TensorType)]
+    tensors = [t for v in _items(operands) for t in v.static_type.walk() if isinstance(t, TensorType)]
     if not tensors or not all(isinstance(t, ArrayType) for t in tensors):
         return
     definition = node.definition
-    results = [v for v in node.outputs if any(isinstance(t, TensorType) for t in v.type.walk())]
+    results = [v for v in node.results if any(isinstance(t, TensorType) for t in v.static_type.walk())]
     if definition is None or not results:
         return
     for value, found in zip(results, result_types(node, definition, results), strict=True):
@@ -99,14 +99,19 @@ def note_results(node: Node, operands: Sequence[Value]) -> None:
 
 def _note_pick(node: Node, operands: Sequence[Value]) -> None:
     """What picks one of its operands gives what any of them may be."""
-    kinds = [kind for v in operands for kind in kinds_of(v.type)]
-    for value in node.outputs:
-        value.set_type(element_of(value.type, *kinds))
+    kinds = [kind for v in operands for kind in kinds_of(v.static_type)]
+    for value in node.results:
+        value.set_type(element_of(value.static_type, *kinds))
 
 
 def _items(operands: Sequence[Value]) -> list[Value]:
     """The operands, lists that were just made as their items."""
-    made = [v.node.inputs if v.node is not None and v.node.kind == "prim::ListConstruct" else (v,) for v in operands]
+    made = [
+        v.defining_node.operands
+        if v.defining_node is not None and v.defining_node.op == "prim::ListConstruct"
+        else (v,)
+        for v in operands
+    ]
     return [item for items in made for item in items]
 
 
@@ -118,7 +123,7 @@ def _as_array(type_: Type) -> Type:
 
 def as_number(e: Emitter, value: Value) -> Value:
     """An array without dimensions as the number it is; other values as they are."""
-    type_ = value.type
+    type_ = value.static_type
     if not isinstance(type_, ArrayType) or type_.rank != 0 or type_.dtype is None:
         return value
     kind, number = _number_of(type_.dtype)
@@ -140,7 +145,7 @@ def element_type(dtype: DType) -> Type:
 
 def converted(e: Emitter, value: Value, dtype: DType) -> Value:
     """An array of another dtype; a number as it is."""
-    type_ = value.type
+    type_ = value.static_type
     if not isinstance(type_, ArrayType) or type_.dtype is dtype:
         return value
     falsy = e.constant(False)
@@ -150,26 +155,26 @@ def converted(e: Emitter, value: Value, dtype: DType) -> Value:
 
 def samples(value: Value, where: SourceRange) -> list[Any]:
     """What stands for an operand when NumPy is asked about dtypes: an array of one, or each number that it may be."""
-    if isinstance(value.type, ArrayType):
-        dtype = value.type.dtype
+    if isinstance(value.static_type, ArrayType):
+        dtype = value.static_type.dtype
         if dtype is None:
             raise CompileError(UNKNOWN_DTYPE, where)
         return [np.ones(1, dtype.numpy)]
-    return [element_sample(kind, value) for kind in kinds_of(value.type)]
+    return [element_sample(kind, value) for kind in kinds_of(value.static_type)]
 
 
 def element_sample(kind: DType | None, value: Value, default: Any = None) -> Any:
     """A number of one of the kinds that a value may be: NumPy's scalar, or Python's number, which gives way."""
     if kind is not None:
         return np.ones((), kind.numpy)[()]
-    known = constant_number(value) if value.type == INT and default is None else None
-    return _WEAK.get(value.type) if known is None else known  # what does not fit into the dtype, NumPy refuses
+    known = constant_number(value) if value.static_type == INT and default is None else None
+    return _WEAK.get(value.static_type) if known is None else known  # what does not fit into the dtype, NumPy refuses
 
 
 def constant_number(value: Value) -> complex | None:
     """The number that a value is known to be; None for any other."""
-    node = value.node
-    found = node.attribute("value") if node is not None and node.kind == "prim::Constant" else None
+    node = value.defining_node
+    found = node.attribute("value") if node is not None and node.op == "prim::Constant" else None
     return found if type(found) in (int, float, complex) else None
 
 
@@ -201,9 +206,9 @@ def promoted(e: Emitter, where: SourceRange, values: Sequence[Value], dtype: DTy
 def operands_of(where: SourceRange, function: Function, left: Value, right: Value) -> DType | None:
     """The dtype of a result of two operands, of which one is an array; None for what NumPy's rules do not cover."""
     for value in (left, right):
-        if isinstance(value.type, ListType | TupleType):
+        if isinstance(value.static_type, ListType | TupleType):
             raise CompileError(LISTED, where)
-        if not is_array(value) and value.type not in _WEAK:
+        if not is_array(value) and value.static_type not in _WEAK:
             return None
     return dtype_of(where, function, left, right)
 
@@ -219,7 +224,7 @@ def _meeting(*operands: Any) -> Any:
 
 def check_in_place(where: SourceRange, op: str, left: Value, right: Value) -> None:
     """Raise CompileError for `left op= right` that NumPy refuses: a result that the array's dtype cannot hold."""
-    if right.type in _WEAK or is_array(right):
+    if right.static_type in _WEAK or is_array(right):
         for each in product(samples(left, where), samples(right, where)):
             asked(where, IN_PLACE[op], *each)
 

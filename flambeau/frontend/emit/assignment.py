@@ -84,9 +84,9 @@ def assign_pattern(e: Emitter, target: TupleLiteral | ListLiteral, value: Sugare
         raise CompileError(TWO_STARS, target.range)
     if stars and len(targets) == 1:
         raise CompileError(LONE_STAR, targets[0].range)
-    if stars and isinstance(value, SimpleValue) and type(value.value.type) is TensorType:
+    if stars and isinstance(value, SimpleValue) and type(value.value.static_type) is TensorType:
         value = SimpleValue(call_operator(e, where, "aten::unbind", [value.value]))
-    if stars and isinstance(value, SimpleValue) and isinstance(value.value.type, ListType):
+    if stars and isinstance(value, SimpleValue) and isinstance(value.value.static_type, ListType):
         _assign_list(e, targets, stars[0], value.value, where)
         return
     items = value.as_tuple(e, where, None if stars else len(targets))
@@ -149,27 +149,27 @@ def assign_name(e: Emitter, where: SourceRange, name: str, value: Sugared, annot
             raise CompileError(NOT_FIRST_CLASS.format(name=name, kind=value.kind), where)
         if isinstance(outside, Variable):
             held = _as_before(e, where, name, held, outside)
-            note_numbers(e, name, outside, held.type)
+            note_numbers(e, name, outside, held.static_type)
         elif isinstance(outside, Sugared):
             raise CompileError(WAS_NOT_FIRST_CLASS.format(name=name, kind=outside.kind), where)
     if held is None:
         value.check_named(where)
         e.scope.frame.names[name] = value
         return
-    if annotation == TENSOR and isinstance(held.type, TensorType) and held.type.is_array:
+    if annotation == TENSOR and isinstance(held.static_type, TensorType) and held.static_type.is_array:
         annotation = None  # np.ndarray: what is known of the array says more
     if annotation is not None:
         e.scope.annotated[id(where)] = where
         held = convert(e, held, annotation, implicit=True)
-        if not is_subtype(held.type, annotation):
-            found = held.type.annotation
+        if not is_subtype(held.static_type, annotation):
+            found = held.static_type.annotation
             text = WRONG_ANNOTATION.format(name=name, wanted=annotation.annotation, found=found)
-            raise CompileError(text + why_no_interface(held.type, annotation), where)
+            raise CompileError(text + why_no_interface(held.static_type, annotation), where)
     own = e.scope.frame.names.get(name)
     cell = e.builder.cells.get(own.slot) if isinstance(own, Variable) else None
     if cell is not None:  # the variable is of another function, and keeps its type
-        assert isinstance(cell.type, ListType)
-        held = convert(e, held, without_refinement(cell.type.element), implicit=True)
+        assert isinstance(cell.static_type, ListType)
+        held = convert(e, held, without_refinement(cell.static_type.element), implicit=True)
     e.store(name, held, annotation, None if annotation is not None else _before_narrowing(e, held))
 
 
@@ -180,27 +180,27 @@ def about_numbers(found: Type) -> str:
 
 def _before_narrowing(e: Emitter, value: Value) -> Type | None:
     """What a value was declared as that a condition has narrowed; None for any other."""
-    node, type_ = value.node, None
-    if node is not None and node.kind == "prim::Load":
+    node, type_ = value.defining_node, None
+    if node is not None and node.op == "prim::Load":
         slot = node.attribute("name")
         type_ = next((v.declared for _, v in e.scope.frame.all_variables() if v.slot == slot), None)
-    elif node is not None and node.kind in ("aten::_unwrap_optional", "prim::unchecked_cast"):
-        type_ = node.inputs[0].type
-    return type_ if isinstance(type_, OptionalType | UnionType) and is_subtype(value.type, type_) else None
+    elif node is not None and node.op in ("aten::_unwrap_optional", "prim::unchecked_cast"):
+        type_ = node.operands[0].static_type
+    return type_ if isinstance(type_, OptionalType | UnionType) and is_subtype(value.static_type, type_) else None
 
 
 def _as_before(e: Emitter, where: SourceRange, name: str, value: Value, variable: Variable) -> Value:
     """The value as the type that the name has in the block around this one, or was declared as there."""
     before = variable.type
-    e.type_variables.unify(before, value.type)
+    e.type_variables.unify(before, value.static_type)
     wanted = without_refinement(before)
     type_, plan = plan_conversion(value, wanted, implicit=True)
     if not is_subtype(type_, wanted) and may_widen(e, name, variable, type_):
         return plan(e)
     if not is_subtype(type_, wanted):
-        text = CHANGED_TYPE.format(name=name, before=before.annotation, after=value.type.annotation)
+        text = CHANGED_TYPE.format(name=name, before=before.annotation, after=value.static_type.annotation)
         if before == ListType(TENSOR):
             text += EMPTY_LIST.format(name=name)
-        text += (about_numbers(value.type) or about_power(value)).removeprefix(". ")
+        text += (about_numbers(value.static_type) or about_power(value)).removeprefix(". ")
         raise CompileError(text, where)
     return plan(e)

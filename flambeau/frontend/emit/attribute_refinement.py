@@ -77,7 +77,7 @@ def narrowed(e: Emitter, where: SourceRange, tree: Select, found: Sugared) -> Su
     """An attribute as it was read, of the type that it is known to have."""
     if not isinstance(found, SimpleValue):
         return found
-    path, type_ = path_of(e, tree), found.value.type
+    path, type_ = path_of(e, tree), found.value.static_type
     known = None if path is None else _known(e, path)
     if known is None or known == type_:
         return found
@@ -100,7 +100,7 @@ def _checked(e: Emitter, value: Value, path: str, type_: Type) -> Value:
     """A value as one of a narrower type. Raises when the program runs if it is none."""
     test = e.insert("prim::isinstance", (value,), BOOL)
     test.attributes["types"] = [type_]
-    node = e.graph.insert("prim::If", (test.output(),), ())
+    node = e.graph.insert("prim::If", (test.result(),), ())
     node.add_block()
     with e.inside(node.add_block()):
         text = CHANGED.format(path=path, type=type_.annotation)

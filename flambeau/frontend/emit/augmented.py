@@ -60,21 +60,21 @@ def emit_augmented(e: Emitter, tree: AugAssign) -> bool:
 def _combined(e: Emitter, tree: AugAssign, left: Value, right: Value) -> Value:
     """The new value of what was `left`, which is itself changed if it is a tensor, a list or an object that can be."""
     where = tree.range
-    if is_array(left) and tree.op in IN_PLACE and not isinstance(right.type, ListType | TupleType):
+    if is_array(left) and tree.op in IN_PLACE and not isinstance(right.static_type, ListType | TupleType):
         arrays.check_in_place(where, tree.op, left, right)
-    if isinstance(left.type, TensorType) and tree.op in IN_PLACE:
+    if isinstance(left.static_type, TensorType) and tree.op in IN_PLACE:
         return call_operator(e, where, IN_PLACE[tree.op], [left, right])
-    if isinstance(left.type, ListType) and tree.op in ("+", "*"):
+    if isinstance(left.static_type, ListType) and tree.op in ("+", "*"):
         return call_operator(e, where, IN_PLACE[tree.op], [left, right])
-    if isinstance(left.type, NamedType):
+    if isinstance(left.static_type, NamedType):
         magic = IN_PLACE_MAGIC[tree.op]
-        if has_method(e, left.type, magic, where):
+        if has_method(e, left.static_type, magic, where):
             method = SimpleValue(left).attribute(e, where, magic)
             return method.call(e, where, [Given(right, tree.value.range)], ()).as_value(e, where)
         plain = magic.replace("__i", "__")
-        if not has_method(e, left.type, plain, where):
-            raise CompileError(NO_OPERATOR.format(type=left.type.annotation, magic=magic, plain=plain), where)
-    if isinstance(left.type, DictType) and tree.op == "|":
+        if not has_method(e, left.static_type, plain, where):
+            raise CompileError(NO_OPERATOR.format(type=left.static_type.annotation, magic=magic, plain=plain), where)
+    if isinstance(left.static_type, DictType) and tree.op == "|":
         call_operator(e, where, "aten::update", [left, right])
         return left
     if sets.is_set(left) and sets.is_set(right):
@@ -95,26 +95,26 @@ def _to_attribute(e: Emitter, tree: AugAssign, target: Select) -> None:
     found = narrowed(e, target.range, target, owner.attribute(e, target.range, target.name))
     new = _combined(e, tree, found.as_value(e, target.range), e.value(tree.value))
     owner.set_attribute(e, tree.range, target.name, new)
-    assigned(e, target, new.type)
+    assigned(e, target, new.static_type)
 
 
 def _to_item(e: Emitter, tree: AugAssign, target: Subscript) -> None:
     owner = e.value(target.value)
-    if isinstance(owner.type, TensorType):
+    if isinstance(owner.static_type, TensorType):
         _to_tensor_item(e, tree, target, owner)
         return
-    if isinstance(owner.type, TupleType):
-        raise CompileError(TUPLE_TARGET.format(type=owner.type.annotation), target.range)
+    if isinstance(owner.static_type, TupleType):
+        raise CompileError(TUPLE_TARGET.format(type=owner.static_type.annotation), target.range)
     if has_slice(e, target):
         place = slice_of(e, target, owner)
-        step = e.constant(1) if place[3].type == NONE else place[3]
+        step = e.constant(1) if place[3].static_type == NONE else place[3]
         items = call_operator(e, target.range, "aten::slice", [*place[:3], step])
         new = _combined(e, tree, items, e.value(tree.value))
         call_operator(e, tree.range, "python::set_slice", [*place, new])
         return
     index = subscript_values(e, target)
     where = tree.range
-    if isinstance(owner.type, NamedType):
+    if isinstance(owner.static_type, NamedType):
         getter = SimpleValue(owner).attribute(e, where, "__getitem__")
         left = getter.call(e, where, [Given(index, where)], ()).as_value(e, where)
         new = _combined(e, tree, left, e.value(tree.value))
@@ -123,7 +123,7 @@ def _to_item(e: Emitter, tree: AugAssign, target: Subscript) -> None:
         return
     left = call_operator(e, target.range, "aten::__getitem__", [owner, index])
     new = _combined(e, tree, left, e.value(tree.value))
-    if not (isinstance(left.type, TensorType) and tree.op in IN_PLACE):
+    if not (isinstance(left.static_type, TensorType) and tree.op in IN_PLACE):
         call_operator(e, where, "aten::_set_item", [owner, index, as_item(e, owner, new)])
 
 

@@ -44,7 +44,7 @@ class Builder:
     def emit(self, kind: str, inputs: Sequence[Value], type_: Type, **attributes: Any) -> Value:
         """The result of a new node with one result."""
         self.calls += kind in CALLS or kind.startswith("^")
-        return self.graph.insert(kind, inputs, (type_,), **attributes).output()
+        return self.graph.insert(kind, inputs, (type_,), **attributes).result()
 
     def constant(self, value: Any, type_: Type | None = None) -> Value:
         """A constant. Raises TypeError for a value that constants cannot hold."""

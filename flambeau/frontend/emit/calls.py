@@ -78,7 +78,7 @@ def _in_one_list(e: Emitter, tree: Apply) -> Apply:
         e.scope.frame.names[name] = e.sugared(arg.value)
         args.append(Starred(arg.range, Var(arg.range, Ident(arg.range, name))))
         found = e.scope.frame.names[name]
-        if isinstance(found, SimpleValue) and isinstance(found.value.type, ListType):
+        if isinstance(found, SimpleValue) and isinstance(found.value.static_type, ListType):
             rest = [*args, *tree.args[index + 1 :]]
             return Apply(tree.range, tree.callee, (ListLiteral(tree.range, tuple(rest)),), tree.keywords)
     return Apply(tree.range, tree.callee, tuple(args), tree.keywords)

@@ -20,7 +20,7 @@ NEW_TYPE = "Variable '{name}' previously had type {before} but is now being assi
 
 def open_cell(e: Emitter, name: str, cell: Value, type_: Type) -> None:
     """Let a variable be what a cell holds, and the cell what is stored in the variable."""
-    first = e.graph.insert("prim::Constant", (), (INT,), value=0).output()
+    first = e.graph.insert("prim::Constant", (), (INT,), value=0).result()
     e.store(name, e.emit("aten::__getitem__", (cell, first), type_), type_)
     slot = e.scope.frame.names[name]
     assert isinstance(slot, Variable)
@@ -37,10 +37,10 @@ def close_cell(e: Emitter, variable: Variable, cell: Value) -> None:
 
 
 def _mirror(e: Emitter, name: str, cell: Value, stored: Value, type_: Type) -> None:
-    if not is_subtype(stored.type, type_):
+    if not is_subtype(stored.static_type, type_):
         found = e.scope.find(name)
         if isinstance(found, Variable):
-            may_widen(e, name, found, stored.type)
-        text = NEW_TYPE.format(name=name, before=type_.annotation, after=stored.type.annotation)
+            may_widen(e, name, found, stored.static_type)
+        text = NEW_TYPE.format(name=name, before=type_.annotation, after=stored.static_type.annotation)
         raise CompileError(text, e.graph.current_range)
-    e.emit("aten::_set_item", (cell, e.constant(0), stored), cell.type)
+    e.emit("aten::_set_item", (cell, e.constant(0), stored), cell.static_type)

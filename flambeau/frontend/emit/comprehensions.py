@@ -90,7 +90,7 @@ def _collect(
             if element is not None:
                 value = convert(e, value, element, implicit=False)
             found.append(value)
-            appends.append(e.emit("aten::append", (result, value), result.type))
+            appends.append(e.emit("aten::append", (result, value), result.static_type))
         return True
 
     emit_for(e, where, iteration, body)
@@ -166,7 +166,7 @@ def _of_keywords(e: Emitter, tree: Apply, wanted: DictType | None) -> Value:
 
 def _copy_or_collect(e: Emitter, tree: Apply, arg: Expr, wanted: DictType | None) -> Value:
     source = e.sugared(arg, wanted if isinstance(arg, DictComp) else None)
-    if isinstance(source, SimpleValue) and isinstance(source.value.type, DictType):
+    if isinstance(source, SimpleValue) and isinstance(source.value.static_type, DictType):
         return call_operator(e, tree.callee.range, "aten::dict", [source.value])
     if isinstance(source, KeywordsValue):
         values = [v.as_value(e, arg.range) for v in source.as_keywords(e, arg.range).values()]

@@ -99,18 +99,18 @@ def _emit_operand(e: Emitter, tree: And | Or) -> Sugared:
         return ConditionValue(_emit_logical(e, tree, None if source is None else source.condition))
     left = source.as_value(e, tree.left.range)
     truth = to_bool(e, tree.left.range, left)
-    if left.type == BOOL:
+    if left.static_type == BOOL:
         return _bool_or_operand(e, tree, left)
     node = e.graph.insert("prim::If", (truth,), ())
     first, second = node.add_block(), node.add_block()
     deciding, skipping = (first, second) if is_and else (second, first)
     with e.inside(deciding):
         right = e.value(tree.right)
-        deciding.add_output(right)
-    skipping.add_output(left)
-    type_ = unify(left.type, right.type, default_to_union=True)
+        deciding.add_return(right)
+    skipping.add_return(left)
+    type_ = unify(left.static_type, right.static_type, default_to_union=True)
     assert type_ is not None
-    return SimpleValue(node.add_output(TENSOR if isinstance(type_, TensorType) and not type_.is_array else type_))
+    return SimpleValue(node.add_result(TENSOR if isinstance(type_, TensorType) and not type_.is_array else type_))
 
 
 def _is_condition(tree: Expr) -> bool:
@@ -125,15 +125,15 @@ def _bool_or_operand(e: Emitter, tree: And | Or, left: Value) -> Sugared:
     deciding, skipping = (first, second) if is_and else (second, first)
     with e.inside(deciding):
         right = e.sugared(tree.right).as_value(e, tree.right.range)
-        deciding.add_output(right)
-    if right.type == BOOL:
+        deciding.add_return(right)
+    if right.static_type == BOOL:
         with e.inside(skipping):
-            skipping.add_output(e.constant(not is_and))
-        return SimpleValue(node.add_output(BOOL))
-    skipping.add_output(left)
-    type_ = unify(left.type, right.type, default_to_union=True)
+            skipping.add_return(e.constant(not is_and))
+        return SimpleValue(node.add_result(BOOL))
+    skipping.add_return(left)
+    type_ = unify(left.static_type, right.static_type, default_to_union=True)
     assert type_ is not None
-    return SimpleValue(node.add_output(type_))
+    return SimpleValue(node.add_result(type_))
 
 
 @dataclass(slots=True)
@@ -169,7 +169,7 @@ def refine(e: Emitter, facts: Facts) -> None:
             note(e, name, None if type_ == NONE else type_)
             continue
         sugared = e.lookup(name, e.graph.current_range or _NOWHERE)
-        if not isinstance(sugared, SimpleValue) or sugared.value.type == type_:
+        if not isinstance(sugared, SimpleValue) or sugared.value.static_type == type_:
             continue
         cast = e.emit("prim::unchecked_cast", (sugared.value,), type_)
         e.store(name, cast)
@@ -177,7 +177,7 @@ def refine(e: Emitter, facts: Facts) -> None:
 
 def to_bool(e: Emitter, where: SourceRange, value: Value) -> Value:
     """The truth of a value. Raises CompileError for a type that has none: tuples, optionals, modules."""
-    type_ = value.type
+    type_ = value.static_type
     with e.graph.at_range(where):
         match type_:
             case _ if type_ == BOOL:
@@ -213,7 +213,7 @@ def _emit_is_none(e: Emitter, tree: Compare) -> Condition | None:
     if isinstance(tested, Var | Select) and found.held(e, tested.range) is None:  # a function
         return Condition(known=not wants_none)
     value = found.as_value(e, tested.range)
-    type_ = value.type
+    type_ = value.static_type
     if isinstance(type_, NoneType):
         return Condition(known=wants_none)
     if not may_be_none(type_):
@@ -268,18 +268,18 @@ def _emit_logical(e: Emitter, tree: And | Or, known_left: Condition | None = Non
         right = _with_bound(right, bound, is_and)
         if right.known is None:
             assert right.value is not None
-            deciding.add_output(right.value)
+            deciding.add_return(right.value)
     if right.known is not None and (right.known == is_and or not _has_effects(deciding)):
-        node.destroy()
+        node.erase()
         if right.known == is_and:
             return _combined(is_and, left, right, left.value, None)
         return Condition(known=right.known)
     if right.known is not None:
         with e.inside(deciding):
-            deciding.add_output(e.constant(right.known))
+            deciding.add_return(e.constant(right.known))
     with e.inside(skipping):
-        skipping.add_output(e.constant(not is_and))
-    return _combined(is_and, left, right, node.add_output(BOOL), None)
+        skipping.add_return(e.constant(not is_and))
+    return _combined(is_and, left, right, node.add_result(BOOL), None)
 
 
 def _with_bound(right: Condition, bound: dict[str, Variable], is_and: bool) -> Condition:
@@ -293,7 +293,7 @@ def _with_bound(right: Condition, bound: dict[str, Variable], is_and: bool) -> C
 
 def _has_effects(block: Block) -> bool:
     """Whether evaluating a condition does more than finding its value; calls may. Variables are read in order, too."""
-    nodes = (node for part in blocks(block) for node in part if node.kind != "prim::Load")
+    nodes = (node for part in blocks(block) for node in part if node.op != "prim::Load")
     return any(own_effect(node) is not Effect.NONE or own_writes(node) for node in nodes)
 
 
@@ -332,10 +332,10 @@ def _emit_chain(e: Emitter, links: list[Compare]) -> Value:
         node = e.graph.insert("prim::If", (value,), (BOOL,))
         more, less = node.add_block(), node.add_block()
         with e.inside(more):
-            more.add_output(_emit_chain(e, rest))
+            more.add_return(_emit_chain(e, rest))
         with e.inside(less):
-            less.add_output(e.constant(False))
-        return node.output()
+            less.add_return(e.constant(False))
+        return node.result()
     finally:
         e.shared = before
 

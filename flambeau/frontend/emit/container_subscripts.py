@@ -43,9 +43,14 @@ def constant_int(value: Value | None) -> int | None:
 
 
 def _known(value: Value | None) -> object:
-    if value is None or value.node is None or value.node.kind != "prim::Constant" or value.type not in (INT, STRING):
+    if (
+        value is None
+        or value.defining_node is None
+        or value.defining_node.op != "prim::Constant"
+        or value.static_type not in (INT, STRING)
+    ):
         return None
-    found: object = value.node.attribute("value")
+    found: object = value.defining_node.attribute("value")
     return found
 
 
@@ -62,7 +67,7 @@ def held_item(e: Emitter, tree: Subscript, owner: Value, index: Sugared, hint: T
         return TupleValue(modules[_slice(index, where)])
     position = index.as_value(e, where)
     known = _known(position)
-    if known is None or position.type != (INT if keys is None else STRING):
+    if known is None or position.static_type != (INT if keys is None else STRING):
         return _any_of(e, where, owner, modules, position, hint, is_keyed=keys is not None)
     if keys is not None:
         if known not in keys:
@@ -89,15 +94,15 @@ def _any_of(
     *, is_keyed: bool,
 ) -> Sugared:  # fmt: skip
     """The module at an index that is known when the program runs: all have to be of one type."""
-    types = [m.as_value(e, where).type for m in modules]
+    types = [m.as_value(e, where).static_type for m in modules]
     wanted: Type | None = hint if isinstance(hint, InterfaceType) else None
     if wanted is None and types and isinstance(types[0], NamedType) and all(t == types[0] for t in types):
         wanted = types[0]
-    if wanted is None or index.type != (STRING if is_keyed else INT):
+    if wanted is None or index.static_type != (STRING if is_keyed else INT):
         raise CompileError(DICT_INDEX if is_keyed else LIST_INDEX, where)
     for module, type_ in zip(modules, types, strict=True):
         if not is_subtype(type_, wanted):
-            node = module.as_value(e, where).node
+            node = module.as_value(e, where).defining_node
             name = node.attribute("name") if node is not None else ""
             raise CompileError(NOT_ANNOTATED.format(name=name, wanted=wanted.annotation, found=type_.annotation), where)
     return SimpleValue(e.emit("prim::ModuleContainerIndex", (owner, index), wanted))

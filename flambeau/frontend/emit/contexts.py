@@ -63,11 +63,11 @@ def _enter(e: Emitter, item: WithItem, tree: With) -> Value | None:
             assign(e, item.target, SimpleValue(entered), where)
         return value
     value = found.as_value(e, where)
-    if not isinstance(value.type, NamedType):
-        raise CompileError(NOT_AN_OBJECT.format(found=f"value of type '{shown(value.type)}'"), where)
-    methods = [find_method(e, value.type, name, where) for name in ("__enter__", "__exit__")]
+    if not isinstance(value.static_type, NamedType):
+        raise CompileError(NOT_AN_OBJECT.format(found=f"value of type '{shown(value.static_type)}'"), where)
+    methods = [find_method(e, value.static_type, name, where) for name in ("__enter__", "__exit__")]
     if any(m is None for m in methods):
-        raise CompileError(NO_METHODS.format(type=value.type.name), where)
+        raise CompileError(NO_METHODS.format(type=value.static_type.name), where)
     enter, leave = (_schema(m) for m in methods if m is not None)
     if len(enter.arguments) != 1 or len(enter.returns) != 1:
         raise CompileError(BAD_ENTER, where)

@@ -169,21 +169,21 @@ def emit_ternary(e: Emitter, tree: TernaryIf, hint: Type | None) -> Sugared:
     one = _ternary_arm(e, node, condition.if_true, tree.body, hint)
     other = _ternary_arm(e, node, condition.if_false, tree.orelse, hint)
     if isinstance(one, Sugared) and isinstance(other, Sugared):  # functions
-        node.destroy()
+        node.erase()
         return chosen(e, tree.range, condition.value, one, other)
     first = one.as_value(e, tree.body.range) if isinstance(one, Sugared) else one
     second = other.as_value(e, tree.orelse.range) if isinstance(other, Sugared) else other
     _type_empty(first, second)
-    if isinstance(first.type, SetType) and isinstance(second.type, SetType):
-        e.type_variables.unify(first.type, second.type)
+    if isinstance(first.static_type, SetType) and isinstance(second.static_type, SetType):
+        e.type_variables.unify(first.static_type, second.static_type)
     type_ = _ternary_type(first, second, hint)
     if type_ is None:
-        text = TERNARY_TYPES.format(first=first.type.annotation, second=second.type.annotation)
+        text = TERNARY_TYPES.format(first=first.static_type.annotation, second=second.static_type.annotation)
         refusal = CompileError(text, tree.range)
-        type_ = e.type_variables.the_certain(first.type, second.type, refusal)
+        type_ = e.type_variables.the_certain(first.static_type, second.static_type, refusal)
         if type_ is None:
             raise refusal
-    return SimpleValue(node.add_output(type_))
+    return SimpleValue(node.add_result(type_))
 
 
 def _ternary_arm(e: Emitter, node: Node, facts: Facts, tree: Expr, hint: Type | None) -> Value | Sugared:
@@ -195,26 +195,31 @@ def _ternary_arm(e: Emitter, node: Node, facts: Facts, tree: Expr, hint: Type | 
         if found.held(e, tree.range) is None and isinstance(tree, Lambda | Var | Select):
             return found
         value = found.as_value(e, tree.range)
-        block.add_output(value)
+        block.add_return(value)
         return value
 
 
 def _type_empty(first: Value, second: Value) -> None:
     """Give an empty list or dict in one arm the type of the other arm's."""
     for empty, other in ((first, second), (second, first)):
-        node = empty.node
-        is_new = node is not None and node.kind in ("prim::ListConstruct", "prim::DictConstruct") and not node.inputs
-        if is_new and len(empty.uses) == 1 and type(empty.type) is type(other.type) and empty.type != other.type:
-            empty.set_type(other.type)
+        node = empty.defining_node
+        is_new = node is not None and node.op in ("prim::ListConstruct", "prim::DictConstruct") and not node.operands
+        if (
+            is_new
+            and len(empty.uses()) == 1
+            and type(empty.static_type) is type(other.static_type)
+            and empty.static_type != other.static_type
+        ):
+            empty.set_type(other.static_type)
 
 
 def _ternary_type(first: Value, second: Value, hint: Type | None) -> Type | None:
-    if hint is not None and is_subtype(first.type, hint) and is_subtype(second.type, hint):
-        common = unify(first.type, second.type)
+    if hint is not None and is_subtype(first.static_type, hint) and is_subtype(second.static_type, hint):
+        common = unify(first.static_type, second.static_type)
         return hint if common is None else common
-    if isinstance(first.type, TensorType) and isinstance(second.type, TensorType):
+    if isinstance(first.static_type, TensorType) and isinstance(second.static_type, TensorType):
         return TENSOR
-    return unify(first.type, second.type)
+    return unify(first.static_type, second.static_type)
 
 
 def emit_for_statement(e: Emitter, tree: For) -> bool:

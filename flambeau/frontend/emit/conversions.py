@@ -50,7 +50,7 @@ def keep(value: Value) -> Plan:
 
 def plan_conversion(value: Value, wanted: Type, *, implicit: bool) -> tuple[Type, Plan]:
     """The type and plan of `value`, as near to `wanted` as conversions bring it; if that will do, the caller says."""
-    actual = value.type
+    actual = value.static_type
     is_held = is_container(actual) or isinstance(actual, OptionalType)
     if is_held and not is_subtype(actual, wanted) and not has_variables(wanted):
         new = written_as(value, wanted)
@@ -98,40 +98,40 @@ def _retyped(value: Value, type_: Type) -> Value:
 def is_empty_literal(value: Value) -> bool:
     """Whether the value is a `[]` or `{}` that was just written and has no type of its own yet."""
     return _kind_of(value) in ("prim::ListConstruct", "prim::DictConstruct") and not (
-        value.has_name or value.is_used or (value.node is not None and value.node.inputs)
+        value.has_name or value.is_used or (value.defining_node is not None and value.defining_node.operands)
     )
 
 
 def _kind_of(value: Value) -> str:
-    return "" if value.node is None else value.node.kind
+    return "" if value.defining_node is None else value.defining_node.op
 
 
 def convert(e: Emitter, value: Value, wanted: Type, *, implicit: bool) -> Value:
     """`value` as near to `wanted` as conversions bring it."""
-    e.type_variables.unify(value.type, wanted)
-    if is_subtype(value.type, wanted) or isinstance(wanted, AnyType | UnionType):
+    e.type_variables.unify(value.static_type, wanted)
+    if is_subtype(value.static_type, wanted) or isinstance(wanted, AnyType | UnionType):
         return value
     return plan_conversion(value, wanted, implicit=implicit)[1](e)
 
 
 def to_device(e: Emitter, value: Value) -> Value:
     """A string as a device; a literal at once."""
-    if value.node is not None and value.node.kind == "prim::Constant":
-        return e.constant(Device(value.node.attribute("value")), DEVICE)
+    if value.defining_node is not None and value.defining_node.op == "prim::Constant":
+        return e.constant(Device(value.defining_node.attribute("value")), DEVICE)
     return e.emit("aten::device", (value,), DEVICE)
 
 
 def unpack_tuple(e: Emitter, value: Value) -> list[Value]:
     """The items of a tuple, without a node when the tuple was just made."""
-    assert isinstance(value.type, TupleType)
-    if value.node is not None and value.node.kind == "prim::TupleConstruct":
-        return list(value.node.inputs)
-    return list(e.graph.insert("prim::TupleUnpack", (value,), value.type.elements).outputs)
+    assert isinstance(value.static_type, TupleType)
+    if value.defining_node is not None and value.defining_node.op == "prim::TupleConstruct":
+        return list(value.defining_node.operands)
+    return list(e.graph.insert("prim::TupleUnpack", (value,), value.static_type.elements).results)
 
 
 def pack_tuple(e: Emitter, items: Sequence[Value], type_: TupleType | None = None) -> Value:
     """A tuple of values."""
-    return e.emit("prim::TupleConstruct", items, type_ or TupleType(tuple(i.type for i in items)))
+    return e.emit("prim::TupleConstruct", items, type_ or TupleType(tuple(i.static_type for i in items)))
 
 
 def pack_list(e: Emitter, items: Sequence[Value], element: Type) -> Value:
@@ -160,9 +160,9 @@ def _tuple_to_tuple(value: Value, wanted: TupleType, implicit: bool) -> tuple[Ty
             e, [convert(e, item, t, implicit=implicit) for item, t in zip(items, wanted.elements, strict=True)]
         )
 
-    assert isinstance(value.type, TupleType)
-    pairs = zip(value.type.elements, wanted.elements, strict=True)
-    return (wanted if all(_converts(t, w, implicit) for t, w in pairs) else value.type), build
+    assert isinstance(value.static_type, TupleType)
+    pairs = zip(value.static_type.elements, wanted.elements, strict=True)
+    return (wanted if all(_converts(t, w, implicit) for t, w in pairs) else value.static_type), build
 
 
 def _converts(actual: Type, wanted: Type, implicit: bool) -> bool:

@@ -49,8 +49,8 @@ Emit = Callable[["Emitter", SourceRange, str, Value, Value], Value]
 
 def are_elements(left: Value, right: Value) -> bool:
     """Whether two values are numbers of which one was read from an array."""
-    are_numbers = all(is_number(v.type) and not isinstance(v.type, NumberType) for v in (left, right))
-    return are_numbers and (is_element(left.type) or is_element(right.type))
+    are_numbers = all(is_number(v.static_type) and not isinstance(v.static_type, NumberType) for v in (left, right))
+    return are_numbers and (is_element(left.static_type) or is_element(right.static_type))
 
 
 def arithmetic(e: Emitter, where: SourceRange, op: str, left: Value, right: Value, plain: Emit) -> Value:
@@ -71,7 +71,7 @@ def arithmetic(e: Emitter, where: SourceRange, op: str, left: Value, right: Valu
         return plain(e, where, op, left, right)
     (dtype,) = dtypes
     result = _computed(e, where, op, left, right, dtype, plain)
-    result.set_type(element_of(result.type, *found))
+    result.set_type(element_of(result.static_type, *found))
     return result
 
 
@@ -86,22 +86,24 @@ def comparison(e: Emitter, where: SourceRange, op: str, left: Value, right: Valu
     if narrow and found == narrow:
         (dtype,) = narrow
         left, right = (_as_float(e, where, v, dtype) for v in (left, right))
-    left, right = (_as_int(e, where, v) if v.type == BOOL and not _both_bool(left, right) else v for v in (left, right))
+    left, right = (
+        _as_int(e, where, v) if v.static_type == BOOL and not _both_bool(left, right) else v for v in (left, right)
+    )
     result = plain(e, where, op, left, right)
-    if result.type == BOOL:
+    if result.static_type == BOOL:
         result.set_type(element_of(BOOL, *([bool_] if None not in found else [bool_, None])))
     return result
 
 
 def negative(e: Emitter, where: SourceRange, value: Value, name: str = "aten::neg") -> Value:
     """`-x`, or another operator of one number that gives a number of the same kind."""
-    kinds = kinds_of(value.type)
+    kinds = kinds_of(value.static_type)
     function = _OF_ONE[name]
     dtypes = {asked(where, function, element_sample(k, value)) for k in kinds if k is not None}
-    if value.type == BOOL:
+    if value.static_type == BOOL:
         if name != "prim::abs":
             made = call_operator(e, where, "aten::__not__", [value])
-            made.set_type(value.type)
+            made.set_type(value.static_type)
             return made
         return value
     if name == "aten::bitwise_not":
@@ -113,7 +115,7 @@ def negative(e: Emitter, where: SourceRange, value: Value, name: str = "aten::ne
         raise CompileError(_ambiguous(value, value), where)
     for dtype in narrow:
         made = call_operator(e, where, f"python::as_{dtype.name}", [made])
-    made.set_type(element_of(made.type, *(dtypes | ({None} if None in kinds else set()))))
+    made.set_type(element_of(made.static_type, *(dtypes | ({None} if None in kinds else set()))))
     return made
 
 
@@ -125,46 +127,46 @@ def positive(e: Emitter, where: SourceRange, array: Value) -> Value:
 
 def rounded(e: Emitter, where: SourceRange, value: Value, dtype: DType) -> Value:
     """A number that was computed in 64 bits, as a scalar of a dtype."""
-    if (dtype.name in NARROW_INTS and value.type == INT) or dtype.name in NARROW_FLOATS:
+    if (dtype.name in NARROW_INTS and value.static_type == INT) or dtype.name in NARROW_FLOATS:
         value = call_operator(e, where, f"python::as_{dtype.name}", [value])
     elif dtype.name == "complex64":
         value = call_operator(e, where, "python::as_complex64", [value])
-    elif dtype.is_floating_point and value.type != FLOAT:
+    elif dtype.is_floating_point and value.static_type != FLOAT:
         value = call_operator(e, where, "aten::Float", [value])
     else:
         value = fresh(e, value)
-    value.set_type(element_of(value.type, dtype))
+    value.set_type(element_of(value.static_type, dtype))
     return value
 
 
 def fresh(e: Emitter, value: Value) -> Value:
     """Another value of the same number, whose type may say something else."""
-    return e.emit("prim::unchecked_cast", (value,), element_of(value.type, None))
+    return e.emit("prim::unchecked_cast", (value,), element_of(value.static_type, None))
 
 
 def as_python(e: Emitter, value: Value) -> Value:
     """A number as one of Python: `float(x[0])`."""
-    return fresh(e, value) if is_element(value.type) else value
+    return fresh(e, value) if is_element(value.static_type) else value
 
 
 def stored(e: Emitter, where: SourceRange, value: Value, dtype: DType | None) -> Value:
     """A number that is about to be stored in an array: scalars of NumPy wrap, ints of Python have to fit."""
-    kinds = kinds_of(value.type)
-    if dtype is None or dtype.name not in NARROW_INTS or value.type != INT or None in kinds or kinds == (dtype,):
+    kinds = kinds_of(value.static_type)
+    if dtype is None or dtype.name not in NARROW_INTS or value.static_type != INT or None in kinds or kinds == (dtype,):
         return value
     return rounded(e, where, value, dtype)
 
 
 def within(e: Emitter, where: SourceRange, value: Value, dtype: DType) -> Value:
     """An int of Python that meets a dtype: one that does not fit is refused when the program runs, as NumPy does."""
-    is_open = value.type == INT and None in kinds_of(value.type) and constant_number(value) is None
+    is_open = value.static_type == INT and None in kinds_of(value.static_type) and constant_number(value) is None
     if not is_open or dtype.name not in NARROW_INTS:
         return value
     return call_operator(e, where, f"python::within_{dtype.name}", [value])
 
 
 def _pairs(left: Value, right: Value) -> Iterator[tuple[DType | None, DType | None]]:
-    return product(kinds_of(left.type), kinds_of(right.type))
+    return product(kinds_of(left.static_type), kinds_of(right.static_type))
 
 
 def _outcomes(where: SourceRange, function: Callable[..., Any], left: Value, right: Value) -> set[DType | None]:
@@ -179,7 +181,7 @@ def _outcomes(where: SourceRange, function: Callable[..., Any], left: Value, rig
 def _common(where: SourceRange, k: DType | None, m: DType | None, left: Value, right: Value) -> DType | None:
     if k is None and m is None:
         return None
-    if INT == left.type == right.type or BOOL in (left.type, right.type):
+    if INT == left.static_type == right.static_type or BOOL in (left.static_type, right.static_type):
         return int64  # compared as they are
     return asked(where, operator.add, element_sample(k, left, 1), element_sample(m, right, 1))
 
@@ -191,8 +193,8 @@ def _is_wide(dtype: DType) -> bool:
 
 def _is_exact(value: Value, dtype: DType) -> bool:
     """Whether a number is the same in a narrow dtype."""
-    kinds = kinds_of(value.type)
-    if kinds == (dtype,) or (None not in kinds and value.type == FLOAT and dtype.name == "float32"
+    kinds = kinds_of(value.static_type)
+    if kinds == (dtype,) or (None not in kinds and value.static_type == FLOAT and dtype.name == "float32"
                              and all(k is not None and k.name == "float16" for k in kinds)):  # fmt: skip
         return True
     known = constant_number(value)
@@ -203,12 +205,14 @@ def _is_exact(value: Value, dtype: DType) -> bool:
 
 
 def _both_bool(left: Value, right: Value) -> bool:
-    return left.type == BOOL and right.type == BOOL
+    return left.static_type == BOOL and right.static_type == BOOL
 
 
 def _ambiguous(left: Value, right: Value) -> str:
-    kinds = next((kinds_of(v.type) for v in (left, right) if len(kinds_of(v.type)) > 1), kinds_of(left.type))
-    type_ = left.type if kinds == kinds_of(left.type) else right.type
+    kinds = next(
+        (kinds_of(v.static_type) for v in (left, right) if len(kinds_of(v.static_type)) > 1), kinds_of(left.static_type)
+    )
+    type_ = left.static_type if kinds == kinds_of(left.static_type) else right.static_type
     python = type_.annotation
     named = [f"np.{k.name}" if k is not None else f"a Python {python}" for k in kinds]
     dtype = next((f"np.{k.name}" for k in reversed(kinds) if k is not None), "np.float64")
@@ -216,7 +220,7 @@ def _ambiguous(left: Value, right: Value) -> str:
 
 
 def _as_int(e: Emitter, where: SourceRange, value: Value) -> Value:
-    return call_operator(e, where, "aten::Int", [value]) if value.type == BOOL else value
+    return call_operator(e, where, "aten::Int", [value]) if value.static_type == BOOL else value
 
 
 def _as_float(e: Emitter, where: SourceRange, value: Value, dtype: DType) -> Value:
@@ -224,7 +228,7 @@ def _as_float(e: Emitter, where: SourceRange, value: Value, dtype: DType) -> Val
     value = _as_int(e, where, value)
     if dtype.name in NARROW_FLOATS and not _is_exact(value, dtype):
         return call_operator(e, where, f"python::as_{dtype.name}", [value])
-    return call_operator(e, where, "aten::Float", [value]) if value.type == INT else value
+    return call_operator(e, where, "aten::Float", [value]) if value.static_type == INT else value
 
 
 def _computed(
@@ -238,7 +242,7 @@ def _computed(
         return call_operator(e, where, "python::as_complex64", [made]) if dtype.name == "complex64" else made
     if dtype.is_floating_point:
         is_narrow = dtype.name in NARROW_FLOATS
-        if is_narrow or op == "**" or BOOL in (left.type, right.type):
+        if is_narrow or op == "**" or BOOL in (left.static_type, right.static_type):
             left, right = (_as_float(e, where, v, dtype) for v in (left, right))
         made = _float_power(e, where, left, right) if op == "**" else plain(e, where, op, left, right)
         return call_operator(e, where, f"python::as_{dtype.name}", [made]) if is_narrow else made
@@ -263,7 +267,7 @@ def _whole_power(e: Emitter, where: SourceRange, left: Value, right: Value) -> V
 
 def number_as(e: Emitter, where: SourceRange, value: Value, dtype: DType) -> Value:
     """`np.float32(x)` of a number. Raises CompileError for what no such scalar is made of."""
-    type_: Type = value.type
+    type_: Type = value.static_type
     if not is_number(type_):
         raise CompileError(f"np.{dtype.name}(...) takes a number or an array here", where)
     if dtype is bool_:

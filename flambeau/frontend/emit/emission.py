@@ -109,7 +109,7 @@ class Emission:
     def emit(self, kind: str, inputs: Sequence[Value], type_: Type, **attributes: Any) -> Value:
         """The result of a new node with one result."""
         if inputs and self.type_variables.is_pending:
-            type_ = self.type_variables.derived([value.type for value in inputs], type_)
+            type_ = self.type_variables.derived([value.static_type for value in inputs], type_)
         return self.builder.emit(kind, inputs, type_, **attributes)
 
     def constant(self, value: Any, type_: Type | None = None) -> Value:
@@ -149,7 +149,7 @@ class Emission:
     def store(self, name: str, value: Value, type_: Type | None = None, wide: Type | None = None) -> None:
         """Let a variable of this scope hold a value from here on, known as `type_`; a new one may become a `wide`."""
         frame = self.scope.frame
-        stored = value.type if type_ is None else type_
+        stored = value.static_type if type_ is None else type_
         meaning = frame.names.get(name)
         if not isinstance(meaning, Variable):  # a name that this scope deleted is, assigned again, what it is outside
             meaning = frame.find_outside(name)
@@ -166,8 +166,8 @@ class Emission:
 
     def store_aside(self, name: str, value: Value) -> Variable:
         """A variable that no name of this scope means: a parameter of a generator that is inlined."""
-        variable = Variable(value.type, self.builder.new_slot(name))
-        self.builder.store(variable.slot, value, value.type)
+        variable = Variable(value.static_type, self.builder.new_slot(name))
+        self.builder.store(variable.slot, value, value.static_type)
         return variable
 
     def _new_slot(self, name: str) -> str:

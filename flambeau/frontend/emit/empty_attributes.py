@@ -25,22 +25,22 @@ _QUALIFIED = re.compile(r"__torch__\.(?:\w+\.)*")
 
 def begins_empty(value: Value) -> bool:
     """Whether a value is a list or dict that is made without contents."""
-    node = value.node
-    return node is not None and node.kind in ("prim::ListConstruct", "prim::DictConstruct") and not node.inputs
+    node = value.defining_node
+    return node is not None and node.op in ("prim::ListConstruct", "prim::DictConstruct") and not node.operands
 
 
 def explained(error: CompileError, kind: str, values: Sequence[Value]) -> CompileError:
     """A refusal of an operator on an attribute, with what to write where the attribute began; others as they are."""
-    node = values[0].node if values else None
-    if node is None or node.kind != "prim::GetAttr":
+    node = values[0].defining_node if values else None
+    if node is None or node.op != "prim::GetAttr":
         return error
-    definition, name = getattr(node.input().type, "definition", None), str(node.attribute("name"))
+    definition, name = getattr(node.operand(0).static_type, "definition", None), str(node.attribute("name"))
     began = definition.empty.get(name) if isinstance(definition, ClassDefinition) else None
-    wanted = _wanted(kind.partition("::")[2], [v.type for v in values])
+    wanted = _wanted(kind.partition("::")[2], [v.static_type for v in values])
     if began is None or wanted is None:
         return error
     file, line, _ = began.file_line_col()
-    literal, found = "[]" if isinstance(wanted, ListType) else "{}", values[0].type.annotation
+    literal, found = "[]" if isinstance(wanted, ListType) else "{}", values[0].static_type.annotation
     shown = _QUALIFIED.sub("", wanted.annotation)
     text = SAY_THERE.format(name=f"self.{name}", literal=literal, line=line, file=file, found=found, wanted=shown)
     return CompileError(error.message + text, error.range, error.call_chain)

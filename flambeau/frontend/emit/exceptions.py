@@ -71,7 +71,7 @@ def emit_try(e: Emitter, tree: Try) -> bool:
     with e.graph.at_range(tree.range):
         result = e.emit("^try", body.inputs, OUTCOME, callable=Protected(body.function, handlers))
         outcome = e.graph.insert("prim::TupleUnpack", (result,), (INT, ANY))
-        how, what = outcome.outputs
+        how, what = outcome.results
         for name, (cell, variable) in body.cells.items():
             e.store(name, call_operator(e, tree.range, "aten::__getitem__", [cell, e.constant(0)]), variable.type)
     if tree.finalbody and not e.statements(tree.finalbody):
@@ -109,7 +109,7 @@ def _after(e: Emitter, tree: Try, body: _Body, what: Value) -> bool:
         type_ = TupleType(tuple(t for _, t in body.new))
         held = e.emit("prim::unchecked_cast", (what,), type_)
         node = e.graph.insert("prim::TupleUnpack", (held,), type_.elements)
-        for (name, kind), value in zip(body.new, node.outputs, strict=True):
+        for (name, kind), value in zip(body.new, node.results, strict=True):
             e.store(name, value, kind)
     return e.statements(tree.orelse)
 
@@ -202,7 +202,7 @@ def _compiled(e: Emitter, tree: Try) -> _Body:
     inputs: list[Value] = []
     if e.flow.caught is not None and any(isinstance(t, Reraise) for part in body for t in part.walk()):
         inputs.append(e.flow.caught)
-        inner.flow.caught = inner.graph.add_input(e.flow.caught.type)
+        inner.flow.caught = inner.graph.add_parameter(e.flow.caught.static_type)
     cells: dict[str, tuple[Value, Variable]] = {}
     for name in used:
         found = e.scope.find(name)
@@ -218,7 +218,7 @@ def _compiled(e: Emitter, tree: Try) -> _Body:
             inner.scope.frame.names[name], parts = take_along(found, name, body[0].range)
             for slot, value in parts.items():
                 inputs.append(value)
-                inner.store(slot, inner.graph.add_input(value.type, slot))
+                inner.store(slot, inner.graph.add_parameter(value.static_type, slot))
         elif found is not None:
             inner.scope.frame.names[name] = found
     inner.flow.entries.append(Entry(tree, Frame(names=dict(inner.scope.frame.names))))
@@ -238,7 +238,7 @@ def _compiled(e: Emitter, tree: Try) -> _Body:
 
 
 def _parameter(inner: Emission, name: str, value: Value, variable: Variable, is_cell: bool) -> None:
-    given = inner.graph.add_input(value.type, name if name.isascii() and name.isidentifier() else "")
+    given = inner.graph.add_parameter(value.static_type, name if name.isascii() and name.isidentifier() else "")
     if is_cell:
         open_cell(inner, name, given, variable.type)
     else:

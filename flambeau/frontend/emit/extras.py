@@ -59,14 +59,16 @@ NO_SET = "a set is understood behind `in` alone; use a list, or a dict with the 
 def emit_plus(e: Emitter, tree: UnaryPlus, hint: Type | None) -> Sugared:
     """`+a`: the number itself, a bool as an int."""
     value = e.value(tree.value, hint)
-    if isinstance(value.type, NamedType):
+    if isinstance(value.static_type, NamedType):
         return SimpleValue(value).attribute(e, tree.range, "__pos__").call(e, tree.range, (), ())
-    if isinstance(value.type, ArrayType):
+    if isinstance(value.static_type, ArrayType):
         return SimpleValue(positive(e, tree.range, value))
-    if value.type == BOOL:
+    if value.static_type == BOOL:
         return SimpleValue(call_operator(e, tree.range, "aten::Int", [value]))
-    if not is_number(value.type) and not isinstance(value.type, TensorType):
-        raise CompileError(f"unary plus is for numbers and tensors, not for a {value.type.annotation}", tree.range)
+    if not is_number(value.static_type) and not isinstance(value.static_type, TensorType):
+        raise CompileError(
+            f"unary plus is for numbers and tensors, not for a {value.static_type.annotation}", tree.range
+        )
     return SimpleValue(value)
 
 
@@ -94,7 +96,7 @@ def emit_bind(e: Emitter, tree: Bind, hint: Type | None) -> Sugared:
 def emit_length(e: Emitter, tree: Length, hint: Type | None) -> Sugared:
     """Whether a pattern's length fits: known for tuples, asked of lists, False for what is no sequence."""
     value = e.value(tree.value)
-    match value.type:
+    match value.static_type:
         case TupleType(elements):
             fits = len(elements) >= tree.count if tree.at_least else len(elements) == tree.count
             return ConditionValue(Condition(known=fits))
@@ -189,7 +191,7 @@ def _list(e: Emitter, tree: Comprehension, element: Type | None) -> Value:
         if element is not None:
             value = convert(e, value, element, implicit=False)
         found.append(value)
-        appends.append(e.emit("aten::append", (result, value), result.type))
+        appends.append(e.emit("aten::append", (result, value), result.static_type))
 
     _loops(e, tree.clauses, add)
     type_ = ListType(list_element(e, tree.range, found, None if element is None else ListType(element)))

@@ -22,21 +22,21 @@ _LOAD, _STORE, _POW = "prim::Load", "prim::Store", "aten::pow"
 
 def about_power(value: Value) -> str:
     """What goes behind a message that a value is a float, if a power of ints made it one; else nothing."""
-    if value.type != FLOAT:
+    if value.static_type != FLOAT:
         return ""
     seen: set[Node] = set()
     waiting = [value]
     while waiting:
-        node = waiting.pop().node
+        node = waiting.pop().defining_node
         if node is None or node in seen:
             continue
         seen.add(node)
-        if node.kind == _POW and all(v.type == INT for v in node.inputs) and node.range is not None:
+        if node.op == _POW and all(v.static_type == INT for v in node.operands) and node.range is not None:
             return _POWER.format(text=node.range.text, line=node.range.file_line_col()[1])
-        if node.kind == _LOAD:
+        if node.op == _LOAD:
             slot = node.attribute("name")
             stores = [n for n in node.graph.find_all(_STORE) if n.attribute("name") == slot]
-            waiting += [v for n in stores for v in n.inputs]
+            waiting += [v for n in stores for v in n.operands]
         else:
-            waiting += [v for v in node.inputs if v.type == FLOAT]
+            waiting += [v for v in node.operands if v.static_type == FLOAT]
     return ""

@@ -20,9 +20,9 @@ def written_as(value: Value, wanted: Type, uses: int = 0) -> Type | None:
 
     `uses` says how many nodes use it beside those that fill it.
     """
-    choices = _choices(value) if len(value.uses) <= uses else ()
+    choices = _choices(value) if len(value.uses()) <= uses else ()
     if choices:
-        return wanted if all(is_subtype(c.type, wanted) or written_as(c, wanted, 1) for c in choices) else None
+        return wanted if all(is_subtype(c.static_type, wanted) or written_as(c, wanted, 1) for c in choices) else None
     for candidate in _candidates(wanted):
         if _parts(value, candidate, uses) is not None:
             return candidate
@@ -32,23 +32,23 @@ def written_as(value: Value, wanted: Type, uses: int = 0) -> Type | None:
 def retype(value: Value, wanted: Type) -> None:
     """Give a container, and those in it, the type that `written_as` found."""
     for choice in _choices(value):
-        inner = None if is_subtype(choice.type, wanted) else written_as(choice, wanted, 1)
+        inner = None if is_subtype(choice.static_type, wanted) else written_as(choice, wanted, 1)
         if inner is not None:
             retype(choice, inner)
-    for part, type_ in _parts(value, wanted, len(value.uses)) or ():
-        inner = None if is_subtype(part.type, type_) else written_as(part, type_, 1)
+    for part, type_ in _parts(value, wanted, len(value.uses())) or ():
+        inner = None if is_subtype(part.static_type, type_) else written_as(part, type_, 1)
         if inner is not None:
             retype(part, inner)
     value.set_type(wanted)
     for use in _filling(value):
-        for output in use.user.outputs:
+        for output in use.user.results:
             output.set_type(wanted)
 
 
 def _choices(value: Value) -> tuple[Value, ...]:
     """The values that a conditional expression chooses from."""
-    node = value.node
-    return () if node is None or node.kind != "prim::If" else tuple(b.outputs[value.index] for b in node.blocks)
+    node = value.defining_node
+    return () if node is None or node.op != "prim::If" else tuple(b.returns[value.index] for b in node.nested_blocks)
 
 
 def _candidates(wanted: Type) -> Iterator[Type]:
@@ -64,28 +64,28 @@ def _candidates(wanted: Type) -> Iterator[Type]:
 
 def _filling(value: Value) -> list[Use]:
     """The nodes of a comprehension that put items into its result."""
-    return [u for u in value.uses if u.offset == 0 and u.user.kind in ("aten::append", "aten::_set_item")]
+    return [u for u in value.uses() if u.offset == 0 and u.user.op in ("aten::append", "aten::_set_item")]
 
 
 def _parts(value: Value, wanted: Type, uses: int) -> list[tuple[Value, Type]] | None:
     """The items with the types that they have to fit; None if the whole cannot become a `wanted`."""
-    node, filling = value.node, _filling(value)
-    if node is None or len(value.uses) - len(filling) > uses:
+    node, filling = value.defining_node, _filling(value)
+    if node is None or len(value.uses()) - len(filling) > uses:
         return None
-    put = [item for use in filling for item in use.user.inputs[1:]]
+    put = [item for use in filling for item in use.user.operands[1:]]
     parts: list[tuple[Value, Type]]
-    match node.kind, wanted:
+    match node.op, wanted:
         case "prim::ListConstruct", ListType(element):
-            parts = [(item, element) for item in (*node.inputs, *put)]
+            parts = [(item, element) for item in (*node.operands, *put)]
         case "prim::DictConstruct", DictType(key, element):
-            flat = (*node.inputs, *put)
+            flat = (*node.operands, *put)
             parts = [(item, key) for item in flat[::2]] + [(item, element) for item in flat[1::2]]
-        case "prim::TupleConstruct", TupleType(elements) if len(elements) == len(node.inputs):
-            assert isinstance(value.type, TupleType)
-            if value.type.name != wanted.name:
+        case "prim::TupleConstruct", TupleType(elements) if len(elements) == len(node.operands):
+            assert isinstance(value.static_type, TupleType)
+            if value.static_type.name != wanted.name:
                 return None
-            parts = list(zip(node.inputs, elements, strict=True))
+            parts = list(zip(node.operands, elements, strict=True))
         case _:
             return None
-    fits = all(is_subtype(item.type, type_) or written_as(item, type_, 1) is not None for item, type_ in parts)
+    fits = all(is_subtype(item.static_type, type_) or written_as(item, type_, 1) is not None for item, type_ in parts)
     return parts if fits else None

@@ -104,7 +104,7 @@ def _emit_stop(e: Emitter, tree: Yield, made: Stops) -> bool:
     def stop(value: Value) -> bool:
         if made.element is not None:
             value = convert(e, value, made.element, implicit=False)
-        made.yielded.append(value.type)
+        made.yielded.append(value.static_type)
         e.insert("^yield", (value,), callable=hand_over)
         return True
 
@@ -120,7 +120,7 @@ def _append(e: Emitter, value: Value) -> None:
     if made.element is not None:
         value = convert(e, value, made.element, implicit=False)
     made.values.append(value)
-    made.appends.append(e.emit("aten::append", (made.result, value), made.result.type))
+    made.appends.append(e.emit("aten::append", (made.result, value), made.result.static_type))
 
 
 def finish(e: Emitter, tree: Def) -> ListType:

@@ -119,7 +119,7 @@ def expand(
     with e.inside(block):
         with inlining(e, where, tree, scope, flow):
             e.statements(tree.body)
-        block.add_output(e.constant(True))
+        block.add_return(e.constant(True))
     e.flow.last_loop = node, LoopState(None, consumer.contexts, consumer.frame, consumer.breaks)
     return True
 
@@ -151,7 +151,7 @@ class _Consumer:
             )
             with e.inside(block, Frame(self.frame)), e.flow.inside_loop(loop):
                 self.body(item)
-                block.add_output(e.constant(True))
+                block.add_return(e.constant(True))
         return True
 
 
@@ -159,7 +159,7 @@ def _once(e: Emitter) -> tuple[Node, Block]:
     """A loop of one iteration, which a `break` leaves."""
     node = e.graph.insert("prim::Loop", (e.constant(1), e.constant(True)), ())
     block = node.add_block()
-    block.add_input(INT)
+    block.add_parameter(INT)
     return node, block
 
 

@@ -31,8 +31,8 @@ def has_slice(e: Emitter, target: Subscript) -> bool:
 def slice_of(e: Emitter, target: Subscript, owner: Value) -> list[Value]:
     """The list and the bounds of the slice. Raises CompileError for what has no slices to assign to."""
     index = emit_index(e, target.indices[0])
-    if not isinstance(owner.type, ListType) or len(target.indices) != 1 or not isinstance(index, SliceValue):
-        raise CompileError(NO_SLICE_TARGET.format(type=owner.type.annotation), target.range)
+    if not isinstance(owner.static_type, ListType) or len(target.indices) != 1 or not isinstance(index, SliceValue):
+        raise CompileError(NO_SLICE_TARGET.format(type=owner.static_type.annotation), target.range)
     return [owner, *(e.constant(None) if b is None else b for b in (index.start, index.stop, index.step))]
 
 

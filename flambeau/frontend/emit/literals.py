@@ -119,7 +119,7 @@ def emit_tuple(e: Emitter, tree: TupleLiteral, hint: Type | None) -> Sugared:
     if hints and len(hints) == len(values):
         values = [convert(e, v, t, implicit=False) for v, t in zip(values, hints, strict=True)]
         fitted = tuple(
-            t if is_subtype(v.type, t) and not isinstance(t, AnyType) else v.type
+            t if is_subtype(v.static_type, t) and not isinstance(t, AnyType) else v.static_type
             for v, t in zip(values, hints, strict=True)
         )
         return SimpleValue(pack_tuple(e, values, TupleType(fitted)))
@@ -173,7 +173,7 @@ def emit_list(e: Emitter, tree: ListLiteral, hint: Type | None) -> Sugared:
         return FunctionsValue([item for item, _ in items], [where for _, where in items])
     values = [item.as_value(e, where) for item, where in items]
     for value in values[1:]:
-        e.type_variables.unify(values[0].type, value.type)
+        e.type_variables.unify(values[0].static_type, value.static_type)
     element = list_element(e, tree.range, values, wanted)
     values = [convert(e, v, element, implicit=False) for v in values]
     return SimpleValue(pack_list(e, values, element))
@@ -187,7 +187,7 @@ def _joined(e: Emitter, tree: ListLiteral, hint: Type | None) -> Value | None:
             values = [e.value(item, hint)]
         else:
             source = e.sugared(item.value)
-            if isinstance(source, SimpleValue) and isinstance(source.value.type, ListType):
+            if isinstance(source, SimpleValue) and isinstance(source.value.static_type, ListType):
                 pieces.append(source.value)
                 continue
             values = [s.as_value(e, item.range) for s in source.as_tuple(e, item.range)]
@@ -195,14 +195,16 @@ def _joined(e: Emitter, tree: ListLiteral, hint: Type | None) -> Value | None:
             pieces[-1] += values
         else:
             pieces.append(values)
-    lists = [p.type.element for p in pieces if isinstance(p, Value) and isinstance(p.type, ListType)]
+    lists = [p.static_type.element for p in pieces if isinstance(p, Value) and isinstance(p.static_type, ListType)]
     values = [v for p in pieces if isinstance(p, list) for v in p]
     if not lists:
         element = list_element(e, tree.range, values, None if hint is None else ListType(hint))
         return pack_list(e, [convert(e, v, element, implicit=False) for v in values], element)
-    for type_ in (*(v.type for v in values), *lists[1:]):
+    for type_ in (*(v.static_type for v in values), *lists[1:]):
         e.type_variables.unify(lists[0], type_)
-    wrong = [v.type for v in values if not is_subtype(v.type, lists[0])] + [t for t in lists if t != lists[0]]
+    wrong = [v.static_type for v in values if not is_subtype(v.static_type, lists[0])] + [
+        t for t in lists if t != lists[0]
+    ]
     if wrong:
         text = f"the starred list holds {lists[0].annotation}, so the others must too, but one is {wrong[0].annotation}"
         raise CompileError(text, tree.range)
@@ -215,11 +217,11 @@ def _joined(e: Emitter, tree: ListLiteral, hint: Type | None) -> Value | None:
 
 def list_element(e: Emitter, where: SourceRange, values: Sequence[Value], wanted: Type | None) -> Type:
     """The element type of a list of these values where `wanted` is expected."""
-    found = unify_all([v.type for v in values], default_to_union=True)
+    found = unify_all([v.static_type for v in values], default_to_union=True)
     if isinstance(wanted, UnionType):
         return _list_of_union(where, wanted, found)
     if isinstance(wanted, ListType):
-        converted = [v for v in values if not _converts(v.type, wanted.element)]
+        converted = [v for v in values if not _converts(v.static_type, wanted.element)]
         if found is None or not converted:
             return wanted.element
         raise CompileError(WRONG_ELEMENTS.format(hint=wanted.annotation, found=found.annotation), where)
@@ -228,7 +230,7 @@ def list_element(e: Emitter, where: SourceRange, values: Sequence[Value], wanted
     if found is None:
         return TENSOR
     found = e.scope.as_written(found)
-    if isinstance(found, UnionType) and not any(v.type == found for v in values):
+    if isinstance(found, UnionType) and not any(v.static_type == found for v in values):
         text = HETEROGENEOUS.format(what="List", union=found.annotation, place=where.highlight())
         warnings.warn(text, UserWarning, stacklevel=2)
     return found
@@ -288,7 +290,7 @@ def _is_name(tree: Expr) -> bool:
 def _merged_dict(e: Emitter, tree: DictLiteral, wanted: DictType | None) -> Value:
     """`{**x, k: v}`: a copy of the first dict, changed entry by entry."""
     sources = {id(k): e.value(v) for k, v in zip(tree.keys, tree.values, strict=True) if isinstance(k, Starred)}
-    first = wanted or next(iter(sources.values())).type
+    first = wanted or next(iter(sources.values())).static_type
     if not isinstance(first, DictType):
         raise CompileError(f"argument after ** must be a dict, not a {first.annotation}", tree.range)
     result = e.emit("prim::DictConstruct", (), first)
@@ -306,8 +308,8 @@ def dict_type(
     e: Emitter, where: SourceRange, keys: Sequence[Value], values: Sequence[Value], wanted: Type | None
 ) -> DictType:
     """The type of a dict of these keys and values where `wanted` is expected."""
-    key = unify_all([k.type for k in keys], default_to_union=True)
-    value = unify_all([v.type for v in values], default_to_union=True)
+    key = unify_all([k.static_type for k in keys], default_to_union=True)
+    value = unify_all([v.static_type for v in values], default_to_union=True)
     if isinstance(wanted, UnionType):
         return _dict_of_union(where, wanted, key, value)
     if isinstance(wanted, DictType):
@@ -326,7 +328,7 @@ def dict_type(
         raise CompileError(MIXED_KEYS.format(found=key.annotation), where)
     if not is_key(key) or isinstance(key, AnyType):
         raise CompileError(BAD_KEY.format(key=key), where)
-    if isinstance(value, UnionType) and not any(v.type == value for v in values):
+    if isinstance(value, UnionType) and not any(v.static_type == value for v in values):
         text = HETEROGENEOUS.format(what="Dict", union=value.annotation, place=where.highlight())
         warnings.warn(text, UserWarning, stacklevel=2)
     return DictType(key, e.scope.as_written(value))

@@ -35,13 +35,13 @@ def emit_for(
     assert count is not None
     node = e.graph.insert("prim::Loop", (count, e.constant(True)), ())
     block = node.add_block()
-    index = block.add_input(INT)
+    index = block.add_parameter(INT)
     with e.inside(block) as frame:
         forget_all(e)
         state = LoopState(lambda: e.constant(True), len(e.flow.contexts), e.scope.frame.parent)
         with e.flow.inside_loop(state):
             body(iteration.at(e, where, index))
-        block.add_output(e.constant(True))
+        block.add_return(e.constant(True))
     _without_deleted(e, frame)
     e.flow.last_loop = node, state
     return True
@@ -97,13 +97,13 @@ def emit_while(
     """`body` as long as `again` emits a true value; `first` is the value before the first round."""
     node = e.graph.insert("prim::Loop", (e.constant(FOREVER), first), ())
     block = node.add_block()
-    block.add_input(INT)
+    block.add_parameter(INT)
     with e.inside(block) as frame:
         forget_all(e)
         state = LoopState(again, len(e.flow.contexts), e.scope.frame.parent)
         with e.flow.inside_loop(state):
             refine()
             falls = body()
-        block.add_output(again() if falls else e.constant(False))
+        block.add_return(again() if falls else e.constant(False))
     _without_deleted(e, frame)
     e.flow.last_loop = node, state

@@ -81,12 +81,18 @@ def emit_binary(e: Emitter, tree: BinOp, hint: Type | None) -> Sugared:
 
 def binary(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value:
     """`left op right` for the signs of `BINARY`."""
-    if op == "**" and {left.type, right.type} == {COMPLEX, INT}:
+    if op == "**" and {left.static_type, right.static_type} == {COMPLEX, INT}:
         # There is no overload of both; that of any two numbers would say that the result is real.
-        left, right = (call_operator(e, where, "aten::Float", [v]) if v.type == INT else v for v in (left, right))
-    if op == "%" and left.type == STRING:
-        items = unpack_tuple(e, right) if isinstance(right.type, TupleType) else [right]
-        text = left.node.attribute("value") if left.node is not None and left.node.kind == "prim::Constant" else ""
+        left, right = (
+            call_operator(e, where, "aten::Float", [v]) if v.static_type == INT else v for v in (left, right)
+        )
+    if op == "%" and left.static_type == STRING:
+        items = unpack_tuple(e, right) if isinstance(right.static_type, TupleType) else [right]
+        text = (
+            left.defining_node.attribute("value")
+            if left.defining_node is not None and left.defining_node.op == "prim::Constant"
+            else ""
+        )
         kind = "python::percent" if WIDTHS.search(text.replace("%%", "")) else "aten::percentFormat"
         return call_operator(e, where, kind, [left, *[as_text(e, where, i) for i in items]])
     if is_magic(op, left, right):
@@ -97,33 +103,37 @@ def binary(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -
             return computed
     if elements.are_elements(left, right):
         return elements.arithmetic(e, where, op, left, right, _of_numbers)
-    if is_number(left.type) and isinstance(right.type, TensorType):
+    if is_number(left.static_type) and isinstance(right.static_type, TensorType):
         reflected = _number_and_tensor(e, where, op, left, right)
         if reflected is not None:
             return reflected
-    if isinstance(left.type, TupleType) and isinstance(right.type, TupleType) and op == "+":
+    if isinstance(left.static_type, TupleType) and isinstance(right.static_type, TupleType) and op == "+":
         return pack_tuple(e, [*unpack_tuple(e, left), *unpack_tuple(e, right)])
-    if isinstance(left.type, DictType) and isinstance(right.type, DictType) and op == "|":
+    if isinstance(left.static_type, DictType) and isinstance(right.static_type, DictType) and op == "|":
         return call_operator(e, where, "python::merged", [left, right])
     if sets.is_set(left) and sets.is_set(right):
         made = sets.binary(e, where, op, left, right)
         if made is not None:
             return made
-    if isinstance(left.type, TupleType) and op == "*" and left.type.elements:
-        constant = right.node if right.node is not None and right.node.kind == "prim::Constant" else None
+    if isinstance(left.static_type, TupleType) and op == "*" and left.static_type.elements:
+        constant = (
+            right.defining_node
+            if right.defining_node is not None and right.defining_node.op == "prim::Constant"
+            else None
+        )
         count = None if constant is None else constant.attribute("value")
         if type(count) is int:
             return pack_tuple(e, unpack_tuple(e, left) * count)
-        left = pack_list(e, unpack_tuple(e, left), left.type.elements[0])
-    if op in "&|^" and {left.type, right.type} == {BOOL, INT}:
-        left, right = (call_operator(e, where, "aten::Int", [v]) if v.type == BOOL else v for v in (left, right))
+        left = pack_list(e, unpack_tuple(e, left), left.static_type.elements[0])
+    if op in "&|^" and {left.static_type, right.static_type} == {BOOL, INT}:
+        left, right = (call_operator(e, where, "aten::Int", [v]) if v.static_type == BOOL else v for v in (left, right))
     return call_operator(e, where, _operator(op, left, right), [left, right])
 
 
 def _of_numbers(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value:
     """Arithmetic of numbers, whatever they were read from."""
-    if op in "&|^" and {left.type, right.type} == {BOOL, INT}:
-        left, right = (call_operator(e, where, "aten::Int", [v]) if v.type == BOOL else v for v in (left, right))
+    if op in "&|^" and {left.static_type, right.static_type} == {BOOL, INT}:
+        left, right = (call_operator(e, where, "aten::Int", [v]) if v.static_type == BOOL else v for v in (left, right))
     return call_operator(e, where, _operator(op, left, right), [left, right])
 
 
@@ -138,7 +148,7 @@ def _of_arrays(e: Emitter, where: SourceRange, op: str, left: Value, right: Valu
     if dtype is None:
         return None
     left, right = (elements.within(e, where, v, dtype) for v in arrays.promoted(e, where, [left, right], dtype))
-    if is_number(left.type):
+    if is_number(left.static_type):
         return _number_and_array(e, where, op, left, right, dtype)
     return call_operator(e, where, _operator(op, left, right), [left, right])
 
@@ -156,16 +166,16 @@ def _number_and_array(e: Emitter, where: SourceRange, op: str, left: Value, righ
 
 def _compare_arrays(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value | None:
     """Comparison as NumPy does it; None where a tensor or something else takes part."""
-    if any(not is_array(v) and not is_number(v.type) for v in (left, right)):
+    if any(not is_array(v) and not is_number(v.static_type) for v in (left, right)):
         return None
     left, right = arrays.promoted(e, where, [left, right], arrays.result_type(where, left, right))
-    if is_number(left.type):
+    if is_number(left.static_type):
         return call_operator(e, where, COMPARE[SWAPPED[op]], [right, left])
     return call_operator(e, where, COMPARE[op], [left, right])
 
 
 def _operator(op: str, left: Value, right: Value) -> str:
-    if op == "//" and (isinstance(left.type, TensorType) or isinstance(right.type, TensorType)):
+    if op == "//" and (isinstance(left.static_type, TensorType) or isinstance(right.static_type, TensorType)):
         return "aten::floor_divide"
     return BINARY[op]
 
@@ -204,7 +214,7 @@ def compare(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) 
     """`left op right` for the signs of `COMPARE`, and `in`."""
     if op == "in":
         return _contains(e, where, right, left)
-    if op in ("is", "is not") and left.type == BOOL and right.type == BOOL:
+    if op in ("is", "is not") and left.static_type == BOOL and right.static_type == BOOL:
         op = "==" if op == "is" else "!="
     if is_magic(op, left, right):
         return emit_magic(e, where, op, left, right)
@@ -214,17 +224,17 @@ def compare(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) 
             return compared
     if op in SWAPPED and elements.are_elements(left, right):
         return elements.comparison(e, where, op, left, right, _compare_numbers)
-    if is_number(left.type) and isinstance(right.type, TensorType) and op in SWAPPED:
+    if is_number(left.static_type) and isinstance(right.static_type, TensorType) and op in SWAPPED:
         return call_operator(e, where, COMPARE[SWAPPED[op]], [right, left])
     if sets.is_set(left) and sets.is_set(right) and op in sets.COMPARISONS:
         return sets.compared(e, where, op, left, right)
-    if isinstance(left.type, TupleType) and isinstance(right.type, TupleType) and op in ("==", "!="):
+    if isinstance(left.static_type, TupleType) and isinstance(right.static_type, TupleType) and op in ("==", "!="):
         return _tuples_equal(e, where, op, left, right)
-    if isinstance(left.type, TupleType) and isinstance(right.type, TupleType) and op in ORDERED:
+    if isinstance(left.static_type, TupleType) and isinstance(right.static_type, TupleType) and op in ORDERED:
         return _tuples_ordered(e, where, op, left, right)
-    if isinstance(left.type, ListType) and isinstance(right.type, ListType) and op in MAGIC:
+    if isinstance(left.static_type, ListType) and isinstance(right.static_type, ListType) and op in MAGIC:
         is_equality = op in ("==", "!=")
-        if not is_equality or not isinstance(left.type.element, (*SIMPLE_ITEMS, BoolType)):
+        if not is_equality or not isinstance(left.static_type.element, (*SIMPLE_ITEMS, BoolType)):
             return call_operator(e, where, COMPARE[op].replace("aten::", "python::"), [left, right])
     if op in ("==", "!=") and _are_optional(left, right):
         return call_operator(e, where, COMPARE[op].replace("aten::", "python::any_"), [left, right])
@@ -237,14 +247,14 @@ def _compare_numbers(e: Emitter, where: SourceRange, op: str, left: Value, right
 
 def _are_optional(left: Value, right: Value) -> bool:
     """Whether one of two values may be None or of several types, and neither may be a tensor or an object."""
-    types = (left.type, right.type)
+    types = (left.static_type, right.static_type)
     if not any(isinstance(t, OptionalType | UnionType) for t in types):
         return False
     return not any(isinstance(t, TensorType | NamedType) for type_ in types for t in type_.walk())
 
 
 def _contains(e: Emitter, where: SourceRange, container: Value, item: Value) -> Value:
-    type_ = container.type
+    type_ = container.static_type
     if isinstance(type_, NamedType):
         if not has_method(e, type_, "__contains__", where):
             found = e.rules.search(e, where, container, item)
@@ -255,14 +265,16 @@ def _contains(e: Emitter, where: SourceRange, container: Value, item: Value) -> 
                 return found
         method = SimpleValue(container).attribute(e, where, "__contains__")
         return method.call(e, where, [Given(item, where)], ()).as_value(e, where)
-    if isinstance(type_, StringType) and item.type == STRING:
+    if isinstance(type_, StringType) and item.static_type == STRING:
         length = call_operator(e, where, "aten::len", [container])
         found = call_operator(e, where, "aten::find", [container, item, e.constant(0), length])
         return call_operator(e, where, "aten::ne", [found, e.constant(-1)])
     if isinstance(type_, TupleType):
         result = e.constant(False)
         for element in unpack_tuple(e, container):
-            if STRING in (element.type, item.type) and is_number(element.type) | is_number(item.type):
+            if STRING in (element.static_type, item.static_type) and is_number(element.static_type) | is_number(
+                item.static_type
+            ):
                 continue  # no text is a number
             equal = to_bool(e, where, compare(e, where, "==", element, item))
             result = call_operator(e, where, "aten::__or__", [result, equal])
@@ -274,9 +286,9 @@ def _contains(e: Emitter, where: SourceRange, container: Value, item: Value) -> 
 
 def _tuples_equal(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value:
     pairs = list(zip(unpack_tuple(e, left), unpack_tuple(e, right), strict=False))
-    assert isinstance(left.type, TupleType)
-    assert isinstance(right.type, TupleType)
-    if len(left.type.elements) != len(right.type.elements):
+    assert isinstance(left.static_type, TupleType)
+    assert isinstance(right.static_type, TupleType)
+    if len(left.static_type.elements) != len(right.static_type.elements):
         return e.constant(op == "!=")
     result = e.constant(True)
     for a, b in pairs:
@@ -288,18 +300,18 @@ def _tuples_equal(e: Emitter, where: SourceRange, op: str, left: Value, right: V
 def _tuples_ordered(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value:
     """`(a, b) < (c, d)`: the first items that differ decide; if none does, the lengths."""
     pairs = list(zip(unpack_tuple(e, left), unpack_tuple(e, right), strict=False))
-    assert isinstance(left.type, TupleType)
-    assert isinstance(right.type, TupleType)
-    sizes = len(left.type.elements), len(right.type.elements)
+    assert isinstance(left.static_type, TupleType)
+    assert isinstance(right.static_type, TupleType)
+    sizes = len(left.static_type.elements), len(right.static_type.elements)
     result = e.constant(ORDERED[op](*sizes))
     for a, b in reversed(pairs):
         equal = to_bool(e, where, compare(e, where, "==", a, b))
         node = e.graph.insert("prim::If", (equal,), (BOOL,))
         same, other = node.add_block(), node.add_block()
-        same.add_output(result)
+        same.add_return(result)
         with e.inside(other):
-            other.add_output(to_bool(e, where, compare(e, where, op, a, b)))
-        result = node.output()
+            other.add_return(to_bool(e, where, compare(e, where, op, a, b)))
+        result = node.result()
     return result
 
 
@@ -308,7 +320,7 @@ def emit_minus(e: Emitter, tree: UnaryMinus, hint: Type | None) -> Sugared:
     if isinstance(tree.value, Const):
         return SimpleValue(number(e, -tree.value.value, tree.range))
     value = e.value(tree.value)
-    if is_element(value.type):
+    if is_element(value.static_type):
         return SimpleValue(elements.negative(e, tree.range, value))
     result = call_unary(e, tree.range, "__neg__", value)
     return SimpleValue(call_operator(e, tree.range, "aten::neg", [value]) if result is None else result)
@@ -317,12 +329,12 @@ def emit_minus(e: Emitter, tree: UnaryMinus, hint: Type | None) -> Sugared:
 def emit_invert(e: Emitter, tree: Invert, hint: Type | None) -> Sugared:
     """`~a`, for tensors, ints and objects."""
     value = e.value(tree.value)
-    if is_element(value.type):
+    if is_element(value.static_type):
         return SimpleValue(elements.negative(e, tree.range, value, "aten::bitwise_not"))
     result = call_unary(e, tree.range, "__invert__", value)
     if result is not None:
         return SimpleValue(result)
-    if value.type == INT:
+    if value.static_type == INT:
         return SimpleValue(call_operator(e, tree.range, "aten::__xor__", [value, e.constant(-1)]))
     return SimpleValue(call_operator(e, tree.range, "aten::bitwise_not", [value]))
 

@@ -49,7 +49,7 @@ def emit_python_block(e: Emitter, tree: PythonBlock) -> bool:
     value = PythonFunction(function).call(e, tree.range, given, ()).as_value(e, tree.range)
     values = [value]
     if len(results) != 1:
-        values = list(e.graph.insert("prim::TupleUnpack", (value,), results).outputs) if results else []
+        values = list(e.graph.insert("prim::TupleUnpack", (value,), results).results) if results else []
     for var, result in zip(tree.targets, values, strict=True):
         assign_name(e, var.range, var.name, SimpleValue(result))
     return True

@@ -144,17 +144,18 @@ class _Attempt:
         value, wanted = given.value, formal.type
         if formal.broadcast is not None:
             element = _element(wanted)
-            if element is not None and is_subtype(value.type, element):
+            if element is not None and is_subtype(value.static_type, element):
                 count = formal.broadcast
                 return lambda e: pack_list(e, [value] * count, element)
-        if has_variables(wanted) and is_container(value.type):
+        if has_variables(wanted) and is_container(value.static_type):
             wanted = self.known(wanted, value)
         actual, plan = plan_conversion(value, wanted, implicit=self.implicit)
         if has_variables(wanted):
             before = dict(self.bindings)
             if not bind(wanted, actual, self.bindings):
+                own = _shown(value.static_type)
                 raise Mismatch(
-                    f"Could not match type {_shown(value.type)} to {_shown(wanted)} in argument '{formal.name}': "
+                    f"Could not match type {own} to {_shown(wanted)} in argument '{formal.name}': "
                     f"{_why_unbound(wanted, actual, before)}."
                 )
             if not fits(wanted, actual, dict(self.bindings)):
@@ -163,7 +164,7 @@ class _Attempt:
                 raise Mismatch(_not_a(formal, actual))
             self.bound.append((formal, actual))
         elif not is_subtype(actual, wanted):
-            raise Mismatch(_not_a(formal, value.type, actual))
+            raise Mismatch(_not_a(formal, value.static_type, actual))
         return plan
 
     def known(self, wanted: Type, value: Value) -> Type:
@@ -181,10 +182,10 @@ class _Attempt:
         is_last = not following or following[0].kwarg_only
         if element is None or isinstance(element, VarType | AnyType) or not is_last or formal.broadcast:
             return None
-        has_tensors = any(isinstance(item.value.type, TensorType) for item in self.args[self.used :])
+        has_tensors = any(isinstance(item.value.static_type, TensorType) for item in self.args[self.used :])
         if formal.name == "self" and (has_tensors or not self.implicit):
             return None  # `max(a, b)` is of two numbers and `x.sum(dim)` of a tensor, not of the list of both
-        first = self.args[self.used].value.type
+        first = self.args[self.used].value.static_type
         first = first.element if isinstance(first, OptionalType) else first
         if isinstance(first, ListType) or (isinstance(first, TupleType) and _all_fit(first, element)):
             return None
@@ -195,7 +196,7 @@ class _Attempt:
         for item in items:
             actual, plan = plan_conversion(item.value, element, implicit=True)
             if not is_subtype(actual, element):
-                raise Mismatch(_not_a(Argument("<varargs>", element), item.value.type))
+                raise Mismatch(_not_a(Argument("<varargs>", element), item.value.static_type))
             plans.append(plan)
         self.used = len(self.args) - 1
         return lambda e: pack_list(e, [plan(e) for plan in plans], element)
@@ -254,7 +255,7 @@ def _cause(
     schemas: Sequence[FunctionSchema], args: Sequence[Given], keywords: Sequence[Given], where: SourceRange
 ) -> str:
     texts = [_text(given, index, where) for index, given in enumerate(args)]
-    why = cause(schemas[0].name, schemas, texts, [g.value.type for g in args], [k.name for k in keywords])
+    why = cause(schemas[0].name, schemas, texts, [g.value.static_type for g in args], [k.name for k in keywords])
     power = next(filter(None, (about_power(g.value) for g in args)), "")
     return why + (power if why else power.removeprefix(". "))
 
@@ -263,8 +264,8 @@ def _text(given: Given, index: int, where: SourceRange) -> str:
     """An argument as the user wrote it; operands, of which only the whole expression is known, by their names."""
     if given.where != where and "\n" not in given.where.text:
         return given.where.text
-    node = given.value.node
-    if node is not None and node.kind == "prim::Load":
+    node = given.value.defining_node
+    if node is not None and node.op == "prim::Load":
         return str(node.attribute("name")).partition(".")[0].partition("$")[0]
     if node is None and given.value.has_name:
         return given.value.name.partition(".")[0]
@@ -283,7 +284,7 @@ def _likeness(schema: FunctionSchema, args: Sequence[Given], keywords: Sequence[
     """How many arguments are what the schema wants; the first counts most, and half those that may also be None."""
     points = sum(NUMPY_KEYWORDS.get(k.name, k.name) in schema.index for k in keywords)
     for index, (formal, given) in enumerate(zip(schema.arguments, args, strict=False)):
-        actual = given.value.type
+        actual = given.value.static_type
         inner = actual.element if isinstance(actual, OptionalType) else actual
         is_right = bind(formal.type, inner, {}) if has_variables(formal.type) else is_subtype(inner, formal.type)
         points += is_right * (2 if inner is actual else 1) * (1 if index else 2)
@@ -296,15 +297,15 @@ def emit_match(e: Emitter, kind: str, match: Match, where: SourceRange) -> Value
         operands = [plan(e) for plan in match.plans]
         returns: Sequence[Type] = match.returns
         if e.type_variables.is_pending:
-            inputs = [value.type for value in operands]
+            inputs = [value.static_type for value in operands]
             returns = [e.type_variables.derived(inputs, type_) for type_ in returns]
         node = e.graph.insert(kind, operands, returns)
         note_results(node, operands)
-        if len(node.outputs) == 1:
-            return node.output()
-        if not node.outputs:
+        if len(node.results) == 1:
+            return node.result()
+        if not node.results:
             return e.constant(None)
-        return pack_tuple(e, node.outputs, _named_result(match))
+        return pack_tuple(e, node.results, _named_result(match))
 
 
 def call_operator(
@@ -315,10 +316,10 @@ def call_operator(
     if not schemas:
         raise CompileError(unknown_operator_text(name), where)
     given = [a if isinstance(a, Given) else Given(a, where) for a in args]
-    e.type_variables.unify_operator(name, [g.value.type for g in given])
-    if name in _STORES and is_element(given[-1].value.type):
-        _check_keeps(given[0].value.type, given[-1].value.type, where)
-    if not keywords and any(g.value.type == BOOL for g in given):
+    e.type_variables.unify_operator(name, [g.value.static_type for g in given])
+    if name in _STORES and is_element(given[-1].value.static_type):
+        _check_keeps(given[0].value.static_type, given[-1].value.static_type, where)
+    if not keywords and any(g.value.static_type == BOOL for g in given):
         given = _without_bools(e, where, schemas, given)
     try:
         match = match_schemas(schemas, given, keywords, where)
@@ -346,7 +347,7 @@ def _without_bools(
 
     `n + (x > y)` is an int: the overload of any two numbers would not say so.
     """
-    types = [g.value.type for g in given]
+    types = [g.value.static_type for g in given]
     if not all(t in (BOOL, INT, FLOAT, COMPLEX) for t in types):
         return list(given)
     for schema in schemas:
@@ -360,7 +361,7 @@ def _without_bools(
             return list(given)
         break
     kind = "aten::Float" if FLOAT in types else "aten::Int"
-    return [Given(call_operator(e, where, kind, [g]), g.where) if g.value.type == BOOL else g for g in given]
+    return [Given(call_operator(e, where, kind, [g]), g.where) if g.value.static_type == BOOL else g for g in given]
 
 
 def call_function(
@@ -378,10 +379,10 @@ def call_function(
 def _unify(e: Emitter, schema: FunctionSchema, args: Sequence[Given], keywords: Sequence[Given]) -> None:
     """What a function wants tells what a list without a type is to hold."""
     for formal, given in zip(schema.arguments, args, strict=False):
-        e.type_variables.unify(given.value.type, formal.type)
+        e.type_variables.unify(given.value.static_type, formal.type)
     for given in keywords:
         if given.name in schema.index:
-            e.type_variables.unify(given.value.type, schema.arguments[schema.index[given.name]].type)
+            e.type_variables.unify(given.value.static_type, schema.arguments[schema.index[given.name]].type)
 
 
 def call_method(
@@ -396,7 +397,7 @@ def call_method(
     """Call a method of an object, compiled or known only by the signature of an interface."""
     schema = method if isinstance(method, FunctionSchema) else method.schema
     for given in (*args, *keywords):
-        if holds_arrays(given.value.type):
+        if holds_arrays(given.value.static_type):
             _check_takes_tensors(schema, given, args, where)
     _unify(e, schema, [Given(owner, where), *args], keywords)
     match = match_single(schema, [Given(owner, where), *args], keywords, where)

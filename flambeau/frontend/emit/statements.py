@@ -110,17 +110,19 @@ def emit_return(e: Emitter, tree: Return) -> bool:
         return False
     value = e.value(tree.value, None if e.arrays and declared is not None and holds_tensors(declared) else declared)
     if e.arrays:
-        e.flow.array_result = value.type if e.flow.array_result is None else unify(e.flow.array_result, value.type)
+        e.flow.array_result = (
+            value.static_type if e.flow.array_result is None else unify(e.flow.array_result, value.static_type)
+        )
     if declared is not None:
         value = _as_declared(e, tree, value, declared)
         e.flow.merged_return = declared
     elif e.flow.merged_return is None:
-        e.flow.merged_return = value.type
+        e.flow.merged_return = value.static_type
     else:
-        e.type_variables.unify(e.flow.merged_return, value.type)
-        merged = unify(e.flow.merged_return, value.type)
+        e.type_variables.unify(e.flow.merged_return, value.static_type)
+        merged = unify(e.flow.merged_return, value.static_type)
         if merged is None:
-            text = OTHER_RETURN.format(before=e.flow.merged_return.annotation, after=value.type.annotation)
+            text = OTHER_RETURN.format(before=e.flow.merged_return.annotation, after=value.static_type.annotation)
             raise CompileError(text, tree.range)
         e.flow.merged_return = merged
     leave_contexts(e, e.flow.contexts)
@@ -129,15 +131,15 @@ def emit_return(e: Emitter, tree: Return) -> bool:
 
 
 def _as_declared(e: Emitter, tree: Return, value: Value, declared: Type) -> Value:
-    e.type_variables.unify(value.type, declared)
-    if holds_arrays(value.type) and is_subtype(plain(value.type), declared):
+    e.type_variables.unify(value.static_type, declared)
+    if holds_arrays(value.static_type) and is_subtype(plain(value.static_type), declared):
         return value
     type_, plan = plan_conversion(value, declared, implicit=True)
     if not is_subtype(type_, declared):
-        text = WRONG_RETURN.format(wanted=declared.annotation, found=value.type.annotation)
-        text += why_no_interface(value.type, declared) + about_numbers(value.type) + about_power(value)
+        text = WRONG_RETURN.format(wanted=declared.annotation, found=value.static_type.annotation)
+        text += why_no_interface(value.static_type, declared) + about_numbers(value.static_type) + about_power(value)
         raise CompileError(text, tree.range)
-    return value if is_subtype(value.type, declared) else plan(e)
+    return value if is_subtype(value.static_type, declared) else plan(e)
 
 
 def emit_raise(e: Emitter, tree: Raise) -> bool:
@@ -166,7 +168,9 @@ def _message(e: Emitter, arguments: list[Value]) -> Value:
     if not arguments:
         return e.constant("")
     if len(arguments) == 1:
-        return arguments[0] if arguments[0].type == STRING else call_operator(e, where, "aten::str", [arguments[0]])
+        return (
+            arguments[0] if arguments[0].static_type == STRING else call_operator(e, where, "aten::str", [arguments[0]])
+        )
     form = e.constant("(" + ", ".join(["{}"] * len(arguments)) + ")")
     return call_operator(e, where, "aten::format", [form, *arguments])
 
@@ -199,7 +203,7 @@ def _raise_assertion(e: Emitter, message: Expr | None) -> bool:
 
 
 def _as_text(e: Emitter, tree: Expr, value: Value) -> Value:
-    return value if value.type == STRING else call_operator(e, tree.range, "aten::str", [value])
+    return value if value.static_type == STRING else call_operator(e, tree.range, "aten::str", [value])
 
 
 def emit_delete(e: Emitter, tree: Delete) -> bool:
@@ -224,12 +228,12 @@ def _delete_item(e: Emitter, target: Subscript) -> None:
     if has_slice(e, target):
         delete_slice(e, target, owner)
         return
-    if isinstance(owner.type, NamedType):
-        if not has_method(e, owner.type, "__delitem__", where):
+    if isinstance(owner.static_type, NamedType):
+        if not has_method(e, owner.static_type, "__delitem__", where):
             raise CompileError("Class does not define __delitem__", where)
         given = Given(subscript_values(e, target), where)
         SimpleValue(owner).attribute(e, where, "__delitem__").call(e, where, [given], ())
         return
-    if not isinstance(owner.type, ListType | DictType):
+    if not isinstance(owner.static_type, ListType | DictType):
         raise CompileError(NO_DELETE, where)
     call_operator(e, where, "aten::Delete", [owner, subscript_values(e, target)])

@@ -38,7 +38,7 @@ def emit_subscript(e: Emitter, tree: Subscript, hint: Type | None) -> Sugared:
             return owner.item(e, tree.range, e.value(tree.indices[0]))
         raise CompileError(f"'{owner.kind}' object is not subscriptable", tree.range)
     value = owner.value
-    if isinstance(value.type, TensorType):
+    if isinstance(value.static_type, TensorType):
         return SimpleValue(load_tensor_item(e, tree.range, value, tree.indices))
     if len(tree.indices) != 1:
         index: Sugared = SimpleValue(pack_tuple(e, [e.value(i) for i in tree.indices]))
@@ -51,7 +51,7 @@ def emit_subscript(e: Emitter, tree: Subscript, hint: Type | None) -> Sugared:
 
 
 def _item(e: Emitter, tree: Subscript, value: Value, index: Sugared) -> Value:
-    type_, where = value.type, tree.range
+    type_, where = value.static_type, tree.range
     if isinstance(type_, TupleType):
         return _tuple_item(e, tree, value, type_, index)
     if isinstance(index, SliceValue):
@@ -81,7 +81,7 @@ def _tuple_item(e: Emitter, tree: Subscript, value: Value, type_: TupleType, ind
         items = unpack_tuple(e, value)[slice(bounds[0][1], bounds[1][1], step)]
         return pack_tuple(e, items)
     position = index.as_value(e, tree.indices[0].range)
-    if position.type != INT:
+    if position.static_type != INT:
         raise CompileError("tuple index must be an integer", where)
     known = constant_int(position)
     if known is not None:

@@ -22,16 +22,16 @@ def assign_item(e: Emitter, target: Subscript, value: Value) -> None:
     """`owner[indices] = value`."""
     where = e.graph.current_range or target.range
     owner = e.value(target.value)
-    if isinstance(owner.type, TensorType):
+    if isinstance(owner.static_type, TensorType):
         store_tensor_item(e, target, owner, value)
         return
-    if isinstance(owner.type, TupleType):
-        raise CompileError(TUPLE_TARGET.format(type=owner.type.annotation), target.range)
+    if isinstance(owner.static_type, TupleType):
+        raise CompileError(TUPLE_TARGET.format(type=owner.static_type.annotation), target.range)
     if has_slice(e, target):
         assign_slice(e, target, owner, SimpleValue(value))
         return
     index = subscript_values(e, target)
-    if isinstance(owner.type, NamedType):
+    if isinstance(owner.static_type, NamedType):
         method = SimpleValue(owner).attribute(e, where, "__setitem__")
         method.call(e, where, [Given(index, target.range), Given(value, target.range)], ())
         return
@@ -40,8 +40,12 @@ def assign_item(e: Emitter, target: Subscript, value: Value) -> None:
 
 def as_item(e: Emitter, owner: Value, value: Value) -> Value:
     """What is stored in a list of numbers: the number of an element, as where it is assigned to a variable."""
-    if isinstance(owner.type, ListType) and owner.type.element in (INT, FLOAT) and isinstance(value.type, TensorType):
-        return convert(e, value, owner.type.element, implicit=True)
+    if (
+        isinstance(owner.static_type, ListType)
+        and owner.static_type.element in (INT, FLOAT)
+        and isinstance(value.static_type, TensorType)
+    ):
+        return convert(e, value, owner.static_type.element, implicit=True)
     return value
 
 
@@ -51,4 +55,4 @@ def assign_attribute(e: Emitter, target: Select, value: Value, annotation: Type 
     if annotation is not None:
         where = target.range
     e.sugared(target.value).set_attribute(e, where, target.name, value, annotation)
-    assigned(e, target, value.type)
+    assigned(e, target, value.static_type)

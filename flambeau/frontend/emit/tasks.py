@@ -27,35 +27,35 @@ NOT_AN_AWAIT = "awaitable_wait expects an Await, but this is a value of type '{f
 def emit_fork(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """`fork(f, *args, **kwargs)`: a future of the call's result."""
     node, result = _deferred(e, tree, "prim::fork")
-    return SimpleValue(node.add_output(FutureType(result)))
+    return SimpleValue(node.add_result(FutureType(result)))
 
 
 def emit_awaitable(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """`_awaitable(f, *args)`: the call's result, when it is asked for."""
     node, result = _deferred(e, tree, "prim::awaitable")
-    return SimpleValue(node.add_output(AwaitType(result)))
+    return SimpleValue(node.add_result(AwaitType(result)))
 
 
 def emit_wait(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """`wait(future)`."""
     value = _only(e, tree, "wait")
-    if not isinstance(value.type, FutureType):
-        raise CompileError(NOT_A_FUTURE.format(found=shown(value.type)), tree.args[0].range)
-    return SimpleValue(e.emit("aten::wait", (value,), value.type.element))
+    if not isinstance(value.static_type, FutureType):
+        raise CompileError(NOT_A_FUTURE.format(found=shown(value.static_type)), tree.args[0].range)
+    return SimpleValue(e.emit("aten::wait", (value,), value.static_type.element))
 
 
 def emit_awaitable_wait(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """`_awaitable_wait(a)`."""
     value = _only(e, tree, "_awaitable_wait")
-    if not isinstance(value.type, AwaitType):
-        raise CompileError(NOT_AN_AWAIT.format(found=shown(value.type)), tree.args[0].range)
-    return SimpleValue(e.emit("prim::awaitable_wait", (value,), value.type.element))
+    if not isinstance(value.static_type, AwaitType):
+        raise CompileError(NOT_AN_AWAIT.format(found=shown(value.static_type)), tree.args[0].range)
+    return SimpleValue(e.emit("prim::awaitable_wait", (value,), value.static_type.element))
 
 
 def emit_awaitable_nowait(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """`_awaitable_nowait(v)`: an awaitable of a value that is there."""
     value = _only(e, tree, "_awaitable_nowait")
-    return SimpleValue(e.emit("prim::awaitable_nowait", (value,), AwaitType(value.type)))
+    return SimpleValue(e.emit("prim::awaitable_nowait", (value,), AwaitType(value.static_type)))
 
 
 def _only(e: Emitter, tree: Apply, form: str) -> Value:
@@ -74,30 +74,30 @@ def _deferred(e: Emitter, tree: Apply, kind: str) -> tuple[Node, Type]:
     holder = e.graph.insert("prim::Closure", (), ())
     block = holder.add_block()
     with e.inside(block):
-        block.add_output(callee.call(e, tree.range, args, keywords).as_value(e, tree.range))
-    for read in [n for n in block if n.kind == "prim::Load"]:  # what a function reads around it, it reads now
+        block.add_return(callee.call(e, tree.range, args, keywords).as_value(e, tree.range))
+    for read in [n for n in block if n.op == "prim::Load"]:  # what a function reads around it, it reads now
         read.move_before(holder)
-    result = block.outputs[0].type
+    result = block.returns[0].static_type
     inputs, inner = _without_captures(holder)
     node = e.graph.insert(kind, inputs, (), Subgraph=inner)
-    holder.destroy()
+    holder.erase()
     return node, result
 
 
 def _without_captures(holder: Node) -> tuple[list[Value], Graph]:
     """The block of a node as a graph, and what it uses from outside, in the order of its parameters."""
-    block = holder.blocks[0]
+    block = holder.nested_blocks[0]
     inner = Graph()
     copies: Copies = {}
     inputs: list[Value] = []
     for value in outer_values(holder):
-        if value.node is not None and value.node.kind == CONSTANT:
-            inner.insert_node(clone_node(value.node, inner, copies))
+        if value.defining_node is not None and value.defining_node.op == CONSTANT:
+            inner.insert_node(clone_node(value.defining_node, inner, copies))
         else:
-            copies[value] = inner.add_input(value.type, value.name if value.has_name else "")
+            copies[value] = inner.add_parameter(value.static_type, value.name if value.has_name else "")
             inputs.append(value)
     for node in block:
         inner.insert_node(clone_node(node, inner, copies))
-    for value in block.outputs:
-        inner.add_output(copies[value])
+    for value in block.returns:
+        inner.add_return(copies[value])
     return inputs, inner

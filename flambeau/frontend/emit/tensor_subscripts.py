@@ -99,23 +99,23 @@ def tensor_item(
 
 def as_tensor_like(e: Emitter, where: SourceRange, value: Value, like: Value) -> Value:
     """A number as a tensor of the dtype and device of another; a tensor as it is."""
-    if isinstance(value.type, TensorType):
+    if isinstance(value.static_type, TensorType):
         return value
-    value = stored(e, where, value, like.type.dtype if isinstance(like.type, ArrayType) else None)
+    value = stored(e, where, value, like.static_type.dtype if isinstance(like.static_type, ArrayType) else None)
     dtype = e.emit("prim::dtype", (like,), INT)
     device = e.emit("prim::device", (like,), DEVICE)
     keywords = [
         Given(dtype, where, "dtype"), Given(device, where, "device"), Given(e.constant(False), where, "requires_grad")
     ]  # fmt: skip
     made = call_operator(e, where, "aten::tensor", [value], keywords)
-    if isinstance(like.type, ArrayType):
-        made.set_type(array_of(like.type.dtype, 0))
+    if isinstance(like.static_type, ArrayType):
+        made.set_type(array_of(like.static_type.dtype, 0))
     return made
 
 
 def _is_view(value: Value) -> bool:
     """Whether an array shows the memory of another, which a store may change while it reads."""
-    definition = None if value.node is None else value.node.definition
+    definition = None if value.defining_node is None else value.defining_node.definition
     return definition is not None and definition.family == "view"
 
 
@@ -144,7 +144,7 @@ class _Indexing:
 
     def as_index(self, item: Item) -> Item:
         """An item, a list as the tensor of its elements."""
-        type_ = item.type if isinstance(item, Value) else None
+        type_ = item.static_type if isinstance(item, Value) else None
         if type_ is None or isinstance(type_, NoneType | BoolType | IntType | NumberType):
             return item
         assert isinstance(item, Value)
@@ -178,11 +178,11 @@ class _Indexing:
             bounds = [b if b is not None else self.e.constant(None) for b in (item.start, item.stop)]
             view("aten::slice", *bounds, item.step or self.e.constant(1))
             entries.append(None)
-        elif isinstance(item.type, IntType | NumberType):
+        elif isinstance(item.static_type, IntType | NumberType):
             view("aten::select", item)
         elif _makes_dimension(item):
             view("aten::unsqueeze")
-            is_bool = isinstance(item.type, BoolType)
+            is_bool = isinstance(item.static_type, BoolType)
             listed = [pack_list(self.e, [item], BOOL)] if is_bool else []
             entries.append(call_operator(self.e, self.where, "aten::tensor", listed) if is_bool else None)
         else:
@@ -195,10 +195,10 @@ class _Indexing:
 
     def count(self, entry: Value | None) -> int | Value:
         """How many dimensions an entry stands for, or an item that makes none."""
-        if entry is None or isinstance(entry.type, IntType | NumberType):
+        if entry is None or isinstance(entry.static_type, IntType | NumberType):
             return 1
-        if isinstance(entry.type, ArrayType) and entry.type.rank is not None:
-            return entry.type.rank if entry.type.dtype is bool_ else 1
+        if isinstance(entry.static_type, ArrayType) and entry.static_type.rank is not None:
+            return entry.static_type.rank if entry.static_type.dtype is bool_ else 1
         if entry not in self.counts:
             self.counts[entry] = _dimensions_of(self.e, self.where, entry)
         return self.counts[entry]
@@ -251,7 +251,7 @@ class _Indexing:
 
 def _makes_dimension(item: Item) -> bool:
     """Whether an item stands for no dimension and makes one: None and bools."""
-    return isinstance(item, Value) and isinstance(item.type, NoneType | BoolType)
+    return isinstance(item, Value) and isinstance(item.static_type, NoneType | BoolType)
 
 
 def _dimensions_of(e: Emitter, where: SourceRange, index: Value) -> int | Value:
@@ -259,7 +259,7 @@ def _dimensions_of(e: Emitter, where: SourceRange, index: Value) -> int | Value:
 
     1 + (dim - 1) * int(dtype is bool or uint8), where the type does not say.
     """
-    type_ = index.type
+    type_ = index.static_type
     if not isinstance(type_, TensorType):
         return 1
     if type_.dtype is not None and type_.dtype not in MASKS:
@@ -287,5 +287,5 @@ def _flattened(e: Emitter, indices: Sequence[Expr]) -> list[Item]:
             flat.append(index)
             continue
         value = index.as_value(e, tree.range)
-        flat += unpack_tuple(e, value) if isinstance(value.type, TupleType) else [value]
+        flat += unpack_tuple(e, value) if isinstance(value.static_type, TupleType) else [value]
     return flat

@@ -22,31 +22,31 @@ def clean(graph: Graph) -> None:
     """Take items of tuples from where these were made; erase unused nodes and branches without content or results."""
     for node in graph.all_nodes():
         _see_through(node)
-    _clean(graph.block)
+    _clean(graph.body)
 
 
 def _see_through(node: Node) -> None:
     """Let users of a tuple's items use the items."""
-    if node.kind not in ("prim::TupleUnpack", "prim::TupleIndex"):
+    if node.op not in ("prim::TupleUnpack", "prim::TupleIndex"):
         return
-    made = node.input(0).node
-    if made is None or made.kind != "prim::TupleConstruct":
+    made = node.operand(0).defining_node
+    if made is None or made.op != "prim::TupleConstruct":
         return
-    if node.kind == "prim::TupleUnpack":
-        for output, item in zip(node.outputs, made.inputs, strict=True):
+    if node.op == "prim::TupleUnpack":
+        for output, item in zip(node.results, made.operands, strict=True):
             output.replace_uses_with(item)
         return
-    index = node.input(1).node
-    if index is not None and index.kind == "prim::Constant":
-        node.output().replace_uses_with(made.input(index.attribute("value")))
+    index = node.operand(1).defining_node
+    if index is not None and index.op == "prim::Constant":
+        node.result().replace_uses_with(made.operand(index.attribute("value")))
 
 
 def _clean(block: Block) -> None:
     for node in reversed(block):
-        for inner in node.blocks:
+        for inner in node.nested_blocks:
             _clean(inner)
-        if any(value.is_used for value in node.outputs):
+        if any(value.is_used for value in node.results):
             continue
-        is_empty_branch = node.kind == "prim::If" and all(b.first is None for b in node.blocks)
-        if node.kind in PURE or is_empty_branch:
-            node.destroy()
+        is_empty_branch = node.op == "prim::If" and all(b.first is None for b in node.nested_blocks)
+        if node.op in PURE or is_empty_branch:
+            node.erase()

@@ -79,13 +79,13 @@ class _Exits:
 
     def flag(self, slot: str, on: bool, place: Node) -> None:
         with self.graph.inserting(place):
-            value = self.graph.insert("prim::Constant", (), (BOOL,), value=on).output()
+            value = self.graph.insert("prim::Constant", (), (BOOL,), value=on).result()
         self.store(slot, value, place)
 
     def test(self, slot: str, place: Node) -> Node:
         """An empty `prim::If` on a flag, put before `place`."""
         with self.graph.inserting(place):
-            value = self.graph.insert("prim::Load", (), (BOOL,), name=slot).output()
+            value = self.graph.insert("prim::Load", (), (BOOL,), name=slot).result()
             node = self.graph.insert("prim::If", (value,), ())
         node.add_block()
         node.add_block()
@@ -93,15 +93,15 @@ class _Exits:
 
     def lower(self, node: Node, region: _Region) -> None:
         """Replace an exit by the stores that it means."""
-        if node.kind == "prim::ReturnStmt":
-            self.store(RETURN_SLOT, node.input(), node, self.return_type)
+        if node.op == "prim::ReturnStmt":
+            self.store(RETURN_SLOT, node.operand(0), node, self.return_type)
             self.note_return(region, node)
-        elif node.kind == "prim::BreakStmt":
+        elif node.op == "prim::BreakStmt":
             self.flag(region.again, False, node)
         else:
-            self.store(region.again, node.input(), node)
+            self.store(region.again, node.operand(0), node)
         self.flag(region.exited, True, node)
-        node.destroy()
+        node.erase()
 
     def note_return(self, region: _Region, place: Node) -> None:
         if region.is_loop:
@@ -112,14 +112,14 @@ class _Exits:
     # -- blocks -------------------------------------------------------------------------------------------------------
 
     def function(self) -> None:
-        block = self.graph.block
+        block = self.graph.body
         region = self.region(is_loop=False)
         self.prepare(block, region)
         self.flag(RETURNED, False, block.first or block.return_node)
         self.run(block, block.first, region)
         with self.graph.inserting(block):
-            value = self.graph.insert("prim::Load", (), (self.return_type,), name=RETURN_SLOT).output()
-        block.add_output(value)
+            value = self.graph.insert("prim::Load", (), (self.return_type,), name=RETURN_SLOT).result()
+        block.add_return(value)
 
     def prepare(self, block: Block, region: _Region) -> None:
         place = block.first or block.return_node
@@ -127,7 +127,7 @@ class _Exits:
         if region.is_loop:
             # No round reads what another one stored.
             with self.graph.inserting(place):
-                unset = self.graph.insert("prim::Uninitialized", (), (BOOL,)).output()
+                unset = self.graph.insert("prim::Uninitialized", (), (BOOL,)).result()
             self.store(region.again, unset, place)
 
     def run(self, block: Block, start: Node | None, region: _Region) -> Flow:
@@ -141,11 +141,11 @@ class _Exits:
         for piece in pieces:
             test = self.test(region.exited, piece[0])
             for node in piece:
-                node.move_before(test.blocks[1].return_node)
+                node.move_before(test.nested_blocks[1].return_node)
             tests.append(test)
         flows: list[Flow] = []
         for test in tests:
-            inner = test.blocks[1]
+            inner = test.nested_blocks[1]
             flows.append(self.straight(inner, inner.first, region))
             if not flows[-1].reaches_end:
                 _erase_after(test)
@@ -160,25 +160,25 @@ class _Exits:
         """Make the nodes of a block from `start` on structured, each exit nested in the branch of the one before."""
         node = start
         while node is not None:
-            if node.kind in EXIT_KINDS:
+            if node.op in EXIT_KINDS:
                 _erase_after(node)
                 self.lower(node, region)
                 return Flow.EXITS
-            if node.kind == "prim::RaiseException":
+            if node.op == "prim::RaiseException":
                 _erase_after(node)
                 return Flow.RAISES
-            if node.kind == "prim::If" and _has_exits(node):
+            if node.op == "prim::If" and _has_exits(node):
                 flow = self.branch(block, node, region)
                 if flow is not None:
                     return flow
-            elif node.kind == "prim::Loop" and self.loop(node):
+            elif node.op == "prim::Loop" and self.loop(node):
                 return self.after_return(block, node, region)
             node = node.next
         return Flow.FALLS
 
     def branch(self, block: Block, node: Node, region: _Region) -> Flow | None:
         """Make an If structured; None if control always goes on behind it as before."""
-        first, second = (self.run(b, b.first, region) for b in node.blocks)
+        first, second = (self.run(b, b.first, region) for b in node.nested_blocks)
         return self.join(block, node, (first, second), region)
 
     def join(self, block: Block, node: Node, flows: tuple[Flow, Flow], region: _Region) -> Flow | None:
@@ -189,40 +189,40 @@ class _Exits:
         if Flow.EXITS not in flows and Flow.MAYBE not in flows:
             return None
         if Flow.MAYBE not in flows:
-            falling = node.blocks[1] if first == Flow.EXITS else node.blocks[0]
+            falling = node.nested_blocks[1] if first == Flow.EXITS else node.nested_blocks[0]
             moved = _move_rest(node, falling)
             flow = self.straight(falling, moved, region)
             return Flow.EXITS if not flow.reaches_end else Flow.MAYBE
         if node.next is None:
             return Flow.MAYBE
         test = self.test(region.exited, node.next)
-        moved = _move_rest(test, test.blocks[1])
-        flow = self.straight(test.blocks[1], moved, region)
+        moved = _move_rest(test, test.nested_blocks[1])
+        flow = self.straight(test.nested_blocks[1], moved, region)
         return Flow.EXITS if not flow.reaches_end else Flow.MAYBE
 
     def loop(self, node: Node) -> bool:
         """Make a loop structured; whether something in it returns from the function."""
         if not _has_exits(node):
-            for inner in node.blocks:
+            for inner in node.nested_blocks:
                 self.run(inner, inner.first, self.region(is_loop=True))
             return False
-        body, region = node.blocks[0], self.region(is_loop=True)
+        body, region = node.nested_blocks[0], self.region(is_loop=True)
         self.prepare(body, region)
-        self.store(region.again, body.outputs[0], body.return_node)
-        body.remove_output(0)
+        self.store(region.again, body.returns[0], body.return_node)
+        body.remove_return(0)
         self.run(body, body.first, region)
         with self.graph.inserting(body):
-            again = self.graph.insert("prim::Load", (), (BOOL,), name=region.again).output()
-        body.add_output(again)
+            again = self.graph.insert("prim::Load", (), (BOOL,), name=region.again).result()
+        body.add_return(again)
         return region.returns
 
     def after_return(self, block: Block, node: Node, region: _Region) -> Flow:
         """Go on behind a loop that may have returned only if it has not."""
-        if node.next is None and block is self.graph.block:
+        if node.next is None and block is self.graph.body:
             return Flow.EXITS
         following = node.next or block.return_node
         test = self.test(RETURNED, following)
-        place = test.blocks[0].return_node
+        place = test.nested_blocks[0].return_node
         self.note_return(region, place)
         self.flag(region.exited, True, place)
         flow = self.join(block, test, (Flow.EXITS, Flow.FALLS), region)
@@ -240,11 +240,11 @@ def _leaves(node: Node) -> bool:
     pending = [(node, EXIT_KINDS)]
     while pending:
         current, kinds = pending.pop()
-        if current.kind in kinds:
+        if current.op in kinds:
             return True
-        if current.kind == "prim::Loop":
+        if current.op == "prim::Loop":
             kinds = RETURNS
-        pending += [(inner, kinds) for block in current.blocks for inner in block]
+        pending += [(inner, kinds) for block in current.nested_blocks for inner in block]
     return False
 
 
@@ -252,11 +252,11 @@ def _has_exits(node: Node) -> bool:
     pending: list[Any] = [node]
     while pending:
         current = pending.pop()
-        for block in current.blocks:
+        for block in current.nested_blocks:
             for inner in block:
-                if inner.kind in EXIT_KINDS or inner.kind == "prim::RaiseException":
+                if inner.op in EXIT_KINDS or inner.op == "prim::RaiseException":
                     return True
-                if inner.blocks:
+                if inner.nested_blocks:
                     pending.append(inner)
     return False
 
@@ -269,20 +269,20 @@ def _erase_after(node: Node) -> None:
     while following is not None:
         dead.append(following)
         following = following.next
-    if dead and block.owner_node is not None and block.owner_node.kind == "prim::Loop":
+    if dead and block.owner_node is not None and block.owner_node.op == "prim::Loop":
         _drop_outputs(block, dead)
     for unreachable in reversed(dead):
-        if unreachable.kind == "prim::Store" or not any(v.is_used for v in unreachable.outputs):
-            unreachable.destroy()
+        if unreachable.op == "prim::Store" or not any(v.is_used for v in unreachable.results):
+            unreachable.erase()
 
 
 def _drop_outputs(block: Block, dead: list[Node]) -> None:
     """A loop's own condition may be among what is never reached: any bool will do for it."""
-    for index, value in enumerate(block.outputs):
-        if value.node in dead:
+    for index, value in enumerate(block.returns):
+        if value.defining_node in dead:
             with block.graph.inserting(dead[0]):
-                constant = block.graph.insert("prim::Constant", (), (BOOL,), value=False).output()
-            block.return_node.replace_input(index, constant)
+                constant = block.graph.insert("prim::Constant", (), (BOOL,), value=False).result()
+            block.return_node.replace_operand(index, constant)
 
 
 def _move_rest(node: Node, block: Block) -> Node | None:

@@ -36,7 +36,7 @@ def pieces_of(start: Node | None, has_exits: Callable[[Node], bool]) -> list[lis
     leaves = [has_exits(n) for n in nodes]
     if sum(leaves) <= MOST_EXITS:
         return []
-    first = next(i for i, one in enumerate(nodes) if leaves[i] or one.blocks or one.kind == "prim::RaiseException")
+    first = next(i for i, one in enumerate(nodes) if leaves[i] or one.nested_blocks or one.op == "prim::RaiseException")
     pieces: list[list[Node]] = [[]]
     count = 0
     for one, is_exit in zip(nodes[first:], leaves[first:], strict=True):
@@ -56,9 +56,9 @@ def share_values(graph: Graph, block: Block, pieces: list[list[Node]], name: str
     owners = {node: index for index, piece in enumerate(pieces) for node in piece}
     for index, piece in enumerate(pieces):
         for node in list(piece):
-            for value in node.outputs:
+            for value in node.results:
                 elsewhere = _uses_elsewhere(block, owners, value, index)
-                if elsewhere and node.kind == CONSTANT:
+                if elsewhere and node.op == CONSTANT:
                     _repeat(graph, block, pieces, node, elsewhere)
                 elif elsewhere:
                     slots += 1
@@ -71,7 +71,7 @@ Places = dict[int, list[tuple[Node, int]]]
 
 def _uses_elsewhere(block: Block, owners: dict[Node, int], value: Value, home: int) -> Places:
     found: Places = {}
-    for use in value.uses:
+    for use in value.uses():
         top = use.user
         while top.owner_block is not block:
             owner = top.owner_block.owner_node
@@ -93,12 +93,12 @@ def _repeat(graph: Graph, block: Block, pieces: list[list[Node]], node: Node, el
 def _keep(
     graph: Graph, block: Block, pieces: list[list[Node]], home: int, value: Value, elsewhere: Places, slot: str
 ) -> None:
-    assert value.node is not None
-    store = graph.create("prim::Store", (value,), (), name=slot, type=value.type)
-    store.insert_after(value.node)
-    pieces[home].insert(pieces[home].index(value.node) + 1, store)
+    assert value.defining_node is not None
+    store = graph.create("prim::Store", (value,), (), name=slot, type=value.static_type)
+    store.insert_after(value.defining_node)
+    pieces[home].insert(pieces[home].index(value.defining_node) + 1, store)
     for piece, uses in elsewhere.items():
-        load = graph.create("prim::Load", (), (value.type,), name=slot)
+        load = graph.create("prim::Load", (), (value.static_type,), name=slot)
         load.insert_before(block.return_node if piece == BEHIND else pieces[piece][0])
         _replace(pieces, piece, load, uses)
 
@@ -107,4 +107,4 @@ def _replace(pieces: list[list[Node]], piece: int, node: Node, uses: list[tuple[
     if piece != BEHIND:
         pieces[piece].insert(0, node)
     for user, offset in uses:
-        user.replace_input(offset, node.output())
+        user.replace_operand(offset, node.result())

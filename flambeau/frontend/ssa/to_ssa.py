@@ -67,27 +67,27 @@ class _Conversion:
     def collect(self, block: Block) -> _Facts:
         facts = _Facts()
         for node in block:
-            if node.kind == LOAD:
+            if node.op == LOAD:
                 name = node.attribute("name")
                 if name not in facts.sure:
                     facts.reads.setdefault(name, self.positions[node])
-            elif node.kind == STORE:
+            elif node.op == STORE:
                 name = node.attribute("name")
                 facts.sure.add(name)
                 facts.stores[name] = node.attribute("type")
-            elif node.blocks:
+            elif node.nested_blocks:
                 self.add_nested(facts, node)
         self.facts[block] = facts
         return facts
 
     def add_nested(self, facts: _Facts, node: Node) -> None:
-        inner = [self.collect(b) for b in node.blocks]
+        inner = [self.collect(b) for b in node.nested_blocks]
         for part in inner:
             for name, position in part.reads.items():
                 if name not in facts.sure:
                     facts.reads.setdefault(name, position)
             facts.stores.update({n: t for n, t in part.stores.items() if n not in facts.stores})
-        if node.kind == "prim::If":
+        if node.op == "prim::If":
             facts.sure |= set.intersection(*(p.sure for p in inner))
 
     # -- what is read behind ------------------------------------------------------------------------------------------
@@ -96,20 +96,20 @@ class _Conversion:
         """Choose the results of the nodes in a block; `behind` is what is read after it."""
         live = dict(behind)
         for node in reversed(block):
-            if node.kind == LOAD:
+            if node.op == LOAD:
                 live[node.attribute("name")] = self.positions[node]
-            elif node.kind == STORE:
+            elif node.op == STORE:
                 live.pop(node.attribute("name"), None)
-            elif node.kind == "prim::If":
+            elif node.op == "prim::If":
                 live = self.decide_if(node, live)
-            elif node.kind == "prim::Loop":
+            elif node.op == "prim::Loop":
                 live = self.decide_loop(node, live)
 
     def decide_if(self, node: Node, live: Uses) -> Uses:
-        parts = [self.facts[b] for b in node.blocks]
+        parts = [self.facts[b] for b in node.nested_blocks]
         changed = {name for p in parts for name in p.stores}
         self.results[node] = sorted((n for n in changed if n in live), key=live.__getitem__)
-        for block in node.blocks:
+        for block in node.nested_blocks:
             self.decide(block, live)
         before: Uses = {n: at for n, at in live.items() if not all(n in p.sure for p in parts)}
         for part in parts:
@@ -117,7 +117,7 @@ class _Conversion:
         return before
 
     def decide_loop(self, node: Node, live: Uses) -> Uses:
-        (body,) = node.blocks
+        (body,) = node.nested_blocks
         facts = self.facts[body]
         later = [n for n in facts.stores if n in live]
         inside = [n for n in facts.stores if n in facts.reads and n not in live]
@@ -131,25 +131,25 @@ class _Conversion:
 
     def rename(self, block: Block, scope: _Scope) -> None:
         for node in block:
-            if node.kind == STORE:
-                scope.held[node.attribute("name")] = (node.input(), node.attribute("type"))
-                node.destroy()
-            elif node.kind == LOAD:
+            if node.op == STORE:
+                scope.held[node.attribute("name")] = (node.operand(0), node.attribute("type"))
+                node.erase()
+            elif node.op == LOAD:
                 found = scope.find(node.attribute("name"))
-                value = found[0] if found is not None else self.unset(node.output().type, node)
+                value = found[0] if found is not None else self.unset(node.result().static_type, node)
                 value = self.as_known(value, node)
-                node.output().replace_uses_with(value)
-                node.destroy()
-            elif node.kind == "prim::If" and node in self.results:
+                node.result().replace_uses_with(value)
+                node.erase()
+            elif node.op == "prim::If" and node in self.results:
                 self.rename_if(node, scope)
-            elif node.kind == "prim::Loop":
+            elif node.op == "prim::Loop":
                 self.rename_loop(node, scope)
 
     def rename_if(self, node: Node, scope: _Scope) -> None:
-        inner = [_Scope(scope) for _ in node.blocks]
-        for block, part in zip(node.blocks, inner, strict=True):
+        inner = [_Scope(scope) for _ in node.nested_blocks]
+        for block, part in zip(node.nested_blocks, inner, strict=True):
             self.rename(block, part)
-        raising = [never_ends(b) for b in node.blocks]
+        raising = [never_ends(b) for b in node.nested_blocks]
         for name in self.results[node]:
             held = [part.find(name) for part in inner]
             if any(found and not raises for found, raises in zip(held, raising, strict=True)):
@@ -157,19 +157,19 @@ class _Conversion:
                 held = [None if raises else found for found, raises in zip(held, raising, strict=True)]
             types = [h[1] for h in held if h is not None]
             type_ = types[0] if len(types) == 1 else _common(types[0], types[1])
-            for block, found in zip(node.blocks, held, strict=True):
-                block.add_output(found[0] if found is not None else self.unset(type_, block.return_node))
+            for block, found in zip(node.nested_blocks, held, strict=True):
+                block.add_return(found[0] if found is not None else self.unset(type_, block.return_node))
             self.result(node, name, type_, scope)
 
     def rename_loop(self, node: Node, scope: _Scope) -> None:
-        (body,) = node.blocks
+        (body,) = node.nested_blocks
         inner = _Scope(scope)
         carried: list[tuple[str, Type]] = []
         for name in self.results[node]:
             before = scope.find(name)
             type_ = before[1] if before is not None else self.facts[body].stores[name]
-            node.add_input(before[0] if before is not None else self.unset(type_, node))
-            parameter = body.add_input(type_)
+            node.add_operand(before[0] if before is not None else self.unset(type_, node))
+            parameter = body.add_parameter(type_)
             _name(parameter, name)
             inner.held[name] = (parameter, type_)
             carried.append((name, type_))
@@ -177,34 +177,34 @@ class _Conversion:
         for name, type_ in carried:
             found = inner.find(name)
             assert found is not None
-            body.add_output(found[0])
+            body.add_return(found[0])
             self.result(node, name, type_, scope)
 
     @staticmethod
     def result(node: Node, name: str, type_: Type, scope: _Scope) -> None:
-        value = node.add_output(type_)
+        value = node.add_result(type_)
         _name(value, name)
         scope.held[name] = (value, type_)
 
     def as_known(self, value: Value, load: Node) -> Value:
         """The value as the program knows it where it reads it: a branch that has jumped away may have joined in."""
-        wanted = load.output().type
-        if is_subtype(value.type, wanted):
+        wanted = load.result().static_type
+        if is_subtype(value.static_type, wanted):
             return value
         with self.graph.inserting(load):
             cast = self.graph.insert("prim::unchecked_cast", (value,), (wanted,))
         cast.copy_metadata(load)
-        return cast.output()
+        return cast.result()
 
     def unset(self, type_: Type, place: Node) -> Value:
         """What a variable holds on a path on which nobody reads it."""
         with self.graph.inserting(place):
-            return self.graph.insert("prim::Uninitialized", (), (type_,)).output()
+            return self.graph.insert("prim::Uninitialized", (), (type_,)).result()
 
     def run(self) -> None:
-        self.collect(self.graph.block)
-        self.decide(self.graph.block, {})
-        self.rename(self.graph.block, _Scope())
+        self.collect(self.graph.body)
+        self.decide(self.graph.body, {})
+        self.rename(self.graph.body, _Scope())
 
 
 def to_ssa(graph: Graph) -> None:
@@ -217,7 +217,7 @@ def never_ends(block: Block) -> bool:
     last = block.last
     if last is None:
         return False
-    return last.kind == "prim::RaiseException" or (last.kind == "prim::If" and all(map(never_ends, last.blocks)))
+    return last.op == "prim::RaiseException" or (last.op == "prim::If" and all(map(never_ends, last.nested_blocks)))
 
 
 def _add_reads(uses: Uses, reads: Uses) -> None:

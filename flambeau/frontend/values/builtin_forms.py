@@ -77,7 +77,7 @@ def tested_types(e: Emitter, tree: Expr) -> list[Type]:
 
 def instance_condition(e: Emitter, value: Value, tested: list[Type], name: str | None) -> Condition:
     """What is known of `isinstance(value, tested)`."""
-    members = _members(value.type)
+    members = _members(value.static_type)
     if members is not None:
         hits = [m for m in members if any(is_subtype(m, t) or _inherits(m, t) for t in tested)]
         possible = [m for m in members if m in hits or any(is_subtype(t, m) for t in tested)]
@@ -87,7 +87,7 @@ def instance_condition(e: Emitter, value: Value, tested: list[Type], name: str |
             return Condition(known=False)
     node = e.insert("prim::isinstance", (value,), BOOL)
     node.attributes["types"] = list(tested)
-    result = node.output()
+    result = node.result()
     if name is None:
         return Condition(result)
     if members is None:
@@ -95,8 +95,8 @@ def instance_condition(e: Emitter, value: Value, tested: list[Type], name: str |
     inside = [t for t in tested if any(is_subtype(t, m) for m in members)]
     inside += [m for m in members if m in hits and not any(is_subtype(m, t) for t in inside)]
     if_false: Facts = {}
-    rest = subtract(value.type, union_of(tested))
-    if rest is not None and isinstance(value.type, UnionType | OptionalType):
+    rest = subtract(value.static_type, union_of(tested))
+    if rest is not None and isinstance(value.static_type, UnionType | OptionalType):
         if_false = {name: rest}
     return Condition(result, None, {name: union_of(inside)}, if_false)
 
@@ -134,7 +134,7 @@ def emit_callable(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
         raise CompileError(f"callable expected 1 argument, got {len(tree.args)}", tree.callee.range)
     found = e.sugared(tree.args[0])
     value = found.held(e, tree.args[0].range)
-    is_object = value is not None and isinstance(value.type, NamedType)
+    is_object = value is not None and isinstance(value.static_type, NamedType)
     known = value is None or (is_object and any(found.has_attribute(e, tree.range, n) for n in ("__call__", "forward")))
     return ConditionValue(Condition(known=known))
 
@@ -188,7 +188,7 @@ def emit_list(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
         return e.sugared(tree.args[0], hint)
     source = e.sugared(tree.args[0])
     if isinstance(source, SimpleValue):
-        type_ = source.value.type
+        type_ = source.value.static_type
         if isinstance(type_, ListType) or type_ == STRING:
             return SimpleValue(call_operator(e, tree.callee.range, "aten::list", [source.value]))
     return SimpleValue(collect_list(e, tree.range, source, wanted))
@@ -246,6 +246,6 @@ def emit_iter(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     if len(tree.args) != 1 or tree.keywords:
         raise CompileError(NO_SENTINEL, tree.callee.range)
     source = e.sugared(tree.args[0])
-    if isinstance(source, SimpleValue) and gives_iterator(e, source.value.type, tree.range):
+    if isinstance(source, SimpleValue) and gives_iterator(e, source.value.static_type, tree.range):
         return source.attribute(e, tree.range, "__iter__").call(e, tree.range, (), ())
     return IteratorCall(source)

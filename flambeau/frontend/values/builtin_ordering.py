@@ -85,9 +85,9 @@ def _extreme(e: Emitter, tree: Apply, name: str) -> Sugared:
         source = e.sugared(tree.args[0])
         held = source.value if isinstance(source, SimpleValue) else None
         others = TupleType | DictType | SetType | NamedType | StringType
-        is_list = held is not None and not isinstance(held.type, others)
+        is_list = held is not None and not isinstance(held.static_type, others)
         value = held if held is not None and is_list else _listed(e, tree, source)
-        type_ = value.type
+        type_ = value.static_type
         if isinstance(type_, ListType) and isinstance(type_.element, StringType | TupleType | ListType | NamedType):
             check_sortable(e, where, value)
             return SimpleValue(call_operator(e, where, "python::extreme", [value, e.constant(name == "max")]))
@@ -98,15 +98,15 @@ def _extreme(e: Emitter, tree: Apply, name: str) -> Sugared:
         return SimpleValue(_or_default(e, tree, name, items, default, lambda: _plain_extreme(e, tree, items, name)))
     args, keywords = emit_arguments(e, tree)
     ordered = StringType | TupleType | NamedType
-    if len(args) > 1 and not keywords and all(isinstance(a.value.type, ordered) for a in args):
-        element = args[0].value.type
+    if len(args) > 1 and not keywords and all(isinstance(a.value.static_type, ordered) for a in args):
+        element = args[0].value.static_type
         items = e.emit("prim::ListConstruct", [a.value for a in args], ListType(element))
-        if all(a.value.type == element for a in args):
+        if all(a.value.static_type == element for a in args):
             check_sortable(e, where, items)
             return SimpleValue(call_operator(e, where, "python::extreme", [items, e.constant(name == "max")]))
     if len(args) > 1 and not keywords and _compares_elements(args):
         return SimpleValue(_extreme_element(e, where, [a.value for a in args], name))
-    if not keywords and any(isinstance(a.value.type, ElementBool) for a in args):
+    if not keywords and any(isinstance(a.value.static_type, ElementBool) for a in args):
         return SimpleValue(_extreme_bool(e, where, [a.value for a in args], name))
     if len(args) > 1 and not keywords and _are_numbers(args):
         return SimpleValue(_extreme_number(e, where, [a.value for a in args], name))
@@ -115,25 +115,25 @@ def _extreme(e: Emitter, tree: Apply, name: str) -> Sugared:
 
 def _extreme_bool(e: Emitter, where: SourceRange, values: Sequence[Value], name: str) -> Value:
     """The least or the greatest of bools of arrays. Raises CompileError where numbers are among them."""
-    if not all(v.type == BOOL for v in values):
+    if not all(v.static_type == BOOL for v in values):
         raise CompileError(BOOLS.format(name=name), where)
     result, *others = values
     for value in others:
         joined_by = "aten::__or__" if name == "max" else "aten::__and__"
         result = call_operator(e, where, joined_by, [result, value])
-    result.set_type(element_of(BOOL, *(kind for v in values for kind in kinds_of(v.type))))
+    result.set_type(element_of(BOOL, *(kind for v in values for kind in kinds_of(v.static_type))))
     return result
 
 
 def _compares_elements(args: Sequence[Given]) -> bool:
     """Whether tensors are among the operands, and all others are numbers."""
     kinds = TensorType | IntType | FloatType | BoolType
-    return any(_is_element(a.value) for a in args) and all(isinstance(a.value.type, kinds) for a in args)
+    return any(_is_element(a.value) for a in args) and all(isinstance(a.value.static_type, kinds) for a in args)
 
 
 def _are_numbers(args: Sequence[Given]) -> bool:
     """Whether all operands are numbers, and one is a float: of floats, some are neither less nor greater."""
-    types = [a.value.type for a in args]
+    types = [a.value.static_type for a in args]
     return all(isinstance(t, IntType | FloatType) for t in types) and any(isinstance(t, FloatType) for t in types)
 
 
@@ -150,17 +150,17 @@ def _extreme_number(e: Emitter, where: SourceRange, values: Sequence[Value], nam
 
 def _extreme_element(e: Emitter, where: SourceRange, values: Sequence[Value], name: str) -> Value:
     """The first of the least or the greatest, as Python picks it: a float if a float is among them, else a tensor."""
-    if any(isinstance(v.type, FloatType) for v in values):
+    if any(isinstance(v.static_type, FloatType) for v in values):
         floats = [call_operator(e, where, "aten::Float", [v]) if _is_element(v) else v for v in values]
         return _extreme_number(e, where, floats, name)
-    like = next(v for v in values if isinstance(v.type, TensorType))
+    like = next(v for v in values if isinstance(v.static_type, TensorType))
     best, *others = [_as_element(e, where, v, like) for v in values]
     for value in others:
         is_better = call_operator(e, where, "aten::lt" if name == "min" else "aten::gt", [value, best])
         node = e.graph.insert("prim::If", (call_operator(e, where, "aten::Bool", [is_better]),), (TENSOR,))
         for chosen in (value, best):
-            node.add_block().add_output(chosen)
-        best = node.output()
+            node.add_block().add_return(chosen)
+        best = node.result()
     return best
 
 
@@ -173,7 +173,7 @@ def _as_element(e: Emitter, where: SourceRange, value: Value, like: Value) -> Va
 
 
 def _is_element(value: Value) -> bool:
-    return isinstance(value.type, TensorType)
+    return isinstance(value.static_type, TensorType)
 
 
 def _plain_extreme(e: Emitter, tree: Apply, items: Value, name: str) -> Value:
@@ -198,7 +198,7 @@ def _extreme_by(e: Emitter, tree: Apply, name: str) -> Value:
 def _packed(e: Emitter, tree: Apply, name: str) -> Value:
     """The arguments as one list."""
     given = [e.value(arg) for arg in tree.args]
-    element = unify_all([value.type for value in given])
+    element = unify_all([value.static_type for value in given])
     if element is None:
         text = f"{name}() with a key takes something to go over, or two things and more of one type"
         raise CompileError(text, tree.callee.range)
@@ -210,7 +210,7 @@ def _keys(e: Emitter, tree: Apply, items: Value, options: Mapping[str, Attribute
     if "key" not in options:
         return items
     key = e.sugared(options["key"].value)
-    if isinstance(key, SimpleValue) and key.value.type == NONE:
+    if isinstance(key, SimpleValue) and key.value.static_type == NONE:
         return items
     return map_list(e, tree.range, items, key)
 
@@ -220,25 +220,25 @@ def _or_default(
 ) -> Value:
     """`max(x, default=d)`: d where nothing is in x."""
     default = e.value(option.value)
-    assert isinstance(items.type, ListType)
-    e.type_variables.unify(items.type.element, default.type)
-    common = unify(items.type.element, default.type)
+    assert isinstance(items.static_type, ListType)
+    e.type_variables.unify(items.static_type.element, default.static_type)
+    common = unify(items.static_type.element, default.static_type)
     if common is None:
-        text = f"the default of {name}() is a {default.type.annotation}, but the items are not"
+        text = f"the default of {name}() is a {default.static_type.annotation}, but the items are not"
         raise CompileError(text, option.range)
     length = call_operator(e, tree.range, "aten::len", [items])
     node = e.graph.insert("prim::If", (call_operator(e, tree.range, "aten::ne", [length, e.constant(0)]),), (common,))
     there, absent = node.add_block(), node.add_block()
     with e.inside(there):
-        there.add_output(found())
-    absent.add_output(default)
-    return node.output()
+        there.add_return(found())
+    absent.add_return(default)
+    return node.result()
 
 
 def _items(e: Emitter, tree: Apply) -> Value:
     """The one list of a call, or what makes a list."""
     source = e.sugared(tree.args[0])
-    if isinstance(source, SimpleValue) and isinstance(source.value.type, ListType):
+    if isinstance(source, SimpleValue) and isinstance(source.value.static_type, ListType):
         return source.value
     return _listed(e, tree, source)
 
@@ -258,14 +258,14 @@ def _options(tree: Apply, name: str, known: Sequence[str]) -> dict[str, Attribut
 def emit_round(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """`round(x)`, a float as in TorchScript; `round(x, n)` as in Python."""
     args, keywords = emit_arguments(e, tree)
-    if len(args) + len(keywords) == 2 and isinstance(args[0].value.type, ElementFloat):
+    if len(args) + len(keywords) == 2 and isinstance(args[0].value.static_type, ElementFloat):
         raise CompileError(ROUNDED.format(name=tree.args[0].range.text or "x"), tree.callee.range)
-    if len(args) + len(keywords) == 2 and not isinstance(args[0].value.type, TensorType):
+    if len(args) + len(keywords) == 2 and not isinstance(args[0].value.static_type, TensorType):
         return SimpleValue(call_operator(e, tree.callee.range, "python::round", args, keywords))
-    if len(args) == 1 and isinstance(args[0].value.type, ElementInt):
+    if len(args) == 1 and isinstance(args[0].value.static_type, ElementInt):
         return SimpleValue(as_python(e, args[0].value))
     whole = call_operator(e, tree.callee.range, "aten::round", args, keywords)
-    if len(args) == 1 and isinstance(args[0].value.type, ElementFloat):  # NumPy's scalars round to ints
+    if len(args) == 1 and isinstance(args[0].value.static_type, ElementFloat):  # NumPy's scalars round to ints
         whole = call_operator(e, tree.callee.range, "aten::Int", [whole])
     return SimpleValue(whole)
 

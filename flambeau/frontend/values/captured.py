@@ -98,7 +98,7 @@ def rebuilt(thing: Any, values: Iterator[Value]) -> Any:
 def identity(thing: Any) -> Hashable:
     """What tells one thing from another: two of one identity mean the same wherever they are."""
     if isinstance(thing, Value):
-        return str(thing.type)
+        return str(thing.static_type)
     if isinstance(thing, list | tuple):
         return tuple(identity(part) for part in thing)
     if isinstance(thing, dict):

@@ -43,17 +43,17 @@ class CastValue(Sugared):
         """The converted value; the value itself if there is nothing to convert."""
         if not args and not keywords:
             return SimpleValue(e.constant(EMPTY[self.type]))
-        if self.type == INT and len(args) + len(keywords) == 2 and args[0].value.type == STRING:
+        if self.type == INT and len(args) + len(keywords) == 2 and args[0].value.static_type == STRING:
             return SimpleValue(call_operator(e, where, "python::int_of_base", args, keywords))
         if len(args) == 1 and not keywords:
             value = args[0].value
-            if value.type == self.type:
+            if value.static_type == self.type:
                 return SimpleValue(as_python(e, value))
-            if isinstance(value.type, NamedType) and has_method(e, value.type, self.magic, where):
+            if isinstance(value.static_type, NamedType) and has_method(e, value.static_type, self.magic, where):
                 return SimpleValue(value).attribute(e, where, self.magic).call(e, where, (), ())
             if self.type == STRING:
                 value = as_text(e, where, value)
-                if value.type == STRING:
+                if value.static_type == STRING:
                     return SimpleValue(value)
             if self.type == BOOL:
                 return SimpleValue(to_bool(e, where, value))
@@ -70,7 +70,7 @@ class DeviceClass(Sugared):
 
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A device; a constant if its name is one."""
-        if len(args) == 1 and not keywords and args[0].value.type == STRING:
+        if len(args) == 1 and not keywords and args[0].value.static_type == STRING:
             return SimpleValue(to_device(e, args[0].value))
         return SimpleValue(call_operator(e, where, "aten::device", args, keywords))
 
@@ -93,9 +93,9 @@ class TypedTensorClass(Sugared):
         if keywords:
             raise CompileError(f"{self.name}: Keyword argument {keywords[0].name} unknown.", keywords[0].where)
         dtype = Given(self._dtype(e, where), where, "dtype")
-        if len(args) == 1 and args[0].value.type != INT:
+        if len(args) == 1 and args[0].value.static_type != INT:
             return SimpleValue(call_operator(e, where, "aten::tensor", args, [dtype]))
-        if any(a.value.type != INT for a in args):
+        if any(a.value.static_type != INT for a in args):
             text = "was called with multiple positional arguments that were not all integers: give sizes, or one list"
             raise CompileError(f"{self.name} {text}", where)
         sizes = [a.value for a in args] or [e.constant(0)]

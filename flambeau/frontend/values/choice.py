@@ -84,8 +84,8 @@ def _given(name: str, position: int, args: Sequence[Given], keywords: Sequence[G
 
 def _constant(given: Given) -> Any:
     """The value of an argument that the compiler knows."""
-    node = given.value.node
-    return MISSING if node is None or node.kind != "prim::Constant" else node.attributes.get("value", MISSING)
+    node = given.value.defining_node
+    return MISSING if node is None or node.op != "prim::Constant" else node.attributes.get("value", MISSING)
 
 
 def wrap_choice(value: Any, operator: str | None) -> Sugared | None:

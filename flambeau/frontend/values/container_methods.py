@@ -41,7 +41,7 @@ def named(e: Emitter, where: SourceRange, name: str, meaning: Sugared) -> Var:
 def listed(e: Emitter, where: SourceRange, source: Sugared) -> Value:
     """What can be looped over as a list; a list is taken as it is."""
     value = source.held(e, where)
-    if value is not None and isinstance(value.type, ListType):
+    if value is not None and isinstance(value.static_type, ListType):
         return value
     item = Var(where, Ident(where, "$item"))
     with e.scope.nested():
@@ -88,14 +88,14 @@ class ContainerMethod(Builtin):
 
     def _hint(self, e: Emitter, tree: Expr) -> Type | None:
         """What a literal is to be: as the owner, if that has a type yet."""
-        literal = ListLiteral if isinstance(self.owner.type, ListType) else DictLiteral
-        known = isinstance(tree, literal) and not e.type_variables.ids([self.owner.type])
-        return self.owner.type if known else None
+        literal = ListLiteral if isinstance(self.owner.static_type, ListType) else DictLiteral
+        known = isinstance(tree, literal) and not e.type_variables.ids([self.owner.static_type])
+        return self.owner.static_type if known else None
 
     def _extended(self, e: Emitter, tree: Apply, where: SourceRange) -> Value:
         source = e.sugared(tree.args[0], self._hint(e, tree.args[0]))
         value = source.held(e, tree.args[0].range)
-        if value is None or not isinstance(value.type, ListType | TupleType):
+        if value is None or not isinstance(value.static_type, ListType | TupleType):
             value = listed(e, tree.args[0].range, source)
         return call_operator(e, where, "aten::extend", [Given(self.owner, where), Given(value, tree.args[0].range)])
 
@@ -104,7 +104,7 @@ class ContainerMethod(Builtin):
         for arg in tree.args:
             source = e.sugared(arg, self._hint(e, arg))
             value = source.held(e, arg.range)
-            if value is None or not isinstance(value.type, DictType):
+            if value is None or not isinstance(value.static_type, DictType):
                 with e.scope.nested():
                     again = named(e, arg.range, "$source", source)
                     value = called(e, where, dict, None, Apply(tree.range, tree.callee, (again,), ()))
@@ -129,7 +129,7 @@ class ReplaceMethod(Sugared):
 
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A named tuple with other values in some fields. Raises CompileError for a field that it does not have."""
-        type_ = self.owner.type
+        type_ = self.owner.static_type
         assert isinstance(type_, TupleType)
         items = unpack_tuple(e, self.owner)
         for given in keywords:
@@ -137,8 +137,8 @@ class ReplaceMethod(Sugared):
                 raise CompileError(f"_replace() got an unexpected field name '{given.name}'", given.where)
             index = type_.fields.index(given.name)
             value = convert(e, given.value, type_.elements[index], implicit=True)
-            if not is_subtype(value.type, type_.elements[index]):
-                wanted, found = type_.elements[index].annotation, value.type.annotation
+            if not is_subtype(value.static_type, type_.elements[index]):
+                wanted, found = type_.elements[index].annotation, value.static_type.annotation
                 raise CompileError(f"field '{given.name}' is a {wanted}, not a {found}", given.where)
             items[index] = value
         if args:
@@ -148,9 +148,9 @@ class ReplaceMethod(Sugared):
 
 def named_tuple_attribute(e: Emitter, wrap: Wrap, value: Value, name: str) -> Sugared | None:
     """What every named tuple has beside its fields; None for another name."""
-    assert isinstance(value.type, TupleType)
+    assert isinstance(value.static_type, TupleType)
     if name == "_replace":
         return ReplaceMethod(wrap, value)
     if name == "_fields":
-        return wrap(pack_tuple(e, [e.constant(field) for field in value.type.fields]))
+        return wrap(pack_tuple(e, [e.constant(field) for field in value.static_type.fields]))
     return None

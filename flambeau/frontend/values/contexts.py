@@ -66,8 +66,8 @@ class AutocastClass(ContextClass):
 
 def known(value: Value) -> Any:
     """What a value is; None if only the run tells."""
-    node = value.node
-    return node.attributes.get("value") if node is not None and node.kind == "prim::Constant" else None
+    node = value.defining_node
+    return node.attributes.get("value") if node is not None and node.op == "prim::Constant" else None
 
 
 @dataclass(slots=True)

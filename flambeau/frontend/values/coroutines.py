@@ -132,7 +132,7 @@ class HeldGenerator(Sugared):
         """Whether there is another item, and the item, which has its type only if there is."""
         result = e.emit("^next", (self.handle,), STEP, callable=step)
         node = e.graph.insert("prim::TupleUnpack", (result,), STEP.elements)
-        return node.outputs[0], node.outputs[1]
+        return node.results[0], node.results[1]
 
     def item_of(self, e: Emitter, found: Value) -> Value:
         """An item that is there."""
@@ -186,7 +186,7 @@ def held_generator(e: Emitter, where: SourceRange, call: GeneratorArguments) -> 
         if isinstance(value, Sugared):
             constants[name] = value
         else:
-            types[name] = TENSOR if isinstance(value.type, TensorType) else value.type
+            types[name] = TENSOR if isinstance(value.static_type, TensorType) else value.static_type
             operands.append(value)
     extra: dict[str, Value] = {}
     aliases: dict[str, str] = {}
@@ -203,7 +203,7 @@ def held_generator(e: Emitter, where: SourceRange, call: GeneratorArguments) -> 
         along.values.update(parts)
     constants.update(along.constants)
     extra.update(along.values)
-    types.update({name: value.type for name, value in extra.items()})
+    types.update({name: value.static_type for name, value in extra.items()})
     params = tuple(Param(where, Ident(where, name), None, None, True) for name in extra)
     bound = Bound(types, constants, params, aliases=aliases, is_suspended=True, has_self=call.is_method)
     made, element = _suspended(call, bound, where)
@@ -263,11 +263,11 @@ class IteratorCall(Sugared):
         if isinstance(source, HeldGenerator):
             return source
         value = source.held(e, where)
-        if value is None or not isinstance(value.type, ListType | DictType | StringType):
+        if value is None or not isinstance(value.static_type, ListType | DictType | StringType):
             value = listed(e, where, source)
-        element = value.type.key if isinstance(value.type, DictType) else STRING
-        if isinstance(value.type, ListType):
-            element = value.type.element
+        element = value.static_type.key if isinstance(value.static_type, DictType) else STRING
+        if isinstance(value.static_type, ListType):
+            element = value.static_type.element
         return HeldGenerator(e.emit("^iter", (value,), ANY, callable=over), element)
 
 
@@ -277,7 +277,7 @@ def emit_next(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
         raise CompileError(NO_DEFAULT, tree.callee.range)
     with e.builder.observing_for_now():
         source = e.rules.keep(e, tree.args[0]) or e.sugared(tree.args[0]).kept(e, tree.args[0].range)
-    type_ = source.value.type if isinstance(source, SimpleValue) else None
+    type_ = source.value.static_type if isinstance(source, SimpleValue) else None
     if isinstance(type_, NamedType) and has_method(e, type_, "__next__", tree.range):
         if len(tree.args) == 2:
             raise CompileError(NO_NEXT.format(builtin=next), tree.callee.range)
@@ -292,14 +292,14 @@ def emit_next(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
         with e.inside(node.add_block()):
             e.insert("prim::RaiseException", (e.constant(""), e.constant("builtins.StopIteration")))
         return SimpleValue(source.item_of(e, item))
-    common = unify_all([source.element, default.type])
+    common = unify_all([source.element, default.static_type])
     if common is None:
-        text = TWO_TYPES.format(default=default.type.annotation, items=source.element.annotation)
+        text = TWO_TYPES.format(default=default.static_type.annotation, items=source.element.annotation)
         raise CompileError(text, tree.args[1].range)
     node = e.graph.insert("prim::If", (there,), ())
     one, other = node.add_block(), node.add_block()
     with e.inside(one):
-        one.add_output(source.item_of(e, item))
+        one.add_return(source.item_of(e, item))
     with e.inside(other):
-        other.add_output(convert(e, default, common, implicit=False))
-    return SimpleValue(node.add_output(common))
+        other.add_return(convert(e, default, common, implicit=False))
+    return SimpleValue(node.add_result(common))

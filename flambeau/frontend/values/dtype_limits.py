@@ -37,7 +37,7 @@ class LimitsClass(Sugared):
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The limits of a dtype, float32's if none is given."""
         given = [*args, *keywords]
-        if len(given) > 1 or any(g.value.type != INT for g in given) or (not given and self.name == "iinfo"):
+        if len(given) > 1 or any(g.value.static_type != INT for g in given) or (not given and self.name == "iinfo"):
             raise CompileError(ONE_DTYPE.format(name=self.name), where)
         return Limits(self.name, given[0].value if given else e.constant(float32.code))
 

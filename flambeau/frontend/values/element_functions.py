@@ -48,7 +48,11 @@ class NumberFunction(OperatorValue):
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The overload that fits; for numbers of arrays what NumPy's scalars do."""
         values = [a.value for a in args]
-        if keywords or not any(is_element(v.type) for v in values) or not all(is_number(v.type) for v in values):
+        if (
+            keywords
+            or not any(is_element(v.static_type) for v in values)
+            or not all(is_number(v.static_type) for v in values)
+        ):
             return OperatorValue.call(self, e, where, args, keywords)
         if self.name == "prim::abs" and len(values) == 1:
             return SimpleValue(elements.negative(e, where, values[0], "prim::abs"))
@@ -75,7 +79,7 @@ class ScalarClass(SimpleValue):
         if len(args) != 1 or keywords:
             raise CompileError(f"np.{self.dtype.name}(...) takes one argument here", where)
         value = args[0].value
-        if isinstance(value.type, ArrayType):
+        if isinstance(value.static_type, ArrayType):
             return SimpleValue(call_method(e, where, "astype", value, [Given(self.value, where)], ()))
         made = elements.number_as(e, where, value, self.dtype)
         return SimpleValue(made if e.arrays else elements.as_python(e, made))
@@ -103,23 +107,27 @@ def of_numbers(e: Emitter, where: SourceRange, function: Any, name: str, operato
 
 def _typed(e: Emitter, where: SourceRange, values: Sequence[Value]) -> list[Value]:
     """Operands of which one is a scalar of NumPy: a ufunc of numbers of Python makes one of the first."""
-    if any(is_element(v.type) for v in values):
+    if any(is_element(v.static_type) for v in values):
         return list(values)
     first, *rest = values
-    dtype = arrays.dtype_of(where, np.positive, first) if first.type != BOOL else arrays.asked(where, np.asarray, True)
+    dtype = (
+        arrays.dtype_of(where, np.positive, first)
+        if first.static_type != BOOL
+        else arrays.asked(where, np.asarray, True)
+    )
     return [elements.number_as(e, where, first, dtype), *rest]
 
 
 def _numpys(e: Emitter, where: SourceRange, function: Any, values: Sequence[Value], result: Value) -> Value:
     """The result, of which the function's dtype is known."""
-    if is_element(result.type):
+    if is_element(result.static_type):
         return result
     return elements.rounded(e, where, result, arrays.dtype_of(where, function, *values))
 
 
 def _as(e: Emitter, where: SourceRange, value: Value, dtype: DType | None) -> Value:
     if dtype is None or dtype.is_floating_point:
-        return call_operator(e, where, "aten::Float", [value]) if value.type != FLOAT else value
+        return call_operator(e, where, "aten::Float", [value]) if value.static_type != FLOAT else value
     return value
 
 
@@ -133,4 +141,6 @@ def _extreme(e: Emitter, where: SourceRange, name: str, values: Sequence[Value],
 
 def are_numbers(args: Sequence[Given]) -> bool:
     """Whether a ufunc is called with numbers alone."""
-    return bool(args) and all(is_number(a.value.type) and not isinstance(a.value.type, NumberType) for a in args)
+    return bool(args) and all(
+        is_number(a.value.static_type) and not isinstance(a.value.static_type, NumberType) for a in args
+    )

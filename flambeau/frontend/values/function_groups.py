@@ -68,9 +68,9 @@ class FunctionsValue(Sugared):
     def item(self, e: Emitter, where: SourceRange, index: Value) -> Sugared:
         """The function at an index, or one that is chosen by it when the program runs."""
         count = len(self.items)
-        node = index.node
-        known: int | None = node.attribute("value") if node is not None and node.kind == "prim::Constant" else None
-        if index.type != INT:
+        node = index.defining_node
+        known: int | None = node.attribute("value") if node is not None and node.op == "prim::Constant" else None
+        if index.static_type != INT:
             raise CompileError("an index of functions must be an integer", where)
         if known is not None:
             if not -count <= known < count:
@@ -102,7 +102,7 @@ class FunctionTable(Sugared):
         """The dict of the number of each key."""
         numbers = dict(zip(self.keys, range(len(self.keys)), strict=True))
         flat = [e.constant(part) for pair in numbers.items() for part in pair]
-        return e.emit("prim::DictConstruct", flat, DictType(flat[0].type, INT))
+        return e.emit("prim::DictConstruct", flat, DictType(flat[0].static_type, INT))
 
     def item(self, e: Emitter, where: SourceRange, index: Value) -> Sugared:
         """The function of a key, or one that is chosen by it when the program runs."""
@@ -151,8 +151,8 @@ class FunctionTable(Sugared):
 
 def _known(value: Value) -> str | int | None:
     """A text or number that is known while compiling."""
-    node = value.node
-    if node is None or node.kind != "prim::Constant" or value.type not in (INT, STRING):
+    node = value.defining_node
+    if node is None or node.op != "prim::Constant" or value.static_type not in (INT, STRING):
         return None
     found: str | int = node.attribute("value")
     return found
@@ -213,12 +213,12 @@ class ChosenFunction(Sugared):
                     else function.call(e, where, args, keywords)
                 )
                 results.append(made.as_value(e, where))
-                block.add_output(results[-1])
-        common = unify(results[0].type, results[1].type)
+                block.add_return(results[-1])
+        common = unify(results[0].static_type, results[1].static_type)
         if common is None:
-            text = TWO_RESULTS.format(first=results[0].type.annotation, second=results[1].type.annotation)
+            text = TWO_RESULTS.format(first=results[0].static_type.annotation, second=results[1].static_type.annotation)
             raise CompileError(text, where)
-        return SimpleValue(node.add_output(common))
+        return SimpleValue(node.add_result(common))
 
 
 @dataclass(slots=True)

@@ -42,8 +42,8 @@ def _bound(
 
 
 def _flag(where: SourceRange, function: Callable[..., Any], name: str, value: Value) -> bool:
-    node = value.node
-    known = node.attributes.get("value") if node is not None and node.kind == "prim::Constant" else None
+    node = value.defining_node
+    known = node.attributes.get("value") if node is not None and node.op == "prim::Constant" else None
     if known is None:
         raise CompileError(NOT_CONSTANT.format(function=function.__name__, name=name), where)
     return bool(known)
@@ -69,7 +69,7 @@ class FlaggedFunction(Sugared):
         given = _bound(e, where, self.function, args, keywords)
         flags = ("return_inverse", "return_counts")
         wanted = [True, *(_flag(where, self.function, n, given[n]) for n in flags)]
-        whole = given["dim"].type == NONE
+        whole = given["dim"].static_type == NONE
         names = [n for n in self.order if n != "dim" or not whole or self.operator == self.along]
         found = call_operator(e, where, self.operator if whole else self.along, [given[n] for n in names])
         kept = [v for v, is_wanted in zip(unpack_tuple(e, found), wanted, strict=True) if is_wanted]
@@ -89,19 +89,25 @@ class NormFunction(Sugared):
         """A tensor. Raises `CompileError` for other words than 'fro' and 'nuc'."""
         given = _bound(e, where, norm, args, keywords)
         order = given["p"]
-        options = [Given(given[n], where, n) for n in ("dtype", "out") if given[n].type != NONE]
-        if order.type not in (STRING, NONE):
-            if given["dim"].type == NONE and given["out"].type == NONE:
+        options = [Given(given[n], where, n) for n in ("dtype", "out") if given[n].static_type != NONE]
+        if order.static_type not in (STRING, NONE):
+            if given["dim"].static_type == NONE and given["out"].static_type == NONE:
                 return SimpleValue(call_operator(e, where, "aten::norm", [given["input"], order], options))
             word = ""
         else:
-            node = order.node
-            word = "fro" if order.type == NONE else str(node.attributes.get("value", "")) if node is not None else ""
+            node = order.defining_node
+            word = (
+                "fro"
+                if order.static_type == NONE
+                else str(node.attributes.get("value", ""))
+                if node is not None
+                else ""
+            )
             if word not in ("fro", "nuc"):
                 raise CompileError(f"norm() has the orders 'fro', 'nuc' and numbers, but got '{word}'", where)
         dims, keep = given["dim"], given["keepdim"]
         if word == "nuc":
-            last = pack_list(e, [e.constant(-2), e.constant(-1)], INT) if dims.type == NONE else dims
+            last = pack_list(e, [e.constant(-2), e.constant(-1)], INT) if dims.static_type == NONE else dims
             return SimpleValue(
                 call_operator(e, where, "aten::linalg_matrix_norm", [given["input"], order, last, keep], options)
             )

@@ -80,7 +80,7 @@ class FutureFunction(Sugared):
         given = [*args, *(k for k in keywords if k.name == "futures")]
         if len(given) != 1 or len(args) + len(keywords) != 1:
             raise CompileError(f"{self.name} expected 1 argument, got {len(args) + len(keywords)}", where)
-        type_ = given[0].value.type
+        type_ = given[0].value.static_type
         if not isinstance(type_, ListType) or not isinstance(type_.element, FutureType):
             raise CompileError(NOT_FUTURES.format(name=self.name, found=type_.annotation), given[0].where)
         result = FutureType(type_) if self.name == "collect_all" else ListType(type_.element.element)

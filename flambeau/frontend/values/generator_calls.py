@@ -161,13 +161,13 @@ def generator_call(
             continue
         if takes_anything(param):
             is_plain = closure is None and param.annotation is None
-            if is_plain and not is_subtype(value.type, TENSOR) and not isinstance(value.type, OBJECTS):
+            if is_plain and not is_subtype(value.static_type, TENSOR) and not isinstance(value.static_type, OBJECTS):
                 return None
             values[param.name] = value
             continue
         wanted: Type = TENSOR if param.annotation is None else type_of_tree(param.annotation, resolver)
         value = convert(e, value, wanted, implicit=True)
-        if not is_subtype(value.type, wanted):
+        if not is_subtype(value.static_type, wanted):
             return None
         values[param.name] = value
     return GeneratorCall(GeneratorArguments(tree, resolver, values, compile_, defaults, closure, is_method), listed)

@@ -135,8 +135,8 @@ def _static_length(part: Iteration) -> int | None:
     if part.unrolled is not None:
         return len(part.unrolled)
     if isinstance(part, ItemIteration):
-        node = part.value.node
-        return len(node.inputs) if node is not None and node.kind == "prim::ListConstruct" else None
+        node = part.value.defining_node
+        return len(node.operands) if node is not None and node.op == "prim::ListConstruct" else None
     if isinstance(part, RangeIteration):
         bounds = (part.range.start, part.range.stop, part.range.step)
         known = [_literal(b) for b in bounds if b is not None]
@@ -145,8 +145,8 @@ def _static_length(part: Iteration) -> int | None:
 
 
 def _literal(value: Value) -> int | None:
-    node = value.node
-    return node.attribute("value") if node is not None and node.kind == "prim::Constant" else None
+    node = value.defining_node
+    return node.attribute("value") if node is not None and node.op == "prim::Constant" else None
 
 
 @dataclass(slots=True)
@@ -287,7 +287,7 @@ class ReversedValue(Sugared):
 
     def as_value(self, e: Emitter, where: SourceRange) -> Value:
         """The list of the items from the end."""
-        if isinstance(self.inner, SimpleValue) and isinstance(self.inner.value.type, ListType):
+        if isinstance(self.inner, SimpleValue) and isinstance(self.inner.value.static_type, ListType):
             return call_operator(e, where, "python::reversed", [self.inner.value])
         return listed(e, where, self)
 
@@ -323,10 +323,10 @@ def emit_range(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     values: list[Value] = []
     for index, given in enumerate(args):
         value = given.value
-        if isinstance(value.type, TensorType):
+        if isinstance(value.static_type, TensorType):
             value = e.emit("aten::IntImplicit", (value,), INT)
-        if value.type != INT:
-            found = value.type.annotation
+        if value.static_type != INT:
+            found = value.static_type.annotation
             text = f"all inputs of range must be ints, found {found} in argument {index}{about_power(value)}"
             raise CompileError(text, tree.range)
         values.append(value)
@@ -346,8 +346,10 @@ def emit_enumerate(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
         raise CompileError(f"enumerate expected at most 2 arguments, got {len(trees)}", where)
     iteration = e.sugared(trees[0]).iterate(e, trees[0].range)
     start = e.value(trees[1]) if len(trees) == 2 else None
-    if start is not None and start.type != INT:
-        raise CompileError(f"the start of enumerate must be an int, found {start.type.annotation}", trees[1].range)
+    if start is not None and start.static_type != INT:
+        raise CompileError(
+            f"the start of enumerate must be an int, found {start.static_type.annotation}", trees[1].range
+        )
     return JoinedValue("enumerate", [CountIteration(start), iteration])
 
 
@@ -368,7 +370,7 @@ def emit_zip(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
 
 def _spread(e: Emitter, tree: Starred) -> Sequence[Sugared]:
     source = e.sugared(tree.value)
-    if isinstance(source, SimpleValue) and isinstance(source.value.type, ListType):
+    if isinstance(source, SimpleValue) and isinstance(source.value.static_type, ListType):
         raise CompileError(TRANSPOSED, tree.range)
     return source.as_tuple(e, tree.range)
 

@@ -64,7 +64,7 @@ def iterator(e: Emitter, where: SourceRange, value: Value, compile_: Compiler) -
 
     Raises CompileError for an object whose `__iter__` gives one without `__next__`.
     """
-    type_ = value.type
+    type_ = value.static_type
     if not isinstance(type_, NamedType) or getattr(type_.definition, "is_module", False):
         return None
     generator = e.rules.generator_method(e, value, "__iter__", where)
@@ -74,10 +74,10 @@ def iterator(e: Emitter, where: SourceRange, value: Value, compile_: Compiler) -
     if method is None:
         return _call(e, where, value, _by_index, compile_) if _has_index(e, type_, where) else None
     result = call_method(e, where, method, "__iter__", value, (), ())
-    if not isinstance(result.type, NamedType):
+    if not isinstance(result.static_type, NamedType):
         return SimpleValue(result)
-    if not has_method(e, result.type, "__next__", where):
-        raise CompileError(NO_ITERATOR.format(type=type_.annotation, found=result.type.annotation), where)
+    if not has_method(e, result.static_type, "__next__", where):
+        raise CompileError(NO_ITERATOR.format(type=type_.annotation, found=result.static_type.annotation), where)
     return _call(e, where, result, _by_next, compile_)
 
 
@@ -89,9 +89,9 @@ def _has_index(e: Emitter, type_: NamedType, where: SourceRange) -> bool:
 
 def search(e: Emitter, where: SourceRange, container: Value, item: Value, compile_: Compiler) -> Value | None:
     """`item in container` of an object that takes no more items than it needs; None for other things."""
-    if not _one_by_one(e, container.type, where):
+    if not _one_by_one(e, container.static_type, where):
         return None
-    types = {OBJECT: container.type, WANTED: item.type}
+    types = {OBJECT: container.static_type, WANTED: item.static_type}
     function = compile_(_Trees(where).search(), e.scope.resolver, bound=Bound(types))
     return call_function(e, where, function, [Given(container, where), Given(item, where)], ())
 
@@ -111,7 +111,7 @@ def _call(
     tree = trees.function("iterate", (OBJECT,), statements(trees))
 
     def listed(e: Emitter) -> Value:
-        function = compile_(tree, e.scope.resolver, bound=Bound({OBJECT: value.type}))
+        function = compile_(tree, e.scope.resolver, bound=Bound({OBJECT: value.static_type}))
         return call_function(e, where, function, [Given(value, where)], ())
 
     return GeneratorCall(GeneratorArguments(tree, e.scope.resolver, {OBJECT: value}, compile_, {}), listed)

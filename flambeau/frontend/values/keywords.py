@@ -110,8 +110,8 @@ class _View(Sugared):
 
 
 def _text(value: Value) -> str | None:
-    node = value.node
-    if node is None or node.kind != "prim::Constant" or value.type != STRING:
+    node = value.defining_node
+    if node is None or node.op != "prim::Constant" or value.static_type != STRING:
         return None
     text: str = node.attribute("value")
     return text

@@ -51,19 +51,19 @@ def emit_annotate(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     _arity(tree, "annotate", 2)
     wanted = type_of_tree(tree.args[0], e.scope.resolver)
     value = convert(e, e.value(tree.args[1], wanted), wanted, implicit=True)
-    if isinstance(value.type, TensorType) and type(wanted) in FROM_TENSOR:
+    if isinstance(value.static_type, TensorType) and type(wanted) in FROM_TENSOR:
         value = e.emit(FROM_TENSOR[type(wanted)], (value,), wanted)
-    if not is_subtype(value.type, wanted):
-        text = WRONG_ANNOTATION.format(wanted=wanted.annotation, found=shown(value.type))
+    if not is_subtype(value.static_type, wanted):
+        text = WRONG_ANNOTATION.format(wanted=wanted.annotation, found=shown(value.static_type))
         raise CompileError(text, tree.range)
-    if value.type != wanted:
+    if value.static_type != wanted:
         value = _widened(e, value, wanted)
     return SimpleValue(value)
 
 
 def _widened(e: Emitter, value: Value, wanted: Type) -> Value:
     """The value known by a wider type; a None is simply a None of that type."""
-    if value.type == NONE:
+    if value.static_type == NONE:
         return e.constant(None, wanted)
     return e.emit("prim::unchecked_cast", (value,), wanted)
 
@@ -72,10 +72,10 @@ def emit_unwrap_optional(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """`_unwrap_optional(x)`: x, which must not be None."""
     _arity(tree, "_unwrap_optional", 1)
     value = e.value(tree.args[0])
-    if value.type == NONE:
+    if value.static_type == NONE:
         raise CompileError(ALWAYS_NONE, tree.args[0].range)
-    rest = subtract(value.type, NONE)
-    if not may_be_none(value.type) or rest is None:
+    rest = subtract(value.static_type, NONE)
+    if not may_be_none(value.static_type) or rest is None:
         return SimpleValue(value)
     return SimpleValue(e.emit("aten::_unwrap_optional", (value,), rest))
 

@@ -37,7 +37,7 @@ WHICH: Final = (
 
 def is_magic(op: str, left: Value, right: Value) -> bool:
     """Whether an operator is decided by the methods of one of its operands."""
-    return op in MAGIC and (isinstance(left.type, NamedType) or isinstance(right.type, NamedType))
+    return op in MAGIC and (isinstance(left.static_type, NamedType) or isinstance(right.static_type, NamedType))
 
 
 def emit_magic(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value:
@@ -53,25 +53,25 @@ def emit_magic(e: Emitter, where: SourceRange, op: str, left: Value, right: Valu
     if op == "!=" and (_has(e, left, "__eq__", where) or _has(e, right, "__eq__", where)):
         equal = emit_magic(e, where, "==", left, right)
         return call_operator(e, where, "aten::__not__", [equal])
-    owner = left if isinstance(left.type, NamedType) else right
+    owner = left if isinstance(left.static_type, NamedType) else right
     missing = name if owner is left else reflected
-    raise CompileError(f"'{owner.type.annotation}' object has no attribute or method '{missing}'.", where)
+    raise CompileError(f"'{owner.static_type.annotation}' object has no attribute or method '{missing}'.", where)
 
 
 def call_unary(e: Emitter, where: SourceRange, name: str, value: Value) -> Value | None:
     """`-value`, `~value`, `abs(value)` of an object by its method; None for a value that is none."""
-    if not isinstance(value.type, NamedType):
+    if not isinstance(value.static_type, NamedType):
         return None
     return SimpleValue(value).attribute(e, where, name).call(e, where, (), ()).as_value(e, where)
 
 
 def truth(e: Emitter, where: SourceRange, value: Value) -> Value | None:
     """Whether an object is true, by `__bool__` or `__len__`; None for a value that has neither."""
-    definition = value.type.definition if isinstance(value.type, NamedType) else None
+    definition = value.static_type.definition if isinstance(value.static_type, NamedType) else None
     if _has(e, value, "__bool__", where):
         result = SimpleValue(value).attribute(e, where, "__bool__").call(e, where, (), ()).as_value(e, where)
-        if result.type != BOOL:
-            text = f"expected a bool expression for condition but found {result.type.annotation}"
+        if result.static_type != BOOL:
+            text = f"expected a bool expression for condition but found {result.static_type.annotation}"
             raise CompileError(text, where)
         return result
     if not getattr(definition, "is_module", True) and _has(e, value, "__len__", where):
@@ -81,14 +81,18 @@ def truth(e: Emitter, where: SourceRange, value: Value) -> Value | None:
 
 
 def _has(e: Emitter, value: Value, name: str, where: SourceRange) -> bool:
-    return isinstance(value.type, NamedType) and has_method(e, value.type, name, where)
+    return isinstance(value.static_type, NamedType) and has_method(e, value.static_type, name, where)
 
 
 def _defers(e: Emitter, where: SourceRange, left: Value, name: str, right: Value) -> bool:
     """Whether `==` is left to the right object: it is known as one of a base, whose method takes both."""
-    if name != "__eq__" or not isinstance(left.type, NamedType) or not is_subtype(left.type, right.type):
+    if (
+        name != "__eq__"
+        or not isinstance(left.static_type, NamedType)
+        or not is_subtype(left.static_type, right.static_type)
+    ):
         return False
-    method = find_method(e, left.type, name, where)
+    method = find_method(e, left.static_type, name, where)
     return method is not None and not takes(method, [Given(left, where), Given(right, where)], ())
 
 
@@ -97,7 +101,7 @@ def _comes_first(e: Emitter, where: SourceRange, right: Value, name: str, left: 
 
     As Python does it, where it is known that the left object is of no other class.
     """
-    classes = [getattr(getattr(v.type, "definition", None), "python", None) for v in (left, right)]
+    classes = [getattr(getattr(v.static_type, "definition", None), "python", None) for v in (left, right)]
     base, subclass = classes
     if not isinstance(base, type) or not isinstance(subclass, type):
         return False
@@ -105,24 +109,24 @@ def _comes_first(e: Emitter, where: SourceRange, right: Value, name: str, left: 
         return False
     if getattr(subclass, name, None) is getattr(base, name, None) or not _has(e, right, name, where):
         return False
-    if getattr(left.type.definition, "is_open", False) and not _is_made_here(e, left):  # type: ignore[attr-defined]
+    if getattr(left.static_type.definition, "is_open", False) and not _is_made_here(e, left):  # type: ignore[attr-defined]
         if is_comparison:
             return False
         raise CompileError(WHICH.format(base=base.__name__, subclass=subclass.__name__, name=name), where)
-    method = find_method(e, right.type, name, where) if isinstance(right.type, NamedType) else None
+    method = find_method(e, right.static_type, name, where) if isinstance(right.static_type, NamedType) else None
     return method is not None and (not is_comparison or takes(method, [Given(right, where), Given(left, where)], ()))
 
 
 def _is_made_here(e: Emitter, value: Value) -> bool:
     """Whether a value is an object of its very class: `self`, or one that was just made, as its variable is too."""
-    node = value.node
+    node = value.defining_node
     if receivers.is_own(e, value):
         return True
-    if node is None or node.kind != "prim::Load":
-        return node is not None and node.kind == "prim::CreateObject"
+    if node is None or node.op != "prim::Load":
+        return node is not None and node.op == "prim::CreateObject"
     name = node.attribute("name")
-    stored = [n.input() for n in e.graph.all_nodes() if n.kind == "prim::Store" and n.attribute("name") == name]
-    return all(v.node is not None and v.node.kind == "prim::CreateObject" for v in stored)
+    stored = [n.operand(0) for n in e.graph.all_nodes() if n.op == "prim::Store" and n.attribute("name") == name]
+    return all(v.defining_node is not None and v.defining_node.op == "prim::CreateObject" for v in stored)
 
 
 def _call(e: Emitter, where: SourceRange, owner: Value, name: str, other: Value) -> Value:

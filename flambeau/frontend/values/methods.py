@@ -37,9 +37,9 @@ class TupleMethod(Sugared):
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """An int."""
         items = unpack_tuple(e, self.tuple)
-        if not items or any(i.type != items[0].type for i in items):
+        if not items or any(i.static_type != items[0].static_type for i in items):
             raise CompileError(f"{self.name} of a tuple is for items of one type", where)
-        listed = pack_list(e, items, items[0].type)
+        listed = pack_list(e, items, items[0].static_type)
         return self.wrap(call_operator(e, where, f"python::{self.name}", [listed, *args], keywords))
 
 
@@ -62,7 +62,11 @@ class SearchMethod(Builtin):
         """An int or a bool."""
         kind = f"aten::{self.name}"
         args = [self._bounded(e, where, arg, position) for position, arg in enumerate(args)]
-        if not args or not isinstance(args[0].value.type, TupleType) or self.name not in ("startswith", "endswith"):
+        if (
+            not args
+            or not isinstance(args[0].value.static_type, TupleType)
+            or self.name not in ("startswith", "endswith")
+        ):
             return self.wrap(call_operator(e, where, kind, [Given(self.text, where), *args], keywords))
         result = e.constant(False)
         for item in unpack_tuple(e, args[0].value):
@@ -75,11 +79,11 @@ class SearchMethod(Builtin):
         """`start` and `end`, the second and third argument, as the operators count; None is what they are without."""
         if position not in (1, 2):
             return arg
-        if arg.value.type == NONE:
+        if arg.value.static_type == NONE:
             return Given(e.constant(0 if position == 1 else 2**63 - 1), arg.where)
-        node = arg.value.node
-        known = node.attributes.get("value") if node is not None and node.kind == "prim::Constant" else None
-        if position == 1 or arg.value.type != INT or (known is not None and known != -1):
+        node = arg.value.defining_node
+        known = node.attributes.get("value") if node is not None and node.op == "prim::Constant" else None
+        if position == 1 or arg.value.static_type != INT or (known is not None and known != -1):
             return arg
         length = call_operator(e, where, "aten::len", [self.text])
         if known is None:
@@ -122,7 +126,7 @@ class WaitMethod(Sugared):
 
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The task's result."""
-        assert isinstance(self.future.type, FutureType)
+        assert isinstance(self.future.static_type, FutureType)
         if args or keywords:
             raise CompileError("wait() takes no arguments", where)
-        return self.wrap(e.emit("aten::wait", (self.future,), self.future.type.element))
+        return self.wrap(e.emit("aten::wait", (self.future,), self.future.static_type.element))

@@ -13,7 +13,7 @@ from flambeau.util.source import SourceRange
 
 def module_keys(e: Emitter, where: SourceRange, value: Value) -> list[str] | None:
     """The keys of a container of modules or parameters that is reached by name; None for what is none."""
-    if not isinstance(value.type, NamedType) or not isinstance(e.scope.resolver, ObjectResolver):
+    if not isinstance(value.static_type, NamedType) or not isinstance(e.scope.resolver, ObjectResolver):
         return None
     return e.scope.resolver.object_keys(value, where)
 

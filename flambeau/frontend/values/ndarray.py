@@ -47,8 +47,8 @@ AXIS: Final = "axis must be a number that is written out here, so that the dimen
 
 def constant_int(value: Value) -> int | None:
     """The int that a value is known to be; None for any other."""
-    node = value.node
-    is_constant = node is not None and node.kind == "prim::Constant" and value.type == INT
+    node = value.defining_node
+    is_constant = node is not None and node.op == "prim::Constant" and value.static_type == INT
     found = node.attribute("value") if node is not None and is_constant else None
     return found if type(found) is int else None
 
@@ -79,7 +79,7 @@ class Call:
     def number(self, name: str, default: int | None = None) -> int | None:
         """An argument that has to be a number that is written out."""
         value = self.given.get(name)
-        if value is None or isinstance(value.type, NoneType):
+        if value is None or isinstance(value.static_type, NoneType):
             return default
         found = constant_int(value)
         if found is None:
@@ -89,9 +89,9 @@ class Call:
     def axes(self, name: str = "axis") -> list[int] | None:
         """The axes that are named; None for all."""
         value = self.given.get(name)
-        if value is None or isinstance(value.type, NoneType):
+        if value is None or isinstance(value.static_type, NoneType):
             return None
-        if isinstance(value.type, TupleType):
+        if isinstance(value.static_type, TupleType):
             found = [constant_int(v) for v in unpack_tuple(self.e, value)]
             if None in found:
                 raise CompileError(AXIS, self.where)
@@ -166,9 +166,9 @@ def _reshape(c: Call) -> Value:
 
 
 def _sizes(c: Call, shape: Value) -> Value:
-    if isinstance(shape.type, TupleType):
+    if isinstance(shape.static_type, TupleType):
         return pack_list(c.e, unpack_tuple(c.e, shape), INT)
-    return pack_list(c.e, [shape], INT) if isinstance(shape.type, IntType) else shape
+    return pack_list(c.e, [shape], INT) if isinstance(shape.static_type, IntType) else shape
 
 
 def _copy(c: Call) -> Value:
@@ -232,10 +232,10 @@ def _round(c: Call) -> Value:
 
 def _clip(c: Call) -> Value:
     bounds = [c.given.get(name, c.value(None)) for name in ("min", "max")]
-    present = [b for b in bounds if not isinstance(b.type, NoneType)]
+    present = [b for b in bounds if not isinstance(b.static_type, NoneType)]
     array, *converted = arrays.promoted(c.e, c.where, [c.array, *present])
     left = iter(converted)
-    low, high = (b if isinstance(b.type, NoneType) else next(left) for b in bounds)
+    low, high = (b if isinstance(b.static_type, NoneType) else next(left) for b in bounds)
     return c.op("clamp", array, low, high)
 
 
@@ -285,7 +285,7 @@ def _take(c: Call) -> Value:
     axis = c.number("axis")
     array = c.op("reshape", c.array, [-1]) if axis is None else c.array
     places = c.given["indices"]
-    if isinstance(places.type, ListType):
+    if isinstance(places.static_type, ListType):
         places = c.op("tensor", places)
         places.set_type(array_of(int64, 1))
     return c.op("index_select", array, 0 if axis is None else axis, places)
@@ -387,7 +387,7 @@ def call_method(
 
 def shape_of(e: Emitter, where: SourceRange, array: Value) -> Value:
     """The sizes as a tuple, whose length is known; a list where the rank is not."""
-    rank = array.type.rank if isinstance(array.type, ArrayType) else None
+    rank = array.static_type.rank if isinstance(array.static_type, ArrayType) else None
     if rank is None:
         return e.emit("aten::size", (array,), ListType(INT))
     return pack_tuple(e, [call_operator(e, where, "aten::size", [array, e.constant(k)]) for k in range(rank)])
@@ -417,7 +417,7 @@ def array_attribute(
 
     Raises CompileError for what they have and programs do not.
     """
-    if not isinstance(array.type, ArrayType):
+    if not isinstance(array.static_type, ArrayType):
         return None
     if name in METHODS:
         return ArrayMethod(wrap, array, name)

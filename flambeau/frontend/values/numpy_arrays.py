@@ -142,10 +142,10 @@ class _Function:
     def parts(self) -> list[Value]:
         """The arrays of a tuple or list, in one dtype."""
         value = self.values[0]
-        if isinstance(value.type, TupleType):
+        if isinstance(value.static_type, TupleType):
             return promoted(self.e, self.where, unpack_tuple(self.e, value))
-        if value.node is not None and value.node.kind == "prim::ListConstruct":
-            return promoted(self.e, self.where, list(value.node.inputs))
+        if value.defining_node is not None and value.defining_node.op == "prim::ListConstruct":
+            return promoted(self.e, self.where, list(value.defining_node.operands))
         raise CompileError(f"np.{self.name} takes a tuple of arrays that is written out here", self.where)
 
     def joined(self, name: str, parts: Sequence[Value], axis: int) -> Value:
@@ -159,9 +159,15 @@ def _where(f: _Function) -> Value:
         return call_method(f.e, f.where, "nonzero", condition, (), ())
     dtype = arrays.result_type(f.where, *sides)
     if not any(map(is_array, sides)):
-        dtype = float64 if FLOAT in [s.type for s in sides] else int64 if INT in [s.type for s in sides] else dtype
+        dtype = (
+            float64
+            if FLOAT in [s.static_type for s in sides]
+            else int64
+            if INT in [s.static_type for s in sides]
+            else dtype
+        )
     sides = promoted(f.e, f.where, sides, dtype)
-    sides = [_full(f.e, f.where, s, dtype.code) if is_number(s.type) else s for s in sides]
+    sides = [_full(f.e, f.where, s, dtype.code) if is_number(s.static_type) else s for s in sides]
     return f.op("where", condition, *sides)
 
 

@@ -86,7 +86,7 @@ class NumpyCreation(Sugared):
         """The tensor."""
         given = self._bound(where, args, keywords)
         dtype = given.pop("dtype", None)
-        if dtype is not None and isinstance(dtype.type, NoneType):
+        if dtype is not None and isinstance(dtype.static_type, NoneType):
             dtype = None
         if e.arrays:
             return SimpleValue(_array_of(e, where, self.name, given, dtype))
@@ -122,7 +122,7 @@ def _operator(
 
 
 def _sizes(e: Emitter, shape: Value) -> Value:
-    return pack_list(e, [shape], INT) if isinstance(shape.type, IntType) else shape
+    return pack_list(e, [shape], INT) if isinstance(shape.static_type, IntType) else shape
 
 
 def _shaped(name: str) -> Callable[[Emitter, SourceRange, Bound, Value | None], Value]:
@@ -133,7 +133,9 @@ def _full(e: Emitter, where: SourceRange, given: Bound, dtype: Value | None) -> 
     value = given.get("fill_value")
     if value is None:
         raise CompileError("np.full() is missing 'fill_value'", where)
-    return _operator(e, where, "full", [_sizes(e, given["shape"]), value], dtype, _usual(where, value.type, dtype))
+    return _operator(
+        e, where, "full", [_sizes(e, given["shape"]), value], dtype, _usual(where, value.static_type, dtype)
+    )
 
 
 def _usual(where: SourceRange, type_: Type, given: Value | None) -> DType | None:
@@ -150,7 +152,7 @@ def _eye(e: Emitter, where: SourceRange, given: Bound, dtype: Value | None) -> V
 
 def _arange(e: Emitter, where: SourceRange, given: Bound, dtype: Value | None) -> Value:
     values = [given[name] for name in ("start", "stop", "step") if name in given]
-    usual = float64 if any(isinstance(v.type, FloatType) for v in values) else int64
+    usual = float64 if any(isinstance(v.static_type, FloatType) for v in values) else int64
     return _operator(e, where, "arange", values, dtype, usual)
 
 
@@ -163,7 +165,7 @@ def _linspace(e: Emitter, where: SourceRange, given: Bound, dtype: Value | None)
 
 def _array(e: Emitter, where: SourceRange, given: Bound, dtype: Value | None) -> Value:
     value = next(iter(given.values()))
-    element: Type = value.type
+    element: Type = value.static_type
     while isinstance(element, ListType) or (isinstance(element, TupleType) and element.elements):
         element = element.element if isinstance(element, ListType) else element.elements[0]
     return _operator(e, where, "tensor", [value], dtype, _usual(where, element, dtype))
@@ -178,24 +180,24 @@ _MAKERS: Final[dict[str, Callable[[Emitter, SourceRange, Bound, Value | None], V
 def _array_of(e: Emitter, where: SourceRange, name: str, given: Bound, dtype: Value | None) -> Value:
     """What the function gives as an array, whose dtype and rank are known where the call says them."""
     first = next(iter(given.values()))
-    if isinstance(first.type, ArrayType):
-        if dtype is not None and not (name == "asarray" and _names(dtype, first.type)):
+    if isinstance(first.static_type, ArrayType):
+        if dtype is not None and not (name == "asarray" and _names(dtype, first.static_type)):
             first = call_method(e, where, "astype", first, [Given(dtype, where)], ())
         return first if name == "asarray" else call_method(e, where, "copy", first, (), ())
-    if isinstance(first.type, ListType | TupleType) and holds_arrays(first.type):
+    if isinstance(first.static_type, ListType | TupleType) and holds_arrays(first.static_type):
         return call_operator(e, where, "aten::stack", [first])
     made = _MAKERS[name](e, where, {k: _listed(e, v) for k, v in given.items()}, dtype)
-    node = made.node
+    node = made.defining_node
     assert node is not None
     assert node.definition is not None
     (found,) = result_types(node, node.definition, [made])
     known, rank = (found.dtype, found.rank) if isinstance(found, TensorType) else (None, None)
     if name in ("array", "asarray"):
-        rank, element = 0, first.type
+        rank, element = 0, first.static_type
         while isinstance(element, ListType) or (isinstance(element, TupleType) and element.elements):
             rank, element = rank + 1, element.element if isinstance(element, ListType) else element.elements[0]
     elif name in ("zeros", "ones", "empty", "full"):
-        shape = given["shape"].type
+        shape = given["shape"].static_type
         rank = 1 if isinstance(shape, IntType) else len(shape.elements) if isinstance(shape, TupleType) else rank
     made.set_type(array_of(known, rank))
     return made
@@ -208,7 +210,11 @@ def _names(dtype: Value, type_: ArrayType) -> bool:
 
 def _listed(e: Emitter, value: Value) -> Value:
     """A tuple of ints as a list."""
-    if isinstance(value.type, TupleType) and value.type.elements and all(t == INT for t in value.type.elements):
+    if (
+        isinstance(value.static_type, TupleType)
+        and value.static_type.elements
+        and all(t == INT for t in value.static_type.elements)
+    ):
         return pack_list(e, unpack_tuple(e, value), INT)
     return value
 

@@ -86,7 +86,7 @@ class ArrayFunctionValue(Sugared):
 
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """What the function gives for arrays. Raises CompileError for anything else."""
-        if not any(holds_arrays(g.value.type) for g in (*args, *keywords)):
+        if not any(holds_arrays(g.value.static_type) for g in (*args, *keywords)):
             raise CompileError(FOR_ARRAYS.format(name=self.name, instead=OUTSIDE), where)
         made = as_number(e, array_call(e, where, self.name, "", args, keywords))
         return FlippedValue(made, args[0].where.text or "x") if self.name == "flip" else SimpleValue(made)
@@ -133,7 +133,7 @@ class NumpyFunction(Sugared):
             if keyword.name in ("out", "dtype", "where", "initial", "order", "casting"):
                 text = f"np.{self.name}: the keyword '{keyword.name}' has no form in programs. Use the operator's own"
                 raise CompileError(text, keyword.where)
-        if e.arrays and any(holds_arrays(g.value.type) for g in (*args, *keywords)):
+        if e.arrays and any(holds_arrays(g.value.static_type) for g in (*args, *keywords)):
             return SimpleValue(as_number(e, array_call(e, where, self.name, self.operator, args, keywords)))
         function = getattr(np, self.name, None)
         if e.arrays and isinstance(function, np.ufunc) and not keywords and are_numbers(args):
@@ -141,7 +141,7 @@ class NumpyFunction(Sugared):
         renamed = [replace(k, name=KEYWORDS.get(k.name, k.name)) for k in keywords]
         given = list(args)
         if self.operator in ("aten::maximum", "aten::minimum", "aten::add", "aten::mul") and len(given) == 2:
-            is_tensor = [isinstance(a.value.type, TensorType) for a in given]
+            is_tensor = [isinstance(a.value.static_type, TensorType) for a in given]
             if not any(is_tensor):
                 kind = {"aten::maximum": "prim::max", "aten::minimum": "prim::min"}.get(self.operator, self.operator)
                 return SimpleValue(call_operator(e, where, kind, given, renamed))

@@ -70,7 +70,7 @@ def as_text(e: Emitter, where: SourceRange, value: Value, *, formatted: bool = F
 
     With `formatted`, `__format__` comes first, as in an f-string.
     """
-    type_ = value.type
+    type_ = value.static_type
     if isinstance(type_, NamedType) and not getattr(type_.definition, "is_module", False):
         method = find_method(e, type_, "__format__", where) if formatted else None
         if method is not None:
@@ -99,16 +99,16 @@ def gives_iterator(e: Emitter, type_: Type, where: SourceRange) -> bool:
 
 def hash_of(e: Emitter, where: SourceRange, value: Value) -> Value:
     """What `__hash__` of an object gives. Raises CompileError where its class has none."""
-    assert isinstance(value.type, NamedType)
-    method = find_method(e, value.type, "__hash__", where)
+    assert isinstance(value.static_type, NamedType)
+    method = find_method(e, value.static_type, "__hash__", where)
     if method is None:
-        raise CompileError(UNHASHABLE.format(type=value.type.annotation), where)
+        raise CompileError(UNHASHABLE.format(type=value.static_type.annotation), where)
     return call_method(e, where, method, "__hash__", value, (), ())
 
 
 def check_sortable(e: Emitter, where: SourceRange, items: Value) -> None:
     """Refuse to sort what has no order."""
-    element = items.type.element if isinstance(items.type, ListType) else None
+    element = items.static_type.element if isinstance(items.static_type, ListType) else None
     if isinstance(element, DictType | ComplexType | NoneType):
         raise CompileError(NOT_SORTABLE.format(type=element.annotation), where)
     if not isinstance(element, NamedType):
@@ -128,11 +128,11 @@ def fitting(
     keywords: Sequence[Given],
 ) -> Method:  # fmt: skip
     """The first of some methods that takes these arguments; the very first if none does."""
-    assert isinstance(owner.type, NamedType)
+    assert isinstance(owner.static_type, NamedType)
     given = [Given(owner, where), *args]
     if not takes(first[1], given, keywords):
         for name in others:
-            method = find_method(e, owner.type, name, where)
+            method = find_method(e, owner.static_type, name, where)
             if method is not None and takes(method, given, keywords):
                 return name, method
     return first

@@ -33,7 +33,7 @@ def adapted(
     at = LISTING.get(name)
     if at is not None and at < len(bound):
         kinds = SetType | DictType | NamedType if at == 0 else SetType | DictType | NamedType | StringType | TupleType
-        if isinstance(bound[at].value.type, kinds):
+        if isinstance(bound[at].value.static_type, kinds):
             items = listed(e, where, wrap(bound[at].value))
             return [replace(g, value=items) if i == at else g for i, g in enumerate(bound)]
     if name in SORTING and bound:

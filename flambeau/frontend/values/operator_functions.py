@@ -134,8 +134,8 @@ def _select(where: SourceRange, owner: Expr, name: str) -> Expr:
 
 def _text(part: Sugared, where: SourceRange) -> str:
     """A name that is written as a literal. Raises CompileError for another."""
-    node = part.value.node if isinstance(part, SimpleValue) else None
-    found = node.attributes.get("value") if node is not None and node.kind == "prim::Constant" else None
+    node = part.value.defining_node if isinstance(part, SimpleValue) else None
+    found = node.attributes.get("value") if node is not None and node.op == "prim::Constant" else None
     if not isinstance(found, str):
         raise CompileError("attrgetter and methodcaller take names as text literals", where)
     return found

@@ -79,7 +79,7 @@ def _operator(name: str, stream: str) -> str:
 
 def _option(keyword: Given, where: SourceRange) -> Value | None:
     """What a keyword says; None where it says None, which stands for the default."""
-    name, type_ = keyword.name, keyword.value.type
+    name, type_ = keyword.name, keyword.value.static_type
     if name not in DEFAULTS:
         raise CompileError(REFUSED.format(found=f"'{name}' is none of them"), where)
     if type_ == NONE and name != "flush":

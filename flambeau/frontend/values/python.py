@@ -141,11 +141,15 @@ class PythonValue(Sugared):
         generated = self._generated(e, where, args, keywords)
         if generated is not None:
             return generated
-        if e.arrays or any(holds_arrays(g.value.type) for g in (*args, *keywords)):
+        if e.arrays or any(holds_arrays(g.value.static_type) for g in (*args, *keywords)):
             compiled = _for_arrays(e, where, self.python, args, keywords)
             if compiled is not None:
                 return compiled
-        if not e.arrays and any(holds_tensors(g.value.type) for g in (*args, *keywords)) and _takes_arrays(self.python):
+        if (
+            not e.arrays
+            and any(holds_tensors(g.value.static_type) for g in (*args, *keywords))
+            and _takes_arrays(self.python)
+        ):
             raise CompileError(TAKES_ARRAYS.format(name=self.python.__name__), where)
         function = e.scope.resolver.compile_function(self.python, where)
         if function is not None:

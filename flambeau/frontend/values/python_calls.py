@@ -138,7 +138,7 @@ class PythonFunction(Sugared):
         """A node that calls it with all its arguments, by position."""
         schema = python_schema(self.python, e.scope.resolver, where)
         if self.receiver is not None:
-            first = replace(schema.arguments[0], type=self.receiver.type)
+            first = replace(schema.arguments[0], type=self.receiver.static_type)
             schema = replace(schema, arguments=(first, *schema.arguments[1:]))
             args = [Given(self.receiver, where), *args]
         match = match_single(schema, args, keywords, where)
@@ -181,13 +181,13 @@ def refusing(schema: FunctionSchema) -> Function:
     """A compiled function that raises when it is called: what an unused function is in a program."""
     graph = Graph(schema.name)
     for argument in schema.arguments:
-        graph.add_input(argument.type, argument.name)
-    message = graph.insert("prim::Constant", (), (STRING,), value=NOT_RUN).output()
-    name = graph.insert("prim::Constant", (), (STRING,), value="builtins.NotImplementedError").output()
+        graph.add_parameter(argument.type, argument.name)
+    message = graph.insert("prim::Constant", (), (STRING,), value=NOT_RUN).result()
+    name = graph.insert("prim::Constant", (), (STRING,), value="builtins.NotImplementedError").result()
     graph.insert("prim::RaiseException", (message, name), ())
     result = schema.returns[0].type
     kind = "prim::Constant" if result == NONE else "prim::Uninitialized"
-    graph.add_output(graph.insert(kind, (), (result,)).output())
+    graph.add_return(graph.insert(kind, (), (result,)).result())
     return Function(schema.name, graph, schema)
 
 

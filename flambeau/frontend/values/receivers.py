@@ -42,25 +42,25 @@ class MisplacedAnnotation(FrontendError, ValueError):  # noqa: N818
 
 def is_receiver(e: Emitter, owner: Value, definition: ClassDefinition) -> bool:
     """Whether a value is the object that is being initialised."""
-    receiver, node = e.scope.receiver, owner.node
+    receiver, node = e.scope.receiver, owner.defining_node
     return (
         receiver is not None
         and receiver.definition is definition
         and node is not None
-        and node.kind == "prim::Load"
+        and node.op == "prim::Load"
         and node.attribute("name") == receiver.name
     )
 
 
 def is_own(e: Emitter, owner: Value) -> bool:
     """Whether a value is the object whose method is being compiled, which is surely of the method's class."""
-    node = owner.node
-    first = e.graph.inputs[0] if e.scope.has_self and e.graph.inputs else None
+    node = owner.defining_node
+    first = e.graph.parameters[0] if e.scope.has_self and e.graph.parameters else None
     if first is None or owner is first:
         return owner is first
-    stored = (n for n in e.graph.block if n.kind == "prim::Store" and n.input() is first)
+    stored = (n for n in e.graph.body if n.op == "prim::Store" and n.operand(0) is first)
     name = next((n.attribute("name") for n in stored), None)
-    return node is not None and node.kind == "prim::Load" and node.attribute("name") == name
+    return node is not None and node.op == "prim::Load" and node.attribute("name") == name
 
 
 def check_annotation(e: Emitter, where: SourceRange, owner: Value, definition: ClassDefinition, name: str) -> None:
@@ -73,11 +73,11 @@ def add_attribute(
     e: Emitter, where: SourceRange, definition: ClassDefinition, name: str, value: Value, annotation: Type | None
 ) -> None:
     """A new attribute of the class, of the type of its first value. Raises CompileError inside of control flow."""
-    if e.graph.insertion_block is not e.graph.block:
+    if e.graph.insertion_block is not e.graph.body:
         raise CompileError(IN_CONTROL_FLOW.format(name=name), where)
     if annotation is None and begins_empty(value):
         definition.empty[name] = where
-    found = value.type if annotation is None else annotation
+    found = value.static_type if annotation is None else annotation
     definition.add_attribute(name, TENSOR if isinstance(found, TensorType) else without_refinement(found))
 
 
@@ -100,12 +100,12 @@ def assign(
     filling = is_receiver(e, owner, definition)
     if definition.is_frozen and not filling and not thaw:
         raise CompileError(FROZEN.format(name=name, type=definition.name.rpartition(".")[2]), where)
-    if filling and e.scope.receiver is not None and e.graph.insertion_block is e.graph.block:
+    if filling and e.scope.receiver is not None and e.graph.insertion_block is e.graph.body:
         e.scope.receiver.unassigned.discard(name)
     converted = convert(e, value, attribute.type, implicit=True)
-    if not is_subtype(converted.type, attribute.type):
-        text = WRONG_TYPE.format(wanted=attribute.type.annotation, found=value.type.annotation)
+    if not is_subtype(converted.static_type, attribute.type):
+        text = WRONG_TYPE.format(wanted=attribute.type.annotation, found=value.static_type.annotation)
         if isinstance(attribute.type, NoneType) and definition.has_instances:
-            text += NONE_ONLY.format(name=name, found=value.type.annotation)
+            text += NONE_ONLY.format(name=name, found=value.static_type.annotation)
         raise CompileError(text, where)
     e.insert("prim::SetAttr", (owner, converted), name=name)

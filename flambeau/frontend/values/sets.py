@@ -45,22 +45,22 @@ COMPARISONS: Final = {"==": "eq", "!=": "ne", "<=": "le", "<": "lt", ">=": "le",
 
 def is_set(value: Value) -> bool:
     """Whether a value is a set."""
-    return isinstance(value.type, SetType)
+    return isinstance(value.static_type, SetType)
 
 
 def set_of(e: Emitter, where: SourceRange, items: Value) -> Value:
     """A new set of a list's items. Raises CompileError for items that cannot be hashed."""
-    assert isinstance(items.type, ListType)
-    element = items.type.element
-    if not is_item(element) and not e.type_variables.ids([items.type]):
+    assert isinstance(items.static_type, ListType)
+    element = items.static_type.element
+    if not is_item(element) and not e.type_variables.ids([items.static_type]):
         raise CompileError(NOT_HASHABLE.format(found=element.annotation), where)
     return e.emit("python::set", (items,), SetType(element))
 
 
 def items_of(e: Emitter, where: SourceRange, value: Value) -> Value:
     """The list of a set's items."""
-    assert isinstance(value.type, SetType)
-    return e.emit("python::set_items", (value,), ListType(value.type.element))
+    assert isinstance(value.static_type, SetType)
+    return e.emit("python::set_items", (value,), ListType(value.static_type.element))
 
 
 def to_set(e: Emitter, where: SourceRange, source: Sugared) -> Value:
@@ -73,7 +73,7 @@ def binary(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -
     """`left op right` of two sets; None for other operators."""
     if op not in OPERATORS:
         return None
-    e.type_variables.unify(left.type, right.type)
+    e.type_variables.unify(left.static_type, right.static_type)
     return call_operator(e, where, f"python::set_{OPERATORS[op]}", [left, right])
 
 
@@ -81,14 +81,14 @@ def in_place(e: Emitter, where: SourceRange, op: str, left: Value, right: Value)
     """`left op= right` of two sets; None for other operators."""
     if op not in IN_PLACE:
         return None
-    e.type_variables.unify(left.type, right.type)
+    e.type_variables.unify(left.static_type, right.static_type)
     call_operator(e, where, f"python::set_{IN_PLACE[op]}", [left, right])
     return left
 
 
 def compared(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value:
     """`left op right` of two sets."""
-    e.type_variables.unify(left.type, right.type)
+    e.type_variables.unify(left.static_type, right.static_type)
     sides = [right, left] if op in (">=", ">") else [left, right]
     return call_operator(e, where, f"python::set_{COMPARISONS[op]}", sides)
 
@@ -117,7 +117,7 @@ class SetMethod(Builtin):
             return self._result(compared(e, where, "<=" if name == "issubset" else ">=", self.owner, others[0]))
         result = call_operator(e, where, "python::set_copy", [self.owner]) if not others else self.owner
         for other in others:
-            e.type_variables.unify(result.type, other.type)
+            e.type_variables.unify(result.static_type, other.static_type)
             made = call_operator(e, where, f"python::set_{name}", [result, other])
             result = result if name.endswith("update") else made
         return self._result(e.constant(None) if name.endswith("update") else result)
@@ -127,8 +127,8 @@ class SetMethod(Builtin):
 
     def _with_item(self, e: Emitter, where: SourceRange, tree: Expr) -> Value:
         item = e.value(tree)
-        if not is_item(item.type):
-            raise CompileError(NOT_HASHABLE.format(found=item.type.annotation), tree.range)
+        if not is_item(item.static_type):
+            raise CompileError(NOT_HASHABLE.format(found=item.static_type.annotation), tree.range)
         return call_operator(e, where, f"python::set_{self.name}", [Given(self.owner, where), Given(item, tree.range)])
 
     def _result(self, value: Value) -> Sugared:
@@ -144,11 +144,11 @@ def method(wrap: Callable[[Value], Sugared], owner: Value, name: str, where: Sou
 
 def display(e: Emitter, where: SourceRange, items: Sequence[Value]) -> Value:
     """A new set of values of one type."""
-    first = items[0].type
+    first = items[0].static_type
     for item in items:
-        if item.type != first:
+        if item.static_type != first:
             text = "all items of a set have one type, but here are {first} and {other}"
-            raise CompileError(text.format(first=first.annotation, other=item.type.annotation), where)
+            raise CompileError(text.format(first=first.annotation, other=item.static_type.annotation), where)
     return set_of(e, where, pack_list(e, items, first))
 
 

@@ -100,7 +100,7 @@ class SimpleValue(Sugared):
     @property
     def kind(self) -> str:
         """Its type, as programs write it."""
-        return f"value of type '{shown(self.value.type)}'"
+        return f"value of type '{shown(self.value.static_type)}'"
 
     def as_value(self, e: Emitter, where: SourceRange) -> Value:
         """Itself."""
@@ -114,13 +114,13 @@ class SimpleValue(Sugared):
         """A method, or a property such as `shape`."""
         found = _attribute(e, where, self.value, name)
         if found is None:
-            text = NO_ATTRIBUTE.format(type=shown(self.value.type), name=name)
-            raise CompileError(text + advice(self.value.type, name), where)
+            text = NO_ATTRIBUTE.format(type=shown(self.value.static_type), name=name)
+            raise CompileError(text + advice(self.value.static_type, name), where)
         return found
 
     def has_attribute(self, e: Emitter, where: SourceRange, name: str) -> bool:
         """Whether an object or a named tuple has that attribute."""
-        type_ = self.value.type
+        type_ = self.value.static_type
         if isinstance(type_, TupleType) and type_.name is not None:
             return name in type_.fields
         if isinstance(type_, NamedType):
@@ -135,7 +135,7 @@ class SimpleValue(Sugared):
         self, e: Emitter, where: SourceRange, name: str, value: Value, annotation: Type | None = None
     ) -> None:
         """Only objects have attributes that can be set; `__init__` adds them."""
-        type_ = self.value.type
+        type_ = self.value.static_type
         if not isinstance(type_, NamedType):
             text = f"Tried to set an attribute: {name} on a non-class: {shown(type_)}"
             raise CompileError(text + advice_on_assigning(type_, name), where)
@@ -155,14 +155,14 @@ class SimpleValue(Sugared):
                     receivers.add_attribute(e, where, definition, name, value, annotation)
         if not isinstance(definition, ClassDefinition) or definition.attribute(name) is None:
             if isinstance(definition, ClassDefinition) and definition.constants.get(name, name) is None:
-                raise CompileError(receivers.ALWAYS_NONE.format(found=shown(value.type), name=name), where)
+                raise CompileError(receivers.ALWAYS_NONE.format(found=shown(value.static_type), name=name), where)
             hint = "Did you forget to initialize it in __init__()?"
             raise CompileError(f"Tried to set nonexistent attribute: {name}. {hint}", where)
         receivers.assign(e, where, self.value, definition, name, value)
 
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """Only objects with `__call__` or `forward` can be called."""
-        type_ = self.value.type
+        type_ = self.value.static_type
         if isinstance(type_, NamedType):
             whole = (
                 e.scope.resolver.call_object(self.value, where)
@@ -177,7 +177,7 @@ class SimpleValue(Sugared):
 
     def as_tuple(self, e: Emitter, where: SourceRange, size: int | None = None) -> list[Sugared]:
         """The items of a tuple, or of a list whose length is checked when the program runs."""
-        type_ = self.value.type
+        type_ = self.value.static_type
         if isinstance(type_, TupleType):
             return [SimpleValue(item) for item in unpack_tuple(e, self.value)]
         modules = module_items(e, where, self.value)
@@ -187,7 +187,7 @@ class SimpleValue(Sugared):
             if size is None:
                 raise CompileError(NO_STATIC_SIZE, where)
             node = e.graph.insert("prim::ListUnpack", (self.value,), [type_.element] * size)
-            return [SimpleValue(item) for item in node.outputs]
+            return [SimpleValue(item) for item in node.results]
         if type(type_) in ITEMIZED and size is not None:
             return SimpleValue(call_operator(e, where, ITEMIZED[type(type_)], [self.value])).as_tuple(e, where, size)
         if isinstance(type_, SetType):
@@ -203,7 +203,7 @@ class SimpleValue(Sugared):
 
     def iterate(self, e: Emitter, where: SourceRange) -> Iteration:
         """Over a list, tuple, dict, string or tensor."""
-        type_ = self.value.type
+        type_ = self.value.static_type
         if isinstance(type_, TupleType):
             return UnrolledIteration(self.as_tuple(e, where))
         if isinstance(type_, ListType | TensorType | StringType):
@@ -225,18 +225,18 @@ class SimpleValue(Sugared):
 
     def item(self, e: Emitter, where: SourceRange, index: Value) -> Sugared:
         """The item of a list, dict, string or tensor."""
-        if isinstance(self.value.type, TensorType):
+        if isinstance(self.value.static_type, TensorType):
             zero = e.constant(0)
             return SimpleValue(as_number(e, call_operator(e, where, "aten::select", [self.value, zero, index])))
         return SimpleValue(call_operator(e, where, "aten::__getitem__", [self.value, index]))
 
     def length(self, e: Emitter, where: SourceRange) -> Value:
         """`aten::len`, or the number of items of a tuple."""
-        if isinstance(self.value.type, TupleType):
-            return e.constant(len(self.value.type.elements))
-        if isinstance(self.value.type, NamedType):
+        if isinstance(self.value.static_type, TupleType):
+            return e.constant(len(self.value.static_type.elements))
+        if isinstance(self.value.static_type, NamedType):
             count = held_count(e, where, self.value)
-            if count is not None and not has_method(e, self.value.type, "__len__", where):
+            if count is not None and not has_method(e, self.value.static_type, "__len__", where):
                 return e.constant(count)
             return self.attribute(e, where, "__len__").call(e, where, (), ()).as_value(e, where)
         return call_operator(e, where, "aten::len", [self.value])
@@ -261,10 +261,10 @@ class OperatorValue(Builtin):
         """The overload that fits."""
         bound = [*args] if self.receiver is None else [self.receiver, *args]
         bound = [*adapted(e, where, self.name, bound, SimpleValue)]
-        if self.name == "aten::hash" and len(bound) == 1 and isinstance(bound[0].value.type, NamedType):
+        if self.name == "aten::hash" and len(bound) == 1 and isinstance(bound[0].value.static_type, NamedType):
             return SimpleValue(hash_of(e, where, bound[0].value))
         keywords = _outputs_by_name(self.name, keywords, e)
-        if self.name in UNARY and len(bound) == 1 and isinstance(bound[0].value.type, NamedType):
+        if self.name in UNARY and len(bound) == 1 and isinstance(bound[0].value.static_type, NamedType):
             return SimpleValue(bound[0].value).attribute(e, where, UNARY[self.name]).call(e, where, (), keywords)
         return SimpleValue(call_operator(e, where, self.name, bound, keywords))
 
@@ -278,7 +278,7 @@ class OperatorValue(Builtin):
 
 def _outputs_by_name(name: str, keywords: Sequence[Given], e: Emitter) -> Sequence[Given]:
     """`out=(v, i)` as the two keywords that the operator has for it."""
-    pairs = [k for k in keywords if k.name == "out" and isinstance(k.value.type, TupleType)]
+    pairs = [k for k in keywords if k.name == "out" and isinstance(k.value.static_type, TupleType)]
     if not pairs:
         return keywords
     items = unpack_tuple(e, pairs[0].value)
@@ -382,9 +382,9 @@ class UnrolledIteration(Iteration):
 
     def at(self, e: Emitter, where: SourceRange, index: Value) -> Sugared:
         """The item of a constant index."""
-        if index.node is None or index.node.kind != "prim::Constant":
+        if index.defining_node is None or index.defining_node.op != "prim::Constant":
             raise CompileError(NO_STATIC_LENGTH, where)
-        position: int = index.node.attribute("value")
+        position: int = index.defining_node.attribute("value")
         return self.items[position]
 
 
@@ -394,7 +394,7 @@ def shown(type_: Type) -> str:
 
 
 def _attribute(e: Emitter, where: SourceRange, value: Value, name: str) -> Sugared | None:
-    type_ = value.type
+    type_ = value.static_type
     if (found := array_attribute(e, where, SimpleValue, value, name)) is not None:
         return found
     if isinstance(type_, TensorType) and name in PROPERTIES:
@@ -452,7 +452,7 @@ def _attribute(e: Emitter, where: SourceRange, value: Value, name: str) -> Sugar
 
 def module_items(e: Emitter, where: SourceRange, value: Value) -> list[Sugared] | None:
     """The modules in a container of modules, each read as an attribute; None for what is no such container."""
-    if not isinstance(value.type, NamedType) or not isinstance(e.scope.resolver, ObjectResolver):
+    if not isinstance(value.static_type, NamedType) or not isinstance(e.scope.resolver, ObjectResolver):
         return None
     found = e.scope.resolver.object_items(value, where)
     if found is None:
@@ -462,10 +462,10 @@ def module_items(e: Emitter, where: SourceRange, value: Value) -> list[Sugared] 
 
 def tuple_item(e: Emitter, value: Value, index: int) -> Value:
     """One item of a tuple; no node if the tuple was just made."""
-    assert isinstance(value.type, TupleType)
-    if value.node is not None and value.node.kind == "prim::TupleConstruct":
-        return value.node.input(index)
-    return e.emit("prim::TupleIndex", (value, e.constant(index)), value.type.elements[index])
+    assert isinstance(value.static_type, TupleType)
+    if value.defining_node is not None and value.defining_node.op == "prim::TupleConstruct":
+        return value.defining_node.operand(index)
+    return e.emit("prim::TupleIndex", (value, e.constant(index)), value.static_type.elements[index])
 
 
 def _object_attribute(e: Emitter, where: SourceRange, value: Value, type_: NamedType, name: str) -> Sugared | None:

@@ -98,10 +98,10 @@ class _Joined:
         node = e.graph.insert("prim::If", (there,), ())
         more, ended = node.add_block(), node.add_block()
         with e.inside(more):
-            more.add_output(self.ask(at + 1))
+            more.add_return(self.ask(at + 1))
         with e.inside(ended):
-            ended.add_output(e.constant(False))
-        return node.add_output(BOOL)
+            ended.add_return(e.constant(False))
+        return node.add_result(BOOL)
 
     def again(self) -> Value:
         """The question before every round but the first."""

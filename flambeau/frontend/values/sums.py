@@ -54,7 +54,7 @@ def emit_sum(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     where = tree.callee.range
     args, keywords = _arguments(e, tree)
     starts = [*args[1:], *(k for k in keywords if k.name == "start")]
-    type_ = args[0].value.type if args else None
+    type_ = args[0].value.static_type if args else None
     if type_ is None or len(args) + len(keywords) != 1 + len(starts) or len(starts) > 1:
         return SimpleValue(call_operator(e, where, "aten::sum", args, keywords))
     items = args[0].value
@@ -62,7 +62,7 @@ def emit_sum(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
         return SimpleValue(_of_array(e, where, items))
     if isinstance(type_, TupleType) and type_.elements and all(isinstance(t, TensorType) for t in type_.elements):
         items = pack_list(e, unpack_tuple(e, items), TENSOR)
-    if isinstance(items.type, TensorType) or items.type == ListType(TENSOR):
+    if isinstance(items.static_type, TensorType) or items.static_type == ListType(TENSOR):
         return SimpleValue(_of_tensors(e, where, items, starts[0].value if starts else e.constant(0)))
     if isinstance(type_, ListType):
         if is_element(type_.element):
@@ -86,7 +86,7 @@ def _arguments(e: Emitter, tree: Apply) -> tuple[list[Given], list[Given]]:
     if not tree.args or not isinstance(tree.args[0], Apply | Var | Select):
         return emit_arguments(e, tree)
     source, where = e.sugared(tree.args[0]), tree.args[0].range
-    is_value = isinstance(source, SimpleValue) and not isinstance(source.value.type, NamedType | SetType)
+    is_value = isinstance(source, SimpleValue) and not isinstance(source.value.static_type, NamedType | SetType)
     first = source.as_value(e, where) if is_value else collect_list(e, where, source, None)
     others, keywords = emit_arguments(e, Apply(tree.range, tree.callee, tree.args[1:], tree.keywords))
     return [Given(first, where), *others], keywords
@@ -99,7 +99,7 @@ def _of_tensors(e: Emitter, where: SourceRange, items: Value, start: Value) -> V
     is_any = call_operator(e, where, "aten::gt", [count, e.constant(0)])
 
     def some() -> bool:
-        if isinstance(items.type, TensorType):
+        if isinstance(items.static_type, TensorType):
             first = call_operator(e, where, "aten::select", [items, e.constant(0), e.constant(0)])
         else:
             first = call_operator(e, where, "aten::__getitem__", [items, e.constant(0)])
@@ -109,7 +109,7 @@ def _of_tensors(e: Emitter, where: SourceRange, items: Value, start: Value) -> V
         return True
 
     def none() -> bool:
-        value = start if isinstance(start.type, TensorType) else call_operator(e, where, "aten::tensor", [start])
+        value = start if isinstance(start.static_type, TensorType) else call_operator(e, where, "aten::tensor", [start])
         assign(e, total, SimpleValue(value), where)
         return True
 
@@ -119,7 +119,7 @@ def _of_tensors(e: Emitter, where: SourceRange, items: Value, start: Value) -> V
 
 
 def _from_second(e: Emitter, items: Value) -> list[Value]:
-    along = [e.constant(0)] if isinstance(items.type, TensorType) else []
+    along = [e.constant(0)] if isinstance(items.static_type, TensorType) else []
     return [items, *along, e.constant(1), e.constant(None), e.constant(1)]
 
 

@@ -34,8 +34,8 @@ class TupleValue(Sugared):
 
     def item(self, e: Emitter, where: SourceRange, index: Value) -> Sugared:
         """The item at an index that is known."""
-        node = index.node
-        known = node.attribute("value") if node is not None and node.kind == "prim::Constant" else None
+        node = index.defining_node
+        known = node.attribute("value") if node is not None and node.op == "prim::Constant" else None
         if not isinstance(known, int):
             raise CompileError("a tuple with functions takes an index that is known while compiling", where)
         if not -len(self.items) <= known < len(self.items):

@@ -115,9 +115,11 @@ def _depends(other: ClassDefinition, definition: ClassDefinition, names: set[str
 
 
 def _reads(function: Function, definition: ClassDefinition, names: set[str]) -> Iterator[bool]:
-    for node in (inner for outer in function.graph.block for inner in nodes_within(outer)):
-        takes = any(isinstance(v.type, ClassType) and v.type.definition is definition for v in node.inputs)
-        if node.kind == "prim::GetAttr":
+    for node in (inner for outer in function.graph.body for inner in nodes_within(outer)):
+        takes = any(
+            isinstance(v.static_type, ClassType) and v.static_type.definition is definition for v in node.operands
+        )
+        if node.op == "prim::GetAttr":
             yield takes and node.attribute("name") in names
-        elif node.kind in ("prim::CallMethod", "prim::CallFunction", "prim::CallFunctionValue"):
+        elif node.op in ("prim::CallMethod", "prim::CallFunction", "prim::CallFunctionValue"):
             yield takes

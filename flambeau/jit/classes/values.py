@@ -91,7 +91,7 @@ class ClassValue(Sugared):
             methods = ", ".join(sorted(cls.__abstractmethods__))
             raise CompileError(ABSTRACT.format(name=cls.__name__, methods=methods), where)
         within = e.scope.receiver is not None and e.scope.receiver.definition is self.definition
-        if within and e.graph.insertion_block is e.graph.block:  # each object would make another one
+        if within and e.graph.insertion_block is e.graph.body:  # each object would make another one
             raise recursion_error(f"{cls.__name__}.__init__", where)
         try:
             init = source.method("__init__")
@@ -159,7 +159,7 @@ class TypeForm(Sugared):
 
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The class of the object."""
-        type_ = args[0].value.type if len(args) == 1 and not keywords else None
+        type_ = args[0].value.static_type if len(args) == 1 and not keywords else None
         definition = type_.definition if isinstance(type_, ClassType) else None
         if type(type_) in PLAIN:
             return PlainType(PLAIN[type(type_)])
@@ -226,7 +226,7 @@ class UnboundMethod(Sugared):
 
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A call of the method as this very class has it."""
-        type_ = args[0].value.type if args else None
+        type_ = args[0].value.static_type if args else None
         definition = type_.definition if isinstance(type_, ClassType) else None
         python = definition.python if isinstance(definition, ClassDefinition) else None
         if definition is None or not isinstance(python, type) or not issubclass(python, self.python):
@@ -250,8 +250,8 @@ class SuperForm(Sugared):
 
     def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
         """`super()`."""
-        first = e.graph.inputs[0] if e.scope.has_self and e.graph.inputs else None
-        type_ = first.type if first is not None else None
+        first = e.graph.parameters[0] if e.scope.has_self and e.graph.parameters else None
+        type_ = first.static_type if first is not None else None
         definition = type_.definition if isinstance(type_, ClassType) else None
         if tree.args or tree.keywords or not isinstance(self.owner, type) or definition is None or first is None:
             raise CompileError(NO_SUPER, tree.range)
@@ -326,7 +326,9 @@ class SetAttributeForm(Sugared):
         """`object.__setattr__(self, "name", value)`."""
         name = tree.args[1] if len(tree.args) == 3 and not tree.keywords else None
         owner = e.value(tree.args[0]) if isinstance(name, StringLiteral) else None
-        definition = owner.type.definition if owner is not None and isinstance(owner.type, ClassType) else None
+        definition = (
+            owner.static_type.definition if owner is not None and isinstance(owner.static_type, ClassType) else None
+        )
         if not isinstance(name, StringLiteral) or owner is None or not isinstance(definition, ClassDefinition):
             raise CompileError(SET_ATTRIBUTE, tree.callee.range)
         attribute = definition.attribute(name.value)

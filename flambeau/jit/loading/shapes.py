@@ -15,8 +15,8 @@ def restore_shapes(module: RecursiveScriptModule, inputs: dict[str, list[Any]]) 
         if name not in module.script_object.type.definition.methods:
             continue
         graph = module._method(name).graph
-        for value, example in zip(graph.inputs[1:], values, strict=False):
-            value.set_type(_typed(value.type, example))
+        for value, example in zip(graph.parameters[1:], values, strict=False):
+            value.set_type(_typed(value.static_type, example))
 
 
 def _typed(type_: Type, example: Any) -> Type:

@@ -119,7 +119,7 @@ def _check_all(forward: Function, pre: Sequence[Function], post: Sequence[Functi
 
 
 def _refusal(what: str, hook: Function, problem: str, owner: str, signature: str) -> CompileError:
-    where = next((n.range for n in hook.graph.block if n.range is not None), None)
+    where = next((n.range for n in hook.graph.body if n.range is not None), None)
     name = hook.short_name
     context = WHILE_SCRIPTING.format(what=what, name=name, owner=owner, signature=signature)
     return CompileError(f"{what.capitalize()} '{name}' on module '{owner}' {problem}\n{context}", where)
@@ -191,17 +191,17 @@ class HookedCall(Sugared):
         match = match_single(schema, [Given(self.owner, where), *args], keywords, where)
         with e.graph.at_range(where):
             values = [plan(e) for plan in match.plans][1:]
-        is_nested = len(values) == 1 and isinstance(values[0].type, TupleType)
+        is_nested = len(values) == 1 and isinstance(values[0].static_type, TupleType)
         for hook in self.hooks.before:
             given = self._run(e, where, hook, [pack_tuple(e, values)])
-            if isinstance(given.type, TupleType) and (not is_nested or len(given.type.elements) == 1):
+            if isinstance(given.static_type, TupleType) and (not is_nested or len(given.static_type.elements) == 1):
                 values = unpack_tuple(e, given)
-            elif given.type != NONE:
+            elif given.static_type != NONE:
                 values = [given]
         result = self._run(e, where, self.forward, values)
         for hook in self.hooks.after:
             given = self._run(e, where, hook, [pack_tuple(e, values), result])
-            result = result if given.type == NONE else given
+            result = result if given.static_type == NONE else given
         return SimpleValue(result)
 
     def _run(self, e: Emitter, where: SourceRange, method: Function, values: Sequence[Value]) -> Value:

@@ -27,7 +27,7 @@ from flambeau.util.source import SourceRange
 
 def definition_of(owner: Value) -> ClassDefinition | None:
     """The class of an object, if that is known."""
-    found = owner.type.definition if isinstance(owner.type, NamedType) else None
+    found = owner.static_type.definition if isinstance(owner.static_type, NamedType) else None
     return found if isinstance(found, ClassDefinition) else None
 
 

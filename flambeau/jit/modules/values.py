@@ -60,7 +60,7 @@ class Walk(Sugared):
         value: Sugared = SimpleValue(self.owner)
         for name in path.split(".") if path else ():
             value = value.attribute(e, where, name)
-        if isinstance(value, SimpleValue) and isinstance(value.value.type, OptionalType):
+        if isinstance(value, SimpleValue) and isinstance(value.value.static_type, OptionalType):
             value = SimpleValue(call_operator(e, where, "aten::_unwrap_optional", [value.value]))  # it is there
         return value
 
@@ -103,9 +103,13 @@ class Contains(Sugared):
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """Whether the key is one of the table's; a constant, if the key is."""
         key = args[0].value
-        if key.type != STRING:
-            raise CompileError(f"a key is a str, but found {key.type.annotation}", where)
-        known = key.node.attribute("value") if key.node is not None and key.node.kind == "prim::Constant" else None
+        if key.static_type != STRING:
+            raise CompileError(f"a key is a str, but found {key.static_type.annotation}", where)
+        known = (
+            key.defining_node.attribute("value")
+            if key.defining_node is not None and key.defining_node.op == "prim::Constant"
+            else None
+        )
         if known is not None:
             return SimpleValue(e.constant(known in self.keys))
         found = e.constant(False)

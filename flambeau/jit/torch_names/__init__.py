@@ -1,11 +1,10 @@
 """Graphs, types and declarations under TorchScript's names, for programs that inspect and change them.
 
-`flambeau._C` is this package: `torch._C.parse_ir(text)` is `flambeau._C.parse_ir(text)`, and the graph of a function,
-`flambeau._C.Graph(fn.graph)`, has the methods that `torch._C.Graph` has. Whatever stands for a thing has it as `ours`;
-new programs use these directly: `flambeau.ir`, `flambeau.schema`, `flambeau.passes`.
+`flambeau._C` is this package: `torch._C.parse_ir(text)` is `flambeau._C.parse_ir(text)`. `Graph`, `Node`, `Block` and
+`Value` are the classes of `flambeau.ir`, which have the methods that `torch._C` gives them. Types and declarations
+stand for those of `flambeau.schema`, which they have as `ours`.
 
->>> from flambeau.ir.parser import parse_ir as read
->>> graph = Graph(read("graph(%x, %n : int):\\n  %y = aten::mul(%x, %n)\\n  return (%y)"))
+>>> graph = parse_ir("graph(%x, %n : int):\\n  %y = aten::mul(%x, %n)\\n  return (%y)")
 >>> node = graph.findNode("aten::mul")
 >>> node.kind(), [v.type().kind() for v in node.inputs()], node.output().debugName()
 ('aten::mul', ['TensorType', 'IntType'], 'y')
@@ -15,39 +14,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from flambeau.analysis.alias_db import AliasDb
 from flambeau.interpreter.awaiting import Await as _Await
-from flambeau.jit._state import _clear_class_state as _jit_clear_class_registry
-from flambeau.jit.containers import ScriptDict, ScriptList
-from flambeau.jit.modules.script_module import RecursiveScriptModule as ScriptModule
-from flambeau.jit.torch_names.file_reader import (
-    PyTorchFileReader,
-    _get_model_extra_files,
-    _get_model_extra_files_from_buffer,
-)
-from flambeau.jit.torch_names.file_writer import PyTorchFileWriter
-from flambeau.jit.torch_names.flattened import _jit_flatten, _jit_unflatten
-from flambeau.jit.torch_names.graph import AliasDb, Graph
-from flambeau.jit.torch_names.handle import ModuleHandle, _freeze_module, _jit_debug_module_iterators
-from flambeau.jit.torch_names.pass_table import PASSES
-from flambeau.jit.torch_names.passes import (
-    _create_function_from_graph,
-    _jit_erase_non_input_shape_information,
-    _jit_interpret_graph,
-    _jit_pass_custom_pattern_based_rewrite_graph,
-    _propagate_shapes,
-    parse_ir,
-    run_pass,
-)
-from flambeau.jit.torch_names.schemas import (
-    Argument,
-    FunctionSchema,
-    _jit_get_all_schemas,
-    _jit_get_operation,
-    _jit_get_schemas_for_operator,
-    parse_schema,
-)
-from flambeau.jit.torch_names.structure import Block, Node, Use, Value
-from flambeau.jit.torch_names.types import (
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Block, Node
+from flambeau.ir.torchscript.types import (
     AnyType,
     AwaitType,
     BoolType,
@@ -71,6 +42,36 @@ from flambeau.jit.torch_names.types import (
     Type,
     UnionType,
 )
+from flambeau.ir.value import Use, Value
+from flambeau.jit._state import _clear_class_state as _jit_clear_class_registry
+from flambeau.jit.containers import ScriptDict, ScriptList
+from flambeau.jit.modules.script_module import RecursiveScriptModule as ScriptModule
+from flambeau.jit.torch_names.file_reader import (
+    PyTorchFileReader,
+    _get_model_extra_files,
+    _get_model_extra_files_from_buffer,
+)
+from flambeau.jit.torch_names.file_writer import PyTorchFileWriter
+from flambeau.jit.torch_names.flattened import _jit_flatten, _jit_unflatten
+from flambeau.jit.torch_names.handle import ModuleHandle, _freeze_module, _jit_debug_module_iterators
+from flambeau.jit.torch_names.pass_table import PASSES
+from flambeau.jit.torch_names.passes import (
+    _create_function_from_graph,
+    _jit_erase_non_input_shape_information,
+    _jit_interpret_graph,
+    _jit_pass_custom_pattern_based_rewrite_graph,
+    _propagate_shapes,
+    parse_ir,
+    run_pass,
+)
+from flambeau.jit.torch_names.schemas import (
+    Argument,
+    FunctionSchema,
+    _jit_get_all_schemas,
+    _jit_get_operation,
+    _jit_get_schemas_for_operator,
+    parse_schema,
+)
 from flambeau.jit.unit import CompilationUnit
 from flambeau.ops.operator_namespaces import OperatorNamespace
 from flambeau.ops.python_forms import infer_size as _infer_size
@@ -87,7 +88,7 @@ SWITCHES = (
 """How the names of switches of PyTorch's executors and fusers begin."""
 SWITCH = (
     ": it is a switch of PyTorch's executors, for the whole process. Here options belong to a function: "
-    "script(fn, without=(\"fuse\",), max_plans=16, backend=\"interpreter\")"
+    'script(fn, without=("fuse",), max_plans=16, backend="interpreter")'
 )
 
 

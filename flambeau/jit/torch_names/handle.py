@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from textwrap import indent
 from typing import Any
 
+from flambeau.ir.torchscript.types import Type
 from flambeau.jit.freeze import freeze_module
 from flambeau.jit.modules import python_view
 from flambeau.jit.modules.script_method import ScriptMethod
 from flambeau.jit.modules.script_module import RecursiveScriptModule
-from flambeau.jit.torch_names.types import Type
 from flambeau.program.object import ScriptObject
 from flambeau.schema.types import InterfaceType
 

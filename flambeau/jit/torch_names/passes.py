@@ -9,12 +9,11 @@ import numpy as np
 
 from flambeau.executor.executor import attach
 from flambeau.interpreter.machine import interpret
-from flambeau.ir import graph as graphs
 from flambeau.ir.clone import clone_graph
-from flambeau.ir.constants import TensorLiteral
+from flambeau.ir.graph import Graph
+from flambeau.ir.literals import TensorLiteral
 from flambeau.ir.parser import parse_ir as parse
 from flambeau.jit.function import ScriptFunction
-from flambeau.jit.torch_names.graph import Graph
 from flambeau.jit.torch_names.handle import ModuleHandle
 from flambeau.jit.torch_names.pass_table import PASSES
 from flambeau.jit.unit import create_function_from_graph
@@ -45,7 +44,7 @@ def run_pass(name: str, graph: Any, *options: Any) -> Any:
     if isinstance(graph, ModuleHandle):
         _run_on_module(name.removeprefix("_jit_pass_"), graph)
     else:
-        found(graph.ours if isinstance(graph, Graph) else graph, *options)
+        found(graph, *options)
     return graph
 
 
@@ -61,7 +60,7 @@ def _run_on_module(name: str, module: ModuleHandle) -> None:
 
 
 def _jit_pass_custom_pattern_based_rewrite_graph(
-    pattern: str, replacement: str, graph: Graph | graphs.Graph, value_name_pairs: Sequence[tuple[str, str]] = ()
+    pattern: str, replacement: str, graph: Graph, value_name_pairs: Sequence[tuple[str, str]] = ()
 ) -> None:
     """Replace a pattern in a graph; both are texts. Pairs of a name in the replacement and one in the pattern say which
     node's place in the source goes to which. Raises RuntimeError for texts that do not fit each other.
@@ -72,23 +71,22 @@ def _jit_pass_custom_pattern_based_rewrite_graph(
     >>> [n.kind() for n in g.nodes()]
     ['aten::square']
     """
-    own = graph.ours if isinstance(graph, Graph) else graph
     try:
-        rewrite_patterns.do(own, parse(pattern), parse(replacement), places=value_name_pairs)
+        rewrite_patterns.do(graph, parse(pattern), parse(replacement), places=value_name_pairs)
     except ValueError as error:
         raise RuntimeError(str(error)) from None
 
 
-def _propagate_shapes(graph: Graph | graphs.Graph, inputs: Sequence[Any], with_grad: bool = False) -> Graph:
+def _propagate_shapes(graph: Graph, inputs: Sequence[Any], with_grad: bool = False) -> Graph:
     """A copy of a graph with the types that follow from example inputs."""
-    copy = clone_graph(graph.ours if isinstance(graph, Graph) else graph)
+    copy = clone_graph(graph)
     retype.complete_shapes(copy, inputs, with_grad)
-    return Graph(copy)
+    return copy
 
 
-def _jit_erase_non_input_shape_information(graph: Graph | graphs.Graph) -> None:
+def _jit_erase_non_input_shape_information(graph: Graph) -> None:
     """Forget what is known of tensors, parameters excepted."""
-    retype.erase_shapes_inside(graph.ours if isinstance(graph, Graph) else graph)
+    retype.erase_shapes_inside(graph)
 
 
 def parse_ir(text: str, parse_tensor_constants: bool = False) -> Graph:
@@ -97,7 +95,7 @@ def parse_ir(text: str, parse_tensor_constants: bool = False) -> Graph:
     A text has no elements of tensors but those of a single number: other tensor constants are of the right dtype and
     sizes, their elements zero.
     """
-    return Graph(parse(text, _tensor_like if parse_tensor_constants else _no_tensor))
+    return parse(text, _tensor_like if parse_tensor_constants else _no_tensor)
 
 
 def _tensor_like(literal: TensorLiteral, type_: Type) -> Tensor:
@@ -115,12 +113,12 @@ def _no_tensor(literal: TensorLiteral, type_: Type) -> Tensor:
     raise RuntimeError(TENSOR_CONSTANT.format(text=literal.text))
 
 
-def _create_function_from_graph(name: str, graph: Graph | graphs.Graph) -> ScriptFunction:
+def _create_function_from_graph(name: str, graph: Graph) -> ScriptFunction:
     """A function of a graph."""
-    return create_function_from_graph(name, graph.ours if isinstance(graph, Graph) else graph)
+    return create_function_from_graph(name, graph)
 
 
-def _jit_interpret_graph(graph: Graph | graphs.Graph, inputs: tuple[Any, ...]) -> Any:
+def _jit_interpret_graph(graph: Graph, inputs: tuple[Any, ...]) -> Any:
     """Run a graph once: its result, or a tuple of several."""
-    results = interpret(graph.ours if isinstance(graph, Graph) else graph, inputs)
+    results = interpret(graph, inputs)
     return results[0] if len(results) == 1 else results

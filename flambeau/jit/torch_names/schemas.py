@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flambeau.jit.torch_names.types import Type
+from flambeau.ir.torchscript.types import Type
 from flambeau.schema import function, registry
 from flambeau.schema.alias import AliasInfo
 from flambeau.tensor import dispatch

@@ -116,7 +116,7 @@ class Baker:
                 what="its value" if not action else what,
                 value=_short(value),
                 ending=GUARDED if self._guard else UNGUARDED,
-                sizes=DYNAMIC if source.type == t.INT or action == COMPARING else "",
+                sizes=DYNAMIC if source.static_type == t.INT or action == COMPARING else "",
                 line=where.text or line,
             )
             warn_user(text, where)
@@ -132,11 +132,11 @@ class Baker:
         self.baked.append(entry)
         if not self._guard:
             return
-        before = self.graph.block.last
-        source = self.graph.insert(operator, [tensor], [type_]).output()
+        before = self.graph.body.last
+        source = self.graph.insert(operator, [tensor], [type_]).result()
         self._insert(what, fixed, source, where, None, 0.0)
         nodes: list[Node] = []
-        last = self.graph.block.last
+        last = self.graph.body.last
         while last is not None and last is not before:
             nodes.append(last)
             last = last.previous
@@ -162,12 +162,12 @@ class Baker:
         if holds is not None:
             pass
         elif isinstance(plain, float) and math.isnan(plain):
-            holds = graph.insert("aten::isnan", [source], [t.BOOL]).output()
+            holds = graph.insert("aten::isnan", [source], [t.BOOL]).result()
         elif isinstance(plain, float) and math.isfinite(plain) and precision:
             holds = _is_near(graph, source, plain, precision * max(abs(plain), 0.1))
         else:
-            expected = insert_constant(graph, plain, source.type)
-            holds = graph.insert("aten::eq", [source, expected], [t.BOOL]).output()
+            expected = insert_constant(graph, plain, source.static_type)
+            holds = graph.insert("aten::eq", [source, expected], [t.BOOL]).result()
         branch = graph.insert("prim::If", [holds], [])
         branch.add_block()
         with graph.inserting(branch.add_block()):
@@ -179,9 +179,9 @@ class Baker:
 
 
 def _is_near(graph: Graph, source: Value, wanted: float, tolerance: float) -> Value:
-    apart = graph.insert("aten::sub", [source, insert_constant(graph, wanted)], [t.FLOAT]).output()
-    size = graph.insert("prim::abs", [apart], [t.FLOAT]).output()
-    return graph.insert("aten::le", [size, insert_constant(graph, tolerance)], [t.BOOL]).output()
+    apart = graph.insert("aten::sub", [source, insert_constant(graph, wanted)], [t.FLOAT]).result()
+    size = graph.insert("prim::abs", [apart], [t.FLOAT]).result()
+    return graph.insert("aten::le", [size, insert_constant(graph, tolerance)], [t.BOOL]).result()
 
 
 def same_contents(graph: Graph, source: Value, tensor: Tensor) -> Value:
@@ -189,18 +189,18 @@ def same_contents(graph: Graph, source: Value, tensor: Tensor) -> Value:
     constant = insert_constant(graph, wrap(tensor._array.copy()), t.TENSOR)
     dtype: DType = Tensor.dtype.__get__(tensor)
     if not (dtype.is_floating_point or dtype.is_complex):
-        return graph.insert("aten::equal", [source, constant], [t.BOOL]).output()
-    sizes = graph.insert("aten::size", [source], [t.ListType(t.INT)]).output()
+        return graph.insert("aten::equal", [source, constant], [t.BOOL]).result()
+    sizes = graph.insert("aten::size", [source], [t.ListType(t.INT)]).result()
     wanted = insert_constant(graph, list(tensor._array.shape), t.ListType(t.INT))
-    branch = graph.insert("prim::If", [graph.insert("aten::eq", [sizes, wanted], [t.BOOL]).output()], [t.BOOL])
+    branch = graph.insert("prim::If", [graph.insert("aten::eq", [sizes, wanted], [t.BOOL]).result()], [t.BOOL])
     first, second = branch.add_block(), branch.add_block()
     with graph.inserting(first):
         precision = precision_of(tensor)
         given = [insert_constant(graph, v) for v in (precision, precision * 0.1, True)]
-        first.add_output(graph.insert("aten::allclose", [source, constant, *given], [t.BOOL]).output())
+        first.add_return(graph.insert("aten::allclose", [source, constant, *given], [t.BOOL]).result())
     with graph.inserting(second):
-        second.add_output(insert_constant(graph, False))
-    return branch.output()
+        second.add_return(insert_constant(graph, False))
+    return branch.result()
 
 
 def precision_of(tensor: Tensor) -> float:

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.ir.constants import CONSTANT, is_tensor
+from flambeau.ir.constants import CONSTANT
 from flambeau.ir.equal import first_difference
 from flambeau.ir.graph import Graph
+from flambeau.ir.literals import is_tensor
 from flambeau.ir.node import Node
 from flambeau.jit.tracing.run import Call, Recorded, Run, state_restored
 from flambeau.jit.tracing.values import flat

@@ -16,27 +16,27 @@ from flambeau.schema.types import TensorType, Type, without_refinement
 
 def drop_implied(graph: Graph, guards: list[FactGuard]) -> list[FactGuard]:
     """Remove the guards that follow from those on parameters of the graph, and give them."""
-    own = [g for g in guards if g.value.node is None]
-    others = [g for g in guards if g.value.node is not None and g.kind in ("rank", "dtype")]
+    own = [g for g in guards if g.value.defining_node is None]
+    others = [g for g in guards if g.value.defining_node is not None and g.kind in ("rank", "dtype")]
     if not others:
         return []
     copies: Copies = {}
     copy = clone_graph(graph, copies)
-    for value in copy.inputs:
-        value.set_type(without_refinement(value.type))
+    for value in copy.parameters:
+        value.set_type(without_refinement(value.static_type))
     for guard in own:
-        copies[guard.value].set_type(_refined(copies[guard.value].type, guard))
+        copies[guard.value].set_type(_refined(copies[guard.value].static_type, guard))
     for node in copy.find_all(READ):
-        read = node.output()
-        if isinstance(read.type, TensorType) and read.type.sizes is not None:
-            rank = len(read.type.sizes)
-            read.replace_uses_with(copy.add_input(TensorType(sizes=(None,) * rank)))
-            node.destroy()
+        read = node.result()
+        if isinstance(read.static_type, TensorType) and read.static_type.sizes is not None:
+            rank = len(read.static_type.sizes)
+            read.replace_uses_with(copy.add_parameter(TensorType(sizes=(None,) * rank)))
+            node.erase()
     shapes.propagate(copy)
-    implied = [g for g in others if _holds(copies[g.value].type, g)]
+    implied = [g for g in others if _holds(copies[g.value].static_type, g)]
     for guard in implied:
         for node in guard.nodes:
-            node.destroy()
+            node.erase()
     return implied
 
 

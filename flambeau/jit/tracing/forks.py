@@ -65,36 +65,36 @@ def between(enter: Node, exit: Node) -> list[Node]:
 def outline_fork(graph: Graph, enter: Node, exit: Node) -> None:
     """Make a fork of what stands between the markers. Raises RuntimeError where the rest uses more than its result."""
     for node in between(enter, exit):
-        if node.kind in (READ, CONSTANT):  # what is read of a module goes in as an argument
+        if node.op in (READ, CONSTANT):  # what is read of a module goes in as an argument
             node.move_before(enter)
-    nodes, result = between(enter, exit), exit.input()
+    nodes, result = between(enter, exit), exit.operand(0)
     inside = {inner for node in nodes for inner in nodes_within(node)}
     for node in nodes:
-        for use in (u for v in node.outputs for u in v.uses):
+        for use in (u for v in node.results for u in v.uses()):
             if use.user not in inside and use.user is not exit:
                 raise RuntimeError(LEAKED.format(place=use.user.range or enter.range))
-    if result.node in inside:
+    if result.defining_node in inside:
         fork = outline(nodes, FORK)
     else:  # the task gives what it was given
         body = Graph()
-        body.add_output(body.add_input(result.type))
-        fork = graph.create(FORK, [result], [result.type], **{SUBGRAPH: body})
+        body.add_return(body.add_parameter(result.static_type))
+        fork = graph.create(FORK, [result], [result.static_type], **{SUBGRAPH: body})
         fork.insert_before(enter)
         for node in reversed(nodes):
-            node.destroy()
+            node.erase()
     fork.copy_metadata(enter)
-    made = fork.output()
-    exit.output().replace_uses_with(made)
-    exit.destroy()
-    enter.destroy()
-    made.set_type(FutureType(made.type))
+    made = fork.result()
+    exit.result().replace_uses_with(made)
+    exit.erase()
+    enter.erase()
+    made.set_type(FutureType(made.static_type))
 
 
 def settle_types(graph: Graph) -> None:
     """Parameters of forks are of the types of what they are given, which has become known."""
     for node in graph.all_nodes():
-        if node.kind == FORK:
+        if node.op == FORK:
             body: Graph = node.attribute(SUBGRAPH)
-            for parameter, given in zip(body.inputs, node.inputs, strict=True):
-                parameter.set_type(given.type)
+            for parameter, given in zip(body.parameters, node.operands, strict=True):
+                parameter.set_type(given.static_type)
             settle_types(body)

@@ -47,12 +47,12 @@ def split(graph: Graph, self_value: Value, taken: Mapping[str, set[str]]) -> lis
     found: list[TracedMethod] = []
     names = {path: set(given) for path, given in taken.items()}
     waiting: list[Node] = []
-    for node in list(graph.block):
-        if node.kind in (ENTER, ENTER_FORK):
+    for node in list(graph.body):
+        if node.op in (ENTER, ENTER_FORK):
             waiting.append(node)
-        elif node.kind == EXIT_FORK:
+        elif node.op == EXIT_FORK:
             outline_fork(graph, waiting.pop(), node)
-        elif node.kind == EXIT:
+        elif node.op == EXIT:
             method = _outline(graph, self_value, waiting.pop(), node, names)
             if method is not None:
                 found.append(method)
@@ -62,20 +62,20 @@ def split(graph: Graph, self_value: Value, taken: Mapping[str, set[str]]) -> lis
 def drop_markers(graph: Graph) -> None:
     """Leave everything in one graph, but for tasks."""
     waiting: list[Node] = []
-    for node in list(graph.block):
-        if node.kind in (ENTER, EXIT):
-            node.destroy()
-        elif node.kind == ENTER_FORK:
+    for node in list(graph.body):
+        if node.op in (ENTER, EXIT):
+            node.erase()
+        elif node.op == ENTER_FORK:
             waiting.append(node)
-        elif node.kind == EXIT_FORK:
+        elif node.op == EXIT_FORK:
             outline_fork(graph, waiting.pop(), node)
 
 
 def _constants_first(graph: Graph) -> None:
     """Each method gets constants of its own: to begin with, none belongs to one."""
-    first = graph.block.first
-    for node in list(graph.block):
-        if node.kind == CONSTANT and first is not None and node is not first:
+    first = graph.body.first
+    for node in list(graph.body):
+        if node.op == CONSTANT and first is not None and node is not first:
             node.move_before(first)
 
 
@@ -85,19 +85,19 @@ def _outline(
     path: str = enter.attribute("path")
     nodes = between(enter, exit)
     for node in nodes:
-        if node.kind == READ and node.input() is self_value and not _is_below(node.attribute("name"), path):
+        if node.op == READ and node.operand(0) is self_value and not _is_below(node.attribute("name"), path):
             node.move_before(enter)
     nodes = between(enter, exit)
     inside = {inner for node in nodes for inner in nodes_within(node)}
     inner, given, copies = _copied(nodes, inside, self_value, path)
-    results = [v for n in nodes for v in n.outputs if any(u.user not in inside for u in v.uses)]
+    results = [v for n in nodes for v in n.results if any(u.user not in inside for u in v.uses())]
     method = _finished(inner, [copies[v] for v in results])
     if method is not None:
         name = _free_name(names.setdefault(path, set()))
         with graph.inserting(enter), graph.at_range(enter.range):
             _call(graph, self_value, path, name, given, results)
     for node in (exit, *reversed(nodes), enter):
-        node.destroy()
+        node.erase()
     return None if method is None else TracedMethod(path, name, method)
 
 
@@ -105,38 +105,36 @@ def _is_below(name: str, path: str) -> bool:
     return name == path or name.startswith(path + ".")
 
 
-def _copied(
-    nodes: list[Node], inside: set[Node], self_value: Value, path: str
-) -> tuple[Graph, list[Value], Copies]:
+def _copied(nodes: list[Node], inside: set[Node], self_value: Value, path: str) -> tuple[Graph, list[Value], Copies]:
     """A graph of the nodes, and the outside values that its parameters but the first stand for."""
     inner = Graph()
-    own = inner.add_input(t.ANY, "self")
+    own = inner.add_parameter(t.ANY, "self")
     copies: Copies = {self_value: own}
     given: list[Value] = []
-    used = dict.fromkeys(v for node in nodes for n in nodes_within(node) for v in n.inputs)
+    used = dict.fromkeys(v for node in nodes for n in nodes_within(node) for v in n.operands)
     for value in used:
         if value in copies or _is_inside(value, inside):
             continue
-        if value.node is not None and value.node.kind == CONSTANT:
-            inner.insert_node(clone_node(value.node, inner, copies))
+        if value.defining_node is not None and value.defining_node.op == CONSTANT:
+            inner.insert_node(clone_node(value.defining_node, inner, copies))
         else:
-            copies[value] = inner.add_input(value.type, value.name if value.has_name else "")
+            copies[value] = inner.add_parameter(value.static_type, value.name if value.has_name else "")
             given.append(value)
     for node in nodes:
         copy = clone_node(node, inner, copies)
-        if copy.kind == READ and copy.input() is own:
+        if copy.op == READ and copy.operand(0) is own:
             copy.attributes["name"] = node.attribute("name")[len(path) + 1 :]
         inner.insert_node(copy)
-        if copy.kind == READ and not copy.attributes["name"]:  # the module itself
-            copies[node.output()].replace_uses_with(own)
-            copies[node.output()] = own
-            copy.destroy()
+        if copy.op == READ and not copy.attributes["name"]:  # the module itself
+            copies[node.result()].replace_uses_with(own)
+            copies[node.result()] = own
+            copy.erase()
     return inner, given, copies
 
 
 def _is_inside(value: Value, inside: set[Node]) -> bool:
-    if value.node is not None:
-        return value.node in inside
+    if value.defining_node is not None:
+        return value.defining_node in inside
     owner = value.owner_block.owner_node
     return owner is not None and owner in inside
 
@@ -145,14 +143,14 @@ def _finished(inner: Graph, results: list[Value]) -> Graph | None:
     """The graph with its result; None if nothing is left of it."""
     if not results:
         dce.do(inner)
-        if all(n.kind in (CONSTANT, RETURN) for n in inner.block):
+        if all(n.op in (CONSTANT, RETURN) for n in inner.body):
             return None
-        inner.add_output(insert_constant(inner, None))
+        inner.add_return(insert_constant(inner, None))
     elif len(results) == 1:
-        inner.add_output(results[0])
+        inner.add_return(results[0])
     else:
-        made = TupleType(tuple(v.type for v in results))
-        inner.add_output(inner.insert("prim::TupleConstruct", results, [made]).output())
+        made = TupleType(tuple(v.static_type for v in results))
+        inner.add_return(inner.insert("prim::TupleConstruct", results, [made]).result())
     return inner
 
 
@@ -166,14 +164,18 @@ def _free_name(taken: set[str]) -> str:
 
 
 def _call(graph: Graph, self_value: Value, path: str, name: str, given: list[Value], results: list[Value]) -> None:
-    owner = graph.insert(READ, [self_value], [t.ANY], name=path).output()
+    owner = graph.insert(READ, [self_value], [t.ANY], name=path).result()
     type_ = (
-        t.NONE if not results else results[0].type if len(results) == 1 else TupleType(tuple(v.type for v in results))
+        t.NONE
+        if not results
+        else results[0].static_type
+        if len(results) == 1
+        else TupleType(tuple(v.static_type for v in results))
     )
-    output = graph.insert("prim::CallMethod", [owner, *given], [type_], name=name).output()
+    output = graph.insert("prim::CallMethod", [owner, *given], [type_], name=name).result()
     new = [output]
     if len(results) > 1:
-        new = list(graph.insert("prim::TupleUnpack", [output], [v.type for v in results]).outputs)
+        new = list(graph.insert("prim::TupleUnpack", [output], [v.static_type for v in results]).results)
     for old, value in zip(results, new, strict=False):
         old.replace_uses_with(value)
         if old.has_name:
@@ -185,7 +187,7 @@ def resolve_reads(graph: Graph, own: Value, type_: ClassType) -> None:
     own.set_type(type_)
     owners: dict[str, Value] = {"": own}
     for node in list(graph.all_nodes()):
-        if node.kind not in (READ, "prim::SetAttr") or node.input() is not own:
+        if node.op not in (READ, "prim::SetAttr") or node.operand(0) is not own:
             continue
         *parents, name = node.attribute("name").split(".")
         owner = own
@@ -195,28 +197,28 @@ def resolve_reads(graph: Graph, own: Value, type_: ClassType) -> None:
                 owners[path] = _read(graph, owner, parent, node)
             owner = owners[path]
         node.attributes["name"] = name
-        node.replace_input(0, owner)
-        if node.kind == READ:
+        node.replace_operand(0, owner)
+        if node.op == READ:
             declared = _attribute_type(owner, name)
-            if isinstance(declared, NamedType) or not isinstance(node.output().type, t.TensorType):
-                node.output().set_type(declared)
-                owners[".".join((*parents, name))] = node.output()
+            if isinstance(declared, NamedType) or not isinstance(node.result().static_type, t.TensorType):
+                node.result().set_type(declared)
+                owners[".".join((*parents, name))] = node.result()
     settle_types(graph)
 
 
 def _is_before(value: Value, node: Node) -> bool:
-    return value.node is None or value.node.owner_block is node.owner_block
+    return value.defining_node is None or value.defining_node.owner_block is node.owner_block
 
 
 def _read(graph: Graph, owner: Value, name: str, place: Node) -> Value:
     with graph.inserting(place), graph.at_range(place.range):
-        return graph.insert(READ, [owner], [_attribute_type(owner, name)], name=name).output().set_name(name)
+        return graph.insert(READ, [owner], [_attribute_type(owner, name)], name=name).result().set_name(name)
 
 
 def _attribute_type(owner: Value, name: str) -> t.Type:
-    definition = owner.type.definition if isinstance(owner.type, ClassType) else None
+    definition = owner.static_type.definition if isinstance(owner.static_type, ClassType) else None
     attribute = definition.attribute(name) if isinstance(definition, ClassDefinition) else None
-    assert attribute is not None, f"{owner.type} has no attribute '{name}'"
+    assert attribute is not None, f"{owner.static_type} has no attribute '{name}'"
     return attribute.type
 
 
@@ -224,9 +226,9 @@ def reads_to_inputs(graph: Graph, self_value: Value, tensors: Mapping[str, objec
     """Let tensors that are read from the module come in as parameters, in this order, instead of the module."""
     by_path: dict[str, Value] = {}
     for path, tensor in tensors.items():
-        by_path[path] = graph.add_input(constants.type_of(tensor), path.replace(".", "_"))
+        by_path[path] = graph.add_parameter(constants.type_of(tensor), path.replace(".", "_"))
     for node in list(graph.all_nodes()):
-        if node.kind == READ and node.input() is self_value:
-            node.output().replace_uses_with(by_path[node.attribute("name")])
-            node.destroy()
-    graph.block.remove_input(0)
+        if node.op == READ and node.operand(0) is self_value:
+            node.result().replace_uses_with(by_path[node.attribute("name")])
+            node.erase()
+    graph.body.remove_parameter(0)

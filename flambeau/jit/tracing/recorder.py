@@ -116,7 +116,7 @@ class Recorder:
         results = result if len(returns) > 1 else (result,)
         if not returns:
             return result
-        kept = [self._result(r, v) for r, v in zip(results, node.outputs, strict=True)]
+        kept = [self._result(r, v) for r, v in zip(results, node.results, strict=True)]
         return tuple(kept) if len(returns) > 1 else kept[0]
 
     def _warn_of_views(self, definition: OpDef, written: Tensor) -> None:
@@ -141,11 +141,11 @@ class Recorder:
             self.values.define(result, value.set_type(tensor_type(result)))
         elif isinstance(result, list) and result and all(isinstance(r, Tensor) for r in result):
             unpack = self.graph.insert("prim::ListUnpack", [value], [tensor_type(r) for r in result])
-            for part, output in zip(result, unpack.outputs, strict=True):
+            for part, output in zip(result, unpack.results, strict=True):
                 self.values.define(part, output)
-        elif type(result) is int and isinstance(value.type, t.IntType):
+        elif type(result) is int and isinstance(value.static_type, t.IntType):
             return self._traced_int(result, value)
-        elif type(result) is bool and value.node is not None and value.type == t.BOOL:
+        elif type(result) is bool and value.defining_node is not None and value.static_type == t.BOOL:
             self.baker.fix("a Python boolean", result, value)
         return result
 
@@ -162,7 +162,7 @@ class Recorder:
         def at(dim: int) -> TracedInt:
             self._locate()
             index = insert_constant(self.graph, dim, t.INT)
-            value = self.graph.insert("aten::size", [source, index], [t.INT]).output()
+            value = self.graph.insert("aten::size", [source, index], [t.INT]).result()
             return self._traced_int(sizes[dim], value)
 
         return TracedShape.of(
@@ -177,7 +177,7 @@ class Recorder:
 
     def _on_numbers(self, name: str, operands: tuple[Any, ...], type_: t.Type) -> Value:
         self._locate()
-        return self.graph.insert(name, [self.values.value_of(x, t.NUMBER) for x in operands], [type_]).output()
+        return self.graph.insert(name, [self.values.value_of(x, t.NUMBER) for x in operands], [type_]).result()
 
     def integer(self, tensor: Tensor) -> Any:
         """A 0-d integer tensor as an index that stays open."""
@@ -185,7 +185,7 @@ class Recorder:
         if source is None:
             return int(tensor._array.item())
         self._locate()
-        value = self.graph.insert("aten::Int", [source], [t.INT]).output()
+        value = self.graph.insert("aten::Int", [source], [t.INT]).result()
         return self._traced_int(int(tensor._array.item()), value)
 
     # -- calls --------------------------------------------------------------------------------------------------------
@@ -195,7 +195,7 @@ class Recorder:
         self._locate()
         operands = [self.values.value_of(a, d.type) for a, d in zip(arguments, function.schema.arguments, strict=True)]
         constant = self.graph.insert("prim::Constant", [], [t.FUNCTION], name=function.short_name, function=function)
-        return self._call("prim::CallFunction", [constant.output(), *operands], function, arguments, run)
+        return self._call("prim::CallFunction", [constant.result(), *operands], function, arguments, run)
 
     def called_method(self, method: Any, arguments: Sequence[Any], run: Any) -> Any:
         """Record a call of a scripted module's method as a call. Raises RuntimeError for one that is no part of the
@@ -220,16 +220,16 @@ class Recorder:
                 result = task()
                 packed = self.values.packed(result)
         except Exception as error:
-            enter.destroy()
+            enter.erase()
             failure = error
             return Future.of(lambda: _raise(failure))
-        exit_ = self.graph.insert(EXIT_FORK, [packed], [t.FutureType(packed.type)])
+        exit_ = self.graph.insert(EXIT_FORK, [packed], [t.FutureType(packed.static_type)])
 
         def waited(result: Any) -> Any:
             if observer.current() is not self:
                 return result
             self._locate()
-            value = self.graph.insert("aten::wait", [exit_.output()], [packed.type]).output()
+            value = self.graph.insert("aten::wait", [exit_.result()], [packed.static_type]).result()
             fresh = _apart(result, None)
             self._unpack(fresh, value)
             return fresh
@@ -253,32 +253,32 @@ class Recorder:
             with observer.observing(None), dispatch.uninterrupted():
                 result = run([plain(a) for a in arguments])
         except Exception as error:
-            node.destroy()
+            node.erase()
             self.baker.failed(function.short_name, error)
             raise
         if may_draw and repr(get_rng_state()) != before:
             self.random += may_draw
         result = _apart(result, {id(a) for a in arguments if isinstance(a, Tensor)})
-        self._unpack(result, node.output())
+        self._unpack(result, node.result())
         return result
 
     def _unpack(self, result: Any, value: Value) -> None:
         """Tell which values the tensors in a call's result are."""
-        type_ = value.type.contained[0] if isinstance(value.type, t.OptionalType) else value.type
+        type_ = value.static_type.contained[0] if isinstance(value.static_type, t.OptionalType) else value.static_type
         if isinstance(result, Tensor):
-            if not isinstance(value.type, t.TensorType):
-                value = self.graph.insert("prim::unchecked_cast", [value], [t.TENSOR]).output()
+            if not isinstance(value.static_type, t.TensorType):
+                value = self.graph.insert("prim::unchecked_cast", [value], [t.TENSOR]).result()
             self.values.define(result, value.set_type(tensor_type(result)))
         elif isinstance(result, tuple | list) and isinstance(type_, t.TupleType | t.ListType):
             is_tuple = isinstance(type_, t.TupleType)
             inner = type_.elements if isinstance(type_, t.TupleType) else [type_.element] * len(result)
             unpack = self.graph.insert("prim::TupleUnpack" if is_tuple else "prim::ListUnpack", [value], inner)
-            for part, output in zip(result, unpack.outputs, strict=True):
+            for part, output in zip(result, unpack.results, strict=True):
                 self._unpack(part, output)
         elif isinstance(result, dict) and isinstance(type_, t.DictType):
             for key, item in result.items():
                 constant = insert_constant(self.graph, key)
-                found = self.graph.insert("aten::__getitem__", [value, constant], [type_.value]).output()
+                found = self.graph.insert("aten::__getitem__", [value, constant], [type_.value]).result()
                 self._unpack(item, found)
 
     # -- what Python learns -------------------------------------------------------------------------------------------
@@ -293,10 +293,10 @@ class Recorder:
             self._fact(kind, source, value)
             return value
         if kind == "numel":
-            return self._traced_int(value, self.graph.insert("aten::numel", [source], [t.INT]).output())
+            return self._traced_int(value, self.graph.insert("aten::numel", [source], [t.INT]).result())
         if kind == "iter":
             zero = insert_constant(self.graph, 0, t.INT)
-            size = self.graph.insert("aten::size", [source, zero], [t.INT]).output()
+            size = self.graph.insert("aten::size", [source, zero], [t.INT]).result()
             self.baker.fix("the number of rows", value, size, action="Iterating over a tensor")
             return value
         what, operator, type_ = KINDS[kind]
@@ -308,8 +308,8 @@ class Recorder:
                 type(value), KINDS["complex"]
             )[1:]
         if isinstance(value, complex) and not Tensor.dtype.__get__(tensor).is_complex:
-            source, operator = self.graph.insert("aten::Float", [source], [t.FLOAT]).output(), "aten::Complex"
-        found = self.graph.insert(operator, [source], [type_]).output()
+            source, operator = self.graph.insert("aten::Float", [source], [t.FLOAT]).result(), "aten::Complex"
+        found = self.graph.insert(operator, [source], [type_]).result()
         self.baker.fix(what, value, found, precision=precision_of(tensor))
         return value
 
@@ -385,7 +385,7 @@ def random_operators(function: Function) -> list[str]:
     """The operators that draw random numbers in a compiled function and all that it calls."""
     copy = clone_graph(function.graph)
     inline.do(copy)
-    return [n.kind for n in copy.all_nodes() if n.definition is not None and n.definition.effect.value == "random"]
+    return [n.op for n in copy.all_nodes() if n.definition is not None and n.definition.effect.value == "random"]
 
 
 def plain(given: Any) -> Any:

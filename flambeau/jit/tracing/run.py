@@ -102,7 +102,7 @@ class Run:
         recorder = Recorder(graph, self.module, guard=self._guard, warn=warn, outplace=self._outplace)
         if self.module is not None:
             _refuse_untraceable(self.module)
-            recorder.values.self_value = graph.add_input(t.ANY, "self")
+            recorder.values.self_value = graph.add_parameter(t.ANY, "self")
         graph.current_range = _definition_of(self.func)
         own = call.fresh()
         before = {} if self.module is None else {id(m): dict(vars(m)) for m in self.module.modules()}
@@ -110,7 +110,7 @@ class Run:
         with state_restored(self.module), recorder.recording():
             define_inputs(recorder, graph, (*own.args, *own.keywords.values()), names)
             result = self.func(*own.args, **own.keywords)
-            graph.add_output(Outputs(recorder, graph, strict=self._strict, warn=warn).value(result))
+            graph.add_return(Outputs(recorder, graph, strict=self._strict, warn=warn).value(result))
             if self.module is not None:
                 _note_rebound(recorder, self.module, before, warn=warn)
         recorder.baker.warn_of_failures()

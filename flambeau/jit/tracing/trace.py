@@ -196,7 +196,7 @@ def get_trace_graph(
 
     >>> import flambeau
     >>> graph, out = get_trace_graph(flambeau.nn.Linear(2, 1), flambeau.ones(3, 2))
-    >>> [v.name for v in graph.inputs], out.shape
+    >>> [v.name for v in graph.parameters], out.shape
     (['input', 'weight', 'bias'], flambeau.Size([3, 1]))
     """
     call = Call.of(f, as_arguments(args), kwargs or {})
@@ -204,7 +204,7 @@ def get_trace_graph(
     graph = recorded.flat
     if isinstance(f, Module):
         named = (*f.named_parameters(), *f.named_buffers())
-        reads_to_inputs(graph, graph.inputs[0], dict(named))
+        reads_to_inputs(graph, graph.parameters[0], dict(named))
     return (graph, recorded.result, call.args) if return_inputs else (graph, recorded.result)
 
 

@@ -106,7 +106,7 @@ class TracedTree:
 
     def _define(self, module: Module, name: str, graph: Graph) -> None:
         type_: ClassType = self._objects[id(module)].type
-        resolve_reads(graph, graph.inputs[0], type_)
+        resolve_reads(graph, graph.parameters[0], type_)
         own: ClassDefinition = type_.definition
         attach(own.add_method(name, Function(f"{own.name}.{name}", graph, schema_of(name, graph))))
 

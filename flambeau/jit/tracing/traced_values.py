@@ -96,14 +96,14 @@ class TracedValues:
             inner = element.contained[0] if isinstance(element, t.ListType) else t.ANY
             values = [self.value_of(g, inner) for g in given]
             if isinstance(element, t.TupleType):
-                made = t.TupleType(tuple(v.type for v in values))
-                return self.graph.insert("prim::TupleConstruct", values, [made]).output()
+                made = t.TupleType(tuple(v.static_type for v in values))
+                return self.graph.insert("prim::TupleConstruct", values, [made]).result()
             kind = t.without_refinement(inner)
-            return self.graph.insert("prim::ListConstruct", values, [t.ListType(kind)]).output()
+            return self.graph.insert("prim::ListConstruct", values, [t.ListType(kind)]).result()
         if isinstance(given, dict) and any(isinstance(g, Tensor | TracedNumber) for g in given.values()):
             key, inner = type_.contained if isinstance(type_, t.DictType) else (t.STRING, t.TENSOR)
             parts = [v for k, g in given.items() for v in (insert_constant(self.graph, k), self.value_of(g, inner))]
-            return self.graph.insert("prim::DictConstruct", parts, [t.DictType(key, inner)]).output()
+            return self.graph.insert("prim::DictConstruct", parts, [t.DictType(key, inner)]).result()
         if isinstance(given, list | tuple) and isinstance(type_, t.ListType | t.OptionalType):
             given = list(given)
         if given is None or isinstance(given, bool | int | float | complex | str):
@@ -117,16 +117,16 @@ class TracedValues:
         """
         if isinstance(given, tuple):
             parts = [self.packed(g) for g in given]
-            made: t.Type = t.TupleType(tuple(p.type for p in parts))
-            return self.graph.insert("prim::TupleConstruct", parts, [made]).output()
+            made: t.Type = t.TupleType(tuple(p.static_type for p in parts))
+            return self.graph.insert("prim::TupleConstruct", parts, [made]).result()
         if isinstance(given, list) and given:
             parts = [self.packed(g) for g in given]
-            made = t.ListType(t.without_refinement(parts[0].type))
-            return self.graph.insert("prim::ListConstruct", parts, [made]).output()
+            made = t.ListType(t.without_refinement(parts[0].static_type))
+            return self.graph.insert("prim::ListConstruct", parts, [made]).result()
         if isinstance(given, dict) and given:
             parts = [v for k, g in given.items() for v in (insert_constant(self.graph, k), self.packed(g))]
-            made = t.DictType(parts[0].type, t.without_refinement(parts[1].type))
-            return self.graph.insert("prim::DictConstruct", parts, [made]).output()
+            made = t.DictType(parts[0].static_type, t.without_refinement(parts[1].static_type))
+            return self.graph.insert("prim::DictConstruct", parts, [made]).result()
         if isinstance(given, Tensor | TracedNumber):
             return self.value_of(given, t.TENSOR)
         try:
@@ -153,7 +153,7 @@ class TracedValues:
         reads = self.reads[-1]
         if path not in reads:
             node = self.graph.insert(READ, [self.self_value], [type_], name=path)
-            reads[path] = node.output().set_name(path.rpartition(".")[2])
+            reads[path] = node.result().set_name(path.rpartition(".")[2])
         return reads[path]
 
     def assign(self, path: str, tensor: Tensor) -> None:
@@ -169,7 +169,7 @@ class TracedValues:
         """The value of a tensor that may be another in the next call, parameters and buffers only with `state`."""
         found = self._values.get(id(tensor))
         if found is not None:
-            return None if found.node is not None and found.node.kind == CONSTANT else found
+            return None if found.defining_node is not None and found.defining_node.op == CONSTANT else found
         is_state = id(tensor) in self._owned and self.self_value is not None
         return self._tensor(tensor) if is_state and state else None
 

@@ -127,7 +127,7 @@ def parameter_names(func: Any, args: Sequence[Any], keywords: Mapping[str, Any])
 def define_inputs(recorder: Recorder, graph: Graph, given: Sequence[Any], names: Sequence[str]) -> None:
     """Make parameters of the graph for the inputs of a call."""
     for value, name in zip(given, names, strict=True):
-        _bind(recorder, graph, value, graph.add_input(input_type(value), name))
+        _bind(recorder, graph, value, graph.add_parameter(input_type(value), name))
 
 
 def _bind(recorder: Recorder, graph: Graph, given: Any, value: Value) -> None:
@@ -138,12 +138,12 @@ def _bind(recorder: Recorder, graph: Graph, given: Any, value: Value) -> None:
         for key, item in given.items():
             constant = insert_constant(graph, key)
             _bind(
-                recorder, graph, item, graph.insert("aten::__getitem__", [value, constant], [input_type(item)]).output()
+                recorder, graph, item, graph.insert("aten::__getitem__", [value, constant], [input_type(item)]).result()
             )
     else:
         kind = "prim::TupleUnpack" if isinstance(given, tuple) else "prim::ListUnpack"
         node = graph.insert(kind, [value], [input_type(g) for g in given])
-        for item, output in zip(given, node.outputs, strict=True):
+        for item, output in zip(given, node.results, strict=True):
             _bind(recorder, graph, item, output)
 
 
@@ -184,14 +184,16 @@ class Outputs:
             return self._recorder.values.value_of(result, t.TENSOR)
         if isinstance(result, tuple):
             parts = [self.value(r) for r in result]
-            return graph.insert("prim::TupleConstruct", parts, [t.TupleType(tuple(p.type for p in parts))]).output()
+            return graph.insert(
+                "prim::TupleConstruct", parts, [t.TupleType(tuple(p.static_type for p in parts))]
+            ).result()
         if isinstance(result, list) and result:
             if self._strict and self._warn:
                 warn_user(LIST_OUTPUT)
             if not all(isinstance(r, Tensor) for r in result):
                 raise RuntimeError(BAD_OUTPUT.format(type=f"list of {type(result[0]).__name__}"))
             parts = [self.value(r) for r in result]
-            return graph.insert("prim::ListConstruct", parts, [t.ListType(t.TENSOR)]).output()
+            return graph.insert("prim::ListConstruct", parts, [t.ListType(t.TENSOR)]).result()
         if isinstance(result, dict) and result:
             return self._dict(result)
         raise RuntimeError(BAD_OUTPUT.format(type=type(result).__name__))
@@ -205,8 +207,8 @@ class Outputs:
             if not isinstance(key, str | Tensor) or not (isinstance(item, Tensor) or is_tuple):
                 raise RuntimeError(BAD_DICT_OUTPUT.format(key=key, type=type(item).__name__))
             parts += [insert_constant(self._graph, key), self.value(item)]
-        types = {t.without_refinement(p.type) for p in parts[1::2]}
+        types = {t.without_refinement(p.static_type) for p in parts[1::2]}
         if len(types) != 1:
             raise RuntimeError(BAD_DICT_OUTPUT.format(key=next(iter(result)), type=", ".join(sorted(map(str, types)))))
-        made = t.DictType(parts[0].type, types.pop())
-        return self._graph.insert("prim::DictConstruct", parts, [made]).output()
+        made = t.DictType(parts[0].static_type, types.pop())
+        return self._graph.insert("prim::DictConstruct", parts, [made]).result()

@@ -92,9 +92,11 @@ class Callee:
         prepare = prepare_callees(self.script.options)
         whole = CompiledGraph(self.script.name, graph, choices, enters=False, prepare=prepare)
         try:
-            for value, rep in zip(graph.inputs, looks, strict=True):
-                if result_types.of_type(value.type) != (Array(rep.dtype, rep.rank) if isinstance(rep, Array) else rep):
-                    raise CannotCompileError(f"parameter %{value.name} is a {value.type}")
+            for value, rep in zip(graph.parameters, looks, strict=True):
+                if result_types.of_type(value.static_type) != (
+                    Array(rep.dtype, rep.rank) if isinstance(rep, Array) else rep
+                ):
+                    raise CannotCompileError(f"parameter %{value.name} is a {value.static_type}")
             shim = Shim(graph, looks, whole._run_exit_point, whole._inline_cache, described, choices, prepare)
         except (CannotCompileError, KernelError) as error:
             raise TypeError(NOT_NATIVE.format(schema=self.schema, reason=error)) from None
@@ -194,7 +196,7 @@ def _signature(callee: Callee, args: Sequence[Any], kws: dict[str, Any]) -> tupl
     for number in sorted(written.intersection(frozen)):
         raise refuse(READ_ONLY.format(name=schema.arguments[number].name))
     aliases = AliasAnalysis(shim.graph)
-    stays_so = aliases.may_contain_alias([shim.graph.inputs[k] for k in frozen], shim.graph.outputs)
+    stays_so = aliases.may_contain_alias([shim.graph.parameters[k] for k in frozen], shim.graph.returns)
     found = [results.kind_of(r, is_read_only=stays_so) for r in shim.results]
     return wanted, found[0] if len(found) == 1 else types.none
 

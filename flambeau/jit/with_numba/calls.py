@@ -220,10 +220,10 @@ class NumbaValue(Sugared):
         values = []
         for name, given in bound.arguments.items():
             value = given.value if isinstance(given, Given) else e.constant(constant_value(given))
-            if not isinstance(value.type, IntType | FloatType | BoolType | TensorType):
-                raise CompileError(ARGUMENT.format(type=value.type.annotation, name=name), where)
+            if not isinstance(value.static_type, IntType | FloatType | BoolType | TensorType):
+                raise CompileError(ARGUMENT.format(type=value.static_type.annotation, name=name), where)
             values.append(value)
-        type_ = self.function.result_type([v.type for v in values], where)
+        type_ = self.function.result_type([v.static_type for v in values], where)
         return SimpleValue(e.emit(f"^{self.function.name}", values, type_, callable=self.function))
 
 

@@ -10,7 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from flambeau.frontend.resolver import MISSING
-from flambeau.ir.constants import EnumMember
+from flambeau.ir.literals import EnumMember
 from flambeau.program.unit import demangle
 from flambeau.schema.device import Device
 from flambeau.schema.types import ANY, EnumType

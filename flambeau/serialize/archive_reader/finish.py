@@ -32,42 +32,42 @@ def finish(graph: Graph) -> None:
     """Change the graph in place."""
     forget_temporaries(graph)
     for node in list(graph.all_nodes()):
-        if node.kind in _TASKS:
+        if node.op in _TASKS:
             _hold(node.attributes[SUBGRAPH])
-        elif node.kind in _folds and all(is_constant(v) for v in node.inputs):
+        elif node.op in _folds and all(is_constant(v) for v in node.operands):
             _fold(node)
     constant_pooling.do(graph)
 
 
 def _hold(body: Graph) -> None:
     """Put the body of the only function that a task calls in place of the call."""
-    calls = [node for node in body.block if node.kind == "prim::CallFunction"]
+    calls = [node for node in body.body if node.op == "prim::CallFunction"]
     callee = callee_of(calls[0]) if len(calls) == 1 else None
     if callee is None or "." in callee.name:  # one that has a name of its own, which the program gave it
         return
     (call,) = calls
-    function = call.input()
+    function = call.operand(0)
     with body.inserting(call):
-        results = insert_graph(body, callee.graph, call.inputs[1:])
-    for old, new in zip(call.outputs, results, strict=True):
+        results = insert_graph(body, callee.graph, call.operands[1:])
+    for old, new in zip(call.results, results, strict=True):
         old.replace_uses_with(new)
-    call.destroy()
-    if function.node is not None and not function.is_used:
-        function.node.destroy()
+    call.erase()
+    if function.defining_node is not None and not function.is_used:
+        function.defining_node.erase()
 
 
 def _fold(node: Node) -> None:
     """Replace the negative or the sum of numbers by the number."""
-    values = [constant_value(v) for v in node.inputs]
+    values = [constant_value(v) for v in node.operands]
     if not all(isinstance(v, float | complex) for v in values):
         return
     graph = node.graph
     with graph.inserting(node), graph.at_range(node.range):
-        number = insert_constant(graph, _folds[node.kind](*values))
-    if node.output().has_name:
-        graph.rename(number, node.output().name)
-    node.output().replace_uses_with(number)
-    node.destroy()
+        number = insert_constant(graph, _folds[node.op](*values))
+    if node.result().has_name:
+        graph.rename(number, node.result().name)
+    node.result().replace_uses_with(number)
+    node.erase()
 
 
 def compile_callees(graph: Graph, name: str) -> None:

@@ -61,12 +61,12 @@ class Permissions:
     def check(self, graph: Graph, title: str) -> None:
         """Raise ArchiveError if the graph, or a function that it surely calls, reaches the world."""
         for node in _nodes(graph, set()):
-            if node.kind.startswith("^"):
+            if node.op.startswith("^"):
                 called: Any = node.attributes.get("callable")
                 if getattr(called, "__module__", "") not in _OF_LANGUAGE:
                     raise ArchiveError(located(f"{title}: {OF_PYTHON}", node.range))
-            elif node.definition is not None and self.refuses(node.kind):
-                text = REFUSED.format(places=node.kind, names=[node.kind])
+            elif node.definition is not None and self.refuses(node.op):
+                text = REFUSED.format(places=node.op, names=[node.op])
                 raise ArchiveError(located(f"{title}: {text}", node.range))
 
 

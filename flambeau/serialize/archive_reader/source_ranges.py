@@ -116,7 +116,7 @@ def _is_entry(entry: Any) -> bool:
 def to_original(graph: Graph, ranges: SourceRanges) -> None:
     """Let the nodes of a graph that was compiled from an archive's code say where the user wrote them."""
     known: dict[SourceRange, SourceRange] = {}
-    for block in (b for part in subgraphs(graph) for b in blocks(part.block)):
+    for block in (b for part in subgraphs(graph) for b in blocks(part.body)):
         for node in block:
             place = node.range
             if place is None:

@@ -151,23 +151,23 @@ class Contents:
         self._schema(function.schema)
         self.graphs[function] = with_context_objects(function.graph)
         for graph in subgraphs(self.graphs[function]):
-            for block in blocks(graph.block):
-                for value in block.inputs:
-                    self._type(value.type)
+            for block in blocks(graph.body):
+                for value in block.parameters:
+                    self._type(value.static_type)
                 for node in block:
                     self._node(node)
 
     def _node(self, node: Node) -> None:
-        self.operators.add(node.kind)
-        if node.kind.startswith("^") or (node.blocks and node.kind not in CONTROL):
+        self.operators.add(node.op)
+        if node.op.startswith("^") or (node.nested_blocks and node.op not in CONTROL):
             raise RuntimeError(why_not(node))
-        for value in node.outputs:
-            self._type(value.type)
+        for value in node.results:
+            self._type(value.static_type)
         for attribute in node.attributes.values():
             for item in attribute if isinstance(attribute, list | tuple) else (attribute,):
                 if isinstance(item, Type):
                     self._type(item)
-        if node.kind == CONSTANT:
+        if node.op == CONSTANT:
             callee = called(node)
             if callee is not None and hook_owner(node, callee) is None:
                 self._function(callee)
@@ -189,9 +189,9 @@ def called(node: Node) -> Function | None:
 
 def hook_owner(node: Node, function: Function) -> ClassType | None:
     """The class that a function is a hook of, where a constant is called as such; None for other functions."""
-    for user, place in node.output().uses:
-        is_call = user.kind == "prim::CallFunction" and place == 0 and len(user.inputs) > 1
-        owner = user.input(1).type if is_call else None
+    for user, place in node.result().uses():
+        is_call = user.op == "prim::CallFunction" and place == 0 and len(user.operands) > 1
+        owner = user.operand(1).static_type if is_call else None
         if isinstance(owner, ClassType) and is_hook(owner, function.short_name):
             return owner if owner.definition.methods.get(function.short_name) is function else None
     return None
@@ -227,9 +227,9 @@ def why_not(node: Node) -> str:
     """Why a node has no form in archives."""
     python = node.attributes.get("callable")
     module = str(getattr(python, "__module__", None) or type(python).__module__)
-    if node.kind.startswith("^") and not module.startswith(_BESIDES):
-        return PYTHON_CALL.format(name=node.kind[1:], where=_where(node))
-    construct = _CONSTRUCTS.get(node.kind, f"'{node.kind.lstrip('^')}'")
+    if node.op.startswith("^") and not module.startswith(_BESIDES):
+        return PYTHON_CALL.format(name=node.op[1:], where=_where(node))
+    construct = _CONSTRUCTS.get(node.op, f"'{node.op.lstrip('^')}'")
     return NO_FORM.format(construct=construct, where=_where(node))
 
 

@@ -63,27 +63,27 @@ def with_context_objects(graph: Graph) -> Graph:
 
 def _replacement(node: Node) -> ClassDefinition | None:
     """The class that stands for the context that a node makes; None for other nodes."""
-    python = node.attributes.get("callable") if node.kind.startswith("^") else None
+    python = node.attributes.get("callable") if node.op.startswith("^") else None
     if python in _GRAD_MODES:
         return context_class(python)
-    if python in (autocast, CpuAutocast, CudaAutocast) and all(map(is_constant, node.inputs)):
+    if python in (autocast, CpuAutocast, CudaAutocast) and all(map(is_constant, node.operands)):
         return context_class(python)
     return None
 
 
 def _replace(graph: Graph, node: Node, definition: ClassDefinition) -> None:
     parameters = definition.methods["__init__"].schema.arguments[1:]
-    given = list(node.inputs[: len(parameters)])
+    given = list(node.operands[: len(parameters)])
     with graph.inserting(node), graph.at_range(node.range):
-        made = graph.insert("prim::CreateObject", (), (definition.type,)).output()
+        made = graph.insert("prim::CreateObject", (), (definition.type,)).result()
         given += [insert_constant(graph, p.default) for p in parameters[len(given) :]]
         graph.insert("prim::CallMethod", (made, *given), (NONE,), name="__init__")
-    context = node.output()
-    for user, _ in list(context.uses):
-        if user.kind == "prim::Enter":
-            user.output().set_type(NONE)
+    context = node.result()
+    for user, _ in list(context.uses()):
+        if user.op == "prim::Enter":
+            user.result().set_type(NONE)
     context.replace_uses_with(made)
-    node.destroy()
+    node.erase()
 
 
 @cache

@@ -106,12 +106,12 @@ class ArchiveNames:
         """A copy of a graph with the archive's names."""
         copy = clone_graph(graph)
         for part in subgraphs(copy):
-            for block in blocks(part.block):
-                for value in block.inputs:
-                    value.set_type(self.renamed(value.type))
+            for block in blocks(part.body):
+                for value in block.parameters:
+                    value.set_type(self.renamed(value.static_type))
                 for node in list(block):
-                    for value in node.outputs:
-                        value.set_type(self.renamed(value.type))
+                    for value in node.results:
+                        value.set_type(self.renamed(value.static_type))
                     for name, held in node.attributes.items():
                         node.attributes[name] = self._attribute(held)
                     self._callee(part, node)
@@ -119,12 +119,12 @@ class ArchiveNames:
 
     def _callee(self, graph: Graph, node: Node) -> None:
         """Let a constant that is a function have the archive's name, and hooks be called as readers look them up."""
-        callee = called(node) if node.kind == CONSTANT else None
+        callee = called(node) if node.op == CONSTANT else None
         if callee is not None:
             owner = hook_owner(node, callee)
             name = self.of_function(callee) if owner is None else self._of_hook(owner, callee)
             node.attributes["function"] = replace_name(callee, name)
-        owner_type = node.input().type if node.kind == "prim::CallMethod" else None
+        owner_type = node.operand(0).static_type if node.op == "prim::CallMethod" else None
         if isinstance(owner_type, ClassType) and is_hook(owner_type, node.attribute("name")):
             hook: Function = owner_type.definition.methods[node.attribute("name")]
             _call_hook(graph, node, replace_name(hook, self._of_hook(owner_type, hook)))
@@ -143,14 +143,14 @@ class ArchiveNames:
 def _call_hook(graph: Graph, node: Node, hook: Function) -> None:
     """Call it as a function of the class: readers do not count hooks among the methods."""
     with graph.inserting(node), graph.at_range(node.range):
-        callee = graph.insert(CONSTANT, (), (FUNCTION,), function=hook).output()
-        call = graph.insert("prim::CallFunction", (callee, *node.inputs), (node.output().type,))
-    old = node.output()
+        callee = graph.insert(CONSTANT, (), (FUNCTION,), function=hook).result()
+        call = graph.insert("prim::CallFunction", (callee, *node.operands), (node.result().static_type,))
+    old = node.result()
     name = old.name if old.has_name else None
-    old.replace_uses_with(call.output())
-    node.destroy()
+    old.replace_uses_with(call.result())
+    node.erase()
     if name is not None:
-        call.output().set_name(name)
+        call.result().set_name(name)
 
 
 def replace_name(function: Function, name: str) -> Function:

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from flambeau.ir.constants import EnumMember, type_of
+from flambeau.ir.constants import type_of
+from flambeau.ir.literals import EnumMember
 from flambeau.program import instances
 from flambeau.program.classes import ClassDefinition
 from flambeau.schema.device import Device

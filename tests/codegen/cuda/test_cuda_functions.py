@@ -145,11 +145,11 @@ def test_groups_in_the_simulator_and_here(name: str) -> None:
     want = np.asarray(function(x, w))
     plan = function._executor.plan_for((x, w))
     groups = plan.graph.find_all("prim::FusionGroup")
-    if len(groups) != 1 or len(groups[0].outputs) != 1:
+    if len(groups) != 1 or len(groups[0].results) != 1:
         pytest.fail(f"{name} is not one group:\n{plan.graph}")
-    graph, given = groups[0].attribute("Subgraph"), dict(zip(plan.graph.inputs, (x, w), strict=True))
-    arrays = [np.asarray(given[v]) for v in groups[0].inputs]
-    types = [refine(v.type, given[o]) for v, o in zip(graph.inputs, groups[0].inputs, strict=True)]
+    graph, given = groups[0].attribute("Subgraph"), dict(zip(plan.graph.parameters, (x, w), strict=True))
+    arrays = [np.asarray(given[v]) for v in groups[0].operands]
+    types = [refine(v.static_type, given[o]) for v, o in zip(graph.parameters, groups[0].operands, strict=True)]
     lowered = lower_graph(graph, types)
     for schedule in (None, CudaSchedule("block", 64, shared_scratch=True), CudaSchedule("thread", 32)):
         made = make_plan(lowered.kernel, lowered.spans, [Layout.of(a) for a in arrays], schedule)

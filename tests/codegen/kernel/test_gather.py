@@ -76,9 +76,9 @@ def places(size: int, *sizes: int) -> np.ndarray:
 @pytest.mark.parametrize(("shape", "count"), [((7, 5), 3), ((7, 100), 40), ((60, 1), 5), ((3, 64), 1), ((9, 9), 0)])
 def test_lookup(name: str, shape: tuple[int, int], count: int) -> None:
     g = graph(*FORMS[name], "%b")
-    rank = len(g.inputs[1].type.sizes)
+    rank = len(g.parameters[1].static_type.sizes)
     size = shape[1] if name == "columns" else shape[0]
-    index = places(size, *((count,) if rank == 1 else (count, 4))).astype(g.inputs[1].type.dtype.numpy)
+    index = places(size, *((count,) if rank == 1 else (count, 4))).astype(g.parameters[1].static_type.dtype.numpy)
     if shape[1] == 1 and name == "columns":
         index = index * 0
     check(g, table(*shape), index)

@@ -83,10 +83,10 @@ def numbers(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> np.
 
 def operands(rng: np.random.Generator, g: Any, shape: tuple[int, ...], dim: int, count: int) -> list[np.ndarray]:
     turned = (*shape[:dim], count, *shape[dim + 1 :])
-    dtype = g.inputs[0].type.dtype.numpy.name
-    index = rng.integers(0, shape[dim], (count,) if g.inputs[1].name == "v" else turned)
-    found = [numbers(rng, shape, dtype), index.astype(g.inputs[1].type.dtype.numpy)]
-    return found + [numbers(rng, turned, dtype)] * (len(g.inputs) > 2)
+    dtype = g.parameters[0].static_type.dtype.numpy.name
+    index = rng.integers(0, shape[dim], (count,) if g.parameters[1].name == "v" else turned)
+    found = [numbers(rng, shape, dtype), index.astype(g.parameters[1].static_type.dtype.numpy)]
+    return found + [numbers(rng, turned, dtype)] * (len(g.parameters) > 2)
 
 
 def strided(rng: np.random.Generator, x: np.ndarray) -> np.ndarray:
@@ -390,7 +390,7 @@ def test_groups(function: Any, groups: list[list[str]]) -> None:
         for a, b in zip(fn(*arrays), want, strict=True):
             same(a._array, b._array)
     found = [n.attribute("Subgraph").nodes() for n in fn.graph_for(*arrays).find_all("prim::FusionGroup")]
-    assert [[n.kind[6:] for n in nodes if n.kind.startswith("aten::")] for nodes in found] == groups
+    assert [[n.op[6:] for n in nodes if n.op.startswith("aten::")] for nodes in found] == groups
 
 
 def added(x: Tensor, index: Tensor, source: Tensor) -> Tensor:

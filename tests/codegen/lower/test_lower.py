@@ -38,18 +38,18 @@ def graph(inputs: str, body: str, outputs: str) -> Graph:
 def interpret(g: Graph, *arrays: Any) -> list[np.ndarray]:
     """Run each node by its operator's kernel."""
     known: dict[Any, Any] = {
-        v: wrap(a) if isinstance(a, np.ndarray) else a for v, a in zip(g.inputs, arrays, strict=True)
+        v: wrap(a) if isinstance(a, np.ndarray) else a for v, a in zip(g.parameters, arrays, strict=True)
     }
     for node in g.nodes():
-        if is_constant(node.outputs[0]):
-            known[node.outputs[0]] = constant_value(node.outputs[0])
-        elif node.kind == "prim::Constant":
-            known[node.output()] = None
+        if is_constant(node.results[0]):
+            known[node.results[0]] = constant_value(node.results[0])
+        elif node.op == "prim::Constant":
+            known[node.result()] = None
         else:
             assert node.definition is not None, node
-            made = node.definition(*[known[v] for v in node.inputs])
-            known.update(zip(node.outputs, made if len(node.outputs) > 1 else (made,), strict=True))
-    return [known[v]._array if isinstance(known[v], Tensor) else known[v] for v in g.outputs]
+            made = node.definition(*[known[v] for v in node.operands])
+            known.update(zip(node.results, made if len(node.results) > 1 else (made,), strict=True))
+    return [known[v]._array if isinstance(known[v], Tensor) else known[v] for v in g.returns]
 
 
 REGIONS = {
@@ -107,13 +107,13 @@ REGIONS = {
 def sample(g: Graph, shape: tuple[int, int]) -> list[Any]:
     r = np.random.default_rng(3)
     found: list[Any] = []
-    for v in g.inputs:
-        if str(v.type) == "float":
+    for v in g.parameters:
+        if str(v.static_type) == "float":
             found.append(1.5)
             continue
-        sizes = shape[len(shape) - len(v.type.sizes) :]
+        sizes = shape[len(shape) - len(v.static_type.sizes) :]
         numbers = r.standard_normal(sizes) * 3
-        found.append(numbers.astype(v.type.dtype.numpy))
+        found.append(numbers.astype(v.static_type.dtype.numpy))
     return found
 
 

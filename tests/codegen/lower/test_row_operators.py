@@ -50,7 +50,7 @@ def numbers(*sizes: int) -> np.ndarray:
 @pytest.mark.parametrize("shape", [(2, 3, 6), (40, 70, 6), (1, 1, 6)])
 def test_row_operator(name: str, shape: tuple[int, int, int]) -> None:
     g = graph(*FORMS[name], "%b, %i" if "%i : Tensor" in FORMS[name][1] else "%b")
-    vectors = [np.abs(numbers(shape[1])) + 0.5 for _ in g.inputs[1:]]
+    vectors = [np.abs(numbers(shape[1])) + 0.5 for _ in g.parameters[1:]]
     arrays = [numbers(*shape), *vectors]
     lowered = lower_graph(g)
     compiled = backend.compile_lowered(lowered)
@@ -111,7 +111,9 @@ SCANS = {
 @pytest.mark.parametrize("shape", [(3, 5), (30, 64), (2, 1), (5, 1000), (1, 40_000), (0, 4)])
 def test_scan(name: str, shape: tuple[int, int]) -> None:
     g = graph(*SCANS[name], "%b")
-    x = (numbers(*shape) * 3 if name != "cumprod" else 1 + numbers(*shape) / 50).astype(g.inputs[0].type.dtype.numpy)
+    x = (numbers(*shape) * 3 if name != "cumprod" else 1 + numbers(*shape) / 50).astype(
+        g.parameters[0].static_type.dtype.numpy
+    )
     want = interpret(g, x)[0]
     lowered = lower_graph(g)
     assert parse_kernel(print_kernel(lowered.kernel)) == lowered.kernel

@@ -24,7 +24,7 @@ def groups(fn: Any, *args: Any) -> list[list[str]]:
     """The operators of each group that a call with these arguments runs."""
     fn(*args)
     return [
-        [n.kind.removeprefix("aten::") for n in group.attribute("Subgraph").nodes() if n.kind != "prim::Constant"]
+        [n.op.removeprefix("aten::") for n in group.attribute("Subgraph").nodes() if n.op != "prim::Constant"]
         for group in fn.graph_for(*args).find_all("prim::FusionGroup")
     ]
 
@@ -96,7 +96,7 @@ def test_operands_made_in_between_do_not_keep_it_out() -> None:
     verify(graph)
     group = graph.find("prim::FusionGroup")
     assert group is not None
-    assert [n.kind for n in group.attribute("Subgraph").nodes()] == ["prim::Constant", "aten::mm", "aten::add"]
+    assert [n.op for n in group.attribute("Subgraph").nodes()] == ["prim::Constant", "aten::mm", "aten::add"]
 
 
 def test_writes_are_not_crossed() -> None:
@@ -109,7 +109,7 @@ def test_writes_are_not_crossed() -> None:
       return (%r, %u)""")
     fuse_products.do(graph)
     verify(graph)
-    kinds = [n.kind for n in graph.nodes() if n.kind != "prim::Constant"]
+    kinds = [n.op for n in graph.nodes() if n.op != "prim::Constant"]
     assert kinds == ["prim::FusionGroup", "aten::add_", "aten::add", "aten::mul_"], "what is written may be a factor"
 
 

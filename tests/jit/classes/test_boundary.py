@@ -286,7 +286,7 @@ def test_classes_of_one_name_are_two_classes() -> None:
     second, use_second = make(2)
     assert (use_first(3), use_second(3)) == (1, 2)
     assert first is not second
-    names = [fn.graph.find("prim::CreateObject").output().type.name for fn in (use_first, use_second)]
+    names = [fn.graph.find("prim::CreateObject").result().static_type.name for fn in (use_first, use_second)]
     assert names[0] != names[1]  # which of them is mangled depends on what other classes are still there
 
 

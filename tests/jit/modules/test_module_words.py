@@ -33,7 +33,7 @@ def test_plain_modules_outside_of_the_program_stay_python() -> None:
     x = flambeau.ones(1, 2)
     for _ in range(3):
         assert flambeau.allclose(scripted(x), PLAIN(x) * 2)
-    assert any(node.kind == "^forward" for node in scripted.graph.nodes())
+    assert any(node.op == "^forward" for node in scripted.graph.nodes())
     with pytest.raises(RuntimeError, match="Cannot call a ScriptModule that is not a submodule of the caller"):
         flambeau.script(with_scripted)
 

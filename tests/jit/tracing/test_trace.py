@@ -192,6 +192,6 @@ def test_sizes_are_operands_of_operators() -> None:
 def test_constants_have_the_types_of_their_values() -> None:
     """A list of dimensions, a device and a dtype are given where None is possible: their constants cannot be None."""
     traced = flambeau.trace(lambda x: x.sum([0]) + flambeau.zeros(2, device="cpu"), flambeau.ones(2, 2))
-    types = {str(n.output().type) for n in traced.graph.find_all("prim::Constant")}
+    types = {str(n.result().static_type) for n in traced.graph.find_all("prim::Constant")}
     assert {"int[]", "Device"} <= types
     assert not [t for t in types if "?" in t]

@@ -18,7 +18,7 @@ OTHER = flambeau.arange(12.0).view(4, 3)
 
 
 def kinds(traced: Any) -> list[str]:
-    return [n.kind for n in traced.graph.nodes() if n.kind not in ("prim::Constant", "prim::GetAttr")]
+    return [n.op for n in traced.graph.nodes() if n.op not in ("prim::Constant", "prim::GetAttr")]
 
 
 def double(x: Tensor) -> Tensor:
@@ -112,7 +112,7 @@ def test_nodes_of_tasks() -> None:
     assert kinds(flambeau.trace(one, X)) == ["prim::fork", "aten::wait", "aten::add"]
     assert kinds(flambeau.trace(two_waits, X)) == ["prim::fork", "aten::wait", "aten::wait", "aten::add"]
     fork_ = flambeau.trace(nested, X).graph.find("prim::fork")
-    body = [n.kind for n in fork_.attribute("Subgraph").nodes() if n.kind != "prim::Constant"]
+    body = [n.op for n in fork_.attribute("Subgraph").nodes() if n.op != "prim::Constant"]
     assert body == ["prim::fork", "aten::wait", "aten::add"]
 
 

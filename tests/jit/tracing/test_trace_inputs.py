@@ -18,7 +18,7 @@ X = flambeau.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 
 
 def names(traced: Any) -> list[str]:
-    return [v.name for v in traced.graph.inputs]
+    return [v.name for v in traced.graph.parameters]
 
 
 def test_parameters_have_the_names_of_the_function() -> None:
@@ -174,7 +174,7 @@ def test_backward_hooks_are_refused() -> None:
 
 
 def kinds(traced: Any) -> list[str]:
-    return [n.kind for n in traced.graph.nodes() if n.kind.startswith("aten::")]
+    return [n.op for n in traced.graph.nodes() if n.op.startswith("aten::")]
 
 
 def test_nodes_are_those_of_other_tracers() -> None:
@@ -255,7 +255,7 @@ def test_force_outplace() -> None:
         return x.clone().copy_(y) * 2
 
     traced = flambeau.trace(copies, (x, flambeau.ones(3)), _force_outplace=True)
-    assert [n.kind for n in traced.graph.nodes() if n.kind in ("aten::copy_", "aten::expand_as")] == ["aten::expand_as"]
+    assert [n.op for n in traced.graph.nodes() if n.op in ("aten::copy_", "aten::expand_as")] == ["aten::expand_as"]
     y = flambeau.tensor([1.0, 2.0, 3.0])
     assert traced(flambeau.zeros(4, 3), y).tolist() == (y * 2).expand(4, 3).tolist()
 
@@ -278,7 +278,7 @@ def test_inputs_by_name_are_in_the_order_of_the_parameters() -> None:
 
     one, two = flambeau.ones(2), flambeau.ones(2) * 2
     traced = flambeau.trace(minus, example_kwarg_inputs={"b": one, "a": two})
-    assert [v.name for v in traced.graph.inputs] == ["a", "b"]
+    assert [v.name for v in traced.graph.parameters] == ["a", "b"]
     assert traced(two, one).tolist() == traced(b=one, a=two).tolist() == [1.0, 1.0]
     traced = flambeau.trace(minus, example_kwarg_inputs={"k": two, "b": one, "a": two})
     assert traced(a=two, b=one, k=one).tolist() == [1.0, 1.0]

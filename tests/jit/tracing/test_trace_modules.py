@@ -57,7 +57,7 @@ def traced_net() -> tuple[Net, Any]:
 def calls(graph: Graph) -> list[str]:
     found = []
     for node in graph.find_all("prim::CallMethod"):
-        owner = node.input().node
+        owner = node.operand(0).defining_node
         assert owner is not None
         found.append(f"{owner.attribute('name')}.{node.attribute('name')}")
     return found
@@ -75,8 +75,8 @@ def test_submodules_are_called() -> None:
     assert calls(traced.graph) == ["a.forward", "b.forward", "a.forward1", "0.forward", "1.forward"]
     assert calls(method(traced.a)) == ["fc.forward", "act.forward"]
     assert calls(method(traced.a, "forward1")) == ["fc.forward1", "act.forward1"]
-    assert [v.name for v in method(traced.b).inputs] == ["self", "bar", "skip"]
-    assert [v.name for v in traced.graph.inputs] == ["self", "first_arg", "second"]
+    assert [v.name for v in method(traced.b).parameters] == ["self", "bar", "skip"]
+    assert [v.name for v in traced.graph.parameters] == ["self", "first_arg", "second"]
     assert "quick_brown_fox" in str(traced.graph)
     verify(traced.graph)
     assert traced.inlined_graph.find("prim::CallMethod") is None
@@ -136,7 +136,7 @@ def test_shared_parameters() -> None:
     x = flambeau.randn(3, 2)
     np.testing.assert_allclose(traced(x).detach().numpy(), module(x).detach().numpy(), rtol=1e-5)
     graph, out = get_trace_graph(module, flambeau.ones(1, 2))
-    assert [v.name for v in graph.inputs] == ["x", "first_weight", "first_bias", "second_bias"]
+    assert [v.name for v in graph.parameters] == ["x", "first_weight", "first_bias", "second_bias"]
     assert out.shape == (1, 2)
     verify(graph)
     assert len(get_trace_graph(lambda x: x + 1, x, return_inputs=True)) == 3
@@ -375,8 +375,8 @@ def test_the_structure_is_that_of_torch() -> None:
         theirs = torch.jit.trace(model(torch), torch.ones(3, 4))
 
     def own_shape(graph: Graph) -> list[str]:
-        nodes = [n for n in graph.nodes() if n.kind not in ("prim::Constant", "prim::GetAttr")]
-        return [n.kind + n.attributes.get("name", "") for n in nodes]
+        nodes = [n for n in graph.nodes() if n.op not in ("prim::Constant", "prim::GetAttr")]
+        return [n.op + n.attributes.get("name", "") for n in nodes]
 
     assert own_shape(mine.graph) == shape(theirs.graph)
     assert own_shape(method(mine.b)) == shape(theirs.b.graph)

@@ -30,7 +30,7 @@ def kept(module: Any) -> list[str]:
 
 
 def reads(module: Any) -> list[str]:
-    return [n.kind for n in module.graph.all_nodes() if n.kind in READS]
+    return [n.op for n in module.graph.all_nodes() if n.op in READS]
 
 
 @interface

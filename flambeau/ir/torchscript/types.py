@@ -17,7 +17,6 @@ from flambeau.schema import types as t
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
 from flambeau.schema.subtype import is_subtype, union_of
-from flambeau.tensor.tensor import Tensor
 
 Text = str
 NO_ELEMENT = "Can not create {kind} with None type"
@@ -219,7 +218,7 @@ class TensorType(_Single):
         return cls.of(t.TensorType(inferred=True))
 
     @classmethod
-    def create_from_tensor(cls, tensor: Tensor) -> Self:
+    def create_from_tensor(cls, tensor: Any) -> Self:
         """All that can be known of a tensor."""
         known = t.TensorType(
             tensor.dtype, tuple(map(int, tensor.shape)), tuple(tensor.stride()), tensor.device, tensor.requires_grad

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from flambeau.ir.constants import TensorLiteral, is_tensor
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
+from flambeau.ir.literals import is_tensor
+from flambeau.ir.torchscript.graph_methods import GraphMethods
 from flambeau.schema.types import Type
 
 UNDEFINED = "required keyword attribute '{name}' is undefined"
-WRONG_KIND = "required keyword attribute '{name}' has the wrong type: its kind is {found}, not {wanted}"
+WRONG_KIND = "required keyword attribute '{name}' has the wrong type: its kind is {kind}, not {wanted}"
 _KINDS: tuple[tuple[str, Callable[[Any], bool]], ...] = (
     ("i", lambda v: isinstance(v, int)),
     ("f", lambda v: isinstance(v, float)),
     ("c", lambda v: isinstance(v, complex)),
     ("s", lambda v: isinstance(v, str)),
-    ("t", lambda v: is_tensor(v) or isinstance(v, TensorLiteral)),
-    ("g", lambda v: isinstance(v, Graph)),
+    ("t", is_tensor),
+    ("g", lambda v: isinstance(v, GraphMethods)),
     ("ty", lambda v: isinstance(v, Type)),
 )
 
@@ -38,69 +37,63 @@ def kind_of(value: Any) -> str:
 
 
 def _getter(kind: str) -> Any:
-    def get(self: Attributes, name: str) -> Any:
-        held = self._attributes()
-        if name not in held:
+    def get(self: Any, name: str) -> Any:
+        if name not in self.attributes:
             raise RuntimeError(UNDEFINED.format(name=name))
-        value = held[name]
+        value = self.attributes[name]
         if kind == "ival" or kind_of(value) == kind or (value == [] and kind.endswith("s")):
             return value
-        raise RuntimeError(WRONG_KIND.format(name=name, found=kind_of(value), wanted=kind))
+        raise RuntimeError(WRONG_KIND.format(name=name, kind=kind_of(value), wanted=kind))
 
     get.__doc__ = f"The attribute of kind `{kind}`. Raises RuntimeError for one of another kind, or if there is none."
     return get
 
 
 def _setter(kind: str) -> Any:
-    def put(self: Attributes, name: str, value: Any) -> Any:
-        self._attributes()[name] = value
+    def put(self: Any, name: str, value: Any) -> Any:
+        self.attributes[name] = value
         return self
 
     put.__doc__ = f"Give the node an attribute of kind `{kind}`."
     return put
 
 
-class Attributes:
-    """The part of a node that holds its attributes."""
+class AttributeMethods:
+    """The methods of a node that read and write its attributes."""
 
-    ours: Node
-
-    def _attributes(self) -> dict[str, Any]:
-        return self.ours.attributes
+    __slots__ = ()
 
     i, f, c, s, t, g, ty = map(_getter, ("i", "f", "c", "s", "t", "g", "ty"))
     fs, cs, ss, ts, gs, tys, ival = map(_getter, ("fs", "cs", "ss", "ts", "gs", "tys", "ival"))
     i_, f_, c_, s_, t_, g_, ty_ = map(_setter, ("i", "f", "c", "s", "t", "g", "ty"))
     is_, fs_, cs_, ss_, ts_, gs_, tys_, ival_ = map(_setter, ("is", "fs", "cs", "ss", "ts", "gs", "tys", "ival"))
+    vars()["is"] = _getter("is")  # a keyword of Python's, so users say getattr(node, "is")
 
     def kindOf(self, name: str) -> str:
         """The kind of an attribute. Raises RuntimeError if there is none of that name."""
         return kind_of(self.ival(name))
 
-    def hasAttribute(self, name: str) -> bool:
+    def hasAttribute(self: Any, name: str) -> bool:
         """Whether there is an attribute of that name."""
-        return name in self._attributes()
+        return name in self.attributes
 
-    def hasAttributes(self) -> bool:
+    def hasAttributes(self: Any) -> bool:
         """Whether there is any attribute."""
-        return bool(self._attributes())
+        return bool(self.attributes)
 
-    def attributeNames(self) -> list[str]:
+    def attributeNames(self: Any) -> list[str]:
         """The names of all attributes."""
-        return list(self._attributes())
+        return list(self.attributes)
 
-    def removeAttribute(self, name: str) -> Any:
+    def removeAttribute(self: Any, name: str) -> Any:
         """Take an attribute away. Raises RuntimeError if there is none."""
         self.ival(name)
-        del self._attributes()[name]
+        del self.attributes[name]
         return self
 
-    def copyAttributes(self, other: Attributes) -> Any:
+    def copyAttributes(self: Any, other: Any) -> Any:
         """Have the attributes of another node, and no others."""
-        given = dict(other._attributes())
-        self._attributes().clear()
-        self._attributes().update(given)
+        attributes = dict(other.attributes)
+        self.attributes.clear()
+        self.attributes.update(attributes)
         return self
-
-
-setattr(Attributes, "is", _getter("is"))
