@@ -1,4 +1,4 @@
-"""How much of the C stack calls may take, and by which calls a failure came about, as LLVM text.
+"""How much of the C stack calls may take, and by which calls a failure came about.
 
 A function that calls itself compares its frame with the context's ``floor``. That is near the first frame at first:
 most recursion is shallow, and asking for the end of a thread's stack takes microseconds.
@@ -7,10 +7,12 @@ most recursion is shallow, and asking for the end of a thread's stack takes micr
 from __future__ import annotations
 
 import sys
+from functools import cache
 
 from flambeau.codegen.graph.abi import NO_STACK
 from flambeau.codegen.graph.runtime import BLOCKS
-from flambeau.codegen.layouts import BLOCK_DATA, CONTEXT
+from flambeau.codegen.layouts import BLOCK_DATA, CONTEXT, WORD
+from flambeau.codegen.llvm.builder import ModuleBuilder
 from flambeau.codegen.llvm.lanes import PREFIX as C_PREFIX
 
 SHALLOW = 1 << 14
@@ -25,93 +27,64 @@ ASKED = ("pthread_self", "pthread_getattr_np", "pthread_attr_getstack", "pthread
 """Functions of the C library that are asked."""
 CAN_ASK = sys.platform.startswith("linux")
 
-_ASK = f"""
-declare i64 @{C_PREFIX}pthread_self()
-declare i32 @{C_PREFIX}pthread_getattr_np(i64, ptr)
-declare i32 @{C_PREFIX}pthread_attr_getstack(ptr, ptr, ptr)
-declare i32 @{C_PREFIX}pthread_attr_destroy(ptr)
+_C_LIBRARY = {
+    "pthread_self": "i64 ()", "pthread_getattr_np": "i32 (i64, ptr)", "pthread_attr_getstack": "i32 (ptr, ptr, ptr)",
+    "pthread_attr_destroy": "i32 (ptr)",
+}  # fmt: skip
 
-define internal ptr @end_of_stack(ptr %frame) noinline cold {{
-entry:
-  %attributes = alloca [128 x i8], align 16
-  %lowest.p = alloca ptr, align 8
-  %bytes.p = alloca i64, align 8
-  %thread = call i64 @{C_PREFIX}pthread_self()
-  %failed = call i32 @{C_PREFIX}pthread_getattr_np(i64 %thread, ptr %attributes)
-  %is_known = icmp eq i32 %failed, 0
-  br i1 %is_known, label %ask, label %guess
-guess:
-  %some = getelementptr i8, ptr %frame, i64 -{OTHERWISE}
-  ret ptr %some
-ask:
-  %got = call i32 @{C_PREFIX}pthread_attr_getstack(ptr %attributes, ptr %lowest.p, ptr %bytes.p)
-  %gone = call i32 @{C_PREFIX}pthread_attr_destroy(ptr %attributes)
-  %lowest = load ptr, ptr %lowest.p
-  %bytes = load i64, ptr %bytes.p
-  %quarter = lshr i64 %bytes, 2
-  %is_small = icmp ult i64 %quarter, {RESERVE}
-  %reserve = select i1 %is_small, i64 %quarter, i64 {RESERVE}
-  %floor = getelementptr i8, ptr %lowest, i64 %reserve
-  ret ptr %floor
-}}
-"""
-_GUESS = f"""
-define internal ptr @end_of_stack(ptr %frame) noinline cold {{
-entry:
-  %some = getelementptr i8, ptr %frame, i64 -{OTHERWISE}
-  ret ptr %some
-}}
-"""
 
-TEXT = f"""
-declare ptr @llvm.frameaddress.p0(i32)
-{_ASK if CAN_ASK else _GUESS}
-define internal i64 @look_at_stack(ptr %context, ptr %frame) noinline cold {{
-entry:
-  %known.p = getelementptr i64, ptr %context, i64 {CONTEXT.word("floor_known")}
-  %known = load i64, ptr %known.p, {BLOCKS}
-  %is_known = icmp ne i64 %known, 0
-  br i1 %is_known, label %none, label %ask
-ask:
-  %floor = call ptr @end_of_stack(ptr %frame)
-  %floor.p = getelementptr i64, ptr %context, i64 {CONTEXT.word("floor")}
-  store ptr %floor, ptr %floor.p, {BLOCKS}
-  store i64 1, ptr %known.p, {BLOCKS}
-  %is_low = icmp ult ptr %frame, %floor
-  br i1 %is_low, label %none, label %room
-room:
-  ret i64 0
-none:
-  ret i64 {NO_STACK}
-}}
+@cache
+def call_stack_text() -> str:
+    """``look_at_stack(context, frame)``, for calls below the floor; ``note_call(context, exit point)`` for failures."""
+    m = ModuleBuilder(_C_LIBRARY, C_PREFIX, own={"new_block": "ptr (ptr, i64)"})
+    m.access = ", " + BLOCKS
+    m.declarations["declare ptr @llvm.frameaddress.p0(i32)"] = None
+    _add_end_of_stack(m)
+    _add_look_at_stack(m)
+    _add_note_call(m)
+    return m.text()
 
-define internal void @note_call(ptr %context, i64 %exit_point) noinline cold {{
-entry:
-  %trace.p = getelementptr i64, ptr %context, i64 {CONTEXT.word("trace")}
-  %trace = load ptr, ptr %trace.p, {BLOCKS}
-  %is_first = icmp eq ptr %trace, null
-  br i1 %is_first, label %make, label %note
-make:
-  %block = call ptr @new_block(ptr %context, i64 {8 * (KEPT + 1)})
-  %none = icmp eq ptr %block, null
-  br i1 %none, label %done, label %made
-made:
-  %new = getelementptr i8, ptr %block, i64 {BLOCK_DATA}
-  store i64 0, ptr %new, {BLOCKS}
-  store ptr %new, ptr %trace.p, {BLOCKS}
-  br label %note
-note:
-  %calls = phi ptr [%trace, %entry], [%new, %made]
-  %count = load i64, ptr %calls, {BLOCKS}
-  %next = add i64 %count, 1
-  store i64 %next, ptr %calls, {BLOCKS}
-  %fits = icmp slt i64 %count, {KEPT}
-  br i1 %fits, label %put, label %done
-put:
-  %place = getelementptr i64, ptr %calls, i64 %next
-  store i64 %exit_point, ptr %place, {BLOCKS}
-  br label %done
-done:
-  ret void
-}}
-"""
+
+def _add_end_of_stack(m: ModuleBuilder) -> None:
+    """``end_of_stack(frame)``: the address below which frames must not lie; a guess where nothing says so."""
+    f = m.function("ptr end_of_stack", "ptr frame", attributes="noinline cold")
+    guess = f.at(f.parameters[0], -OTHERWISE, "i8")
+    if not CAN_ASK:
+        f.ret(guess)
+        return
+    attributes, lowest_slot, size_slot = f.slot("[128 x i8]", 16), f.slot("ptr", 8), f.slot("i64", 8)
+    code = f.call("pthread_getattr_np", f.call("pthread_self"), attributes)
+    f.return_unless(f.compare("eq", code, 0), guess)
+    f.call("pthread_attr_getstack", attributes, lowest_slot, size_slot)
+    f.call("pthread_attr_destroy", attributes)
+    quarter = f.op("lshr", f.load(size_slot), 2)
+    reserve = f.pick(f.compare("ult", quarter, RESERVE), quarter, RESERVE)
+    f.ret(f.at(f.load(lowest_slot, "ptr"), reserve, "i8"))
+
+
+def _add_look_at_stack(m: ModuleBuilder) -> None:
+    f = m.function("i64 look_at_stack", "ptr context", "ptr frame", attributes="noinline cold")
+    context, frame = f.parameters
+    f.return_unless(f.compare("eq", f.get(context, CONTEXT, "floor_known"), 0), NO_STACK)
+    floor = f.call("end_of_stack", frame)
+    f.put(context, CONTEXT, floor=floor, floor_known=1)
+    f.return_if(f.compare("ult", frame, floor), NO_STACK)
+    f.ret(0)
+
+
+def _add_note_call(m: ModuleBuilder) -> None:
+    f = m.function("void note_call", "ptr context", "i64 exit_point", attributes="noinline cold")
+    context, exit_point = f.parameters
+    with f.when(f.is_null(f.get(context, CONTEXT, "trace"))):
+        block = f.call("new_block", context, WORD * (KEPT + 1))
+        f.return_if(f.is_null(block))
+        calls = f.at(block, BLOCK_DATA, "i8")
+        f.store(calls, 0)
+        f.put(context, CONTEXT, trace=calls)
+    calls = f.get(context, CONTEXT, "trace")
+    count = f.load(calls)
+    following = f.op("add", count, 1)
+    f.store(calls, following)
+    with f.when(f.compare("slt", count, KEPT)):
+        f.set_word(calls, following, exit_point)
+    f.ret()

@@ -189,9 +189,9 @@ class FunctionEmitter:
         cells = "\n".join(f"@{s.cell} = external global i8" for s in parts.groups)
         asks = ask_text() if parts.groups or parts.asks else ""
         symbols = tensor_constants.declarations(parts.tensors)
-        groups = group_runner.CALL if parts.groups else ""
+        groups = group_runner.call_text() if parts.groups else ""
         declared = (d for d in e.declarations if d not in groups)
-        calls = (call_stack.TEXT, *self.module.texts) if self.module.callees else ()
+        calls = (call_stack.call_stack_text(), *self.module.texts) if self.module.callees else ()
         e.fresh = max(e.fresh, parts.fresh)
         texts = (runtime_text(), asks, groups, cells, symbols, *declared, *parts.functions.values(), *calls, body)
         return "\n".join((*texts, METADATA, HINTS, *parts.notes, *e.scopes(), ""))

@@ -6,31 +6,33 @@ Each native function used to hold a copy, whose compilation took longer than tha
 from __future__ import annotations
 
 import ctypes
+from functools import cache
 
 from flambeau.codegen.graph.group_plans import NO_PLAN, add_run_group
 from flambeau.codegen.graph.runtime import FUNCTIONS, METADATA, PREFIX, runtime_module
+from flambeau.codegen.llvm.builder import ModuleBuilder
 from flambeau.codegen.llvm.engine import Engine, NativeCode, engine
 from flambeau.util.locks import Lock
 
 RUN_GROUP = PREFIX + "run_group"
 """``i64 (ptr context, ptr cell, ptr inputs, i64 n_in, ptr outputs)``: what ``run_group`` gives, or `NO_PLAN`."""
 
-CALL = f"""
-declare i64 @{RUN_GROUP}(ptr, ptr, ptr, i64, ptr)
 
-define internal i64 @run_group(ptr %context, i64 %exit_point, ptr %cell, ptr %inputs, i64 %n_in, ptr %outputs) noinline
-{{ entry:
-  %answer = call i64 @{RUN_GROUP}(ptr %context, ptr %cell, ptr %inputs, i64 %n_in, ptr %outputs)
-  %missing = icmp eq i64 %answer, {NO_PLAN}
-  br i1 %missing, label %ask, label %done
-ask:
-  %served = call i64 @ask(ptr %context, i64 %exit_point, ptr %inputs, ptr %outputs)
-  ret i64 %served
-done:
-  ret i64 %answer
-}}
-"""
-"""For a native function: its groups run by their plans, or by the callback that makes plans."""
+@cache
+def call_text() -> str:
+    """For a native function: ``run_group``, by the plan for a group's inputs, or by the callback that makes plans."""
+    own = {"ask": "i64 (ptr, i64, ptr, ptr)"}
+    m = ModuleBuilder({RUN_GROUP: "i64 (ptr, ptr, ptr, i64, ptr)"}, prefix="", own=own)
+    f = m.function(
+        "i64 run_group", "ptr context", "i64 exit_point", "ptr cell", "ptr inputs", "i64 n_in", "ptr outputs",
+        attributes="noinline",
+    )  # fmt: skip
+    context, exit_point, cell, inputs, n_in, outputs = f.parameters
+    answer = f.call(RUN_GROUP, context, cell, inputs, n_in, outputs)
+    f.return_unless(f.compare("eq", answer, NO_PLAN), answer)
+    f.ret(f.call("ask", context, exit_point, inputs, outputs))
+    return m.text()
+
 
 _lock = Lock()
 _compiled: dict[Engine, NativeCode] = {}
