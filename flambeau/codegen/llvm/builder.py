@@ -141,8 +141,10 @@ class FunctionBuilder(Emitter):
 
     def typed(self, operand: Operand, kind: str) -> Value:
         """An operand where a type is needed."""
-        value = int_constant(operand, kind, 1) if isinstance(operand, int) else operand
-        if value.full_type != kind:
+        if isinstance(operand, int):
+            return int_constant(operand, kind, 1)
+        value = operand
+        if (value.type != kind or value.lanes != 1) and value.full_type != kind:
             raise BuildError(f"{self.heading}: {value} is {value.full_type}, not {kind}")
         return value
 
@@ -191,8 +193,8 @@ class FunctionBuilder(Emitter):
         """The address of an element of an array; of words where nothing else is said."""
         if index == 0:
             return base
-        index = self.typed(index, "i64")
-        return self.define(f"getelementptr {element}, ptr {self.typed(base, 'ptr')}, i64 {index}", "ptr")
+        number = index if isinstance(index, int) else self.typed(index, "i64")
+        return self.define(f"getelementptr {element}, ptr {self.typed(base, 'ptr')}, i64 {number}", "ptr")
 
     def load(self, address: Value, kind: str = "i64") -> Value:
         """What is in memory."""

@@ -25,7 +25,7 @@ class Value:
 
     @property
     def full_type(self) -> str:
-        return vector_type(self.type, self.lanes)
+        return self.type if self.lanes == 1 else vector_type(self.type, self.lanes)
 
     @property
     def bits(self) -> int:
