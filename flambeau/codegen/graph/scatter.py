@@ -38,7 +38,6 @@ from flambeau.ops.families.scalars import exact_scalar
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
 
-ADDS = frozenset({"aten::scatter_add", "aten::index_add"})
 REDUCTIONS = {"add": "add", "multiply": "mul"}
 
 
@@ -49,7 +48,7 @@ def scatter(fn: EmittedFunction, node: Node) -> None:
     rank, dim = x.rep.rank, axis_of(fn, given["dim"], x.rep.rank)
     if index.rep.rank != rank:
         raise CannotCompileError("an index of another rank")
-    op = "add" if _plain(node) in ADDS else _reduction(fn, given)
+    op = "add" if _plain(node).endswith("_add") else _reduction(fn, given)
     source = _same_kind(array(fn, given["src"]), x, rank) if "src" in given else None
     value = _constant(fn, given["value"], x.rep.dtype) if source is None else None
     change = _Change(fn, node, x, [index] if source is None else [index, source])
@@ -81,7 +80,7 @@ def slices(fn: EmittedFunction, node: Node) -> None:
     source, dim = _same_kind(array(fn, given["source"]), x, x.rep.rank), axis_of(fn, given["dim"], x.rep.rank)
     if index.rep.rank != 1:
         raise CannotCompileError("an index of another rank")
-    adds = _plain(node) in ADDS
+    adds = _plain(node).endswith("_add")
     alpha = (
         _constant(fn, given["alpha"], x.rep.dtype) if adds and literal_of(fn.values.get(given["alpha"])) != 1 else None
     )
