@@ -6,7 +6,8 @@ between tensors and numbers, and new tensors. Everything else is run by Python, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from typing import Final
 
 from flambeau.codegen.graph import (
     arrays,
@@ -41,8 +42,14 @@ from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.ir.node import Node
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.opdef import OpDef
+from flambeau.schema.rule_tables import RuleTable
 
 Lowering = Callable[["EmittedFunction", Node], None]
+lowers: Final = RuleTable[Lowering]("native code")
+"""Registers lowerings of nodes that are no operators, or whose operands may be anything."""
+lowers_on_lists: Final = RuleTable[Lowering]("native code on lists")
+lowers_on_tensors: Final = RuleTable[Lowering]("native code on tensors")
+"""Registers lowerings of operators on tensors without a Scalar meaning."""
 
 
 def lower(fn: EmittedFunction, node: Node) -> None:
@@ -80,16 +87,16 @@ def _lower(fn: EmittedFunction, node: Node) -> None:
 def _rule(fn: EmittedFunction, node: Node) -> Lowering | None:
     """The entry for a node, by its kind and by what its operands have become."""
     reps = [fn.values.get(v).rep for v in node.operands[:2]]
-    if node.op in STRUCTURE:
-        return STRUCTURE[node.op]
+    if node.op in lowers:
+        return lowers[node.op]
     if node.op == "^try":
         raise CannotCompileError("a try block, which is interpreted")
     if node.op.startswith("^"):
         return call
     if reps and isinstance(reps[0], Array | Element):
-        return ON_TENSORS.get(node.op)
+        return lowers_on_tensors.get(node.op)
     if any(isinstance(r, Listed | Tupled) for r in reps):
-        return ON_LISTS.get(node.op)
+        return lowers_on_lists.get(node.op)
     return None
 
 
@@ -103,7 +110,7 @@ def _by_declaration(fn: EmittedFunction, node: Node, definition: OpDef) -> None:
         pointwise.arange(fn, node, definition)
     elif definition.name == "aten::linspace":
         pointwise.linspace(fn, node, definition)
-    elif definition.name in ("aten::tensor", "aten::scalar_tensor"):
+    elif definition.name.endswith("::tensor") or definition.name == "aten::scalar_tensor":
         pointwise.from_number(fn, node, definition)
     elif not writes.in_place(fn, node, definition):
         groups.operator(fn, node)
@@ -224,106 +231,73 @@ def _unwrap(fn: EmittedFunction, node: Node) -> None:
     fn.values.set_view(node.result(), given)
 
 
-STRUCTURE: Mapping[str, Lowering] = {
-    "prim::ListConstruct": lists.construct,
-    "prim::TupleConstruct": _tuple,
-    "prim::TupleUnpack": _unpack,
-    "prim::ListUnpack": _unpack,
-    "prim::TupleIndex": _tuple_index,
-    "prim::FusionGroup": groups.group,
-    "prim::CallFunction": calls.call,
-    "prim::CallMethod": calls.call,
-    "prim::min": _min_max,
-    "prim::max": _min_max,
-    "aten::__range_length": _range_length,
-    "aten::__derive_index": _derive_index,
-    "aten::__is__": _is,
-    "aten::__isnot__": _is,
-    "aten::_unwrap_optional": _unwrap,
-}
-"""Nodes that are no operators, or whose operands may be anything."""
+lowers("prim::ListConstruct")(lists.construct)
+lowers("prim::TupleConstruct")(_tuple)
+lowers("prim::TupleUnpack", "prim::ListUnpack")(_unpack)
+lowers("prim::TupleIndex")(_tuple_index)
+lowers("prim::FusionGroup")(groups.group)
+lowers("prim::CallFunction", "prim::CallMethod")(calls.call)
+lowers("prim::min", "prim::max")(_min_max)
+lowers("aten::__range_length")(_range_length)
+lowers("aten::__derive_index")(_derive_index)
+lowers("aten::__is__", "aten::__isnot__")(_is)
+lowers("aten::_unwrap_optional")(_unwrap)
 
-ON_LISTS: Mapping[str, Lowering] = {
-    "aten::__getitem__": lists.get_item,
-    "aten::select": lists.get_item,
-    "aten::_set_item": lists.set_item,
-    "aten::append": lists.append,
-    "aten::pop": list_changes.pop,
-    "aten::Delete": list_changes.pop,
-    "aten::insert": list_changes.insert,
-    "aten::extend": list_changes.extend,
-    "aten::add_": list_changes.extend,
-    "aten::add": list_changes.concatenate,
-    "aten::clear": list_changes.clear,
-    "aten::reverse": list_changes.reverse,
-    "aten::slice": list_changes.slice_,
-    "aten::len": _length,
-    "aten::sum": list_folds.total,
-    "aten::any": list_folds.some_or_all,
-    "aten::all": list_folds.some_or_all,
-    "aten::__contains__": list_folds.contains,
-    "aten::eq": list_folds.equal,
-    "aten::ne": list_folds.equal,
-    "aten::list": lists.copy,
-    "aten::copy": lists.copy,
-    "aten::mul": lists.repeat,
-    "aten::cat": copies.cat,
-    "aten::stack": copies.stack,
-}
-"""Operators on lists."""
+lowers_on_lists("aten::__getitem__", "aten::select")(lists.get_item)
+lowers_on_lists("aten::_set_item")(lists.set_item)
+lowers_on_lists("aten::append")(lists.append)
+lowers_on_lists("aten::pop", "aten::Delete")(list_changes.pop)
+lowers_on_lists("aten::insert")(list_changes.insert)
+lowers_on_lists("aten::extend", "aten::add_")(list_changes.extend)
+lowers_on_lists("aten::add")(list_changes.concatenate)
+lowers_on_lists("aten::clear")(list_changes.clear)
+lowers_on_lists("aten::reverse")(list_changes.reverse)
+lowers_on_lists("aten::slice")(list_changes.slice_)
+lowers_on_lists("aten::len")(_length)
+lowers_on_lists("aten::sum")(list_folds.total)
+lowers_on_lists("aten::any", "aten::all")(list_folds.some_or_all)
+lowers_on_lists("aten::__contains__")(list_folds.contains)
+lowers_on_lists("aten::eq", "aten::ne")(list_folds.equal)
+lowers_on_lists("aten::list", "aten::copy")(lists.copy)
+lowers_on_lists("aten::mul")(lists.repeat)
+lowers_on_lists("aten::cat")(copies.cat)
+lowers_on_lists("aten::stack")(copies.stack)
 
-ON_TENSORS: Mapping[str, Lowering] = {
-    "aten::select": arrays.select,
-    "aten::slice": arrays.slice_,
-    "aten::transpose": arrays.transpose,
-    "aten::swapaxes": arrays.transpose,
-    "aten::swapdims": arrays.transpose,
-    "aten::t": arrays.t,
-    "aten::numpy_T": arrays.t,
-    "aten::permute": arrays.permute,
-    "aten::unsqueeze": arrays.unsqueeze,
-    "aten::squeeze": arrays.squeeze,
-    "aten::expand": arrays.expand,
-    "aten::view": arrays.view,
-    "aten::reshape": arrays.view,
-    "aten::clone": copies.clone,
-    "aten::contiguous": copies.contiguous,
-    "aten::to": copies.convert,
-    "aten::scatter": scatter.scatter,
-    "aten::scatter_": scatter.scatter,
-    "aten::scatter_add": scatter.scatter,
-    "aten::scatter_add_": scatter.scatter,
-    "aten::index_add": scatter.slices,
-    "aten::index_add_": scatter.slices,
-    "aten::index_copy": scatter.slices,
-    "aten::index_copy_": scatter.slices,
-    "aten::index_put": scatter.index_put,
-    "aten::index_put_": element_indexes.index_put_,
-    "aten::index": element_indexes.index,
-    "aten::roll": gather.roll,
-    "aten::flatten": gather.flatten,
-    "aten::bincount": gather.bincount,
-    "aten::equal": gather.equal,
-    "aten::chunk": copies.chunk,
-    "prim::ConstantChunk": copies.chunk,
-    "aten::detach": arrays.same,
-    "aten::alias": arrays.same,
-    "aten::size": arrays.size,
-    "prim::shape": arrays.size,
-    "aten::is_contiguous": copies.is_contiguous,
-    "aten::dim": arrays.dim,
-    "aten::numel": arrays.numel,
-    "aten::len": arrays.length,
-    "prim::dtype": arrays.dtype_of,
-    "prim::device": arrays.device_of,
-    "aten::Int": lambda fn, node: arrays.to_number(fn, node, dtypes.int64),
-    "aten::Float": lambda fn, node: arrays.to_number(fn, node, dtypes.float64),
-    "aten::Bool": lambda fn, node: arrays.to_number(fn, node, dtypes.bool_),
-    "aten::FloatImplicit": lambda fn, node: arrays.implicit(fn, node, dtypes.float64),
-    "aten::IntImplicit": lambda fn, node: arrays.implicit(fn, node, dtypes.int64),
-    "aten::item": lambda fn, node: arrays.to_number(fn, node, None),
-    "aten::copy_": writes.copy_,
-    "aten::fill_": writes.fill_,
-    "aten::zero_": writes.fill_,
-}
-"""Operators on tensors without a Scalar meaning."""
+lowers_on_tensors("aten::select")(arrays.select)
+lowers_on_tensors("aten::slice")(arrays.slice_)
+lowers_on_tensors("aten::transpose", "aten::swapaxes", "aten::swapdims")(arrays.transpose)
+lowers_on_tensors("aten::t", "aten::numpy_T")(arrays.t)
+lowers_on_tensors("aten::permute")(arrays.permute)
+lowers_on_tensors("aten::unsqueeze")(arrays.unsqueeze)
+lowers_on_tensors("aten::squeeze")(arrays.squeeze)
+lowers_on_tensors("aten::expand")(arrays.expand)
+lowers_on_tensors("aten::view", "aten::reshape")(arrays.view)
+lowers_on_tensors("aten::clone")(copies.clone)
+lowers_on_tensors("aten::contiguous")(copies.contiguous)
+lowers_on_tensors("aten::to")(copies.convert)
+lowers_on_tensors("aten::scatter", "aten::scatter_", "aten::scatter_add", "aten::scatter_add_")(scatter.scatter)
+lowers_on_tensors("aten::index_add", "aten::index_add_", "aten::index_copy", "aten::index_copy_")(scatter.slices)
+lowers_on_tensors("aten::index_put")(scatter.index_put)
+lowers_on_tensors("aten::index_put_")(element_indexes.index_put_)
+lowers_on_tensors("aten::index")(element_indexes.index)
+lowers_on_tensors("aten::roll")(gather.roll)
+lowers_on_tensors("aten::flatten")(gather.flatten)
+lowers_on_tensors("aten::bincount")(gather.bincount)
+lowers_on_tensors("aten::equal")(gather.equal)
+lowers_on_tensors("aten::chunk", "prim::ConstantChunk")(copies.chunk)
+lowers_on_tensors("aten::detach", "aten::alias")(arrays.same)
+lowers_on_tensors("aten::size", "prim::shape")(arrays.size)
+lowers_on_tensors("aten::is_contiguous")(copies.is_contiguous)
+lowers_on_tensors("aten::dim")(arrays.dim)
+lowers_on_tensors("aten::numel")(arrays.numel)
+lowers_on_tensors("aten::len")(arrays.length)
+lowers_on_tensors("prim::dtype")(arrays.dtype_of)
+lowers_on_tensors("prim::device")(arrays.device_of)
+lowers_on_tensors("aten::Int")(lambda fn, node: arrays.to_number(fn, node, dtypes.int64))
+lowers_on_tensors("aten::Float")(lambda fn, node: arrays.to_number(fn, node, dtypes.float64))
+lowers_on_tensors("aten::Bool")(lambda fn, node: arrays.to_number(fn, node, dtypes.bool_))
+lowers_on_tensors("aten::FloatImplicit")(lambda fn, node: arrays.implicit(fn, node, dtypes.float64))
+lowers_on_tensors("aten::IntImplicit")(lambda fn, node: arrays.implicit(fn, node, dtypes.int64))
+lowers_on_tensors("aten::item")(lambda fn, node: arrays.to_number(fn, node, None))
+lowers_on_tensors("aten::copy_")(writes.copy_)
+lowers_on_tensors("aten::fill_", "aten::zero_")(writes.fill_)

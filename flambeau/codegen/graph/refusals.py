@@ -14,17 +14,23 @@ from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.scalars import Operand
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.node import Node
+from flambeau.schema.rule_tables import RuleTable
 
 LIMIT: Final = float(1 << 63)
 """The first float above all ints."""
 
+Refusal = Callable[["EmittedFunction", Node, Sequence[Operand]], None]
+refuses: Final = RuleTable[Refusal]("conditions under which native code leaves")
+"""Registers what emits the conditions under which an operator on numbers has no result."""
+
 
 def refuse(fn: EmittedFunction, node: Node, operands: Sequence[Any]) -> None:
     """Leave if an operator has no result for its operands."""
-    if node.op in REFUSED and all(isinstance(o, Operand) for o in operands):
-        REFUSED[node.op](fn, node, operands)
+    if node.op in refuses and all(isinstance(o, Operand) for o in operands):
+        refuses[node.op](fn, node, operands)
 
 
+@refuses("aten::Int")
 def refuse_what_no_int_is(fn: EmittedFunction, node: Node, operands: Sequence[Operand]) -> None:
     """nan, and floats that do not fit in 64 bits."""
     source = operands[0]
@@ -37,6 +43,7 @@ def refuse_what_no_int_is(fn: EmittedFunction, node: Node, operands: Sequence[Op
     fn.exits.fail_if(e.binary("or", too_small, e.fcmp("uge", x, e.like(x, LIMIT))), node)
 
 
+@refuses("aten::pow")
 def _power_of_zero(fn: EmittedFunction, node: Node, operands: Sequence[Operand]) -> None:
     """Powers of an exact zero to a negative exponent."""
     e, conditions = fn.e, []
@@ -49,17 +56,10 @@ def _power_of_zero(fn: EmittedFunction, node: Node, operands: Sequence[Operand])
     fn.exits.fail_if(e.binary("and", *conditions), node)
 
 
+@refuses("aten::__lshift__", "aten::__rshift__")
 def _negative_count(fn: EmittedFunction, node: Node, operands: Sequence[Operand]) -> None:
     """Shifts by less than nothing."""
     count: Register = operands[1].register
     known = memory.literal(count)
     if known is None or known < 0:
         fn.exits.fail_if(fn.e.icmp("slt", count, number(0) if count.lanes == 1 else fn.e.like(count, 0)), node)
-
-
-REFUSED: Final[dict[str, Callable[[EmittedFunction, Node, Sequence[Operand]], None]]] = {
-    "aten::pow": _power_of_zero,
-    "aten::__lshift__": _negative_count,
-    "aten::__rshift__": _negative_count,
-    "aten::Int": refuse_what_no_int_is,
-}
