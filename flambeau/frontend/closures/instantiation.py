@@ -58,10 +58,10 @@ def instantiate(
                 _default_type(e, param, default, types)
         elif argument.is_value:
             value = argument.value(e)
-            if isinstance(value.type, ArrayType) and _takes_array(param, template):
-                types[param.name] = value.type
+            if isinstance(value.static_type, ArrayType) and _takes_array(param, template):
+                types[param.name] = value.static_type
             elif takes_anything(param):
-                types[param.name] = TensorType() if isinstance(value.type, TensorType) else value.type
+                types[param.name] = TensorType() if isinstance(value.static_type, TensorType) else value.static_type
             values.append(Given(value, argument.where, param.name))
         else:
             constants[param.name] = argument.sugared
@@ -135,7 +135,7 @@ def _gather(
         for name, argument in given["**"].items():
             slot = f"{kwarg.name}_{name}"
             value = argument.value(e)
-            slots[name], types[slot] = slot, value.type
+            slots[name], types[slot] = slot, value.static_type
             extra.append(_param(slot, where))
             values.append(Given(value, argument.where, slot))
         constants[kwarg.name] = KeywordsValue(slots)
