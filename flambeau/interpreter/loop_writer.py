@@ -30,8 +30,9 @@ from flambeau.interpreter.loop_structure import (
     successors,
     written_in,
 )  # fmt: skip
-from flambeau.ops.language import int64
+from flambeau.ops.language import float64, int64, lists
 from flambeau.ops.language.int64 import MAX, MIN, wrap
+from flambeau.ops.language.scalars import int_div
 from flambeau.ops.language.structural import derive_index
 from flambeau.program.instances import unset
 from flambeau.program.object import UNSET
@@ -51,7 +52,10 @@ _WRITTEN: Final[dict[Any, str]] = {
     operator.xor: "{} ^ {}", operator.not_: "not {}", operator.getitem: "{}[{}]",
 }  # fmt: skip
 """Python's functions as Python writes them."""
-_DIVISIONS: Final[dict[Any, str]] = {int64.remainder: "{} % {}", int64.floordiv: "{} // {}"}
+_DIVISIONS: Final[dict[Any, str]] = {
+    int64.remainder: "{} % {}", int64.floordiv: "{} // {}", float64.div: "{} / {}", int_div: "float({}) / {}",
+}  # fmt: skip
+"""What Python refuses for a divisor of zero, and the language does not, or in other words."""
 _CALLS: Final = frozenset({Op.CALL0, Op.CALL1, Op.CALL2, Op.CALL3, Op.CALL, Op.CALL_MANY, Op.DO, Op.DO2})
 _FUSED_INTO: Final = frozenset({*_CALLS, Op.ADD, Op.MOVE, Op.MOVES, Op.BRANCH, Op.WHILE})
 """What a number may be written into: it is read before anything is written."""
@@ -291,7 +295,7 @@ class _Writer:
         if op is Op.ADD:
             f = int64.add
         if op in (Op.DO, Op.DO2):
-            self.line(self._called(f, registers))
+            self._effect(f, registers)
         elif op is Op.CALL_MANY:
             called = self._called(f, registers)
             self.line(f"{', '.join([self.write(r) for r in d])}, = {called}")
@@ -304,6 +308,20 @@ class _Writer:
         else:
             called = self._called(f, registers)
             self._result(d, called, next_ is not None and _is_in(f, _WRITTEN) and f is not operator.getitem)
+
+    def _effect(self, f: Any, registers: Sequence[int]) -> None:
+        """A call whose result nobody needs."""
+        if f is lists.append:
+            items, value = (self.read(r) for r in registers)
+            self.line(f"{items}.append({value})")
+        elif f is lists.setitem:
+            items, index, value = (self.read(r) for r in registers)
+            self.line("try:")
+            self.line(f" {items}[{index}] = {value}")
+            self.line("except IndexError:")
+            self.line(f" {self._name(f)}({items}, {index}, {value})")  # says it in the language's words
+        else:
+            self.line(self._called(f, registers))
 
     def _wraps(self, instruction: Instruction, text: str, next_: Instruction | None) -> None:
         """A number that may have more than 64 bits, if it is not known to be small."""

@@ -28,22 +28,19 @@ VIEW_REFUSED = (
 )
 
 
-def _reshaped(array: Any, size: Sequence[int]) -> Any:
-    """A row-major array under other sizes; None for another array, or sizes that do not fit."""
-    if array.flags.c_contiguous and array.size and (not size or min(size) >= -1):
-        try:
-            return array.reshape(size)
-        except ValueError:
-            return None
-    return None
+def _are_sizes(size: Sequence[int]) -> bool:
+    """Whether NumPy takes all numbers for what they are here: for it, any negative one is to be found out."""
+    return not size or min(size) >= -1
 
 
 def view_kernel(self: Tensor, size: Sequence[int]) -> Tensor:
     """The elements in order, under other sizes."""
     array = self._array
-    seen = _reshaped(array, size)
-    if seen is not None:
-        return share(self, seen)
+    if array.flags.c_contiguous and array.size and ((len(size) == 2 and size[0] >= -1 <= size[1]) or _are_sizes(size)):
+        try:
+            return share(self, array.reshape(size))
+        except ValueError:  # sizes that do not fit: said below
+            pass
     sizes = layout.infer_size(size, array.size)
     strides = layout.view_strides(array.shape, self.stride(), sizes)
     if strides is None:
@@ -54,9 +51,15 @@ def view_kernel(self: Tensor, size: Sequence[int]) -> Tensor:
 def reshape_kernel(self: Tensor, shape: Sequence[int]) -> Tensor:
     """A view where one exists, else a copy."""
     array = self._array
-    seen = _reshaped(array, shape)
-    if seen is not None:
-        return share(self, seen)
+    if (
+        array.flags.c_contiguous
+        and array.size
+        and ((len(shape) == 2 and shape[0] >= -1 <= shape[1]) or _are_sizes(shape))
+    ):
+        try:
+            return share(self, array.reshape(shape))
+        except ValueError:  # sizes that do not fit: said below
+            pass
     sizes = layout.infer_size(shape, array.size)
     strides = layout.view_strides(array.shape, self.stride(), sizes)
     if strides is None:

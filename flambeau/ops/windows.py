@@ -71,9 +71,12 @@ def narrow_tensor_kernel(self: Tensor, dim: int, start: Tensor, length: int) -> 
 def unsqueeze_kernel(self: Tensor, dim: int) -> Tensor:
     """A new dimension of size 1 at `dim`."""
     array = self._array
-    at = wrap_dim(dim, array.ndim + 1)
     shape = array.shape
-    if array.flags.c_contiguous and 1 not in shape and 0 not in shape:
+    is_plain = array.flags.c_contiguous and 1 not in shape and 0 not in shape
+    if is_plain and dim == 0:
+        return share(self, array.reshape((1, *shape)))
+    at = wrap_dim(dim, array.ndim + 1)
+    if is_plain:
         return share(self, array.reshape((*shape[:at], 1, *shape[at:])))
     strides = self.stride()
     step = array.shape[at] * strides[at] if at < array.ndim else 1

@@ -81,6 +81,8 @@ class Plan:
         if self.finish is not None or self.converters or self.varargs_at > 1:
             return self._run
         kernel, tail = kernel or self.kernel, self.tail
+        if self.varargs_at == 1 and not tail and 1 < count < 4:
+            return (lambda first, a: kernel(first, [a])) if count == 2 else lambda first, a, b: kernel(first, [a, b])
         if self.varargs_at == 1:
             return lambda first, *rest: kernel(first, list(rest), *tail)
         if self.varargs_at == 0:

@@ -260,6 +260,11 @@ def caller(target: Operator) -> Callable[..., Any]:
                 fast_path = find((type(first), type(second)))
                 if fast_path is not None and not thread.handlers:
                     return fast_path(first, second)
+            elif len(args) == 3:
+                first, second, third = args
+                fast_path = find((type(first), type(second), type(third)))
+                if fast_path is not None and not thread.handlers:
+                    return fast_path(first, second, third)
             else:
                 fast_path = find(tuple(map(type, args)))
                 if fast_path is not None and not thread.handlers:

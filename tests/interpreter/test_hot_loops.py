@@ -85,6 +85,17 @@ def f(n: int, k: int) -> tuple[str, dict[str, int]]:
         counts[text] += i
     return text, counts
 """
+LISTS = """
+def f(n: int, k: int) -> tuple[list[int], list[float]]:
+    counts, ratios = [0] * (k + 1), [0.5]
+    for i in range(n):
+        counts[i % k] = counts[(i * 7) % (k + 1)] + i
+        counts[-1] = counts[0] - i
+        if i % 3 == 0:
+            ratios.append(i / k)
+        ratios[0] = ratios[-1] / 3.0 + i / 3
+    return counts, ratios
+"""
 SHORT = """
 def f(n: int) -> int:
     s = 0
@@ -106,7 +117,15 @@ def f(x: Tensor, n: int) -> int:
         s += y.numel()
     return s
 """
-PROGRAMS = {"mix": MIX, "nested": NESTED, "wrapping": WRAPPING, "swaps": SWAPS, "floats": FLOATS, "strings": STRINGS}
+PROGRAMS = {
+    "mix": MIX,
+    "nested": NESTED,
+    "wrapping": WRAPPING,
+    "swaps": SWAPS,
+    "floats": FLOATS,
+    "strings": STRINGS,
+    "lists": LISTS,
+}
 
 
 def compiled(text: str, name: str = "f") -> tuple[Any, Code]:
@@ -190,6 +209,29 @@ def test_c19_errors_come_with_the_line(n: int, k: int, line: int) -> None:
     with pytest.raises(type(raised.value)) as plain:
         machine.run(slow, (n, k))
     assert str(plain.value) == str(raised.value)
+
+
+@pytest.mark.parametrize("k", [0, 3])
+def test_c19_items_that_are_not_there_are_refused_in_the_same_words(k: int) -> None:
+    text = """
+def f(n: int, k: int) -> list[float]:
+    items = [0.0, 1.0, 2.0]
+    for i in range(n):
+        items[i // 300 - 1] = i / k
+        items[1] = items[0] / (i - i)
+    return items
+"""
+    outcomes = []
+    for is_hot in (False, True):
+        _, code = compiled(text)
+        if not is_hot:
+            for loop in loops(code):
+                loop.heat = -(1 << 62)
+        with pytest.raises((ExecutionError, ScriptError)) as raised:
+            machine.run(code, (2000, k))
+        outcomes.append((type(raised.value), str(raised.value)))
+    assert outcomes[0] == outcomes[1]
+    assert "out of range" in outcomes[0][1]
 
 
 def test_c19_interrupts_reach_a_translated_loop() -> None:

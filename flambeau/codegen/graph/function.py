@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.effects import is_pure
-from flambeau.codegen.graph import abi, call_stack, group_runner, meetings, memory, native_values, tensor_constants
+from flambeau.codegen.graph import abi, call_stack, group_runner, memory, native_values, tensor_constants
 from flambeau.codegen.graph.control import HINTS
 from flambeau.codegen.graph.exit_points import RARE, ExitPoint
 from flambeau.codegen.graph.foreign_code import ForeignCode
@@ -258,13 +258,11 @@ class FunctionEmitter:
         weight = f", {RARE}" if cold[0] and not cold[1] else ""
         e.raw(f"br i1 {condition}, label %{labels[0]}, label %{labels[1]}{weight}")
         slots: dict[Value, tuple[Representation, list[Register]]] = {}
-        lone = meetings.storing_arm(e, node)
-        order = sorted((0, 1), key=lambda k: (cold[k], k != lone))
-        is_left_out, store, ends = False, None, {}
-        for arm in order:
+        is_left_out = False
+        for arm in sorted((0, 1), key=lambda k: cold[k]):
             e.start(labels[arm])
             start = len(e.lines)
-            with self.scope.within_branch(e.accesses, is_rare=cold[arm]):
+            with self.scope.within_branch(is_rare=cold[arm]):
                 try:
                     self._arm(node, node.nested_blocks[arm], slots)
                 except UnknownResultError:
@@ -272,15 +270,8 @@ class FunctionEmitter:
                         raise
                     is_left_out = True
                     del e.lines[start:]
-            if arm == lone:
-                store = meetings.take_store(e, start)
-            elif store is not None:
-                old = meetings.keep(e, store)
-            ends[arm] = e.block
             e.branch(after)
         e.start(after)
-        if store is not None and lone is not None:
-            meetings.store_either(e, store, ends[lone], old, ends[1 - lone])
         for value in node.results:
             rep, own_slots = slots[value]
             self.values.set_new(value, self.slots.load(own_slots, rep))

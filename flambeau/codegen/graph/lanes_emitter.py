@@ -33,29 +33,15 @@ Part = tuple[Affine, Value]
 
 
 @dataclass(slots=True)
-class Store:
-    """A store of an element that has been written."""
-
-    address: Value
-    value: Value
-    line: str
-    rest: str
-    """What the line says behind the address."""
-
-
-@dataclass(slots=True)
 class Accesses:
     """Where the elements lie that a loop reads and writes, by the registers that hold their addresses."""
 
     paths: dict[str, tuple[str, tuple[Part, ...]]] = field(default_factory=dict)
     """Of addresses that indexes lead to: the address they start from, and the indexes."""
-    read: dict[str, bool] = field(default_factory=dict)
-    """Addresses that are loaded from; whether every iteration does."""
+    read: dict[str, None] = field(default_factory=dict)
+    """Addresses that are loaded from."""
     written: dict[str, int] = field(default_factory=dict)
     """Addresses that are stored to, and the sizes of elements."""
-    is_straight: bool = True
-    """Whether every iteration comes by here."""
-    last: Store | None = None
 
 
 @dataclass(slots=True)
@@ -103,16 +89,14 @@ class LaneEmitter(Emitter):
         """Note that an element is loaded; what to say of it."""
         accesses = self.accesses
         if accesses is not None:
-            accesses.read[address.text] = accesses.is_straight or accesses.read.get(address.text, False)
+            accesses.read[address.text] = None
         return self.apart(address)
 
     def put_one(self, address: Value, value: Value, itemsize: int, tag: str) -> None:
         """Store an element."""
-        rest = f"align {itemsize}, {tag}{self.apart(address)}"
-        self.raw(f"store {value.type} {value}, ptr {address}, {rest}")
+        self.raw(f"store {value.type} {value}, ptr {address}, align {itemsize}, {tag}{self.apart(address)}")
         if self.accesses is not None:
             self.accesses.written[address.text] = itemsize
-            self.accesses.last = Store(address, value, self.lines[-1], rest)
 
     def scopes(self) -> list[str]:
         """The metadata that `apart` names."""

@@ -15,15 +15,11 @@ from collections import Counter
 
 from flambeau.codegen.graph import hoisted_bounds_checks, memory
 from flambeau.codegen.graph.emitted_function import EmittedFunction
-from flambeau.codegen.graph.lanes_emitter import Accesses, LaneEmitter, Part, Store
+from flambeau.codegen.graph.lanes_emitter import Accesses, LaneEmitter, Part
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import Affine, ArrayValue, Scalar
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.ir.node import Node
-from flambeau.util.record import replace
 
-FEW = 16
-"""Vector registers of processors whose masked stores are slow, or that have none: AVX-512 has 32."""
 MOST = 3
 """Iterations at which stretches end: each costs some instructions before the loop."""
 
@@ -91,46 +87,3 @@ def _bytes(e: LaneEmitter, parts: list[Part]) -> Register:
     for affine, stride in parts:
         total = memory.add(e, total, memory.multiply(e, hoisted_bounds_checks.first_of(e, affine), stride))
     return total
-
-
-def storing_arm(e: LaneEmitter, node: Node) -> int | None:
-    """The branch, of the two of which only one does anything and neither gives anything, that may be made a choice."""
-    if e.accesses is None or node.results or e.target.vector_registers > FEW:
-        return None
-    does = [any(n.op not in ("prim::Constant", "prim::Uninitialized") for n in b) for b in node.nested_blocks]
-    return does.index(True) if does.count(True) == 1 else None
-
-
-def take_store(e: LaneEmitter, first_line: int) -> Store | None:
-    """The store that ends a branch, taken away from it, if it is of an element that every iteration reads.
-
-    `if new < d[i, j]: d[i, j] = new` then stores in every iteration, what was there where the condition does not hold.
-    """
-    accesses = e.accesses
-    if accesses is None or accesses.last is None or e.lines[-1] != accesses.last.line or len(e.lines) <= first_line:
-        return None
-    path = accesses.paths.get(accesses.last.address.text)
-    leaves = any(", !prof !2" in line for line in e.lines[first_line:])
-    same = [a for a, always in accesses.read.items() if always and accesses.paths.get(a) == path]
-    if path is None or leaves or not same:
-        return None
-    e.lines.pop()
-    return replace(accesses.last, address=Register(same[0], "ptr", 1))
-
-
-def keep(e: LaneEmitter, store: Store) -> Register:
-    """What is there already, on the other branch.
-
-    LLVM's selection of instructions makes a masked store, which takes AMD's AVX2 processors some twenty operations, of
-    one that chooses between a value and what was loaded there, where it sees that; it does not see through `freeze`.
-    """
-    kind = store.value.type
-    there = e.define(f"load {kind}, ptr {store.address}, {store.rest}", kind, 1)
-    return e.define(f"freeze {kind} {there}", kind, 1)
-
-
-def store_either(e: LaneEmitter, store: Store, new: str, old: Register, unchanged: str) -> None:
-    """The store behind both branches; `new` and `unchanged` are the blocks that come here."""
-    chosen = Register(e.name("chosen"), store.value.type, 1)
-    e.phi(chosen.text, chosen, [(store.value, new), (old, unchanged)])
-    e.raw(f"store {chosen.type} {chosen}, ptr {store.address}, {store.rest}")

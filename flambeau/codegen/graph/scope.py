@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from flambeau.codegen.graph.lanes_emitter import Accesses
 from flambeau.codegen.graph.native_values import Affine
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.util.record import dataclass, field
@@ -58,16 +57,16 @@ class Scope:
     loop_depth: int = 0
 
     @contextmanager
-    def within_branch(self, accesses: Accesses | None, *, is_rare: bool) -> Iterator[None]:
+    def within_branch(self, *, is_rare: bool) -> Iterator[None]:
         """What is put meanwhile is not reached by every iteration; `is_rare` if it ends in an exception."""
         iterations = self.iterations
-        if iterations is None or accesses is None:
+        if iterations is None:
             yield
             return
-        before = iterations.is_straight, iterations.is_rare, accesses.is_straight
-        iterations.is_straight = accesses.is_straight = False
+        before = iterations.is_straight, iterations.is_rare
+        iterations.is_straight = False
         iterations.is_rare |= is_rare
         try:
             yield
         finally:
-            iterations.is_straight, iterations.is_rare, accesses.is_straight = before
+            iterations.is_straight, iterations.is_rare = before

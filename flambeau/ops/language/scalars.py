@@ -100,15 +100,16 @@ declare(
 # -- division and powers: ints give floats ----------------------------------------------------------------------------
 
 
-def _int_div(a: int, b: int) -> float:
+def int_div(a: int, b: int) -> float:
+    """The quotient of two ints, each rounded to float first."""
     return float64.div(float(a), float(b))
 
 
-declare("aten::div.int(int a, int b) -> float", _int_div, scalar=as_floats("div"), traits=ON_ZERO)
+declare("aten::div.int(int a, int b) -> float", int_div, scalar=as_floats("div"), traits=ON_ZERO)
 declare("aten::div.float(float a, float b) -> float", float64.div, scalar=same("div"), traits=ON_ZERO)
 declare("aten::div.complex(complex a, complex b) -> complex", float64.complex_div, scalar=same("div"))
 declare(
-    "aten::div(Scalar a, Scalar b) -> float", by_value(_int_div, float64.div, float64.complex_div),
+    "aten::div(Scalar a, Scalar b) -> float", by_value(int_div, float64.div, float64.complex_div),
     traits=ON_ZERO,
     scalar=as_floats("div"),
 )  # fmt: skip
