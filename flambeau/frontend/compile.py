@@ -18,7 +18,7 @@ from flambeau.frontend.closures.bound import NOTHING_BOUND, Bound
 from flambeau.frontend.closures.captures import unused_home
 from flambeau.frontend.closures.generator_expressions import keep_expression
 from flambeau.frontend.closures.generator_methods import generator_method
-from flambeau.frontend.closures.nested_functions import ClosureValue, closure
+from flambeau.frontend.closures.nested_functions import closure
 from flambeau.frontend.closures.template import Template, TemplateResolver
 from flambeau.frontend.convert.functions import parse_source
 from flambeau.frontend.defaults import as_declared, broadcast_default, check_defaults, written_defaults
@@ -49,6 +49,7 @@ from flambeau.frontend.emit.loops import emit_for
 from flambeau.frontend.emit.python_blocks import emit_python_block
 from flambeau.frontend.emit.type_variables import TypeVariables
 from flambeau.frontend.resolver import Resolver, recursion_error
+from flambeau.frontend.scopes.scope_tree import Scope, scope_tree
 from flambeau.frontend.ssa.cleanup import clean
 from flambeau.frontend.ssa.exits import make_structured
 from flambeau.frontend.ssa.to_ssa import to_ssa
@@ -99,7 +100,7 @@ EXPRESSIONS: Final[Mapping[type, ExpressionRule]] = {
     t.Bind: extras.emit_bind,
     t.Length: extras.emit_length,
     t.Comprehension: extras.emit_comprehension,
-    t.Lambda: lambda e, tree, hint: _nested(e, _as_def(tree)),
+    t.Lambda: lambda e, tree, hint: closure(e, _as_def(tree), e.scope.symbols.of(tree), compile_def),
 }
 
 STATEMENTS: Final[Mapping[type, StatementRule]] = {
@@ -168,11 +169,11 @@ def compile_def(
     try:
         with deep_recursion():
             type_variables = TypeVariables(bound.type_variables) if bound.own is None else bound.own
-            qualified = name or tree.name
+            qualified, symbols = name or tree.name, bound.symbols or scope_tree(tree)
             return infer(
                 type_variables,
                 lambda: _compile(
-                    tree, resolver, qualified, defaults or {}, self_type, receiver, bound, type_variables
+                    tree, resolver, qualified, defaults or {}, self_type, receiver, bound, type_variables, symbols
                 ),
                 lambda: _memory(receiver),
             )
@@ -204,6 +205,7 @@ def _compile(
     receiver: Receiver | None,
     bound: Bound,
     type_variables: TypeVariables,
+    symbols: Scope,
 ) -> Function:
     for variable in (tree.decl.vararg, tree.decl.kwarg):
         if variable is not None and variable.name not in bound.types and variable.name not in bound.constants:
@@ -215,6 +217,7 @@ def _compile(
     scope: FunctionScope[Sugared] = FunctionScope(
         name=tree.name,
         resolver=resolver,
+        symbols=symbols,
         has_self=self_type is not None or bound.has_self,
         receiver=receiver,
         home=unused_home(tree, (*bound.constants, *bound.types), bound.constants.values()),
@@ -298,12 +301,8 @@ def _without_arrays(graph: Graph) -> None:
 
 def _emit_nested(e: Emitter, tree: t.Def) -> bool:
     """A function inside a function: its name stands for it."""
-    e.scope.frame.names[tree.name] = _nested(e, tree)
+    e.scope.frame.names[tree.name] = closure(e, tree, e.scope.symbols.of(tree), compile_def)
     return True
-
-
-def _nested(e: Emitter, tree: t.Def) -> ClosureValue:
-    return closure(e, tree, compile_def)
 
 
 def _as_def(tree: t.Lambda) -> t.Def:

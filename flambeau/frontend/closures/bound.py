@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from flambeau.frontend.emit.type_variables import TypeVariables
+from flambeau.frontend.scopes.scope_tree import Scope
 from flambeau.frontend.trees.views import Param
 from flambeau.frontend.values.sugared import Sugared
 from flambeau.schema.types import Type
@@ -38,6 +39,8 @@ class Bound:
     """Whether it is a method."""
     yielded: list[Type] = field(default_factory=list)
     """What such a generator turned out to yield."""
+    symbols: Scope | None = None
+    """The function in the scope tree of the one around it; None for one that is in no other."""
     own: TypeVariables | None = None
     """The types of the function itself that are not known yet, where what follows it tells them too."""
 

@@ -7,10 +7,11 @@ names that say whose they are: `x__outer3` for the x of `outer`, which begins in
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from flambeau.frontend.emit.environment import Variable
+from flambeau.frontend.scopes.scope_tree import Capture, Scope
 from flambeau.frontend.trees.views import Def
 from flambeau.frontend.values.captured import slots_of, take_along, things_in
 from flambeau.frontend.values.sugared import Emitter, Sugared
@@ -23,12 +24,14 @@ from flambeau.util.source import SourceRange
 class Closure(Protocol):
     """A function that sees variables of the function it was defined in."""
 
-    free: tuple[str, ...]
-    """Names it reads and does not bind."""
-    nonlocals: frozenset[str]
-    """Those of them that it assigns."""
     home: str
     """The function it was defined in."""
+    symbols: Scope
+    """What its names are."""
+
+    @property
+    def captured(self) -> Sequence[Capture]:
+        """What it uses of the functions around it."""
 
 
 @dataclass(slots=True)
@@ -83,13 +86,14 @@ def captures(e: Emitter, where: SourceRange, called: Closure | None, passed: Ite
         if id(closure) in seen:
             continue
         seen.add(id(closure))
-        for name in closure.free:
+        for capture in closure.captured:
+            name = capture.name
             found = e.scope.find(name_at(closure, name, e.scope.home))
             names = [*([name] if closure is called else []), f"{name}__{closure.home}"]
             if isinstance(found, Variable):
                 captured = result.variables.setdefault(found.slot, Captured(found, []))
                 captured.names += [n for n in names if n not in captured.names]
-                captured.is_assigned |= name in closure.nonlocals
+                captured.is_assigned |= capture.is_assigned
             elif isinstance(found, Sugared):
                 found, values = take_along(found, names[-1], where)
                 result.values.update(values)
@@ -113,9 +117,9 @@ def names_needed(e: Emitter, value: Sugared) -> Mapping[str, bool]:
         if id(closure) in seen:
             continue
         seen.add(id(closure))
-        for name in closure.free:
-            here = name_at(closure, name, e.scope.home)
-            needed[here] = needed.get(here, False) or name in closure.nonlocals
+        for capture in closure.captured:
+            here = name_at(closure, capture.name, e.scope.home)
+            needed[here] = needed.get(here, False) or capture.is_assigned
             found = e.scope.find(here)
             if isinstance(found, Sugared):
                 needed.update(dict.fromkeys(slots_of(found), False))

@@ -11,16 +11,15 @@ from __future__ import annotations
 from typing import Protocol
 
 from flambeau.frontend.closures.bound import Bound
-from flambeau.frontend.closures.captures import Closure, captures
+from flambeau.frontend.closures.captured_parameters import captured_parameters
+from flambeau.frontend.closures.captures import Closure
 from flambeau.frontend.closures.template import Template
 from flambeau.frontend.emit.conversions import pack_tuple
-from flambeau.frontend.trees.views import Ident, Param
 from flambeau.frontend.values.sugared import Emitter
 from flambeau.ir.clone import insert_graph
 from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value
-from flambeau.schema.types import FunctionType, Type
-from flambeau.util.errors import CompileError
+from flambeau.schema.types import FunctionType
 from flambeau.util.source import SourceRange
 
 ASSIGNS = "a function that assigns variables around it can be called, not held: '{name}'"
@@ -39,17 +38,9 @@ def holds_closures(e: Emitter) -> bool:
 
 def hold(e: Emitter, where: SourceRange, closure: Closure, template: Template) -> Value:
     """The function and what it reads around it, as a tuple. Raises CompileError for one that assigns variables."""
-    along = captures(e, where, closure, ())
-    names, values = [], []
-    for captured in along.variables.values():
-        if captured.is_assigned:
-            raise CompileError(ASSIGNS.format(name=template.tree.name), where)
-        names.append(captured.names)
-        values.append(e.load(captured.names[0], captured.variable))
-    types: dict[str, Type] = {first: value.static_type for (first, *_), value in zip(names, values, strict=True)}
-    aliases = {other: first for first, *others in names for other in others}
-    extra = tuple(Param(where, Ident(where, first), None, None, True) for first, *_ in names)
-    bound = Bound(types, along.constants, extra, aliases=aliases)
+    captured = captured_parameters(e, where, closure, {}, template.tree.name, ASSIGNS.format(name=template.tree.name))
+    values, extra = list(captured.values.values()), captured.trees(where)
+    bound = Bound(captured.types, captured.constants, extra, aliases=captured.aliases, symbols=closure.symbols)
     made = template.compile(template.tree, e.scope.resolver, defaults=template.defaults, bound=bound)
     context = pack_tuple(e, values)
     inner = Graph(template.tree.name)

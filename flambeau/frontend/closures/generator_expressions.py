@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from flambeau.frontend.arguments import Argument
 from flambeau.frontend.closures.nested_functions import closure
+from flambeau.frontend.scopes.scope_tree import scope_tree
 from flambeau.frontend.trees.views import (
     Clause,
     Decl,
@@ -50,7 +51,8 @@ def keep_expression(e: Emitter, tree: Expr, compile_: Callable[..., Function]) -
         iterable = clause.iterable if number else Var(where, first)
         body = For(where, (clause.target,), (iterable,), (body,))
     decl = Decl(where, (Param(where, first, None, None, False),), None)
-    made = closure(e, Def(where, Ident(where, "genexpr"), decl, (body,)), compile_)
+    function = Def(where, Ident(where, "genexpr"), decl, (body,))
+    made = closure(e, function, scope_tree(function, e.scope.symbols), compile_)
     source = e.sugared(clauses[0].iterable).kept(e, where)
     value = source.held(e, where)
     argument = Argument(source if value is None else SimpleValue(value), where)

@@ -11,20 +11,18 @@ from typing import Any
 from flambeau.frontend.annotations import names_array
 from flambeau.frontend.arguments import MISSING, Argument, is_function, matched, takes_anything
 from flambeau.frontend.closures.bound import Bound
-from flambeau.frontend.closures.captures import Closure, captures
+from flambeau.frontend.closures.captured_parameters import captured_parameters
+from flambeau.frontend.closures.captures import Closure
 from flambeau.frontend.closures.template import Template, compiled
 from flambeau.frontend.constants import constant_type, constant_value
 from flambeau.frontend.emit.cells import close_cell
-from flambeau.frontend.emit.conversions import pack_list, pack_tuple
-from flambeau.frontend.emit.environment import Variable
+from flambeau.frontend.emit.conversions import pack_tuple
 from flambeau.frontend.emit.schema_matching import call_function
 from flambeau.frontend.trees.views import Def, Ident, Param
-from flambeau.frontend.values.captured import take_along
 from flambeau.frontend.values.keywords import KeywordsValue
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Emitter, Given, Sugared
 from flambeau.frontend.values.tuples import TupleValue
-from flambeau.ir.value import Value
 from flambeau.schema.array_type import ArrayType
 from flambeau.schema.types import TensorType, Type
 from flambeau.util.errors import CompileError
@@ -66,33 +64,19 @@ def instantiate(
         else:
             constants[param.name] = argument.sugared
     _gather(e, tree, given, types, constants, values, extra, where)
-    along = captures(e, where, called, constants.values())
-    for name, constant in constants.items():
-        constants[name], parts = take_along(constant, f"{name}__{tree.name}", where)
-        along.values.update(parts)
-    constants.update(along.constants)
-    for name, value in along.values.items():
-        extra.append(_param(name, where))
-        types[name] = value.static_type
-        values.append(Given(value, where, name))
-    cells: dict[str, tuple[Value, Variable]] = {}
-    aliases: dict[str, str] = {}
-    for captured in along.variables.values():
-        name, *others = captured.names
-        aliases.update(dict.fromkeys(others, name))
-        value = e.load(name, captured.variable)
-        if captured.is_assigned:
-            value = e.builder.cells.get(captured.variable.slot) or pack_list(e, [value], value.static_type)
-            cells[name] = value, captured.variable
-        extra.append(_param(name, where))
-        types[name] = value.static_type
-        values.append(Given(value, where, name))
+    captured = captured_parameters(e, where, called, constants, tree.name)
+    types.update(captured.types)
+    extra += captured.trees(where)
+    values += [Given(value, where, name) for name, value in captured.values.items()]
     open_ = e.type_variables.ids(list(types.values()))
     variables = e.type_variables if open_ else None
-    bound = Bound(types, constants, tuple(extra), variables, frozenset(cells), aliases, e.arrays)
+    bound = Bound(
+        types, captured.constants, tuple(extra), variables, frozenset(captured.cells), captured.aliases, e.arrays,
+        symbols=None if called is None else called.symbols,
+    )  # fmt: skip
     function = compiled(template, bound, where, open_)
     result = SimpleValue(call_function(e, where, function, (), values))
-    for cell, variable in cells.values():
+    for cell, variable in captured.cells.values():
         close_cell(e, variable, cell)
     return result
 

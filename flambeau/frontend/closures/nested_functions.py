@@ -18,7 +18,7 @@ from flambeau.frontend.closures.returned_functions import call_maker, makes_func
 from flambeau.frontend.closures.template import Compiler, Template
 from flambeau.frontend.defaults import written_defaults
 from flambeau.frontend.emit.generators import yields
-from flambeau.frontend.trees.scopes import scope_of
+from flambeau.frontend.scopes.scope_tree import Capture, Scope
 from flambeau.frontend.trees.views import Apply, Def
 from flambeau.frontend.values.generator_calls import generator_call
 from flambeau.frontend.values.simple_value import SimpleValue
@@ -42,14 +42,17 @@ class ClosureValue(Sugared):
     is_function: ClassVar[bool] = True
 
     template: Template
-    free: tuple[str, ...]
-    """Names it reads and does not bind."""
-    nonlocals: frozenset[str]
-    """Those of them that it assigns."""
+    symbols: Scope
+    """What its names are."""
     home: str
     """The function it was defined in."""
     computed: Mapping[str, str] = field(default_factory=dict)
     """The variables there that hold defaults, by parameter."""
+
+    @property
+    def captured(self) -> Sequence[Capture]:
+        """What it uses of the functions around it: computed defaults are variables there, too."""
+        return [*self.symbols.captures.values(), *map(Capture, self.computed.values())]
 
     @property
     def kind(self) -> str:
@@ -101,11 +104,10 @@ def functions_given(tree: Def, args: Sequence[Argument], keywords: Mapping[str, 
     return {name: argument for name, argument in given.items() if not argument.is_value}
 
 
-def closure(e: Emitter, tree: Def, compile_: Compiler) -> ClosureValue:
+def closure(e: Emitter, tree: Def, symbols: Scope, compile_: Compiler) -> ClosureValue:
     """The value of a nested definition."""
-    scope = scope_of(tree)
     computed = {} if holds_closures(e) else computed_defaults(e, tree)
     params = tuple(replace(p, default=None) if p.name in computed else p for p in tree.decl.params)
     tree = replace(tree, decl=replace(tree.decl, params=params)) if computed else tree
     template = Template(tree, e.scope.resolver, written_defaults(tree, e.scope.resolver), compile_)
-    return ClosureValue(template, (*scope.free, *computed.values()), scope.nonlocals, e.scope.home, computed)
+    return ClosureValue(template, symbols, e.scope.home, computed)

@@ -147,7 +147,7 @@ def call_maker(
     if tree.decl.kwarg is not None:
         raise CompileError("a function that returns functions takes no **kwargs in programs", where)
     home = unused_home(tree, e.scope.frame.all_names(), (a.sugared for a in (*args, *keywords.values())))
-    scope = inlined_scope(e, tree, maker.resolver, home)
+    scope = inlined_scope(e, tree, maker.resolver, home, None if called is None else called.symbols)
     frame = scope.frame
     frame.names.update(_seen_around(e, called))
     frame.names.update(_parameters(e, where, maker, matched(tree, args, keywords)))
@@ -164,7 +164,8 @@ def _seen_around(e: Emitter, called: Closure | None) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if called is None:
         return found
-    for name in called.free:
+    for capture in called.captured:
+        name = capture.name
         meaning = e.scope.find(name_at(called, name, e.scope.home))
         if meaning is not None:
             found[name] = meaning

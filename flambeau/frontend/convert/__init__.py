@@ -1,1 +1,1 @@
-"""From Python's own trees to those of programs; what the language does not have is refused here."""
+"""Conversion: Python's syntax tree in, trees of the language out; what the language does not have is refused here."""

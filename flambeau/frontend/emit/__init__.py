@@ -1,1 +1,1 @@
-"""From trees to nodes of a graph, one rule a kind of tree."""
+"""Emission: trees and scopes in, a graph out whose variables are loads and stores, with names and types resolved."""

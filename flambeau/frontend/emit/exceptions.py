@@ -25,11 +25,11 @@ from flambeau.frontend.emit.function_scope import FunctionScope
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.statements import OTHER_RETURN
 from flambeau.frontend.emit.widening import entered
+from flambeau.frontend.scopes.scope_tree import assigned_names, used_names
 from flambeau.frontend.ssa.cleanup import clean
 from flambeau.frontend.ssa.exits import make_structured
 from flambeau.frontend.ssa.to_ssa import to_ssa
-from flambeau.frontend.trees.scopes import assigned_names
-from flambeau.frontend.trees.views import Break, Continue, Expr, Handler, Reraise, Try, TupleLiteral, Var
+from flambeau.frontend.trees.views import Break, Continue, Expr, Handler, Reraise, Try, TupleLiteral
 from flambeau.frontend.values.captured import take_along
 from flambeau.frontend.values.classes import ExceptionClass
 from flambeau.frontend.values.sugared import Emitter, Sugared
@@ -179,6 +179,7 @@ def _compiled(e: Emitter, tree: Try) -> _Body:
     scope: FunctionScope[Sugared] = FunctionScope(
         name=e.scope.name,
         resolver=e.scope.resolver,
+        symbols=e.scope.symbols,
         home=e.scope.home,
         has_self=e.scope.has_self,
         inherited=e.scope.inherited,
@@ -192,7 +193,7 @@ def _compiled(e: Emitter, tree: Try) -> _Body:
     )
     inner.flow.wrap_return = lambda value: _outcome(inner, RETURNED, value)
     changed = assigned_names(body)
-    used = dict.fromkeys(t.name for part in body for t in part.walk() if isinstance(t, Var))
+    used = dict.fromkeys(used_names(body))
     for name in list(used):  # nested functions that it calls read and change what they do
         meaning = e.scope.find(name)
         if isinstance(meaning, Sugared):

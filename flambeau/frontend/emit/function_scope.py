@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 
 from flambeau.frontend.emit.environment import Absent, Frame, Variable
 from flambeau.frontend.resolver import Resolver
+from flambeau.frontend.scopes.scope_tree import Scope
 from flambeau.program.classes import ClassDefinition
 from flambeau.schema.types import OptionalType, TupleType, Type
 from flambeau.util.record import dataclass, field
@@ -51,6 +52,8 @@ class FunctionScope(Generic[S]):
 
     name: str
     resolver: Resolver
+    symbols: Scope
+    """The function in the scope tree."""
     frame: Frame[S] = field(default_factory=Frame)
     home: str = ""
     """The function, as the names of variables that leave it say."""

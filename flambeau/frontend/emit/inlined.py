@@ -19,6 +19,7 @@ from flambeau.frontend.emit.conversions import convert
 from flambeau.frontend.emit.environment import Frame, Variable
 from flambeau.frontend.emit.flow import Flow, LoopState
 from flambeau.frontend.emit.function_scope import FunctionScope
+from flambeau.frontend.scopes.scope_tree import Scope, scope_tree
 from flambeau.frontend.trees.base import Tree
 from flambeau.frontend.trees.views import Def, Expr, Return, Stmt, Yield
 from flambeau.frontend.values.simple_value import SimpleValue
@@ -55,13 +56,16 @@ def own_statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
             pending += part.children
 
 
-def inlined_scope(e: Emitter, tree: Def, resolver: Any, home: str, *, has_self: bool = False) -> FunctionScope[Sugared]:
+def inlined_scope(
+    e: Emitter, tree: Def, resolver: Any, home: str, symbols: Scope | None, *, has_self: bool = False
+) -> FunctionScope[Sugared]:
     """The scope of a function that is inlined here: its names have slots of their own."""
     around = e.scope
     return FunctionScope(
         name=tree.name,
         resolver=resolver,
         home=home,
+        symbols=symbols or scope_tree(tree),
         suffix=f".{e.builder.new_number()}",
         expanding=(*around.expanding, id(tree)),
         has_self=has_self,
@@ -96,13 +100,14 @@ def expand(
     *,
     jumps: bool,
     is_method: bool = False,
+    symbols: Scope | None = None,
 ) -> bool:
     """Emit `body` for each item that a generator yields; `names` are its parameters and what it sees around it.
 
     `jumps` says whether the body has a `break` or `continue`. Gives whether control can go on behind the loop.
     """
     home = f"{tree.name}{tree.range.file_line_col()[1]}"
-    scope = inlined_scope(e, tree, resolver, home, has_self=is_method)
+    scope = inlined_scope(e, tree, resolver, home, symbols, has_self=is_method)
     scope.frame.names.update(names)
     flag: Variable | None = None
     if jumps or any(isinstance(s, Return) for s in own_statements(tree.body)):

@@ -1,1 +1,1 @@
-"""The source of Python functions and classes: its lines, their places, the scopes around it."""
+"""Source: a Python function in, its text out, with where it stands in the user's file and what its names mean there."""

@@ -1,1 +1,1 @@
-"""From variables, jumps and early returns to structured blocks of values."""
+"""SSA: a graph with loads, stores and early exits in, a graph out whose every value is made in one place."""

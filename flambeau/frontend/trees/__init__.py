@@ -1,1 +1,1 @@
-"""Trees of a program: what was written, each node with its place."""
+"""Trees: the immutable nodes of the language with their ranges; what conversion gives and emission takes."""

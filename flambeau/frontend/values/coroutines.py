@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from flambeau.frontend.closures.bound import Bound
-from flambeau.frontend.closures.captures import Closure, captures
+from flambeau.frontend.closures.captured_parameters import captured_parameters
+from flambeau.frontend.closures.captures import Closure
 from flambeau.frontend.emit.conversions import convert
 from flambeau.frontend.emit.generators import declared_element
 from flambeau.frontend.emit.loops import emit_while
-from flambeau.frontend.trees.views import Apply, Def, Ident, Param
-from flambeau.frontend.values.captured import take_along
+from flambeau.frontend.trees.views import Apply, Def
 from flambeau.frontend.values.container_methods import listed
 from flambeau.frontend.values.object_methods import has_method
 from flambeau.frontend.values.simple_value import ItemIteration, SimpleValue
@@ -188,26 +188,19 @@ def held_generator(e: Emitter, where: SourceRange, call: GeneratorArguments) -> 
         else:
             types[name] = TENSOR if isinstance(value.static_type, TensorType) else value.static_type
             operands.append(value)
-    extra: dict[str, Value] = {}
-    aliases: dict[str, str] = {}
-    along = captures(e, where, call.closure, constants.values())
-    for captured in along.variables.values():
-        if captured.is_assigned or captured.variable.slot in e.builder.cells:
-            raise CompileError(ASSIGNS.format(name=tree.name), where)
-        first, *others = captured.names
-        aliases.update(dict.fromkeys(others, first))
-        extra[first] = e.load(first, captured.variable)
-        e.builder.observers[captured.variable.slot] = _refusal(e, captured.names[0])
-    for name, constant in constants.items():
-        constants[name], parts = take_along(constant, f"{name}__{tree.name}", where)
-        along.values.update(parts)
-    constants.update(along.constants)
-    extra.update(along.values)
-    types.update({name: value.static_type for name, value in extra.items()})
-    params = tuple(Param(where, Ident(where, name), None, None, True) for name in extra)
-    bound = Bound(types, constants, params, aliases=aliases, is_suspended=True, has_self=call.is_method)
+    refusal = ASSIGNS.format(name=tree.name)
+    captured = captured_parameters(e, where, call.closure, constants, tree.name, refusal)
+    for name, variable in captured.variables.items():
+        if variable.slot in e.builder.cells:
+            raise CompileError(refusal, where)
+        e.builder.observers[variable.slot] = _refusal(e, name)
+    types.update(captured.types)
+    bound = Bound(
+        types, captured.constants, captured.trees(where), aliases=captured.aliases, is_suspended=True,
+        has_self=call.is_method, symbols=None if call.closure is None else call.closure.symbols,
+    )  # fmt: skip
     made, element = _suspended(call, bound, where)
-    return HeldGenerator(e.emit("^generator", [*operands, *extra.values()], ANY, callable=made), element)
+    return HeldGenerator(e.emit("^generator", [*operands, *captured.values.values()], ANY, callable=made), element)
 
 
 def _refusal(e: Emitter, name: str) -> Callable[[Value], None]:

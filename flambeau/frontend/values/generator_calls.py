@@ -105,8 +105,9 @@ class GeneratorIteration(Iteration):
                 names[name] = value
             else:
                 names[name] = e.store_aside(name, value)
-        for name in () if called.closure is None else called.closure.free:
+        for capture in () if called.closure is None else called.closure.captured:
             assert called.closure is not None
+            name = capture.name
             found = e.scope.find(name_at(called.closure, name, e.scope.home))
             if isinstance(found, Variable | Sugared):
                 names[name] = names[f"{name}__{called.closure.home}"] = found  # the latter for what calls itself
@@ -116,7 +117,8 @@ class GeneratorIteration(Iteration):
                 names[slot] = held
         element = declared_element(called.tree, called.resolver)
         return expand(
-            e, where, called.tree, called.resolver, names, element, body, jumps=jumps, is_method=called.is_method
+            e, where, called.tree, called.resolver, names, element, body,
+            jumps=jumps, is_method=called.is_method, symbols=None if called.closure is None else called.closure.symbols,
         )
 
 

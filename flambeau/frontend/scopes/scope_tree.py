@@ -1,0 +1,159 @@
+"""The scope tree of a function, made before its graph: what each function in it binds, and what it captures from where.
+
+def outer(x):                    outer: binds x, total, inner
+    total = 0                      inner: binds y; captures total, which it assigns, and x, both of outer
+    def inner(y):
+        nonlocal total
+        total += x * y
+
+Lambdas are functions too. The target of a comprehension counts as a name that the function around it reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from flambeau.frontend.trees.base import Expr, Stmt, Tree
+from flambeau.frontend.trees.expressions import Starred, Var
+from flambeau.frontend.trees.extras import Import, Lambda, Nonlocal
+from flambeau.frontend.trees.statements import Decl, Def
+from flambeau.util.record import dataclass, field
+
+TARGETS: Final = frozenset({"Assign", "AugAssign", "For", "PythonBlock", "Walrus", "WithItem"})
+"""Trees whose targets are assigned."""
+
+
+@dataclass(eq=False, slots=True)
+class Binding:
+    """A name of one scope."""
+
+    name: str
+    is_parameter: bool
+    is_captured: bool = False
+    """Whether a function inside uses it."""
+    is_assigned_inside: bool = False
+    """Whether a function inside assigns it."""
+
+
+@dataclass(eq=False, frozen=True, slots=True)
+class Capture:
+    """A name that a function uses and does not bind itself."""
+
+    name: str
+    binding: Binding | None = None
+    """What it is in the defining scope; None for a name of no function around."""
+    is_assigned: bool = False
+    """Whether the function, or one inside it, assigns it: `nonlocal`."""
+
+
+@dataclass(eq=False, slots=True)
+class Scope:
+    """What the names of one function are."""
+
+    parent: Scope | None
+    """The scope of the function around it."""
+    bindings: dict[str, Binding]
+    captures: dict[str, Capture] = field(default_factory=dict)
+    """What it, or a function inside it, uses of the functions around, in the order of the first uses."""
+    inner: dict[int, Scope] = field(default_factory=dict)
+    """The scopes of the functions inside it, by the identity of their trees."""
+
+    def resolve(self, name: str) -> Binding | None:
+        """What a name is in this scope or the nearest around that binds it."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.bindings:
+                return scope.bindings[name]
+            scope = scope.parent
+        return None
+
+    def of(self, tree: Def | Lambda) -> Scope:
+        """The scope of a function inside this one."""
+        if id(tree) not in self.inner:  # a tree that stands for a generator expression is made when it is met
+            self.inner[id(tree)] = scope_tree(tree, self)
+        return self.inner[id(tree)]
+
+
+def scope_tree(tree: Def | Lambda, parent: Scope | None = None) -> Scope:
+    """The scope of a function, and of those inside it."""
+    body: Sequence[Tree] = tree.body if isinstance(tree, Def) else (tree.body,)
+    own = list(_own(body))
+    declared = {name for part in own if isinstance(part, Nonlocal) for name in part.names}
+    parameters = _parameters(tree.decl)
+    names = dict.fromkeys((*parameters, *sorted(_assigned(own) - declared)))
+    scope = Scope(parent, {name: Binding(name, name in parameters) for name in names})
+    uses: dict[str, bool] = {}
+    for part in own:
+        if isinstance(part, Var):
+            uses.setdefault(part.name, False)
+        elif isinstance(part, Def | Lambda):
+            inner = scope.inner[id(part)] = scope_tree(part, scope)
+            for capture in inner.captures.values():
+                uses[capture.name] = uses.get(capture.name, False) or capture.is_assigned
+    uses.update(dict.fromkeys(sorted(declared), True))
+    for name, is_assigned in uses.items():
+        if name not in scope.bindings:
+            scope.captures[name] = _capture(parent, name, is_assigned)
+    return scope
+
+
+def _capture(parent: Scope | None, name: str, is_assigned: bool) -> Capture:
+    binding = None if parent is None else parent.resolve(name)
+    if binding is not None:
+        binding.is_captured = True
+        binding.is_assigned_inside |= is_assigned
+    return Capture(name, binding, is_assigned)
+
+
+def _parameters(decl: Decl) -> list[str]:
+    return [p.name for p in (*decl.params, decl.vararg, decl.kwarg) if p is not None]
+
+
+# -- statements -------------------------------------------------------------------------------------------------------
+
+
+def assigned_names(body: Sequence[Stmt]) -> set[str]:
+    """The names that statements bind. Assigned somewhere in a function, they are its own everywhere, as in Python."""
+    return _assigned(_own(body))
+
+
+def used_names(body: Sequence[Stmt]) -> list[str]:
+    """The names that statements, and functions inside them, mention, in the order of the first mention."""
+    return list(dict.fromkeys(part.name for statement in body for part in statement.walk() if isinstance(part, Var)))
+
+
+def _assigned(parts: Iterable[Tree]) -> set[str]:
+    names: set[str] = set()
+    for part in parts:
+        if type(part).__name__ in TARGETS:
+            single = getattr(part, "target", None)
+            for target in (*getattr(part, "targets", ()), *(() if single is None else (single,))):
+                if isinstance(target, Expr):
+                    names.update(v.name for v in _targets(target))
+        if isinstance(part, Import):
+            names.add(part.ident.name)
+        elif isinstance(part, Def):
+            names.add(part.name)
+    return names
+
+
+def _own(body: Sequence[Tree]) -> Iterator[Tree]:
+    """The trees of a body, but for what is inside nested functions; their defaults are computed around them."""
+    pending: list[Tree] = list(reversed(body))
+    while pending:
+        part = pending.pop()
+        yield part
+        if isinstance(part, Lambda | Def):
+            pending.extend(p.default for p in part.decl.params if p.default is not None)
+        else:
+            pending.extend(reversed(part.children))
+
+
+def _targets(target: Expr) -> list[Var]:
+    """The names that a target binds; items and attributes bind none."""
+    if isinstance(target, Var):
+        return [target]
+    if isinstance(target, Starred):
+        return _targets(target.value)
+    return [name for item in getattr(target, "items", ()) for name in _targets(item)]
