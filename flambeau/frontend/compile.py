@@ -40,7 +40,6 @@ from flambeau.frontend.emit import (
 from flambeau.frontend.emit.builder import Builder
 from flambeau.frontend.emit.cells import open_cell
 from flambeau.frontend.emit.emission import Emission
-from flambeau.frontend.emit.environment import Variable
 from flambeau.frontend.emit.flow import Flow, Stops
 from flambeau.frontend.emit.function_scope import FunctionScope, Inherited, Receiver
 from flambeau.frontend.emit.generators import yields
@@ -207,32 +206,9 @@ def _compile(
     type_variables: TypeVariables,
     symbols: Scope,
 ) -> Function:
-    for variable in (tree.decl.vararg, tree.decl.kwarg):
-        if variable is not None and variable.name not in bound.types and variable.name not in bound.constants:
-            raise NotSupportedError(VARIABLE_ARGUMENTS, variable.range)
-    graph = Graph(tree.name)
     is_generator = yields(tree)
-    says = tree.decl.returns is not None and not is_generator
-    declared = type_of_tree(tree.decl.returns, resolver) if says and tree.decl.returns is not None else None
-    scope: FunctionScope[Sugared] = FunctionScope(
-        name=tree.name,
-        resolver=resolver,
-        symbols=symbols,
-        has_self=self_type is not None or bound.has_self,
-        receiver=receiver,
-        home=unused_home(tree, (*bound.constants, *bound.types), bound.constants.values()),
-    )
-    e = Emission(
-        builder=Builder(graph),
-        scope=scope,
-        flow=Flow(declared_return=declared),
-        rules=RULES,
-        type_variables=type_variables,
-        arrays=_has_arrays(tree, resolver, bound),
-    )
-    if self_type is not None and bound.base is not None:
-        scope.inherited = Inherited(self_type, bound.base)
-        type_variables.as_written = scope.as_written
+    e = _emission(tree, resolver, self_type, receiver, bound, type_variables, symbols)
+    graph = e.graph
     values = {**defaults, **written_defaults(tree, resolver)}
     e.scope.frame.names.update(bound.constants)
     arguments = [
@@ -242,17 +218,7 @@ def _compile(
     ]
     check_defaults(arguments, tree)
     with graph.at_range(tree.range):
-        for cell in bound.cells:
-            found = e.scope.frame.names[cell]
-            assert isinstance(found, Variable)
-            assert isinstance(found.type, ListType)
-            open_cell(e, cell, e.load(cell, found), found.type.element)
-        e.scope.frame.names.update({name: e.scope.frame.names[other] for name, other in bound.aliases.items()})
-        if bound.is_suspended:
-            e.flow.generator = Stops(generators.declared_element(tree, resolver))
-        elif is_generator:
-            generators.begin(e, tree)
-        e.scope.expanding = (id(tree),) if is_generator else ()
+        _emit_prologue(e, tree, bound, is_generator)
         if e.statements(tree.body) and type_variables.error is None:
             _fall_off(e, tree)
     if type_variables.error is not None:
@@ -268,6 +234,57 @@ def _compile(
     if bound is not NOTHING_BOUND:  # called by name, by the call that it is compiled for
         arguments = [replace(a, positional_only=False) for a in arguments]
     return _function(e, name, [broadcast_default(a) for a in arguments], result)
+
+
+def _emission(
+    tree: t.Def,
+    resolver: Resolver,
+    self_type: Type | None,
+    receiver: Receiver | None,
+    bound: Bound,
+    type_variables: TypeVariables,
+    symbols: Scope,
+) -> Emission:
+    """The state that the emission of a function begins with."""
+    for variable in (tree.decl.vararg, tree.decl.kwarg):
+        if variable is not None and variable.name not in bound.types and variable.name not in bound.constants:
+            raise NotSupportedError(VARIABLE_ARGUMENTS, variable.range)
+    returns = None if yields(tree) else tree.decl.returns
+    declared = None if returns is None else type_of_tree(returns, resolver)
+    scope: FunctionScope[Sugared] = FunctionScope(
+        name=tree.name,
+        resolver=resolver,
+        symbols=symbols,
+        has_self=self_type is not None or bound.has_self,
+        receiver=receiver,
+        home=unused_home(tree, (*bound.constants, *bound.types), bound.constants.values()),
+    )
+    e = Emission(
+        builder=Builder(Graph(tree.name)),
+        scope=scope,
+        flow=Flow(declared_return=declared),
+        rules=RULES,
+        type_variables=type_variables,
+        arrays=_has_arrays(tree, resolver, bound),
+    )
+    if self_type is not None and bound.base is not None:
+        scope.inherited = Inherited(self_type, bound.base)
+        type_variables.as_written = scope.as_written
+    return e
+
+
+def _emit_prologue(e: Emission, tree: t.Def, bound: Bound, is_generator: bool) -> None:
+    """What runs in front of the statements: cells are opened, and a generator's list begins."""
+    for cell in bound.cells:
+        variable = e.scope.variable(cell)
+        assert isinstance(variable.type, ListType)
+        open_cell(e, cell, e.load(cell, variable), variable.type.element)
+    e.scope.frame.names.update({name: e.scope.frame.names[other] for name, other in bound.aliases.items()})
+    if bound.is_suspended:
+        e.flow.generator = Stops(generators.declared_element(tree, e.scope.resolver))
+    elif is_generator:
+        generators.begin(e, tree)
+    e.scope.expanding = (id(tree),) if is_generator else ()
 
 
 def _function(e: Emitter, name: str, arguments: list[Argument], result: Type) -> Function:
