@@ -80,9 +80,9 @@ class _Indexed(Module):
 
     def pop(self, index: int = -1) -> Module:
         """Take a module out."""
-        found = self[index]
+        module = self[index]
         del self[index]
-        return found
+        return module
 
     def __iadd__(self, modules: Iterable[Module]) -> Self:
         return self.extend(modules)
@@ -125,8 +125,8 @@ class Sequential(_Indexed):
             for name, module in modules[0].items():
                 self.add_module(name, module)
         else:
-            for i, given in enumerate(modules):
-                self.add_module(str(i), _checked(given, self))
+            for i, child in enumerate(modules):
+                self.add_module(str(i), _checked(child, self))
 
     def forward(self, input):  # type: ignore[no-untyped-def]  # scripted, its types are the modules'
         """The last module's answer to the one before's."""
@@ -177,9 +177,9 @@ class ModuleDict(Module):
             self.update(modules)
 
     def __getitem__(self, key: str) -> Module:
-        found = self._modules[key]
-        assert found is not None
-        return found
+        module = self._modules[key]
+        assert module is not None
+        return module
 
     def __setitem__(self, key: str, module: Module) -> None:
         self.add_module(key, _checked(module, self))
@@ -202,9 +202,9 @@ class ModuleDict(Module):
 
     def pop(self, key: str) -> Module:
         """Take a module out."""
-        found = self[key]
+        module = self[key]
         del self[key]
-        return found
+        return module
 
     def keys(self) -> KeysView[str]:
         """The names."""
@@ -220,6 +220,6 @@ class ModuleDict(Module):
 
     def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]]) -> None:
         """Put modules in, in the place of those of the same name."""
-        given = modules.items() if isinstance(modules, Mapping | ModuleDict) else modules
-        for key, module in given:
+        items = modules.items() if isinstance(modules, Mapping | ModuleDict) else modules
+        for key, module in items:
             self[key] = module

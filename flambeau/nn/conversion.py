@@ -49,18 +49,18 @@ def to_change(*args: Any, **kwargs: Any) -> Change:
     layout = kwargs.pop("memory_format", None)
     kwargs.pop("non_blocking", None)
     kwargs.pop("copy", None)
-    for given in (*args, *kwargs.values()):
-        match given:
+    for argument in (*args, *kwargs.values()):
+        match argument:
             case Tensor():
-                dtype, device = given.dtype, given.device
+                dtype, device = argument.dtype, argument.device
             case DType():
-                dtype = given
+                dtype = argument
             case Device() | str():
-                device = given
+                device = argument
             case bool() | None:
                 pass
             case _:
-                raise TypeError(TO_WHAT.format(what=type(given).__name__))
+                raise TypeError(TO_WHAT.format(what=type(argument).__name__))
     if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
         raise TypeError(ONLY_FLOATS.format(dtype=dtype))
     target = Device(device) if isinstance(device, str) else device

@@ -127,9 +127,9 @@ from flambeau.tensor.tensor import Tensor
 
 def __getattr__(name: str) -> Callable[..., Tensor]:
     """A function derived from an operator, made when it is first asked for."""
-    found: Callable[..., Tensor] = _surface.member("nn.functional", name)
-    globals()[name] = found
-    return found
+    function: Callable[..., Tensor] = _surface.member("nn.functional", name)
+    globals()[name] = function
+    return function
 
 
 def __dir__() -> list[str]:

@@ -95,19 +95,19 @@ def run(module: Members, pre: Hooks, post: Hooks, args: tuple[Any, ...], kwargs:
 def _before(
     module: Members, hook: Registered, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    given = hook.function(module, args, kwargs) if hook.with_kwargs else hook.function(module, args)
-    if given is None:
+    returned = hook.function(module, args, kwargs) if hook.with_kwargs else hook.function(module, args)
+    if returned is None:
         return args, kwargs
     if not hook.with_kwargs:
-        return given if isinstance(given, tuple) else (given,), kwargs
-    if not (isinstance(given, tuple) and len(given) == 2):
+        return returned if isinstance(returned, tuple) else (returned,), kwargs
+    if not (isinstance(returned, tuple) and len(returned) == 2):
         raise RuntimeError(
             f"a forward pre-hook with keyword arguments gives None or a tuple of new arguments and new keyword "
-            f"arguments, but got {given!r}"
+            f"arguments, but got {returned!r}"
         )
-    return given
+    return returned
 
 
 def _after(module: Members, hook: Registered, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
-    given = hook.function(module, args, kwargs, result) if hook.with_kwargs else hook.function(module, args, result)
-    return result if given is None else given
+    returned = hook.function(module, args, kwargs, result) if hook.with_kwargs else hook.function(module, args, result)
+    return result if returned is None else returned

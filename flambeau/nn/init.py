@@ -111,12 +111,12 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     rows, columns, *kernel = tensor.shape
     if rows % groups:
         raise ValueError(f"dim 0 must be divisible by groups, got {rows} and {groups}")
-    made = np.zeros(tuple(tensor.shape))
+    values = np.zeros(tuple(tensor.shape))
     each = rows // groups
     for group in range(groups):
         for i in range(min(each, columns)):
-            made[(group * each + i, i, *(n // 2 for n in kernel))] = 1.0
-    return _fill("copy_", tensor, wrap(made))
+            values[(group * each + i, i, *(n // 2 for n in kernel))] = 1.0
+    return _fill("copy_", tensor, wrap(values))
 
 
 def fans(tensor: Tensor) -> tuple[int, int]:
@@ -185,10 +185,10 @@ def orthogonal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None =
     rows, columns = tensor.shape[0], tensor.numel() // tensor.shape[0]
     with drawing(generator) as rng:
         drawn = rng.standard_normal((max(rows, columns), min(rows, columns)))
-    made, triangle = blas.linalg.qr(drawn)
-    made = made * np.sign(np.diag(triangle))
-    made = (made.T if rows < columns else made) * gain
-    return _fill("copy_", tensor, wrap(np.ascontiguousarray(made).reshape(tuple(tensor.shape))))
+    matrix, triangle = blas.linalg.qr(drawn)
+    matrix = matrix * np.sign(np.diag(triangle))
+    matrix = (matrix.T if rows < columns else matrix) * gain
+    return _fill("copy_", tensor, wrap(np.ascontiguousarray(matrix).reshape(tuple(tensor.shape))))
 
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:

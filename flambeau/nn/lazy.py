@@ -37,7 +37,7 @@ class LazyModuleMixin(_Base):  # type: ignore[misc, valid-type]
         return bool(self._without_sizes())
 
     def _without_sizes(self) -> list[str]:
-        return [n for held in (self._parameters, self._buffers) for n, value in held.items() if is_lazy(value)]
+        return [n for table in (self._parameters, self._buffers) for n, value in table.items() if is_lazy(value)]
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not self._is_inferred:

@@ -100,9 +100,9 @@ class Module:
 
     def __getattr__(self, name: str) -> Any:
         for slot in _SLOTS:
-            held = self.__dict__.get(slot)
-            if held is not None and name in held:
-                return held[name]
+            table = self.__dict__.get(slot)
+            if table is not None and name in table:
+                return table[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __delattr__(self, name: str) -> None:
@@ -214,8 +214,8 @@ class Module:
     def _hooks(self, name: str) -> Hooks:
         if "_modules" not in self.__dict__:
             raise AttributeError(NOT_INITIALISED.format(name=type(self).__name__))
-        found: Hooks = self.__dict__.setdefault(name, {})
-        return found
+        hooks: Hooks = self.__dict__.setdefault(name, {})
+        return hooks
 
     def train(self, mode: bool = True) -> Self:
         """Set `training` here and in every submodule."""

@@ -35,8 +35,8 @@ class Parameter(Tensor):
     __slots__ = ()
 
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
-        given = _given(data, "Parameter")
-        super().__init__(given._array, given._storage)
+        tensor = _given(data, "Parameter")
+        super().__init__(tensor._array, tensor._storage)
         if requires_grad:
             self.requires_grad_(True)
 
@@ -55,9 +55,9 @@ class Parameter(Tensor):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         plain = super().__deepcopy__(memo)
-        made = memo[id(self)] = Parameter(plain, self.requires_grad)
-        made.grad = plain.grad
-        return made
+        copied = memo[id(self)] = Parameter(plain, self.requires_grad)
+        copied.grad = plain.grad
+        return copied
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Parameter, (self.detach(), self.requires_grad))
@@ -86,13 +86,13 @@ class Buffer(Tensor):
     persistent: bool
 
     def __init__(self, data: Tensor | None = None, *, persistent: bool = True) -> None:
-        given = _given(data, "Buffer")
-        super().__init__(given._array, given._storage)
+        tensor = _given(data, "Buffer")
+        super().__init__(tensor._array, tensor._storage)
         self.persistent = persistent
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Buffer:
-        made = memo[id(self)] = Buffer(super().__deepcopy__(memo), persistent=self.persistent)
-        return made
+        copied = memo[id(self)] = Buffer(super().__deepcopy__(memo), persistent=self.persistent)
+        return copied
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_buffer, (self.detach(), self.persistent))

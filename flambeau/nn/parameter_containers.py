@@ -143,9 +143,9 @@ class ParameterDict(Module):
 
     def pop(self, key: str) -> Any:
         """Take a value out."""
-        found = self[key]
+        parameter = self[key]
         del self[key]
-        return found
+        return parameter
 
     def popitem(self) -> tuple[str, Any]:
         """Take the last name and its value out. Raises KeyError if there is none."""
@@ -177,14 +177,14 @@ class ParameterDict(Module):
         return reversed(self._keys)
 
     def __or__(self, other: Mapping[str, Any] | ParameterDict) -> ParameterDict:
-        made = self.copy()
-        made.update(other)
-        return made
+        merged = self.copy()
+        merged.update(other)
+        return merged
 
     def __ror__(self, other: Mapping[str, Any]) -> ParameterDict:
-        made = ParameterDict(other)
-        made.update(self)
-        return made
+        merged = ParameterDict(other)
+        merged.update(self)
+        return merged
 
     def __ior__(self, other: Mapping[str, Any] | ParameterDict) -> Self:
         self.update(other)
@@ -192,8 +192,8 @@ class ParameterDict(Module):
 
     def update(self, values: Mapping[str, Any] | ParameterDict | Iterable[tuple[str, Any]]) -> None:
         """Put values in, in the place of those of the same name."""
-        given = values.items() if isinstance(values, Mapping | ParameterDict) else values
-        for key, value in given:
+        items = values.items() if isinstance(values, Mapping | ParameterDict) else values
+        for key, value in items:
             self[key] = value
 
     def extra_repr(self) -> str:

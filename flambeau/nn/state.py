@@ -71,10 +71,10 @@ def collect(module: Members, destination: dict[str, Any], prefix: str, keep_vars
         if child is not None:
             child.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
     for hook in module._state_dict_hooks.values():
-        given = hook.function(module, destination, prefix, local)
-        if hook.gives_nothing and given is not None:
+        returned = hook.function(module, destination, prefix, local)
+        if hook.gives_nothing and returned is not None:
             raise RuntimeError("state_dict post-hook must return None: it changes the dict that it is given")
-        destination = destination if given is None else given
+        destination = destination if returned is None else returned
     return destination
 
 
@@ -100,8 +100,8 @@ class Loading:
             metadata[PENDING] = self.pending
         lists = (self.missing, self.unexpected, self.errors)
         for hook in module._load_state_dict_pre_hooks.values():
-            given = (module,) if hook.with_kwargs else ()
-            hook.function(*given, state, prefix, metadata, True, *lists)
+            leading = (module,) if hook.with_kwargs else ()
+            hook.function(*leading, state, prefix, metadata, True, *lists)
         module._load_from_state_dict(state, prefix, metadata, True, *lists)
         parts: dict[str, dict[str, Any]] = {}
         for key, value in state.items():

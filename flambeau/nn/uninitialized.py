@@ -55,17 +55,17 @@ class _Uninitialized:
         self, shape: Sequence[int], device: Device | str | None = None, dtype: DType | None = None
     ) -> None:
         """Become a plain parameter, or tensor, of these sizes, for the caller to fill."""
-        made: Any = dispatch.call("aten::empty", list(shape), dtype=dtype or self.dtype, device=device)
-        held: Any = self
-        held._array, held._storage = made._array, made._storage
-        held.__class__ = self.BECOMES
+        storage: Any = dispatch.call("aten::empty", list(shape), dtype=dtype or self.dtype, device=device)
+        tensor: Any = self
+        tensor._array, tensor._storage = storage._array, storage._storage
+        tensor.__class__ = self.BECOMES
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        made = memo[id(self)] = self._again()
-        return made
+        copied = memo[id(self)] = self._again()
+        return copied
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (type(self), self._arguments())
@@ -126,9 +126,9 @@ class UninitializedBuffer(_Uninitialized, Tensor):  # type: ignore[misc]  # it r
 
 
 def _nothing(device: Device | str | None, dtype: DType | None) -> Tensor:
-    made = dispatch.call("aten::empty", [0], dtype=dtype, device=device)
-    assert isinstance(made, Tensor)
-    return made
+    tensor = dispatch.call("aten::empty", [0], dtype=dtype, device=device)
+    assert isinstance(tensor, Tensor)
+    return tensor
 
 
 def is_lazy(value: Any) -> bool:

@@ -14,14 +14,14 @@ def named_modules(
     """A module and all below it, outer ones first. A module inside itself is not followed again."""
     waiting: list[tuple[str, M, tuple[int, ...]]] = [(prefix, module, ())]
     while waiting:
-        path, found, around = waiting.pop()
-        if found in seen or id(found) in around:
+        path, current, around = waiting.pop()
+        if current in seen or id(current) in around:
             continue
         if remove_duplicate:
-            seen.add(found)
-        yield path, found
-        inside = () if remove_duplicate else (*around, id(found))
-        children = [(f"{path}.{n}" if path else n, c, inside) for n, c in found._modules.items() if c is not None]
+            seen.add(current)
+        yield path, current
+        inside = () if remove_duplicate else (*around, id(current))
+        children = [(f"{path}.{n}" if path else n, c, inside) for n, c in current._modules.items() if c is not None]
         waiting.extend(reversed(children))
 
 
@@ -40,8 +40,8 @@ def named_tensors(
     """The parameters or buffers of a module, and of those below it if wanted."""
     seen: set[int] = set()
     inside = module.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else ((prefix, module),)
-    for path, found in inside:
-        for name, tensor in getattr(found, slot).items():
+    for path, value in inside:
+        for name, tensor in getattr(value, slot).items():
             if tensor is None or (remove_duplicate and id(tensor) in seen):
                 continue
             seen.add(id(tensor))
@@ -50,28 +50,28 @@ def named_tensors(
 
 def submodule(module: M, target: str) -> M:
     """What a dotted name leads to. Raises AttributeError naming the step that failed."""
-    found = module
+    current = module
     for name in target.split(".") if target else ():
-        step = getattr(found, name, None) if not hasattr(found, "_modules") else found._modules.get(name)
+        step = getattr(current, name, None) if not hasattr(current, "_modules") else current._modules.get(name)
         if step is None:
-            is_there = hasattr(found, name)
-            reason = f"`{name}` is not an nn.Module" if is_there else f"{found._get_name()} has no attribute `{name}`"
+            is_there = hasattr(current, name)
+            reason = f"`{name}` is not an nn.Module" if is_there else f"{current._get_name()} has no attribute `{name}`"
             raise AttributeError(reason)
-        found = step
-    return found
+        current = step
+    return current
 
 
-def set_submodule(module: Members, target: str, given: Members, strict: bool) -> None:
+def set_submodule(module: Members, target: str, replacement: Members, strict: bool) -> None:
     """Put a module at a dotted name. Raises ValueError and AttributeError as `Module.set_submodule`."""
     if not target:
         raise ValueError("Cannot set the submodule without a target name!")
-    if not hasattr(given, "_modules"):
-        raise ValueError(f"`module` is not an nn.Module, found {type(given)}")
+    if not hasattr(replacement, "_modules"):
+        raise ValueError(f"`module` is not an nn.Module, found {type(replacement)}")
     path, _, name = target.rpartition(".")
     owner = submodule(module, path)
     if (strict or hasattr(owner, name)) and name not in owner._modules:
         submodule(owner, name)
-    owner._modules[name] = given
+    owner._modules[name] = replacement
 
 
 def tensor(module: Members, target: str, slot: str, what: str) -> Any:
@@ -80,7 +80,7 @@ def tensor(module: Members, target: str, slot: str, what: str) -> Any:
     owner = submodule(module, path)
     if not hasattr(owner, name):
         raise AttributeError(f"{owner._get_name()} has no attribute `{name}`")
-    found = getattr(owner, slot).get(name)
-    if found is None:
+    value = getattr(owner, slot).get(name)
+    if value is None:
         raise AttributeError(f"`{name}` is not {what}")
-    return found
+    return value

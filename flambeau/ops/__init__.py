@@ -91,8 +91,8 @@ __all__: list[str] = []
 
 def __getattr__(name: str) -> _operator_namespaces.OperatorNamespace:
     """The operators of a namespace: `flambeau.ops.aten.relu` is `flambeau.relu`."""
-    found = _operator_namespaces.find(name)
-    if found is None:
+    namespace = _operator_namespaces.find(name)
+    if namespace is None:
         raise AttributeError(f"no operator is named {name}::...: declare one with flambeau.library.custom_op")
-    globals()[name] = found
-    return found
+    globals()[name] = namespace
+    return namespace

@@ -83,8 +83,8 @@ def encoder_layer(
         return F.layer_norm(x, [embed_dim], weight, bias, eps)
 
     def attention(x: Any) -> Any:
-        given = (qkv_weight, qkv_bias, proj_weight, proj_bias, mask, False, True, mask_type)
-        return layer(F, x, x, x, embed_dim, num_heads, *given)[0]
+        operands = (qkv_weight, qkv_bias, proj_weight, proj_bias, mask, False, True, mask_type)
+        return layer(F, x, x, x, embed_dim, num_heads, *operands)[0]
 
     def forward(x: Any) -> Any:
         inner = F.linear(x, ffn_weight_1, ffn_bias_1)

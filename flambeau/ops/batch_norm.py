@@ -73,8 +73,8 @@ def native_batch_norm_kernel(
             variance = reduce_with(np.add, (wide - centre) ** 2, axis=axes) / wide.dtype.type(count - 1)
         update(running_mean, centre, momentum)
         update(running_var, variance, momentum)
-    made = with_affine(result, *affine).astype(array.dtype, copy=False)
-    return wrap(made), wrap(centre.reshape(-1).astype(kept)), wrap(root.reshape(-1).astype(kept))
+    normalised = with_affine(result, *affine).astype(array.dtype, copy=False)
+    return wrap(normalised), wrap(centre.reshape(-1).astype(kept)), wrap(root.reshape(-1).astype(kept))
 
 
 def batch_norm_kernel(
@@ -105,8 +105,8 @@ def instance_norm_kernel(
         variance = reduce_with(np.add, (wide - mean) ** 2, axis=axes) / wide.dtype.type(max(count - 1, 1))
         update(running_mean, mean.reshape(array.shape[:2]).mean(axis=0), momentum)
         update(running_var, variance.mean(axis=0), momentum)
-    made = with_affine(result, per_channel(scale, array.ndim), per_channel(shift, array.ndim))
-    return wrap(np.ascontiguousarray(made).astype(array.dtype, copy=False))
+    normalised = with_affine(result, per_channel(scale, array.ndim), per_channel(shift, array.ndim))
+    return wrap(np.ascontiguousarray(normalised).astype(array.dtype, copy=False))
 
 
 _STATISTICS: Final = ("running_mean", "running_var")

@@ -109,15 +109,15 @@ def by_types(definition: OpDef, path: str, values: Values) -> Iterator[str]:
     for dtype, texts in values.items():
         arguments = [told(a, dtype) for a in definition.schema.arguments]
         if definition.dtype is None or definition.dtype(*arguments) is not None:
-            given = _required(definition, texts)
-            if given is not None:
-                yield _call(path, given, [])
+            positional = _required(definition, texts)
+            if positional is not None:
+                yield _call(path, positional, [])
 
 
-def _call(path: str, given: list[str], named: list[str]) -> str:
-    if path.startswith("Tensor.") and given:
-        return f"{given[0]}.{path.removeprefix('Tensor.')}({', '.join(given[1:] + named)})"
-    return f"{path}({', '.join(given + named)})"
+def _call(path: str, positional: list[str], named: list[str]) -> str:
+    if path.startswith("Tensor.") and positional:
+        return f"{positional[0]}.{path.removeprefix('Tensor.')}({', '.join(positional[1:] + named)})"
+    return f"{path}({', '.join(positional + named)})"
 
 
 def _written(sample: Sample, write: Callable[[Any], str]) -> tuple[list[str], list[str]]:

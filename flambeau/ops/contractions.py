@@ -129,8 +129,8 @@ def cross_kernel(self: Array, other: Array, dim: int = -1) -> Array:
     shape = broadcast(self.shape, other.shape)
     arrays = [np.moveaxis(np.broadcast_to(widened(x), shape), place, 0) for x in common([self, other])]
     (a0, a1, a2), (b0, b1, b2) = arrays
-    made = np.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], axis=place)
-    return np.ascontiguousarray(made).astype(common([self, other])[0].dtype, copy=False)
+    products = np.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], axis=place)
+    return np.ascontiguousarray(products).astype(common([self, other])[0].dtype, copy=False)
 
 
 def old_cross_kernel(self: Array, other: Array, dim: int | None = None) -> Array:

@@ -100,10 +100,10 @@ def padded(x: Array, before: Ints, after: Ints) -> Array:
     if not any(before) and not any(after):
         return x
     sizes = [n + b + a for n, b, a in zip(x.shape[2:], before, after, strict=True)]
-    made = np.zeros((*x.shape[:2], *sizes), x.dtype)
+    wider = np.zeros((*x.shape[:2], *sizes), x.dtype)
     inside = [slice(b, b + n) for n, b in zip(x.shape[2:], before, strict=True)]
-    made[(slice(None), slice(None), *inside)] = x
-    return made
+    wider[(slice(None), slice(None), *inside)] = x
+    return wider
 
 
 def windows(x: Array, kernel: Ints, stride: Ints, dilation: Ints) -> Array:
@@ -134,29 +134,29 @@ def convolved(x: Array, weight: Array, stride: Ints, before: Ints, after: Ints, 
     seen = windows(padded(x, before, after), kernel, stride, dilation)
     batch, outputs, inner = x.shape[0], weight.shape[0], weight.shape[1]
     places = seen.shape[2 + len(kernel) :]
-    made = np.empty((batch, outputs, *places), np.result_type(x, weight))
+    result = np.empty((batch, outputs, *places), np.result_type(x, weight))
     if inner == 1 and groups == outputs:
-        return _each_channel(seen, weight, made)
+        return _each_channel(seen, weight, result)
     rows, columns = inner * prod(kernel), prod(places)
     filters = weight.reshape(groups, outputs // groups, rows)
-    target = made.reshape(batch, groups, outputs // groups, columns)
+    target = result.reshape(batch, groups, outputs // groups, columns)
     each = max(1, COLUMNS // max(1, groups * rows * columns * x.itemsize))
     for start in range(0, batch, each):
         part = seen[start : start + each]
         blas.matmul(filters, part.reshape(len(part), groups, rows, columns), out=target[start : start + each])
-    return made
+    return result
 
 
-def _each_channel(seen: Array, weight: Array, made: Array) -> Array:
+def _each_channel(seen: Array, weight: Array, result: Array) -> Array:
     """Where every output has one channel of its own: no products of matrices, but sums over the kernel's places."""
-    made[...] = 0
-    turned = np.empty_like(made)
+    result[...] = 0
+    scratch = np.empty_like(result)
     with np.errstate(all="ignore"):
         places: Iterable[Any] = product(*map(range, weight.shape[2:]))
         for place in places:
-            factor = weight[(slice(None), 0, *place)].reshape(-1, *(1,) * (made.ndim - 2))
-            made += np.multiply(seen[(slice(None), slice(None), *place)], factor, out=turned)
-    return made
+            factor = weight[(slice(None), 0, *place)].reshape(-1, *(1,) * (result.ndim - 2))
+            result += np.multiply(seen[(slice(None), slice(None), *place)], factor, out=scratch)
+    return result
 
 
 def scattered(
@@ -172,15 +172,15 @@ def scattered(
     rows = x.reshape(batch, groups, inner, prod(x.shape[2:]))
     filters = weight.reshape(groups, inner, outputs * prod(kernel)).transpose(0, 2, 1)
     parts = blas.matmul(filters, rows).reshape(batch, groups * outputs, prod(kernel), *x.shape[2:])
-    made = np.zeros((batch, groups * outputs, *full), parts.dtype)
+    result = np.zeros((batch, groups * outputs, *full), parts.dtype)
     for i, place in enumerate(product(*map(range, kernel))):
         target = tuple(
             slice(p * d, p * d + (n - 1) * s + 1, s)
             for p, d, n, s in zip(place, dilation, x.shape[2:], stride, strict=True)
         )
-        made[(slice(None), slice(None), *target)] += parts[:, :, i]
+        result[(slice(None), slice(None), *target)] += parts[:, :, i]
     cut = tuple(slice(p, f - p) for p, f in zip(padding, full, strict=True))
-    return made[(slice(None), slice(None), *cut)]
+    return result[(slice(None), slice(None), *cut)]
 
 
 def convolution_kernel(
@@ -203,12 +203,12 @@ def convolution_kernel(
             raise RuntimeError(
                 f"Only zero batch or zero channel inputs are supported, but got input shape: {list(input.shape)}"
             )
-        made = contiguous(scattered(widened(x), widened(weight), strides, pads, extra, dilations, groups))
+        result = contiguous(scattered(widened(x), widened(weight), strides, pads, extra, dilations, groups))
     else:
-        made = convolved(widened(x), widened(weight), strides, pads, pads, dilations, groups)
+        result = convolved(widened(x), widened(weight), strides, pads, pads, dilations, groups)
         if is_channels_last(x):
-            made = np.moveaxis(np.ascontiguousarray(np.moveaxis(made, 1, -1)), -1, 1)
-    return finished(made, bias, input, unbatched)
+            result = np.moveaxis(np.ascontiguousarray(np.moveaxis(result, 1, -1)), -1, 1)
+    return finished(result, bias, input, unbatched)
 
 
 def is_channels_last(x: Array) -> bool:
@@ -217,12 +217,12 @@ def is_channels_last(x: Array) -> bool:
     return not x.flags.c_contiguous and bool(x.transpose(last).flags.c_contiguous)
 
 
-def finished(made: Array, bias: Array | None, input: Array, unbatched: bool) -> Array:
+def finished(result: Array, bias: Array | None, input: Array, unbatched: bool) -> Array:
     """With bias, in the input's dtype, without the batch dimension that it did not have."""
     if bias is not None:
-        made = np.add(made, widened(bias).reshape(-1, *(1,) * (made.ndim - 2)), out=made)
-    made = made.astype(input.dtype, copy=False)
-    return made[0] if unbatched else made
+        result = np.add(result, widened(bias).reshape(-1, *(1,) * (result.ndim - 2)), out=result)
+    result = result.astype(input.dtype, copy=False)
+    return result[0] if unbatched else result
 
 
 def check_output_padding(extra: Ints, stride: Ints, dilation: Ints) -> None:
@@ -282,8 +282,8 @@ def named_padding(
     total = [d * (k - 1) for d, k in zip(dilations, weight.shape[2:], strict=True)]
     before = [t // 2 for t in total]
     after = [t - b for t, b in zip(total, before, strict=True)]
-    made = convolved(widened(x), widened(weight), strides, before, after, dilations, groups)
-    return finished(made, bias, input, unbatched)
+    result = convolved(widened(x), widened(weight), strides, before, after, dilations, groups)
+    return finished(result, bias, input, unbatched)
 
 
 def transposed_kernel(dims: int) -> Any:

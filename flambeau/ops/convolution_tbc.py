@@ -25,8 +25,8 @@ def conv_tbc(F: Any, self: Tensor, weight: Tensor, bias: Tensor, pad: int) -> An
         raise RuntimeError("Input dim 2 (input channels) is not == dim 1 in the weight tensor")
     if weight.size(2) != bias.size(0):
         raise RuntimeError("Bias size must equal dim 2 in the weight tensor (output channels).")
-    made = F.conv1d(F.permute(self, [1, 2, 0]), F.permute(weight, [2, 1, 0]), bias, 1, pad)
-    return F.contiguous(F.permute(made, [2, 0, 1]))
+    result = F.conv1d(F.permute(self, [1, 2, 0]), F.permute(weight, [2, 1, 0]), bias, 1, pad)
+    return F.contiguous(F.permute(result, [2, 0, 1]))
 
 
 def _values(*sizes: int) -> Tensor:

@@ -78,15 +78,16 @@ def _of_a_copy(kernel: Callable[..., Any]) -> Callable[..., Any]:
 def _declare(viewing: OpDef, text: str, is_method: bool) -> None:
     doc = f"What `{viewing.name.removeprefix('aten::')}` gives, in memory of its own." if viewing.doc else ""
     kernel = _of_a_copy(viewing.kernel) if text.startswith("unsafe") else _copying(viewing.kernel)
-    made = registry.register(
+    definition = registry.register(
         replace(
             viewing, schema=parse_schema(f"aten::{text}"), kernel=kernel, family="copy", doc=doc,
             accumulator="", is_method=is_method, is_function=True,
         )
     )
-    if isinstance(made.schema.returns[0].type, TensorType):
-        overload = made.schema.overload
-        declare_out(made.schema, f"{overload}_out" if overload else "out", made.kernel, {"is_function": True})
+    if isinstance(definition.schema.returns[0].type, TensorType):
+        overload = definition.schema.overload
+        name = f"{overload}_out" if overload else "out"
+        declare_out(definition.schema, name, definition.kernel, {"is_function": True})
 
 
 for _table in (COPIES, UNSAFE):

@@ -102,10 +102,10 @@ def loss(
     rows = F.unsqueeze(log_probs, 1) if is_single else log_probs
     labels = F.unsqueeze(targets, 0) if is_single and targets.ndim == 1 else targets
     lengths = [v.tolist() if isinstance(v, Tensor) else list(v) for v in (input_lengths, target_lengths)]
-    given = [[v] if isinstance(v, int) else v for v in lengths]
-    losses = F._ctc_loss(rows, labels, given[0], given[1], blank, zero_infinity)[0]
+    lists = [[v] if isinstance(v, int) else v for v in lengths]
+    losses = F._ctc_loss(rows, labels, lists[0], lists[1], blank, zero_infinity)[0]
     if reduction == MEAN:
-        counts = wrap(np.maximum(np.array(given[1]), 1).astype(losses._array.dtype))
+        counts = wrap(np.maximum(np.array(lists[1]), 1).astype(losses._array.dtype))
         return F.mean(F.div(losses, counts))
     return F.squeeze(losses, 0) if is_single and not reduction else reduced(F, losses, reduction)
 

@@ -20,11 +20,11 @@ def documentation(definitions: Iterable[OpDef]) -> str:
     >>> print(documentation(registry.overloads("aten::softsign_of_nothing")))
     Not declared.
     """
-    found = list(definitions)
-    if not found:
+    listed = list(definitions)
+    if not listed:
         return "Not declared."
-    parts = ["\n".join(d.doc for d in found if d.doc), "\n".join(f"    {signature(d.schema)}" for d in found)]
-    parts += [text for text in (_dtypes(found), _refusals(found), _example(found), _schemas(found)) if text]
+    parts = ["\n".join(d.doc for d in listed if d.doc), "\n".join(f"    {signature(d.schema)}" for d in listed)]
+    parts += [text for text in (_dtypes(listed), _refusals(listed), _example(listed), _schemas(listed)) if text]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -66,15 +66,15 @@ def dtypes(definitions: Sequence[OpDef]) -> dict[str, str]:
     if first.dtype is None or not any(isinstance(a.type, TensorType) for a in first.schema.arguments):
         return {}
     groups: dict[str, list[str]] = {}
-    for given, result in _results(first):
-        is_default = result is float_dtype() and not (given.is_floating_point or given.is_complex)
+    for dtype, result in _results(first):
+        is_default = result is float_dtype() and not (dtype.is_floating_point or dtype.is_complex)
         name = "the default dtype" if is_default else result.name
-        groups.setdefault("the same" if result is given else name, []).append(given.name)
-    return {result: ", ".join(given) for result, given in groups.items()}
+        groups.setdefault("the same" if result is dtype else name, []).append(dtype.name)
+    return {result: ", ".join(dtype) for result, dtype in groups.items()}
 
 
 def _dtypes(definitions: Sequence[OpDef]) -> str:
-    lines = [f"    {given} -> {result}" for result, given in dtypes(definitions).items()]
+    lines = [f"    {dtype} -> {result}" for result, dtype in dtypes(definitions).items()]
     return "Dtypes:\n" + "\n".join(lines) if lines else ""
 
 

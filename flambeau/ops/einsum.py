@@ -91,8 +91,9 @@ def einsum_kernel(equation: str, tensors: Sequence[Array], path: Sequence[int] |
     text = ",".join(squeezed) + "->" + (implied(named) if result is None else result)
     if result is not None and "..." in ",".join(named) and "..." not in result:
         return contiguous(_summed_ellipsis(squeezed, result, wide).astype(first.dtype, copy=False))
-    made = blas.einsum(text, *wide, optimize=len(wide) > 1)
-    return contiguous(np.array(made) if made.base is not None else np.asarray(made)).astype(first.dtype, copy=False)
+    product = blas.einsum(text, *wide, optimize=len(wide) > 1)
+    product = np.array(product) if product.base is not None else np.asarray(product)
+    return contiguous(product).astype(first.dtype, copy=False)
 
 
 def implied(named: Sequence[str]) -> str:
@@ -122,9 +123,9 @@ def singles_squeezed(named: Sequence[str], tensors: Sequence[Array]) -> tuple[li
 
 
 def _summed_ellipsis(named: Sequence[str], result: str, tensors: Sequence[Array]) -> Array:
-    made = blas.einsum(",".join(named) + "->..." + result, *tensors, optimize=len(tensors) > 1)
-    extra = made.ndim - len(result)
-    return np.asarray(reduce_with(np.add, made, axis=tuple(range(extra))))
+    total = blas.einsum(",".join(named) + "->..." + result, *tensors, optimize=len(tensors) > 1)
+    extra = total.ndim - len(result)
+    return np.asarray(reduce_with(np.add, total, axis=tuple(range(extra))))
 
 
 def _grid(*sizes: int) -> Tensor:
@@ -158,8 +159,8 @@ def named_shape(equation: Any) -> Sizes | None:
 def run(equation: str, tensors: Sequence[Tensor], path: Sequence[int] | None = None) -> Tensor:
     """A view of the operand where that is enough, else the sum."""
     check(equation, [t._array for t in tensors])
-    found = viewed(equation, tensors[0]) if len(tensors) == 1 else None
-    return wrap(einsum_kernel(equation, [t._array for t in tensors], path)) if found is None else found
+    view = viewed(equation, tensors[0]) if len(tensors) == 1 else None
+    return wrap(einsum_kernel(equation, [t._array for t in tensors], path)) if view is None else view
 
 
 declare(

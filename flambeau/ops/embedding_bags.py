@@ -96,7 +96,7 @@ def embedding_bag(
     bounds = offsets if include_last_offset else np.append(offsets, indices.size)
     count, width = max(len(bounds) - 1, 0), weight.shape[1]
     wide = widened(weight)
-    made = np.zeros((count, width), wide.dtype)
+    sums = np.zeros((count, width), wide.dtype)
     sizes = np.zeros(count, indices.dtype)
     largest = np.zeros((count, width), indices.dtype)
     for bag in range(count):
@@ -108,13 +108,13 @@ def embedding_bag(
         rows = wide[indices[places]]
         if mode == MAX:
             best = rows.argmax(axis=0)
-            made[bag], largest[bag] = rows[best, np.arange(width)], indices[places][best]
+            sums[bag], largest[bag] = rows[best, np.arange(width)], indices[places][best]
             continue
         if per_sample_weights is not None:
             rows = rows * widened(per_sample_weights)[places][:, None]
         added = reduce_with(np.add, rows, axis=0)
-        made[bag] = added / wide.dtype.type(len(places)) if mode == MEAN else added
-    result = made.astype(weight.dtype, copy=False)
+        sums[bag] = added / wide.dtype.type(len(places)) if mode == MEAN else added
+    result = sums.astype(weight.dtype, copy=False)
     owners = np.repeat(np.arange(count), np.diff(bounds)).astype(indices.dtype)
     if mode == SUM:
         nothing = np.zeros(offsets.size, indices.dtype)

@@ -169,8 +169,8 @@ def _transformed(name: str, self: Array, s: Ints | None, dim: Ints | None, norm:
     array, mode = _complex(transformable(self)), _mode(norm)
     places, sizes = _dims_and_sizes(array, s, dim)
     with np.errstate(all="ignore"):
-        made = _all_along(name, array, places, sizes, mode)
-    return np.array(made) if made is self else contiguous(made)
+        result = _all_along(name, array, places, sizes, mode)
+    return np.array(result) if result is self else contiguous(result)
 
 
 def rfftn_kernel(self: Array, s: Ints | None = None, dim: Ints | None = None, norm: str | None = None) -> Array:
@@ -196,8 +196,8 @@ def _to_real(name: str, each: str, array: Array, s: Ints | None, dim: Ints | Non
     places, sizes = _dims_and_sizes(array, s, dim, last=0)
     _need_one(name, places)
     with np.errstate(all="ignore"):
-        made = _all_along(each, _complex(array), places[:-1], sizes[:-1], mode)
-        return contiguous(np.fft.irfft(made, sizes[-1], places[-1], mode))
+        result = _all_along(each, _complex(array), places[:-1], sizes[:-1], mode)
+        return contiguous(np.fft.irfft(result, sizes[-1], places[-1], mode))
 
 
 def hfftn_kernel(self: Array, s: Ints | None = None, dim: Ints | None = None, norm: str | None = None) -> Array:
@@ -228,8 +228,8 @@ def float_of(dtype: DType) -> DType:
 def _to_complex(self: TensorType) -> DType | None:
     if self.dtype is None:
         return None
-    found = float_of(self.dtype)
-    return found if found.is_complex else found.to_complex()
+    dtype = float_of(self.dtype)
+    return dtype if dtype.is_complex else dtype.to_complex()
 
 
 def _to_float(self: TensorType) -> DType | None:

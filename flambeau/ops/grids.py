@@ -93,8 +93,8 @@ def read(flat: Array, indices: Sequence[Array], sizes: Sequence[int]) -> Array:
         inside &= (index >= 0) & (index < size)
         whole = np.clip(np.nan_to_num(index, nan=-1), -1, size).astype(np.int64)
         offset = offset * size + np.clip(whole, 0, size - 1)
-    found = np.take_along_axis(flat, offset[:, None, :], axis=2)
-    return np.where(inside[:, None, :], found, flat.dtype.type(0))
+    values = np.take_along_axis(flat, offset[:, None, :], axis=2)
+    return np.where(inside[:, None, :], values, flat.dtype.type(0))
 
 
 def grid_sampler_kernel(
@@ -110,39 +110,39 @@ def grid_sampler_kernel(
     with np.errstate(invalid="ignore"):
         places = [unnormalised(rows[..., dims - 1 - i], n, align_corners) for i, n in enumerate(sizes)]
         if interpolation_mode == BICUBIC:
-            made = _cubic(flat, places, sizes, padding_mode, align_corners)
+            result = _cubic(flat, places, sizes, padding_mode, align_corners)
         else:
             places = [padded(p, n, padding_mode, align_corners) for p, n in zip(places, sizes, strict=True)]
             if interpolation_mode == NEAREST:
-                made = read(flat, [np.rint(p) for p in places], sizes)
+                result = read(flat, [np.rint(p) for p in places], sizes)
             else:
-                made = _linear(flat, places, sizes)
-    return made.reshape(*input.shape[:2], *grid.shape[1:-1]).astype(input.dtype, copy=False)
+                result = _linear(flat, places, sizes)
+    return result.reshape(*input.shape[:2], *grid.shape[1:-1]).astype(input.dtype, copy=False)
 
 
 def _linear(flat: Array, places: Sequence[Array], sizes: Sequence[int]) -> Array:
     below = [np.floor(p) for p in places]
-    made: Array = np.zeros((*flat.shape[:2], places[0].shape[1]), flat.dtype)
+    result: Array = np.zeros((*flat.shape[:2], places[0].shape[1]), flat.dtype)
     for corner in product((0, 1), repeat=len(sizes)):
         weight = np.ones_like(places[0])
         for place, base, side in zip(places, below, corner, strict=True):
             weight = weight * ((place - base) if side else (base + 1 - place))
-        found = read(flat, [b + side for b, side in zip(below, corner, strict=True)], sizes)
-        made += np.where(found == 0, found, found * weight[:, None, :])
-    return made
+        values = read(flat, [b + side for b, side in zip(below, corner, strict=True)], sizes)
+        result += np.where(values == 0, values, values * weight[:, None, :])
+    return result
 
 
 def _cubic(flat: Array, places: Sequence[Array], sizes: Sequence[int], padding: int, align_corners: bool) -> Array:
     below = [np.floor(p) for p in places]
     weights = [cubic_weights(p - b) for p, b in zip(places, below, strict=True)]
-    made: Array = np.zeros((*flat.shape[:2], places[0].shape[1]), flat.dtype)
+    result: Array = np.zeros((*flat.shape[:2], places[0].shape[1]), flat.dtype)
     for i, j in product(range(4), repeat=2):
         indices = [
             np.floor(padded(b + (k - 1), n, padding, align_corners))
             for b, k, n in zip(below, (i, j), sizes, strict=True)
         ]
-        made += read(flat, indices, sizes) * (weights[0][i] * weights[1][j])[:, None, :]
-    return made
+        result += read(flat, indices, sizes) * (weights[0][i] * weights[1][j])[:, None, :]
+    return result
 
 
 def affine_grid(F: Any, theta: Tensor, size: Sequence[int], align_corners: bool) -> Any:
@@ -183,15 +183,15 @@ def _numbers(*sizes: int) -> Tensor:
 def reference(input: Any, grid: Any, mode: int, padding: int, align_corners: bool) -> Any:
     """Bilinear reading with zeros outside, place by place in float64."""
     count, channels, height, width = input.shape
-    made = np.zeros((count, channels, *grid.shape[1:3]))
+    result = np.zeros((count, channels, *grid.shape[1:3]))
     for n, i, j in np.ndindex(count, *grid.shape[1:3]):
         x, y = grid[n, i, j].astype(np.float64)
         x = (x + 1) / 2 * (width - 1) if align_corners else ((x + 1) * width - 1) / 2
         y = (y + 1) / 2 * (height - 1) if align_corners else ((y + 1) * height - 1) / 2
         for r in range(height):
             for c in range(width):
-                made[n, :, i, j] += max(0, 1 - abs(x - c)) * max(0, 1 - abs(y - r)) * input[n, :, r, c]
-    return made
+                result[n, :, i, j] += max(0, 1 - abs(x - c)) * max(0, 1 - abs(y - r)) * input[n, :, r, c]
+    return result
 
 
 def samples(dims: int) -> list[Sample]:

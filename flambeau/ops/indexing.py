@@ -222,9 +222,9 @@ def nonzero_static_kernel(self: Array, size: int, fill_value: int = -1) -> Array
     """Exactly `size` rows of `nonzero`, filled up with `fill_value`."""
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
-    found = nonzero_kernel(self)[:size]
+    rows = nonzero_kernel(self)[:size]
     result = np.full((size, self.ndim), fill_value, np.int64)
-    result[: len(found)] = found
+    result[: len(rows)] = rows
     return result
 
 

@@ -66,13 +66,13 @@ def _selected(view: Tensor, dim: int, at: int) -> Tensor:
 
 
 def _item_shape(self: TensorType, indices: Any) -> Sizes | None:
-    found = _part(self, indices)
-    return None if found is None else index_shape(replace(self, sizes=found[0]), found[1])
+    sizes = _part(self, indices)
+    return None if sizes is None else index_shape(replace(self, sizes=sizes[0]), sizes[1])
 
 
 def _part_shape(self: TensorType, indices: Any) -> Sizes | None:
-    found = _part(self, indices)
-    return None if found is None else found[0]
+    sizes = _part(self, indices)
+    return None if sizes is None else sizes[0]
 
 
 def _part(self: TensorType, indices: Any) -> tuple[Sizes, list[Any]] | None:

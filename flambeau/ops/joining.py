@@ -186,10 +186,10 @@ def meshgrid_kernel(tensors: Sequence[Tensor], indexing: str = "ij") -> list[Ten
 
 def list_dtype(tensors: Any) -> DType | None:
     """The common dtype, where all are known."""
-    found = ranks.elements_of(tensors)
+    types = ranks.elements_of(tensors)
     if isinstance(tensors, ListType):
-        return found[0].dtype if found else None
-    return common_dtype(found) if found else None
+        return types[0].dtype if types else None
+    return common_dtype(types) if types else None
 
 
 def cat_shape(tensors: Any, dim: Any = 0) -> Sizes | None:
@@ -223,8 +223,8 @@ def stack_shape(tensors: Any, dim: Any = 0) -> Sizes | None:
 
 def list_sizes(tensors: Any) -> list[Sizes] | None:
     """The sizes of every tensor of a list; None if some rank is not known."""
-    found = [t.sizes for t in ranks.elements_of(tensors) if t.sizes is not None]
-    return found if found and len(found) == len(ranks.elements_of(tensors)) else None
+    sizes = [t.sizes for t in ranks.elements_of(tensors) if t.sizes is not None]
+    return sizes if sizes and len(sizes) == len(ranks.elements_of(tensors)) else None
 
 
 def largest_rank(least: int) -> Callable[[Any], Sizes | None]:
@@ -242,13 +242,13 @@ def _grid_shape(tensors: Any) -> Sizes | None:
 
 
 def _first_dtype(tensors: Any) -> DType | None:
-    found = ranks.elements_of(tensors)
-    return found[0].dtype if found else None
+    types = ranks.elements_of(tensors)
+    return types[0].dtype if types else None
 
 
 def _same_dtype(tensors: Any) -> DType | None:
-    found = {t.dtype for t in ranks.elements_of(tensors)}
-    return found.pop() if len(found) == 1 else None
+    dtypes = {t.dtype for t in ranks.elements_of(tensors)}
+    return dtypes.pop() if len(dtypes) == 1 else None
 
 
 def _choices_shape(r: Any) -> Sizes | None:

@@ -66,37 +66,37 @@ def _cholesky(name: str, A: Array, upper: bool) -> tuple[Array, Array]:
     info = np.zeros(A.shape[:-2], np.int32)
     try:
         with np.errstate(all="ignore"):
-            made = blas.linalg.cholesky(lower)
+            factor = blas.linalg.cholesky(lower)
     except np.linalg.LinAlgError:
-        made = np.full(A.shape, np.nan, A.dtype)
+        factor = np.full(A.shape, np.nan, A.dtype)
         for place in np.ndindex(A.shape[:-2]):
             try:
-                made[place] = blas.linalg.cholesky(lower[place])
+                factor[place] = blas.linalg.cholesky(lower[place])
             except np.linalg.LinAlgError:
                 info[place] = _minor_order(lower[place])
-    return columns(adjoint(made) if upper else made), info
+    return columns(adjoint(factor) if upper else factor), info
 
 
 def cholesky_ex_kernel(self: Array, upper: bool = False, check_errors: bool = False) -> tuple[Array, Array]:
     """The factor (nan where there is none), and which minor is not positive-definite (0: none)."""
-    made, info = _cholesky("linalg.cholesky_ex", self, upper)
+    factor, info = _cholesky("linalg.cholesky_ex", self, upper)
     if check_errors:
         first_of_batch("linalg.cholesky_ex", info, NOT_POSITIVE.format)
-    return made, info
+    return factor, info
 
 
 def cholesky_kernel(self: Array, upper: bool = False) -> Array:
     """Raises LinAlgError for a matrix that is not positive-definite."""
-    made, info = _cholesky("linalg.cholesky", self, upper)
+    factor, info = _cholesky("linalg.cholesky", self, upper)
     first_of_batch("linalg.cholesky", info, NOT_POSITIVE.format)
-    return made
+    return factor
 
 
 def old_cholesky_kernel(self: Array, upper: bool = False) -> Array:
     """As `cholesky_kernel`, under its old name."""
-    made, info = _cholesky("cholesky", self, upper)
+    factor, info = _cholesky("cholesky", self, upper)
     first_of_batch("cholesky", info, NOT_POSITIVE.format)
-    return made
+    return factor
 
 
 def cholesky_solve_kernel(self: Array, input2: Array, upper: bool = False) -> Array:
@@ -161,10 +161,10 @@ def householder_kernel(input: Array, tau: Array) -> Array:
         raise RuntimeError(f"{name}: input.shape[-2] must be greater than or equal to input.shape[-1]")
     if wide < tau.shape[-1]:
         raise RuntimeError(f"{name}: input.shape[-1] must be greater than or equal to tau.shape[-1]")
-    made = np.broadcast_to(np.eye(tall, wide, dtype=input.dtype), input.shape).copy()
+    result = np.broadcast_to(np.eye(tall, wide, dtype=input.dtype), input.shape).copy()
     for k in reversed(range(tau.shape[-1])):
-        made = _reflected(input, tau, k, made)
-    return columns(made)
+        result = _reflected(input, tau, k, result)
+    return columns(result)
 
 
 def _reflected(packed: Array, tau: Array, k: int, x: Array, conjugate: bool = False) -> Array:
@@ -197,12 +197,12 @@ def _qr_rank(A: TensorType, mode: Any) -> tuple[Sizes | None, ...]:
 
 
 def _indefinite(name: str) -> list[ErrorSample]:
-    made = np.array([[1, 2], [2, 1]], np.float32)
+    matrix = np.array([[1, 2], [2, 1]], np.float32)
     return [
-        ErrorSample(args=(wrap(made),), error=LinAlgError,
+        ErrorSample(args=(wrap(matrix),), error=LinAlgError,
                     message=f"{name}: The factorization could not be completed because the input is not positive-"
                     "definite (the leading minor of order 2 is not positive-definite)."),
-        ErrorSample(args=(wrap(np.stack([made, made])),), error=LinAlgError, message=f"{name}: (Batch element 0): "),
+        ErrorSample(args=(wrap(np.stack([matrix] * 2)),), error=LinAlgError, message=f"{name}: (Batch element 0): "),
     ]  # fmt: skip
 
 

@@ -51,15 +51,15 @@ def power_kernel(self: Array, n: int) -> Array:
         self, n = inverse_kernel(self), -n
         if n == 1:
             return self
-    made = eye_like(self, self.shape[-1])
+    power = eye_like(self, self.shape[-1])
     square, is_one = self, True
     while n:
         if n & 1:
-            made, is_one = (np.array(square) if is_one else multiplied(made, square)), False
+            power, is_one = (np.array(square) if is_one else multiplied(power, square)), False
         n >>= 1
         if n:
             square = multiplied(square, square)
-    return contiguous(made)
+    return contiguous(power)
 
 
 _PADE: Final = (
@@ -84,11 +84,11 @@ def exp_kernel(self: Array) -> Array:
         halvings = np.where(np.isfinite(norm), halvings, 0).astype(np.int64)
         a = wide / np.ldexp(1.0, halvings)[..., None, None]
         is_finite = np.isfinite(norm)[..., None, None]
-        made = _pade(np.where(is_finite, a, 0))
+        result = _pade(np.where(is_finite, a, 0))
         for step in range(int(halvings.max())):
-            made = np.where((halvings > step)[..., None, None], made @ made, made)
-        made = np.where(is_finite, made, np.nan)
-        return contiguous(made.astype(self.dtype))
+            result = np.where((halvings > step)[..., None, None], result @ result, result)
+        result = np.where(is_finite, result, np.nan)
+        return contiguous(result.astype(self.dtype))
 
 
 def _pade(a: Array) -> Array:
@@ -131,9 +131,7 @@ def least_squares_kernel(
     chosen = "gelsy" if driver is None else driver
     _check_least_squares(self, b, chosen)
     is_vector = b.ndim == 1 or (self.ndim - 1 == b.ndim and b.shape == self.shape[:-1])
-    right = b[..., None] if is_vector else b
-    if right.shape[-2] != self.shape[-2]:
-        raise RuntimeError(f"{_LSTSQ}: input.size(-2) should match other.size({'-1' if is_vector else '-2'})")
+    right = _as_columns(self, b, is_vector)
     tall, wide = self.shape[-2:]
     batch = broadcast(self.shape[:-2], right.shape[:-2])
     a = np.broadcast_to(self, (*batch, tall, wide))
@@ -144,16 +142,27 @@ def least_squares_kernel(
     values = np.zeros((*batch, min(tall, wide)), self.real.dtype)
     for i in np.ndindex(batch):
         solution[i], _, rank[i], values[i] = blas.linalg.lstsq(a[i], right[i], bound)
-    residuals = np.empty(0, self.real.dtype)
-    if tall > wide and chosen != "gelsy" and (rank == wide).all():
-        residuals = np.asarray((np.abs(a @ solution - right) ** 2).sum(-2)).astype(self.real.dtype)
-        residuals = residuals[..., 0] if is_vector and residuals.ndim > 1 else residuals
+    has_residuals = tall > wide and chosen != "gelsy" and (rank == wide).all()
+    residuals = _squared_residuals(a, solution, right) if has_residuals else np.empty(0, self.real.dtype)
     return (
         contiguous(solution[..., 0]) if is_vector else columns(solution),
-        residuals,
+        residuals[..., 0] if is_vector and residuals.ndim > 1 else residuals,
         np.empty(0, np.int64) if chosen == "gels" else rank,
         values if chosen in ("gelsd", "gelss") else np.empty(0, self.real.dtype),
     )
+
+
+def _as_columns(a: Array, b: Array, is_vector: bool) -> Array:
+    """The right sides as columns of a matrix. Raises RuntimeError unless they are as tall as `a`."""
+    right = b[..., None] if is_vector else b
+    if right.shape[-2] != a.shape[-2]:
+        raise RuntimeError(f"{_LSTSQ}: input.size(-2) should match other.size({'-1' if is_vector else '-2'})")
+    return right
+
+
+def _squared_residuals(a: Array, x: Array, b: Array) -> Array:
+    """For each column, the sum of the squares of what `a @ x` differs from `b` by."""
+    return np.asarray((np.abs(a @ x - b) ** 2).sum(-2)).astype(a.real.dtype)
 
 
 _LSTSQ: Final = "torch.linalg.lstsq"
@@ -220,12 +229,12 @@ def linalg_vander_kernel(x: Array, N: int | None = None) -> Array:
 def _powers(x: Array, count: int, increasing: bool) -> Array:
     dtype = accumulate_dtype(dtype_of(x)).numpy
     wide = widened(x.astype(dtype))
-    made = np.ones((*x.shape, count), wide.dtype)
+    powers = np.ones((*x.shape, count), wide.dtype)
     if count > 1:
-        made[..., 1:] = wide[..., None]
+        powers[..., 1:] = wide[..., None]
         with np.errstate(all="ignore"):
-            np.multiply.accumulate(made[..., 1:], axis=-1, out=made[..., 1:])
-    return contiguous(made if increasing else made[..., ::-1]).astype(dtype, copy=False)
+            np.multiply.accumulate(powers[..., 1:], axis=-1, out=powers[..., 1:])
+    return contiguous(powers if increasing else powers[..., ::-1]).astype(dtype, copy=False)
 
 
 def vecdot_kernel(x: Array, y: Array, dim: int = -1) -> Array:

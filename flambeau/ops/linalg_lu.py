@@ -71,9 +71,9 @@ def _parts(packed: Array) -> tuple[Array, Array]:
 
 def _permutation(pivots: Array, size: int, dtype: np.dtype[Any]) -> Array:
     order = order_of(pivots, size)
-    made = np.zeros((*order.shape, size), dtype)
-    np.put_along_axis(made, order[..., None], 1, axis=-1)
-    return rows(made.swapaxes(-1, -2))
+    matrix = np.zeros((*order.shape, size), dtype)
+    np.put_along_axis(matrix, order[..., None], 1, axis=-1)
+    return rows(matrix.swapaxes(-1, -2))
 
 
 def lu_kernel(A: Array, pivot: bool = True) -> tuple[Array, Array, Array]:
@@ -113,8 +113,8 @@ def lu_solve_kernel(LU: Array, pivots: Array, B: Array, left: bool = True, adjoi
         equation = "AX = B" if left else "XA = B"
         raise RuntimeError(f"{name}: Incompatible shapes of A and B for the equation {equation} {sizes}")
     b = B if left else _adjoint(B)
-    made = _from_factors(LU, order_of(pivots, LU.shape[-1]), b, adjoint == left)
-    return columns(made) if left else rows(_adjoint(made))
+    solution = _from_factors(LU, order_of(pivots, LU.shape[-1]), b, adjoint == left)
+    return columns(solution) if left else rows(_adjoint(solution))
 
 
 _adjoint = adjoint
@@ -130,9 +130,9 @@ def _from_factors(packed: Array, order: Array, b: Array, is_adjoint: bool) -> Ar
         return triangular_solved(upper, triangular_solved(lower, moved, upper=False, unit=True), upper=True)
     inner = triangular_solved(_adjoint(upper), b, upper=False)
     inner = triangular_solved(_adjoint(lower), inner, upper=True, unit=True)
-    made = np.empty_like(inner)
-    np.put_along_axis(made, np.broadcast_to(order, inner.shape), inner, axis=-2)
-    return made
+    solution = np.empty_like(inner)
+    np.put_along_axis(solution, np.broadcast_to(order, inner.shape), inner, axis=-2)
+    return solution
 
 
 def solve_triangular_kernel(
@@ -162,8 +162,8 @@ def triangular_solve_kernel(
     check_same_dtype("triangular_solve", self, A, ("b", "A"))
     a = A.swapaxes(-1, -2) if transpose else A
     batch = broadcast(A.shape[:-2], self.shape[:-2])
-    made = triangular_solved(a, self, upper=upper != transpose, unit=unitriangular)
-    return columns(made), columns(np.broadcast_to(A, (*batch, *A.shape[-2:])))
+    solution = triangular_solved(a, self, upper=upper != transpose, unit=unitriangular)
+    return columns(solution), columns(np.broadcast_to(A, (*batch, *A.shape[-2:])))
 
 
 # -- declarations -----------------------------------------------------------------------------------------------------

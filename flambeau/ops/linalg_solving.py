@@ -56,23 +56,23 @@ def _inverse_ex(A: Array, name: str) -> tuple[Array, Array]:
     except np.linalg.LinAlgError:
         info = factored(A)[2]
     safe = np.where((info != 0)[..., None, None], eye_like(A, A.shape[-1]), A)
-    made = np.where((info != 0)[..., None, None], np.inf, blas.linalg.inv(safe)).astype(A.dtype, copy=False)
-    return columns(made), info
+    inverse = np.where((info != 0)[..., None, None], np.inf, blas.linalg.inv(safe)).astype(A.dtype, copy=False)
+    return columns(inverse), info
 
 
 def inverse_kernel(A: Array) -> Array:
     """Raises LinAlgError for a singular matrix."""
-    made, info = _inverse_ex(A, "linalg.inv")
+    inverse, info = _inverse_ex(A, "linalg.inv")
     first_of_batch("linalg.inv", info, SINGULAR.format)
-    return made
+    return inverse
 
 
 def inverse_ex_kernel(A: Array, check_errors: bool = False) -> tuple[Array, Array]:
     """The inverse, and for each matrix the element of the diagonal that is zero (0: none)."""
-    made, info = _inverse_ex(A, "linalg.inv_ex")
+    inverse, info = _inverse_ex(A, "linalg.inv_ex")
     if check_errors:
         first_of_batch("linalg.inv_ex", info, SINGULAR.format)
-    return made, info
+    return inverse, info
 
 
 def is_vector_case(a: Array, b: Array) -> bool:
@@ -95,17 +95,17 @@ def solve_ex_kernel(A: Array, B: Array, left: bool = True, check_errors: bool = 
         raise RuntimeError(
             f"{name}: Incompatible shapes of A and B for the equation {equation} ({sizes})"
         )
-    a, given = (A, b) if left else (A.swapaxes(-1, -2), b.swapaxes(-1, -2))
-    batch = broadcast(a.shape[:-2], given.shape[:-2])
+    a, right = (A, b) if left else (A.swapaxes(-1, -2), b.swapaxes(-1, -2))
+    batch = broadcast(a.shape[:-2], right.shape[:-2])
     info = np.zeros(A.shape[:-2], np.int32)
-    given = np.broadcast_to(given, (*batch, *given.shape[-2:]))
+    right = np.broadcast_to(right, (*batch, *right.shape[-2:]))
     try:
         with np.errstate(all="ignore"):
-            x = blas.linalg.solve(a, given)
+            x = blas.linalg.solve(a, right)
     except np.linalg.LinAlgError:
         info = factored(A)[2]
         safe = np.where((info != 0)[..., None, None], eye_like(a, a.shape[-1]), a)
-        x = blas.linalg.solve(safe, given)
+        x = blas.linalg.solve(safe, right)
     if check_errors:
         first_of_batch("torch.linalg.solve", info, "The solver failed because the input matrix is singular.".format)
     if vector:

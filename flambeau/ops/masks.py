@@ -53,11 +53,11 @@ def masked_scatter(self: Array, mask: Array, source: Array) -> None:
         )
     if mask.dtype != np.bool_:
         raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {display(mask)}")
-    held = _mask_for("masked_scatter_", self, mask)
-    count = int(np.count_nonzero(held))
+    masked = _mask_for("masked_scatter_", self, mask)
+    count = int(np.count_nonzero(masked))
     if count > source.size:
         raise RuntimeError("Number of elements of source < number of ones in mask")
-    self[held] = np.ascontiguousarray(source).reshape(-1)[:count]
+    self[masked] = np.ascontiguousarray(source).reshape(-1)[:count]
 
 
 overwrite(

@@ -41,8 +41,8 @@ declare(
 
 
 def _isin(elements: Any, test_elements: Any, invert: bool) -> Any:
-    found = np.isin(np.asarray(elements), np.asarray(test_elements), invert=invert)
-    return np.asarray(found)
+    mask = np.isin(np.asarray(elements), np.asarray(test_elements), invert=invert)
+    return np.asarray(mask)
 
 
 declare(

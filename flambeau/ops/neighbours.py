@@ -41,8 +41,8 @@ def diff_kernel(
     if n >= array.shape[place]:
         shape = (*array.shape[:place], 0, *array.shape[place + 1 :])
         return np.empty(shape, array.dtype)
-    made = np.diff(array, n, axis=place)
-    return contiguous(made).copy() if n == 0 else contiguous(made)
+    differences = np.diff(array, n, axis=place)
+    return contiguous(differences).copy() if n == 0 else contiguous(differences)
 
 
 def im2col_kernel(self: Array, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Array:
@@ -105,13 +105,13 @@ def col2im_kernel(
     channels = columns.shape[1] // prod(kernel)
     parts = widened(columns).reshape(columns.shape[0], channels, *kernel, *counts)
     full = [n + 2 * p for n, p in zip(sizes, pads, strict=True)]
-    made = np.zeros((columns.shape[0], channels, *full), parts.dtype)
+    image = np.zeros((columns.shape[0], channels, *full), parts.dtype)
     for i, j in np.ndindex(*kernel):
         top, left = i * dilations[0], j * dilations[1]
         rows = slice(top, top + strides[0] * (counts[0] - 1) + 1, strides[0])
         cols = slice(left, left + strides[1] * (counts[1] - 1) + 1, strides[1])
-        made[:, :, rows, cols] += parts[:, :, i, j]
-    inside = contiguous(made[:, :, pads[0] : full[0] - pads[0], pads[1] : full[1] - pads[1]])
+        image[:, :, rows, cols] += parts[:, :, i, j]
+    inside = contiguous(image[:, :, pads[0] : full[0] - pads[0], pads[1] : full[1] - pads[1]])
     inside = inside.astype(self.dtype, copy=False)
     return inside[0] if self.ndim == 2 else inside
 
@@ -135,8 +135,8 @@ def cdist_kernel(x1: Array, x2: Array, p: float = 2.0, compute_mode: int | None 
         raise RuntimeError("cdist only supports non-negative p values")
     broadcast(x1.shape[:-2], x2.shape[:-2])
     differences = np.abs(widened(x1)[..., :, None, :] - widened(x2)[..., None, :, :])
-    made = folded_norm(differences, (differences.ndim - 1,), False, inf if p == inf else float(p))
-    return contiguous(made.astype(x1.dtype, copy=False))
+    distances = folded_norm(differences, (differences.ndim - 1,), False, inf if p == inf else float(p))
+    return contiguous(distances.astype(x1.dtype, copy=False))
 
 
 def diff_shape(self: TensorType, n: Any, dim: Any, prepend: Any, append: Any) -> Sizes | None:
@@ -211,12 +211,12 @@ def pdist_kernel(self: Array, p: float = 2.0) -> Array:
     first, second = np.triu_indices(len(self), 1)
     away = np.abs(widened(self)[first] - widened(self)[second])
     if p == 0:
-        made = (away != 0).sum(axis=1).astype(away.dtype)
+        distances = (away != 0).sum(axis=1).astype(away.dtype)
     elif p == inf:
-        made = away.max(axis=1, initial=0)
+        distances = away.max(axis=1, initial=0)
     else:
-        made = np.asarray(reduce_with(np.add, away**p, axis=1) ** away.dtype.type(1 / p))
-    return np.asarray(made).astype(self.dtype, copy=False)
+        distances = np.asarray(reduce_with(np.add, away**p, axis=1) ** away.dtype.type(1 / p))
+    return np.asarray(distances).astype(self.dtype, copy=False)
 
 
 declare(

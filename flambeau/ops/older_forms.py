@@ -31,8 +31,8 @@ def sum_to_size(F: Any, self: Tensor, size: Sequence[int]) -> Tensor:
     if not fits:
         raise RuntimeError(f"size {{{list(size)}}} is not expandable to size {{{have}}}.")
     stretched = [d for d in range(len(have)) if d < more or (size[d - more] == 1 and have[d] != 1)]
-    made = F.sum(self, stretched, True) if stretched else self
-    return F.view(made, list(size)) if more else made
+    total = F.sum(self, stretched, True) if stretched else self
+    return F.view(total, list(size)) if more else total
 
 
 def _if_fractional(self: TensorType) -> DType | None:
@@ -133,8 +133,8 @@ def pad_sequence(
 
 
 def _padded_rank(sequences: Any) -> Sizes | None:
-    found = ranks.elements_of(sequences)
-    return ranks.self_rank(found[0], 1) if found else None
+    types = ranks.elements_of(sequences)
+    return ranks.self_rank(types[0], 1) if types else None
 
 
 composite(
@@ -202,7 +202,7 @@ declare(
 
 def meeting_dtype(first: Any, second: Any) -> DType:
     """The dtype in which two operands meet."""
-    operands = [o for given in (first, second) if (o := operand_of_argument(given)) is not None]
+    operands = [o for argument in (first, second) if (o := operand_of_argument(argument)) is not None]
     return result_type(*operands)
 
 

@@ -27,9 +27,9 @@ class OperatorNamespace(ModuleType):
         if not registry.overloads(name):
             similar = ", ".join(registry.similar(name))
             raise AttributeError(f"there is no operator {name}{f'; similar: {similar}' if similar else ''}")
-        made = OperatorPacket(name)
-        setattr(self, short, made)
-        return made
+        packet = OperatorPacket(name)
+        setattr(self, short, packet)
+        return packet
 
     def __dir__(self) -> list[str]:
         return sorted(short for scope, _, short in map(_parts, registry.names()) if scope == self._scope)

@@ -92,9 +92,9 @@ def movedim_kernel(self: Tensor, source: int | Sequence[int], destination: int |
         )
     from_ = [wrap_dim(d, rank) for d in sources]
     to = [wrap_dim(d, rank) for d in targets]
-    for name, dims, given in (("source", from_, sources), ("destination", to, targets)):
+    for name, dims, unwrapped in (("source", from_, sources), ("destination", to, targets)):
         if len(set(dims)) < len(dims):
-            raise RuntimeError(f"movedim: repeated dim in `{name}` ({given})")
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({unwrapped})")
     if rank == 0:
         return share(self, self._array[...])
     order = [-1] * rank

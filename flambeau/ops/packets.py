@@ -98,8 +98,8 @@ class _Callable:
         return result if plan.finish is None else plan.finish(result)
 
     def _refusal(self, args: Sequence[Any], kwargs: Mapping[str, Any], otherwise: str) -> OverloadError:
-        found = [_complete(d.schema, args, kwargs) for d in self._definitions]
-        reasons = [f if isinstance(f, str) else otherwise for f in found]
+        problems = [_complete(d.schema, args, kwargs) for d in self._definitions]
+        reasons = [f if isinstance(f, str) else otherwise for f in problems]
         return OverloadError(reasons[0] if len(reasons) == 1 else NONE_FITS.format(reasons="\n\n".join(reasons)))
 
     def __str__(self) -> str:
@@ -135,9 +135,9 @@ class OperatorPacket(_Callable):
     def __getattr__(self, overload: str) -> OperatorOverload:
         for definition in self.__dict__.get("_definitions", ()):
             if (definition.schema.overload or DEFAULT) == overload:
-                found = OperatorOverload(definition)
-                setattr(self, overload, found)
-                return found
+                callable_ = OperatorOverload(definition)
+                setattr(self, overload, callable_)
+                return callable_
         known = ", ".join(self.overloads()) if "_definitions" in self.__dict__ else "none"
         raise AttributeError(NO_OVERLOAD.format(name=self.__dict__.get("_shown"), overload=overload, known=known))
 
@@ -153,8 +153,8 @@ def _complete(schema: FunctionSchema, args: Sequence[Any], kwargs: Mapping[str, 
     """All arguments in the order of a declaration; or why they do not fit it."""
     name, wanted = schema.name, len(schema.positional)
     if len(args) + len(kwargs) > len(schema.arguments) and not schema.is_vararg:
-        given = len(args) + len(kwargs)
-        return TOO_MANY.format(name=name, wanted=len(schema.arguments), given=given, schema=schema)
+        count = len(args) + len(kwargs)
+        return TOO_MANY.format(name=name, wanted=len(schema.arguments), given=count, schema=schema)
     if len(args) > wanted and not schema.is_vararg:
         return BY_NAME.format(name=name, wanted=wanted, given=len(args), schema=schema)
     full: list[Any] = []

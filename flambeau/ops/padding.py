@@ -51,13 +51,13 @@ def constant_pad_nd_kernel(self: Array, pad: Ints, value: complex = 0) -> Array:
     for dim, (size, (before, after)) in enumerate(zip(shape, around, strict=True)):
         if size < 0 or self.shape[dim] + min(before, 0) + min(after, 0) < 0:
             raise RuntimeError("narrow(): length must be non-negative.")
-    made = np.full(shape, np.asarray(value).astype(self.dtype), self.dtype)
+    result = np.full(shape, np.asarray(value).astype(self.dtype), self.dtype)
     source = tuple(slice(max(-b, 0), s - max(-a, 0)) for s, (b, a) in zip(self.shape, around, strict=True))
     target = tuple(slice(max(b, 0), s - max(a, 0)) for s, (b, a) in zip(shape, around, strict=True))
-    made[target] = self[source]
+    result[target] = self[source]
     if self.ndim == 4 and not self.flags.c_contiguous and self.transpose(0, 2, 3, 1).flags.c_contiguous:
-        return np.ascontiguousarray(made.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)
-    return made
+        return np.ascontiguousarray(result.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)
+    return result
 
 
 def border_pad(self: Array, padding: Ints, mode: str) -> Array:
@@ -83,11 +83,11 @@ def border_pad(self: Array, padding: Ints, mode: str) -> Array:
 
 def extended_from_outside(self: Array, around: Sequence[tuple[int, int]]) -> Array:
     """Replicated borders when negative amounts leave nothing between them: places are held inside the input."""
-    made = self
+    result = self
     for dim, (before, after) in enumerate(around):
         places = np.arange(-before, self.shape[dim] + after).clip(0, self.shape[dim] - 1)
-        made = np.take(made, places, axis=dim)
-    return contiguous(made)
+        result = np.take(result, places, axis=dim)
+    return contiguous(result)
 
 
 def border_kernel(mode: str, dims: int) -> Any:

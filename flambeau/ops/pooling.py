@@ -77,10 +77,10 @@ class Geometry:
             if name == "max_pool1d":
                 raise RuntimeError(f"max_pool1d() Invalid computed output size: {self.places[0]}")
             channels = array.shape[-dims - 1]
-            had, made = (
+            old, new = (
                 "x".join(map(str, (channels, *v))) for v in ((1,) * (2 - dims) + sizes, (1,) * (2 - dims) + self.places)
             )
-            raise RuntimeError(f"Given input size: ({had}). Calculated output size: ({made}). Output size is too small")
+            raise RuntimeError(f"Given input size: ({old}). Calculated output size: ({new}). Output size is too small")
 
     def check(self, name: str, array: Array, dims: int) -> None:
         """Raise RuntimeError for numbers that mean nothing."""
@@ -240,12 +240,12 @@ def avg_pool(dims: int) -> Any:
             counts: Any = divisor_override
         else:
             counts = window_counts(geometry, self.shape[-dims:], count_include_pad)
-        made = (
+        means = (
             np.trunc(added / counts)
             if self.dtype.kind in "ui"
             else added / added.dtype.type(1) / np.asarray(counts, added.dtype)
         )
-        return contiguous(made.astype(self.dtype, copy=False))
+        return contiguous(means.astype(self.dtype, copy=False))
 
     return kernel
 
@@ -311,15 +311,15 @@ def adaptive_avg(dims: int) -> Any:
         sizes = check_adaptive(name, self, dims, output_size)
         if not is_float(self):
             raise not_implemented("adaptive_avg_pool2d" if dims < 3 else name, dtype_of(self))
-        made = widened(self)
+        means = widened(self)
         for axis, count in zip(range(self.ndim - dims, self.ndim), sizes, strict=True):
             parts = [
-                reduce_with(np.add, made[(slice(None),) * axis + (b,)], axis=axis) / made.dtype.type(b.stop - b.start)
+                reduce_with(np.add, means[(slice(None),) * axis + (b,)], axis=axis) / means.dtype.type(b.stop - b.start)
                 for b in adaptive_bounds(self.shape[axis], count)
             ]
-            empty = np.empty((*made.shape[:axis], 0, *made.shape[axis + 1 :]), made.dtype)
-            made = np.stack(parts, axis=axis) if parts else empty
-        return contiguous(made.astype(self.dtype, copy=False))
+            empty = np.empty((*means.shape[:axis], 0, *means.shape[axis + 1 :]), means.dtype)
+            means = np.stack(parts, axis=axis) if parts else empty
+        return contiguous(means.astype(self.dtype, copy=False))
 
     return kernel
 

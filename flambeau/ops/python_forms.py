@@ -223,10 +223,10 @@ def unique(
     ([1, 3], [1, 2])
     """
     if dim is None:
-        found = call("aten::_unique2", input, sorted, return_inverse, return_counts)
+        results = call("aten::_unique2", input, sorted, return_inverse, return_counts)
     else:
-        found = call("aten::unique_dim", input, dim, sorted, return_inverse, return_counts)
-    return _wanted(found, return_inverse, return_counts)
+        results = call("aten::unique_dim", input, dim, sorted, return_inverse, return_counts)
+    return _wanted(results, return_inverse, return_counts)
 
 
 @form_of("aten::unique_consecutive")
@@ -245,8 +245,8 @@ def unique_consecutive(
     >>> flambeau.unique_consecutive(flambeau.tensor([1, 1, 2, 1])).tolist()
     [1, 2, 1]
     """
-    found = call("aten::unique_consecutive", input, return_inverse, return_counts, dim)
-    return _wanted(found, return_inverse, return_counts)
+    results = call("aten::unique_consecutive", input, return_inverse, return_counts, dim)
+    return _wanted(results, return_inverse, return_counts)
 
 
 install_method("unique", unique)
@@ -266,15 +266,15 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:  # noqa: 
     >>> factors.tolist(), pivots.tolist()
     ([[2.0, 0.0], [0.5, 4.0]], [1, 2])
     """
-    found = call("aten::_lu_with_info", A, pivot, not get_infos)
-    return tuple(found) if get_infos else (found[0], found[1])
+    results = call("aten::_lu_with_info", A, pivot, not get_infos)
+    return tuple(results) if get_infos else (results[0], results[1])
 
 
 install_method("lu", lu)
 
 
-def _wanted(found: Sequence[Tensor], inverse: bool, counts: bool) -> Any:
-    chosen = [found[0], *([found[1]] if inverse else []), *([found[2]] if counts else [])]
+def _wanted(results: Sequence[Tensor], inverse: bool, counts: bool) -> Any:
+    chosen = [results[0], *([results[1]] if inverse else []), *([results[2]] if counts else [])]
     return chosen[0] if len(chosen) == 1 else tuple(chosen)
 
 

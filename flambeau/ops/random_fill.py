@@ -195,9 +195,9 @@ def normal_float_out(mean: float, std: float, size: Any, generator: Any = None, 
 
 def _normal_dtype(mean: Any, std: Any, dtype: Any = None) -> DType | None:
     """The mean's dtype, else the deviation's, else the one asked for or the default."""
-    for given in (mean, std):
-        if isinstance(given, TensorType):
-            return given.dtype
+    for parameter in (mean, std):
+        if isinstance(parameter, TensorType):
+            return parameter.dtype
     return default_dtype(dtype)
 
 

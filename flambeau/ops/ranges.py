@@ -36,11 +36,11 @@ def arange_kernel(
     numbers = (start, end, step)
     if any(isinstance(n, complex) for n in numbers):
         raise RuntimeError('"arange" not implemented for complex numbers; take real bounds')
-    given = None if dtype is None else by_code(dtype)
-    if given is not None and given.is_integral and all(np.isfinite(float(n)) for n in numbers):
+    asked = None if dtype is None else by_code(dtype)
+    if asked is not None and asked.is_integral and all(np.isfinite(float(n)) for n in numbers):
         start, end, step = numbers = (int(start), int(end), int(step))
     whole = all(isinstance(n, int) for n in numbers)
-    target = given or (int64 if whole else defaults.float_dtype())
+    target = asked or (int64 if whole else defaults.float_dtype())
     check_steps(start, end, step)
     if whole:
         count = max(0, -((start - end) // step)) if step > 0 else max(0, -((end - start) // -step))

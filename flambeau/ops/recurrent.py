@@ -48,9 +48,9 @@ def split(
     return [Weights(params[i : i + each], has_biases) for i in range(0, len(params), each)]
 
 
-def advance(F: Any, step: Step, given: Tensor, state: State, weights: Weights) -> State:
+def advance(F: Any, step: Step, inputs: Tensor, state: State, weights: Weights) -> State:
     """One step, with the projection if there is one."""
-    following = step(F, given, state, weights.w_hh, weights.b_hh)
+    following = step(F, inputs, state, weights.w_hh, weights.b_hh)
     if weights.w_hr is None:
         return following
     return (F.linear(following[0], weights.w_hr), *following[1:])
@@ -63,9 +63,9 @@ def run_padded(
     quick = None if F is not OPERATORS or is_intercepted() else _on_arrays(step, xs, state, weights, reverse)
     if quick is not None:
         return quick
-    given = F.unbind(F.linear(xs, weights.w_ih, weights.b_ih), 0)
+    inputs = F.unbind(F.linear(xs, weights.w_ih, weights.b_ih), 0)
     outputs = []
-    for one in reversed(given) if reverse else given:
+    for one in reversed(inputs) if reverse else inputs:
         state = advance(F, step, one, state, weights)
         outputs.append(state[0])
     return F.stack(outputs[::-1] if reverse else outputs, 0), state
@@ -83,10 +83,10 @@ def _on_arrays(
     """The same where nobody watches operators, in few calls of NumPy; None for dtypes that it does not compute in."""
     biases = [None if b is None else b._array for b in (weights.b_ih, weights.b_hh, weights.w_hr)]
     arrays: Any = (weights.w_ih._array, weights.w_hh._array, *biases)
-    given, starts = xs._array, [s._array for s in state]
-    if not recurrent_arrays.serves(given, *starts, *arrays):
+    array, starts = xs._array, [s._array for s in state]
+    if not recurrent_arrays.serves(array, *starts, *arrays):
         return None
-    outputs, last = recurrent_arrays.run(_ARRAY_STEPS[step], given, starts, arrays, reverse)
+    outputs, last = recurrent_arrays.run(_ARRAY_STEPS[step], array, starts, arrays, reverse)
     return wrap(outputs), tuple(map(wrap, last))
 
 
@@ -94,11 +94,11 @@ def run_packed(
     F: Any, step: Step, data: Tensor, sizes: Sequence[int], state: State, weights: Weights, reverse: bool
 ) -> tuple[Tensor, State]:
     """Over a packed batch; sequences leave when they end, or join when they begin from behind."""
-    given = F.split_with_sizes(F.linear(data, weights.w_ih, weights.b_ih), list(sizes), 0)
+    inputs = F.split_with_sizes(F.linear(data, weights.w_ih, weights.b_ih), list(sizes), 0)
     if reverse:
-        return _run_packed_reversed(F, step, given, sizes, state, weights)
+        return _run_packed_reversed(F, step, inputs, sizes, state, weights)
     outputs, done = [], []
-    for one, size in zip(given, sizes, strict=True):
+    for one, size in zip(inputs, sizes, strict=True):
         going = state[0].shape[0]
         if size < going:
             done.append(tuple(F.narrow(s, 0, size, going - size) for s in state))
@@ -111,12 +111,12 @@ def run_packed(
 
 
 def _run_packed_reversed(
-    F: Any, step: Step, given: Sequence[Tensor], sizes: Sequence[int], start: State, weights: Weights
+    F: Any, step: Step, inputs: Sequence[Tensor], sizes: Sequence[int], start: State, weights: Weights
 ) -> tuple[Tensor, State]:
     going = sizes[-1]
     state = tuple(F.narrow(s, 0, 0, going) for s in start)
     outputs = []
-    for one, size in zip(reversed(given), reversed(sizes), strict=True):
+    for one, size in zip(reversed(inputs), reversed(sizes), strict=True):
         if size > going:
             joining = [F.narrow(s, 0, going, size - going) for s in start]
             state = tuple(F.cat([s, j], 0) for s, j in zip(state, joining, strict=True))
@@ -229,15 +229,15 @@ def bodies(step: Step) -> tuple[Callable[..., Any], Callable[..., Any]]:
 def samples(gates: int) -> list[Sample]:
     """Two layers, both directions; with and without biases."""
     n, states = gates * 3, 2 if gates == 4 else 1
-    found = []
+    collected = []
     for bias in (True, False):
         params = []
         for width in (2, 2, 6, 6):
             params += [numbers(n, width), numbers(n, 3), *((numbers(n), numbers(n)) if bias else ())]
         state = [numbers(4, 2, 3) for _ in range(states)]
         hx: Any = state if states == 2 else state[0]
-        found.append(Sample(args=(numbers(5, 2, 2), hx, params, bias, 2, 0.0, False, True, False)))
-    return found
+        collected.append(Sample(args=(numbers(5, 2, 2), hx, params, bias, 2, 0.0, False, True, False)))
+    return collected
 
 
 def errors(gates: int) -> list[ErrorSample]:

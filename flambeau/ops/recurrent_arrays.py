@@ -32,14 +32,14 @@ def sigmoid(x: Array, scratch: Array) -> Array:
     return x
 
 
-def lstm(given: Array, bias: Array | None, state: Sequence[Array], product: Array, scratch: Sequence[Array]) -> None:
+def lstm(inputs: Array, bias: Array | None, state: Sequence[Array], product: Array, scratch: Sequence[Array]) -> None:
     """Gates in the order input, forget, cell, output."""
     hidden, memory = state
     gates, candidate = scratch
     size = memory.shape[1]
     if bias is not None:
         product += bias
-    product += given
+    product += inputs
     np.tanh(product[:, 2 * size : 3 * size], out=candidate)
     sigmoid(product, gates)
     candidate *= product[:, :size]
@@ -49,17 +49,17 @@ def lstm(given: Array, bias: Array | None, state: Sequence[Array], product: Arra
     np.multiply(candidate, product[:, 3 * size :], out=hidden)
 
 
-def gru(given: Array, bias: Array | None, state: Sequence[Array], product: Array, scratch: Sequence[Array]) -> None:
+def gru(inputs: Array, bias: Array | None, state: Sequence[Array], product: Array, scratch: Sequence[Array]) -> None:
     """Gates in the order reset, update, new."""
     (hidden,) = state
     gates, below, new = scratch
     size = hidden.shape[1]
     if bias is not None:
         product += bias
-    np.add(given[:, : 2 * size], product[:, : 2 * size], out=gates)
+    np.add(inputs[:, : 2 * size], product[:, : 2 * size], out=gates)
     sigmoid(gates, below)
     np.multiply(gates[:, :size], product[:, 2 * size :], out=new)
-    new += given[:, 2 * size :]
+    new += inputs[:, 2 * size :]
     np.tanh(new, out=new)
     hidden -= new
     hidden *= gates[:, size:]
@@ -67,22 +67,22 @@ def gru(given: Array, bias: Array | None, state: Sequence[Array], product: Array
 
 
 def rnn_tanh(
-    given: Array, bias: Array | None, state: Sequence[Array], product: Array, scratch: Sequence[Array]
+    inputs: Array, bias: Array | None, state: Sequence[Array], product: Array, scratch: Sequence[Array]
 ) -> None:  # fmt: skip
     """tanh of the sum."""
     if bias is not None:
         product += bias
-    product += given
+    product += inputs
     np.tanh(product, out=state[0])
 
 
 def rnn_relu(
-    given: Array, bias: Array | None, state: Sequence[Array], product: Array, scratch: Sequence[Array]
+    inputs: Array, bias: Array | None, state: Sequence[Array], product: Array, scratch: Sequence[Array]
 ) -> None:  # fmt: skip
     """relu of the sum."""
     if bias is not None:
         product += bias
-    product += given
+    product += inputs
     np.maximum(product, 0, out=state[0])
 
 
@@ -101,10 +101,10 @@ def run(
     """Over (time, batch, features): the outputs of all steps, and the last state."""
     w_ih, w_hh, b_ih, b_hh, w_hr = weights
     time, batch, features = xs.shape
-    given = blas.dot(xs.reshape(time * batch, features), w_ih.T)
+    inputs = blas.dot(xs.reshape(time * batch, features), w_ih.T)
     if b_ih is not None:
-        given += b_ih
-    given = given.reshape(time, batch, w_ih.shape[0])
+        inputs += b_ih
+    inputs = inputs.reshape(time, batch, w_ih.shape[0])
     outputs = np.empty((time, batch, state[0].shape[1]), xs.dtype)
     product = np.empty((batch, w_hh.shape[0]), xs.dtype)
     last = [np.array(s) for s in state]
@@ -115,7 +115,7 @@ def run(
     with np.errstate(all="ignore"):
         for t in range(time - 1, -1, -1) if reverse else range(time):
             blas.dot(last[0], turned, out=product)
-            step(given[t], b_hh, inside, product, scratch)
+            step(inputs[t], b_hh, inside, product, scratch)
             if w_hr is not None:
                 blas.dot(inner, w_hr.T, out=last[0])
             outputs[t] = last[0]

@@ -25,18 +25,18 @@ Step = Callable[[Any, Tensor, Sequence[Tensor], Tensor, Tensor | None], "tuple[T
 """`F`, what the input gives to the gates, the state, the hidden weights and bias; the next state, its output first."""
 
 
-def lstm_step(F: Any, given: Tensor, state: Sequence[Tensor], w_hh: Tensor, b_hh: Tensor | None) -> tuple[Tensor, ...]:
+def lstm_step(F: Any, inputs: Tensor, state: Sequence[Tensor], w_hh: Tensor, b_hh: Tensor | None) -> tuple[Tensor, ...]:
     """Gates in the order input, forget, cell, output."""
     hidden, memory = state
-    entry, forget, candidate, output = F.chunk(F.add(given, F.linear(hidden, w_hh, b_hh)), 4, 1)
+    entry, forget, candidate, output = F.chunk(F.add(inputs, F.linear(hidden, w_hh, b_hh)), 4, 1)
     memory = F.add(F.mul(F.sigmoid(forget), memory), F.mul(F.sigmoid(entry), F.tanh(candidate)))
     return F.mul(F.sigmoid(output), F.tanh(memory)), memory
 
 
-def gru_step(F: Any, given: Tensor, state: Sequence[Tensor], w_hh: Tensor, b_hh: Tensor | None) -> tuple[Tensor, ...]:
+def gru_step(F: Any, inputs: Tensor, state: Sequence[Tensor], w_hh: Tensor, b_hh: Tensor | None) -> tuple[Tensor, ...]:
     """Gates in the order reset, update, new."""
     (hidden,) = state
-    reset_x, update_x, new_x = F.chunk(given, 3, 1)
+    reset_x, update_x, new_x = F.chunk(inputs, 3, 1)
     reset_h, update_h, new_h = F.chunk(F.linear(hidden, w_hh, b_hh), 3, 1)
     reset = F.sigmoid(F.add(reset_x, reset_h))
     update = F.sigmoid(F.add(update_x, update_h))
@@ -45,17 +45,17 @@ def gru_step(F: Any, given: Tensor, state: Sequence[Tensor], w_hh: Tensor, b_hh:
 
 
 def rnn_tanh_step(
-    F: Any, given: Tensor, state: Sequence[Tensor], w_hh: Tensor, b_hh: Tensor | None
+    F: Any, inputs: Tensor, state: Sequence[Tensor], w_hh: Tensor, b_hh: Tensor | None
 ) -> tuple[Tensor, ...]:
     """tanh of the sum."""
-    return (F.tanh(F.add(given, F.linear(state[0], w_hh, b_hh))),)
+    return (F.tanh(F.add(inputs, F.linear(state[0], w_hh, b_hh))),)
 
 
 def rnn_relu_step(
-    F: Any, given: Tensor, state: Sequence[Tensor], w_hh: Tensor, b_hh: Tensor | None
+    F: Any, inputs: Tensor, state: Sequence[Tensor], w_hh: Tensor, b_hh: Tensor | None
 ) -> tuple[Tensor, ...]:
     """relu of the sum."""
-    return (F.relu(F.add(given, F.linear(state[0], w_hh, b_hh))),)
+    return (F.relu(F.add(inputs, F.linear(state[0], w_hh, b_hh))),)
 
 
 def check_cell(input: Tensor, state: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor) -> None:

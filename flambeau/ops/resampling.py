@@ -39,8 +39,8 @@ def check(input: Array, sizes: Ints, dims: int) -> None:
         raise RuntimeError(f"It is expected input_size equals to {dims + 2}, but got size {input.ndim}")
     if min(*sizes, *input.shape[2:]) <= 0:
         letters = ("D", "H", "W")[-dims:]
-        had, made = (", ".join(f"{c}: {n}" for c, n in zip(letters, v, strict=True)) for v in (input.shape[2:], sizes))
-        raise RuntimeError(f"Input and output sizes should be greater than 0, but got input ({had}) output ({made})")
+        old, new = (", ".join(f"{c}: {n}" for c, n in zip(letters, v, strict=True)) for v in (input.shape[2:], sizes))
+        raise RuntimeError(f"Input and output sizes should be greater than 0, but got input ({old}) output ({new})")
 
 
 def step(size: int, count: int, scale: float | None) -> float:
@@ -55,13 +55,13 @@ def nearest(input: Array, sizes: Ints, scales: Scales, dims: int, exact: bool = 
         raise not_implemented(
             f"upsample_nearest{dims}d_channels_last" if dims > 1 else "upsample_nearest1d", dtype_of(input)
         )
-    made = input
+    result = input
     for axis, (size, count, scale) in enumerate(zip(input.shape[2:], sizes, scales, strict=True), start=2):
         ratio = np.float32(step(size, count, scale))
         places = np.arange(count, dtype=np.float32) + np.float32(0.5 if exact else 0)
         chosen = np.minimum(np.floor(places * ratio).astype(np.int64), size - 1)
-        made = np.take(made, chosen, axis=axis)
-    return same_layout(made, input)
+        result = np.take(result, chosen, axis=axis)
+    return same_layout(result, input)
 
 
 def linear(input: Array, sizes: Ints, align_corners: bool, scales: Scales, dims: int) -> Array:
@@ -69,17 +69,17 @@ def linear(input: Array, sizes: Ints, align_corners: bool, scales: Scales, dims:
     check(input, sizes, dims)
     if not is_float(input):
         raise not_implemented(f"upsample_{('linear1d', 'bilinear2d', 'trilinear3d')[dims - 1]}", dtype_of(input))
-    made = widened(input)
+    result = widened(input)
     for axis in range(input.ndim - 1, 1, -1):
         size, count = input.shape[axis], sizes[axis - 2]
         if size == count:
             continue  # whatever the factor, which would move places of which there are as many as before
-        below, above, weight = neighbours(size, count, align_corners, scales[axis - 2], made.dtype)
+        below, above, weight = neighbours(size, count, align_corners, scales[axis - 2], result.dtype)
         shape = [1] * input.ndim
         shape[axis] = count
         weight = weight.reshape(shape)
-        made = np.take(made, below, axis=axis) * (1 - weight) + np.take(made, above, axis=axis) * weight
-    return same_layout(made.astype(input.dtype, copy=False), input)
+        result = np.take(result, below, axis=axis) * (1 - weight) + np.take(result, above, axis=axis) * weight
+    return same_layout(result.astype(input.dtype, copy=False), input)
 
 
 def neighbours(
@@ -96,11 +96,11 @@ def neighbours(
     return below, above, np.clip(source - below, 0, 1).astype(dtype)
 
 
-def same_layout(made: Array, input: Array) -> Array:
+def same_layout(result: Array, input: Array) -> Array:
     """`made` with channels last in memory if `input` has them so, else row-major."""
     if input.ndim == 4 and not input.flags.c_contiguous and input.transpose(0, 2, 3, 1).flags.c_contiguous:
-        return np.ascontiguousarray(made.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)
-    return contiguous(made)
+        return np.ascontiguousarray(result.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)
+    return contiguous(result)
 
 
 def nearest_kernels(dims: int, exact: bool) -> tuple[Any, Any]:

@@ -37,26 +37,26 @@ def bicubic(input: Array, sizes: Ints, align_corners: bool, scales: Sequence[flo
     check(input, sizes, 2)
     if not (is_float(input) or input.dtype == np.uint8):
         raise not_implemented("upsample_bicubic2d", dtype_of(input))
-    made = widened(input) if is_float(input) else input.astype(np.float32)
+    result = widened(input) if is_float(input) else input.astype(np.float32)
     for axis in (3, 2):
         size, count = input.shape[axis], sizes[axis - 2]
-        places = np.arange(count, dtype=made.dtype)
+        places = np.arange(count, dtype=result.dtype)
         if align_corners:
-            source = places * made.dtype.type((size - 1) / (count - 1) if count > 1 else 0)
+            source = places * result.dtype.type((size - 1) / (count - 1) if count > 1 else 0)
         else:
-            ratio = made.dtype.type(step(size, count, scales[axis - 2]))
-            source = (places + made.dtype.type(0.5)) * ratio - made.dtype.type(0.5)
+            ratio = result.dtype.type(step(size, count, scales[axis - 2]))
+            source = (places + result.dtype.type(0.5)) * ratio - result.dtype.type(0.5)
         below = np.floor(source)
         shape = [1] * 4
         shape[axis] = count
         parts = [
-            np.take(made, np.clip(below.astype(np.int64) + offset, 0, size - 1), axis=axis) * weight.reshape(shape)
+            np.take(result, np.clip(below.astype(np.int64) + offset, 0, size - 1), axis=axis) * weight.reshape(shape)
             for offset, weight in zip((-1, 0, 1, 2), cubic_weights(source - below), strict=True)
         ]
-        made = parts[0] + parts[1] + parts[2] + parts[3]
+        result = parts[0] + parts[1] + parts[2] + parts[3]
     if not is_float(input):
-        made = np.clip(np.round(made), 0, 255)
-    return same_layout(made.astype(input.dtype, copy=False), input)
+        result = np.clip(np.round(result), 0, 255)
+    return same_layout(result.astype(input.dtype, copy=False), input)
 
 
 def sized(
@@ -81,7 +81,7 @@ def _image(*sizes: int) -> Tensor:
 def reference(self: Any, output_size: Any, align_corners: bool) -> Any:
     """Element by element, in float64."""
     height, width = self.shape[2:]
-    made = np.zeros((*self.shape[:2], *output_size))
+    result = np.zeros((*self.shape[:2], *output_size))
 
     def weight(x: float) -> float:
         x = abs(x)
@@ -98,8 +98,8 @@ def reference(self: Any, output_size: Any, align_corners: bool) -> Any:
             for r in range(int(np.floor(y)) - 1, int(np.floor(y)) + 3):
                 for c in range(int(np.floor(x)) - 1, int(np.floor(x)) + 3):
                     value = self[:, :, min(max(r, 0), height - 1), min(max(c, 0), width - 1)]
-                    made[:, :, i, j] += weight(y - r) * weight(x - c) * value
-    return made
+                    result[:, :, i, j] += weight(y - r) * weight(x - c) * value
+    return result
 
 
 declare(

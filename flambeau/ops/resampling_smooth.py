@@ -46,15 +46,15 @@ def weights(size: int, count: int, align_corners: bool, scale: float | None, sha
     spread = (size - 1) / (count - 1) if count > 1 else 0.0
     ratio = spread if align_corners else step(size, count, scale)
     wide = max(ratio, 1.0)
-    made = np.zeros((count, size))
+    matrix = np.zeros((count, size))
     for i in range(count):
         centre = ratio * (i + 0.5)
         first = max(int(centre - reach * wide + 0.5), 0)
         last = min(int(centre + reach * wide + 0.5), size)
         row = shape((np.arange(first, last) - centre + 0.5) / wide)
         total = row.sum()
-        made[i, first:last] = row / total if total else row
-    return made
+        matrix[i, first:last] = row / total if total else row
+    return matrix
 
 
 def smooth(
@@ -70,8 +70,8 @@ def smooth(
         weights(input.shape[axis + 2], sizes[axis], align_corners, scales[axis], shape, reach).astype(wide.dtype)
         for axis in (0, 1)
     )
-    made = blas.matmul(blas.matmul(rows, wide), columns.T)
-    return same_layout(np.asarray(made).astype(input.dtype, copy=False), input)
+    result = blas.matmul(blas.matmul(rows, wide), columns.T)
+    return same_layout(np.asarray(result).astype(input.dtype, copy=False), input)
 
 
 def sized(

@@ -143,10 +143,10 @@ def searchsorted_kernel(
             "tensor and input value tensor must match, but we got boundaries tensor "
             f"{list(sorted_sequence.shape)} and input value tensor {list(values.shape)}"
         )
-    found = np.empty(values.shape, dtype)
+    indices = np.empty(values.shape, dtype)
     for place in np.ndindex(values.shape[:-1]):
-        found[place] = _search(sorted_sequence[place], values[place], kind)
-    return found
+        indices[place] = _search(sorted_sequence[place], values[place], kind)
+    return indices
 
 
 def _search(sequence: Array, values: Array, side: Any) -> Array:
@@ -272,10 +272,10 @@ def _ranked(ordered: Array, count: Array, nans: Array, fraction: Any, interpolat
     high = np.take_along_axis(ordered, above, axis=-1)[..., 0]
     weight = ordered.dtype.type(0.5) if interpolation == "midpoint" else rank - below[..., 0]
     with np.errstate(invalid="ignore"):
-        made = np.where(weight < 0.5, low + weight * (high - low), high - (high - low) * (1 - weight))
-    made = np.where(below[..., 0] == above[..., 0], low, made)
+        quantiles = np.where(weight < 0.5, low + weight * (high - low), high - (high - low) * (1 - weight))
+    quantiles = np.where(below[..., 0] == above[..., 0], low, quantiles)
     spoiled = nans.all(axis=-1) if ignore_nan else nans.any(axis=-1)
-    return np.where(spoiled, np.nan, made)
+    return np.where(spoiled, np.nan, quantiles)
 
 
 def index_dtype(out_int32: Any = False) -> DType | None:

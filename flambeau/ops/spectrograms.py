@@ -43,9 +43,9 @@ def _lengths(name: str, n_fft: int, hop: int | None, length: int | None, window:
 
 
 def _full_window(window: Array | None, win_length: int, n_fft: int, dtype: np.dtype[Any]) -> Array:
-    given = np.ones(win_length, dtype) if window is None else window
+    short = np.ones(win_length, dtype) if window is None else window
     left = (n_fft - win_length) // 2
-    return np.pad(given, (left, n_fft - win_length - left))
+    return np.pad(short, (left, n_fft - win_length - left))
 
 
 def stft_kernel(
@@ -70,11 +70,9 @@ def stft_kernel(
         raise RuntimeError(NO_RETURN_COMPLEX)
     _check("stft", is_inexact(self), "a tensor of floating point or complex values")
     _check("stft", self.ndim in (1, 2), "a 1D or 2D tensor")
-    if center and align_to_window is not None:
-        raise RuntimeError("stft: align_to_window should only be set when center = false.")
     signals = np.atleast_2d(transformable(self))
     if center:
-        signals = pad_kernel(signals[None], [n_fft // 2, n_fft // 2], pad_mode)[0]
+        signals = _centred(signals, n_fft, pad_mode, align_to_window)
     _check("stft", 0 < n_fft <= signals.shape[1], f"0 < n_fft <= {signals.shape[1]}, but got n_fft={n_fft}")
     hop, length = _lengths("stft", n_fft, hop_length, win_length, window)
     if align_to_window:
@@ -86,10 +84,22 @@ def stft_kernel(
     if is_half and is_complex:
         raise RuntimeError("Cannot have onesided output if window or input is complex")
     spectra = _spectra(frames, is_half, "ortho" if normalized else None)
-    if signals.dtype.kind != "c":
-        spectra = spectra.astype(dtype_of(signals).to_complex().numpy, copy=False)
+    spectra = spectra.astype(_complex_dtype(signals, spectra), copy=False)
     result = spectra.swapaxes(1, 2) if self.ndim == 2 else spectra[0].T
     return np.stack([result.real, result.imag], axis=-1) if return_complex is False else result
+
+
+def _centred(signals: Array, n_fft: int, pad_mode: str, align_to_window: bool | None) -> Array:
+    """The signals with half a window more at either end."""
+    if align_to_window is not None:
+        raise RuntimeError("stft: align_to_window should only be set when center = false.")
+    padded: Array = pad_kernel(signals[None], [n_fft // 2, n_fft // 2], pad_mode)[0]
+    return padded
+
+
+def _complex_dtype(signals: Array, spectra: Array) -> np.dtype[Any]:
+    """As wide as real signals are; complex ones keep the dtype that their transform has."""
+    return spectra.dtype if signals.dtype.kind == "c" else dtype_of(signals).to_complex().numpy
 
 
 def _spectra(frames: Array, is_half: bool, norm: Mode | None) -> Array:
@@ -134,9 +144,9 @@ def istft_kernel(
         pieces: Array = np.fft.ifft(columns, norm=norm) if return_complex else np.fft.irfft(half, n_fft, norm=norm)
         pieces = pieces * full
         signal, weight = _overlapped(pieces, full, hop)
-        made = _cut(signal, weight, n_fft, center, length)
-    made = made.astype(self.dtype if return_complex else self.real.dtype, copy=False)
-    return contiguous(made if self.ndim == 3 else made[0])
+        trimmed = _cut(signal, weight, n_fft, center, length)
+    trimmed = trimmed.astype(self.dtype if return_complex else self.real.dtype, copy=False)
+    return contiguous(trimmed if self.ndim == 3 else trimmed[0])
 
 
 def _overlapped(pieces: Array, window: Array, hop: int) -> tuple[Array, Array]:
@@ -189,8 +199,8 @@ def _istft_dtype(self: TensorType, return_complex: Any) -> DType | None:
 
 
 def _wave(*batch: int) -> Tensor:
-    made = np.sin(np.arange(20, dtype=np.float32))
-    return wrap(np.broadcast_to(made, (*batch, 20)).copy())
+    samples = np.sin(np.arange(20, dtype=np.float32))
+    return wrap(np.broadcast_to(samples, (*batch, 20)).copy())
 
 
 def _hann() -> Tensor:

@@ -109,20 +109,20 @@ def tensor_split_indices(self: Tensor, indices: Sequence[int], dim: int = 0) -> 
 def tensor_split_tensor(self: Tensor, tensor_indices_or_sections: Tensor, dim: int = 0) -> list[Tensor]:
     """Either of the above, given as an integer tensor."""
     _needs_dimension(self)
-    given = tensor_indices_or_sections._array
-    if given.dtype.kind != "i" or given.itemsize != 8:
+    array = tensor_indices_or_sections._array
+    if array.dtype.kind != "i" or array.itemsize != 8:
         raise RuntimeError(
             "tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
             f"{tensor_indices_or_sections.dtype.display}"
         )
-    if given.ndim > 1:
+    if array.ndim > 1:
         raise RuntimeError(
             "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, "
-            f"but got a tensor with {given.ndim} dims"
+            f"but got a tensor with {array.ndim} dims"
         )
-    if given.ndim == 0:
-        return tensor_split_sections(self, int(given.item()), dim)
-    return tensor_split_indices(self, given.tolist(), dim)
+    if array.ndim == 0:
+        return tensor_split_sections(self, int(array.item()), dim)
+    return tensor_split_indices(self, array.tolist(), dim)
 
 
 def _needs_dimension(self: Tensor) -> None:

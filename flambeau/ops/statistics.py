@@ -49,9 +49,9 @@ def cov_kernel(
             divisor = total - correction * (weights * aweights).sum() / total
         apart = wide - mean
         weighted = apart if weights is None else apart * weights
-        found = blas.matmul(weighted, apart.conj().T) / np.maximum(divisor, 0)
-    made = found.astype(to_float(dtype_of(self)).numpy)
-    return np.asarray(made.reshape(()) if made.size == 1 else made)
+        covariance = blas.matmul(weighted, apart.conj().T) / np.maximum(divisor, 0)
+    result = covariance.astype(to_float(dtype_of(self)).numpy)
+    return np.asarray(result.reshape(()) if result.size == 1 else result)
 
 
 def _check_weights(count: int, fweights: Array | None, aweights: Array | None) -> None:
@@ -65,8 +65,8 @@ def _check_weights(count: int, fweights: Array | None, aweights: Array | None) -
                 f"cov(): expected {name} to have one or fewer dimensions but got {name} with {weights.ndim} dimensions"
             )
         if weights.dtype.kind not in kinds:
-            found = dtype_of(weights).display
-            raise RuntimeError(f"cov(): expected {name} to have {kind} dtype but got {name} with {found} dtype")
+            display = dtype_of(weights).display
+            raise RuntimeError(f"cov(): expected {name} to have {kind} dtype but got {name} with {display} dtype")
         if weights.size != count:
             raise RuntimeError(
                 f"cov(): expected {name} to have the same numel as there are observations in the input but got "
@@ -82,19 +82,19 @@ def corrcoef_kernel(self: Array) -> Array:
         raise RuntimeError(
             f"corrcoef(): expected input to have two or fewer dimensions but got an input with {self.ndim} dimensions"
         )
-    found = cov_kernel(self)
+    covariance = cov_kernel(self)
     with np.errstate(all="ignore"):
-        if found.ndim == 0:
-            return np.asarray(found / found)
-        spread = np.sqrt(np.diagonal(found).real)
-        made = found / spread[:, None] / spread[None]
-        return _clipped(made).astype(found.dtype, copy=False)
+        if covariance.ndim == 0:
+            return np.asarray(covariance / covariance)
+        spread = np.sqrt(np.diagonal(covariance).real)
+        correlation = covariance / spread[:, None] / spread[None]
+        return _clipped(correlation).astype(covariance.dtype, copy=False)
 
 
-def _clipped(made: Array) -> Array:
-    if made.dtype.kind == "c":
-        return np.asarray(np.clip(made.real, -1, 1) + 1j * np.clip(made.imag, -1, 1))
-    return np.asarray(np.clip(made, -1, 1))
+def _clipped(correlation: Array) -> Array:
+    if correlation.dtype.kind == "c":
+        return np.asarray(np.clip(correlation.real, -1, 1) + 1j * np.clip(correlation.imag, -1, 1))
+    return np.asarray(np.clip(correlation, -1, 1))
 
 
 # -- areas ------------------------------------------------------------------------------------------------------------
@@ -128,8 +128,8 @@ def trapezoid_kernel(y: Array, x: Array | None = None, dx: float = 1, dim: int =
 def cumulative_kernel(y: Array, x: Array | None = None, dx: float = 1, dim: int = -1) -> Array:
     """The areas up to each point but the first."""
     areas, place = _trapezoids("cumulative_trapezoid", y, x, dx, dim)
-    made = np.moveaxis(areas.cumsum(-1), -1, place)
-    return contiguous(made).astype(_area_dtype(y, x), copy=False)
+    sums = np.moveaxis(areas.cumsum(-1), -1, place)
+    return contiguous(sums).astype(_area_dtype(y, x), copy=False)
 
 
 def _area_dtype(y: Array, x: Array | None) -> np.dtype[Any]:

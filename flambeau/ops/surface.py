@@ -42,8 +42,8 @@ def function(short: str) -> Function:
     if short.startswith("__"):  # Python asks for these by itself, and wants no names that are similar
         raise AttributeError(f"module 'flambeau' has no attribute '{short}'")
     name = f"aten::{short}"
-    found = definitions(name)
-    if not any(d.is_function for d in found):
+    overloads = definitions(name)
+    if not any(d.is_function for d in overloads):
         if short in OF_PACKAGE:
             raise AttributeError(f"module 'flambeau' has no attribute '{short}'. {NO_GRADIENTS}")
         similar = [n.removeprefix("aten::") for n in registry.similar(name) if n.startswith("aten::")]
@@ -53,19 +53,19 @@ def function(short: str) -> Function:
 
 
 def _derived(short: str) -> Function:
-    made = dispatch.function(f"aten::{short}", short)
-    made.__doc__ = describe.documentation(definitions(f"aten::{short}"))
-    return made
+    function = dispatch.function(f"aten::{short}", short)
+    function.__doc__ = describe.documentation(definitions(f"aten::{short}"))
+    return function
 
 
 def methods() -> dict[str, Function]:
     """Every operator that is a method of `Tensor`, by its Python name."""
-    found: dict[str, Function] = {}
+    functions: dict[str, Function] = {}
     for name, short in public_names():
         positions = [p for d in definitions(name) if d.is_method and (p := self_position(d)) is not None]
         if positions:
-            found[short] = _method(name, short, min(positions))
-    return found
+            functions[short] = _method(name, short, min(positions))
+    return functions
 
 
 def members(path: str) -> dict[str, str]:
@@ -84,8 +84,8 @@ def member(path: str, name: str) -> Function:
     """
     is_prefix = path in PREFIXES
     short = f"{path}_{name}" if is_prefix else name
-    found = definitions(f"aten::{short}")
-    if not any(is_prefix or path in d.namespaces for d in found) or (is_prefix and name.endswith("_")):
+    overloads = definitions(f"aten::{short}")
+    if not any(is_prefix or path in d.namespaces for d in overloads) or (is_prefix and name.endswith("_")):
         raise AttributeError(f"module 'flambeau.{path}' has no attribute '{name}'")
     has_in_place = not is_prefix and bool(registry.overloads(f"aten::{short}_"))
     return _with_inplace(f"aten::{short}", short) if has_in_place else _derived(short)

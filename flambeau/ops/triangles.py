@@ -51,8 +51,8 @@ def _triangle_indices(name: str, row: int, col: int, offset: int, dtype: int | N
     for what, value in (("row", row), ("col", col)):
         if value < 0:
             raise RuntimeError(f"{what} must be non-negative, got{value}")
-    found = (np.tril_indices if name == "tril" else np.triu_indices)(row, offset, col)
-    return wrap(np.stack(found).astype(by_code(4 if dtype is None else dtype).numpy))
+    indices = (np.tril_indices if name == "tril" else np.triu_indices)(row, offset, col)
+    return wrap(np.stack(indices).astype(by_code(4 if dtype is None else dtype).numpy))
 
 
 def diag_kernel(self: Tensor, diagonal: int = 0) -> Tensor:
@@ -85,14 +85,14 @@ def diag_embed_kernel(self: Array, offset: int = 0, dim1: int = -2, dim2: int = 
     if a == b:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     size = self.shape[-1] + abs(offset)
-    made = np.zeros((*self.shape[:-1], size, size), self.dtype)
+    matrices = np.zeros((*self.shape[:-1], size, size), self.dtype)
     where = np.arange(self.shape[-1])
-    made[..., where + max(-offset, 0), where + max(offset, 0)] = self
+    matrices[..., where + max(-offset, 0), where + max(offset, 0)] = self
     order: list[int] = []
     rest = iter(range(rank - 2))
     for d in range(rank):
         order.append(rank - 2 if d == a else rank - 1 if d == b else next(rest))
-    return np.ascontiguousarray(made.transpose(order))
+    return np.ascontiguousarray(matrices.transpose(order))
 
 
 def diagflat_kernel(self: Array, offset: int = 0) -> Array:

@@ -44,10 +44,10 @@ def unpooled(self: Array, indices: Array, output_size: Sequence[int], dims: int)
             f"Found an invalid max index: {bad} (output volumes are of size "
             f"{'x'.join(str(n) for n in output_size)}"
         )
-    made = np.zeros((prod(lead), places), self.dtype)
+    planes = np.zeros((prod(lead), places), self.dtype)
     rows = (prod(lead), prod(self.shape[-dims:]))
-    np.put_along_axis(made, indices.reshape(rows), self.reshape(rows), axis=1)
-    return made.reshape(*lead, *output_size)
+    np.put_along_axis(planes, indices.reshape(rows), self.reshape(rows), axis=1)
+    return planes.reshape(*lead, *output_size)
 
 
 def unpool2d(self: Array, indices: Array, output_size: Sequence[int]) -> Array:
@@ -74,10 +74,10 @@ def _places(*sizes: int) -> Tensor:
 
 def reference(self: Any, indices: Any, output_size: Any) -> Any:
     """One by one."""
-    made = np.zeros((*self.shape[:-2], *output_size), self.dtype)
+    planes = np.zeros((*self.shape[:-2], *output_size), self.dtype)
     for place in np.ndindex(*self.shape):
-        made[(*place[:-2], *np.unravel_index(indices[place], output_size))] = self[place]
-    return made
+        planes[(*place[:-2], *np.unravel_index(indices[place], output_size))] = self[place]
+    return planes
 
 
 declare(

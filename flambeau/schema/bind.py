@@ -64,8 +64,8 @@ class Plan:
                 return (*args, *self.tail)
             full = [*args, *self.tail]
         else:
-            given = (*args, *_values(kwargs))
-            full = [given[i] if i >= 0 else d for i, d in zip(self.order, self.defaults, strict=True)]
+            values = (*args, *_values(kwargs))
+            full = [values[i] if i >= 0 else d for i, d in zip(self.order, self.defaults, strict=True)]
         for index, convert in self.converters:
             full[index] = convert(full[index])
         return full
@@ -132,12 +132,12 @@ class Binder:
 
     def rules(self, schema: FunctionSchema) -> tuple[Rule, ...]:
         """One rule per parameter."""
-        found = self._rules.get(id(schema))
-        if found is None:
+        entry = self._rules.get(id(schema))
+        if entry is None:
             number_ok = schema.name.removesuffix("_") in NUMBERS_AS_TENSORS and not schema.overload.startswith("Scalar")
-            found = (schema, tuple(rule_of(a, self.runtime, number_ok) for a in schema.arguments))
-            self._rules[id(schema)] = found
-        return found[1]
+            entry = (schema, tuple(rule_of(a, self.runtime, number_ok) for a in schema.arguments))
+            self._rules[id(schema)] = entry
+        return entry[1]
 
     def key(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Key:
         """What decides the binding: the types of all arguments, looking into lists."""
@@ -148,9 +148,9 @@ class Binder:
         best: Plan | None = None
         best_cost = 1 << 30
         for definition in candidates:
-            found = self._try(definition, args, kwargs)
-            if found is not None and found[0] < best_cost:
-                best_cost, best = found
+            attempt = self._try(definition, args, kwargs)
+            if attempt is not None and attempt[0] < best_cost:
+                best_cost, best = attempt
         if best is None:
             call = FailedCall(name.rpartition("::")[2], args, kwargs, self.runtime, self.rules)
             raise call.error([d.schema for d in candidates])
@@ -200,13 +200,13 @@ class Binder:
         schema: FunctionSchema, args: Sequence[Any], kwargs: Mapping[str, Any], positions: Mapping[str, int]
     ) -> tuple[list[int], list[Any] | None, int]:
         """Per parameter: which value it takes, the values, and how many defaults were filled in between."""
-        given = (*args, *_values(kwargs))
+        values = (*args, *_values(kwargs))
         order: list[int] = []
         full: list[Any] = []
         for index, argument in enumerate(schema.arguments):
             source = index if index < len(args) else positions.get(argument.name, -1)
             if source >= 0:
-                full.append(given[source])
+                full.append(values[source])
             elif argument.has_default:
                 full.append(argument.default)
             else:

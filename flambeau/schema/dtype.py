@@ -152,14 +152,14 @@ def from_numpy_dtype(dtype: np.dtype[Any]) -> DType:
 
     Raises TypeError for the dtypes that no tensor has (objects, strings, unsigned words, big endian).
     """
-    found = _BY_NUMPY.get(dtype)
-    if found is None:
+    match = _BY_NUMPY.get(dtype)
+    if match is None:
         raise TypeError(
             f"can't convert np.ndarray of type {dtype}. The only supported types are: "
             + ", ".join(d.name for d in ALL if d is not complex32)
             + ". Convert it first, for example with array.astype(np.float32)."
         )
-    return found
+    return match
 
 
 @cache

@@ -180,16 +180,16 @@ def _in_parts(text: str) -> FunctionSchema | None:
 
     Schemas share most of their arguments, and importing the operators reads some thousand schemas.
     """
-    found = _SCHEMA.fullmatch(text)
-    if found is None:
+    match = _SCHEMA.fullmatch(text)
+    if match is None:
         return None
-    name, overload, given, returned = found.groups()
+    name, overload, listed, returned = match.groups()
     if returned.startswith("(") and returned.endswith(")"):
         returned = returned[1:-1]
-    if _PARTS.fullmatch(given) is None or _PARTS.fullmatch(returned) is None:
+    if _PARTS.fullmatch(listed) is None or _PARTS.fullmatch(returned) is None:
         return None
     arguments, kwarg_only = [], False
-    for part in _PART.findall(given):
+    for part in _PART.findall(listed):
         if part.strip() == "*":
             kwarg_only = True
             continue
@@ -207,10 +207,10 @@ def _argument(text: str, kwarg_only: bool, needs_name: bool) -> Argument | None:
     """One argument; None where its text is not that of one argument."""
     try:
         tokens = Tokens(text)
-        found = _SchemaParser(tokens, None).argument(kwarg_only, needs_name)
+        argument = _SchemaParser(tokens, None).argument(kwarg_only, needs_name)
     except ParseError:
         return None
-    return found if tokens.current.kind == "end" else None
+    return argument if tokens.current.kind == "end" else None
 
 
 class _SchemaParser:
@@ -229,7 +229,7 @@ class _SchemaParser:
         return FunctionSchema(name, overload, tuple(arguments), tuple(returns), is_vararg, is_varret)
 
     def arguments(self) -> tuple[list[Argument], bool]:
-        found: list[Argument] = []
+        parameters: list[Argument] = []
         kwarg_only = is_vararg = False
         self.tokens.expect("(")
         while not self.tokens.accept(")"):
@@ -238,26 +238,26 @@ class _SchemaParser:
             elif self.tokens.accept("..."):
                 is_vararg = True
             else:
-                found.append(self.argument(kwarg_only))
+                parameters.append(self.argument(kwarg_only))
             if self.tokens.current.text != ")":
                 self.tokens.expect(",")
-        return found, is_vararg
+        return parameters, is_vararg
 
     def returns(self) -> tuple[list[Argument], bool]:
         if self.tokens.accept("..."):
             return [], True
         if not self.tokens.accept("("):
             return [self.argument(False, needs_name=False)], False
-        found: list[Argument] = []
+        returned: list[Argument] = []
         is_varret = False
         while not self.tokens.accept(")"):
             if self.tokens.accept("..."):
                 is_varret = True
             else:
-                found.append(self.argument(False, needs_name=False))
+                returned.append(self.argument(False, needs_name=False))
             if self.tokens.current.text != ")":
                 self.tokens.expect(",")
-        return found, is_varret
+        return returned, is_varret
 
     def argument(self, kwarg_only: bool, needs_name: bool = True) -> Argument:
         start = self.tokens.current
@@ -350,10 +350,10 @@ class _SchemaParser:
         return AliasInfo(before, after, is_write)
 
     def alias_sets(self) -> tuple[str, ...]:
-        found = [self.tokens.next().text]
+        names = [self.tokens.next().text]
         while self.tokens.accept("|"):
-            found.append(self.tokens.next().text)
-        return tuple(found)
+            names.append(self.tokens.next().text)
+        return tuple(names)
 
     def since(self, start: Token) -> str:
         return self.text[start.start : self.tokens.peek(-1).end]

@@ -53,10 +53,10 @@ def find(full_name: str) -> OpDef | None:
 
 def get(full_name: str) -> OpDef:
     """The overload `aten::add.Tensor`. Raises KeyError with similar names."""
-    found = find(full_name)
-    if found is None:
+    definition = find(full_name)
+    if definition is None:
         raise KeyError(f"no operator {full_name}; similar: {', '.join(similar(full_name.partition('.')[0])) or 'none'}")
-    return found
+    return definition
 
 
 def all_definitions() -> Iterator[OpDef]:

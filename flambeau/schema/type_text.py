@@ -161,10 +161,10 @@ Type._print = staticmethod(print_type)
 def parse_type(text: str, lookup: NameLookup | None = None) -> Type:
     """The type that `text` spells in graph or schema text. Raises ParseError."""
     tokens = Tokens(text)
-    found = TypeParser(tokens, lookup).type()
+    type_ = TypeParser(tokens, lookup).type()
     if tokens.current.kind != "end":
         tokens.fail(f"expected the end of the type but found {tokens.shown()}")
-    return found
+    return type_
 
 
 class TypeParser:
@@ -176,16 +176,16 @@ class TypeParser:
 
     def type(self) -> Type:
         """A type with its suffixes `?` and `[]`."""
-        found = self.base()
+        result = self.base()
         while True:
             if self._tokens.accept("?"):
-                found = OptionalType.of(found)
+                result = OptionalType.of(result)
             elif self._tokens.current.text == "[" and self._tokens.peek().text == "]":
                 self._tokens.next()
                 self._tokens.next()
-                found = ListType(found)
+                result = ListType(result)
             else:
-                return found
+                return result
 
     def base(self) -> Type:
         """A type without suffixes. Raises ParseError for a name that means nothing."""
@@ -214,8 +214,8 @@ class TypeParser:
     def _named(self, name: str) -> Type:
         if name in SIMPLE:
             return SIMPLE[name]
-        if self._lookup is not None and (found := self._lookup(name)) is not None:
-            return found
+        if self._lookup is not None and (type_ := self._lookup(name)) is not None:
+            return type_
         if is_variable(name):
             return VarType(name)
         if name.startswith("__torch__."):
@@ -233,19 +233,19 @@ class TypeParser:
         return self._list(")" if opening == "(" else "]")
 
     def _list(self, closing: str) -> list[Type]:
-        found: list[Type] = []
+        types: list[Type] = []
         while not self._tokens.accept(closing):
-            found.append(self.type())
+            types.append(self.type())
             if self._tokens.current.text != closing:
                 self._tokens.expect(",")
-        return found
+        return types
 
     def _in_angles(self, kind: str) -> Type:
         name = self._tokens.expect_kind("ident", "the name of the type").text
         self._tokens.expect(">")
-        found = self._lookup(name) if self._lookup is not None else None
-        if found is not None:
-            return found
+        type_ = self._lookup(name) if self._lookup is not None else None
+        if type_ is not None:
+            return type_
         return EnumType(name, INT, ()) if kind == "Enum" else InterfaceType(name, None)
 
     def _named_tuple(self) -> Type:

@@ -79,13 +79,13 @@ def tensor(
     check_device(Device(device) if isinstance(device, str) else device)
     target = None if dtype is None else to_dtype(dtype)
     if isinstance(data, Tensor):
-        made = call("aten::_to_copy", data.detach(), dtype=target) if target else data.detach().clone()
+        result = call("aten::_to_copy", data.detach(), dtype=target) if target else data.detach().clone()
     elif isinstance(data, np.ndarray | np.generic):
-        made = from_numpy_or_copy(np.array(data, copy=True))
-        made = made if target is None or made.dtype is target else call("aten::_to_copy", made, dtype=target)
+        result = from_numpy_or_copy(np.array(data, copy=True))
+        result = result if target is None or result.dtype is target else call("aten::_to_copy", result, dtype=target)
     else:
-        made = wrap(_from_sequence(data, target))
-    return made.requires_grad_() if requires_grad else made
+        result = wrap(_from_sequence(data, target))
+    return result.requires_grad_() if requires_grad else result
 
 
 tensor.operator_name = "aten::tensor"  # type: ignore[attr-defined]  # how the compiler knows it
@@ -266,13 +266,13 @@ def asarray(
         source = from_numpy_or_copy(np.from_dlpack(source))
     elif not isinstance(source, Tensor | np.ndarray) and isinstance(source, memoryview | bytearray):
         source = np.frombuffer(source, target.numpy if target else defaults.float_dtype().numpy)
-    made = as_tensor(source, target, device)
+    result = as_tensor(source, target, device)
     shares = isinstance(source, Tensor | np.ndarray) and np.may_share_memory(
-        made._array, source._array if isinstance(source, Tensor) else source
+        result._array, source._array if isinstance(source, Tensor) else source
     )
     if copy is False and not shares:
         raise ValueError(f"can't alias arbitrary sequence or convert without a copy: got {type(obj).__name__}")
-    made = made.detach()
+    result = result.detach()
     if copy and shares:
-        made = made.clone()
-    return made.requires_grad_() if requires_grad else made
+        result = result.clone()
+    return result.requires_grad_() if requires_grad else result

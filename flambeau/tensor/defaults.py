@@ -36,11 +36,11 @@ def set_default_dtype(dtype: Any) -> None:
     >>> import flambeau
     >>> flambeau.set_default_dtype(flambeau.float32)
     """
-    found = to_dtype(dtype)
-    if not found.is_floating_point:
-        raise TypeError(f"only floating-point types are supported as the default type, got {found!r}")
-    if found is not _Default.dtype:
-        _Default.dtype = found
+    target = to_dtype(dtype)
+    if not target.is_floating_point:
+        raise TypeError(f"only floating-point types are supported as the default type, got {target!r}")
+    if target is not _Default.dtype:
+        _Default.dtype = target
         for call in _watching:
             call()
 

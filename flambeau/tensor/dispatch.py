@@ -211,9 +211,9 @@ _operators: dict[str, Operator] = {}
 
 
 def _forget_runners() -> None:
-    for found in list(_operators.values()):
-        found.fast_path.clear()
-        found._deep.clear()
+    for operator_ in list(_operators.values()):
+        operator_.fast_path.clear()
+        operator_._deep.clear()
 
 
 grad_mode.when_asked(_forget_runners)
@@ -221,20 +221,20 @@ grad_mode.when_asked(_forget_runners)
 
 def operator(name: str) -> Operator:
     """The overloads of `aten::add`, callable with Python values."""
-    found = operator_of(name)
-    if not found.candidates:
+    operator_ = operator_of(name)
+    if not operator_.candidates:
         if not registry.overloads(name):
             raise KeyError(f"no operator {name}; similar: {', '.join(registry.similar(name)) or 'none'}")
-        found.refresh()
-    return found
+        operator_.refresh()
+    return operator_
 
 
 def operator_of(name: str) -> Operator:
     """The same for a name whose overloads may be registered later."""
-    found = _operators.get(name)
-    if found is None:
-        found = _operators[name] = Operator(name)
-    return found
+    operator_ = _operators.get(name)
+    if operator_ is None:
+        operator_ = _operators[name] = Operator(name)
+    return operator_
 
 
 def call(name: str, *args: Any, **kwargs: Any) -> Any:

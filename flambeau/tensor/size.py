@@ -41,8 +41,8 @@ class Size(tuple[int, ...]):
     @overload
     def __getitem__(self, key: slice) -> Size: ...
     def __getitem__(self, key: Any) -> Any:
-        found = tuple.__getitem__(self, key)
-        return Size(found) if isinstance(found, tuple) else found
+        item = tuple.__getitem__(self, key)
+        return Size(item) if isinstance(item, tuple) else item
 
     def __reduce__(self) -> tuple[type[Size], tuple[tuple[int, ...]]]:
         return (Size, (tuple(self),))

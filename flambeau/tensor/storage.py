@@ -57,10 +57,10 @@ class Storage:
     @property
     def owner(self) -> Any:
         """The object that owns the memory: one for all storages made of views of one array."""
-        found: Any = self.base
-        while isinstance(found, np.ndarray) and found.base is not None:
-            found = found.base
-        return found
+        array: Any = self.base
+        while isinstance(array, np.ndarray) and array.base is not None:
+            array = array.base
+        return array
 
     @property
     def nbytes(self) -> int:

@@ -104,8 +104,8 @@ class Tensor(TensorMethods):
         watching = thread.observer
         if watching is None:
             return Size(self._array.shape)
-        found = watching.sizes(self, self._array.shape)
-        return found if isinstance(found, Size) else Size(found)
+        sizes = watching.sizes(self, self._array.shape)
+        return sizes if isinstance(sizes, Size) else Size(sizes)
 
     @property
     def ndim(self) -> int:
@@ -216,8 +216,8 @@ class Tensor(TensorMethods):
         """All sizes, or the one of a dimension. Raises IndexError for a dimension out of range."""
         if dim is None:
             return self.shape
-        found = layout.wrap_dim(dim, self._array.ndim, allow_scalar=False)
-        return self.shape[found if dim >= 0 else dim]
+        position = layout.wrap_dim(dim, self._array.ndim, allow_scalar=False)
+        return self.shape[position if dim >= 0 else dim]
 
     def is_contiguous(self, memory_format: int = 0) -> bool:
         """Whether its elements lie in that order without gaps: row-major, or channels last for 4 or 5 dimensions."""
@@ -452,13 +452,13 @@ def share(base: Tensor, array: Array) -> Tensor:
 
 def _window(array: Array, storage: Storage) -> Tensor:
     """`Tensor(array, storage)`, in half the time."""
-    made = _new(Tensor)
-    made._array = array
-    made._storage = storage
-    made._requires_grad = made.is_wrapped_number = False
-    made.grad = made.grad_fn = None
-    made.output_nr = 0
-    return made
+    view = _new(Tensor)
+    view._array = array
+    view._storage = storage
+    view._requires_grad = view.is_wrapped_number = False
+    view.grad = view.grad_fn = None
+    view.output_nr = 0
+    return view
 
 
 def view_of(

@@ -19,23 +19,23 @@ from flambeau.tensor.storage import Storage
 from flambeau.tensor.tensor import CONSTRUCTORS, Array, Tensor, wrap
 
 
-def constructed(name: str, dtype: DType, given: tuple[Any, ...]) -> Tensor:
+def constructed(name: str, dtype: DType, args: tuple[Any, ...]) -> Tensor:
     """What `FloatTensor(...)` and its like make: of a sequence its elements, of sizes memory, of nothing a vector.
 
     Raises TypeError for other arguments, RuntimeError for a negative size.
     """
-    if len(given) == 1 and isinstance(given[0], Size):
-        given = tuple(given[0])
-    elif len(given) == 1 and (isinstance(given[0], bool) or not isinstance(given[0], int)):
-        _check_sequence(name, given[0])
-        return tensor(given[0], dtype=dtype)
-    if not all(isinstance(size, int) for size in given):
-        found = ", ".join(type(g).__name__ for g in given)
-        raise TypeError(f"{name} takes one sequence of numbers, or sizes, got ({found})")
-    if any(size < 0 for size in given):
-        least = min(given)
-        raise RuntimeError(f"Trying to create tensor with negative dimension {least}: {list(given)}")
-    return wrap(np.empty(given or (0,), dtype.numpy))
+    if len(args) == 1 and isinstance(args[0], Size):
+        args = tuple(args[0])
+    elif len(args) == 1 and (isinstance(args[0], bool) or not isinstance(args[0], int)):
+        _check_sequence(name, args[0])
+        return tensor(args[0], dtype=dtype)
+    if not all(isinstance(size, int) for size in args):
+        types = ", ".join(type(g).__name__ for g in args)
+        raise TypeError(f"{name} takes one sequence of numbers, or sizes, got ({types})")
+    if any(size < 0 for size in args):
+        least = min(args)
+        raise RuntimeError(f"Trying to create tensor with negative dimension {least}: {list(args)}")
+    return wrap(np.empty(args or (0,), dtype.numpy))
 
 
 def _check_sequence(name: str, data: Any) -> None:
@@ -46,12 +46,12 @@ def _check_sequence(name: str, data: Any) -> None:
         )
 
 
-def _by_default(given: tuple[Any, ...]) -> tuple[Array, Storage | None]:
+def _by_default(args: tuple[Any, ...]) -> tuple[Array, Storage | None]:
     """The memory of `Tensor(...)`: that of another tensor, or new memory in the default dtype."""
-    if len(given) == 1 and isinstance(given[0], Tensor):
-        return given[0]._array, given[0]._storage
-    made = constructed("Tensor", float_dtype(), given)
-    return made._array, made._storage
+    if len(args) == 1 and isinstance(args[0], Tensor):
+        return args[0]._array, args[0]._storage
+    tensor = constructed("Tensor", float_dtype(), args)
+    return tensor._array, tensor._storage
 
 
 CONSTRUCTORS[:] = [_by_default]
@@ -67,9 +67,9 @@ class TypedTensor(type):
 
     dtype: DType
 
-    def __call__(cls, *given: Any) -> Any:
+    def __call__(cls, *args: Any) -> Any:
         """Of one sequence, its elements; of sizes, uninitialised memory; of nothing, an empty vector."""
-        return constructed(cls.__name__, cls.dtype, given)
+        return constructed(cls.__name__, cls.dtype, args)
 
     def __instancecheck__(cls, value: Any) -> bool:
         return isinstance(value, Tensor) and value.dtype is cls.dtype

@@ -73,12 +73,12 @@ def _call(
     args = [decoded(v, inputs) for v in call["args"]]
     kwargs = {k: decoded(v, inputs) for k, v in call.get("kwargs", {}).items()}
     try:
-        found = method(*args, **kwargs)
+        result = method(*args, **kwargs)
     except Exception as error:
         return "" if "raises" in expected else f"it raises {type(error).__name__}: {error}"
     if "raises" in expected:
         return f"it should raise {expected['raises']}"
-    return "; ".join(differences(found, decoded(expected["value"], outputs)))
+    return "; ".join(differences(result, decoded(expected["value"], outputs)))
 
 
 def decoded(value: Mapping[str, Any], arrays: Mapping[str, Any]) -> Any:
@@ -96,11 +96,10 @@ def decoded(value: Mapping[str, Any], arrays: Mapping[str, Any]) -> Any:
         case "float":
             return float(inner or 0)
         case "complex":
-            return complex(*map(float, inner)) if isinstance(inner, list) else complex(inner or 0)
-        case "list":
-            return [decoded(v, arrays) for v in inner or ()]
-        case "tuple" | "namedtuple":
-            return tuple([decoded(v, arrays) for v in inner or ()])
+            return _complex(inner)
+        case "list" | "tuple" | "namedtuple":
+            items = [decoded(v, arrays) for v in inner or ()]
+            return items if kind == "list" else tuple(items)
         case "dict":
             return {decoded(k, arrays): decoded(v, arrays) for k, v in inner or ()}
         case "device":
@@ -110,19 +109,24 @@ def decoded(value: Mapping[str, Any], arrays: Mapping[str, Any]) -> Any:
     raise ValueError(f"no value is recorded as '{kind}'")
 
 
+def _complex(parts: Any) -> complex:
+    """A complex number recorded as its two parts, or as a real number."""
+    return complex(*map(float, parts)) if isinstance(parts, list) else complex(parts or 0)
+
+
 def _tensor(value: Mapping[str, Any], array: np.ndarray[Any, Any]) -> Tensor:
     if value["dtype"].endswith("bfloat16"):
         array = array.view(ml_dtypes.bfloat16)
-    found = flambeau.from_numpy(np.array(array))
+    dense = flambeau.from_numpy(np.array(array))
     strides = value.get("stride")
-    if strides is None or tuple(strides) == found.stride():
-        return found
+    if strides is None or tuple(strides) == dense.stride():
+        return dense
     count = 1 + sum((n - 1) * s for n, s in zip(array.shape, strides, strict=True)) if array.size else 1
     placed = flambeau.from_numpy(np.zeros(count, array.dtype)).as_strided(list(array.shape), list(strides))
-    return placed.copy_(found)
+    return placed.copy_(dense)
 
 
-def differences(found: Any, expected: Any, path: str = "the result") -> Iterator[str]:
+def differences(actual: Any, expected: Any, path: str = "the result") -> Iterator[str]:
     """In what a value is not what it should be.
 
     >>> list(differences([1, 2.0], [1, 3.0]))
@@ -130,29 +134,29 @@ def differences(found: Any, expected: Any, path: str = "the result") -> Iterator
     """
     match expected:
         case Tensor():
-            yield from _tensor_differences(found, expected, path)
-        case list() | tuple() if isinstance(found, list | tuple) and len(found) == len(expected):
-            for i, (a, b) in enumerate(zip(found, expected, strict=True)):
+            yield from _tensor_differences(actual, expected, path)
+        case list() | tuple() if isinstance(actual, list | tuple) and len(actual) == len(expected):
+            for i, (a, b) in enumerate(zip(actual, expected, strict=True)):
                 yield from differences(a, b, f"{path}[{i}]")
-        case dict() if isinstance(found, dict) and list(found) == list(expected):
+        case dict() if isinstance(actual, dict) and list(actual) == list(expected):
             for key in expected:
-                yield from differences(found[key], expected[key], f"{path}[{key!r}]")
-        case float() if isinstance(found, float):
-            if not np.isclose(found, expected, rtol=RTOL, atol=ATOL, equal_nan=True):
-                yield f"{path} is {found}, expected {expected}"
+                yield from differences(actual[key], expected[key], f"{path}[{key!r}]")
+        case float() if isinstance(actual, float):
+            if not np.isclose(actual, expected, rtol=RTOL, atol=ATOL, equal_nan=True):
+                yield f"{path} is {actual}, expected {expected}"
         case _:
-            if type(found) is not type(expected) or found != expected:
-                yield f"{path} is {found!r}, expected {expected!r}"
+            if type(actual) is not type(expected) or actual != expected:
+                yield f"{path} is {actual!r}, expected {expected!r}"
 
 
-def _tensor_differences(found: Any, expected: Tensor, path: str) -> Iterator[str]:
-    if not isinstance(found, Tensor):
-        yield f"{path} is {type(found).__name__}, expected a tensor"
+def _tensor_differences(actual: Any, expected: Tensor, path: str) -> Iterator[str]:
+    if not isinstance(actual, Tensor):
+        yield f"{path} is {type(actual).__name__}, expected a tensor"
         return
-    if (found.dtype, tuple(found.shape)) != (expected.dtype, tuple(expected.shape)):
-        yield f"{path} is {found.dtype} {found.shape}, expected {expected.dtype} {expected.shape}"
+    if (actual.dtype, tuple(actual.shape)) != (expected.dtype, tuple(expected.shape)):
+        yield f"{path} is {actual.dtype} {actual.shape}, expected {expected.dtype} {expected.shape}"
         return
-    a, b = found.detach().numpy(), expected.numpy()
+    a, b = actual.detach().numpy(), expected.numpy()
     if a.dtype == ml_dtypes.bfloat16:
         a, b = a.astype(np.float32), b.astype(np.float32)
     if not np.allclose(a, b, rtol=RTOL, atol=ATOL, equal_nan=True):

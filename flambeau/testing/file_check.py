@@ -123,13 +123,13 @@ class FileCheck:
 def parse_checks(text: str) -> Iterator[Check]:
     """The checks in a text. Raises ValueError for a line that begins like one and is none."""
     for line in text.splitlines():
-        found = _LINE.match(line)
-        if found is not None:
-            count, kind = found["count"], Kind(found["kind"] or "")
+        match = _LINE.match(line)
+        if match is not None:
+            count, kind = match["count"], Kind(match["kind"] or "")
             yield (
-                Check(Kind.COUNT, found["text"], int(count), bool(found["exactly"]))
+                Check(Kind.COUNT, match["text"], int(count), bool(match["exactly"]))
                 if count
-                else Check(kind, found["text"])
+                else Check(kind, match["text"])
             )
         elif re.match(r"^\s*#\s*CHECK", line):
             kinds = ", ".join(f"CHECK-{k}" for k in Kind if k not in (Kind.CHECK, Kind.COUNT))
@@ -218,10 +218,10 @@ class _Run:
         return self.fail(check, f"not highlighted{elsewhere}" if elsewhere else "not found")
 
     def absent(self, check: Check, start: int, end: int) -> None:
-        found = self.text.find(check.text, start, end)
-        if found >= 0:
+        position = self.text.find(check.text, start, end)
+        if position >= 0:
             self.at = start
-            self.fail(check, f"found in line {self.line(found)}")
+            self.fail(check, f"found in line {self.line(position)}")
 
     def line(self, place: int) -> int:
         return self.text.count("\n", 0, place) + 1

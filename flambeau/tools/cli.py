@@ -125,16 +125,16 @@ def load_target(target: str) -> tuple[ScriptFunction, ModuleType]:
     if not path or not name:
         raise CommandError(f"expected FILE.py:FN, got {target!r}; for example examples/nbody.py:energy")
     module = load_module(Path(path))
-    found: Any = module
+    function: Any = module
     for part in name.split("."):
-        if not hasattr(found, part):
+        if not hasattr(function, part):
             raise CommandError(f"{path} has no {name!r}; it defines {_known(module)}")
-        found = getattr(found, part)
-    if not callable(found) or isinstance(found, type):
-        kind = "class" if isinstance(found, type) else type(found).__name__
+        function = getattr(function, part)
+    if not callable(function) or isinstance(function, type):
+        kind = "class" if isinstance(function, type) else type(function).__name__
         hint = f"name a function or an instance of a module. {path} defines {_known(module)}"
         raise CommandError(f"{name} is a {kind}; {hint}")
-    scripted: Any = flambeau.script(found)
+    scripted: Any = flambeau.script(function)
     return (scripted.forward if isinstance(scripted, RecursiveScriptModule) else scripted), module
 
 
@@ -147,21 +147,21 @@ def _is_archive(path: Path) -> bool:
 
 def _method_of_archive(path: Path, name: str) -> ScriptFunction:
     """A method of the module in an archive, by its dotted name."""
-    found: Any = flambeau.jit.load(path)
+    method: Any = flambeau.jit.load(path)
     for part in name.split(".") if name else ():
-        if not hasattr(found, part):
-            raise CommandError(f"{path} has no {name!r}; at {part!r} there is {', '.join(_parts(found)) or 'nothing'}")
-        found = getattr(found, part)
-    if isinstance(found, RecursiveScriptModule) and "forward" in found.script_object.type.definition.methods:
-        found = found.forward
-    if not isinstance(found, ScriptFunction):
-        raise CommandError(f"{name or path} is no method; there are {', '.join(_parts(found)) or 'none in it'}")
-    return found
+        if not hasattr(method, part):
+            raise CommandError(f"{path} has no {name!r}; at {part!r} there is {', '.join(_parts(method)) or 'nothing'}")
+        method = getattr(method, part)
+    if isinstance(method, RecursiveScriptModule) and "forward" in method.script_object.type.definition.methods:
+        method = method.forward
+    if not isinstance(method, ScriptFunction):
+        raise CommandError(f"{name or path} is no method; there are {', '.join(_parts(method)) or 'none in it'}")
+    return method
 
 
-def _parts(found: Any) -> list[str]:
-    held = getattr(found, "script_object", None)
-    return [] if held is None else [*held.type.definition.methods, *found._modules]
+def _parts(target: Any) -> list[str]:
+    script_object = getattr(target, "script_object", None)
+    return [] if script_object is None else [*script_object.type.definition.methods, *target._modules]
 
 
 def _known(module: ModuleType) -> str:
@@ -199,11 +199,11 @@ def load_module(path: Path) -> ModuleType:
 def _arguments(text: str, module: ModuleType) -> Sequence[Any]:
     scope = {"flambeau": flambeau, "Tensor": flambeau.Tensor, **vars(module)}
     try:
-        found = eval(f"({text},)" if text.strip() else "()", scope)
+        arguments = eval(f"({text},)" if text.strip() else "()", scope)
     except Exception as error:
         raise CommandError(f"--args {text!r} is no list of arguments: {type(error).__name__}: {error}") from error
-    assert isinstance(found, tuple)
-    return found
+    assert isinstance(arguments, tuple)
+    return arguments
 
 
 def _show(options: argparse.Namespace) -> int:
@@ -269,13 +269,13 @@ def _cache(options: argparse.Namespace) -> int:
     if options.action == "clear":
         print(f"deleted {entries.clear()} files from {entries.path}")
         return 0
-    found = entries.info()
-    asked = found.hits + found.misses
-    kinds = ", ".join(f"{count} for {name}" for name, count in sorted(found.processors.items()))
-    print(f"path   {found.path}")
-    print(f"files  {found.files}" + (f": {kinds}" if kinds else ""))
-    print(f"bytes  {found.bytes:,} of at most {found.bound:,}")
-    print(f"hits   {found.hits:,} of {asked:,} look-ups" if asked else "hits   none yet")
+    info = entries.info()
+    asked = info.hits + info.misses
+    kinds = ", ".join(f"{count} for {name}" for name, count in sorted(info.processors.items()))
+    print(f"path   {info.path}")
+    print(f"files  {info.files}" + (f": {kinds}" if kinds else ""))
+    print(f"bytes  {info.bytes:,} of at most {info.bound:,}")
+    print(f"hits   {info.hits:,} of {asked:,} look-ups" if asked else "hits   none yet")
     return 0
 
 

@@ -154,8 +154,8 @@ def main(arguments: list[str] | None = None, folder: Path | None = None) -> int:
     for name, make in PAGES.items():
         path = (folder or ROOT / "docs") / name
         text = make()
-        found = path.read_text(encoding="utf-8") if path.is_file() else ""
-        if without_machine(found) == without_machine(text):
+        present = path.read_text(encoding="utf-8") if path.is_file() else ""
+        if without_machine(present) == without_machine(text):
             continue
         if is_check:
             print(f"{path} is out of date: run make docs", file=sys.stderr)

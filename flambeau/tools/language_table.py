@@ -41,8 +41,8 @@ def sections(root: Path) -> list[Any]:
         sys.path.insert(0, str(root))
     names = [p.stem for p in sorted((root / "tests" / "language").glob("*.py"))]
     skipped = ("__init__", "rows")
-    found = [importlib.import_module(f"tests.language.{n}") for n in names if n not in skipped and n[:5] != "test_"]
-    return sorted(found, key=lambda module: (getattr(module, "ORDER", 50), module.__name__))
+    modules = [importlib.import_module(f"tests.language.{n}") for n in names if n not in skipped and n[:5] != "test_"]
+    return sorted(modules, key=lambda module: (getattr(module, "ORDER", 50), module.__name__))
 
 
 def language_table(root: Path) -> str:

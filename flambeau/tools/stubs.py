@@ -124,10 +124,10 @@ def function_stub(public: str, definitions: Iterable[OpDef], *, inplace: bool = 
     forms = []
     for definition in definitions:
         for listed in signatures(definition.schema.arguments):
-            given = listed.replace("self:", "input:", 1) if listed.startswith("self:") else listed
+            parameters = listed.replace("self:", "input:", 1) if listed.startswith("self:") else listed
             if inplace:
-                given += f"{'' if '*' in given else ', *'}, inplace: _bool = ..."
-            forms.append(f"def {public}({given}) -> {result_type(definition.schema)}: ...")
+                parameters += f"{'' if '*' in parameters else ', *'}, inplace: _bool = ..."
+            forms.append(f"def {public}({parameters}) -> {result_type(definition.schema)}: ...")
     return _overloads(forms, "")
 
 
@@ -159,8 +159,8 @@ def functions_stub(source: str) -> str:
 def namespace_stub(source: str, path: str) -> str:
     """The stub of a further module, such as `linalg`."""
     is_prefix, title = path in surface.PREFIXES, f"What `flambeau.{path}` has."
-    found = surface.members(path)
-    return _module_stub(source, title, found, lambda d: is_prefix or path in d.namespaces, inplace=not is_prefix)
+    members = surface.members(path)
+    return _module_stub(source, title, members, lambda d: is_prefix or path in d.namespaces, inplace=not is_prefix)
 
 
 def _module_stub(
@@ -170,8 +170,8 @@ def _module_stub(
     text = HEADER.format(title=title) + COMMON_IMPORTS + "\n" + "\n".join(lines) + "\n\n"
     for public, short in sorted(names.items()):
         if public not in explicit and public.isidentifier() and not keyword.iskeyword(public):
-            found = filter(is_there, surface.definitions(f"aten::{short}"))
-            text += function_stub(public, found, inplace=inplace and bool(registry.overloads(f"aten::{short}_")))
+            definitions = filter(is_there, surface.definitions(f"aten::{short}"))
+            text += function_stub(public, definitions, inplace=inplace and bool(registry.overloads(f"aten::{short}_")))
     return text
 
 

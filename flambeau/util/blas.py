@@ -67,13 +67,13 @@ def library() -> ctypes.CDLL | None:
 @functools.cache
 def _control() -> tuple[Callable[[int], None], Callable[[], int]] | None:
     """What sets the number of threads and what gives it; None where BLAS has no such functions."""
-    found = library()
-    if found is None:
+    loaded = library()
+    if loaded is None:
         return None
     for setter, getter in _NAMES:
-        if hasattr(found, setter) and hasattr(found, getter):
-            put = ctypes.PYFUNCTYPE(None, ctypes.c_int)((setter, found))
-            return put, ctypes.PYFUNCTYPE(ctypes.c_int)((getter, found))
+        if hasattr(loaded, setter) and hasattr(loaded, getter):
+            put = ctypes.PYFUNCTYPE(None, ctypes.c_int)((setter, loaded))
+            return put, ctypes.PYFUNCTYPE(ctypes.c_int)((getter, loaded))
     return None
 
 

@@ -31,30 +31,30 @@ class KeptOn(Generic[K, V]):
 
     def get(self, owner: K) -> V | None:
         """What is known of `owner`, or None."""
-        held = owner.__dict__.get(ATTRIBUTE)
-        return held.values.get(self) if held is not None and held.owner() is owner else None
+        entry = owner.__dict__.get(ATTRIBUTE)
+        return entry.values.get(self) if entry is not None and entry.owner() is owner else None
 
     def __contains__(self, owner: K) -> bool:
         return self.get(owner) is not None
 
     def __setitem__(self, owner: K, value: V) -> None:
-        held = owner.__dict__.get(ATTRIBUTE)
-        if held is None or held.owner() is not owner:  # `functools.wraps` and `dataclass` copy attributes
-            held = _Held(weakref.ref(owner))
+        entry = owner.__dict__.get(ATTRIBUTE)
+        if entry is None or entry.owner() is not owner:  # `functools.wraps` and `dataclass` copy attributes
+            entry = _Held(weakref.ref(owner))
             if isinstance(owner, type):
-                type.__setattr__(owner, ATTRIBUTE, held)
+                type.__setattr__(owner, ATTRIBUTE, entry)
             else:
-                owner.__dict__[ATTRIBUTE] = held
-        held.values[self] = value
+                owner.__dict__[ATTRIBUTE] = entry
+        entry.values[self] = value
         self._owners.add(owner)
 
     def pop(self, owner: K) -> V | None:
         """Forget `owner`; what was known of it, or None."""
-        found = self.get(owner)
-        if found is not None:
+        value = self.get(owner)
+        if value is not None:
             del owner.__dict__[ATTRIBUTE].values[self]
             self._owners.discard(owner)
-        return found
+        return value
 
     def clear(self) -> None:
         """Forget everything."""
@@ -69,7 +69,7 @@ class KeptOn(Generic[K, V]):
 
     def values(self) -> list[V]:
         """What is known of the owners that are alive."""
-        return [found for owner in self if (found := self.get(owner)) is not None]
+        return [value for owner in self if (value := self.get(owner)) is not None]
 
 
 class _Held:
@@ -108,10 +108,10 @@ class Recent(Generic[V]):
 
     def get(self, key: Hashable) -> V | None:
         """The value of a key, or None."""
-        found: V | None = self._all.get(key)
-        if found is not None:
-            self[key] = found
-        return found
+        value: V | None = self._all.get(key)
+        if value is not None:
+            self[key] = value
+        return value
 
     def __setitem__(self, key: Hashable, value: V) -> None:
         self._all[key] = self._kept[key] = value

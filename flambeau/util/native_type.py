@@ -74,8 +74,8 @@ def make_type(name: str, size: int, flags: int, slots: list[Slot], members: list
     _keep.extend([described, table, spec])
     create = ctypes.pythonapi.PyType_FromSpec
     create.restype, create.argtypes = ctypes.py_object, [ctypes.POINTER(_Spec)]
-    made: type = create(ctypes.byref(spec))
-    return made
+    new_type: type = create(ctypes.byref(spec))
+    return new_type
 
 
 @functools.cache
@@ -89,16 +89,16 @@ def _flags_offset(known: type) -> int | None:
     """Where a type object has its flags: the one place that agrees with ``__flags__`` in several types."""
     types = (int, str, list, type, object, known)
     places = [{at for at in range(HEAD, 400, 8) if word(id(t) + at) == t.__flags__} for t in types]
-    found = set.intersection(*places)
-    return found.pop() if len(found) == 1 else None
+    offsets = set.intersection(*places)
+    return offsets.pop() if len(offsets) == 1 else None
 
 
 def _base() -> tuple[type, int] | None:
     if not is_supported():
         return None
-    made = make_type("flambeau.codegen.callable_type.NativeBase", _SIZE, _IS_BASE, [], [])
-    at = _flags_offset(made)
-    return None if at is None else (made, at)
+    base = make_type("flambeau.codegen.callable_type.NativeBase", _SIZE, _IS_BASE, [], [])
+    at = _flags_offset(base)
+    return None if at is None else (base, at)
 
 
 _made = _base()

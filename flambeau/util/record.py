@@ -36,25 +36,25 @@ def _dataclass(
     kw_only: bool = False,
 ) -> Any:
     def decorate(cls: type) -> type:
-        given = _gather(cls, kw_only)
+        fields = _gather(cls, kw_only)
         members = dict(cls.__dict__)
-        _make_methods(members, given, frozen=frozen, eq=eq, shows=repr)
+        _make_methods(members, fields, frozen=frozen, eq=eq, shows=repr)
         if slots:
-            _make_slots(members, cls, given, frozen=frozen, weakref_slot=weakref_slot)
-            made = type(cls)(cls.__name__, cls.__bases__, members)
+            _make_slots(members, cls, fields, frozen=frozen, weakref_slot=weakref_slot)
+            result = type(cls)(cls.__name__, cls.__bases__, members)
         else:
-            made = cls
-            for name, spec in given.items():
+            result = cls
+            for name, spec in fields.items():
                 if name in cls.__dict__ and spec.default is MISSING:
                     delattr(cls, name)
                 elif name in cls.__dict__:
                     setattr(cls, name, spec.default)
             for name, value in members.items():
-                if cls.__dict__.get(name, MISSING) is not value and name not in given:
+                if cls.__dict__.get(name, MISSING) is not value and name not in fields:
                     setattr(cls, name, value)
         if "__init__" not in cls.__dict__:
-            made.__init__ = _late_init(made)  # type: ignore[misc]
-        return made
+            result.__init__ = _late_init(result)  # type: ignore[misc]
+        return result
 
     return decorate if cls is None else decorate(cls)
 
@@ -84,24 +84,24 @@ __all__ = ["dataclass", "field", "fields", "replace"]
 
 
 def _gather(cls: type, kw_only: bool) -> dict[str, Field[Any]]:
-    found: dict[str, Field[Any]] = {}
+    fields: dict[str, Field[Any]] = {}
     for base in reversed(cls.__mro__[1:]):
-        found.update(base.__dict__.get(FIELDS, {}))
+        fields.update(base.__dict__.get(FIELDS, {}))
     own = cls.__dict__
     for name, kind in cls.__annotations__.items():
         if not isinstance(kind, str):
             raise TypeError(f"{cls.__qualname__}: annotations must be text: from __future__ import annotations")
         if kind.startswith("ClassVar"):
             continue
-        given = own.get(name, MISSING)
-        spec: Field[Any] = given if isinstance(given, Field) else field(default=given)
+        default = own.get(name, MISSING)
+        spec: Field[Any] = default if isinstance(default, Field) else field(default=default)
         if type(spec.default).__hash__ is None:
             raise ValueError(f"{cls.__qualname__}.{name}: a mutable default is shared: use default_factory")
         spec.name, spec.type = name, kind
         if spec.kw_only is MISSING:
             spec.kw_only = kw_only
-        found[name] = spec
-    return found
+        fields[name] = spec
+    return fields
 
 
 def _has_default(spec: Field[Any]) -> bool:
@@ -112,33 +112,33 @@ def _has_default(spec: Field[Any]) -> bool:
 
 
 def _make_methods(
-    members: dict[str, Any], given: dict[str, Field[Any]], *, frozen: bool, eq: bool, shows: bool
+    members: dict[str, Any], fields: dict[str, Field[Any]], *, frozen: bool, eq: bool, shows: bool
 ) -> None:
     """Put what a class does not define itself into its members."""
     defines = set(members)
-    members[FIELDS] = given
-    members.setdefault("__match_args__", tuple(n for n, f in given.items() if f.init and not f.kw_only))
+    members[FIELDS] = fields
+    members.setdefault("__match_args__", tuple(n for n, f in fields.items() if f.init and not f.kw_only))
     if shows and "__repr__" not in defines:
         members["__repr__"] = _represent
     if eq:
         has_hash = "__hash__" in defines and not (members["__hash__"] is None and "__eq__" in defines)
         if "__eq__" not in defines:
-            members["__eq__"] = _equality([n for n, f in given.items() if f.compare])
+            members["__eq__"] = _equality([n for n, f in fields.items() if f.compare])
         if not has_hash:
-            names = [n for n, f in given.items() if (f.compare if f.hash is None else f.hash)]
+            names = [n for n, f in fields.items() if (f.compare if f.hash is None else f.hash)]
             members["__hash__"] = _hashing(names) if frozen else None
     if frozen:
         members["__setattr__"], members["__delattr__"] = _refuse_set, _refuse_delete
 
 
 def _make_slots(
-    members: dict[str, Any], cls: type, given: dict[str, Field[Any]], *, frozen: bool, weakref_slot: bool
+    members: dict[str, Any], cls: type, fields: dict[str, Field[Any]], *, frozen: bool, weakref_slot: bool
 ) -> None:
     inherited = {name for base in cls.__mro__[1:-1] for name in base.__dict__.get("__slots__", ())}
-    names = [name for name in given if name not in inherited]
+    names = [name for name in fields if name not in inherited]
     members["__slots__"] = (*names, "__weakref__") if weakref_slot else tuple(names)
     members["__qualname__"] = cls.__qualname__
-    for name in (*given, "__dict__", "__weakref__"):
+    for name in (*fields, "__dict__", "__weakref__"):
         members.pop(name, None)
     if frozen:
         members.setdefault("__getstate__", _get_state)

@@ -26,8 +26,8 @@ def processors() -> int:
 def get() -> int:
     """The number set, that of the environment variable, or that of processors."""
     if not _setting:
-        given = os.environ.get(VARIABLE, "")
-        _setting.append(max(1, int(given)) if given.isdigit() else min(processors(), MOST))
+        text = os.environ.get(VARIABLE, "")
+        _setting.append(max(1, int(text)) if text.isdigit() else min(processors(), MOST))
     return _setting[0]
 
 

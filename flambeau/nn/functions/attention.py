@@ -110,12 +110,12 @@ def multi_head_attention_forward(
         nothing = F.zeros([1, batch, k.size(2)], dtype=k.dtype, device=k.device)
         k, v = F.cat([k, nothing], 0), F.cat([v, nothing], 0)
         mask, padding = one_more_key(mask), one_more_key(padding)
-    found, weights = attend(
+    attended, weights = attend(
         split_heads(q, num_heads), split_heads(k, num_heads), split_heads(v, num_heads),
         both_masks(mask, padding, batch, num_heads), dropout_p if training else 0.0, need_weights,
         embed_dim_to_check // num_heads,
     )  # fmt: skip
-    joined = F.reshape(F.permute(found, [2, 0, 1, 3]), [q.size(0), batch, embed_dim_to_check])
+    joined = F.reshape(F.permute(attended, [2, 0, 1, 3]), [q.size(0), batch, embed_dim_to_check])
     output = F.linear(joined, out_proj_weight, out_proj_bias)
     if weights is not None and average_attn_weights:
         weights = F.mean(weights, [1])

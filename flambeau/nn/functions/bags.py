@@ -71,8 +71,8 @@ def embedding_bag(
         )
     if max_norm is not None:
         F.embedding_renorm_(F.detach(weight), indices, max_norm, norm_type)
-    found = F.embedding_bag(
+    result = F.embedding_bag(
         weight, indices, starts, scale_grad_by_freq, number, sparse, per_sample_weights, include_last_offset,
         padding_idx,
     )  # fmt: skip
-    return found[0]
+    return result[0]

@@ -62,9 +62,9 @@ def linear_cross_entropy(
                 f"input, (N, {features}), got unbatched input with shape {list(input.size())}"
             )
         flat = None if linear_bias is None else F.reshape(linear_bias, [-1])
-        made = F.linear(input, F.reshape(linear_weight, [-1, features]), flat)
+        scores = F.linear(input, F.reshape(linear_weight, [-1, features]), flat)
         sizes = list(linear_weight.size())
-        logits = F.reshape(made, [input.size(0)] + sizes[:-1])  # noqa: RUF005  (programs have no starred lists)
+        logits = F.reshape(scores, [input.size(0)] + sizes[:-1])  # noqa: RUF005  (programs have no starred lists)
     place = -100 if ignore_index is None else ignore_index
     return cross_entropy(
         logits, target, weight, ignore_index=place, reduction=reduction, label_smoothing=label_smoothing

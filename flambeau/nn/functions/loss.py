@@ -387,15 +387,15 @@ def gaussian_nll_loss(
     >>> F.gaussian_nll_loss(flambeau.tensor([0.5, 1.0]), flambeau.tensor([1.0, 3.0]), flambeau.ones(2))
     tensor(1.0625)
     """
-    given = F.mul(F.ones_like(input), var) if isinstance(var, float) else var
-    rows, sizes = list(input.size())[:-1], list(given.size())
+    expanded = F.mul(F.ones_like(input), var) if isinstance(var, float) else var
+    rows, sizes = list(input.size())[:-1], list(expanded.size())
     if sizes == rows:
-        given = F.unsqueeze(given, -1)
+        expanded = F.unsqueeze(expanded, -1)
     elif not is_tracing() and sizes != list(input.size()) and (sizes[:-1] != rows or sizes[-1:] != [1]):
         raise ValueError(f"var is of incorrect size: {sizes}, for an input of {list(input.size())}")
-    if not is_tracing() and bool(F.any(F.lt(given, 0.0))):
+    if not is_tracing() and bool(F.any(F.lt(expanded, 0.0))):
         raise ValueError("var has negative entry/entries")
-    variance = F.clamp_min(given, eps)
+    variance = F.clamp_min(expanded, eps)
     difference = F.sub(input, target)
     losses = F.mul(F.add(F.log(variance), F.div(F.mul(difference, difference), variance)), 0.5)
     if full:

@@ -15,13 +15,13 @@ def _share(size: int, ratio: float) -> int:
     return int(size * ratio)
 
 
-def _sizes(given: BroadcastingList3[int] | None, count: int) -> list[int]:
+def _sizes(size: BroadcastingList3[int] | None, count: int) -> list[int]:
     """The numbers given: in programs a list arrives, in Python perhaps a number."""
-    if given is None:
+    if size is None:
         return []
-    if isinstance(given, int):
-        return [given] * count
-    return [n for n in given]  # noqa: C416  (a tuple in Python, a list in programs)
+    if isinstance(size, int):
+        return [size] * count
+    return [n for n in size]  # noqa: C416  (a tuple in Python, a list in programs)
 
 
 def _output_sizes(
@@ -37,10 +37,10 @@ def _output_sizes(
     return [_share(input.size(i - dims), output_ratio[i]) for i in range(dims)]
 
 
-def _drawn(input: Tensor, dims: int, given: Tensor | None) -> Tensor:
+def _drawn(input: Tensor, dims: int, samples: Tensor | None) -> Tensor:
     """Where the windows begin: numbers from 0 to 1 for every plane."""
-    if given is not None:
-        return given
+    if samples is not None:
+        return samples
     batch = input.size(0) if input.dim() == dims + 2 else 1
     return F.rand([batch, input.size(-dims - 1), dims], dtype=input.dtype, device=input.device)
 

@@ -38,11 +38,11 @@ def unpooled_size(
     return wanted
 
 
-def _numbers(given: BroadcastingList3[int], count: int) -> list[int]:
+def _numbers(number: BroadcastingList3[int], count: int) -> list[int]:
     """One number per dimension: in programs a list arrives, in Python perhaps a number."""
-    if isinstance(given, int):
-        return [given] * count
-    return [n for n in given] * (count if len(given) == 1 else 1)  # noqa: C416  (a tuple in Python, a list in programs)
+    if isinstance(number, int):
+        return [number] * count
+    return [n for n in number] * (count if len(number) == 1 else 1)  # noqa: C416  (a tuple in Python, a list in programs)
 
 
 def max_unpool1d(
@@ -71,8 +71,8 @@ def max_unpool1d(
     kernel = _numbers(kernel_size, 1)
     steps = kernel if stride is None else _numbers(stride, 1)
     size = unpooled_size(input, kernel, steps, _numbers(padding, 1), output_size)
-    made = F.max_unpool2d(F.unsqueeze(input, -1), F.unsqueeze(indices, -1), [size[0], 1])
-    return F.squeeze(made, -1)
+    result = F.max_unpool2d(F.unsqueeze(input, -1), F.unsqueeze(indices, -1), [size[0], 1])
+    return F.squeeze(result, -1)
 
 
 def max_unpool2d(

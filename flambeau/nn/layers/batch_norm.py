@@ -215,12 +215,12 @@ class SyncBatchNorm(BatchNorm):
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
         """A module with its layers `BatchNorm1d` to `BatchNorm3d` replaced by ones that share their tensors."""
         if isinstance(module, BatchNorm) and not isinstance(module, SyncBatchNorm):
-            made = cls(
+            converted = cls(
                 module.num_features, module.eps, module.momentum, False, module.track_running_stats, process_group
             )
-            made.affine = module.affine
-            made._parameters, made._buffers = dict(module._parameters), dict(module._buffers)
-            return made.train(module.training)
+            converted.affine = module.affine
+            converted._parameters, converted._buffers = dict(module._parameters), dict(module._buffers)
+            return converted.train(module.training)
         for name, child in module.named_children():
             module.add_module(name, cls.convert_sync_batchnorm(child, process_group))
         return module

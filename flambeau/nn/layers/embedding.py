@@ -38,8 +38,8 @@ class _Table(Module):
         self.scale_grad_by_freq = scale_grad_by_freq
         self.sparse = sparse
         if weight is None:
-            made = fresh.empty(num_embeddings, embedding_dim, dtype=dtype, device=device)
-            self.weight = Parameter(made, requires_grad=not frozen)
+            table = fresh.empty(num_embeddings, embedding_dim, dtype=dtype, device=device)
+            self.weight = Parameter(table, requires_grad=not frozen)
             self.reset_parameters()
         else:
             if tuple(weight.shape) != (num_embeddings, embedding_dim):
@@ -184,12 +184,12 @@ class EmbeddingBag(_Table):
         if embeddings.dim() != 2:
             raise AssertionError(f"Embeddings parameter is expected to be 2-dimensional, got {embeddings.dim()}D")
         rows, columns = embeddings.shape
-        made = cls(
+        layer = cls(
             rows, columns, max_norm, norm_type, scale_grad_by_freq, mode, sparse, embeddings, include_last_offset,
             padding_idx,
         )  # fmt: skip
-        made.weight.requires_grad_(not freeze)
-        return made
+        layer.weight.requires_grad_(not freeze)
+        return layer
 
     def extra_repr(self) -> str:
         """The sizes, and what is not as usual."""

@@ -14,9 +14,9 @@ from flambeau.tensor.tensor import Tensor
 
 def empty(*sizes: int, dtype: DType | None = None, device: Device | str | None = None) -> Tensor:
     """A tensor that the caller fills."""
-    made = dispatch.call("aten::empty", list(sizes), dtype=dtype, device=device)
-    assert isinstance(made, Tensor)
-    return made
+    tensor = dispatch.call("aten::empty", list(sizes), dtype=dtype, device=device)
+    assert isinstance(tensor, Tensor)
+    return tensor
 
 
 def parameter(*sizes: int, dtype: DType | None = None, device: Device | str | None = None) -> Parameter:

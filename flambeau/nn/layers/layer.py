@@ -40,8 +40,8 @@ class Activation(Layer):
 
 def unusual(module: Module, **usual: Any) -> str:
     """For `repr`: the settings that are not as they usually are, each behind a comma."""
-    held = {name: getattr(module, name) for name in usual}
-    return "".join(f", {name}={value}" for name, value in held.items() if value != usual[name])
+    values = {name: getattr(module, name) for name in usual}
+    return "".join(f", {name}={value}" for name, value in values.items() if value != usual[name])
 
 
 class Affine(Layer):
@@ -55,8 +55,8 @@ class Affine(Layer):
         self, sizes: Sequence[int], weight: bool, bias: bool, device: Device | str | None, dtype: DType | None
     ) -> None:
         for name, wanted in (("weight", weight), ("bias", bias)):
-            made = fresh.parameter(*sizes, dtype=dtype, device=device) if wanted else None
-            self.register_parameter(name, made)
+            parameter = fresh.parameter(*sizes, dtype=dtype, device=device) if wanted else None
+            self.register_parameter(name, parameter)
 
     def reset_parameters(self) -> None:
         """Factors 1, shifts 0."""

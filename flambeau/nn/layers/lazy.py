@@ -69,9 +69,9 @@ class LazyLinear(LazyModuleMixin, Linear):
         self.reset_parameters()
 
 
-def _materialize(held: Tensor | None, sizes: list[int]) -> None:
-    if isinstance(held, UninitializedParameter | UninitializedBuffer):
-        held.materialize(sizes)
+def _materialize(tensor: Tensor | None, sizes: list[int]) -> None:
+    if isinstance(tensor, UninitializedParameter | UninitializedBuffer):
+        tensor.materialize(sizes)
 
 
 class _LazyConvolution(LazyModuleMixin):
@@ -110,10 +110,10 @@ class _LazyConvolution(LazyModuleMixin):
         if not self.has_uninitialized_params():
             return
         self.check()
-        given, made = self.in_channels, self.out_channels
-        sizes = [given, made // self.groups] if self.transposed else [made, given // self.groups]
+        inputs, outputs = self.in_channels, self.out_channels
+        sizes = [inputs, outputs // self.groups] if self.transposed else [outputs, inputs // self.groups]
         _materialize(self.weight, [*sizes, *self.kernel_size])
-        _materialize(self.bias, [made])
+        _materialize(self.bias, [outputs])
         self.reset_parameters()
 
 
@@ -342,8 +342,8 @@ class _LazyNorm(LazyModuleMixin):
         self.num_features = self._channels(input)
         if not self.has_uninitialized_params():
             return
-        for held in (self.weight, self.bias, self.running_mean, self.running_var):
-            _materialize(held, [self.num_features])
+        for tensor in (self.weight, self.bias, self.running_mean, self.running_var):
+            _materialize(tensor, [self.num_features])
         self.reset_parameters()
 
 

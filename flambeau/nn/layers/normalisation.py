@@ -88,8 +88,8 @@ class RMSNorm(Module):
         self.eps = eps
         self.elementwise_affine = elementwise_affine
         self.weight: Parameter | None
-        made = fresh.parameter(*self.normalized_shape, dtype=dtype, device=device) if elementwise_affine else None
-        self.register_parameter("weight", made)
+        weight = fresh.parameter(*self.normalized_shape, dtype=dtype, device=device) if elementwise_affine else None
+        self.register_parameter("weight", weight)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

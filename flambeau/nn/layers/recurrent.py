@@ -95,9 +95,9 @@ class RNNBase(Module):
                 for name, sizes in shapes:
                     full = f"{name}_l{layer}{suffix}"
                     self._flat_weights_names.append(full)
-                    made = fresh.parameter(*sizes, dtype=dtype, device=device)
-                    self._flat_weights.append(made)
-                    setattr(self, full, made)
+                    parameter = fresh.parameter(*sizes, dtype=dtype, device=device)
+                    self._flat_weights.append(parameter)
+                    setattr(self, full, parameter)
         self.reset_parameters()
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -18,15 +18,15 @@ from flambeau.tensor.tensor import Tensor
 Activation = str | Callable[[Tensor], Tensor]
 
 
-def activation_of(given: Activation) -> Any:
+def activation_of(activation: Activation) -> Any:
     """The function of a name. Raises RuntimeError for another name than relu and gelu."""
-    if not isinstance(given, str):
-        return given
-    if given == "relu":
+    if not isinstance(activation, str):
+        return activation
+    if activation == "relu":
         return functional.relu
-    if given == "gelu":
+    if activation == "gelu":
         return functional.gelu
-    raise RuntimeError(f"activation should be relu/gelu, not {given}")
+    raise RuntimeError(f"activation should be relu/gelu, not {activation}")
 
 
 class _TransformerLayer(Module):
@@ -59,10 +59,10 @@ class _TransformerLayer(Module):
         self.activation = activation_of(activation)
 
     def _sa_block(self, x: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool) -> Tensor:
-        found = self.self_attn(
+        output = self.self_attn(
             x, x, x, key_padding_mask=padding, need_weights=False, attn_mask=mask, is_causal=is_causal
         )
-        return self.dropout1(found[0])
+        return self.dropout1(output[0])
 
 
 class TransformerEncoderLayer(_TransformerLayer):
@@ -152,10 +152,10 @@ class TransformerDecoderLayer(_TransformerLayer):
     def _mha_block(
         self, x: Tensor, memory: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool
     ) -> Tensor:
-        found = self.multihead_attn(
+        output = self.multihead_attn(
             x, memory, memory, key_padding_mask=padding, need_weights=False, attn_mask=mask, is_causal=is_causal
         )
-        return self.dropout2(found[0])
+        return self.dropout2(output[0])
 
     def _ff_block(self, x: Tensor) -> Tensor:
         return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))

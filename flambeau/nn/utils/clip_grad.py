@@ -16,8 +16,8 @@ NOT_FINITE = (
 Tensors = Tensor | Iterable[Tensor]
 
 
-def _listed(given: Tensors) -> list[Tensor]:
-    return [given] if isinstance(given, Tensor) else list(given)
+def _listed(tensors: Tensors) -> list[Tensor]:
+    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
 
 
 def _gradients(parameters: Tensors) -> list[Tensor]:
@@ -33,10 +33,10 @@ def get_total_norm(
     >>> get_total_norm([flambeau.ones(3), flambeau.ones(4)], norm_type=1.0).item()
     7.0
     """
-    order, given = float(norm_type), _listed(tensors)
-    if not given:
+    order, listed = float(norm_type), _listed(tensors)
+    if not listed:
         return tensor(0.0)
-    norms = F.stack([F.linalg_vector_norm(one, order) for one in given])
+    norms = F.stack([F.linalg_vector_norm(one, order) for one in listed])
     total: Tensor = F.linalg_vector_norm(norms, order)
     if error_if_nonfinite and not math.isfinite(total.item()):
         raise RuntimeError(NOT_FINITE.format(order=order))
@@ -66,9 +66,9 @@ def clip_grad_norm_(
     >>> clip_grad_norm_(held, 1.0).item(), [round(g, 4) for g in held.grad.tolist()]
     (5.0, [0.6, 0.8])
     """
-    given = _listed(parameters)
-    total = get_total_norm(_gradients(given), norm_type, error_if_nonfinite)
-    clip_grads_with_norm_(given, max_norm, total)
+    listed = _listed(parameters)
+    total = get_total_norm(_gradients(listed), norm_type, error_if_nonfinite)
+    clip_grads_with_norm_(listed, max_norm, total)
     return total
 
 

@@ -43,17 +43,17 @@ def _made(name: str, base: type[Module], computed: dict[str, property]) -> type[
         "__module__": base.__module__, "__reduce__": _refuse_pickle, "__copy__": _copied,
         "__deepcopy__": lambda self, memo: _copied(self, memo), _OWN: computed, **computed,
     }  # fmt: skip
-    made: type[Module] = type(name, (base,), members)
-    made.__qualname__ = name
-    return made
+    subclass: type[Module] = type(name, (base,), members)
+    subclass.__qualname__ = name
+    return subclass
 
 
 def _copied(self: Module, memo: dict[int, Any] | None = None) -> Module:
-    found = object.__new__(type(self))
+    copied = object.__new__(type(self))
     if memo is not None:
-        memo[id(self)] = found
-    vars(found).update(vars(self) if memo is None else deepcopy(vars(self), memo))
-    return found
+        memo[id(self)] = copied
+    vars(copied).update(vars(self) if memo is None else deepcopy(vars(self), memo))
+    return copied
 
 
 def _refuse_pickle(self: Module) -> Any:
@@ -76,6 +76,6 @@ def refuse_flat(module: Module, name: str) -> None:
 
 def computed_as(module: Module, name: str) -> str | None:
     """What an attribute is computed for; None for one that is not."""
-    found = vars(type(module)).get(_OWN, {}).get(name)
-    kind: str | None = getattr(found.fget, KIND, None) if isinstance(found, property) else None
+    purpose = vars(type(module)).get(_OWN, {}).get(name)
+    kind: str | None = getattr(purpose.fget, KIND, None) if isinstance(purpose, property) else None
     return kind

@@ -28,9 +28,9 @@ def _fused(
     moved = F.mul(F.neg(mean) if bias is None else F.sub(bias, mean), scale)
     if shift is not None:
         moved = F.add(moved, shift)
-    made = F.mul(weight, F.reshape(scale, shape))
+    fused = F.mul(weight, F.reshape(scale, shape))
     return (
-        Parameter(F.to(made, weight.dtype).detach(), weight.requires_grad),
+        Parameter(F.to(fused, weight.dtype).detach(), weight.requires_grad),
         Parameter(F.to(moved, weight.dtype if bias is None else bias.dtype).detach(), weight.requires_grad),
     )
 
@@ -69,11 +69,11 @@ def fuse_conv_bn_eval(conv: C, bn: BatchNorm, transpose: bool = False) -> C:
     Conv2d(1, 2, kernel_size=(3, 3), stride=(1, 1))
     """
     mean, var = _statistics(conv, bn)
-    made = deepcopy(conv)
-    made.weight, made.bias = fuse_conv_bn_weights(
+    fused = deepcopy(conv)
+    fused.weight, fused.bias = fuse_conv_bn_weights(
         conv.weight, conv.bias, mean, var, bn.eps, bn.weight, bn.bias, transpose
     )
-    return made
+    return fused
 
 
 def fuse_linear_bn_eval(linear: L, bn: BatchNorm) -> L:
@@ -87,6 +87,6 @@ def fuse_linear_bn_eval(linear: L, bn: BatchNorm) -> L:
             "To fuse, linear.out_features == bn.num_features or bn.num_features == 1, got linear.out_features="
             f"{linear.out_features} and bn.num_features={bn.num_features}"
         )
-    made = deepcopy(linear)
-    made.weight, made.bias = fuse_linear_bn_weights(linear.weight, linear.bias, mean, var, bn.eps, bn.weight, bn.bias)
-    return made
+    fused = deepcopy(linear)
+    fused.weight, fused.bias = fuse_linear_bn_weights(linear.weight, linear.bias, mean, var, bn.eps, bn.weight, bn.bias)
+    return fused

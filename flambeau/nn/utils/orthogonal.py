@@ -22,10 +22,10 @@ NOT_ASSIGNED = (
 
 def check_tensor(module: Module, name: str) -> Tensor:
     """The parameter or buffer of a name. Raises ValueError if there is none."""
-    held = getattr(module, name, None)
-    if not isinstance(held, Tensor):
+    tensor = getattr(module, name, None)
+    if not isinstance(tensor, Tensor):
         raise ValueError(NOT_THERE.format(module=module, name=name))
-    return held
+    return tensor
 
 
 def made_orthogonal(matrix: Tensor) -> Tensor:
@@ -96,7 +96,7 @@ class _Orthogonal(Module):
     def right_inverse(self, wanted: Tensor) -> Tensor:
         if list(wanted.shape) != self.shape:
             raise ValueError(OTHER_SIZES.format(expected=self.shape, given=list(wanted.shape)))
-        given = wanted
+        matrix = wanted
         rows, columns = wanted.size(-2), wanted.size(-1)
         is_wide = rows < columns
         if is_wide:
@@ -114,7 +114,7 @@ class _Orthogonal(Module):
             self.base = made_orthogonal(F.cat([wanted, others], -1))
         else:
             self.base = F.clone(wanted) if is_orthogonal(wanted) else made_orthogonal(wanted)
-        start = F.zeros_like(given)
+        start = F.zeros_like(matrix)
         F.diagonal(start, 0, -2, -1).fill_(-1.0)
         return start
 

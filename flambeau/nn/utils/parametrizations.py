@@ -95,8 +95,8 @@ def iterate(matrix: Tensor, u: Tensor, v: Tensor, count: int, eps: float) -> Non
 
 def start_vectors(matrix: Tensor, eps: float) -> tuple[Tensor, Tensor]:
     """Random vectors, brought closer to the first singular ones."""
-    made = [init.normal_(F.empty([n], dtype=matrix.dtype, device=matrix.device)) for n in matrix.shape]
-    u, v = (functional.normalize(one, 2.0, 0, eps) for one in made)
+    vectors = [init.normal_(F.empty([n], dtype=matrix.dtype, device=matrix.device)) for n in matrix.shape]
+    u, v = (functional.normalize(one, 2.0, 0, eps) for one in vectors)
     iterate(matrix, u, v, 15, eps)
     return u, v
 

@@ -92,18 +92,18 @@ class ParametrizationList(ModuleList):
 
     def right_inverse(self, value: Tensor) -> None:
         """Let the originals be such that the tensor is `value`. Raises RuntimeError where a module knows no way."""
-        given: Any = value
+        originals: Any = value
         for layer in reversed(list(self)):
             inverse = getattr(layer, "right_inverse", None)
             if inverse is None:
                 raise RuntimeError(NO_INVERSE.format(kind=type(layer).__name__, name="the tensor"))
-            given = inverse(given)
-        for name, made in zip(self.NAMES, given if isinstance(given, tuple) else (given,), strict=True):
-            held = getattr(self, name)
-            if isinstance(held, Parameter):
-                held.replace_data(made.detach())
+            originals = inverse(originals)
+        for name, original in zip(self.NAMES, originals if isinstance(originals, tuple) else (originals,), strict=True):
+            parameter = getattr(self, name)
+            if isinstance(parameter, Parameter):
+                parameter.replace_data(original.detach())
             else:
-                setattr(self, name, made)
+                setattr(self, name, original)
 
 
 class PairParametrizationList(ParametrizationList):
@@ -151,8 +151,8 @@ def register_parametrization(
         table[tensor_name].append(parametrization)
         return module
     refuse_flat(module, tensor_name)
-    held = module._parameters.get(tensor_name)
-    original: Tensor | None = held if held is not None else module._buffers.get(tensor_name)
+    tensor = module._parameters.get(tensor_name)
+    original: Tensor | None = tensor if tensor is not None else module._buffers.get(tensor_name)
     if original is None:
         raise ValueError(NOT_THERE.format(module=type(module).__name__, name=tensor_name))
     parts = _parts_of(original, parametrization, tensor_name, unsafe)

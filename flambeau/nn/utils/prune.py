@@ -63,24 +63,24 @@ class BasePruningMethod:
         """Prune a parameter of a module, with other arguments for the constructor. Raises ValueError for scores of
         another shape."""
         mask = mask_of(module, name)
-        held: Tensor = getattr(module, f"{name}_orig" if computed_as(module, name) == PRUNED else name).detach()
-        scores = held if importance_scores is None else importance_scores
-        if tuple(scores.shape) != tuple(held.shape):
+        tensor: Tensor = getattr(module, f"{name}_orig" if computed_as(module, name) == PRUNED else name).detach()
+        scores = tensor if importance_scores is None else importance_scores
+        if tuple(scores.shape) != tuple(tensor.shape):
             raise ValueError(
-                f"importance_scores should have the shape of parameter {name}, {list(held.shape)}, not "
+                f"importance_scores should have the shape of parameter {name}, {list(tensor.shape)}, not "
                 f"{list(scores.shape)}"
             )
-        made = cls(*args, **kwargs).compute_mask(scores, mask)
-        return custom_from_mask(module, name, made)
+        new_mask = cls(*args, **kwargs).compute_mask(scores, mask)
+        return custom_from_mask(module, name, new_mask)
 
 
 def mask_of(module: Module, name: str) -> Tensor:
     """The mask of a parameter: of ones, if it is not pruned."""
     if computed_as(module, name) == PRUNED:
-        held: Tensor = getattr(module, f"{name}_mask")
-        return held
-    made: Tensor = F.ones_like(getattr(module, name).detach())
-    return made
+        mask: Tensor = getattr(module, f"{name}_mask")
+        return mask
+    ones: Tensor = F.ones_like(getattr(module, name).detach())
+    return ones
 
 
 class Identity(BasePruningMethod):
@@ -102,11 +102,11 @@ class _Entries(BasePruningMethod):
 
     def compute_mask(self, scores: Tensor, mask: Tensor) -> Tensor:
         """With that many entries less."""
-        made = mask.detach().numpy().copy()
-        left = np.flatnonzero(made.reshape(-1))
+        entries = mask.detach().numpy().copy()
+        left = np.flatnonzero(entries.reshape(-1))
         going = left[self._order(scores.detach().numpy().reshape(-1)[left])[: count(self.amount, left.size)]]
-        made.reshape(-1)[going] = 0
-        return wrap(made)
+        entries.reshape(-1)[going] = 0
+        return wrap(entries)
 
 
 class L1Unstructured(_Entries):
@@ -141,11 +141,11 @@ class LnStructured(BasePruningMethod):
             )
         if not -mask.dim() <= self.dim < mask.dim():
             raise IndexError(f"Invalid index {self.dim} for tensor of size {list(mask.shape)}")
-        made = np.moveaxis(mask.detach().numpy().copy(), self.dim, 0)
-        left = made.reshape(len(made), -1).any(axis=1)
+        channels = np.moveaxis(mask.detach().numpy().copy(), self.dim, 0)
+        left = channels.reshape(len(channels), -1).any(axis=1)
         order = [i for i in self._order(F.mul(scores, mask)) if left[i]]
-        made[order[: count(self.amount, int(left.sum()))]] = 0
-        return wrap(np.ascontiguousarray(np.moveaxis(made, 0, self.dim)))
+        channels[order[: count(self.amount, int(left.sum()))]] = 0
+        return wrap(np.ascontiguousarray(np.moveaxis(channels, 0, self.dim)))
 
 
 class RandomStructured(LnStructured):
@@ -191,14 +191,14 @@ def custom_from_mask(module: M, name: str, mask: Tensor) -> M:
     before = mask_of(module, name)
     if tuple(mask.shape) != tuple(before.shape):
         raise RuntimeError(f"the mask of '{name}' has to be of shape {list(before.shape)}, not {list(mask.shape)}")
-    made = F.mul(F.to(mask, before.dtype), before)
+    new_mask = F.mul(F.to(mask, before.dtype), before)
     if computed_as(module, name) == PRUNED:
-        setattr(module, f"{name}_mask", made)
+        setattr(module, f"{name}_mask", new_mask)
         return module
-    held = getattr(module, name)
+    parameter = getattr(module, name)
     delattr(module, name)
-    module.register_parameter(f"{name}_orig", held)
-    module.register_buffer(f"{name}_mask", made)
+    module.register_parameter(f"{name}_orig", parameter)
+    module.register_buffer(f"{name}_mask", new_mask)
 
     def value(self: Any) -> Tensor:
         return F.mul(getattr(self, f"{name}_orig"), getattr(self, f"{name}_mask"))
@@ -214,16 +214,16 @@ def global_unstructured(
     """Prune several parameters, given as module and name, as if they were one. Raises TypeError for other methods."""
     if not issubclass(pruning_method, _Entries):
         raise TypeError(f"{pruning_method.__name__} prunes slices: only methods of single entries prune globally")
-    given, known = list(parameters), importance_scores or {}
+    listed, known_scores = list(parameters), importance_scores or {}
     scores = []
-    for module, name in given:
-        held = getattr(module, f"{name}_orig" if computed_as(module, name) == PRUNED else name).detach()
-        scores.append(F.reshape(known.get((module, name), held), [-1]))
-    masks = [mask_of(module, name) for module, name in given]
+    for module, name in listed:
+        tensor = getattr(module, f"{name}_orig" if computed_as(module, name) == PRUNED else name).detach()
+        scores.append(F.reshape(known_scores.get((module, name), tensor), [-1]))
+    masks = [mask_of(module, name) for module, name in listed]
     flat = F.cat([F.reshape(mask, [-1]) for mask in masks])
-    made, start = pruning_method(**kwargs).compute_mask(F.cat(scores), flat), 0
-    for (module, name), mask in zip(given, masks, strict=True):
-        part = F.narrow(made, 0, start, mask.numel())
+    pruned, start = pruning_method(**kwargs).compute_mask(F.cat(scores), flat), 0
+    for (module, name), mask in zip(listed, masks, strict=True):
+        part = F.narrow(pruned, 0, start, mask.numel())
         custom_from_mask(module, name, F.reshape(part, list(mask.shape)))
         start += mask.numel()
 
@@ -232,12 +232,12 @@ def remove(module: M, name: str) -> M:
     """Make a pruned parameter a plain one, with zeros in it. Raises ValueError for one that is not pruned."""
     if computed_as(module, name) != PRUNED:
         raise ValueError(NOT_PRUNED.format(name=name, module=type(module).__name__))
-    value, held = getattr(module, name).detach(), getattr(module, f"{name}_orig")
+    value, original = getattr(module, name).detach(), getattr(module, f"{name}_orig")
     drop(module, name)
     delattr(module, f"{name}_orig")
     delattr(module, f"{name}_mask")
-    held.replace_data(value)
-    module.register_parameter(name, held if isinstance(held, Parameter) else Parameter(value))
+    original.replace_data(value)
+    module.register_parameter(name, original if isinstance(original, Parameter) else Parameter(value))
     return module
 
 

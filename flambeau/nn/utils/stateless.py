@@ -31,34 +31,34 @@ def functional_call(
     """
     if any("script_object" in vars(one) for one in module.modules()):
         raise RuntimeError(COMPILED)
-    given = () if args is None else args if isinstance(args, tuple) else (args,)
+    positional = () if args is None else args if isinstance(args, tuple) else (args,)
     with _holding(module, dict(parameters_and_buffers), tie_weights, strict):
-        return module(*given, **(kwargs or {}))
+        return module(*positional, **(kwargs or {}))
 
 
 def _places(module: Module) -> dict[str, Place]:
-    found: dict[str, Place] = {}
+    tensors: dict[str, Place] = {}
     for path, one in module.named_modules(remove_duplicate=False):
         tables: tuple[dict[str, Any], ...] = (one._parameters, one._buffers)
         for table in tables:
-            found |= {f"{path}.{n}" if path else n: (table, n) for n, held in table.items() if held is not None}
-    return found
+            tensors |= {f"{path}.{n}" if path else n: (table, n) for n, tensor in table.items() if tensor is not None}
+    return tensors
 
 
 @contextmanager
-def _holding(module: Module, given: dict[str, Tensor], tie_weights: bool, strict: bool) -> Iterator[None]:
+def _holding(module: Module, values: dict[str, Tensor], tie_weights: bool, strict: bool) -> Iterator[None]:
     places = _places(module)
-    for name, value in given.items():
+    for name, value in values.items():
         if not isinstance(value, Tensor):
             raise TypeError(f"{name}: {value!r} is not a Tensor")
     if tie_weights:
-        by_tensor = {id(places[name][0][places[name][1]]): value for name, value in given.items() if name in places}
-        tied = {n: by_tensor[id(t[k])] for n, (t, k) in places.items() if n not in given and id(t[k]) in by_tensor}
+        by_tensor = {id(places[name][0][places[name][1]]): value for name, value in values.items() if name in places}
+        tied = {n: by_tensor[id(t[k])] for n, (t, k) in places.items() if n not in values and id(t[k]) in by_tensor}
     else:
         tied = {}
     if strict:
-        _check(type(module).__name__, places, {*given, *tied})
-    known = {name: value for name, value in (given | tied).items() if name in places}
+        _check(type(module).__name__, places, {*values, *tied})
+    known = {name: value for name, value in (values | tied).items() if name in places}
     before = {name: places[name][0][places[name][1]] for name in known}
     _put(module, places, known)
     try:
@@ -76,11 +76,11 @@ def _put(module: Module, places: Mapping[str, Place], values: Mapping[str, Tenso
             owner["_flat_weights"][names.index(own)] = value
 
 
-def _check(name: str, places: Mapping[str, Place], given: set[str]) -> None:
+def _check(name: str, places: Mapping[str, Place], names: set[str]) -> None:
     said = []
-    if unexpected := sorted(given - places.keys()):
+    if unexpected := sorted(names - places.keys()):
         said.append(f"Unexpected key(s): {', '.join(map(repr, unexpected))}.")
-    if missing := sorted(places.keys() - given):
+    if missing := sorted(places.keys() - names):
         said.append(f"Missing key(s): {', '.join(map(repr, missing))}.")
     if said:
         raise RuntimeError(f"Error(s) in reparametrizing for {name}:\n\t" + "\n\t".join(said))

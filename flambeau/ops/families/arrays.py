@@ -59,13 +59,13 @@ def some_dims(dims: int | Sequence[int] | None, ndim: int, *, empty_is_all: bool
         return tuple(range(ndim))
     if isinstance(dims, int) and -ndim <= dims < ndim:
         return (dims % ndim,)
-    found: list[int] = []
+    wrapped: list[int] = []
     for dim in [dims] if isinstance(dims, int) else dims:
         place = one_dim(dim, ndim)
-        if place in found:
+        if place in wrapped:
             raise RuntimeError(f"dim {place} appears multiple times in the list of dims")
-        found.append(place)
-    return tuple(found) if ndim else ()
+        wrapped.append(place)
+    return tuple(wrapped) if ndim else ()
 
 
 def at_least_1d(array: Array) -> Array:

@@ -25,9 +25,9 @@ class Operators:
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("__") or not registry.overloads(f"aten::{name}"):
             raise AttributeError(f"no operator aten::{name}")
-        found = dispatch.operator(f"aten::{name}")
-        setattr(self, name, found)
-        return found
+        operator = dispatch.operator(f"aten::{name}")
+        setattr(self, name, operator)
+        return operator
 
 
 F = Operators()

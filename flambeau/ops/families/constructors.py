@@ -65,8 +65,8 @@ def declare_out_of_constructor(schema: str, kernel: Callable[..., Tensor], effec
     def write_out(*arguments: Any) -> Tensor:
         out: Tensor = arguments[-1]
         check_overlap(out, ())
-        made = kernel(*arguments[:-1], dtype=out.dtype.code)
-        fit_out(out, made._array.shape)
-        return write(out, made._array)
+        values = kernel(*arguments[:-1], dtype=out.dtype.code)
+        fit_out(out, values._array.shape)
+        return write(out, values._array)
 
     register(OpDef(schema=parse_schema(schema), family="out", kernel=write_out, effect=effect, is_method=False))

@@ -77,15 +77,15 @@ class Pointwise:
     def recipe(self, args: Sequence[Any]) -> Recipe:
         """What the dtypes of these arguments decide."""
         key = (float_dtype(), *map(_kind, args))
-        found = self.recipes.get(key)
-        if found is None:
+        cached = self.recipes.get(key)
+        if cached is None:
             common = result_type(*[o for i in self.operands if (o := operand_of_argument(args[i])) is not None])
             if common.category in self.accepts:
-                found = Recipe(common, self.compute(common, args), self.result(common, args), "")
+                cached = Recipe(common, self.compute(common, args), self.result(common, args), "")
             else:
-                found = Recipe(common, common, common, self.refusal.format(common.display))
-            self.recipes[key] = found
-        return found
+                cached = Recipe(common, common, common, self.refusal.format(common.display))
+            self.recipes[key] = cached
+        return cached
 
     def admit(self, recipe: Recipe, args: Sequence[Any]) -> None:
         """Refuse a call whose dtypes or arguments make no sense."""

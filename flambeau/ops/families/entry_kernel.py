@@ -37,12 +37,12 @@ class EntryKernel(NativeBase):  # type: ignore[misc]  # made at run time
 
     def beside(self, key: Any, slow: Callable[..., Any]) -> Beside:
         """What runs natively whatever the kernel does, and `slow` for the rest; one for each `key`."""
-        found = self.besides.get(key)
-        if found is None:
-            found = self.besides[key] = Beside(slow)
+        entry = self.besides.get(key)
+        if entry is None:
+            entry = self.besides[key] = Beside(slow)
             if self.entry is not None:
-                self.entry.connect(found, slow)
-        return found
+                self.entry.connect(entry, slow)
+        return entry
 
     def __repr__(self) -> str:
         return f"<kernel of {self.name}>"

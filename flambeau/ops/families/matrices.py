@@ -78,9 +78,9 @@ def adjoint(array: Array) -> Array:
 
 def eye_like(array: Array, size: int) -> Array:
     """The identity of that size for every matrix of the batch."""
-    made = np.zeros((*array.shape[:-2], size, size), array.dtype)
-    made[..., range(size), range(size)] = 1
-    return made
+    result = np.zeros((*array.shape[:-2], size, size), array.dtype)
+    result[..., range(size), range(size)] = 1
+    return result
 
 
 def first_of_batch(name: str, info: Array, text: Callable[[int], str]) -> None:
@@ -147,14 +147,14 @@ def larger_rank(A: TensorType, B: TensorType) -> Sizes | None:
 
 def square(*batch: int) -> Tensor:
     """A regular matrix of size 3, or a batch of it."""
-    made = np.array([[4, 1, 0], [1, 3, -1], [0.5, 0, 2]], np.float32)
-    return wrap(np.broadcast_to(made, (*batch, 3, 3)).copy())
+    matrix = np.array([[4, 1, 0], [1, 3, -1], [0.5, 0, 2]], np.float32)
+    return wrap(np.broadcast_to(matrix, (*batch, 3, 3)).copy())
 
 
 def right(*batch: int) -> Tensor:
     """A right side of two columns for it."""
-    made = np.array([[1, 2], [3, 4], [-5, 6]], np.float32)
-    return wrap(np.broadcast_to(made, (*batch, 3, 2)).copy())
+    matrix = np.array([[1, 2], [3, 4], [-5, 6]], np.float32)
+    return wrap(np.broadcast_to(matrix, (*batch, 3, 2)).copy())
 
 
 def vectors(*batch: int) -> Tensor:
@@ -164,8 +164,8 @@ def vectors(*batch: int) -> Tensor:
 
 def symmetric(*batch: int) -> Tensor:
     """A positive-definite matrix of size 3, or a batch of it."""
-    made = np.array([[4, 1, 0.5], [1, 3, -1], [0.5, -1, 2]], np.float32)
-    return wrap(np.broadcast_to(made, (*batch, 3, 3)).copy())
+    matrix = np.array([[4, 1, 0.5], [1, 3, -1], [0.5, -1, 2]], np.float32)
+    return wrap(np.broadcast_to(matrix, (*batch, 3, 3)).copy())
 
 
 def rectangles() -> list[Sample]:

@@ -71,8 +71,8 @@ def _scaled_second_kind(x: Array, order: int) -> Array:
         series = chebyshev(tables.K1_NEAR, inner * inner / 2 - 1) / inner
         near = series + np.log(inner / 2) * _i1e(inner) * np.exp(inner)
         far = chebyshev(tables.K1_FAR, 4 / outer - 1)
-    found = np.where(x <= 2, near * np.exp(inner), far / np.sqrt(outer))
-    return np.where(x == 0, np.inf, np.where(x < 0, np.nan, found))
+    result = np.where(x <= 2, near * np.exp(inner), far / np.sqrt(outer))
+    return np.where(x == 0, np.inf, np.where(x < 0, np.nan, result))
 
 
 @in_double
@@ -121,16 +121,16 @@ def _waves(x: Array, order: int) -> tuple[Array, Array]:
 def _j0(x: Array) -> Array:
     size = np.abs(x)
     inner = np.minimum(size, 8)
-    found = np.where(size <= 8, chebyshev(tables.J0_NEAR, inner * inner / 32 - 1), _waves(size, 0)[0])
-    return np.where(np.isnan(x), x, np.where(size < 1e-5, 1 - size * size / 4, found))
+    result = np.where(size <= 8, chebyshev(tables.J0_NEAR, inner * inner / 32 - 1), _waves(size, 0)[0])
+    return np.where(np.isnan(x), x, np.where(size < 1e-5, 1 - size * size / 4, result))
 
 
 def _j1(x: Array) -> Array:
     size = np.abs(x)
     inner = np.minimum(size, 8)
     near = inner * chebyshev(tables.J1_NEAR, inner * inner / 32 - 1)
-    found = np.where(size <= 8, near, _waves(size, 1)[0])
-    return np.where(np.isnan(x), x, np.where(np.signbit(x), -found, found))
+    result = np.where(size <= 8, near, _waves(size, 1)[0])
+    return np.where(np.isnan(x), x, np.where(np.signbit(x), -result, result))
 
 
 @in_double
@@ -153,8 +153,8 @@ def _second_kind(x: Array, order: int) -> Array:
         near = chebyshev(tables.Y0_NEAR, t) + 2 / math.pi * np.log(inner) * _j0(inner)
     else:
         near = inner * chebyshev(tables.Y1_NEAR, t) + 2 / math.pi * (np.log(inner) * _j1(inner) - 1 / inner)
-    found = np.where(x <= 8, near, _waves(x, order)[1])
-    return np.where(x == 0, -np.inf, np.where(x < 0, np.nan, np.where(np.isnan(x), x, found)))
+    result = np.where(x <= 8, near, _waves(x, order)[1])
+    return np.where(x == 0, -np.inf, np.where(x < 0, np.nan, np.where(np.isnan(x), x, result)))
 
 
 @in_double

@@ -97,5 +97,5 @@ def _made(value: Any, dtype: DType) -> Array:
 
 def dtype_of(array: Array) -> DType:
     """The element type of an array."""
-    found = _DTYPES.get(array.dtype)
-    return from_numpy_dtype(array.dtype) if found is None else found
+    dtype = _DTYPES.get(array.dtype)
+    return from_numpy_dtype(array.dtype) if dtype is None else dtype

@@ -39,8 +39,8 @@ def two_in_double(function: Callable[[Array, Array], Array]) -> Callable[[Array,
 def _erfcx(x: Array) -> Array:
     positive = erfcx_positive(np.where(np.isfinite(x), np.abs(x), 0))
     mirrored = 2 * np.exp(x * x) - positive
-    found = np.where(x < 0, np.where(x < -26.7, np.inf, mirrored), positive)
-    return np.where(np.isnan(x), x, np.where(x == np.inf, 0, found))
+    result = np.where(x < 0, np.where(x < -26.7, np.inf, mirrored), positive)
+    return np.where(np.isnan(x), x, np.where(x == np.inf, 0, result))
 
 
 @in_double
@@ -74,8 +74,8 @@ def ndtri(p: Array) -> Array:
         reached = _log_ndtr(x)
         slope = np.exp(-x * x / 2 - reached) / math.sqrt(2 * math.pi)
         x = x - (reached - wanted) / slope
-    found = np.where(tail == 0.5, 0.0, np.where(inside, np.where(is_lower, x, -x), np.nan))
-    return np.where(p == 0, -np.inf, np.where(p == 1, np.inf, found))
+    result = np.where(tail == 0.5, 0.0, np.where(inside, np.where(is_lower, x, -x), np.nan))
+    return np.where(p == 0, -np.inf, np.where(p == 1, np.inf, result))
 
 
 # -- zeta and polygamma -----------------------------------------------------------------------------------------------
@@ -108,11 +108,11 @@ def _zeta(x: Array, q: Array) -> Array:
 @two_in_double
 def zeta(x: Array, q: Array) -> Array:
     """Hurwitz's zeta function; inf at its poles, nan where it has no real value here (x < 1)."""
-    found = _zeta(x, q)
-    found = np.where((q <= 0) & (np.floor(q) != q) & (np.floor(x) != x), np.nan, found)
-    found = np.where((q <= 0) & (np.floor(q) == q), np.inf, found)
-    found = np.where(x == 1, np.inf, np.where(x < 1, np.nan, found))
-    return np.where(np.isnan(x) | np.isnan(q), np.nan, found)
+    result = _zeta(x, q)
+    result = np.where((q <= 0) & (np.floor(q) != q) & (np.floor(x) != x), np.nan, result)
+    result = np.where((q <= 0) & (np.floor(q) == q), np.inf, result)
+    result = np.where(x == 1, np.inf, np.where(x < 1, np.nan, result))
+    return np.where(np.isnan(x) | np.isnan(q), np.nan, result)
 
 
 def polygamma(n: int, x: Array) -> Array:
@@ -186,11 +186,11 @@ def _incomplete(a: Array, x: Array, is_upper: bool) -> Array:
     lower = _lower_series(np.where(by_series, safe_a, 1.0), np.where(by_series, safe_x, 1.0))
     by_fraction = inside & ~lies_low
     upper = _upper_fraction(np.where(by_fraction, safe_a, 1.0), np.where(by_fraction, safe_x, 3.0))
-    found = np.where(lies_low, 1 - lower if is_upper else lower, upper if is_upper else 1 - upper)
+    result = np.where(lies_low, 1 - lower if is_upper else lower, upper if is_upper else 1 - upper)
     low, high = (1.0, 0.0) if is_upper else (0.0, 1.0)
-    found = np.where(np.isinf(x) | (a == 0), high, np.where((x == 0) | np.isinf(a), low, found))
+    result = np.where(np.isinf(x) | (a == 0), high, np.where((x == 0) | np.isinf(a), low, result))
     has_none = (a < 0) | (x < 0) | np.isnan(a) | np.isnan(x) | ((a == 0) & (x == 0)) | (np.isinf(a) & np.isinf(x))
-    return np.where(has_none, np.nan, found)
+    return np.where(has_none, np.nan, result)
 
 
 @two_in_double

@@ -137,10 +137,10 @@ def out_schema(schema: FunctionSchema, spec: str) -> FunctionSchema:
         returned = [r.name for r in schema.returns]
         named = returned if all(returned) else ["out"] if count == 1 else [f"out{i}" for i in range(count)]
     outs, returns = [], []
-    for name, letter, given in zip(named, _LETTERS, schema.returns, strict=False):
+    for name, letter, returned_value in zip(named, _LETTERS, schema.returns, strict=False):
         alias = AliasInfo((letter,), None, True)
         outs.append(Argument(name, TensorType(), "", NO_DEFAULT, "", True, alias))
-        returns.append(replace(given, declared="", alias=alias))
+        returns.append(replace(returned_value, declared="", alias=alias))
     return replace(schema, overload=overload, arguments=(*schema.arguments, *outs), returns=tuple(returns))
 
 
@@ -195,7 +195,7 @@ def declare(
     argument, to who makes native code of it. Samples, errors and the doc belong to the first overload. Raises
     ValueError when the kernel needs an argument that a schema lacks.
     """
-    made = []
+    definitions = []
     for i, text in enumerate(schemas):
         schema = parse_schema(text)
         ordered = kernel if family == "composite" else by_name(schema, kernel)
@@ -220,12 +220,12 @@ def declare(
             "traits": traits,
         }
         first: dict[str, Any] = {"doc": doc, "samples": samples, "errors": errors} if i == 0 else {}
-        made.append(register(OpDef(schema=schema, kernel=runner, is_method=is_method, **common, **first)))
+        definitions.append(register(OpDef(schema=schema, kernel=runner, is_method=is_method, **common, **first)))
         if in_place:
-            made.append(declare_in_place(schema, runner, common))
+            definitions.append(declare_in_place(schema, runner, common))
         if i < len(outs) and outs[i]:
-            made.append(declare_out(schema, outs[i], runner, common))
-    return tuple(made)
+            definitions.append(declare_out(schema, outs[i], runner, common))
+    return tuple(definitions)
 
 
 def _described_by(schema: FunctionSchema, rows: Describe) -> Describe:
@@ -234,10 +234,10 @@ def _described_by(schema: FunctionSchema, rows: Describe) -> Describe:
     wanted = set(inspect.signature(rows).parameters)
 
     def describe(ndim: int, dtype: np.dtype[Any], *arguments: Any) -> Row | None:
-        given = dict(zip(names, arguments, strict=True))
-        if given.pop("dtype", None) is not None:
+        argument_of = dict(zip(names, arguments, strict=True))
+        if argument_of.pop("dtype", None) is not None:
             return None
-        return rows(ndim, dtype, **{k: v for k, v in given.items() if k in wanted})
+        return rows(ndim, dtype, **{k: v for k, v in argument_of.items() if k in wanted})
 
     return describe
 

@@ -96,27 +96,27 @@ def operand_of(argument: Any) -> Operand | None:
 
 def common_dtype(arguments: Iterable[Any]) -> DType | None:
     """Where the arguments of a dtype rule meet; None if not enough is known of them. None arguments do not count."""
-    found: list[Operand] = []
+    operands: list[Operand] = []
     unranked: list[DType] = []
     for argument in arguments:
         if argument is None:
             continue
         operand = operand_of(argument)
         if operand is not None:
-            found.append(operand)
+            operands.append(operand)
         elif isinstance(argument, TensorType) and argument.dtype is not None:
             unranked.append(argument.dtype)
         else:
             return None
-    return _agree(found, unranked)
+    return _agree(operands, unranked)
 
 
-def _agree(found: list[Operand], unranked: list[DType]) -> DType | None:
+def _agree(operands: list[Operand], unranked: list[DType]) -> DType | None:
     """Tensors of unknown rank may be dimensioned or not: the answer stands if no choice changes it."""
     answers = {
-        result_type(*found, *((DIMENSIONED if bits >> i & 1 else ZERO_DIM, d) for i, d in enumerate(unranked)))
+        result_type(*operands, *((DIMENSIONED if bits >> i & 1 else ZERO_DIM, d) for i, d in enumerate(unranked)))
         for bits in range(1 << len(unranked))
-        if found or unranked
+        if operands or unranked
     }
     return answers.pop() if len(answers) == 1 else None
 

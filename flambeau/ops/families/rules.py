@@ -55,8 +55,8 @@ def given_dtype(self: TensorType, dtype: Any = None) -> DType | None:
 
 def real_dtype(self: TensorType, dtype: Any = None) -> DType | None:
     """The dtype of the real part of `dtype` or of the argument."""
-    found = chosen(dtype, lambda: self.dtype)
-    return None if found is None else found.to_real()
+    target = chosen(dtype, lambda: self.dtype)
+    return None if target is None else target.to_real()
 
 
 def flag_dtype(self: TensorType) -> DType | None:
@@ -88,12 +88,12 @@ def to_float(dtype: DType) -> DType:
 
 def promoted(*tensors: TensorType) -> DType | None:
     """What tensors promote to when none of them is 0-dim or unknown; None where that cannot be told."""
-    found: DType | None = None
+    common: DType | None = None
     for tensor in tensors:
         if tensor.dtype is None or not tensor.sizes:
             return None
-        found = tensor.dtype if found is None else promote(found, tensor.dtype)
-    return found
+        common = tensor.dtype if common is None else promote(common, tensor.dtype)
+    return common
 
 
 def reduced_shape(self: TensorType, dim: Any = None, keepdim: Any = False) -> Sizes | None:

@@ -11,9 +11,9 @@ from flambeau.tensor.layout import broadcast
 def factored(array: Array, pivot: bool = True) -> tuple[Array, Array, Array]:
     """L (below the diagonal) and U in one, the row each step exchanged (from 1), and the first zero of the diagonal
     (from 1; 0: none), for a whole batch at once."""
-    made = np.array(array)
-    count = min(made.shape[-2:])
-    flat = made.reshape(-1, *made.shape[-2:])
+    factors = np.array(array)
+    count = min(factors.shape[-2:])
+    flat = factors.reshape(-1, *factors.shape[-2:])
     pivots = np.empty((len(flat), count), np.int32)
     info = np.zeros(len(flat), np.int32)
     batch = np.arange(len(flat))
@@ -31,8 +31,8 @@ def factored(array: Array, pivot: bool = True) -> tuple[Array, Array, Array]:
             divisor = np.where(head == 0, 1, head)[:, None]
             flat[:, k + 1 :, k] /= divisor
             flat[:, k + 1 :, k + 1 :] -= flat[:, k + 1 :, k, None] * flat[:, None, k, k + 1 :]
-    shape = made.shape[:-2]
-    return flat.reshape(made.shape), pivots.reshape(*shape, count), info.reshape(shape)
+    shape = factors.shape[:-2]
+    return flat.reshape(factors.shape), pivots.reshape(*shape, count), info.reshape(shape)
 
 
 def order_of(pivots: Array, size: int) -> Array:

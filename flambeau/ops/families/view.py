@@ -43,7 +43,7 @@ def view(
 ) -> tuple[OpDef, ...]:
     """Register a view. `kernel` takes tensors; `in_place` adds `op_`, which makes `self` that view of its own
     memory."""
-    made = declare(
+    definitions = declare(
         *schemas,
         kernel=kernel,
         family="view",
@@ -61,7 +61,7 @@ def view(
     if in_place:
         for text in schemas:
             _declare_in_place(text, kernel)
-    return made
+    return definitions
 
 
 def _declare_in_place(text: str, kernel: Callable[..., Any]) -> None:

@@ -87,8 +87,8 @@ def _partitioning(name: str) -> Any:
     def kernel(text: str, separator: str) -> tuple[str, str, str]:
         if separator == "":
             raise RuntimeError("ValueError: empty separator")
-        before, found, after = method(text, separator)
-        return before, found, after
+        before, middle, after = method(text, separator)
+        return before, middle, after
 
     return kernel
 

@@ -59,14 +59,14 @@ def warn(message: str, stacklevel: int) -> None:
 
 def warn_of(message: str, category: str, stacklevel: int) -> None:
     """A warning of a class of Python's own, by its qualified name; a UserWarning for classes of others."""
-    found = getattr(builtins, category.rpartition(".")[2], None)
-    known = isinstance(found, type) and issubclass(found, Warning)
-    warnings.warn(message, found if known else UserWarning, stacklevel=stacklevel)
+    category_class = getattr(builtins, category.rpartition(".")[2], None)
+    known = isinstance(category_class, type) and issubclass(category_class, Warning)
+    warnings.warn(message, category_class if known else UserWarning, stacklevel=stacklevel)
 
 
 def _generator(device: Device | None = None, seed: int | None = None) -> Generator:
-    made = Generator() if device is None else Generator(device)
-    return made if seed is None else made.manual_seed(seed)
+    generator = Generator() if device is None else Generator(device)
+    return generator if seed is None else generator.manual_seed(seed)
 
 
 declare("aten::retains_grad(Tensor self) -> bool", lambda tensor: bool(getattr(tensor, "retains_grad", False)))
