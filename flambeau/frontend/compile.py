@@ -457,15 +457,15 @@ class _SourceUnit:
         return self.outer.template(fn) if isinstance(self.outer, TemplateResolver) else None
 
     def operator_name(self, value: Any) -> str | None:
-        """As outside."""
+        """The operator that a Python function stands for, as the enclosing resolver says."""
         return self.outer.operator_name(value)
 
     def class_type(self, cls: type, where: SourceRange | None) -> Type | None:
-        """As outside."""
+        """The type of a Python class, as the enclosing resolver says."""
         return self.outer.class_type(cls, where)
 
     def sugared(self, value: Any, where: SourceRange) -> Any:
-        """As outside."""
+        """What a Python value is to programs, as the enclosing resolver says."""
         return self.outer.sugared(value, where)
 
 

@@ -50,7 +50,7 @@ class Parameter(Tensor):
         self.replace_data(value)
 
     def replace_data(self, value: Tensor) -> None:
-        """Let the parameter be what `value` is: memory, sizes and dtype. It stays the object that it was."""
+        """Make the parameter share the memory, sizes and dtype of `value`; it stays the same object."""
         self._array, self._storage = value._array, value._storage
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:

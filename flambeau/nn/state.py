@@ -17,7 +17,7 @@ from flambeau.tensor.tensor import Tensor
 
 EXTRA_STATE = "_extra_state"
 PENDING = "pending"
-"""Where the metadata of a load has the list of what is still to be written."""
+"""The key in a load's metadata of the writes that are still to be done."""
 
 
 class IncompatibleKeys(NamedTuple):

@@ -22,7 +22,7 @@ NO_VALUES = (
 )
 UNINITIALIZED = "'{owner}' has uninitialized parameters {name}. Did you forget to run a forward pass?"
 _memory: Any = Tensor.__dict__["_array"]
-"""Where a tensor has its array: this module alone may look at one that holds nothing yet."""
+"""The slot of a tensor's array: only this module may read one that is not initialised yet."""
 
 
 class _Uninitialized:

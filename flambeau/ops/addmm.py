@@ -141,7 +141,7 @@ Shapes = tuple[tuple[int, ...], ...]
 
 
 def samples(sizes: Shapes) -> list[Sample]:
-    """As it is, scaled, and with nan that does not count."""
+    """Samples: plain operands, scaled ones, and nan in an operand that a factor of zero ignores."""
     operands = tuple(grid(*s) for s in sizes)
     spoiled = wrap(np.full(sizes[0], np.nan, np.float32))
     return [

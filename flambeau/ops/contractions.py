@@ -101,7 +101,7 @@ def chain_kernel(matrices: Sequence[Array]) -> Array:
 
 
 def multi_dot_kernel(tensors: Sequence[Array]) -> Array:
-    """As a chain, whose first and last may be vectors. Raises RuntimeError for fewer than two tensors."""
+    """The product of a chain of matrices; the first and last may be vectors. Raises RuntimeError for fewer than two."""
     if len(tensors) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
     for i, one in enumerate(tensors):

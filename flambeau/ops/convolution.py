@@ -148,7 +148,7 @@ def convolved(x: Array, weight: Array, stride: Ints, before: Ints, after: Ints, 
 
 
 def _each_channel(seen: Array, weight: Array, result: Array) -> Array:
-    """Where every output has one channel of its own: no products of matrices, but sums over the kernel's places."""
+    """A depthwise convolution: one input channel for each output, summed over the kernel's elements."""
     result[...] = 0
     scratch = np.empty_like(result)
     with np.errstate(all="ignore"):

@@ -22,7 +22,7 @@ from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.record import replace
 
 DECLARING: Final = (copies, number_views, splits, views, windows)
-"""Where views are declared, which has to be before their copies are."""
+"""Modules that declare views: imported first, because each copy is derived from its view."""
 COPIES: Final = {
     "aten::alias": "alias_copy(Tensor self) -> Tensor",
     "aten::as_strided": "as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> "

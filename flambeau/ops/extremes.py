@@ -88,12 +88,12 @@ def _with_index(name: str, where: Any, array: Array, dim: int, keepdim: bool) ->
 
 
 def argmax_kernel(self: Array, dim: int | None = None, keepdim: bool = False) -> Array:
-    """Where the largest element occurs first."""
+    """The index of the first of the largest elements."""
     return _index("argmax", np.argmax, self, dim, keepdim)
 
 
 def argmin_kernel(self: Array, dim: int | None = None, keepdim: bool = False) -> Array:
-    """Where the smallest element occurs first."""
+    """The index of the first of the smallest elements."""
     return _index("argmin", np.argmin, self, dim, keepdim)
 
 

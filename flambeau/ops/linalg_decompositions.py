@@ -93,7 +93,7 @@ def cholesky_kernel(self: Array, upper: bool = False) -> Array:
 
 
 def old_cholesky_kernel(self: Array, upper: bool = False) -> Array:
-    """As `cholesky_kernel`, under its old name."""
+    """The Cholesky factor, with the older name in its error messages."""
     factor, info = _cholesky("cholesky", self, upper)
     first_of_batch("cholesky", info, NOT_POSITIVE.format)
     return factor

@@ -145,7 +145,7 @@ def margin_ranking(
     margin: float,
     reduction: int,
 ) -> Any:
-    """What lacks to `margin` in the wanted order of two inputs."""
+    """How far two inputs fall short of `margin` in the order that the target asks for."""
     return reduced(F, F.clamp_min(F.add(F.mul(F.neg(target), F.sub(input1, input2)), margin), 0), reduction)
 
 
@@ -199,7 +199,7 @@ def triplet_margin(
     F: Any, anchor: Tensor, positive: Tensor, negative: Tensor, margin: float, p: float, eps: float, swap: bool,
     reduction: int,
 ) -> Any:  # fmt: skip
-    """What lacks for the negative to be `margin` further away than the positive. Raises RuntimeError for ranks."""
+    """How far the negative falls short of being `margin` further away than the positive. Raises for other ranks."""
     ranks_given = anchor.dim(), positive.dim(), negative.dim()
     if len(set(ranks_given)) > 1:
         raise RuntimeError(OTHER_RANKS.format(*ranks_given))

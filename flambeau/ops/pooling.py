@@ -56,7 +56,7 @@ def check_counts(name: str, dims: int, **arguments: Ints) -> None:
 
 
 class Geometry:
-    """Where the windows of one call are."""
+    """The windows of one call: kernel sizes, strides, padding and dilations."""
 
     def __init__(
         self, name: str, array: Array, dims: int, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints,
@@ -154,7 +154,7 @@ def check_rank(name: str, array: Array, dims: int) -> None:
 
 
 def place_of_largest(rows: Array) -> Array:
-    """Where the largest element of each row is: the first such, but the last of those that are no numbers."""
+    """The index of the largest element of each row: the first of equal ones; the last nan, if there is one."""
     best = np.argmax(rows, axis=-1)
     odd = np.isnan(rows) if is_float(rows) else None
     if odd is None or not odd.any():

@@ -27,7 +27,7 @@ _COMPUTE_MODES = {
 
 
 def form_of(operator_name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Note on a function which operator it runs, for the compiler."""
+    """Mark a Python function with the operator that it runs, which the compiler then calls."""
 
     def note(function: Callable[..., Any]) -> Callable[..., Any]:
         function.operator_name = operator_name  # type: ignore[attr-defined]

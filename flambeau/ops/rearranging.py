@@ -86,7 +86,7 @@ def repeat_kernel(self: Array, repeats: Ints) -> Array:
 
 
 def tile_kernel(self: Array, dims: Ints) -> Array:
-    """As repeat, with missing counts in front taken as one."""
+    """Repeat along each dimension; dimensions in front that have no count are repeated once."""
     counts = listed(dims)
     return repeat_kernel(self, [1] * (self.ndim - len(counts)) + counts)
 

@@ -177,7 +177,7 @@ def mean_dtype_rule(self: TensorType, dtype: Any = None) -> DType | None:
 
 
 def flags_shape(self: TensorType, dim: Any = None, keepdim: Any = False) -> Sizes | None:
-    """As for sums, but an empty list of dimensions removes none."""
+    """The shape of a sum, except that an empty list of dimensions reduces none."""
     return self.sizes if dim == [] else reduced_shape(self, dim, keepdim)
 
 

@@ -105,7 +105,7 @@ def definitions(name: str) -> list[OpDef]:
 
 
 def self_position(definition: OpDef) -> int | None:
-    """Where the tensor whose method it is stands among the arguments; None for what is no method."""
+    """The position of `self` among the arguments; None for an operator that is no method."""
     index = definition.schema.index.get("self")
     if index is None or not isinstance(definition.schema.arguments[index].type, TensorType):
         return None

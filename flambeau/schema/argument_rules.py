@@ -97,7 +97,7 @@ def rule_of(argument: Argument, runtime: RuntimeTypes, number_as_tensor: bool = 
 
 
 def varargs_position(schema: FunctionSchema, rules: tuple[Rule, ...], args: Sequence[Any]) -> int:
-    """Where `x.view(2, 3)` has its sizes: the only positional parameter besides `self` is a list of ints or tensors."""
+    """The position at which `x.view(2, 3)` has its sizes; -1 unless a list is the only parameter besides `self`."""
     positional = schema.positional
     start = 1 if positional and positional[0].name == "self" and isinstance(positional[0].type, TensorType) else 0
     if len(positional) != start + 1 or len(args) <= start or not rules[start].takes_varargs:

@@ -1,4 +1,4 @@
-"""Where a tensor lives: `Device("cpu")`, `Device("cuda", 0)`."""
+"""The device that a tensor's memory is on: `Device("cpu")`, `Device("cuda", 0)`."""
 
 from __future__ import annotations
 

@@ -378,7 +378,7 @@ _UNION_ORDER = (
 
 
 def union_order(member: Type, text: str | None = None) -> tuple[int, str]:
-    """Where a member stands in a union: by kind as TorchScript numbers them, then by text, if need be made here."""
+    """The sort key of a union's member: its kind as TorchScript numbers them, then its text."""
     return _UNION_ORDER.index(member.kind), str(member) if text is None else text
 
 

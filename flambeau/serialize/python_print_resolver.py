@@ -118,7 +118,7 @@ class OperatorNamespace(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """What error messages call such a value."""
         return "namespace of operators"
 
     def attribute(self, e: Emitter, where: SourceRange, name: str) -> Sugared:
@@ -185,7 +185,7 @@ class Qualified(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """What error messages call such a value."""
         return f"name '{self.path!r}'"
 
     def attribute(self, e: Emitter, where: SourceRange, name: str) -> Sugared:
@@ -202,7 +202,7 @@ class NamedTypeValue(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """What error messages call such a value."""
         return f"type '{self.type.annotation}'"
 
     def attribute(self, e: Emitter, where: SourceRange, name: str) -> Sugared:
@@ -243,7 +243,7 @@ class UnboundMethod(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """What error messages call such a value."""
         return "method"
 
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
@@ -275,7 +275,7 @@ class TypedForm(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """What error messages call such a value."""
         return self.word
 
     def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared:

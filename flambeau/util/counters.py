@@ -66,7 +66,7 @@ class LockingLogger(NoopLogger):
             return mean if total > 0 else -mean
 
     def set_aggregation_type(self, name: str, kind: AggregationType) -> None:
-        """Say whether a counter is a sum, as it is from the start, or a mean."""
+        """Make a counter a sum (as it is from the start) or a mean."""
         with self._lock:
             self._kinds[name] = kind
 

@@ -136,7 +136,7 @@ def _leave() -> None:
 
 
 def in_child(renew: Callable[[], None]) -> Callable[[], None]:
-    """Have a function called in each process forked from this one, after its locks are free; in the order given.
+    """Register a function that each forked process calls once its locks are free; they run in order of registration.
 
     For what belongs to threads, which the new process does not have: pools, and counts of who does something.
     """

@@ -61,7 +61,7 @@ def level(area: str) -> int:
 
 
 def write(area: str, text: str) -> None:
-    """Tell something: one block of lines, each marked with its area."""
+    """Write a block of lines to the log, each marked with its area."""
     lines = [f"[flambeau {area}] {line}" for line in text.rstrip("\n").split("\n")]
     sys.stderr.write("\n".join(lines) + "\n")
 

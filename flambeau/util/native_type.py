@@ -86,7 +86,7 @@ def is_supported() -> bool:
 
 
 def _flags_offset(known: type) -> int | None:
-    """Where a type object has its flags: the one place that agrees with ``__flags__`` in several types."""
+    """The offset of the flags in a type object: the one at which several types have their ``__flags__``."""
     types = (int, str, list, type, object, known)
     places = [{at for at in range(HEAD, 400, 8) if word(id(t) + at) == t.__flags__} for t in types]
     offsets = set.intersection(*places)

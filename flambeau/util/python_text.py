@@ -18,7 +18,7 @@ _lock = Lock(forks_wait=True)
 
 
 def parse(text: str, mode: str = "exec") -> Any:
-    """As `ast.parse`, and raises what it raises.
+    """Parse Python source like `ast.parse`, with the same errors.
 
     The text has no name: to quote the line of a syntax error, Python opens the file of that name, in the working
     directory if need be.

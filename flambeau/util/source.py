@@ -82,7 +82,7 @@ class Source:
         return {}
 
     def _utf8_columns(self, line_index: int) -> list[int]:
-        """Where in a line's UTF-8 bytes each of its characters begins, and the end. Kept: trees ask for every node."""
+        """The offset in a line's UTF-8 bytes at which each character begins, and the end. Cached: every node asks."""
         known = self._columns.get(line_index)
         if known is None:
             sizes = (len(character.encode("utf-8", "surrogatepass")) for character in self.line(line_index))

@@ -1,4 +1,4 @@
-"""Where the user's own code is, seen from inside: what goes wrong here is told there.
+"""The user's frame in the call stack: warnings and errors of this package name its line.
 
 >>> import warnings
 >>> with warnings.catch_warnings(record=True) as seen:

@@ -41,7 +41,7 @@ def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None,
     reduce: bool | None = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """What lacks to `margin` in the wanted order of two inputs.
+    """How far two inputs fall short of `margin` in the order that the target asks for.
 
     Args:
         input1: the first tensor.
@@ -102,7 +102,9 @@ def triplet_margin_loss(
     anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
     swap: bool = False, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """What lacks for the negative to be `margin` further away than the positive. Raises ValueError for margin <= 0.
+    """How far the negative falls short of being `margin` further away than the positive.
+
+    Raises ValueError for margin <= 0.
 
     Args:
         anchor: (batch, features).
@@ -166,7 +168,7 @@ def multilabel_margin_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """What lacks to a margin of 1 between the classes that the target lists, up to a -1, and the others.
+    """How far the scores fall short of a margin of 1 between the classes listed in the target, up to a -1, and others.
 
     Args:
         input: the tensor.
@@ -190,7 +192,7 @@ def multi_margin_loss(
     input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
     size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """What lacks to `margin` between the target class and the others, to the power of `p`, which is 1 or 2.
+    """How far the scores fall short of `margin` between the target class and the others, to the power of `p` (1 or 2).
 
     Args:
         input: the tensor.

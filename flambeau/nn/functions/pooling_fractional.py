@@ -38,7 +38,7 @@ def _output_sizes(
 
 
 def _drawn(input: Tensor, dims: int, samples: Tensor | None) -> Tensor:
-    """Where the windows begin: numbers from 0 to 1 for every plane."""
+    """The random offsets of the windows: numbers from 0 to 1 for every plane."""
     if samples is not None:
         return samples
     batch = input.size(0) if input.dim() == dims + 2 else 1

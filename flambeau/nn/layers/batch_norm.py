@@ -44,7 +44,7 @@ class ChannelNorm(Affine):
         self.reset_parameters()
 
     def reset_running_stats(self) -> None:
-        """As if no batch had been seen."""
+        """Set the running statistics to what they are before the first batch."""
         if self.running_mean is not None and self.running_var is not None and self.num_batches_tracked is not None:
             init.zeros_(self.running_mean)
             init.ones_(self.running_var)

@@ -75,7 +75,7 @@ class _MarginLoss(Loss):
 
 
 class MarginRankingLoss(_MarginLoss):
-    """What lacks to `margin` in the wanted order of two inputs.
+    """How far two inputs fall short of `margin` in the order that the target asks for.
 
     Args:
         margin: how far apart things have to be to cost nothing.
@@ -143,7 +143,7 @@ class MultiLabelSoftMarginLoss(WeightedLoss):
 
 
 class MultiLabelMarginLoss(Loss):
-    """What lacks to a margin of 1 between the classes in the target and the others.
+    """How far the scores fall short of a margin of 1 between the classes in the target and the others.
 
     Args:
         size_average: an older way to say `reduction`.
@@ -164,7 +164,7 @@ class MultiLabelMarginLoss(Loss):
 
 
 class MultiMarginLoss(WeightedLoss):
-    """What lacks to `margin` between the target class and the others, to the power of `p`.
+    """How far the scores fall short of `margin` between the target class and the others, to the power of `p`.
 
     Args:
         p: 1 or 2: the exponent.
@@ -215,7 +215,7 @@ def _positive(margin: float, owner: str) -> float:
 
 
 class TripletMarginLoss(Loss):
-    """What lacks for the negative to be `margin` further away than the positive: Balntas et al. (2016).
+    """How far the negative falls short of being `margin` further away than the positive: Balntas et al. (2016).
 
     Args:
         margin: how far apart things have to be to cost nothing.

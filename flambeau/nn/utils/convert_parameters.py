@@ -20,7 +20,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Parameter]) -> None:
-    """Let parameters share the memory of consecutive parts of a vector.
+    """Make parameters share the memory of consecutive parts of a vector.
 
     Raises TypeError for what is no tensor, RuntimeError if the vector is too short.
     """

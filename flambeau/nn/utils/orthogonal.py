@@ -86,7 +86,7 @@ class _Orthogonal(Module):
         return result if rows == columns else F.slice(result, -1, 0, columns)
 
     def householder(self, matrix: Tensor) -> Tensor:
-        """As a product of reflections; the diagonal has their signs."""
+        """Write the matrix as a product of reflections; the diagonal has their signs."""
         below = F.tril(matrix, -1)
         tau = F.mul(F.reciprocal(F.add(F.sum(F.mul(below, below), [-2]), 1.0)), 2.0)
         result = F.linalg_householder_product(below, tau)
@@ -122,7 +122,7 @@ class _Orthogonal(Module):
 def orthogonal(
     module: Module, name: str = "weight", orthogonal_map: str | None = None, *, use_trivialization: bool = True
 ) -> Module:
-    """Let a matrix, or each of a batch, be orthogonal: `W.T @ W` is one, or `W @ W.T` where it has more columns.
+    """Make a matrix, or each of a batch, orthogonal: `W.T @ W` is one, or `W @ W.T` where it has more columns.
 
     By `matrix_exp`, `cayley` or `householder`; the first for square matrices and complex ones, the last for others,
     unless given. With `use_trivialization` the weight starts as what it is, made orthogonal, and may be assigned.

@@ -57,7 +57,7 @@ class _WeightNorm(Module):
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
-    """Let a weight be lengths times directions, slice by slice of `dim`, or as a whole for None.
+    """Write a weight as lengths times directions, slice by slice of `dim`, or as a whole for None.
 
     `parametrizations.weight.original0` holds the lengths, `original1` the directions. States with `weight_g` and
     `weight_v` instead are loaded too. Raises ValueError for a name without a tensor.
@@ -141,7 +141,7 @@ class _SpectralNorm(Module):
 def spectral_norm(
     module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Module:
-    """Let a weight be divided by its largest singular value, which each use while training estimates better.
+    """Divide a weight by its largest singular value, which each use while training estimates better.
 
     The rows of the matrix are dimension `dim`: the one of results, unless given. Raises ValueError for a name without
     a tensor, or no iterations.

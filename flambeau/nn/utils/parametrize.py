@@ -91,7 +91,7 @@ class ParametrizationList(ModuleList):
         return [getattr(self, name) for name in self.NAMES]
 
     def right_inverse(self, value: Tensor) -> None:
-        """Let the originals be such that the tensor is `value`. Raises RuntimeError where a module knows no way."""
+        """Set the originals so that the tensor is `value`. Raises RuntimeError for a module without `right_inverse`."""
         originals: Any = value
         for layer in reversed(list(self)):
             inverse = getattr(layer, "right_inverse", None)
@@ -123,7 +123,7 @@ class PairParametrizationList(ParametrizationList):
 def register_parametrization(
     module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
 ) -> Module:
-    """Let a parameter or buffer of `module` be what `parametrization` makes of it, each time it is read.
+    """Compute a parameter or buffer of `module` with `parametrization` each time it is read.
 
     Several may be registered for one tensor; each is given what the one before makes. A parametrization with a method
     `right_inverse` lets the tensor be assigned; the first may have one that gives two tensors, of which it makes one.
@@ -193,7 +193,7 @@ def _check(before: Tensor, after: Any, name: str, unsafe: bool) -> None:
 
 
 def _put(module: Module, name: str, parts: Module) -> None:
-    """Let a tensor be what its parts make of it."""
+    """Register a tensor that is computed from its originals."""
     if not is_parametrized(module):
         module.parametrizations = ModuleDict()
     table: Any = module.parametrizations
@@ -267,7 +267,7 @@ def type_before_parametrizations(module: Module) -> type:
 def transfer_parametrizations_and_params(
     from_module: Module, to_module: Module, tensor_name: str | None = None
 ) -> Module:
-    """Let `to_module` have the parametrizations of `from_module`, all or those of one tensor, and the originals.
+    """Copy parametrizations and originals of `from_module` to `to_module`: all, or those of one tensor.
 
     Raises ValueError if there are none.
     """

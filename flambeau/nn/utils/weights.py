@@ -44,7 +44,7 @@ def _remove(module: Module, name: str, kind: str) -> Tensor:
 
 
 def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
-    """Let a weight be the lengths `weight_g` times the directions `weight_v`, slice by slice of `dim`.
+    """Write a weight as the lengths `weight_g` times the directions `weight_v`, slice by slice of `dim`.
 
     Raises ValueError for a name without a tensor, RuntimeError if it is such already.
 
@@ -85,7 +85,7 @@ def divided(weight: Tensor, u: Tensor, v: Tensor, training: bool, dim: int, coun
 def spectral_norm(
     module: M, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> M:
-    """Let a weight be `weight_orig` divided by its largest singular value, which `weight_u` and `weight_v` estimate.
+    """Divide `weight_orig` by its largest singular value, which `weight_u` and `weight_v` estimate.
 
     Raises ValueError for a name without a tensor, or no iterations, RuntimeError if it is such already.
 

@@ -43,7 +43,7 @@ class Recipe:
     """What the dtypes of a call decide."""
 
     common: DType
-    """Where the operands meet."""
+    """The dtype that the operands promote to."""
     compute: DType
     """What the operands are converted to."""
     result: DType
@@ -70,7 +70,7 @@ class Pointwise:
     refusal: str
     check: Callable[..., None] | None
     check_in_place: Callable[..., None] | None
-    """As `check`, for the form that writes into its first argument."""
+    """Like `check`, for the form that writes into its first argument."""
     recipes: dict[Any, Recipe] = field(default_factory=dict)
     """By what `_kind` says of the arguments; bounded, since there are few dtypes and strings."""
 

@@ -95,7 +95,7 @@ def operand_of(argument: Any) -> Operand | None:
 
 
 def common_dtype(arguments: Iterable[Any]) -> DType | None:
-    """Where the arguments of a dtype rule meet; None if not enough is known of them. None arguments do not count."""
+    """The common dtype of a rule's arguments; None if it is not known. Arguments that are None are ignored."""
     operands: list[Operand] = []
     unranked: list[DType] = []
     for argument in arguments:
@@ -130,7 +130,7 @@ _COMPUTE: Final = {float16: float32, bfloat16: float32, complex32: complex64}
 
 
 def compute_dtype(dtype: DType) -> DType:
-    """Where half precision is computed: in single, rounded once at the end. Other dtypes stay."""
+    """The dtype to compute in: single precision for halves, which are rounded once at the end; else the same."""
     return _COMPUTE.get(dtype, dtype)
 
 

@@ -16,7 +16,7 @@ Kernel = Callable[..., Any]
 KEYS = ("str", "int", "bool", "float", "complex", "Tensor")
 """The key types of dicts, as their overloads are named."""
 OTHER_KEY = "k"
-"""What stands for all other key types (devices, enums, tuples of what can be a key) in overloads of their own."""
+"""The type variable of the overloads for all other keys: devices, enums, tuples of keys."""
 
 
 NEVER: Final = Traits(fails=Fails.NEVER)

@@ -13,7 +13,7 @@ from flambeau.ops.language.declare import declare
 from flambeau.ops.language.text import value_text
 
 KINDS = {str: "String", type(None): "None", list: "GenericList", tuple: "Tuple", dict: "GenericDict"}
-"""What messages call the types that are no numbers."""
+"""The names of types other than numbers in error messages."""
 
 
 def brace_format(text: str, *values: Any) -> str:

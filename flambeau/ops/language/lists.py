@@ -93,7 +93,7 @@ def remove(items: Items, value: Any) -> None:
 
 
 def index(items: Items, value: Any) -> int:
-    """Where the first equal item is. Raises RuntimeError when there is none."""
+    """The index of the first equal item. Raises RuntimeError when there is none."""
     try:
         return items.index(value)
     except ValueError:

@@ -22,7 +22,7 @@ def equal(a: Tensors, b: Tensors) -> bool:
 
 
 def index(items: Tensors, wanted: Tensor) -> int:
-    """Where the first equal tensor is. Raises RuntimeError when there is none."""
+    """The index of the first equal tensor. Raises RuntimeError when there is none."""
     for i, item in enumerate(items):
         if same(item, wanted):
             return i
