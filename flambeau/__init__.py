@@ -63,13 +63,13 @@ from flambeau.tensor.autocast import autocast, get_autocast_dtype, is_autocast_c
 from flambeau.tensor.bridge import from_dlpack, from_numpy, to_dlpack
 from flambeau.tensor.create import as_tensor, asarray, tensor
 from flambeau.tensor.defaults import get_default_dtype, set_default_dtype
-from flambeau.tensor.format import set_printoptions
 from flambeau.tensor.formats import Layout, MemoryFormat
 from flambeau.tensor.grad_mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from flambeau.tensor.python_forms import can_cast, is_tensor, nonzero, promote_types
 from flambeau.tensor.random import Generator, get_rng_state, initial_seed, manual_seed, set_rng_state
 from flambeau.tensor.size import Size
 from flambeau.tensor.tensor import Tensor
+from flambeau.tensor.text_form import set_printoptions
 from flambeau.tensor.typed import (
     BFloat16Tensor,
     BoolTensor,

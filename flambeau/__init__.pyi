@@ -79,7 +79,7 @@ from flambeau.tensor.create import asarray as asarray
 from flambeau.tensor.create import tensor as tensor
 from flambeau.tensor.defaults import get_default_dtype as get_default_dtype
 from flambeau.tensor.defaults import set_default_dtype as set_default_dtype
-from flambeau.tensor.format import set_printoptions as set_printoptions
+from flambeau.tensor.text_form import set_printoptions as set_printoptions
 from flambeau.tensor.formats import Layout as Layout
 from flambeau.tensor.formats import MemoryFormat as MemoryFormat
 from flambeau.tensor.grad_mode import enable_grad as enable_grad

@@ -50,7 +50,7 @@ from flambeau.nn.layers.convolution import Conv1d, Conv2d, Conv3d
 from flambeau.nn.layers.convolution_transposed import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from flambeau.nn.layers.dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout
 from flambeau.nn.layers.embedding import Embedding, EmbeddingBag
-from flambeau.nn.layers.lazy import (
+from flambeau.nn.layers.lazy_layers import (
     LazyBatchNorm1d,
     LazyBatchNorm2d,
     LazyBatchNorm3d,
@@ -134,7 +134,7 @@ from flambeau.nn.layers.pooling_fractional import FractionalMaxPool2d, Fractiona
 from flambeau.nn.layers.pooling_inverse import MaxUnpool1d, MaxUnpool2d, MaxUnpool3d
 from flambeau.nn.layers.recurrent import GRU, LSTM, RNN, RNNBase
 from flambeau.nn.layers.recurrent_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
-from flambeau.nn.layers.shapes import (
+from flambeau.nn.layers.reshaping import (
     ChannelShuffle,
     CosineSimilarity,
     Flatten,

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from flambeau.ops.families import ranks
-from flambeau.ops.families.layout import broadcast_known
 from flambeau.ops.families.opaque import declare
+from flambeau.ops.families.pointwise_layout import broadcast_known
 from flambeau.ops.families.rules import same_dtype, to_int64
 from flambeau.ops.families.samples import longs, sample
 from flambeau.schema.dtype import bool_, uint8

@@ -11,7 +11,7 @@ import numpy as np
 from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import not_implemented
 from flambeau.ops.families.composite import composite
-from flambeau.ops.families.layout import broadcast_known
+from flambeau.ops.families.pointwise_layout import broadcast_known
 from flambeau.ops.families.promotion import common_dtype
 from flambeau.schema.dtype import Category, DType
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes

@@ -8,8 +8,8 @@ from typing import Any, Final
 import numpy as np
 
 from flambeau.ops.families.arrays import Array, dtype_of, not_implemented, shape_text, widened
-from flambeau.ops.families.layout import broadcast_known
 from flambeau.ops.families.opaque import declare
+from flambeau.ops.families.pointwise_layout import broadcast_known
 from flambeau.ops.families.rules import input_dtype, same_dtype
 from flambeau.schema.dtype import bfloat16, complex64, complex128, float16, float32, float64
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from flambeau.ops.families.constructors import OPTIONS, chosen, declare_out_of_constructor, default_dtype, size_shape
-from flambeau.ops.families.layout import broadcast_known
 from flambeau.ops.families.numpy_cast import cast
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.overwrite import check_writeable
+from flambeau.ops.families.pointwise_layout import broadcast_known
 from flambeau.ops.families.rules import same_dtype, same_shape
 from flambeau.ops.families.samples import sample
 from flambeau.ops.families.variants import check_overlap, fit_out, write

@@ -15,7 +15,7 @@ from flambeau.schema import dtype as dtypes
 from flambeau.schema import registry
 from flambeau.schema.dtype import DType
 from flambeau.schema.symbolic import SymbolicInt, SymbolicNumber
-from flambeau.tensor import create, format, index
+from flambeau.tensor import create, index, text_form
 from flambeau.tensor.defaults import get_default_dtype
 from flambeau.tensor.dispatch import call, operator_of
 from flambeau.tensor.observer import thread
@@ -178,7 +178,7 @@ OTHER_KINDS: Final = (
 
 
 def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
-    return format.tensor_text(self)
+    return text_form.tensor_text(self)
 
 
 def _install() -> None:

@@ -8,7 +8,7 @@ from flambeau.nn import functional
 from flambeau.nn.functions.loss import reduced, reduction_number
 from flambeau.nn.functions.loss_margin import check_ranks
 from flambeau.nn.layers.loss import Flag, Loss, WeightedLoss
-from flambeau.nn.layers.shapes import PairwiseDistance
+from flambeau.nn.layers.reshaping import PairwiseDistance
 from flambeau.ops.families.composite import F
 from flambeau.tensor.tensor import Tensor
 

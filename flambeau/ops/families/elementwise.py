@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from flambeau.ops.families import variants
-from flambeau.ops.families.layout import arranged, broadcast_known
 from flambeau.ops.families.numpy_cast import Array, cast, constant
 from flambeau.ops.families.numpy_scalar import NUMPY
+from flambeau.ops.families.pointwise_layout import arranged, broadcast_known
 from flambeau.ops.families.promotion import (
     DIMENSIONED,
     NUMBER,

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.ops.families.layout import broadcast_known
 from flambeau.ops.families.opaque import by_name, declare_out, unwrapped
+from flambeau.ops.families.pointwise_layout import broadcast_known
 from flambeau.ops.families.rules import same_dtype, same_shape
 from flambeau.ops.families.variants import check_overlap, in_place_schema
 from flambeau.schema.function import FunctionSchema, parse_schema

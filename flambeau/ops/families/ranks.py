@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from flambeau.ops.families.arrays import one_dim
-from flambeau.ops.families.layout import broadcast_known
+from flambeau.ops.families.pointwise_layout import broadcast_known
 from flambeau.ops.families.promotion import common_dtype
 from flambeau.schema.dtype import DType, int64
 from flambeau.schema.opdef import UNKNOWN, Sizes

@@ -3,12 +3,12 @@
 from flambeau.ops.language import (
     conversions,
     dicts,
-    elements,
-    format,
+    element_scalars,
+    formatting,
     hashing,
     lists,
     mathematics,
-    python,
+    python_types,
     scalars,
     sets,
     sizes,
@@ -20,6 +20,6 @@ from flambeau.ops.language import (
 )
 
 __all__ = [
-    "conversions", "dicts", "elements", "format", "hashing", "lists", "mathematics", "python", "scalars", "sets",
-    "sizes", "strings", "structural", "tensor_lists", "world",
+    "conversions", "dicts", "element_scalars", "formatting", "hashing", "lists", "mathematics", "python_types",
+    "scalars", "sets", "sizes", "strings", "structural", "tensor_lists", "world",
 ]  # fmt: skip

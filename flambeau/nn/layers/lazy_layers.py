@@ -16,7 +16,7 @@ from flambeau.nn.layers.batch_norm import (
 from flambeau.nn.layers.convolution import Conv1d, Conv2d, Conv3d
 from flambeau.nn.layers.convolution_transposed import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from flambeau.nn.layers.linear import Linear
-from flambeau.nn.lazy import LazyModuleMixin
+from flambeau.nn.lazy_module import LazyModuleMixin
 from flambeau.nn.uninitialized import UninitializedBuffer, UninitializedParameter
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType, int64
