@@ -221,8 +221,9 @@ class Spread(_OnPlan):
                     self.store(self.of(i, axis), kept)
 
     def sort(self) -> None:
-        """The axes from the innermost out, as `ops.families.pointwise_layout.arranged` orders them: as they come or with channels
-        last if all arrays lie so, else by their strides."""
+        """The axes from the innermost out, as `ops.families.pointwise_layout.arranged` orders them.
+
+        In order, or with channels last, if all arrays lie so, else by their strides."""
         is_known = self.variable(0)
         self.attempt(is_known, lambda k: self.op("sub", self.op("sub", self.rank, k), 1))
         is_image = self.op("and", self.compare("eq", self.rank, 4), self.compare("eq", self.load(is_known), 0))
