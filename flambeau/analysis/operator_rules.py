@@ -30,6 +30,7 @@ from flambeau.schema.types import (
     Type,
     VarType,
 )
+from flambeau.util.foreign import is_foreign
 
 _NUMBER_TYPES = (BoolType, ComplexType, FloatType, IntType)
 _CPU: Final = Device("cpu")
@@ -90,7 +91,9 @@ def asked(rule: Callable[..., Any] | None, arguments: Sequence[Any], count: int)
         return (None,) * count
     try:
         answer = rule(*arguments)
-    except REFUSALS:
+    except REFUSALS as error:
+        if is_foreign(error):  # of a signal's handler
+            raise
         return (None,) * count
     if count == 1 and not (isinstance(answer, tuple) and len(answer) == 1 and not isinstance(answer[0], int | None)):
         return (answer,)

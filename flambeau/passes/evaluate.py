@@ -24,11 +24,15 @@ _MISTAKES = (AssertionError, AttributeError, NameError)
 """What no operator raises on purpose."""
 
 
+class _NotConstantError(Exception):
+    """A value that only a run gives; a class of its own, so that what a signal's handler raises is not taken for it."""
+
+
 def evaluate(node: Node) -> Any:
     """A tuple with the value of each result, or `NOT_FOLDED`. No refusal of the operator comes through."""
     try:
         operands = [_value(v) for v in node.operands]
-    except LookupError:
+    except _NotConstantError:
         return NOT_FOLDED
     makes_memory = not _looks_at_operands(node)
     if any(isinstance(v, _TEXTUAL) or (makes_memory and not _is_small(v)) for v in operands):
@@ -72,17 +76,17 @@ def _looks_at_operands(node: Node) -> bool:
 
 
 def _value(value: Value) -> Any:
-    """A constant, or a new container built as the graph builds it. Raises LookupError for anything else."""
+    """A constant, or a new container built as the graph builds it. Raises `_NotConstantError` for anything else."""
     if constants.is_constant(value):
-        held = constants.constant_value(value)
-        return held.copy() if isinstance(held, list | dict) else held
+        constant = constants.constant_value(value)
+        return constant.copy() if isinstance(constant, list | dict) else constant
     if value.defining_node is not None and value.defining_node.op in _STRUCTURAL:
         results = _STRUCTURAL[value.defining_node.op](
             value.defining_node, [_value(v) for v in value.defining_node.operands]
         )
         if results is not NOT_FOLDED:
             return results[value.index]
-    raise LookupError(f"%{value.name} is not known")
+    raise _NotConstantError(f"%{value.name} is not a constant")
 
 
 def _is_small(value: Any) -> bool:
