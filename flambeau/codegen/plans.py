@@ -6,6 +6,7 @@ import ctypes
 import math
 import time
 import weakref
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from flambeau.codegen.kernel.dtypes import KernelError, element_type
 from flambeau.codegen.kernel.nest import ONE, Buffer, Kernel, scatters
 from flambeau.codegen.kernel.printer import print_kernel
 from flambeau.codegen.llvm.abi import block_layout
+from flambeau.codegen.llvm.emitted import KernelText, Needs
 from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.llvm.engine import NativeCode, c_imports, engine, memory_imports
 from flambeau.codegen.llvm.nest import NativeText, emit_kernel
@@ -60,7 +62,7 @@ class Variant:
 
     kernel: Kernel
     schedule: Schedule
-    native: NativeText
+    native: KernelText
     code: NativeCode
     entry: Any
     """The kernel as a ctypes function of (block, low, high)."""
@@ -121,26 +123,33 @@ _variants_lock = Lock()
 
 def compile_variant(kernel: Kernel, schedule: Schedule) -> Variant:
     """Native code for ``kernel``, shared by all that have the same text."""
-    key = f"{engine().identity}\n{schedule.key()}\n{print_kernel(kernel)}"
+    what = f"{schedule.key()}\n{print_kernel(replace(kernel, name='kernel'))}"
+    key = f"{engine().identity}\n{what}"
     with _variants_lock:
         found = _variants.get(key)
         if found is None:
             start = time.perf_counter()
             with progress(f"compiling kernel {kernel.name}"):
                 jit = engine()
-                native = _emit(kernel, schedule, jit.target)
-                imports = c_imports(native.libm)
-                if native.needs_memory:
-                    imports.update(memory_imports())
-                if isinstance(schedule, Tiling):
-                    imports.update(schedule.imports())
-                code = jit.link(native.text, (native.symbol,), imports)
+                native, code = jit.link_kernel(
+                    what, SYMBOL, partial(_emit, kernel, schedule, jit.target), partial(_imports, schedule)
+                )
             spent = (time.perf_counter() - start) * 1e3
             found = Variant(kernel, schedule, native, code, _ENTRY(code.addresses[native.symbol]), spent)
             _variants[key] = found
             if log.level("codegen"):
                 log.write("codegen", _told(found))
         return found
+
+
+def _imports(schedule: Schedule, needs: Needs) -> dict[str, int]:
+    """The addresses of what a kernel's function calls."""
+    imports = c_imports(needs.libm)
+    if needs.needs_memory:
+        imports.update(memory_imports())
+    if isinstance(schedule, Tiling):
+        imports.update(schedule.imports())
+    return imports
 
 
 def _emit(kernel: Kernel, schedule: Schedule, target: Target) -> NativeText:

@@ -18,17 +18,17 @@ from flambeau.codegen.kernel import KernelError
 from flambeau.codegen.llvm.compiler import NativeError
 from flambeau.codegen.lower import LoweringError, lower_graph
 from flambeau.codegen.runtime import CompiledKernel
+from flambeau.executor.lowered_groups import LoweredGroups, group_key
 from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import compile_graph
 from flambeau.interpreter.machine import run
-from flambeau.ir.code_key import code_key
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.specialise.cache import SpecialisationCache
 from flambeau.specialise.spec import Spec, compare, describe, refine, spec_of
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util import log
-from flambeau.util.record import dataclass
+from flambeau.util.record import dataclass, replace
 from flambeau.util.user_code import warn_user
 
 
@@ -51,10 +51,15 @@ class FusedKernel:
     Calls go through `entry()`, which serves repeated patterns of inputs without Python in between.
     """
 
-    def __init__(self, name: str, graph: Graph, choices: Choices = USUAL, shared: Shared | None = None) -> None:
+    def __init__(
+        self, name: str, graph: Graph, choices: Choices = USUAL, shared: Shared | None = None,
+        lowered: LoweredGroups | None = None,
+    ) -> None:  # fmt: skip
+        """`shared` and `lowered` belong to all groups of a plan: kernels in use, and kernels lowered beforehand."""
         self.name = name
         self._choices = choices
         self._shared: Shared = {} if shared is None else shared
+        self._lowered_groups: LoweredGroups = {} if lowered is None else lowered
         self.graph = graph
         self._several = len(graph.returns) > 1
         self._inline_cache = InlineCache()
@@ -136,13 +141,14 @@ class FusedKernel:
         if not available():
             return Refused("llvmlite is not installed")
         types = [refine(v.static_type, x) for v, x in zip(self.graph.parameters, inputs, strict=True)]
-        code = code_key(self.graph.nodes(), self.graph.parameters, self.graph.returns)
-        key = (self.name if code is None else code, *types)
+        key = group_key(self.graph, types) or (self.name, *types)
         kernel = self._shared.get(key)
         if kernel is None:
             try:
-                lowered = lower_graph(self.graph, types, name=self.name)
-                kernel = CompiledKernel(lowered.kernel, lowered.spans, self._choices)
+                lowered = self._lowered_groups.get(key)
+                if lowered is None:
+                    lowered = lower_graph(self.graph, types, name=self.name)
+                kernel = CompiledKernel(replace(lowered.kernel, name=self.name), lowered.spans, self._choices)
             except LoweringError as reason:
                 kernel = Refused(str(reason))
             self._shared[key] = kernel

@@ -13,6 +13,7 @@ from flambeau.codegen.graph.module import Prepare
 from flambeau.executor.compiled_graph import CompiledGraph
 from flambeau.executor.forks import attach_tasks
 from flambeau.executor.fused import FusedKernel, Shared
+from flambeau.executor.lowered_groups import LoweredGroups
 from flambeau.executor.options import FUSING, Options
 from flambeau.executor.region import Region, with_regions
 from flambeau.executor.split_groups import split_groups
@@ -155,10 +156,11 @@ def _make_plan(
         tell("passes")
         graph = _optimised(graph, options, _watching(function, record))
         clock.lap("passes")
+        lowered: LoweredGroups = {}
         if options.backend == "native":
-            split_groups(graph)
+            split_groups(graph, lowered)
         check_strict_fusion(graph, is_fused=not options.passes_left_out & FUSING)
-        kernels = attach_kernels(graph, options.choices)
+        kernels = attach_kernels(graph, options.choices, lowered)
         attach_tasks(graph, options)
         clock.lap("groups")
         tell("bytecode")
@@ -231,8 +233,9 @@ def prepare_callees(options: Options) -> Prepare:
         for value, type_ in zip(graph.parameters, types, strict=True):
             value.set_type(type_)
         graph = _optimised(graph, options, None)
-        split_groups(graph)
-        attach_kernels(graph, options.choices)
+        lowered: LoweredGroups = {}
+        split_groups(graph, lowered)
+        attach_kernels(graph, options.choices, lowered)
         return graph
 
     return prepare
@@ -268,12 +271,14 @@ def _optimised(graph: Graph, options: Options, record: Callable[[PassRecord], No
     return graph
 
 
-def attach_kernels(graph: Graph, choices: Choices = USUAL) -> list[FusedKernel]:
-    """Give each fused group its kernel."""
+def attach_kernels(
+    graph: Graph, choices: Choices = USUAL, lowered: LoweredGroups | None = None
+) -> list[FusedKernel]:
+    """Give each fused group its kernel; `lowered` has those that are lowered already."""
     kernels = []
     shared: Shared = {}
     for number, node in enumerate(graph.find_all(FUSION)):
-        kernel = FusedKernel(f"group_{number}", node.attribute("Subgraph"), choices, shared)
+        kernel = FusedKernel(f"group_{number}", node.attribute("Subgraph"), choices, shared, lowered)
         node.attributes["kernel"] = kernel.entry()
         kernels.append(kernel)
     return kernels

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 
-from flambeau.codegen.lower import LoweringError, RepeatedResultsError, lower_region
+from flambeau.codegen.lower import Lowered, LoweringError, RepeatedResultsError, lower_graph, lower_region
+from flambeau.executor.lowered_groups import LoweredGroups, group_key
 from flambeau.ir.clone import insert_graph
-from flambeau.ir.code_key import code_key
 from flambeau.ir.constants import CONSTANT
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
@@ -24,35 +24,56 @@ from flambeau.schema.types import TensorType, Type
 
 Pieces = list[tuple[list[int], bool]]
 """Of each piece the places of its nodes among those of a group that are no constants, and whether it has a kernel."""
-Known = dict[Hashable, Pieces]
+PiecesByKey = dict[Hashable, Pieces]
 """What was found out of groups, by what they do and of what types their inputs are."""
 
 
-def split_groups(graph: Graph) -> bool:
-    """Cut the groups whose inputs are known to have no kernel together; whether there were any."""
-    known: Known = {}
-    found = [(node, pieces) for node in graph.find_all(GROUP) if (pieces := _pieces_of(node, known))]
-    for node, pieces in found:
+def split_groups(graph: Graph, lowered: LoweredGroups | None = None) -> bool:
+    """Cut the groups whose inputs are known to have no kernel together; whether there were any.
+
+    The kernels of the others go into `lowered`.
+    """
+    pieces_by_key: PiecesByKey = {}
+    lowered = {} if lowered is None else lowered
+    cuts = [(node, pieces) for node in graph.find_all(GROUP) if (pieces := _pieces_of(node, pieces_by_key, lowered))]
+    for node, pieces in cuts:
         _cut(node, pieces)
-    return bool(found)
+    return bool(cuts)
 
 
-def _pieces_of(group: Node, known: Known) -> Pieces:
+def _pieces_of(group: Node, pieces_by_key: PiecesByKey, lowered: LoweredGroups) -> Pieces:
     """What to cut a group into; nothing where the group is one, or not known."""
     inner: Graph = group.attribute("Subgraph")
     types = {
-        v: _known(v.static_type, given.static_type) for v, given in zip(inner.parameters, group.operands, strict=True)
+        v: _more_refined(v.static_type, operand.static_type)
+        for v, operand in zip(inner.parameters, group.operands, strict=True)
     }
     if not all(_is_known(t) for t in types.values()):
         return []
-    code = code_key(inner.nodes(), inner.parameters, inner.returns)
-    key = None if code is None else (code, *types.values())
-    found = known.get(key)
-    if found is None:
-        found = _pieces([n for n in inner.nodes() if n.op != CONSTANT], types)
+    key = group_key(inner, list(types.values()))
+    if key is not None and key in lowered:
+        return []
+    pieces = pieces_by_key.get(key)
+    if pieces is None:
+        kernel = _lowered_whole(inner, list(types.values()))
+        if kernel is not None:
+            if key is not None:
+                lowered[key] = kernel
+            return []
+        pieces = _pieces([n for n in inner.nodes() if n.op != CONSTANT], types)
         if key is not None:
-            known[key] = found
-    return found
+            pieces_by_key[key] = pieces
+    return pieces
+
+
+def _lowered_whole(inner: Graph, types: Sequence[Type]) -> Lowered | None:
+    """The kernel of a whole group; None where there is none."""
+    if not all(isinstance(v.static_type, TensorType) for v in inner.returns):
+        return None
+    try:
+        return lower_graph(inner, types)
+    except LoweringError:
+        return None
 
 
 def _pieces(nodes: list[Node], types: Mapping[Value, Type]) -> Pieces:
@@ -106,8 +127,8 @@ def _ends(nodes: Sequence[Node]) -> list[int]:
     return sorted(places, reverse=True)
 
 
-def _known(own: Type, given: Type) -> Type:
-    return given if isinstance(given, TensorType) and given.sizes is not None else own
+def _more_refined(own: Type, operand: Type) -> Type:
+    return operand if isinstance(operand, TensorType) and operand.sizes is not None else own
 
 
 def _is_known(type_: Type) -> bool:

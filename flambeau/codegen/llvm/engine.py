@@ -11,16 +11,18 @@ import contextlib
 import ctypes
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
 from flambeau.codegen.llvm import loader
 from flambeau.codegen.llvm.compiler import Compiler, NativeError
+from flambeau.codegen.llvm.emitted import KernelText, Needs, emitter_sources, needs_of, packed, unpacked
 from flambeau.codegen.llvm.host import chosen_processor, is_installed, llvm_version
 from flambeau.codegen.llvm.lanes import PREFIX
 from flambeau.codegen.llvm.memory import ALLOCATE, FREE
+from flambeau.codegen.llvm.nest import NativeText
 from flambeau.codegen.llvm.object_cache import ObjectCache, key_of, object_cache
 from flambeau.codegen.llvm.processor import Processor
 from flambeau.util.locks import Lock
@@ -92,6 +94,33 @@ class Engine:
         addresses, owner = self._linked(content, exports, imports)
         spent = (time.perf_counter() - start) * 1e3
         return NativeCode(addresses, text, len(content), spent, is_from_cache, owner)
+
+    def link_kernel(
+        self, what: str, symbol: str, emit: Callable[[], NativeText], imports: Callable[[Needs], dict[str, int]]
+    ) -> tuple[KernelText, NativeCode]:
+        """Link the function that ``emit`` writes for ``what`` a text says, without writing it where the cache has it.
+
+        ``imports`` gives the address of every external symbol, for what the function needs. Raises ``NativeError``.
+        """
+        start = time.perf_counter()
+        cache = object_cache()
+        key = key_of(self.identity, "kernel", emitter_sources(), what) if cache else ""
+        entry = cache.load(key, self.processor.name) if cache else None
+        kept = None if entry is None else unpacked(entry)
+        if kept is None:
+            native = emit()
+            needs, text = needs_of(native), native.text
+            with self._lock, progress("making native code"):
+                content = self._llvm().compile(text, is_glue=False, optimise=False)
+            if cache:
+                cache.store(key, packed(needs, content), self.processor.name)
+            kernel = KernelText(symbol, needs, lambda: text)
+        else:
+            needs, content = kept
+            kernel = KernelText(symbol, needs, lambda: emit().text)
+        addresses, owner = self._linked(content, (symbol,), imports(needs))
+        spent = (time.perf_counter() - start) * 1e3
+        return kernel, NativeCode(addresses, "", len(content), spent, kept is not None, owner)
 
     def _key(self, text: str, is_glue: bool, optimise: bool) -> str:
         return key_of(self.identity, f"glue={is_glue} optimise={optimise}", text)
