@@ -4,7 +4,8 @@
     python -m benchmarks.lengths --lengths 300
 
 Each program is called with arrays of as many lengths, one after another, in rounds. Beside that stand calls with some
-of these lengths, each many times over with arrays of its own. Times are of the processor, the least of the rounds, on one thread.
+of these lengths, each many times over with arrays of its own. Times are of the processor, the least of the rounds, on
+one thread.
 """
 
 from __future__ import annotations
