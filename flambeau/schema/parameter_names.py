@@ -1,6 +1,6 @@
 """Which parameter a keyword of a Python call means: its own name, PyTorch's `input`, or NumPy's spelling.
 
->>> from flambeau.schema.parser import parse_schema
+>>> from flambeau.schema.function import parse_schema
 >>> schema = parse_schema("aten::sum(Tensor self, int dim) -> Tensor")
 >>> parameter_name(schema, "axis"), parameter_name(schema, "input"), parameter_name(schema, "other")
 ('dim', 'self', None)

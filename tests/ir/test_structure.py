@@ -155,7 +155,7 @@ TYPES: list[tuple[Any, str]] = [
     (1, "int"), (True, "bool"), (1.0, "float"), (1j, "complex"), ("a", "str"), (None, "NoneType"),
     (Device("cpu"), "Device"), ([1], "int[]"), ([1, None], "int?[]"), ([], "Tensor[]"),
     ({"a": [1.0]}, "Dict(str, float[])"),
-    ((1, "a"), "(int, str)"), (Col.A, "Enum<__torch__.test_structure.Col>"),
+    ((1, "a"), "(int, str)"), (Col.A, "Enum<__torch__.tests.ir.test_structure.Col>"),
     (Point(1, 2.0), "NamedTuple(x : int, y : float)"),
     ([(1, "a")], "(int, str)[]"), ([1, "a"], "Union(int, str)[]"),
 ]  # fmt: skip

@@ -97,8 +97,9 @@ def test_classes_enums_named_tuples_interfaces() -> None:
             "def made(self: __torch__.M) -> __torch__.Box:\n"
             "  b = __torch__.Box.__new__(__torch__.Box)\n  _0 = (b).__init__(5, )\n  return b",
             "def take(self: __torch__.M, b: __torch__.Box) -> int:\n  return b.size",
-            attributes="box : __torch__.Box\ncolor : __torch__.test_archive_code.Color\n"
-            "shape : __torch__.Sized\npoint : __torch__.Point\nkinds : List[__torch__.test_archive_code.Color]",
+            attributes="box : __torch__.Box\ncolor : __torch__.tests.serialize.test_archive_code.Color\n"
+            "shape : __torch__.Sized\npoint : __torch__.Point\n"
+            "kinds : List[__torch__.tests.serialize.test_archive_code.Color]",
         )
         + "class Box:\n  size : int\n  friend : Optional[__torch__.Box]\n"
         "  def __init__(self: __torch__.Box, n: int) -> NoneType:\n    self.size = n\n    self.friend = None\n"
@@ -110,9 +111,9 @@ def test_classes_enums_named_tuples_interfaces() -> None:
         "class Sized(Interface):\n  def grow(self, n: int) -> __torch__.Box:\n    pass\n"
     )  # fmt: skip
     box = instance("__torch__.Box", {"size": 2, "friend": None})
-    red = b"c__torch__.test_archive_code\nColor\nJ\1\0\0\0R"
+    red = b"c__torch__.tests.serialize.test_archive_code\nColor\nJ\1\0\0\0R"
     state = {"box": box, "color": red, "shape": box, "point": (1, 2), "kinds": [red, red]}
-    enums = {"code__slash____torch____slash__test_archive_code__dot__py": "class Color(Enum):\n"
+    enums = {"code__slash____torch____slash__tests__slash__serialize__slash__test_archive_code__dot__py": "class Color(Enum):\n"
              "  RED = 1\n  BLUE = 2\n"}  # fmt: skip
     loaded = load(archive(code, state, **enums))
     point = loaded(3)
@@ -203,7 +204,7 @@ REFUSED = {
     "expected a member and its value": "class M(Enum):\n  a : int\n",
     "there is no class __torch__.M: the archive has no code for it": "class N(Module):\n  pass\n",
     "Syntax error": "class M(Module)\n",
-    "nested too deeply": f"class M(Module):\n  a : Final[int] = {'-' * 30000}1\n",
+    "levels of nested code": f"class M(Module):\n  a : Final[int] = {'-' * 30000}1\n",
     "does not have: aten::launch (code/__torch__.py, line 3); my::op (code/__torch__.py, line 3)": (
         "class M(Module):\n  def f(self) -> int:\n    return torch.launch(ops.my.op(1, 'torch.not_named('))\n"
     ),

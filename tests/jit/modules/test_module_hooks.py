@@ -244,7 +244,7 @@ def two_of_one_name(register: str) -> Callable[[], nn.Module]:
         (
             with_post(Inner, name),
             [
-                "Can't define hook: name on class: __torch__.test_module_hooks.",
+                "Can't define hook: name on class: __torch__.tests.jit.modules.test_module_hooks.",
                 "Inner because a method or hook with that name already exists.",
             ],
         ),
