@@ -113,8 +113,8 @@ def test_classes_enums_named_tuples_interfaces() -> None:
     box = instance("__torch__.Box", {"size": 2, "friend": None})
     red = b"c__torch__.tests.serialize.test_archive_code\nColor\nJ\1\0\0\0R"
     state = {"box": box, "color": red, "shape": box, "point": (1, 2), "kinds": [red, red]}
-    enums = {"code__slash____torch____slash__tests__slash__serialize__slash__test_archive_code__dot__py": "class Color(Enum):\n"
-             "  RED = 1\n  BLUE = 2\n"}  # fmt: skip
+    record = "code__slash____torch____slash__tests__slash__serialize__slash__test_archive_code__dot__py"
+    enums = {record: "class Color(Enum):\n  RED = 1\n  BLUE = 2\n"}
     loaded = load(archive(code, state, **enums))
     point = loaded(3)
     assert (point.x, point.y) == (5, 1)
