@@ -92,7 +92,7 @@ def asked(rule: Callable[..., Any] | None, arguments: Sequence[Any], count: int)
     try:
         answer = rule(*arguments)
     except REFUSALS as error:
-        if is_foreign(error):  # of a signal's handler
+        if is_foreign(error, besides=(getattr(rule, "__module__", ""),)):  # of a signal's handler
             raise
         return (None,) * count
     if count == 1 and not (isinstance(answer, tuple) and len(answer) == 1 and not isinstance(answer[0], int | None)):
