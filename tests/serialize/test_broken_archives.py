@@ -194,7 +194,7 @@ def test_roots_and_constants() -> None:
         "expected a tuple of constants, got int": archive(CODE, constants__dot__pkl=b"\x80\x02K\1."),
         "expected a pickle of protocol 2, got protocol 4": archive(CODE, constants__dot__pkl=b"\x80\x04)."),
         "bytes, got": archive(CODE, constants__dot__pkl=EMPTY_TUPLE + b"more"),
-        "it names tests.serialize.test_broken_archives.ran": archive(CODE, constants__dot__pkl=pickle.dumps(Hostile(), 2)),
+        f"it names {__name__}.ran": archive(CODE, constants__dot__pkl=pickle.dumps(Hostile(), 2)),
     }
     for message, data in cases.items():
         with pytest.raises(ArchiveError) as caught:
