@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import http.server
 import importlib.util
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -23,11 +25,17 @@ needs_docs = pytest.mark.skipif(bool(MISSING), reason=f"pip install '.[docs]' br
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The built site."""
-    folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "website", "--folder", str(folder)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    """The built site: built once, by whichever worker asks first."""
+    own = tmp_path_factory.getbasetemp()
+    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    folder = shared / "site"
+    with (shared / "site.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "done").exists():
+            command = [sys.executable, "-m", "website", "--folder", str(folder)]
+            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stderr
+            (folder / "done").touch()
     return folder / "site"
 
 
