@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
-NATIVE := tests/codegen $(addprefix tests/executor/test_,conditional_stores.py eager.py eager_rows.py fastmath.py several_results.py split_groups.py whole_tensors.py)
+NATIVE := $(addprefix tests/codegen/,kernel llvm lower products) $(addprefix tests/codegen/graph/test_,elements.py lanes.py loops.py scatter_in_graphs.py spans.py writes.py) $(addprefix tests/executor/test_,conditional_stores.py eager_rows.py fastmath.py whole_tensors.py)
 
 .PHONY: help demo test lint types bench docs clean
 help: ## list the targets
