@@ -10,13 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from flambeau.codegen import threads
+from flambeau.codegen.call_geometry import Output
 from flambeau.codegen.layouts import CELL, IDENTITY, INPUT, LOOK, NUMBER_FLOAT, NUMBER_INT, PLAN, RELEASE_GIL
 from flambeau.codegen.llvm.entry_geometry import FOLDED, WRITTEN
 from flambeau.codegen.llvm.entry_patterns import BUCKETS
 from flambeau.codegen.llvm.entry_ready import READY, READY_UP_TO
 from flambeau.codegen.patterns import program
 from flambeau.codegen.planning import PARALLEL_FROM
-from flambeau.codegen.plans import RELEASE_FROM, Output, Plan
+from flambeau.codegen.plans import RELEASE_FROM, Plan
 from flambeau.codegen.size_classes import bucket_of
 from flambeau.codegen.sized_plans import SizedPlan, is_row_major
 from flambeau.tensor.storage import Storage

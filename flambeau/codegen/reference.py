@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -65,10 +66,7 @@ class _Machine:
 
     def body(self, body: tuple[Statement, ...]) -> None:
         for statement in body:
-            if isinstance(statement, Loop):
-                self.loop(statement)
-            else:
-                self.simple(statement)
+            _MEANINGS[type(statement)](self, statement)
 
     def loop(self, loop: Loop) -> None:
         for carry in loop.carries:
@@ -84,62 +82,109 @@ class _Machine:
         here = self.at | {axis: int(self.values[value]) for axis, value in at}
         return tuple(here[a] for a in self.axes[buffer])
 
-    def store(self, s: Store) -> None:
-        memory, place, value = self.memory[s.buffer], self.index(s.buffer, s.at), self.values[s.value]
-        memory[place] = scalar.evaluate(s.op, (memory[place], value), memory.dtype.name) if s.op else value
+    # --- statements, each as `_MEANINGS` says
 
-    def simple(self, s: Statement) -> None:
-        if isinstance(s, Const):
-            self.values[s.name] = scalar.make(s.value, s.dtype)
-        elif isinstance(s, Position):
-            place = 0
-            for axis in s.axes:
-                place = place * self.sizes[axis] + self.at[axis]
-            self.values[s.name] = np.int64(place)
-        elif isinstance(s, Extent):
-            self.values[s.name] = np.int64(math.prod(self.sizes[a] for a in s.axes))
-        elif isinstance(s, Load):
-            self.values[s.name] = self.memory[s.buffer][self.index(s.buffer, s.at)]
-        elif isinstance(s, Running):
-            self.values[s.name] = reduce_values(self.open[s.carry], self.carried[s.carry])
-        elif isinstance(s, Within):
-            if not 0 <= self.values[s.value] < self.sizes[s.axis]:
-                raise IndexError(f"{self.values[s.value]} is not within {s.axis} of size {self.sizes[s.axis]}")
-            self.values[s.name] = self.values[s.value]
-        elif isinstance(s, Let):
-            args = tuple(self.values[a] for a in s.args)
-            if s.op == "cast":
-                self.values[s.name] = scalar.cast(args[0], s.dtype)
-            else:
-                self.values[s.name] = scalar.evaluate(s.op, args, args[-1].dtype.name)
-        elif isinstance(s, Store):
-            self.store(s)
-        elif isinstance(s, Accumulate):
-            position = self.values[s.position] if s.position is not None else None
-            self.carried[s.carry].append((self.values[s.value], position))
+    def const(self, s: Const) -> None:
+        self.values[s.name] = scalar.make(s.value, s.dtype)
+
+    def position(self, s: Position) -> None:
+        row_major = 0
+        for axis in s.axes:
+            row_major = row_major * self.sizes[axis] + self.at[axis]
+        self.values[s.name] = np.int64(row_major)
+
+    def extent(self, s: Extent) -> None:
+        self.values[s.name] = np.int64(math.prod(self.sizes[a] for a in s.axes))
+
+    def load(self, s: Load) -> None:
+        self.values[s.name] = self.memory[s.buffer][self.index(s.buffer, s.at)]
+
+    def running(self, s: Running) -> None:
+        self.values[s.name] = reduce_values(self.open[s.carry], self.carried[s.carry])
+
+    def within(self, s: Within) -> None:
+        if not 0 <= self.values[s.value] < self.sizes[s.axis]:
+            raise IndexError(f"{self.values[s.value]} is not within {s.axis} of size {self.sizes[s.axis]}")
+        self.values[s.name] = self.values[s.value]
+
+    def let(self, s: Let) -> None:
+        args = tuple(self.values[a] for a in s.args)
+        if s.op == "cast":
+            self.values[s.name] = scalar.cast(args[0], s.dtype)
+        else:
+            self.values[s.name] = scalar.evaluate(s.op, args, args[-1].dtype.name)
+
+    def store(self, s: Store) -> None:
+        memory, index, value = self.memory[s.buffer], self.index(s.buffer, s.at), self.values[s.value]
+        memory[index] = scalar.evaluate(s.op, (memory[index], value), memory.dtype.name) if s.op else value
+
+    def accumulate(self, s: Accumulate) -> None:
+        position = self.values[s.position] if s.position is not None else None
+        self.carried[s.carry].append((self.values[s.value], position))
+
+
+_MEANINGS: dict[type[Statement], Callable[[_Machine, Any], None]] = {
+    Const: _Machine.const,
+    Position: _Machine.position,
+    Extent: _Machine.extent,
+    Load: _Machine.load,
+    Running: _Machine.running,
+    Within: _Machine.within,
+    Let: _Machine.let,
+    Store: _Machine.store,
+    Accumulate: _Machine.accumulate,
+    Loop: _Machine.loop,
+}
+"""What each kind of statement does."""
 
 
 def reduce_values(carry: Carry, met: list[tuple[Any, Any]]) -> Any:
     """What a carried state is after it has met these (value, position) pairs."""
-    t = element_type(carry.dtype)
     values = [v for v, _ in met]
-    if carry.reducer == "sum":
-        exact = math.fsum(values) if t.is_float and all(map(np.isfinite, values)) else sum(map(t.numpy.type, values))
-        return scalar.make(exact if t.is_float else sum(int(v) for v in values), carry.dtype)
-    if carry.reducer == "prod":
-        with np.errstate(all="ignore"):
-            return scalar.make(math.prod(float(v) if t.is_float else int(v) for v in values), carry.dtype)
-    if carry.reducer in ("any", "all"):
-        return np.bool_({"any": any, "all": all}[carry.reducer](values))
-    largest = carry.reducer in ("max", "argmax", "maxnum")
-    if carry.reducer == "maxnum":
-        return max([v for v in values if v == v], default=t.numpy.type(-math.inf))
+    if carry.reducer in _FOLDS:
+        return _FOLDS[carry.reducer](values, carry.dtype)
     if not values:
         raise ValueError(f"{carry.reducer}: no values to choose from and the reduction has no identity")
+    best = _first_extreme(values, is_largest=carry.reducer in ("max", "argmax"))
+    return met[best][1] if carry.reducer.startswith("arg") else values[best]
+
+
+def _sum(values: list[Any], dtype: str) -> Any:
+    """Of floats the exact sum, rounded once; of integers the sum, wrapped round."""
+    t = element_type(dtype)
+    if not t.is_float:
+        return scalar.make(sum(int(v) for v in values), dtype)
+    exact = math.fsum(values) if all(map(np.isfinite, values)) else sum(map(t.numpy.type, values))
+    return scalar.make(exact, dtype)
+
+
+def _product(values: list[Any], dtype: str) -> Any:
+    number = float if element_type(dtype).is_float else int
+    with np.errstate(all="ignore"):
+        return scalar.make(math.prod(map(number, values)), dtype)
+
+
+def _largest_number(values: list[Any], dtype: str) -> Any:
+    """The largest that is not nan; of none, -inf."""
+    return max([v for v in values if v == v], default=element_type(dtype).numpy.type(-math.inf))
+
+
+_FOLDS: dict[str, Callable[[list[Any], str], Any]] = {
+    "sum": _sum,
+    "prod": _product,
+    "any": lambda values, _: np.bool_(any(values)),
+    "all": lambda values, _: np.bool_(all(values)),
+    "maxnum": _largest_number,
+}
+"""Reducers that have a value for nothing, by name."""
+
+
+def _first_extreme(values: list[Any], *, is_largest: bool) -> int:
+    """The index of the first of the largest or the smallest; that of the first nan, if there is one."""
     best = 0
     for k, value in enumerate(values):
         if values[best] != values[best]:
             break
-        if value != value or (value > values[best] if largest else value < values[best]):
+        if value != value or (value > values[best] if is_largest else value < values[best]):
             best = k
-    return met[best][1] if carry.reducer.startswith("arg") else values[best]
+    return best

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from flambeau.codegen.plans import Plan, empty_aligned
+from flambeau.codegen.call_geometry import empty_aligned
+from flambeau.codegen.plans import Plan
 from flambeau.codegen.runtime import CompiledKernel, block_of, start
 from flambeau.util.record import replace
 

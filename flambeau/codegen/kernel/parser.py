@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from flambeau.codegen.kernel.dtypes import KernelError, element_type
 from flambeau.codegen.kernel.nest import (
@@ -10,6 +11,7 @@ from flambeau.codegen.kernel.nest import (
     Buffer,
     Carry,
     Const,
+    Definition,
     Extent,
     Kernel,
     Let,
@@ -67,10 +69,11 @@ class _Parser:
             raise self.fail("expected 'axes ...'")
         axes = _split(self.line[5:])
         self.at += 1
-        while (found := _BUFFER.match(self.line)) is not None:
-            element_type(found[3])
-            like = () if found[5] else _split(found[6]) if found[6] else None
-            self.buffers[found[2]] = Buffer(found[2], found[3], found[1], _split(found[4]), like)
+        while (declaration := _BUFFER.match(self.line)) is not None:
+            role, name, dtype, buffer_axes, is_row_major, like = declaration.groups()
+            element_type(dtype)
+            deciding = () if is_row_major else _split(like) if like else None
+            self.buffers[name] = Buffer(name, dtype, role, _split(buffer_axes), deciding)
             self.at += 1
         body = self.body()
         if self.at != len(self.lines):
@@ -86,55 +89,67 @@ class _Parser:
 
     def statement(self) -> Statement:
         line = self.line
-        if (found := _LOOP.match(line)) is not None:
-            carries = []
-            for part in _split(found[2]):
-                carry = _CARRY.match(part)
-                if carry is None:
-                    raise self.fail("expected 'NAME: DTYPE = REDUCER'")
-                carries.append(Carry(carry[1], carry[2], carry[3]))
+        if (head := _LOOP.match(line)) is not None:
+            carries = tuple([self.carry(part) for part in _split(head[2])])
             self.at += 1
-            return Loop(_split(found[1]), tuple(carries), self.body())
+            return Loop(_split(head[1]), carries, self.body())
         statement = self.simple(line)
         self.at += 1
         return statement
 
-    def simple(self, line: str) -> Statement:
-        if (found := _STORE.match(line)) is not None:
-            return Store(found[1], found[4], self.places(found[1], found[2]), found[3] or "")
-        if (found := _ACCUMULATE.match(line)) is not None:
-            return Accumulate(found[1], found[2], found[3])
-        found = _DEFINE.match(line)
-        if found is None:
-            raise self.fail("expected a statement")
-        name, dtype, op, rest = found[1], found[2], found[3], found[4]
-        if op == "const":
-            return Const(name, dtype, self.number(rest or ""))
-        if op == "position":
-            return Position(name, _split(rest))
-        if op == "extent":
-            return Extent(name, _split(rest))
-        if op == "load":
-            access = _ACCESS.match(rest or "")
-            if access is None:
-                raise self.fail("expected 'load BUFFER[AXES]'")
-            return Load(name, dtype, access[1], self.places(access[1], access[2]))
-        if op == "running":
-            return Running(name, dtype, rest or "")
-        if op == "within":
-            given = _split(rest)
-            if len(given) != 2:
-                raise self.fail("expected 'within VALUE, AXIS'")
-            return Within(name, *given)
-        return Let(name, dtype, op, _split(rest))
+    def carry(self, text: str) -> Carry:
+        match = _CARRY.match(text)
+        if match is None:
+            raise self.fail("expected 'NAME: DTYPE = REDUCER'")
+        return Carry(*match.groups())
 
-    def places(self, name: str, axes: str) -> tuple[tuple[str, str], ...]:
+    def simple(self, line: str) -> Statement:
+        """A statement on one line."""
+        if (store := _STORE.match(line)) is not None:
+            buffer, axes, op, value = store.groups()
+            return Store(buffer, value, self.indexes(buffer, axes), op or "")
+        if (accumulate := _ACCUMULATE.match(line)) is not None:
+            return Accumulate(*accumulate.groups())
+        definition = _DEFINE.match(line)
+        if definition is None:
+            raise self.fail("expected a statement")
+        name, dtype, op, rest = definition.groups(default="")
+        special = _DEFINITIONS.get(op)
+        return Let(name, dtype, op, _split(rest)) if special is None else special(self, name, dtype, rest)
+
+    # --- definitions that are no operations on values
+
+    def const(self, name: str, dtype: str, rest: str) -> Const:
+        return Const(name, dtype, self.number(rest))
+
+    def position(self, name: str, _dtype: str, rest: str) -> Position:
+        return Position(name, _split(rest))
+
+    def extent(self, name: str, _dtype: str, rest: str) -> Extent:
+        return Extent(name, _split(rest))
+
+    def load(self, name: str, dtype: str, rest: str) -> Load:
+        access = _ACCESS.match(rest)
+        if access is None:
+            raise self.fail("expected 'load BUFFER[AXES]'")
+        return Load(name, dtype, access[1], self.indexes(access[1], access[2]))
+
+    def running(self, name: str, dtype: str, rest: str) -> Running:
+        return Running(name, dtype, rest)
+
+    def within(self, name: str, _dtype: str, rest: str) -> Within:
+        operands = _split(rest)
+        if len(operands) != 2:
+            raise self.fail("expected 'within VALUE, AXIS'")
+        return Within(name, *operands)
+
+    def indexes(self, name: str, axes: str) -> tuple[tuple[str, str], ...]:
         """The axes of an access that values stand for."""
         declared = self.buffers[name].axes if name in self.buffers else ()
-        given = _split(axes)
-        at = tuple((a, v) for a, v in zip(declared, given, strict=False) if v.startswith("%"))
+        written = _split(axes)
+        at = tuple((a, v) for a, v in zip(declared, written, strict=False) if v.startswith("%"))
         back = {v: a for a, v in at}
-        self.check_access(name, ", ".join(back.get(v, v) for v in given))
+        self.check_access(name, ", ".join(back.get(v, v) for v in written))
         return at
 
     def check_access(self, name: str, axes: str) -> None:
@@ -155,3 +170,14 @@ class _Parser:
             return float(text)
         except ValueError:
             raise self.fail("expected a number") from None
+
+
+_DEFINITIONS: dict[str, Callable[[_Parser, str, str, str], Definition]] = {
+    "const": _Parser.const,
+    "position": _Parser.position,
+    "extent": _Parser.extent,
+    "load": _Parser.load,
+    "running": _Parser.running,
+    "within": _Parser.within,
+}
+"""By the word after the type, what makes a definition of name, type and the rest of its line."""

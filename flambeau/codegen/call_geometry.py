@@ -1,0 +1,108 @@
+"""How the arrays of a call lie in memory: the sizes of its axes, the strides of its inputs, and the outputs that
+follow from both.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from flambeau.codegen.kernel.dtypes import KernelError, element_type
+from flambeau.codegen.kernel.nest import ONE, Buffer, Kernel, scatters
+from flambeau.codegen.llvm.plan_sizes import ALIGNED_FROM
+from flambeau.codegen.patterns import memory_order
+from flambeau.codegen.products import is_product
+from flambeau.codegen.shapes import Span, broadcast_sizes, check_spans, refuse_empty
+from flambeau.codegen.specialize import Strides, filled_order, output_order, parallel_group, stride_order
+from flambeau.util.record import dataclass
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(slots=True)
+class Output:
+    """How one output of a plan is allocated."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    permutation: tuple[int, ...] | None
+    """Axes of the result in terms of the allocation's, None for row-major."""
+    memory_shape: tuple[int, ...]
+    large: bool
+
+    def allocate(self) -> Array:
+        """Uninitialised memory."""
+        memory = empty_aligned(self.memory_shape, self.dtype) if self.large else np.empty(self.memory_shape, self.dtype)
+        return memory if self.permutation is None else memory.transpose(self.permutation)
+
+
+@dataclass(slots=True)
+class Geometry:
+    """How the arrays of a call lie in memory: its inputs, and the outputs that follow from them."""
+
+    sizes: dict[str, int]
+    strides: Strides
+    loop_order: tuple[str, ...]
+    """The parallel axes, outermost first."""
+    output_orders: tuple[tuple[str, ...], ...]
+    """Of each output, its axes as they lie in memory, outermost first."""
+    outputs: tuple[Output, ...]
+
+
+def geometry_of(kernel: Kernel, spans: tuple[Span, ...], arrays: list[Array]) -> Geometry:
+    """Sizes, strides and outputs of a call. Raises ``KernelError`` where shapes do not fit."""
+    shapes = [a.shape for a in arrays]
+    sizes = broadcast_sizes(kernel, shapes)
+    check_spans(kernel, spans, sizes, shapes)
+    strides = _input_strides(kernel, arrays)
+    loop_order = parallel_group(kernel) if is_product(kernel) else stride_order(kernel, sizes, strides)
+    order_of = output_order
+    if scatters(kernel):
+        _refuse_nothing(kernel, sizes)
+        order_of = filled_order
+    orders = tuple([order_of(kernel, b, sizes, strides) for b in kernel.outputs])
+    outputs = tuple(_output(b, sizes, strides, o) for b, o in zip(kernel.outputs, orders, strict=True))
+    refuse_empty(kernel, sizes)
+    return Geometry(sizes, strides, loop_order, orders, outputs)
+
+
+def _input_strides(kernel: Kernel, arrays: list[Array]) -> Strides:
+    strides: Strides = {}
+    for buffer, a in zip(kernel.inputs, arrays, strict=True):
+        for dim, axis in enumerate(buffer.axes):
+            if axis != ONE:
+                strides[buffer.name, axis] = a.strides[dim] if a.shape[dim] != 1 else 0
+    return strides
+
+
+def _refuse_nothing(kernel: Kernel, sizes: dict[str, int]) -> None:
+    """What has no elements to change may still be told places, which operators look at."""
+    if any(sizes[a] == 0 for b in kernel.outputs for a in b.moving_axes):
+        raise KernelError(f"{kernel.name}: places of what has no elements")
+
+
+def _output(b: Buffer, sizes: dict[str, int], strides: Strides, order: tuple[str, ...]) -> Output:
+    """Allocation in the given order of axes, row-major without one; writes the output's strides into ``strides``."""
+    shape = tuple(1 if a == ONE else sizes[a] for a in b.axes)
+    dtype = element_type(b.dtype).numpy
+    dims = memory_order(b, order)
+    memory_shape = tuple(shape[k] for k in dims)
+    step = dtype.itemsize
+    for k in reversed(dims):
+        if b.axes[k] != ONE:
+            strides[b.name, b.axes[k]] = step
+        step *= max(shape[k], 1)
+    inverse = tuple(dims.index(k) for k in range(len(dims)))
+    permutation = None if dims == sorted(dims) else inverse
+    return Output(shape, dtype, permutation, memory_shape, step >= ALIGNED_FROM)
+
+
+def empty_aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """Uninitialised memory that starts on a 64-byte boundary."""
+    size = math.prod(shape) * dtype.itemsize
+    raw = np.empty(size + 64, np.uint8)
+    start = -raw.__array_interface__["data"][0] % 64
+    return raw[start : start + size].view(dtype).reshape(shape)
