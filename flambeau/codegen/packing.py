@@ -29,23 +29,32 @@ def packs_for(special: Specialized, axis: str) -> tuple[Pack, ...]:
 
 
 def _pack_for(special: Specialized, b: Buffer, axis: str) -> Pack | None:
+    """A copy of one input, if it lies side by side along another axis than the vector axis."""
     size = element_type(b.dtype).itemsize
     if size < 4 or axis not in b.axes or special.strides[b.name, axis] == size:
         return None
     along = next((a for a in b.axes if special.strides[b.name, a] == size), None)
     if along is None or special.sizes[axis] < FEWEST:
         return None
-    bytes_ = size * math.prod(special.sizes[a] for a in b.axes)
+    return _whole(special, b, axis, along) or _block_of_rows(special, b, axis, along)
+
+
+def _whole(special: Specialized, b: Buffer, axis: str, along: str) -> Pack | None:
+    """A copy of a small matrix that is read again and again."""
+    bytes_ = element_type(b.dtype).itemsize * math.prod(special.sizes[a] for a in b.axes)
     reads = math.prod(n for a, n in special.sizes.items() if a not in b.axes)
-    if set(b.axes) == {along, axis} and bytes_ <= WHOLE and reads >= FEWEST:
-        return Pack(b.name, along, True)
+    return Pack(b.name, along, True) if set(b.axes) == {along, axis} and bytes_ <= WHOLE and reads >= FEWEST else None
+
+
+def _block_of_rows(special: Specialized, b: Buffer, axis: str, along: str) -> Pack | None:
+    """A copy of some rows at a time, in the parallel loop along which they lie."""
     outer = parallel_group(special.kernel)
     if along not in outer or special.sizes[along] < FEWEST or 64 * special.sizes[axis] > BLOCK:
         return None
     around = outer[: outer.index(along) + 1]
-    inside = [a for a in b.axes if a not in around]
-    if inside != [axis]:
+    if [a for a in b.axes if a not in around] != [axis]:
         return None
     meets = special.strides[b.name, axis] % MEETING == 0
-    fits = TILES * 64 * special.sizes[axis] <= BLOCK and special.sizes[along] >= TILES * 64 // size
-    return Pack(b.name, along, False, TILES if meets and fits else 1)
+    fits = TILES * 64 * special.sizes[axis] <= BLOCK
+    is_long = special.sizes[along] >= TILES * 64 // element_type(b.dtype).itemsize
+    return Pack(b.name, along, False, TILES if meets and fits and is_long else 1)

@@ -206,19 +206,23 @@ def _fewer_lanes(special: Specialized, axis: str, lanes: int, target: Target) ->
 
 def _wanted_lanes(kernel: Kernel, axis: str, unit: frozenset[str], target: Target) -> int:
     per_vector = target.vector_bits // widest_bits(kernel)
-    runs_along = axis not in parallel_group(kernel) and any(isinstance(s, Running) for s in walk(kernel.body))
-    reads_all_unit = not runs_along and all(b.name in unit for b in kernel.inputs if axis in b.axes)
-    if not reads_all_unit or meets_itself(kernel, axis):
+    if not _reads_side_by_side(kernel, axis, unit) or meets_itself(kernel, axis):
         return per_vector
     lets = [s for s in walk(kernel.body) if isinstance(s, Let)]
-    folds = any(isinstance(s, Accumulate) for s in walk(kernel.body))
     if _folds_columns(kernel, axis) and _is_light(kernel, target):
         return min(STRIP * 8 // widest_bits(kernel), per_vector * MOST_STRIP)
-    if folds and len(lets) <= 2:
+    if len(lets) <= 2 and any(isinstance(s, Accumulate) for s in walk(kernel.body)):
         return per_vector * 8
     # Long chains of instructions wait for each other more than for registers; short ones wait for memory.
     waits = any(s.op in NANOSECONDS for s in lets)
     return per_vector * (4 if waits or target.vector_registers >= 32 else 2)
+
+
+def _reads_side_by_side(kernel: Kernel, axis: str, unit: frozenset[str]) -> bool:
+    """Whether the inputs of an iteration's lanes lie side by side, and no lane waits for the one before."""
+    if axis not in parallel_group(kernel) and any(isinstance(s, Running) for s in walk(kernel.body)):
+        return False
+    return all(b.name in unit for b in kernel.inputs if axis in b.axes)
 
 
 def _is_light(kernel: Kernel, target: Target) -> bool:

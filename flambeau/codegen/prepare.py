@@ -39,26 +39,35 @@ FEWEST = 8
 def prepare(special: Specialized, is_costly: Callable[[str], bool]) -> Specialized:
     """The kernel with rows prepared; as it was where there is nothing to gain."""
     kernel = special.kernel
-    loops = main_loops(kernel)
-    if len(loops) != 1 or loops[0].carries or len(loops[0].axes) < 2 or any(isinstance(s, Loop) for s in loops[0].body):
+    loop = _repeating_loop(special)
+    if loop is None:
         return special
-    loop, last = loops[0], loops[0].axes[-1]
-    size = special.sizes[last]
-    if math.prod(special.sizes[a] for a in loop.axes[:-1]) < FEWEST or size * 8 > LARGEST:
-        return special
-    free, rows = _varying_along(loop, kernel, last)
+    free, rows = _varying_along(loop, kernel, loop.axes[-1])
     wanted = _outermost(loop, rows, is_costly)
     if not wanted:
         return special
-    scratch = {name: Buffer(f"h{k}", rows[name].dtype, "scratch", (last,)) for k, name in enumerate(wanted)}
-    before = Loop((last,), (), (*_copies(free, wanted), *(Store(b.name, f"{n}h") for n, b in scratch.items())))
-    inside = tuple(
-        Load(s.name, s.dtype, scratch[s.name].name) if isinstance(s, Let) and s.name in scratch else s
-        for s in loop.body
+    scratch = {name: Buffer(f"h{k}", rows[name].dtype, "scratch", loop.axes[-1:]) for k, name in enumerate(wanted)}
+    before = Loop(loop.axes[-1:], (), (*_copies(free, wanted), *(Store(b.name, f"{n}h") for n, b in scratch.items())))
+    inside = Loop(loop.axes, (), _live(_reading(loop.body, scratch)))
+    body = tuple(x for s in kernel.body for x in ((before, inside) if s is loop else (s,)))
+    prepared = Kernel(kernel.name, kernel.axes, kernel.buffers + tuple(scratch.values()), body)
+    return Specialized(prepared, special.sizes, special.strides, special.axes)
+
+
+def _repeating_loop(special: Specialized) -> Loop | None:
+    """The one loop over rows of a kernel, if it has enough of them to read a prepared one, and no loop inside."""
+    loops = main_loops(special.kernel)
+    if len(loops) != 1 or loops[0].carries or len(loops[0].axes) < 2 or any(isinstance(s, Loop) for s in loops[0].body):
+        return None
+    *outer, last = (special.sizes[a] for a in loops[0].axes)
+    return loops[0] if math.prod(outer) >= FEWEST and last * 8 <= LARGEST else None
+
+
+def _reading(body: tuple[Statement, ...], scratch: dict[str, Buffer]) -> tuple[Statement, ...]:
+    """The statements with prepared values read from scratch."""
+    return tuple(
+        Load(s.name, s.dtype, scratch[s.name].name) if isinstance(s, Let) and s.name in scratch else s for s in body
     )
-    body = tuple(x for s in kernel.body for x in ((before, Loop(loop.axes, (), _live(inside))) if s is loop else (s,)))
-    made = Kernel(kernel.name, kernel.axes, kernel.buffers + tuple(scratch.values()), body)
-    return Specialized(made, special.sizes, special.strides, special.axes)
 
 
 def _varying_along(loop: Loop, kernel: Kernel, last: str) -> tuple[dict[str, Definition], dict[str, Let | Load]]:

@@ -29,19 +29,21 @@ def is_little_work(kernel: Kernel, axis: str) -> bool:
 
 def is_better_alone(special: Specialized, axis: str) -> bool:
     """Whether elements had better be changed one at a time: each lane at a place of its own, or few lanes at few."""
-    kernel = special.kernel
     changes = [(s, iterations) for s, iterations in iterations_of(special) if isinstance(s, Store) and s.at]
-    if not is_little_work(kernel, axis) or not changes:
+    if not is_little_work(special.kernel, axis) or not changes:
         return False
-    for s, iterations in changes:
-        buffer = kernel.buffer(s.buffer)
-        along = {a for a, _ in s.at}
-        if axis not in buffer.axes or axis in along or iterations < math.prod(special.sizes[a] for a in buffer.axes):
-            return False
-        is_few = special.sizes[axis] < FEW_ELEMENTS and all(special.sizes[a] <= FEW_PLACES for a in along)
-        if not is_few and not _varying(kernel, axis) & {value for _, value in s.at}:
-            return False
-    return True
+    return all(_is_change_alone(special, axis, s, iterations) for s, iterations in changes)
+
+
+def _is_change_alone(special: Specialized, axis: str, change: Store, iterations: int) -> bool:
+    """`is_better_alone` for one of the stores of a kernel, which runs so many times."""
+    kernel = special.kernel
+    buffer, along = kernel.buffer(change.buffer), {a for a, _ in change.at}
+    if axis not in buffer.axes or axis in along or iterations < math.prod(special.sizes[a] for a in buffer.axes):
+        return False
+    if special.sizes[axis] < FEW_ELEMENTS and all(special.sizes[a] <= FEW_PLACES for a in along):
+        return True
+    return bool(_varying(kernel, axis) & {value for _, value in change.at})
 
 
 def _varying(kernel: Kernel, axis: str) -> set[str]:

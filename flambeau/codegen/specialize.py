@@ -103,9 +103,17 @@ def _as_in_memory(
 
 def specialize(kernel: Kernel, sizes: dict[str, int], strides: Strides, order: tuple[str, ...]) -> Specialized:
     """The smaller kernel; ``order`` is the order in which the parallel axes run."""
+    gone = {a for a in kernel.axes if sizes[a] == 1} - placed_axes(kernel)
+    buffers = _moving_buffers(kernel, gone, strides)
+    parallel = parallel_group(kernel)
+    groups = {g: tuple(a for a in (order if g == parallel else g) if a not in gone) for g in axis_groups(kernel)}
+    merged = _merge(buffers, groups, sizes, strides, _needs_order(kernel, gone), placed_axes(kernel))
+    return _Renaming(kernel, groups, merged).apply(buffers, sizes, strides)
+
+
+def _moving_buffers(kernel: Kernel, gone: set[str], strides: Strides) -> tuple[Buffer, ...]:
+    """The buffers without axes of size one, and inputs without those that they do not move along."""
     indexed = index_axes(kernel)
-    placed = placed_axes(kernel)
-    gone = {a for a in kernel.axes if sizes[a] == 1 and a not in placed}
     still = {(name, a) for (name, a), step in strides.items() if step == 0 and a not in indexed}
     buffers = []
     for b in kernel.buffers:
@@ -113,17 +121,7 @@ def specialize(kernel: Kernel, sizes: dict[str, int], strides: Strides, order: t
         if b.role == "in":
             axes = tuple(a for a in axes if (b.name, a) not in still)
         buffers.append(Buffer(b.name, b.dtype, b.role, axes))
-    parallel = parallel_group(kernel)
-    groups = {g: tuple(a for a in (order if g == parallel else g) if a not in gone) for g in axis_groups(kernel)}
-    merged = _merge(tuple(buffers), groups, sizes, strides, _needs_order(kernel, gone), placed)
-    names: dict[str, str] = {}
-    for group in groups.values():
-        for axis in group:
-            if merged.get(axis, axis) == axis:
-                names[axis] = f"a{len(names)}"
-    names.update({a: f"g{k}" for k, a in enumerate(a for a in kernel.axes if a in indexed)})
-    final = {a: names[merged.get(a, a)] for group in groups.values() for a in group} | {a: names[a] for a in indexed}
-    return _rename(kernel, tuple(buffers), groups, merged, names, final, sizes, strides)
+    return tuple(buffers)
 
 
 def _needs_order(kernel: Kernel, gone: set[str]) -> set[tuple[str, ...]]:
@@ -161,36 +159,53 @@ def _positions_allow(p: tuple[str, ...], outer: str, inner: str) -> bool:
     return outer in p and inner in p and p.index(inner) == p.index(outer) + 1
 
 
-def _rename(
-    kernel: Kernel, buffers: tuple[Buffer, ...], groups: dict[tuple[str, ...], tuple[str, ...]],
-    merged: dict[str, str], names: dict[str, str], final: dict[str, str], sizes: dict[str, int], strides: Strides,
-) -> Specialized:  # fmt: skip
-    def shorter(axes: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(names[a] for a in axes if a in names)
+class _Renaming:
+    """New names for the axes that remain: `a0`, `a1`... for those of loops, `g0`... for those that values go along."""
 
-    def rebuild(s: Statement) -> Statement:
+    def __init__(
+        self, kernel: Kernel, groups: dict[tuple[str, ...], tuple[str, ...]], merged: dict[str, str]
+    ) -> None:
+        self.kernel, self.groups = kernel, groups
+        indexed = index_axes(kernel)
+        looped = [axis for group in groups.values() for axis in group]
+        self.names: dict[str, str] = {}
+        """Of each axis that is merged into no other."""
+        for axis in looped:
+            if axis not in merged:
+                self.names.setdefault(axis, f"a{len(self.names)}")
+        self.names.update({a: f"g{k}" for k, a in enumerate(a for a in kernel.axes if a in indexed)})
+        self.final = {a: self.names[merged.get(a, a)] for a in looped} | {a: self.names[a] for a in indexed}
+        """Of each axis of the original kernel that is not gone, what it became."""
+
+    def apply(self, buffers: tuple[Buffer, ...], sizes: dict[str, int], strides: Strides) -> Specialized:
+        new_sizes = dict.fromkeys(self.names.values(), 1)
+        for axis, new in self.final.items():
+            new_sizes[new] *= sizes[axis]
+        moving = [(b.name, a) for b in buffers if b.role != "scratch" for a in b.axes if a in self.names]
+        new_strides = {(name, self.names[a]): strides[name, a] for name, a in moving}
+        new_buffers = tuple(Buffer(b.name, b.dtype, b.role, self.axes(b.axes)) for b in buffers)
+        body = tuple(map(self.statement, self.kernel.body))
+        parts = {new: tuple(a for a, n in self.final.items() if n == new) for new in self.names.values()}
+        return Specialized(Kernel("k", tuple(self.names.values()), new_buffers, body), new_sizes, new_strides, parts)
+
+    def axes(self, axes: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(self.names[a] for a in axes if a in self.names)
+
+    def at(self, indexes: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+        return tuple((self.names[a], v) for a, v in indexes)
+
+    def statement(self, s: Statement) -> Statement:
         if isinstance(s, Loop):
-            return Loop(shorter(groups[s.axes]), s.carries, tuple(rebuild(x) for x in s.body))
+            return Loop(self.axes(self.groups[s.axes]), s.carries, tuple(map(self.statement, s.body)))
         if isinstance(s, Position | Extent):
-            return type(s)(s.name, shorter(s.axes))
+            return type(s)(s.name, self.axes(s.axes))
         if isinstance(s, Within):
-            return Within(s.name, s.value, names[s.axis])
+            return Within(s.name, s.value, self.names[s.axis])
         if isinstance(s, Load) and s.at:
-            return Load(s.name, s.dtype, s.buffer, tuple((names[a], v) for a, v in s.at))
+            return Load(s.name, s.dtype, s.buffer, self.at(s.at))
         if isinstance(s, Store) and s.at:
-            return Store(s.buffer, s.value, tuple((names[a], v) for a, v in s.at), s.op)
+            return Store(s.buffer, s.value, self.at(s.at), s.op)
         return s
-
-    new_sizes = dict.fromkeys(names.values(), 1)
-    for axis, new in final.items():
-        new_sizes[new] *= sizes[axis]
-    new_buffers = tuple(Buffer(b.name, b.dtype, b.role, shorter(b.axes)) for b in buffers)
-    new_strides = {
-        (b.name, names[a]): strides[b.name, a] for b in buffers if b.role != "scratch" for a in b.axes if a in names
-    }
-    body = tuple(rebuild(s) for s in kernel.body)
-    made_of = {new: tuple(a for a, n in final.items() if n == new) for new in names.values()}
-    return Specialized(Kernel("k", tuple(names.values()), new_buffers, body), new_sizes, new_strides, made_of)
 
 
 def written_buffers(kernel: Kernel) -> set[str]:

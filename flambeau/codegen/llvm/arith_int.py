@@ -33,20 +33,26 @@ def lower_bool(e: Emitter, op: str, args: list[Value]) -> Value:
 
 def lower_int(e: Emitter, op: str, args: list[Value], signed: bool, trap: Trap) -> Value:
     """An operation on integers of any width."""
-    a = args[0]
+    return _unary(e, op, args[0], signed) if len(args) == 1 else _binary(e, op, args[0], args[1], signed, trap)
+
+
+def _binary(e: Emitter, op: str, a: Value, b: Value, signed: bool, trap: Trap) -> Value:
     if op in _PLAIN:
-        return e.binary(_PLAIN[op], a, args[1])
+        return e.binary(_PLAIN[op], a, b)
     if op in COMPARE:
         prefix = "" if op in ("eq", "ne") else ("s" if signed else "u")
-        return e.icmp(prefix + op, a, args[1])
+        return e.icmp(prefix + op, a, b)
     if op in ("minimum", "maximum"):
-        return e.intrinsic(("s" if signed else "u") + op[:3], a, args[1])
+        return e.intrinsic(("s" if signed else "u") + op[:3], a, b)
     if op in ("floordiv", "truncdiv", "remainder", "fmod"):
-        return _division(e, op, a, args[1], signed, trap)
+        return _division(e, op, a, b, signed, trap)
     if op in ("shl", "shr"):
-        return _shift(e, op, a, args[1], signed)
-    if op == "pow":
-        return _power(e, a, args[1], signed)
+        return _shift(e, op, a, b, signed)
+    assert op == "pow", op
+    return _power(e, a, b, signed)
+
+
+def _unary(e: Emitter, op: str, a: Value, signed: bool) -> Value:
     zero = e.like(a, 0)
     if op == "neg":
         return e.binary("sub", zero, a)

@@ -217,9 +217,7 @@ class NestEmitter(ValueEmitter):
         scope.carries[carry.name] = [e.define(text, value.type, value.lanes)]
 
     def loop(self, loop: Loop, scope: Scope) -> None:
-        vector = self.schedule.vector_axis
-        inner_axes = {a for s in walk((loop,)) if isinstance(s, Loop) for a in s.axes}
-        across = not scope.in_vector and vector in inner_axes
+        across = not scope.in_vector and self.has_vector_loop(loop)
         lanes = self.schedule.lanes if scope.in_vector or across else 1
         inside = replace(scope, carries=dict(scope.carries))
         for carry in loop.carries:
@@ -229,18 +227,24 @@ class NestEmitter(ValueEmitter):
             inside.carries[carry.name] = self.start_of(carry, loop, lanes if across else 1, lanes)
         if not loop.axes:
             self.body(loop.body, inside)
-        elif loop.axes[0] == vector:
+        elif loop.axes[0] == self.schedule.vector_axis:
             self.vector_loop(loop, inside)
         else:
             self.plain_loop(loop, inside)
         for carry in loop.carries:
-            state = inside.carries.pop(carry.name)
-            if carry.name in self.prefixed:
-                state = [self.e.define(f"extractelement {v.full_type} {v}, i64 0", v.type, 1) for v in state]
-            elif across:
-                state = reduce.across_lanes(self.e, carry.reducer, element_type(carry.dtype), state)
-            self.finish(carry, state, scope)
+            self.finish(carry, self.end_of(carry, inside.carries.pop(carry.name), across), scope)
         scope.carries = inside.carries
+
+    def has_vector_loop(self, loop: Loop) -> bool:
+        """Whether a loop, or one inside it, runs over the vector axis."""
+        vector = self.schedule.vector_axis
+        return any(vector in s.axes for s in walk((loop,)) if isinstance(s, Loop))
+
+    def end_of(self, carry: Carry, state: reduce.State, across: bool) -> reduce.State:
+        """The state at the end of a loop, whose lanes are folded together where iterations lay across them."""
+        if carry.name in self.prefixed:
+            return [self.e.define(f"extractelement {v.full_type} {v}, i64 0", v.type, 1) for v in state]
+        return reduce.across_lanes(self.e, carry.reducer, element_type(carry.dtype), state) if across else state
 
     def is_narrow(self, carry: Carry) -> bool:
         """Whether its state remembers a place in 32 bits."""

@@ -67,7 +67,7 @@ def lower_region(
 class _Region:
     def __init__(self) -> None:
         self.inputs: list[Expr] = []
-        self.known: dict[Value, Any] = {}
+        self.meanings: dict[Value, Any] = {}
         """The expression or the Python constant of each value."""
         self.types: dict[Value, Any] = {}
         """What a dtype rule is told of each value."""
@@ -91,19 +91,19 @@ class _Region:
             raise LoweringError(str(error)) from None
         expr = Expr("input", dtype, (), dims, buffer)
         self.inputs.append(expr)
-        self.known[value], self.types[value] = expr, type_
+        self.meanings[value], self.types[value] = expr, type_
         self.like[value] = (buffer,) if dims else ()
 
     def tensor(self, value: Value) -> Expr:
-        found = self.known.get(value)
-        if not isinstance(found, Expr):
+        expr = self.meanings.get(value)
+        if not isinstance(expr, Expr):
             raise LoweringError(f"%{value.name} is not a value of the region")
-        return found
+        return expr
 
     def argument(self, value: Value) -> Any:
         """An expression, or the Python value of a constant."""
-        if value in self.known:
-            return self.known[value]
+        if value in self.meanings:
+            return self.meanings[value]
         if is_constant(value):
             assert value.defining_node is not None
             return value.defining_node.attributes.get("value")
@@ -115,27 +115,32 @@ class _Region:
         if node.op in ("prim::Constant", "prim::ListConstruct"):
             return
         if node.op == "aten::size" and len(node.operands) == 2:
-            self.known[node.result()] = size_of(*map(self.argument, node.operands))
+            self.meanings[node.result()] = size_of(*map(self.argument, node.operands))
             return
         definition = node.definition
         if definition is None or not node.results:
             raise LoweringError(f"{node.op} has no native form")
-        given = [self.argument(v) for v in node.operands]
-        said = [self.types.get(v, g) for v, g in zip(node.operands, given, strict=True)]
-        result = definition.dtype(*said) if definition.dtype is not None else None
-        compute = definition.compute(*said) if definition.compute is not None else None
-        results = result if isinstance(result, tuple) else (result,)
-        if not isinstance(results[0], DType):
-            raise LoweringError(f"{node.op}: the dtype of its result is not known")
-        named = {a.name: g for a, g in zip(definition.schema.arguments, given, strict=True)}
-        exprs = lower_node(definition, named, compute if isinstance(compute, DType) else None, results[0])
+        arguments = [self.argument(v) for v in node.operands]
+        compute, results = self.dtypes_of(node, definition, arguments)
+        named = {a.name: x for a, x in zip(definition.schema.arguments, arguments, strict=True)}
+        exprs = lower_node(definition, named, compute, results[0])
         if len(exprs) != len(node.results):
             raise LoweringError(f"{node.op} has no native form for all its results")
         for value, expr, dtype in zip(node.results, exprs, results, strict=False):
-            self.known[value] = expr
+            self.meanings[value] = expr
             sizes = tuple(1 if d is None else None for d in expr.dims)
             self.types[value] = TensorType(dtype=dtype, sizes=sizes)
         self.lay_out(node, definition, is_single=not exprs[0].dims)
+
+    def dtypes_of(self, node: Node, definition: OpDef, arguments: list[Any]) -> tuple[DType | None, tuple[Any, ...]]:
+        """What an operator computes in, and the dtypes of its results, of which the first must be told by its rule."""
+        types = [self.types.get(v, x) for v, x in zip(node.operands, arguments, strict=True)]
+        result = definition.dtype(*types) if definition.dtype is not None else None
+        compute = definition.compute(*types) if definition.compute is not None else None
+        results = result if isinstance(result, tuple) else (result,)
+        if not isinstance(results[0], DType):
+            raise LoweringError(f"{node.op}: the dtype of its result is not known")
+        return compute if isinstance(compute, DType) else None, results
 
     def lay_out(self, node: Node, definition: OpDef, *, is_single: bool) -> None:
         """Note how the results lie in memory, as the operators one by one would have it."""

@@ -66,12 +66,12 @@ class _Changed(Nest):
             with ExitStack() as inner:
                 self.open(inner, [axis], after)
                 self.emit([self.start])
-                self.b.store("y0", self.find(self.start))
+                self.b.store("y0", self.name_of(self.start))
             with ExitStack() as inner:
                 self.open(inner, [None if iteration is None else self.axes[iteration.root]], after, is_scope=True)
                 self.emit([self.place, self.value])
-                place = self.b.within(self.find(self.place), axis)
-                self.b.store("y0", self.find(self.value), ((axis, place),), self.op)
+                place = self.b.within(self.name_of(self.place), axis)
+                self.b.store("y0", self.name_of(self.value), ((axis, place),), self.op)
         return Lowered(self.b.kernel(), self.spans())
 
     def open(self, loops: ExitStack, *groups: list[str | None], is_scope: bool = False) -> None:

@@ -71,20 +71,20 @@ class Nest:
 
     def name_index_axes(self) -> dict[Dim, str]:
         """The dimensions of tables that values go along, and their names."""
-        found: dict[Dim, str] = {}
+        names: dict[Dim, str] = {}
         tables = [lookup(x)[0] for x in self.lookups]
         if any(t in self.order for t in tables) or len(set(tables)) != len(tables):
             raise LoweringError("a table that is used in two ways")
         for x in self.lookups:
-            table, places = lookup(x)
-            for place in places:
-                dim = table.dims[place]
+            table, positions = lookup(x)
+            for position in positions:
+                dim = table.dims[position]
                 if dim is None:
                     raise LoweringError("a table of size 1")
-                found[dim.root] = f"g{len(found)}"
-        if any(d.root in found for x in self.order for d in x.dims if d is not None):
+                names[dim.root] = f"g{len(names)}"
+        if any(d.root in names for x in self.order for d in x.dims if d is not None):
             raise LoweringError("a dimension that both values and loops go along")
-        return found
+        return names
 
     def name_axes(self) -> dict[Dim, str]:
         """Every dimension in an order that all values agree with, and its name."""
@@ -96,8 +96,8 @@ class Nest:
         for dims in shapes:
             if len(set(dims)) != len(dims):
                 raise LoweringError("a dimension meets itself across a broadcast")
-            places = [longest.index(d) if d in longest else -1 for d in dims]
-            if -1 in places or places != sorted(places):
+            positions = [longest.index(d) if d in longest else -1 for d in dims]
+            if -1 in positions or positions != sorted(positions):
                 raise LoweringError("values whose dimensions have no common order")
         return {d: f"d{k}" for k, d in enumerate(longest)}
 
@@ -157,7 +157,7 @@ class Nest:
         for k, y in enumerate(self.outputs):
             if k not in full:
                 self.emit([y])
-                self.b.store(f"y{k}", self.find(y))
+                self.b.store(f"y{k}", self.name_of(y))
 
     def targets(self, level: int, full: set[int]) -> tuple[list[Expr], list[int]]:
         """Folds whose arguments can be computed in this pass, and outputs to store in it."""
@@ -168,57 +168,68 @@ class Nest:
         """Full expressions that a pass computes, operands first; kept rows and folds end the search."""
         folds, stores = plan
         wanted = set([f.args[0] for f in folds] + [self.outputs[k] for k in stores])
-        found: set[Expr] = set()
+        needed: set[Expr] = set()
         while wanted:
             x = wanted.pop()
-            if x in found or not self.is_full(x):
+            if x in needed or not self.is_full(x):
                 continue
-            found.add(x)
+            needed.add(x)
             if x not in self.rows:
                 wanted.update(a for a in x.args)
-        return [x for x in self.order if x in found]
+        return [x for x in self.order if x in needed]
 
     def one_pass(self, p: int, plan: list[tuple[list[Expr], list[int]]]) -> None:
         folds, stores = plan[p]
         if not folds and not stores:
             return
         needed = self.needs(plan[p])
-        keep: list[Expr] = []
-        for x in reversed(needed):
-            if x.op in COSTLY and x not in self.rows and any(x in self.needs(later) for later in plan[p + 1 :]):
-                self.rows[x] = self.b.scratch(f"row{len(self.rows)}", x.dtype, tuple(self.axes[d] for d in self.folded))
-                keep.append(x)
-        outside = [a for x in needed for a in x.args if not self.is_full(a)]
-        self.emit(outside + [f.args[0] for f in folds if not self.is_full(f.args[0])])
-        carries = tuple(Carry(f"s{self.folds.index(f)}", f.args[0].dtype, reduction(f).reducer) for f in folds)
-        scans = [x for x in needed if x.op == "scan" and (x not in self.rows or x in keep)]
+        kept = self.keep_rows(needed, plan[p + 1 :])
+        operands = [a for x in needed for a in x.args] + [f.args[0] for f in folds]
+        self.emit([x for x in operands if not self.is_full(x)])
+        carries = tuple([Carry(f"s{self.folds.index(f)}", f.args[0].dtype, reduction(f).reducer) for f in folds])
+        scans = [x for x in needed if x.op == "scan" and (x not in self.rows or x in kept)]
         self.running = {x: Carry(f"r{self.scans.index(x)}", x.dtype, reduction(x).reducer) for x in scans}
         with self.b.loop(*(self.axes[d] for d in self.folded), carries=(*carries, *self.running.values())):
             self.names.append({})
             for x in needed:
-                if x in self.rows and x not in keep:
-                    self.names[-1][x] = self.b.load(self.rows[x])
-                else:
-                    self.names[-1][x] = self.statement(x)
-                if x in keep:
-                    self.b.store(self.rows[x], self.names[-1][x])
+                self.names[-1][x] = self.element(x, kept)
             for fold, carry in zip(folds, carries, strict=True):
-                at = self.b.position(*(self.axes[d] for d in self.folded)) if carry.reducer.startswith("arg") else None
-                self.b.accumulate(carry.name, self.find(fold.args[0]), at)
+                self.fold(fold, carry)
             for k in stores:
-                self.b.store(f"y{k}", self.find(self.outputs[k]))
+                self.b.store(f"y{k}", self.name_of(self.outputs[k]))
             self.names.pop()
-        for fold, carry in zip(folds, carries, strict=True):
-            self.names[-1][fold] = carry.name
+        self.names[-1].update({fold: carry.name for fold, carry in zip(folds, carries, strict=True)})
+
+    def keep_rows(self, needed: list[Expr], later: list[tuple[list[Expr], list[int]]]) -> set[Expr]:
+        """Give what is costly and needed again later a row of scratch; which expressions get one now."""
+        kept = set()
+        for x in reversed(needed):
+            if x.op in COSTLY and x not in self.rows and any(x in self.needs(p) for p in later):
+                self.rows[x] = self.b.scratch(f"row{len(self.rows)}", x.dtype, tuple(self.axes[d] for d in self.folded))
+                kept.add(x)
+        return kept
+
+    def element(self, x: Expr, kept: set[Expr]) -> str:
+        """An expression in the loop over what is folded: from its row if an earlier pass has left one."""
+        if x in self.rows and x not in kept:
+            return self.b.load(self.rows[x])
+        name = self.statement(x)
+        if x in kept:
+            self.b.store(self.rows[x], name)
+        return name
+
+    def fold(self, fold: Expr, carry: Carry) -> None:
+        at = self.b.position(*(self.axes[d] for d in self.folded)) if carry.reducer.startswith("arg") else None
+        self.b.accumulate(carry.name, self.name_of(fold.args[0]), at)
 
     def emit(self, targets: list[Expr]) -> None:
         """Compute expressions that do not vary along the folded dimensions."""
         for x in topological(targets):
-            if not any(x in known for known in self.names) and not (self.folded and self.is_full(x)):
+            if not any(x in names for names in self.names) and not (self.folded and self.is_full(x)):
                 self.names[-1][x] = self.statement(x)
 
-    def find(self, x: Expr) -> str:
-        return next(known[x] for known in reversed(self.names) if x in known)
+    def name_of(self, x: Expr) -> str:
+        return next(names[x] for names in reversed(self.names) if x in names)
 
     def statement(self, x: Expr) -> str:
         if x.op == "input":
@@ -230,58 +241,58 @@ class Nest:
             assert isinstance(x.data, tuple)
             return self.b.extent(*(self.axes[d.root] for d in x.data))
         if x.op == "scan":
-            self.b.accumulate(self.running[x].name, self.find(x.args[0]))
+            self.b.accumulate(self.running[x].name, self.name_of(x.args[0]))
             return self.b.running(self.running[x])
         if x.op == "indexed":
-            table, places = lookup(x)
+            table, positions = lookup(x)
             at = []
-            for place, index in zip(places, x.args, strict=True):
-                dim = table.dims[place]
+            for position, index in zip(positions, x.args, strict=True):
+                dim = table.dims[position]
                 assert dim is not None
                 axis = self.index_axes[dim.root]
-                at.append((axis, self.b.within(self.find(index), axis)))
+                at.append((axis, self.b.within(self.name_of(index), axis)))
             return self.b.load(str(table.data), tuple(at))
         if x.op == "view":
-            return self.find(x.args[0])
+            return self.name_of(x.args[0])
         if x.op == "cast":
-            return self.b.cast(self.find(x.args[0]), x.dtype)
-        return self.b.apply(x.op, *(self.find(a) for a in x.args))
+            return self.b.cast(self.name_of(x.args[0]), x.dtype)
+        return self.b.apply(x.op, *(self.name_of(a) for a in x.args))
 
     # --- conditions on shapes
 
     def spans(self) -> tuple[Span, ...]:
         """What each output and each fold's argument must reach by its own inputs."""
         everyone = {d: frozenset(str(i.data) for i in self.inputs if d in i.space) for d in self.axes}
-        found: dict[Span, None] = {}
+        spans: dict[Span, None] = {}
         for x in self.outputs + [f.args[0] for f in self.folds + self.scans] + self.alone:
             for d in x.space:
                 own = frozenset(str(i.data) for i in _reaching(x, d))
                 if own != everyone[d]:
-                    found[Span(self.axes[d], own)] = None
+                    spans[Span(self.axes[d], own)] = None
         for f in self.folds:
             if f.args[0].op == PRODUCT:
-                self.fit_product(f, found)
+                self.fit_product(f, spans)
         for x in self.lookups:
             table = lookup(x)[0]
             for dim in table.space - set(self.index_axes):
-                found[Span(self.axes[dim], frozenset([str(table.data)]))] = None
+                spans[Span(self.axes[dim], frozenset([str(table.data)]))] = None
         for x in self.order:
             if x.op == "view" and isinstance(x.data, tuple):
-                self.fit_view(x, x.data, found)
-        return tuple(found)
+                self.fit_view(x, x.data, spans)
+        return tuple(spans)
 
-    def fit_view(self, x: Expr, sizes: tuple[int | None, ...], found: dict[Span, None]) -> None:
+    def fit_view(self, x: Expr, sizes: tuple[int | None, ...], spans: dict[Span, None]) -> None:
         """What it views reaches along each dimension by itself."""
         for dim, size in zip(x.dims, sizes, strict=True):
             if dim is not None:
                 own = frozenset(str(i.data) for i in _reaching(x, dim.root))
-                found[Span(self.axes[dim.root], own, size)] = None
+                spans[Span(self.axes[dim.root], own, size)] = None
 
-    def fit_product(self, fold: Expr, found: dict[Span, None]) -> None:
+    def fit_product(self, fold: Expr, spans: dict[Span, None]) -> None:
         """The operands of a product do not broadcast along what is folded, and it is computed once an element."""
         for d in self.folded:
             for operand in fold.args[0].args:
-                found[Span(self.axes[d], frozenset(str(i.data) for i in _reaching(operand, d)))] = None
+                spans[Span(self.axes[d], frozenset(str(i.data) for i in _reaching(operand, d)))] = None
         if set(self.axes) != fold.args[0].space:
             raise LoweringError("a product that broadcasts against something larger")
 
@@ -295,13 +306,13 @@ def reduction(x: Expr) -> Reduction:
 def lookup(x: Expr) -> tuple[Expr, tuple[int, ...]]:
     """The table of an `indexed` and its dimensions that values go along."""
     assert isinstance(x.data, tuple)
-    table, places = x.data
-    return table, places
+    table, positions = x.data
+    return table, positions
 
 
 def _reaching(x: Expr, dim: Dim) -> list[Expr]:
     """The inputs that give `x` its size along `dim`."""
-    found: list[Expr] = []
+    inputs: list[Expr] = []
     seen: set[Expr] = set()
     stack = [x]
     while stack:
@@ -310,8 +321,8 @@ def _reaching(x: Expr, dim: Dim) -> list[Expr]:
             continue
         seen.add(y)
         if y.op == "input":
-            found.append(y)
+            inputs.append(y)
         if y.op == "indexed" and dim in lookup(y)[0].space:
-            found.append(lookup(y)[0])
+            inputs.append(lookup(y)[0])
         stack.extend(y.args)
-    return found
+    return inputs

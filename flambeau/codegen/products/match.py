@@ -51,26 +51,37 @@ def is_product(kernel: Kernel) -> bool:
 def match(special: Specialized) -> Product | None:
     """The product that a specialised kernel is; None for another kernel, or a product of vectors or integers."""
     kernel = special.kernel
+    nest = _loop_and_fold(kernel)
+    operands = None if nest is None else _operands(kernel, nest[1])
+    if nest is None or operands is None:
+        return None
+    loop, fold = nest
+    a, b = operands
+    if not _only_in(b, a, loop):
+        a, b = b, a
+    rows, columns = _only_in(a, b, loop), _only_in(b, a, loop)
+    if not columns:
+        return None
+    row, column = rows[-1] if rows else None, columns[-1]
+    outer = tuple(x for x in loop.axes if x not in (row, column))
+    epilogue = tuple(s for s in loop.body if s is not fold)
+    return Product(loop, fold, epilogue, a, b, outer, row, column, fold.axes[0])
+
+
+def _loop_and_fold(kernel: Kernel) -> tuple[Loop, Loop] | None:
+    """The one loop over what is kept and the one over what is folded inside it, if the kernel is nothing else."""
     loop = kernel.body[0] if len(kernel.body) == 1 else None
     if not isinstance(loop, Loop) or loop.carries or not loop.axes:
         return None
     folds = [s for s in loop.body if isinstance(s, Loop)]
     if len(folds) != 1 or len(folds[0].axes) != 1 or len(folds[0].carries) != 1:
         return None
-    operands = _operands(kernel, folds[0])
-    if operands is None:
-        return None
-    a, b = operands
-    if not any(x in b.axes and x not in a.axes for x in loop.axes):
-        a, b = b, a
-    rows = [x for x in loop.axes if x in a.axes and x not in b.axes]
-    columns = [x for x in loop.axes if x in b.axes and x not in a.axes]
-    if not columns:
-        return None
-    row, column = rows[-1] if rows else None, columns[-1]
-    outer = tuple(x for x in loop.axes if x not in (row, column))
-    epilogue = tuple(s for s in loop.body if s is not folds[0])
-    return Product(loop, folds[0], epilogue, a, b, outer, row, column, folds[0].axes[0])
+    return loop, folds[0]
+
+
+def _only_in(buffer: Buffer, other: Buffer, loop: Loop) -> list[str]:
+    """The axes of a loop that one factor has and the other has not."""
+    return [axis for axis in loop.axes if axis in buffer.axes and axis not in other.axes]
 
 
 def _operands(kernel: Kernel, fold: Loop) -> tuple[Buffer, Buffer] | None:
