@@ -28,6 +28,7 @@ from flambeau.serialize.archive_reader.code_file import CodeFile
 from flambeau.serialize.archive_reader.code_names import ArchiveNames, known_enum
 from flambeau.serialize.archive_reader.container import Container
 from flambeau.serialize.archive_reader.finish import compile_callees, finish
+from flambeau.serialize.archive_reader.literals import LiteralReader
 from flambeau.serialize.archive_reader.permissions import Permissions
 from flambeau.serialize.archive_reader.source_ranges import SourceRanges, to_original
 from flambeau.util.depth import deep_recursion
@@ -62,38 +63,39 @@ class CodeUnit(CompilationUnit):
         self._annotations: dict[str, Type] = {}
         """The types of attributes by what is written for them."""
         self._lock = Lock(forks_wait=True)
-        self.names = ArchiveNames(self)
+        self.names = ArchiveNames(self.constants, self, version)
+        self._literals = LiteralReader(self.constants, self)
 
     # -- by name ------------------------------------------------------------------------------------------------------
 
     def find_type(self, name: str) -> Type | None:
         """A class, interface, enum or named tuple by its qualified name; None if there is none."""
-        found = self.types.get(name)
-        if found is None:
+        type_ = self.types.get(name)
+        if type_ is None:
             node = self._definition(name)
             if isinstance(node, ast.ClassDef):
-                found = self._defined(name, node)
-        return found
+                type_ = self._defined(name, node)
+        return type_
 
     def find_function(self, name: str) -> Function | None:
         """A function by its qualified name; None if there is none."""
-        found = self.functions.get(name)
-        if found is None:
+        function = self.functions.get(name)
+        if function is None:
             node = self._definition(name)
             if isinstance(node, ast.FunctionDef):
                 file = self._file(code_record(name))
                 assert file is not None
-                found = self.functions[name] = self._function(name, file, node, None)
-        return found
+                function = self.functions[name] = self._function(name, file, node, None)
+        return function
 
     def needed(self, name: str) -> Type:
         """A type that the archive names. Raises ArchiveError if there is none."""
-        found = self.find_type(name)
-        if found is None:
+        type_ = self.find_type(name)
+        if type_ is None:
             is_custom = name.startswith(CUSTOM_CLASSES)
             why = "it is a class of PyTorch's own C++" if is_custom else "the archive has no code for it"
             raise self.container.error(f"there is no class {name}: {why}", code_record(name))
-        return found
+        return type_
 
     def check_around(self, record: str, line: int) -> None:
         """Compile what stands around a line of a code record. Raises ArchiveError if that reaches the world.
@@ -121,13 +123,13 @@ class CodeUnit(CompilationUnit):
         return None if file is None else file.definitions.get(name.rpartition(".")[2])
 
     def _file(self, record: str) -> CodeFile | None:
-        found = self._files.get(record)
+        file = self._files.get(record)
         text = self._texts.get(record)
-        if found is None and text is not None:
+        if file is None and text is not None:
             with self._located():
-                found = self._files[record] = CodeFile(text, record, self.container.limits)
+                file = self._files[record] = CodeFile(text, record, self.container.limits)
             self._ranges[record] = SourceRanges(self.container, record)
-        return found
+        return file
 
     # -- classes ------------------------------------------------------------------------------------------------------
 
@@ -139,16 +141,16 @@ class CodeUnit(CompilationUnit):
             raise self._error(file.error("a class has one base or none, by its plain name", node))
         with self._located():
             if base == NAMED_TUPLE:
-                found = self._named_tuple(name, file, node)
+                type_ = self._named_tuple(name, file, node)
             elif base == ENUM:
-                found = self._enum(name, file, node)
+                type_ = self._enum(name, file, node)
             elif base in INTERFACES:
-                found = self._interface(name, file, node, is_module=INTERFACES[base])
+                type_ = self._interface(name, file, node, is_module=INTERFACES[base])
             elif base in (MODULE, ""):
-                found = self._class(name, file, node, is_module=base == MODULE)
+                type_ = self._class(name, file, node, is_module=base == MODULE)
             else:
                 raise file.error(f"expected Module, NamedTuple, Enum, Interface or no base, got {base}", node)
-        return found
+        return type_
 
     def _class(self, name: str, file: CodeFile, node: ast.ClassDef, *, is_module: bool) -> Type:
         definition = ClassDefinition(name, is_module=is_module)
@@ -162,10 +164,10 @@ class CodeUnit(CompilationUnit):
                 case ast.AnnAssign(target=ast.Name(id=attribute)):
                     self._attribute(definition, file, attribute, part.annotation, part.value, lists)
                 case ast.Assign(targets=[ast.Subscript(value=ast.Name(id="__annotations__"), slice=key)]):
-                    attribute = self.names.literal(file, key)
+                    attribute = self._literals.read(file, key)
                     self._attribute(definition, file, attribute, part.value, None, lists)
                 case ast.Assign(targets=[ast.Name(id=listed)]):
-                    names = self.names.literal(file, part.value)
+                    names = self._literals.read(file, part.value)
                     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
                         raise file.error("expected a list of names", part)
                     lists[listed] = dict.fromkeys(names)
@@ -197,7 +199,7 @@ class CodeUnit(CompilationUnit):
         if not isinstance(name, str):
             raise file.error("the name of an attribute is no text", annotation)
         if value is not None:
-            constant = self.names.literal(file, value)
+            constant = self._literals.read(file, value)
             try:
                 definition.add_constant(name, constant)
             except RuntimeError as error:
@@ -213,14 +215,14 @@ class CodeUnit(CompilationUnit):
 
     def _type(self, file: CodeFile, annotation: ast.expr) -> Type:
         text = file.text(annotation)
-        found = self._annotations.get(text)
-        if found is None:
+        type_ = self._annotations.get(text)
+        if type_ is None:
             is_class = isinstance(annotation, ast.Attribute) and text.startswith(f"{ROOT}.")
-            found = self.find_type(text) if is_class else None
-            if found is None:
-                found = type_of_tree(file.expression(annotation), self.names)
-            self._annotations[text] = found
-        return found
+            type_ = self.find_type(text) if is_class else None
+            if type_ is None:
+                type_ = type_of_tree(file.expression(annotation), self.names)
+            self._annotations[text] = type_
+        return type_
 
     def _named_tuple(self, name: str, file: CodeFile, node: ast.ClassDef) -> Type:
         fields: dict[str, Type] = {}
@@ -232,12 +234,12 @@ class CodeUnit(CompilationUnit):
                     pass
                 case _:
                     raise file.error("expected a field with its type and no default in a named tuple", part)
-        found = TupleType(tuple(fields.values()), name, tuple(fields))
+        type_ = TupleType(tuple(fields.values()), name, tuple(fields))
         self._sizes[name] = size = 1 + sum(map(self._size, fields.values()))
         if size > TYPE_SIZE:
             raise file.error(f"it consists of more than {TYPE_SIZE:,} types, each as often as it is in it", node)
-        self.types[name] = found
-        return found
+        self.types[name] = type_
+        return type_
 
     def _size(self, type_: Type) -> int:
         """How many types a type consists of, each as often as it is in it: the length of its text."""
@@ -250,7 +252,7 @@ class CodeUnit(CompilationUnit):
         for part in node.body:
             match part:
                 case ast.Assign(targets=[ast.Name(id=member)]):
-                    value = self.names.literal(file, part.value)
+                    value = self._literals.read(file, part.value)
                     if not isinstance(value, int | float | str):
                         raise file.error("expected a number or a text as the value of a member of an enum", part)
                     members.append((member, value))
@@ -261,10 +263,10 @@ class CodeUnit(CompilationUnit):
             make: Any = enum.Enum
             known = known_enum(name, members)
             kind = make(short, members, module=module.removeprefix(ROOT).lstrip(".")) if known is None else known
-            found = self.types[name] = enum_type(kind)
+            type_ = self.types[name] = enum_type(kind)
         except (TypeError, ValueError) as error:
             raise file.error(str(error), node) from None
-        return found
+        return type_
 
     def _interface(self, name: str, file: CodeFile, node: ast.ClassDef, *, is_module: bool) -> Type:
         definition = InterfaceDefinition(name, is_module=is_module)
@@ -303,31 +305,31 @@ class CodeUnit(CompilationUnit):
     def _defaults(self, file: CodeFile, written: ast.arguments) -> dict[str, Any]:
         last = written.args[len(written.args) - len(written.defaults) :]
         pairs = [*zip(last, written.defaults, strict=True), *zip(written.kwonlyargs, written.kw_defaults, strict=True)]
-        return {argument.arg: self.names.literal(file, value) for argument, value in pairs if value is not None}
+        return {argument.arg: self._literals.read(file, value) for argument, value in pairs if value is not None}
 
     def _function(self, name: str, file: CodeFile, node: ast.FunctionDef, self_type: Type | None) -> Function:
         record = code_record(name if self_type is None else name.rpartition(".")[0])
 
-        made_before: list[Graph] = []
+        compiled: list[Graph] = []
 
         def graph() -> Graph:
             with self._lock:
-                if made_before:  # by another thread that asked too
-                    return made_before[0]
+                if compiled:  # by another thread that asked too
+                    return compiled[0]
                 with self._located():
                     file.check_nesting(node)
                 try:
                     with deep_recursion():
-                        made = compile_def(file.function(node), self.names, name=name, self_type=self_type).graph
+                        body = compile_def(file.function(node), self.names, name=name, self_type=self_type).graph
                 except CompileError as error:
                     error.message = f"{self.container.title}: {error.message}"
                     raise
-                finish(made)
-                to_original(made, self._ranges[record])
-                self._permissions.check(made, self.container.title)
-                made_before.append(made)
-                compile_callees(made, name)
-                return made
+                finish(body)
+                to_original(body, self._ranges[record])
+                self._permissions.check(body, self.container.title)
+                compiled.append(body)
+                compile_callees(body, name)
+                return body
 
         with self._located():
             function = Function(name, graph, self._schema(file, node, self_type))

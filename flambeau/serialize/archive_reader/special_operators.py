@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Builtin, Given, Sugared
+from flambeau.program.unit import CompilationUnit
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 
 if TYPE_CHECKING:
     from flambeau.frontend.values.sugared import Emitter
-    from flambeau.serialize.archive_reader.code_unit import CodeUnit
     from flambeau.util.source import SourceRange
 
 SPECIAL: Final[dict[str, str]] = {
@@ -29,7 +29,7 @@ class MakesObject(Builtin):
     """An operator that gives an object of a class of the archive."""
 
     name: str
-    unit: CodeUnit
+    unit: CompilationUnit
 
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The node, whose result is of that class."""
