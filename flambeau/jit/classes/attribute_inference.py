@@ -11,24 +11,39 @@ tells holds tensors, as in TorchScript; the first that tells is believed, and ot
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 from types import CodeType, FunctionType
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from flambeau.frontend.closures.bound import Bound
 from flambeau.frontend.emit.type_variables import InferenceRestart, TypeVariables
 from flambeau.ir.walk import nodes_within
 from flambeau.jit.registry import ScriptRegistry
-from flambeau.program.classes import ClassDefinition
+from flambeau.program.classes import Attribute, ClassDefinition
 from flambeau.program.function import Function
 from flambeau.schema.types import ClassType, Type
 from flambeau.util.errors import CompileError
 
-if TYPE_CHECKING:
-    from flambeau.jit.classes.definitions import PythonSource
+
+class ClassSource(Protocol):
+    """Where a class has its methods from, as far as its attributes are concerned."""
+
+    definition: ClassDefinition
+    python: type
+    optional: set[str]
+    """Attributes that `__init__` may leave without a value."""
+
+    def method(self, name: str) -> Function | None:
+        """A method, compiled."""
+
+    def compile_on_trial(self, name: str, fn: FunctionType, bound: Bound) -> None:
+        """Compile a method for what it tells. Raises InferenceRestart, or CompileError."""
+
+    def start_over(self, attributes: Sequence[Attribute], optional: Set[str]) -> None:
+        """Forget all but the attributes that there were before `__init__` was compiled."""
 
 
-def define_attributes(source: PythonSource, registry: ScriptRegistry, types: TypeVariables) -> None:
+def define_attributes(source: ClassSource, registry: ScriptRegistry, types: TypeVariables) -> None:
     """Compile `__init__`, and what tells the types that it leaves open. Raises CompileError as `__init__` does."""
     definition = source.definition
     attributes, optional = list(definition.attributes), set(source.optional)
@@ -52,7 +67,7 @@ def undetermined(definition: ClassDefinition, types: TypeVariables) -> list[str]
     return [a.name for a in definition.attributes if any(id(part) in types.open for part in a.type.walk())]
 
 
-def _try_methods(source: PythonSource, registry: ScriptRegistry, types: TypeVariables) -> bool:
+def _try_methods(source: ClassSource, registry: ScriptRegistry, types: TypeVariables) -> bool:
     """Whether a method told something."""
     names = set(undetermined(source.definition, types))
     if not names:

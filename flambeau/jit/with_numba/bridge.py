@@ -24,8 +24,8 @@ import functools
 import importlib
 import inspect
 import itertools
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -37,15 +37,15 @@ from flambeau.codegen.graph.representation import Array, Bool, Element, Float, I
 from flambeau.codegen.graph.shim import Shim, leaves
 from flambeau.codegen.kernel import KernelError
 from flambeau.executor.compiled_graph import CompiledGraph
+from flambeau.executor.options import Options
 from flambeau.executor.plan import prepare_callees
+from flambeau.ir.graph import Graph
 from flambeau.jit.with_numba import results
 from flambeau.jit.with_numba.errors import described
 from flambeau.schema.dtype import from_numpy_dtype
+from flambeau.schema.function import FunctionSchema
 from flambeau.schema.types import BoolType, FloatType, IntType, TensorType, Type
 from flambeau.tensor.tensor import wrap
-
-if TYPE_CHECKING:
-    from flambeau.jit.function import ScriptFunction
 
 TAKES = (
     "a function compiled by Numba calls scripts of int, float, bool and Tensor that return numbers, tensors, tuples of "
@@ -61,10 +61,33 @@ _CALL = "a call of a scripted function"
 _names = itertools.count()
 
 
+class Script(Protocol):
+    """What is asked of a scripted function here."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def schema(self) -> FunctionSchema:
+        """What it takes and returns."""
+
+    @property
+    def options(self) -> Options:
+        """How it is run."""
+
+    def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
+        """The optimised graph that runs for arguments like these."""
+
+    @property
+    def __call__(self) -> Callable[..., Any]:
+        """It can be called, so that it has a signature."""
+
+
 class Callee:
     """A scripted function that Numba calls: a shim for each way its arrays look."""
 
-    def __init__(self, script: ScriptFunction) -> None:
+    def __init__(self, script: Script) -> None:
         self.script = script
         self.schema = script.schema
         self._shims: dict[tuple[Representation, ...], tuple[Shim, frozenset[int]]] = {}
@@ -87,7 +110,7 @@ class Callee:
             raise TypeError(NOT_NATIVE.format(schema=self.schema, reason=reason))
 
     def _made(self, looks: Sequence[Representation]) -> tuple[Shim, frozenset[int]]:
-        graph = self.script._executor.plan_for([_example(rep) for rep in looks]).graph
+        graph = self.script.graph_for(*map(_example, looks))
         choices = self.script.options.choices
         prepare = prepare_callees(self.script.options)
         whole = CompiledGraph(self.script.name, graph, choices, enters=False, prepare=prepare)
@@ -117,7 +140,7 @@ def _example(rep: Representation) -> Any:
 # -- types ------------------------------------------------------------------------------------------------------------
 
 
-def numba_type(script: ScriptFunction) -> Any:
+def numba_type(script: Script) -> Any:
     """What Numba knows a scripted function as: a type of its own."""
     return _script_type()(script)
 
@@ -133,7 +156,7 @@ def _script_type() -> Any:
     class ScriptType(types.Callable, types.Opaque):  # type: ignore[misc]
         """The type of one scripted function."""
 
-        def __init__(self, script: ScriptFunction) -> None:
+        def __init__(self, script: Script) -> None:
             self.callee = Callee(script)
             super().__init__(f"script({script.schema}, number {next(_names)})")
 
