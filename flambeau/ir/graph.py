@@ -1,4 +1,9 @@
-"""A graph: one top block, the names of its values, and an insertion point for building it.
+"""Graphs of nodes, nodes with values and nested blocks, blocks of nodes: one recursive structure, hence one file.
+
+A graph has one top block, the names of its values, and an insertion point for building it. A node has an operator
+(`aten::mul`, `prim::If`), operands, results, attributes and nested blocks. A block has parameters, a doubly linked list
+of nodes, and returned values. These are the operands of a pseudo node `prim::Return`, so that every use is a node's.
+TorchScript's users see the parameters as results of a pseudo node `prim::Param`.
 
 >>> from flambeau.ir.graph import Graph
 >>> graph = Graph()
@@ -10,21 +15,318 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from flambeau.ir.node import Block, Node
+from flambeau.ir.insertion_point import InsertionPoint
+from flambeau.ir.node_list import NodeList
+from flambeau.ir.node_order import GAP
+from flambeau.ir.torchscript.block_methods import BlockMethods
+from flambeau.ir.torchscript.erased import refusing
 from flambeau.ir.torchscript.graph_methods import GraphMethods
 from flambeau.ir.torchscript.graph_tools import graph_tools
-from flambeau.ir.value import Value
-from flambeau.schema.types import TENSOR, Type
+from flambeau.ir.torchscript.node_attributes import AttributeMethods
+from flambeau.ir.torchscript.node_methods import NodeMethods
+from flambeau.ir.torchscript.value_methods import ValueMethods
+from flambeau.ir.uses import UsedValue, User
+from flambeau.ir.value_names import ValueNames
+from flambeau.schema import match
+from flambeau.schema.opdef import OpDef
+from flambeau.schema.types import TENSOR, Type, without_refinement
 from flambeau.util.source import SourceRange
 
+RETURN = "prim::Return"
+PARAMETERS = "prim::Param"
 NONE_OPERAND = "cannot pass None in inputs"
 
 
-class Graph(GraphMethods[Value, Node, Block]):
+class Value(UsedValue["Node"], ValueMethods["Node"]):
+    """An SSA value: the result `index` of a node, or the parameter `index` of a block."""
+
+    __slots__ = ("_name", "block", "defining_node", "index", "number", "static_type")
+
+    def __init__(
+        self, static_type: Type, number: int, *, node: Node | None = None, block: Block | None = None, index: int
+    ) -> None:
+        assert (node is None) != (block is None)
+        self.static_type = static_type
+        """What is known of it before the program runs; `type()` is the same for TorchScript's users."""
+        self.number = number
+        self.defining_node = node
+        """The node that defines it; None for a parameter of a block."""
+        self.block = block
+        """The block it is a parameter of; None for the result of a node."""
+        self.index = index
+        self._name = ""
+        self._uses = {}
+
+    @property
+    def name(self) -> str:
+        """Its name in text: the debug name, or its number."""
+        return self._name or str(self.number)
+
+    @property
+    def has_name(self) -> bool:
+        """Whether someone named it."""
+        return bool(self._name)
+
+    @property
+    def owner_block(self) -> Block:
+        """The block in which it is defined."""
+        if self.block is not None:
+            return self.block
+        assert self.defining_node is not None
+        return self.defining_node.owner_block
+
+    def set_name(self, name: str) -> Value:
+        """Name it; a value that already has this name moves on to `name.1`, `name.2`, ..."""
+        self.owner_block.graph.rename(self, name)
+        return self
+
+    def set_type(self, static_type: Type) -> Value:
+        """Give it another type."""
+        self.static_type = static_type
+        return self
+
+    def copy_metadata(self, other: Value) -> Value:
+        """Take the type of `other`, and its name if it has one."""
+        self.static_type = other.static_type
+        if other.has_name:
+            self.set_name(other.name)
+        return self
+
+    def __repr__(self) -> str:
+        return f"%{self.name} : {self.static_type}"
+
+
+@refusing("value", ValueMethods)
+class ErasedValue(Value):
+    """What a value becomes when its node is erased: whatever TorchScript's users ask it raises RuntimeError."""
+
+    __slots__ = ()
+
+
+class Node(User[Value, "Block"], NodeMethods[Value, "Block"]):
+    """One operation. Create with `Graph.create`; it belongs to no block until inserted. `str(node)` is its text."""
+
+    __slots__ = (
+        "_definition", "_operands", "_results", "attributes", "call_chain", "graph", "is_erased", "range", "scope",
+    )  # fmt: skip
+
+    def __init__(self, graph: Graph, op: str) -> None:
+        self.graph = graph
+        self.op = op
+        self.attributes: dict[str, Any] = {}
+        """What is part of the operation itself: constants, names, types, subgraphs."""
+        self.range: SourceRange | None = None
+        """The source it came from."""
+        self.call_chain: tuple[tuple[str, SourceRange | None], ...] = ()
+        """For inlined nodes: the calls on the way here, outermost first, as (function, call site)."""
+        self.scope = ""
+        """For traced nodes: the path of the module that made it."""
+        self.is_erased = False
+        """Whether it was removed for good."""
+        self._operands = []
+        self._results: list[Value] = []
+        self._blocks = []
+        self._owner = self._previous = self._next = None
+        self._order = 0
+        self._definition: tuple[object, OpDef | None] | None = None
+
+    # -- results ------------------------------------------------------------------------------------------------------
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        """The values it defines."""
+        return tuple(self._results)
+
+    def result(self, index: int | None = None) -> Value:
+        """One result; without an index the only one. Raises ValueError if there are more or none."""
+        if index is None:
+            if len(self._results) != 1:
+                raise ValueError(f"{self.op} has {len(self._results)} results, not one")
+            index = 0
+        return self._results[index]
+
+    def add_result(self, type_: Type = TENSOR, name: str = "") -> Value:
+        """Append a result."""
+        value = Value(type_, self.graph.new_number(), node=self, index=len(self._results))
+        self._results.append(value)
+        if name:
+            self.graph.rename(value, name)
+        return value
+
+    def remove_result(self, index: int) -> None:
+        """Drop a result. Raises ValueError if it is used."""
+        _refuse_used(self._results[index], f"output {index} of {self.op}")
+        _invalidate(self._results.pop(index))
+        for i, value in enumerate(self._results):
+            value.index = i
+
+    # -- blocks -------------------------------------------------------------------------------------------------------
+
+    def add_block(self) -> Block:
+        """Append an empty nested block."""
+        block = Block(self.graph, self)
+        self._blocks.append(block)
+        return block
+
+    def remove_block(self, index: int) -> None:
+        """Erase a nested block and all in it."""
+        self._blocks.pop(index).clear()
+
+    # -- meaning ------------------------------------------------------------------------------------------------------
+
+    @property
+    def definition(self) -> OpDef | None:
+        """The operator overload that the operand types select, or None for structural and unknown operators."""
+        operands, results = [v.static_type for v in self._operands], [v.static_type for v in self._results]
+        key = (match.registry_version(), operands, results)
+        if self._definition is None or self._definition[0] != key:
+            version, *types = key
+            plain = [tuple(map(without_refinement, t)) for t in types]
+            self._definition = (key, match.overload_of_plain(version, self.op, *plain))
+        return self._definition[1]
+
+    def attribute(self, name: str) -> Any:
+        """One attribute. Raises KeyError naming the node's operator."""
+        if name not in self.attributes:
+            raise KeyError(f"{self.op} has no attribute '{name}'; it has {sorted(self.attributes)}")
+        return self.attributes[name]
+
+    # -- end ----------------------------------------------------------------------------------------------------------
+
+    def erase(self) -> None:
+        """Remove it with all that is nested in it. Raises ValueError, naming the users, if a result is used."""
+        for index, value in enumerate(self._results):
+            _refuse_used(value, f"output {index} of {self.op}")
+        for block in self._blocks:
+            block.clear()
+        self._blocks = []
+        self.set_operands(())
+        for value in self._results:
+            _invalidate(value)
+        if self._owner is not None:
+            self._unlink()
+        self.is_erased = True
+        self.__class__ = ErasedNode
+
+    def copy_metadata(self, other: Node) -> Node:
+        """Take source range, call chain and scope of `other`."""
+        self.range, self.call_chain, self.scope = other.range, other.call_chain, other.scope
+        return self
+
+    def __str__(self) -> str:
+        return graph_tools().print_node(self)
+
+    def __repr__(self) -> str:
+        results = ", ".join(map(repr, self._results))
+        return f"{results} = {self.op}({', '.join('%' + v.name for v in self._operands)})"
+
+
+@refusing("node", NodeMethods, AttributeMethods)
+class ErasedNode(Node):
+    """What a node becomes when it is erased: whatever TorchScript's users ask it raises RuntimeError."""
+
+    __slots__ = ()
+
+
+class ParameterNode(Node):
+    """Stands for the parameters of a block, which are its results. It is before every node and in no list of nodes."""
+
+    __slots__ = ()
+
+    def __init__(self, block: Block) -> None:
+        super().__init__(block.graph, PARAMETERS)
+        self._owner, self._results, self._order = block, block._parameters, -(1 << 62)
+
+    def add_result(self, type_: Type = TENSOR, name: str = "") -> Value:
+        """Append a parameter."""
+        return self.owner_block.add_parameter(type_, name)
+
+    def remove_result(self, index: int) -> None:
+        """Drop a parameter. Raises ValueError if it is used."""
+        self.owner_block.remove_parameter(index)
+
+
+class Block(NodeList[Node], BlockMethods[Value, Node]):
+    """Parameters, nodes in order, and returned values; the body of a graph, a loop or a branch."""
+
+    __slots__ = ("_parameter_node", "_parameters", "graph")
+
+    def __init__(self, graph: Graph, owner_node: Node | None = None) -> None:
+        self.graph = graph
+        self.owner_node = owner_node
+        self._parameters: list[Value] = []
+        self._parameter_node: Node | None = None
+        self.return_node = Node(graph, RETURN)
+        self.return_node._owner = self
+        self.return_node._order = GAP
+        self._first = self.return_node
+
+    @property
+    def parameters(self) -> tuple[Value, ...]:
+        """The values that the block is entered with."""
+        return tuple(self._parameters)
+
+    @property
+    def returns(self) -> tuple[Value, ...]:
+        """The values that the block is left with."""
+        return self.return_node.operands
+
+    @property
+    def parameter_node(self) -> Node:
+        """A node outside of the block whose results are the parameters."""
+        if self._parameter_node is None:
+            self._parameter_node = ParameterNode(self)
+        return self._parameter_node
+
+    def add_parameter(self, type_: Type = TENSOR, name: str = "", index: int | None = None) -> Value:
+        """Add a parameter, at the end or before `index`."""
+        position = len(self._parameters) if index is None else index
+        value = Value(type_, self.graph.new_number(), block=self, index=position)
+        self._parameters.insert(position, value)
+        self._renumber_parameters(position + 1)
+        if name:
+            self.graph.rename(value, name)
+        return value
+
+    def remove_parameter(self, index: int) -> None:
+        """Drop a parameter. Raises ValueError if it is used."""
+        _refuse_used(self._parameters[index], f"parameter {index} of a block")
+        _invalidate(self._parameters.pop(index))
+        self._renumber_parameters(index)
+
+    def permute_parameters(self, order: Sequence[int]) -> None:
+        """Put the parameters in another order: `order` has their present indices. Raises ValueError if it has not."""
+        if sorted(order) != list(range(len(self._parameters))):
+            raise ValueError(f"{list(order)} is no order of {len(self._parameters)} parameters")
+        self._parameters[:] = [self._parameters[index] for index in order]
+        self._renumber_parameters(0)
+
+    def _renumber_parameters(self, start: int) -> None:
+        for i in range(start, len(self._parameters)):
+            self._parameters[i].index = i
+
+    def add_return(self, value: Value) -> int:
+        """Append a returned value; its index."""
+        self.return_node.add_operand(value)
+        return len(self.return_node._operands) - 1
+
+    def remove_return(self, index: int) -> None:
+        """Drop a returned value."""
+        self.return_node.remove_operand(index)
+
+    def clear(self) -> None:
+        """Remove returns, nodes and parameters."""
+        self.return_node.set_operands(())
+        for node in list(self)[::-1]:
+            node.erase()
+        for index in reversed(range(len(self._parameters))):
+            self.remove_parameter(index)
+
+
+class Graph(ValueNames, InsertionPoint[Node, Block], GraphMethods[Value, Node, Block]):
     """A program or a fused piece of one. `str(graph)` is its text."""
 
     def __init__(self, name: str = "") -> None:
@@ -33,16 +335,10 @@ class Graph(GraphMethods[Value, Node, Block]):
         """Whether somebody waits for its errors, so that a failing operator stays though nobody uses its result."""
         self.analyses: dict[type, object] | None = None
         """What passes keep of it (`analysis.manager`), by the class of the analysis; None outside of a pipeline."""
-        self._names: dict[str, Value] = {}
-        self._suffix: dict[str, int] = {}
-        self._next_number = 0
+        ValueNames.__init__(self)
         self.body = Block(self)
         """The block that runs."""
-        self._insertion_point: Node = self.body.return_node
-        self.current_range: SourceRange | None = None
-        """The source range that new nodes get."""
-        self.current_scope = ""
-        """The scope that new nodes get."""
+        InsertionPoint.__init__(self, self.body)
 
     # -- shape --------------------------------------------------------------------------------------------------------
 
@@ -106,90 +402,6 @@ class Graph(GraphMethods[Value, Node, Block]):
         """`create`, inserted at the insertion point."""
         return self.create(op, operands, types, **attributes).insert_before(self._insertion_point)
 
-    def insert_node(self, node: Node) -> Node:
-        """Insert a node at the insertion point."""
-        return node.insert_before(self._insertion_point)
-
-    @property
-    def insertion_block(self) -> Block:
-        """The block that new nodes go to."""
-        return self._insertion_point.owner_block
-
-    @property
-    def insertion_point(self) -> Node:
-        """The node that new nodes go before: a block's return node to append."""
-        return self._insertion_point
-
-    def set_insertion_point(self, target: Node | Block) -> None:
-        """Insert before a node, or at the end of a block, from now on."""
-        self._insertion_point = target.return_node if isinstance(target, Block) else target
-
-    @contextmanager
-    def inserting(self, target: Node | Block) -> Iterator[None]:
-        """Insert before a node, or at the end of a block, inside a `with`."""
-        before = self._insertion_point
-        self.set_insertion_point(target)
-        try:
-            yield
-        finally:
-            self._insertion_point = before
-
-    @contextmanager
-    def at_range(self, source_range: SourceRange | None) -> Iterator[None]:
-        """Give nodes created inside a `with` this source range."""
-        before, self.current_range = self.current_range, source_range
-        try:
-            yield
-        finally:
-            self.current_range = before
-
-    # -- names --------------------------------------------------------------------------------------------------------
-
-    def new_number(self) -> int:
-        """A number that no value of this graph has."""
-        while str(self._next_number) in self._names:
-            self._next_number += 1
-        self._next_number += 1
-        return self._next_number - 1
-
-    def rename(self, value: Value, name: str) -> None:
-        """Name a value; "" takes the name away. Whoever has the name moves on to the next free `name.N`."""
-        if value._name == name:
-            return
-        if value._name:
-            del self._names[value._name]
-            value._name = ""
-        if not name:
-            return
-        holder = self._names.pop(name, None)
-        self._names[name] = value
-        value._name = name
-        if holder is not None:
-            holder._name = ""
-            replacement = self._free_name(name)
-            self._names[replacement] = holder
-            holder._name = replacement
-
-    def _free_name(self, name: str) -> str:
-        base, dot, digits = name.rpartition(".")
-        if not dot or not digits.isdigit():
-            base, digits = name, "1"
-        suffix = max(int(digits), self._suffix.get(base, 0) + 1)
-        while f"{base}.{suffix}" in self._names:
-            suffix += 1
-        self._suffix[base] = suffix
-        return f"{base}.{suffix}"
-
-    def forget(self, value: Value) -> None:
-        """Free the name of a value that is gone."""
-        if value._name:
-            self._names.pop(value._name, None)
-
-    def number(self, value: Value, number: int) -> None:
-        """Give an unnamed value this number, which no other value may have; numbers given later are higher."""
-        value.number = number
-        self._next_number = max(self._next_number, number + 1)
-
     def __str__(self) -> str:
         return graph_tools().print_graph(self, None)
 
@@ -211,3 +423,16 @@ class Graph(GraphMethods[Value, Node, Block]):
 def walk(block: Block) -> Iterator[Node]:
     """Every node in a block at every depth, outer before inner; the one just yielded may be removed."""
     return block.walk()
+
+
+def _refuse_used(value: Value, what: str) -> None:
+    if value.is_used:
+        users = ", ".join(dict.fromkeys(use.user.op for use in value.uses()))
+        raise ValueError(f"cannot remove {what}: %{value.name} is used by {users}")
+
+
+def _invalidate(value: Value) -> None:
+    """Take the name from a value that is gone, and let TorchScript's users of it know."""
+    graph = value.block.graph if value.defining_node is None else value.defining_node.graph  # type: ignore[union-attr]
+    graph.forget(value)
+    value.__class__ = ErasedValue

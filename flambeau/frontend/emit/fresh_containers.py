@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from flambeau.ir.node import Node
 from flambeau.ir.value import Use, Value
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import DictType, ListType, OptionalType, TupleType, Type, UnionType
@@ -62,7 +63,7 @@ def _candidates(wanted: Type) -> Iterator[Type]:
             yield wanted
 
 
-def _filling(value: Value) -> list[Use]:
+def _filling(value: Value) -> list[Use[Node]]:
     """The nodes of a comprehension that put items into its result."""
     return [u for u in value.uses() if u.offset == 0 and u.user.op in ("aten::append", "aten::_set_item")]
 

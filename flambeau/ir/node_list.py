@@ -1,0 +1,199 @@
+"""Blocks as lists of nodes: doubly linked, so that inserting and moving cost nothing, and ordered over nested blocks.
+
+A list ends with a pseudo node that nobody meets who walks over it. `graph.Node` and `graph.Block` are the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any, Generic, Self, TypeVar
+
+from flambeau.ir.node_order import give_order
+
+NodeT = TypeVar("NodeT", bound="ListedNode[Any]")
+BlockT = TypeVar("BlockT", bound="NodeList[Any]")
+
+
+class ListedNode(Generic[BlockT]):
+    """A node, as far as it has a place in a block."""
+
+    __slots__ = ("_blocks", "_next", "_order", "_owner", "_previous", "op")
+
+    op: str
+    """Qualified operator name: `aten::add`, `prim::Loop`, `^python_function`."""
+    _blocks: list[BlockT]
+    _owner: BlockT | None
+    _previous: Self | None
+    _next: Self | None
+    _order: int
+
+    @property
+    def nested_blocks(self) -> tuple[BlockT, ...]:
+        """The blocks in it: the two branches of an `if`, the body of a loop."""
+        return tuple(self._blocks)
+
+    @property
+    def owner_block(self) -> BlockT:
+        """The block that holds it. Raises ValueError while it is in none."""
+        if self._owner is None:
+            raise ValueError(f"{self.op} is in no block")
+        return self._owner
+
+    @property
+    def is_inserted(self) -> bool:
+        """Whether it is in a block."""
+        return self._owner is not None
+
+    @property
+    def next(self) -> Self | None:
+        """The node after it in its block; None at the end."""
+        following = self._next
+        return None if following is None or following is self.owner_block.return_node else following
+
+    @property
+    def previous(self) -> Self | None:
+        """The node before it in its block; None at the start."""
+        return self._previous
+
+    def insert_before(self, node: Self) -> Self:
+        """Put it into the block of `node`, before it."""
+        if self._owner is not None:
+            raise ValueError(f"{self.op} is in a block already; use move_before")
+        node.owner_block._link(self, node)
+        return self
+
+    def insert_after(self, node: Self) -> Self:
+        """Put it into the block of `node`, after it."""
+        following = node._next
+        if following is None:
+            raise ValueError("nothing follows the return of a block")
+        return self.insert_before(following)
+
+    def move_before(self, node: Self) -> None:
+        """Move it, from any block, to before `node`."""
+        if node is not self:
+            self._unlink()
+            self.insert_before(node)
+
+    def move_after(self, node: Self) -> None:
+        """Move it, from any block, to after `node`."""
+        if node is not self:
+            self._unlink()
+            self.insert_after(node)
+
+    def is_before(self, other: Self) -> bool:
+        """Whether it comes earlier in program order; a node comes before those nested in it."""
+        if self.owner_block is other.owner_block:
+            return self._order < other._order
+        mine, theirs = self._ancestors(), other._ancestors()
+        for (block_a, a), (block_b, b) in zip(mine, theirs, strict=False):
+            if block_a is not block_b:
+                return block_a.position < block_b.position
+            if a is not b:
+                return a._order < b._order
+        return len(mine) < len(theirs)
+
+    def _ancestors(self) -> list[tuple[BlockT, Self]]:
+        """(block, node in it) on the way from the graph's block down to this node."""
+        path: list[tuple[BlockT, Self]] = []
+        node: Self | None = self
+        while node is not None:
+            path.append((node.owner_block, node))
+            node = node.owner_block.owner_node
+        return path[::-1]
+
+    def _unlink(self) -> None:
+        block = self.owner_block
+        if self._previous is None:
+            assert self._next is not None
+            block._first = self._next
+        else:
+            self._previous._next = self._next
+        assert self._next is not None
+        self._next._previous = self._previous
+        self._owner = self._previous = self._next = None
+
+
+class NodeList(Generic[NodeT]):
+    """A block, as far as it has nodes."""
+
+    __slots__ = ("_first", "owner_node", "return_node")
+    owner_node: NodeT | None
+    """The node it is nested in; None for a graph's own block."""
+    return_node: NodeT
+    """The pseudo node whose operands are the block's returns; the last in the list."""
+    _first: NodeT
+
+    def __iter__(self) -> Iterator[NodeT]:
+        """The nodes in order; the one just yielded may be removed or moved, and others inserted after it."""
+        node: NodeT | None = self._first
+        end = self.return_node
+        while node is not None and node is not end:
+            following = node._next
+            yield node
+            node = node._next if node._owner is self else following
+            while node is not None and node._owner is not self:
+                node = node._next
+
+    def __reversed__(self) -> Iterator[NodeT]:
+        node = self.return_node._previous
+        while node is not None:
+            before = node._previous
+            yield node
+            node = node._previous if node._owner is self else before
+
+    @property
+    def first(self) -> NodeT | None:
+        """The first node; None when there is none."""
+        return None if self._first is self.return_node else self._first
+
+    @property
+    def last(self) -> NodeT | None:
+        """The last node before the return; None when there is none."""
+        return self.return_node._previous
+
+    def walk(self) -> Iterator[NodeT]:
+        """Every node at every depth, outer before inner; the one just yielded may be removed."""
+        waiting: list[Iterator[NodeT]] = [iter(self)]
+        while waiting:
+            for node in waiting[-1]:
+                yield node
+                if node._blocks:
+                    waiting.append(chain.from_iterable(node.nested_blocks))
+                    break
+            else:
+                waiting.pop()
+
+    def append(self, node: NodeT) -> NodeT:
+        """Insert a node at the end."""
+        return node.insert_before(self.return_node)
+
+    def prepend(self, node: NodeT) -> NodeT:
+        """Insert a node at the start."""
+        return node.insert_before(self._first)
+
+    def is_inside(self, node: NodeT) -> bool:
+        """Whether it is nested, at any depth, in `node`."""
+        owner = self.owner_node
+        while owner is not None:
+            if owner is node:
+                return True
+            owner = owner.owner_block.owner_node if owner.is_inserted else None
+        return False
+
+    @property
+    def position(self) -> int:
+        """Its index among the blocks of its node."""
+        return 0 if self.owner_node is None else self.owner_node._blocks.index(self)
+
+    def _link(self, node: NodeT, following: NodeT) -> None:
+        """Put a node that is in no block before one of this block."""
+        before = following._previous
+        node._owner, node._previous, node._next = self, before, following
+        following._previous = node
+        if before is None:
+            self._first = node
+        else:
+            before._next = node
+        give_order(node, self.return_node)
