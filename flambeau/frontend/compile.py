@@ -25,6 +25,7 @@ from flambeau.frontend.defaults import as_declared, broadcast_default, check_def
 from flambeau.frontend.emit import (
     augmented,
     calls,
+    comparisons,
     comprehensions,
     conditions,
     contexts,
@@ -53,7 +54,7 @@ from flambeau.frontend.ssa.cleanup import clean
 from flambeau.frontend.ssa.exits import make_structured
 from flambeau.frontend.ssa.to_ssa import to_ssa
 from flambeau.frontend.trees import views as t
-from flambeau.frontend.values import iterators, python
+from flambeau.frontend.values import attributes, iterators, python
 from flambeau.frontend.values.stepwise import emit_joined
 from flambeau.frontend.values.sugared import Emitter, ExpressionRule, Rules, StatementRule, Sugared
 from flambeau.ir.graph import Graph
@@ -84,7 +85,7 @@ EXPRESSIONS: Final[Mapping[type, ExpressionRule]] = {
     t.GeneratorComp: extras.emit_comprehension,
     t.DictComp: comprehensions.emit_dict_comprehension,
     t.BinOp: operators.emit_binary,
-    t.Compare: operators.emit_compare,
+    t.Compare: comparisons.emit_compare,
     t.UnaryMinus: operators.emit_minus,
     t.Invert: operators.emit_invert,
     t.Not: conditions.emit_logical,
@@ -135,6 +136,7 @@ RULES: Final = Rules(
     expressions=EXPRESSIONS,
     statements=STATEMENTS,
     wrap=python.wrap,
+    attribute=attributes.attribute,
     loop=emit_for,
     generator_method=generator_method,
     joined=emit_joined,

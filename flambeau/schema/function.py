@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from flambeau.schema import compatibility
-from flambeau.schema.alias import AliasInfo
+from flambeau.schema.alias import WILDCARD, AliasInfo
 from flambeau.schema.lexer import Token, Tokens
 from flambeau.schema.remembered import remembered
 from flambeau.schema.type_text import AS_INT, NameLookup, TypeParser, default_text, parse_default
@@ -109,6 +109,19 @@ class FunctionSchema:
     def is_mutable(self) -> bool:
         """Whether any argument is written."""
         return any(a.alias is not None and a.alias.is_write for a in self.arguments)
+
+    @cached_property
+    def stored(self) -> tuple[int, ...]:
+        """The arguments that go into the container which the first one is, as `(b -> *)` says of them.
+
+        >>> parse_schema("aten::insert(t[](a!) self, int idx, t(b -> *) el) -> ()").stored
+        (2,)
+        """
+        into = self.arguments[0].alias if self.arguments else None
+        if into is None or not into.is_write:
+            return ()
+        entering = enumerate((a.alias for a in self.arguments[1:]), 1)
+        return tuple(i for i, alias in entering if alias is not None and WILDCARD in (alias.after or ()))
 
     @cached_property
     def concerns_tensors(self) -> bool:

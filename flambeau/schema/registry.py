@@ -11,9 +11,12 @@ import difflib
 from collections.abc import Callable, Iterator
 
 from flambeau.schema.opdef import OpDef
+from flambeau.schema.types import Type
 
 _by_name: dict[str, dict[str, OpDef]] = {}
 _by_spelling: dict[str, str] = {}
+_spellings: dict[str, str] = {}
+_implicit_casts: dict[Type, str] = {}
 _version = 0
 
 
@@ -26,6 +29,9 @@ def register(definition: OpDef) -> OpDef:
     overloads_[definition.schema.overload] = definition
     if definition.traits.spelling:
         _by_spelling.setdefault(definition.traits.spelling, definition.name)
+        _spellings.setdefault(definition.name, definition.traits.spelling)
+    if definition.traits.is_implicit_cast:
+        _implicit_casts[definition.schema.returns[0].type] = definition.name
     _version += 1
     return definition
 
@@ -33,6 +39,26 @@ def register(definition: OpDef) -> OpDef:
 def spelled(text: str) -> str:
     """The name of the operator that Python writes as `+`, `+=`, `is not` or `hex`. Raises KeyError if there is none."""
     return _by_spelling[text]
+
+
+def is_spelled(text: str) -> bool:
+    """Whether there is an operator that Python writes as `text`: `@=` is none, for a product is a new tensor."""
+    return text in _by_spelling
+
+
+def spelling(name: str) -> str:
+    """How Python writes an operator, `+`, `+=` or `is not`; empty if it is called by its name.
+
+    >>> import flambeau.ops
+    >>> spelling("aten::add"), spelling("aten::__ixor__"), spelling("aten::relu")
+    ('+', '^=', '')
+    """
+    return _spellings.get(name, "")
+
+
+def implicit_cast(type_: Type) -> str | None:
+    """The operator that makes a number of this type of a tensor with one element where it is not written; or None."""
+    return _implicit_casts.get(type_)
 
 
 def version() -> int:

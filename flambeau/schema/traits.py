@@ -78,6 +78,8 @@ class Traits:
     """How Python writes the in-place form: `+=`."""
     archive_version: int = 0
     """The first version of archives in which the name means what it means today, if its meaning ever changed."""
+    is_implicit_cast: bool = False
+    """Whether programs call it without writing it, where they pass a tensor with one element as a number."""
     commutes: bool = False
     """Whether the first two operands may change places, where further ones have their defaults."""
     folds_as: str = ""

@@ -22,7 +22,8 @@ from flambeau.frontend.emit.schema_matching import call_method
 from flambeau.frontend.resolver import MISSING, Names
 from flambeau.frontend.trees.views import Apply, StringLiteral
 from flambeau.frontend.values.language_forms import LANGUAGE_FORMS
-from flambeau.frontend.values.simple_value import OperatorValue, SimpleValue
+from flambeau.frontend.values.operator_value import OperatorValue
+from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Emitter, Given, Sugared
 from flambeau.ir.constants import type_of
 from flambeau.ir.graph import Graph

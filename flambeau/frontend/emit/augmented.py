@@ -23,15 +23,9 @@ from flambeau.frontend.values.object_methods import has_method
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Emitter, Given
 from flambeau.ir.value import Value
+from flambeau.schema import registry
 from flambeau.schema.types import NONE, DictType, ListType, NamedType, TensorType, TupleType
 from flambeau.util.errors import CompileError
-
-IN_PLACE: Final = {
-    "+": "aten::add_", "-": "aten::sub_", "*": "aten::mul_", "/": "aten::div_", "%": "aten::remainder_",
-    "**": "aten::pow_", "//": "aten::floor_divide_", "&": "aten::__iand__", "|": "aten::__ior__",
-    "^": "aten::__ixor__", "<<": "aten::__ilshift__", ">>": "aten::__irshift__",
-}  # fmt: skip
-"""Operators that write their first argument; `@` computes a new tensor and rebinds."""
 
 IN_PLACE_MAGIC: Final = {
     "+": "__iadd__", "-": "__isub__", "*": "__imul__", "/": "__itruediv__", "%": "__imod__", "**": "__ipow__",
@@ -57,15 +51,24 @@ def emit_augmented(e: Emitter, tree: AugAssign) -> bool:
     return True
 
 
+def _writes(tree: AugAssign) -> bool:
+    """Whether an operator writes its first argument for this sign; `@=` computes a new tensor and rebinds."""
+    return registry.is_spelled(f"{tree.op}=")
+
+
+def _in_place(e: Emitter, tree: AugAssign, left: Value, right: Value) -> Value:
+    return call_operator(e, tree.range, registry.spelled(f"{tree.op}="), [left, right])
+
+
 def _combined(e: Emitter, tree: AugAssign, left: Value, right: Value) -> Value:
     """The new value of what was `left`, which is itself changed if it is a tensor, a list or an object that can be."""
     where = tree.range
-    if is_array(left) and tree.op in IN_PLACE and not isinstance(right.static_type, ListType | TupleType):
+    if is_array(left) and _writes(tree) and not isinstance(right.static_type, ListType | TupleType):
         arrays.check_in_place(where, tree.op, left, right)
-    if isinstance(left.static_type, TensorType) and tree.op in IN_PLACE:
-        return call_operator(e, where, IN_PLACE[tree.op], [left, right])
+    if isinstance(left.static_type, TensorType) and _writes(tree):
+        return _in_place(e, tree, left, right)
     if isinstance(left.static_type, ListType) and tree.op in ("+", "*"):
-        return call_operator(e, where, IN_PLACE[tree.op], [left, right])
+        return _in_place(e, tree, left, right)
     if isinstance(left.static_type, NamedType):
         magic = IN_PLACE_MAGIC[tree.op]
         if has_method(e, left.static_type, magic, where):
@@ -123,7 +126,7 @@ def _to_item(e: Emitter, tree: AugAssign, target: Subscript) -> None:
         return
     left = call_operator(e, target.range, "aten::__getitem__", [owner, index])
     new = _combined(e, tree, left, e.value(tree.value))
-    if not (isinstance(left.static_type, TensorType) and tree.op in IN_PLACE):
+    if not (isinstance(left.static_type, TensorType) and _writes(tree)):
         call_operator(e, where, "aten::_set_item", [owner, index, as_item(e, owner, new)])
 
 
@@ -146,5 +149,5 @@ def _to_tensor_item(e: Emitter, tree: AugAssign, target: Subscript, owner: Value
     if index is not None:
         source = as_tensor_like(e, tree.range, new, view)
         call_operator(e, tree.range, "aten::index_put_", [view, index, source, e.constant(False)])
-    elif tree.op not in IN_PLACE:
+    elif not _writes(tree):
         call_operator(e, tree.range, "aten::copy_", [view, new, e.constant(False)])

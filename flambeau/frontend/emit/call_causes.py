@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from flambeau.frontend.emit.symbols import BINARY, COMPARE
+from flambeau.schema import registry
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import (
@@ -37,12 +37,9 @@ CANNOT_HOLD = "a {container} cannot hold {type}"
 WRONG_KEY = "the keys of a {container} are {wanted}, not {type}"
 WRONG_INDEX = "a {container} is indexed by ints and slices, not by {type}"
 
-_SYMBOLS: Final[Mapping[str, str]] = {name: symbol for symbol, name in (BINARY | COMPARE).items()}
 NUMPY_KEYWORDS: Final[Mapping[str, str]] = {"axis": "dim", "keepdims": "keepdim"}
 """How NumPy calls parameters of operators."""
 _CONVERSIONS: Final[Mapping[Type, str]] = {INT: "int", FLOAT: "float", STRING: "str"}
-_INDEXING: Final = frozenset({"aten::__getitem__", "aten::_set_item"})
-_STORING: Final = frozenset({"aten::_set_item", "aten::append"})
 
 
 def cause(
@@ -60,12 +57,12 @@ def cause(
     for text, type_ in zip(texts, types, strict=False):
         if _may_be_none(type_):
             return MAY_BE_NONE.format(text=text, type=type_.annotation, what=what)
-    if (problem := _about_container(name, texts, types)) or (problem := _about_keywords(what, schemas, keywords)):
+    if (problem := _about_container(schemas, texts, types)) or (problem := _about_keywords(what, schemas, keywords)):
         return problem
     if name == "aten::add" and STRING in types and len(types) == 2:
         other = texts[1 - types.index(STRING)]
         return f"{NO_MEANING.format(what=what, types=_joined(types))}: write str({other})"
-    if name in _SYMBOLS and not any(isinstance(t, TensorType | AnyType) for t in types):
+    if registry.spelling(name) and not any(isinstance(t, TensorType | AnyType) for t in types):
         return NO_MEANING.format(what=what, types=_joined(types))
     return _about_missing(what, schemas, len(types))
 
@@ -76,8 +73,9 @@ def shown_name(name: str) -> str:
     >>> shown_name("aten::add"), shown_name("aten::sum"), shown_name("aten::_set_item")
     ("'+'", 'sum()', 'assigning to an item')
     """
-    if name in _SYMBOLS:
-        return f"'{_SYMBOLS[name]}'"
+    sign = registry.spelling(name)
+    if sign:
+        return f"'{sign}'"
     plain = name.rpartition("::")[2]
     return {"_set_item": "assigning to an item", "__getitem__": "indexing", "neg": "'-'"}.get(plain, f"{plain}()")
 
@@ -86,20 +84,24 @@ def _may_be_none(type_: Type) -> bool:
     return isinstance(type_, OptionalType) or (isinstance(type_, UnionType) and NONE in type_.members)
 
 
-def _about_container(name: str, texts: Sequence[str], types: Sequence[Type]) -> str:
+def _about_container(schemas: Sequence[FunctionSchema], texts: Sequence[str], types: Sequence[Type]) -> str:
     """What is wrong with a list or dict, or with what is put into it or looked up in it."""
-    owner, given = (types[0] if types else NONE), types[1:]
-    if isinstance(owner, ListType):
-        if name in _INDEXING and given and not isinstance(given[0], IntType | BoolType):
-            return WRONG_INDEX.format(container=owner.annotation, type=given[0].annotation)
-        if name in _STORING and given and not is_subtype(given[-1], owner.element):
-            return cannot_hold(owner, owner.element, given[-1], texts[-1])
-    if isinstance(owner, DictType) and given:
-        if not is_subtype(given[0], owner.key):
-            key = given[0].annotation
-            return WRONG_KEY.format(container=owner.annotation, wanted=owner.key.annotation, type=key)
-        if name == "aten::_set_item" and not is_subtype(given[-1], owner.value):
-            return cannot_hold(owner, owner.value, given[-1], texts[-1])
+    if len(types) < 2:
+        return ""
+    container, first, last = types[0], types[1], types[-1]
+    is_storing = any(len(types) - 1 in s.stored for s in schemas)
+    if isinstance(container, ListType):
+        is_indexing = any("idx" in s.index for s in schemas)
+        if is_indexing and not isinstance(first, IntType | BoolType):
+            return WRONG_INDEX.format(container=container.annotation, type=first.annotation)
+        if is_storing and not is_subtype(last, container.element):
+            return cannot_hold(container, container.element, last, texts[-1])
+    if isinstance(container, DictType):
+        if not is_subtype(first, container.key):
+            key = first.annotation
+            return WRONG_KEY.format(container=container.annotation, wanted=container.key.annotation, type=key)
+        if is_storing and not is_subtype(last, container.value):
+            return cannot_hold(container, container.value, last, texts[-1])
     return ""
 
 

@@ -20,7 +20,8 @@ from flambeau.frontend.trees.views import (
     Var,
 )
 from flambeau.frontend.values.format_fields import emit_fields, has_fields
-from flambeau.frontend.values.simple_value import OperatorValue, SimpleValue
+from flambeau.frontend.values.operator_value import OperatorValue
+from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Emitter, Given, Sugared
 from flambeau.schema.types import ListType, Type
 from flambeau.util.errors import CompileError

@@ -11,14 +11,13 @@ from collections.abc import Callable, Sequence
 from flambeau.frontend.emit.fresh_containers import retype, written_as
 from flambeau.frontend.values.sugared import Emitter
 from flambeau.ir.value import Value
+from flambeau.schema import registry
 from flambeau.schema.device import Device
 from flambeau.schema.match import has_variables
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import (
-    COMPLEX,
     DEVICE,
     FLOAT,
-    INT,
     NUMBER,
     STRING,
     AnyType,
@@ -35,12 +34,6 @@ from flambeau.schema.types import (
 Plan = Callable[["Emitter"], Value]
 """Emits a value; run only when the call that it belongs to is certain."""
 
-FROM_TENSOR: dict[Type, str] = {
-    FLOAT: "aten::FloatImplicit",
-    INT: "aten::IntImplicit",
-    COMPLEX: "aten::ComplexImplicit",
-    NUMBER: "aten::ScalarImplicit",
-}
 
 
 def keep(value: Value) -> Plan:
@@ -51,38 +44,55 @@ def keep(value: Value) -> Plan:
 def plan_conversion(value: Value, wanted: Type, *, implicit: bool) -> tuple[Type, Plan]:
     """The type and plan of `value`, as near to `wanted` as conversions bring it; if that will do, the caller says."""
     actual = value.static_type
-    is_held = is_container(actual) or isinstance(actual, OptionalType)
-    if is_held and not is_subtype(actual, wanted) and not has_variables(wanted):
-        new = written_as(value, wanted)
-        if new is not None:
-            return new, lambda e: _retyped(value, new)
+    new = _taken_on(value, wanted)
+    if new is not None:
+        return new, lambda e: _retyped(value, new)
     if isinstance(wanted, OptionalType) and not isinstance(actual, OptionalType | NoneType):
         return plan_conversion(value, wanted.element, implicit=implicit)
-    if isinstance(wanted, UnionType) and isinstance(actual, TupleType) and not is_subtype(actual, wanted):
-        lists = [m for m in wanted.members if isinstance(m, ListType)]
-        wanted = lists[0] if len(lists) == 1 else wanted
     if is_empty_literal(value) and type(actual) is type(wanted) and not has_variables(wanted):
         return wanted, lambda e: e.emit(_kind_of(value), (), wanted)
-    if isinstance(actual, TupleType) and isinstance(wanted, ListType):
+    if isinstance(actual, TupleType):
+        planned = _plan_tuple(value, actual, wanted, implicit)
+    else:
+        planned = _plan_implicit(value, wanted) if implicit else None
+    return planned or (actual, keep(value))
+
+
+def _taken_on(value: Value, wanted: Type) -> Type | None:
+    """The type that a new container takes on; None for what is none, or fits as it is."""
+    actual = value.static_type
+    if not (is_container(actual) or isinstance(actual, OptionalType)):
+        return None
+    return None if is_subtype(actual, wanted) or has_variables(wanted) else written_as(value, wanted)
+
+
+def _plan_tuple(value: Value, actual: TupleType, wanted: Type, implicit: bool) -> tuple[Type, Plan] | None:
+    """A tuple where a list, another tuple, or one of several types with one list among them is expected."""
+    if isinstance(wanted, UnionType) and not is_subtype(actual, wanted):
+        lists = [m for m in wanted.members if isinstance(m, ListType)]
+        wanted = lists[0] if len(lists) == 1 else wanted
+    if isinstance(wanted, ListType):
         is_known = bool(actual.elements) or not has_variables(wanted.element)
-        if is_known and all(_fits(t, wanted.element) for t in actual.elements):
-            return _tuple_to_list(value, actual, wanted)
-    elif isinstance(actual, TupleType) and isinstance(wanted, TupleType):
-        if (
-            len(actual.elements) == len(wanted.elements)
-            and wanted.name in (None, actual.name)
-            and not is_subtype(actual, wanted)
-            and not has_variables(wanted)
-        ):
-            return _tuple_to_tuple(value, wanted, implicit)
-    elif implicit and isinstance(actual, TensorType) and wanted in FROM_TENSOR:
-        kind = FROM_TENSOR[wanted]
-        return wanted, lambda e: e.emit(kind, (value,), wanted)
-    elif implicit and actual == NUMBER and wanted == FLOAT:
+        fits = is_known and all(_fits(t, wanted.element) for t in actual.elements)
+        return _tuple_to_list(value, actual, wanted) if fits else None
+    if not isinstance(wanted, TupleType) or len(actual.elements) != len(wanted.elements):
+        return None
+    if wanted.name not in (None, actual.name) or is_subtype(actual, wanted) or has_variables(wanted):
+        return None
+    return _tuple_to_tuple(value, wanted, implicit)
+
+
+def _plan_implicit(value: Value, wanted: Type) -> tuple[Type, Plan] | None:
+    """What builtin operators take in a second attempt: tensors and numbers of any kind as numbers, texts as devices."""
+    actual = value.static_type
+    if isinstance(actual, TensorType):
+        cast = registry.implicit_cast(wanted)
+        return None if cast is None else (wanted, lambda e: e.emit(cast, (value,), wanted))
+    if actual == NUMBER and wanted == FLOAT:
         return FLOAT, lambda e: e.emit("aten::Float", (value,), FLOAT)
-    elif implicit and actual == STRING and wanted == DEVICE:
+    if actual == STRING and wanted == DEVICE:
         return DEVICE, lambda e: to_device(e, value)
-    return actual, keep(value)
+    return None
 
 
 def is_container(type_: Type) -> bool:

@@ -21,8 +21,10 @@ from flambeau.frontend.emit.arrays import asked, constant_number, element_sample
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.values.sugared import Emitter
 from flambeau.ir.value import Value
+from flambeau.schema import registry
 from flambeau.schema.dtype import DType, bool_, float64, int64
 from flambeau.schema.element_type import element_of, is_element, kinds_of
+from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.types import BOOL, COMPLEX, FLOAT, INT, FloatType, IntType, NumberType, Type, is_number
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
@@ -35,15 +37,15 @@ NARROW_INTS: Final = frozenset({"int8", "int16", "int32", "uint8"})
 NARROW_FLOATS: Final = frozenset({"float16", "float32"})
 _STAYS: Final = frozenset({"%", "&", "|", "^", ">>"})
 """Operators that do not leave the range of their operands."""
-_LOGICAL: Final = {"+": "aten::__or__", "*": "aten::__and__", "&": "aten::__and__", "|": "aten::__or__",
-                   "^": "aten::__xor__"}  # fmt: skip
-"""What operators are on two bools of NumPy."""
+_LOGICAL: Final = {"+": "|", "*": "&"}
+"""What arithmetic is on two bools of NumPy."""
 _COMPARISONS: Final[dict[str, Callable[..., Any]]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
-_OF_ONE: Final[dict[str, Callable[..., Any]]] = {
-    "aten::neg": operator.neg, "prim::abs": operator.abs, "aten::bitwise_not": operator.invert,
-}  # fmt: skip
+of_scalars: Final = RuleTable[Callable[..., Any]]("what NumPy computes of one scalar")
+of_scalars("aten::neg")(operator.neg)
+of_scalars("prim::abs")(operator.abs)
+of_scalars("aten::bitwise_not")(operator.invert)
 Emit = Callable[["Emitter", SourceRange, str, Value, Value], Value]
 
 
@@ -98,7 +100,7 @@ def comparison(e: Emitter, where: SourceRange, op: str, left: Value, right: Valu
 def negative(e: Emitter, where: SourceRange, value: Value, name: str = "aten::neg") -> Value:
     """`-x`, or another operator of one number that gives a number of the same kind."""
     kinds = kinds_of(value.static_type)
-    function = _OF_ONE[name]
+    function = of_scalars[name]
     dtypes = {asked(where, function, element_sample(k, value)) for k in kinds if k is not None}
     if value.static_type == BOOL:
         if name != "prim::abs":
@@ -235,7 +237,7 @@ def _computed(
     e: Emitter, where: SourceRange, op: str, left: Value, right: Value, dtype: DType, plain: Emit
 ) -> Value:  # fmt: skip
     if dtype is bool_:
-        return call_operator(e, where, _LOGICAL[op], [left, right])
+        return call_operator(e, where, registry.spelled(_LOGICAL.get(op, op)), [left, right])
     if dtype.is_complex:
         left, right = (_as_int(e, where, v) for v in (left, right))
         made = plain(e, where, op, left, right)

@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Final
 
 from flambeau.frontend.emit.assignment import assign, assign_name
+from flambeau.frontend.emit.comparisons import compare
 from flambeau.frontend.emit.comprehensions import of_union
 from flambeau.frontend.emit.conditions import Condition, ConditionValue, emit_condition
 from flambeau.frontend.emit.control import emit_branches
@@ -17,7 +19,6 @@ from flambeau.frontend.emit.elements import positive
 from flambeau.frontend.emit.environment import Variable
 from flambeau.frontend.emit.literals import dict_type, list_element, without_none
 from flambeau.frontend.emit.loops import emit_for
-from flambeau.frontend.emit.operators import compare
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.trees.views import (
     Bind,
@@ -33,7 +34,7 @@ from flambeau.frontend.trees.views import (
 )
 from flambeau.frontend.values import sets
 from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Emitter, Iteration, Sugared
+from flambeau.frontend.values.sugared import Emitter, Given, Iteration, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.array_type import ArrayType
 from flambeau.schema.types import (
@@ -53,6 +54,8 @@ from flambeau.util.errors import CompileError, UnsupportedNodeError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
 
+CONVERSIONS: Final[Mapping[str, Callable[[object], str]]] = {"r": repr, "s": str, "a": ascii}
+"""The functions that `!r`, `!s` and `!a` call in f-strings."""
 NO_SET = "a set is understood behind `in` alone; use a list, or a dict with the members as keys"
 
 
@@ -163,8 +166,8 @@ def emit_formatted(e: Emitter, tree: Formatted, hint: Type | None) -> Sugared:
     """`{value!r:spec}` of an f-string: Python's text of it."""
     value = e.value(tree.value)
     if tree.conversion:
-        kind = {"r": "python::repr", "s": "aten::str", "a": "python::ascii"}[tree.conversion]
-        value = call_operator(e, tree.range, kind, [value])
+        text = e.wrap(CONVERSIONS[tree.conversion], tree.range).call(e, tree.range, [Given(value, tree.range)], ())
+        value = text.as_value(e, tree.range)
     if tree.spec is None:
         return SimpleValue(value)
     spec = e.value(tree.spec)

@@ -65,7 +65,12 @@ def _candidates(wanted: Type) -> Iterator[Type]:
 
 def _filling(value: Value) -> list[Use[Node]]:
     """The nodes of a comprehension that put items into its result."""
-    return [u for u in value.uses() if u.offset == 0 and u.user.op in ("aten::append", "aten::_set_item")]
+    return [u for u in value.uses() if u.offset == 0 and _stored(u.user)]
+
+
+def _stored(node: Node) -> tuple[int, ...]:
+    """Which operands a node puts into the container that its first one is."""
+    return () if node.definition is None else node.definition.schema.stored
 
 
 def _parts(value: Value, wanted: Type, uses: int) -> list[tuple[Value, Type]] | None:
@@ -73,7 +78,7 @@ def _parts(value: Value, wanted: Type, uses: int) -> list[tuple[Value, Type]] | 
     node, filling = value.defining_node, _filling(value)
     if node is None or len(value.uses()) - len(filling) > uses:
         return None
-    put = [item for use in filling for item in use.user.operands[1:]]
+    put = [use.user.operand(i) for use in filling for i in _stored(use.user)]
     parts: list[tuple[Value, Type]]
     match node.op, wanted:
         case "prim::ListConstruct", ListType(element):

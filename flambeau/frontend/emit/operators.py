@@ -1,28 +1,25 @@
-"""Operators: arithmetic, comparison and their mixtures of tensors, numbers, tuples, strings and objects.
+"""Arithmetic and its mixtures of tensors, numbers, tuples, strings and objects.
 
 2 - x    with a tensor x    →    %a = aten::neg(%x)    %b = aten::add(%a, %two, %one)
 """
 
 from __future__ import annotations
 
-import operator
 import re
 from typing import Final
 
 from flambeau.frontend.emit import arrays, elements
 from flambeau.frontend.emit.arrays import is_array
-from flambeau.frontend.emit.conditions import to_bool
 from flambeau.frontend.emit.conversions import pack_list, pack_tuple, unpack_tuple
 from flambeau.frontend.emit.schema_matching import call_operator
-from flambeau.frontend.emit.symbols import BINARY, COMPARE
-from flambeau.frontend.trees.views import BinOp, Compare, Const, Expr, Invert, UnaryMinus
+from flambeau.frontend.trees.views import BinOp, Const, Expr, Invert, UnaryMinus
 from flambeau.frontend.values import sets
-from flambeau.frontend.values.lazy_search import contains
-from flambeau.frontend.values.magic import MAGIC, call_unary, emit_magic, is_magic
-from flambeau.frontend.values.object_methods import as_text, has_method, iterated
+from flambeau.frontend.values.magic import call_unary, emit_magic, is_magic
+from flambeau.frontend.values.object_methods import as_text
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Emitter, Given, Sugared
 from flambeau.ir.value import Value
+from flambeau.schema import registry
 from flambeau.schema.dtype import DType
 from flambeau.schema.element_type import is_element
 from flambeau.schema.types import (
@@ -30,36 +27,20 @@ from flambeau.schema.types import (
     COMPLEX,
     INT,
     STRING,
-    BoolType,
     DictType,
-    FloatType,
-    IntType,
-    ListType,
-    NamedType,
-    OptionalType,
-    StringType,
     TensorType,
     TupleType,
     Type,
-    UnionType,
     is_number,
 )
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
 
-SWAPPED: Final = {
-    "+": "+", "*": "*", "&": "&", "|": "|", "^": "^", "<": ">", ">": "<", "<=": ">=", ">=": "<=",
-    "==": "==", "!=": "!=",
-}  # fmt: skip
-"""`number op tensor` as `tensor op number`."""
-
-SIMPLE_ITEMS: Final = (IntType, FloatType, StringType, TensorType)
-"""What lists hold whose membership and equality TorchScript has operators for; lists of tensors have no membership."""
+COMMUTING: Final = "+*&|^"
+"""Signs whose operands may change places: `number op tensor` is `tensor op number`."""
 
 WIDTHS: Final = re.compile(r"%([-+ #0]+[\d.]*|[\d.]+)[a-zA-Z]|%[goxXGr]")
 """Specifiers of `%` that TorchScript does not have."""
-
-ORDERED: Final = {"<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge}
 
 OUT_OF_RANGE = "Integral constant out of range (must fit in a signed 64 bit integer)"
 
@@ -80,65 +61,33 @@ def emit_binary(e: Emitter, tree: BinOp, hint: Type | None) -> Sugared:
 
 
 def binary(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value:
-    """`left op right` for the signs of `BINARY`."""
+    """`left op right` for the signs of Python's binary operators: as the first rule says that is for such operands."""
     if op == "**" and {left.static_type, right.static_type} == {COMPLEX, INT}:
         # There is no overload of both; that of any two numbers would say that the result is real.
-        left, right = (
-            call_operator(e, where, "aten::Float", [v]) if v.static_type == INT else v for v in (left, right)
-        )
-    if op == "%" and left.static_type == STRING:
-        items = unpack_tuple(e, right) if isinstance(right.static_type, TupleType) else [right]
-        text = (
-            left.defining_node.attribute("value")
-            if left.defining_node is not None and left.defining_node.op == "prim::Constant"
-            else ""
-        )
-        kind = "python::percent" if WIDTHS.search(text.replace("%%", "")) else "aten::percentFormat"
-        return call_operator(e, where, kind, [left, *[as_text(e, where, i) for i in items]])
-    if is_magic(op, left, right):
-        return emit_magic(e, where, op, left, right)
-    if is_array(left) or is_array(right):
-        computed = _of_arrays(e, where, op, left, right)
-        if computed is not None:
-            return computed
-    if elements.are_elements(left, right):
-        return elements.arithmetic(e, where, op, left, right, _of_numbers)
-    if is_number(left.static_type) and isinstance(right.static_type, TensorType):
-        reflected = _number_and_tensor(e, where, op, left, right)
-        if reflected is not None:
-            return reflected
-    if isinstance(left.static_type, TupleType) and isinstance(right.static_type, TupleType) and op == "+":
-        return pack_tuple(e, [*unpack_tuple(e, left), *unpack_tuple(e, right)])
-    if isinstance(left.static_type, DictType) and isinstance(right.static_type, DictType) and op == "|":
-        return call_operator(e, where, "python::merged", [left, right])
-    if sets.is_set(left) and sets.is_set(right):
-        made = sets.binary(e, where, op, left, right)
-        if made is not None:
-            return made
-    if isinstance(left.static_type, TupleType) and op == "*" and left.static_type.elements:
-        constant = (
-            right.defining_node
-            if right.defining_node is not None and right.defining_node.op == "prim::Constant"
-            else None
-        )
-        count = None if constant is None else constant.attribute("value")
-        if type(count) is int:
-            return pack_tuple(e, unpack_tuple(e, left) * count)
-        left = pack_list(e, unpack_tuple(e, left), left.static_type.elements[0])
-    if op in "&|^" and {left.static_type, right.static_type} == {BOOL, INT}:
-        left, right = (call_operator(e, where, "aten::Int", [v]) if v.static_type == BOOL else v for v in (left, right))
-    return call_operator(e, where, _operator(op, left, right), [left, right])
+        left, right = (_converted(e, where, v, INT, "aten::Float") for v in (left, right))
+    for rule in _RULES:
+        result = rule(e, where, op, left, right)
+        if result is not None:
+            return result
+    return _of_numbers(e, where, op, left, right)
+
+
+def _converted(e: Emitter, where: SourceRange, value: Value, type_: Type, operator_name: str) -> Value:
+    """A value, converted if it is of that type."""
+    return call_operator(e, where, operator_name, [value]) if value.static_type == type_ else value
 
 
 def _of_numbers(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value:
-    """Arithmetic of numbers, whatever they were read from."""
+    """Arithmetic of numbers, whatever they were read from, and of all else that an overload takes as it is."""
     if op in "&|^" and {left.static_type, right.static_type} == {BOOL, INT}:
-        left, right = (call_operator(e, where, "aten::Int", [v]) if v.static_type == BOOL else v for v in (left, right))
+        left, right = (_converted(e, where, v, BOOL, "aten::Int") for v in (left, right))
     return call_operator(e, where, _operator(op, left, right), [left, right])
 
 
 def _of_arrays(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value | None:
-    """Arithmetic as NumPy does it; None where a tensor or something else takes part."""
+    """Arithmetic as NumPy does it; None where no array takes part, or a tensor or something else does."""
+    if not is_array(left) and not is_array(right):
+        return None
     if op == "@":
         if not (is_array(left) and is_array(right)):
             return None
@@ -155,8 +104,8 @@ def _of_arrays(e: Emitter, where: SourceRange, op: str, left: Value, right: Valu
 
 def _number_and_array(e: Emitter, where: SourceRange, op: str, left: Value, right: Value, dtype: DType) -> Value:
     """`2 - x`: where the operator takes no number first, it gets an array of it."""
-    if op in SWAPPED and op in BINARY:
-        return call_operator(e, where, BINARY[op], [right, left])
+    if op in COMMUTING:
+        return call_operator(e, where, registry.spelled(op), [right, left])
     if op == "-":
         return call_operator(e, where, "aten::rsub", [right, left])
     options = [Given(e.constant(dtype.code, INT), where, "dtype")]
@@ -164,26 +113,18 @@ def _number_and_array(e: Emitter, where: SourceRange, op: str, left: Value, righ
     return call_operator(e, where, _operator(op, filled, right), [filled, right])
 
 
-def _compare_arrays(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value | None:
-    """Comparison as NumPy does it; None where a tensor or something else takes part."""
-    if any(not is_array(v) and not is_number(v.static_type) for v in (left, right)):
-        return None
-    left, right = arrays.promoted(e, where, [left, right], arrays.result_type(where, left, right))
-    if is_number(left.static_type):
-        return call_operator(e, where, COMPARE[SWAPPED[op]], [right, left])
-    return call_operator(e, where, COMPARE[op], [left, right])
-
-
 def _operator(op: str, left: Value, right: Value) -> str:
     if op == "//" and (isinstance(left.static_type, TensorType) or isinstance(right.static_type, TensorType)):
         return "aten::floor_divide"
-    return BINARY[op]
+    return registry.spelled(op)
 
 
 def _number_and_tensor(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value | None:
     """`2 - x` and the like, for which operators have no overload; None where they have."""
-    if op in SWAPPED:
-        return call_operator(e, where, BINARY.get(op) or COMPARE[op], [right, left]) if op in BINARY else None
+    if not is_number(left.static_type) or not isinstance(right.static_type, TensorType):
+        return None
+    if op in COMMUTING:
+        return call_operator(e, where, registry.spelled(op), [right, left])
     if op == "-":
         return call_operator(e, where, "aten::add", [call_operator(e, where, "aten::neg", [right]), left])
     if op == "/":
@@ -195,124 +136,58 @@ def _number_and_tensor(e: Emitter, where: SourceRange, op: str, left: Value, rig
     return None
 
 
-def emit_compare(e: Emitter, tree: Compare, hint: Type | None) -> Sugared:
-    """`a op b` for comparisons, membership and identity."""
-    left = e.value(tree.left)
-    if tree.op == "in":
-        container = e.sugared(tree.right)
-        if container.is_lazy:
-            return SimpleValue(contains(e, tree.range, container, left))
-        found = container.contains(e, tree.range, left)
-        if found is not None:
-            return SimpleValue(found)
-        return SimpleValue(_contains(e, tree.range, container.as_value(e, tree.right.range), left))
-    right = e.value(tree.right)
-    return SimpleValue(compare(e, tree.range, tree.op, left, right))
+def _formatted(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value | None:
+    """`"%d of %d" % (a, b)`."""
+    if op != "%" or left.static_type != STRING:
+        return None
+    items = unpack_tuple(e, right) if isinstance(right.static_type, TupleType) else [right]
+    node = left.defining_node
+    text = node.attribute("value") if node is not None and node.op == "prim::Constant" else ""
+    kind = "python::percent" if WIDTHS.search(text.replace("%%", "")) else "aten::percentFormat"
+    return call_operator(e, where, kind, [left, *[as_text(e, where, i) for i in items]])
 
 
-def compare(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value:
-    """`left op right` for the signs of `COMPARE`, and `in`."""
-    if op == "in":
-        return _contains(e, where, right, left)
-    if op in ("is", "is not") and left.static_type == BOOL and right.static_type == BOOL:
-        op = "==" if op == "is" else "!="
-    if is_magic(op, left, right):
-        return emit_magic(e, where, op, left, right)
-    if (is_array(left) or is_array(right)) and op in SWAPPED:
-        compared = _compare_arrays(e, where, op, left, right)
-        if compared is not None:
-            return compared
-    if op in SWAPPED and elements.are_elements(left, right):
-        return elements.comparison(e, where, op, left, right, _compare_numbers)
-    if is_number(left.static_type) and isinstance(right.static_type, TensorType) and op in SWAPPED:
-        return call_operator(e, where, COMPARE[SWAPPED[op]], [right, left])
-    if sets.is_set(left) and sets.is_set(right) and op in sets.COMPARISONS:
-        return sets.compared(e, where, op, left, right)
-    if isinstance(left.static_type, TupleType) and isinstance(right.static_type, TupleType) and op in ("==", "!="):
-        return _tuples_equal(e, where, op, left, right)
-    if isinstance(left.static_type, TupleType) and isinstance(right.static_type, TupleType) and op in ORDERED:
-        return _tuples_ordered(e, where, op, left, right)
-    if isinstance(left.static_type, ListType) and isinstance(right.static_type, ListType) and op in MAGIC:
-        is_equality = op in ("==", "!=")
-        if not is_equality or not isinstance(left.static_type.element, (*SIMPLE_ITEMS, BoolType)):
-            return call_operator(e, where, COMPARE[op].replace("aten::", "python::"), [left, right])
-    if op in ("==", "!=") and _are_optional(left, right):
-        return call_operator(e, where, COMPARE[op].replace("aten::", "python::any_"), [left, right])
-    return call_operator(e, where, COMPARE[op], [left, right])
+def _by_method(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value | None:
+    """`__add__` and the like, if an operand is an object."""
+    return emit_magic(e, where, op, left, right) if is_magic(op, left, right) else None
 
 
-def _compare_numbers(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value:
-    return call_operator(e, where, COMPARE[op], [left, right])
+def _of_elements(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value | None:
+    """Arithmetic of numbers of which one was read from an array."""
+    return elements.arithmetic(e, where, op, left, right, _of_numbers) if elements.are_elements(left, right) else None
 
 
-def _are_optional(left: Value, right: Value) -> bool:
-    """Whether one of two values may be None or of several types, and neither may be a tensor or an object."""
-    types = (left.static_type, right.static_type)
-    if not any(isinstance(t, OptionalType | UnionType) for t in types):
-        return False
-    return not any(isinstance(t, TensorType | NamedType) for type_ in types for t in type_.walk())
+def _of_tuples(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value | None:
+    """`(a, b) + (c,)`, and `(a, b) * 2`, which is a list if the number is not known here."""
+    if not isinstance(left.static_type, TupleType):
+        return None
+    if op == "+" and isinstance(right.static_type, TupleType):
+        return pack_tuple(e, [*unpack_tuple(e, left), *unpack_tuple(e, right)])
+    if op != "*" or not left.static_type.elements:
+        return None
+    count = arrays.constant_number(right)
+    items = unpack_tuple(e, left)
+    if type(count) is int:
+        return pack_tuple(e, items * count)
+    return _of_numbers(e, where, op, pack_list(e, items, left.static_type.elements[0]), right)
 
 
-def _contains(e: Emitter, where: SourceRange, container: Value, item: Value) -> Value:
-    type_ = container.static_type
-    if isinstance(type_, NamedType):
-        if not has_method(e, type_, "__contains__", where):
-            found = e.rules.search(e, where, container, item)
-            listed = iterated(e, where, container) if found is None else None
-            if listed is not None:
-                return _contains(e, where, listed, item)
-            if found is not None:
-                return found
-        method = SimpleValue(container).attribute(e, where, "__contains__")
-        return method.call(e, where, [Given(item, where)], ()).as_value(e, where)
-    if isinstance(type_, StringType) and item.static_type == STRING:
-        length = call_operator(e, where, "aten::len", [container])
-        found = call_operator(e, where, "aten::find", [container, item, e.constant(0), length])
-        return call_operator(e, where, "aten::ne", [found, e.constant(-1)])
-    if isinstance(type_, TupleType):
-        result = e.constant(False)
-        for element in unpack_tuple(e, container):
-            if STRING in (element.static_type, item.static_type) and is_number(element.static_type) | is_number(
-                item.static_type
-            ):
-                continue  # no text is a number
-            equal = to_bool(e, where, compare(e, where, "==", element, item))
-            result = call_operator(e, where, "aten::__or__", [result, equal])
-        return result
-    if isinstance(type_, ListType) and not isinstance(type_.element, SIMPLE_ITEMS):
-        return call_operator(e, where, "python::contains", [container, item])
-    return call_operator(e, where, "aten::__contains__", [container, item])
+def _of_dicts(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value | None:
+    """`d | other`."""
+    if op != "|" or not all(isinstance(v.static_type, DictType) for v in (left, right)):
+        return None
+    return call_operator(e, where, "python::merged", [left, right])
 
 
-def _tuples_equal(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value:
-    pairs = list(zip(unpack_tuple(e, left), unpack_tuple(e, right), strict=False))
-    assert isinstance(left.static_type, TupleType)
-    assert isinstance(right.static_type, TupleType)
-    if len(left.static_type.elements) != len(right.static_type.elements):
-        return e.constant(op == "!=")
-    result = e.constant(True)
-    for a, b in pairs:
-        equal = to_bool(e, where, compare(e, where, "==", a, b))
-        result = call_operator(e, where, "aten::__and__", [result, equal])
-    return result if op == "==" else call_operator(e, where, "aten::__not__", [result])
+def _of_sets(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value | None:
+    """Union, intersection and the like."""
+    return sets.binary(e, where, op, left, right) if sets.is_set(left) and sets.is_set(right) else None
 
 
-def _tuples_ordered(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value:
-    """`(a, b) < (c, d)`: the first items that differ decide; if none does, the lengths."""
-    pairs = list(zip(unpack_tuple(e, left), unpack_tuple(e, right), strict=False))
-    assert isinstance(left.static_type, TupleType)
-    assert isinstance(right.static_type, TupleType)
-    sizes = len(left.static_type.elements), len(right.static_type.elements)
-    result = e.constant(ORDERED[op](*sizes))
-    for a, b in reversed(pairs):
-        equal = to_bool(e, where, compare(e, where, "==", a, b))
-        node = e.graph.insert("prim::If", (equal,), (BOOL,))
-        same, other = node.add_block(), node.add_block()
-        same.add_return(result)
-        with e.inside(other):
-            other.add_return(to_bool(e, where, compare(e, where, op, a, b)))
-        result = node.result()
-    return result
+_RULES: Final = (
+    _formatted, _by_method, _of_arrays, _of_elements, _number_and_tensor, _of_tuples, _of_dicts, _of_sets
+)  # fmt: skip
+"""What operators of one overload for two operands do not do by themselves; each gives None for other operands."""
 
 
 def emit_minus(e: Emitter, tree: UnaryMinus, hint: Type | None) -> Sugared:

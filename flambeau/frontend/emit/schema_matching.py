@@ -69,7 +69,6 @@ TO_METHOD = (
     "methods take tensors: annotate their parameter as {name}: Tensor to say that the array means what operators mean "
     "there, or write a function with an np.ndarray parameter in the method's place"
 )
-_STORES = ("aten::append", "aten::insert", "aten::_set_item")
 AMONG_PYTHONS = instead(
     "an np.{name} among numbers of Python would compute as those do when it is read: write {code} to make it one",
     "float(x[0])", of="float(x[0])", given="x: np.ndarray", shown="{python}(...)",
@@ -317,7 +316,7 @@ def call_operator(
         raise CompileError(unknown_operator_text(name), where)
     given = [a if isinstance(a, Given) else Given(a, where) for a in args]
     e.type_variables.unify_operator(name, [g.value.static_type for g in given])
-    if name in _STORES and is_element(given[-1].value.static_type):
+    if given and is_element(given[-1].value.static_type) and any(s.stored for s in schemas):
         _check_keeps(given[0].value.static_type, given[-1].value.static_type, where)
     if not keywords and any(g.value.static_type == BOOL for g in given):
         given = _without_bools(e, where, schemas, given)

@@ -6,16 +6,24 @@ seen from outside stay; that is the business of dead code elimination.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
+from flambeau.schema import registry
 
 PURE: Final = frozenset({
     "prim::Constant", "prim::unchecked_cast", "prim::Uninitialized", "prim::TupleConstruct", "prim::ListConstruct",
     "prim::DictConstruct", "prim::TupleUnpack", "prim::TupleIndex", "prim::GetAttr", "prim::isinstance",
-    "aten::__is__", "aten::__isnot__", "prim::dtype", "prim::device",
+    "prim::dtype", "prim::device",
 })  # fmt: skip
+
+
+@cache
+def _pure() -> frozenset[str]:
+    """What may go if nobody reads its results."""
+    return PURE | {registry.spelled("is"), registry.spelled("is not")}
 
 
 def clean(graph: Graph) -> None:
@@ -48,5 +56,5 @@ def _clean(block: Block) -> None:
         if any(value.is_used for value in node.results):
             continue
         is_empty_branch = node.op == "prim::If" and all(b.first is None for b in node.nested_blocks)
-        if node.op in PURE or is_empty_branch:
+        if node.op in _pure() or is_empty_branch:
             node.erase()

@@ -78,39 +78,48 @@ def emit_max(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
 
 
 def _extreme(e: Emitter, tree: Apply, name: str) -> Sugared:
-    where = tree.callee.range
-    if any(k.name == "key" for k in tree.keywords):
+    """`min` and `max`: of what one argument is gone over for, or of several."""
+    options = [k.name for k in tree.keywords]
+    if "key" in options:
         return SimpleValue(_extreme_by(e, tree, name))
-    if len(tree.args) == 1 and not tree.keywords:
-        source = e.sugared(tree.args[0])
-        held = source.value if isinstance(source, SimpleValue) else None
-        others = TupleType | DictType | SetType | NamedType | StringType
-        is_list = held is not None and not isinstance(held.static_type, others)
-        value = held if held is not None and is_list else _listed(e, tree, source)
-        type_ = value.static_type
-        if isinstance(type_, ListType) and isinstance(type_.element, StringType | TupleType | ListType | NamedType):
-            check_sortable(e, where, value)
-            return SimpleValue(call_operator(e, where, "python::extreme", [value, e.constant(name == "max")]))
-        return SimpleValue(call_operator(e, where, f"prim::{name}", [Given(value, tree.args[0].range)]))
-    if len(tree.args) == 1 and [k.name for k in tree.keywords] == ["default"]:
+    if len(tree.args) == 1 and not options:
+        return SimpleValue(_extreme_item(e, tree, name))
+    if len(tree.args) == 1 and options == ["default"]:
         items = _items(e, tree)
         default = tree.keywords[0]
         return SimpleValue(_or_default(e, tree, name, items, default, lambda: _plain_extreme(e, tree, items, name)))
+    where = tree.callee.range
     args, keywords = emit_arguments(e, tree)
-    ordered = StringType | TupleType | NamedType
-    if len(args) > 1 and not keywords and all(isinstance(a.value.static_type, ordered) for a in args):
-        element = args[0].value.static_type
-        items = e.emit("prim::ListConstruct", [a.value for a in args], ListType(element))
-        if all(a.value.static_type == element for a in args):
-            check_sortable(e, where, items)
-            return SimpleValue(call_operator(e, where, "python::extreme", [items, e.constant(name == "max")]))
-    if len(args) > 1 and not keywords and _compares_elements(args):
-        return SimpleValue(_extreme_element(e, where, [a.value for a in args], name))
-    if not keywords and any(isinstance(a.value.static_type, ElementBool) for a in args):
-        return SimpleValue(_extreme_bool(e, where, [a.value for a in args], name))
-    if len(args) > 1 and not keywords and _are_numbers(args):
-        return SimpleValue(_extreme_number(e, where, [a.value for a in args], name))
-    return SimpleValue(call_operator(e, where, f"prim::{name}", args, keywords))
+    result = _extreme_of(e, where, [a.value for a in args], name) if len(args) > 1 and not keywords else None
+    return SimpleValue(call_operator(e, where, f"prim::{name}", args, keywords) if result is None else result)
+
+
+def _extreme_item(e: Emitter, tree: Apply, name: str) -> Value:
+    """The least or the greatest of what one argument has."""
+    where, source = tree.callee.range, e.sugared(tree.args[0])
+    value = source.value if isinstance(source, SimpleValue) else None
+    others = TupleType | DictType | SetType | NamedType | StringType
+    if value is None or isinstance(value.static_type, others):
+        value = _listed(e, tree, source)
+    type_ = value.static_type
+    if isinstance(type_, ListType) and isinstance(type_.element, StringType | TupleType | ListType | NamedType):
+        check_sortable(e, where, value)
+        return call_operator(e, where, "python::extreme", [value, e.constant(name == "max")])
+    return call_operator(e, where, f"prim::{name}", [Given(value, tree.args[0].range)])
+
+
+def _extreme_of(e: Emitter, where: SourceRange, values: Sequence[Value], name: str) -> Value | None:
+    """The least or the greatest of several values; None where the operator finds it."""
+    element = values[0].static_type
+    if isinstance(element, StringType | TupleType | NamedType) and all(v.static_type == element for v in values):
+        items = e.emit("prim::ListConstruct", values, ListType(element))
+        check_sortable(e, where, items)
+        return call_operator(e, where, "python::extreme", [items, e.constant(name == "max")])
+    if _compares_elements(values):
+        return _extreme_element(e, where, values, name)
+    if any(isinstance(v.static_type, ElementBool) for v in values):
+        return _extreme_bool(e, where, values, name)
+    return _extreme_number(e, where, values, name) if _are_numbers(values) else None
 
 
 def _extreme_bool(e: Emitter, where: SourceRange, values: Sequence[Value], name: str) -> Value:
@@ -125,15 +134,15 @@ def _extreme_bool(e: Emitter, where: SourceRange, values: Sequence[Value], name:
     return result
 
 
-def _compares_elements(args: Sequence[Given]) -> bool:
+def _compares_elements(values: Sequence[Value]) -> bool:
     """Whether tensors are among the operands, and all others are numbers."""
     kinds = TensorType | IntType | FloatType | BoolType
-    return any(_is_element(a.value) for a in args) and all(isinstance(a.value.static_type, kinds) for a in args)
+    return any(_is_element(v) for v in values) and all(isinstance(v.static_type, kinds) for v in values)
 
 
-def _are_numbers(args: Sequence[Given]) -> bool:
+def _are_numbers(values: Sequence[Value]) -> bool:
     """Whether all operands are numbers, and one is a float: of floats, some are neither less nor greater."""
-    types = [a.value.static_type for a in args]
+    types = [v.static_type for v in values]
     return all(isinstance(t, IntType | FloatType) for t in types) and any(isinstance(t, FloatType) for t in types)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import cmath
 import functools
 import math
@@ -13,7 +12,7 @@ from typing import Any, Final
 from flambeau.frontend.values import builtin_forms as forms
 from flambeau.frontend.values import builtin_ordering as ordering
 from flambeau.frontend.values import iterables
-from flambeau.frontend.values.casts import CastValue, DeviceClass
+from flambeau.frontend.values.casts import CASTS, DeviceClass
 from flambeau.frontend.values.class_tests import emit_issubclass
 from flambeau.frontend.values.contexts import AutocastClass, ContextClass
 from flambeau.frontend.values.coroutines import emit_next
@@ -23,14 +22,13 @@ from flambeau.frontend.values.function_groups import emit_partial
 from flambeau.frontend.values.functional_forms import FUNCTIONAL_FORMS
 from flambeau.frontend.values.lazy_search import ALL_FORM, ANY_FORM
 from flambeau.frontend.values.operator_functions import OPERATOR_FUNCTIONS
+from flambeau.frontend.values.operator_value import OperatorValue
 from flambeau.frontend.values.printing import PrintFunction
-from flambeau.frontend.values.simple_value import OperatorValue
 from flambeau.frontend.values.standard_library import NOT_IN_PROGRAMS
 from flambeau.frontend.values.sugared import FormValue, Sugared
 from flambeau.frontend.values.sums import emit_sum
 from flambeau.frontend.values.warning_forms import WARN
 from flambeau.schema.device import Device
-from flambeau.schema.types import BOOL, COMPLEX, FLOAT, INT, STRING
 from flambeau.tensor.autocast import (
     CpuAutocast,
     CudaAutocast,
@@ -42,14 +40,18 @@ from flambeau.tensor.create import as_tensor, asarray
 from flambeau.tensor.grad_mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from flambeau.tensor.random import Generator, manual_seed
 
-OPERATORS: Final[dict[Any, str]] = {
-    abs: "prim::abs", bin: "aten::bin", chr: "aten::chr", divmod: "aten::divmod",
-    hash: "aten::hash", hex: "aten::hex", id: "prim::id", oct: "aten::oct",
-    ord: "aten::ord", pow: "aten::pow", repr: "python::repr", ascii: "python::ascii",
-    manual_seed: "aten::manual_seed", Generator: "aten::Generator", is_grad_enabled: "aten::is_grad_enabled",
-    is_autocast_enabled: "aten::is_autocast_enabled", is_autocast_cpu_enabled: "aten::is_autocast_cpu_enabled",
-    as_tensor: "aten::as_tensor", asarray: "aten::as_tensor",
+_NAMESPACES: Final[dict[str, tuple[Any, ...]]] = {
+    "aten": (
+        bin, chr, divmod, hash, hex, oct, ord, pow, manual_seed, Generator, is_grad_enabled, is_autocast_enabled,
+        is_autocast_cpu_enabled, as_tensor,
+    ),
+    "prim": (abs, id),
+    "python": (repr, ascii),
 }  # fmt: skip
+OPERATORS: Final[dict[Any, str]] = {
+    function: f"{namespace}::{function.__name__}" for namespace, of in _NAMESPACES.items() for function in of
+} | {asarray: "aten::as_tensor"}
+"""Functions that are operators of the same name."""
 
 MATH: Final = [
     "acos",
@@ -124,11 +126,7 @@ CMATH: Final = [
 CMATH_NAMES: Final = {"phase": "angle", "rect": "polar"}
 
 FORMS: Final[dict[Any, Sugared]] = {
-    builtins.int: CastValue(INT, "aten::Int", "__int__"),
-    builtins.float: CastValue(FLOAT, "aten::Float", "__float__"),
-    builtins.bool: CastValue(BOOL, "aten::Bool", "__bool__"),
-    builtins.str: CastValue(STRING, "aten::str", "__str__"),
-    builtins.complex: CastValue(COMPLEX, "aten::Complex", "__complex__"),
+    **CASTS,
     Device: DeviceClass(),
     print: PrintFunction(),
     len: FormValue("__len__", forms.emit_len),

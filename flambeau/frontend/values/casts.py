@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from flambeau.frontend.emit.conditions import to_bool
 from flambeau.frontend.emit.conversions import to_device
@@ -58,6 +59,16 @@ class CastValue(Sugared):
             if self.type == BOOL:
                 return SimpleValue(to_bool(e, where, value))
         return SimpleValue(call_operator(e, where, self.operator, args, keywords))
+
+
+CASTS: Final = {
+    int: CastValue(INT, "aten::Int", "__int__"),
+    float: CastValue(FLOAT, "aten::Float", "__float__"),
+    bool: CastValue(BOOL, "aten::Bool", "__bool__"),
+    str: CastValue(STRING, "aten::str", "__str__"),
+    complex: CastValue(COMPLEX, "aten::Complex", "__complex__"),
+}
+"""What the builtin types are in programs."""
 
 
 class DeviceClass(Sugared):

@@ -13,7 +13,8 @@ from typing import Any
 
 from flambeau.frontend.emit.schema_matching import call_function
 from flambeau.frontend.resolver import MISSING
-from flambeau.frontend.values.simple_value import OperatorValue, SimpleValue
+from flambeau.frontend.values.operator_value import OperatorValue
+from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Emitter, Given, Sugared
 from flambeau.util.choice import Choice, Shortcut
 from flambeau.util.errors import CompileError

@@ -13,11 +13,13 @@ from typing import Any, Final
 import numpy as np
 
 from flambeau.frontend.emit import arrays, elements
+from flambeau.frontend.emit.comparisons import compare
 from flambeau.frontend.emit.conversions import pack_tuple
-from flambeau.frontend.emit.operators import binary, compare
+from flambeau.frontend.emit.operators import binary
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.values.ndarray import call_method
-from flambeau.frontend.values.simple_value import OperatorValue, SimpleValue
+from flambeau.frontend.values.operator_value import OperatorValue
+from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Emitter, Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.array_type import ArrayType
@@ -37,8 +39,9 @@ COMPARISONS: Final = {
     "equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=",
 }  # fmt: skip
 _EXTREMES: Final = {"maximum": "max", "minimum": "min"}
+_OF_NUMBERS: Final = {"aten::abs": "prim::abs"}
+"""The operator of numbers where tensors have another."""
 _OF_FLOATS: Final = frozenset({"isnan", "isinf", "isfinite", "isclose"})
-_SAME: Final = {"negative": "aten::neg", "absolute": "prim::abs", "fabs": "prim::abs", "invert": "aten::bitwise_not"}
 
 
 @dataclass(slots=True)
@@ -97,8 +100,8 @@ def of_numbers(e: Emitter, where: SourceRange, function: Any, name: str, operato
     if name in COMPARISONS:
         return compare(e, where, COMPARISONS[name], *_typed(e, where, values))
     dtype = arrays.dtype_of(where, function, *values)
-    if name in _SAME and len(values) == 1:
-        return elements.negative(e, where, _typed(e, where, values)[0], _SAME[name])
+    if len(values) == 1 and (scalars := _OF_NUMBERS.get(operator, operator)) in elements.of_scalars:
+        return elements.negative(e, where, _typed(e, where, values)[0], scalars)
     if name in _EXTREMES and len(values) == 2:
         return _extreme(e, where, _EXTREMES[name], values, dtype)
     operands = [_as(e, where, v, dtype if name not in _OF_FLOATS else None) for v in values]

@@ -19,17 +19,16 @@ from flambeau.frontend.emit.tasks import (
 )
 from flambeau.frontend.trees.views import Apply, Expr, Select, TupleLiteral, Var
 from flambeau.frontend.values.builtin_forms import emit_isinstance
+from flambeau.frontend.values.casts import CASTS
 from flambeau.frontend.values.dtype_limits import LimitsClass
+from flambeau.frontend.values.operator_value import OperatorValue
 from flambeau.frontend.values.regions import RecordFunction, StrictFusion
-from flambeau.frontend.values.simple_value import OperatorValue, SimpleValue, shown
+from flambeau.frontend.values.simple_value import SimpleValue, shown
 from flambeau.frontend.values.sugared import Emitter, FormValue, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.subtype import is_subtype, subtract
 from flambeau.schema.types import (
     NONE,
-    BoolType,
-    FloatType,
-    IntType,
     TensorType,
     Type,
 )
@@ -37,7 +36,7 @@ from flambeau.util.errors import CompileError
 
 WRONG_ANNOTATION = "expected an expression of type {wanted} but found {found}"
 ALWAYS_NONE = "The type of _unwrap_optional's argument could not be inferred from actual type None"
-FROM_TENSOR: Final[dict[type[Type], str]] = {FloatType: "aten::Float", IntType: "aten::Int", BoolType: "aten::Bool"}
+FROM_TENSOR: Final = {CASTS[python].type: CASTS[python] for python in (float, int, bool)}
 
 
 def _arity(tree: Apply, what: str, count: int) -> None:
@@ -51,8 +50,8 @@ def emit_annotate(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     _arity(tree, "annotate", 2)
     wanted = type_of_tree(tree.args[0], e.scope.resolver)
     value = convert(e, e.value(tree.args[1], wanted), wanted, implicit=True)
-    if isinstance(value.static_type, TensorType) and type(wanted) in FROM_TENSOR:
-        value = e.emit(FROM_TENSOR[type(wanted)], (value,), wanted)
+    if isinstance(value.static_type, TensorType) and wanted in FROM_TENSOR:
+        value = e.emit(FROM_TENSOR[wanted].operator, (value,), wanted)
     if not is_subtype(value.static_type, wanted):
         text = WRONG_ANNOTATION.format(wanted=wanted.annotation, found=shown(value.static_type))
         raise CompileError(text, tree.range)

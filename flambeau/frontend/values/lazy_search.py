@@ -27,7 +27,8 @@ from flambeau.frontend.trees.views import (
     Var,
 )
 from flambeau.frontend.values.container_methods import named
-from flambeau.frontend.values.simple_value import OperatorValue, SimpleValue
+from flambeau.frontend.values.operator_value import OperatorValue
+from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Emitter, FormValue, Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.types import Type

@@ -12,9 +12,10 @@ import numpy as np
 
 from flambeau.frontend.emit import arrays
 from flambeau.frontend.emit.arrays import facts, is_array, promoted
+from flambeau.frontend.emit.comparisons import compare
 from flambeau.frontend.emit.conversions import pack_list, unpack_tuple
 from flambeau.frontend.emit.elements import positive
-from flambeau.frontend.emit.operators import binary, compare
+from flambeau.frontend.emit.operators import binary
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.values.ndarray import METHODS, SORTED, Call, call_method, constant_int, shape_of
 from flambeau.frontend.values.sugared import Emitter, Given

@@ -49,6 +49,7 @@ _LINALG: Final = (
 )  # fmt: skip
 _METHODS: Final = (types.BuiltinMethodType, types.MethodType)
 OUTSIDE: Final = "what it does with operators, or call it outside and pass the result in"
+_REFUSED: Final = ("out", "dtype", "where", "initial", "order", "casting")
 KEYWORDS: Final = {"axis": "dim", "keepdims": "keepdim", "a": "self", "a_min": "min", "a_max": "max"}
 
 FUNCTIONS: Final[dict[Any, str]] = {
@@ -66,6 +67,8 @@ MEANS_THE_SAME: Final = {
     for name, (call, given) in _EXAMPLES.items()
 }
 """Functions of NumPy without a form here that the package has with the same meaning: what to write."""
+_EXTREMES: Final = {"maximum": "max", "minimum": "min"}
+_EITHER_ORDER: Final = frozenset({"add", "multiply", *_EXTREMES})
 FLIPPED: Final = instead(
     "np.flip shows the memory of an array backwards in NumPy, and has no such view here: write {code}",
     "np.flip(x).copy()", of="np.flip(x)", given="x: np.ndarray", shown="np.flip({name}).copy()",
@@ -129,28 +132,36 @@ class NumpyFunction(Sugared):
 
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The operator's result."""
-        for keyword in keywords:
-            if keyword.name in ("out", "dtype", "where", "initial", "order", "casting"):
-                text = f"np.{self.name}: the keyword '{keyword.name}' has no form in programs. Use the operator's own"
-                raise CompileError(text, keyword.where)
+        refused = next((k for k in keywords if k.name in _REFUSED), None)
+        if refused is not None:
+            text = f"np.{self.name}: the keyword '{refused.name}' has no form in programs. Use the operator's own"
+            raise CompileError(text, refused.where)
         if e.arrays and any(holds_arrays(g.value.static_type) for g in (*args, *keywords)):
             return SimpleValue(as_number(e, array_call(e, where, self.name, self.operator, args, keywords)))
         function = getattr(np, self.name, None)
         if e.arrays and isinstance(function, np.ufunc) and not keywords and are_numbers(args):
             return SimpleValue(of_numbers(e, where, function, self.name, self.operator, [a.value for a in args]))
         renamed = [replace(k, name=KEYWORDS.get(k.name, k.name)) for k in keywords]
-        given = list(args)
-        if self.operator in ("aten::maximum", "aten::minimum", "aten::add", "aten::mul") and len(given) == 2:
-            is_tensor = [isinstance(a.value.static_type, TensorType) for a in given]
-            if not any(is_tensor):
-                kind = {"aten::maximum": "prim::max", "aten::minimum": "prim::min"}.get(self.operator, self.operator)
-                return SimpleValue(call_operator(e, where, kind, given, renamed))
-            if is_tensor == [False, True]:
-                given.reverse()
-            if is_tensor != [True, True] and self.operator in ("aten::maximum", "aten::minimum"):
-                bound = replace(given[1], name="min" if self.operator == "aten::maximum" else "max")
-                return SimpleValue(call_operator(e, where, "aten::clamp", given[:1], [bound]))
-        return SimpleValue(call_operator(e, where, self.operator, given, renamed))
+        operator, operands, bounds = self.operator, list(args), list[Given]()
+        if self.name in _EITHER_ORDER and len(operands) == 2:
+            operator, operands, bounds = _in_order(self.name, operator, operands)
+        return SimpleValue(call_operator(e, where, operator, operands, [*renamed, *bounds]))
+
+
+def _in_order(name: str, operator: str, operands: list[Given]) -> tuple[str, list[Given], list[Given]]:
+    """The operator, operands and keywords of a function whose operands may change places: tensors come first.
+
+    An extreme of two numbers is Python's, that of a tensor and a number a clamp.
+    """
+    are_tensors = [isinstance(o.value.static_type, TensorType) for o in operands]
+    if not any(are_tensors):
+        return (f"prim::{_EXTREMES[name]}" if name in _EXTREMES else operator), operands, []
+    if are_tensors == [False, True]:
+        operands.reverse()
+    if all(are_tensors) or name not in _EXTREMES:
+        return operator, operands, []
+    tensor, number = operands
+    return "aten::clamp", [tensor], [replace(number, name="min" if name == "maximum" else "max")]
 
 
 def numpy_function(value: Any) -> Sugared | None:

@@ -12,30 +12,55 @@ from flambeau.frontend.values.container_methods import listed
 from flambeau.frontend.values.object_methods import as_text, check_sortable
 from flambeau.frontend.values.sugared import Emitter, Given, Sugared
 from flambeau.ir.value import Value
+from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.set_type import SetType
-from flambeau.schema.types import DictType, NamedType, StringType, TupleType
+from flambeau.schema.types import DictType, NamedType, StringType, TupleType, Type
 from flambeau.util.record import replace
 from flambeau.util.source import SourceRange
 
-TEXTUAL: Final = frozenset({"aten::format", "aten::str"})
-SORTING: Final = frozenset({"aten::sort", "aten::sorted"})
-LISTING: Final = {"aten::any": 0, "aten::all": 0, "aten::join": 1}
-"""Operators that take a list, and which argument it is."""
+Wrap = Callable[[Value], Sugared]
+Adapter = Callable[[Emitter, SourceRange, Sequence[Given], Wrap], Sequence[Given]]
+adapts: Final = RuleTable[Adapter]("what calls in programs make of the arguments first")
 
 
-def adapted(
-    e: Emitter, where: SourceRange, name: str, bound: Sequence[Given], wrap: Callable[[Value], Sugared]
-) -> Sequence[Given]:
+def adapted(e: Emitter, where: SourceRange, name: str, bound: Sequence[Given], wrap: Wrap) -> Sequence[Given]:
     """The arguments as the operator takes them. Raises CompileError for what cannot be sorted."""
-    if name in TEXTUAL:
-        formatted = name == "aten::format"
-        return [replace(g, value=as_text(e, where, g.value, formatted=formatted)) for g in bound]
-    at = LISTING.get(name)
-    if at is not None and at < len(bound):
-        kinds = SetType | DictType | NamedType if at == 0 else SetType | DictType | NamedType | StringType | TupleType
-        if isinstance(bound[at].value.static_type, kinds):
-            items = listed(e, where, wrap(bound[at].value))
-            return [replace(g, value=items) if i == at else g for i, g in enumerate(bound)]
-    if name in SORTING and bound:
+    adapter = adapts.get(name)
+    return bound if adapter is None else adapter(e, where, bound, wrap)
+
+
+@adapts("aten::str")
+def _as_texts(e: Emitter, where: SourceRange, bound: Sequence[Given], wrap: Wrap) -> Sequence[Given]:
+    return [replace(g, value=as_text(e, where, g.value, formatted=False)) for g in bound]
+
+
+@adapts("aten::format")
+def _as_formatted(e: Emitter, where: SourceRange, bound: Sequence[Given], wrap: Wrap) -> Sequence[Given]:
+    return [replace(g, value=as_text(e, where, g.value, formatted=True)) for g in bound]
+
+
+@adapts("aten::any", "aten::all")
+def _first_as_list(e: Emitter, where: SourceRange, bound: Sequence[Given], wrap: Wrap) -> Sequence[Given]:
+    return _with_list(e, where, bound, wrap, 0, (SetType, DictType, NamedType))
+
+
+@adapts("aten::join")
+def _second_as_list(e: Emitter, where: SourceRange, bound: Sequence[Given], wrap: Wrap) -> Sequence[Given]:
+    return _with_list(e, where, bound, wrap, 1, (SetType, DictType, NamedType, StringType, TupleType))
+
+
+def _with_list(
+    e: Emitter, where: SourceRange, bound: Sequence[Given], wrap: Wrap, index: int, types: tuple[type[Type], ...]
+) -> Sequence[Given]:
+    """The arguments with the one at `index` as a list of its items, if it is of these types."""
+    if index >= len(bound) or not isinstance(bound[index].value.static_type, types):
+        return bound
+    items = listed(e, where, wrap(bound[index].value))
+    return [replace(g, value=items) if i == index else g for i, g in enumerate(bound)]
+
+
+@adapts("aten::sort", "aten::sorted")
+def _sortable(e: Emitter, where: SourceRange, bound: Sequence[Given], wrap: Wrap) -> Sequence[Given]:
+    if bound:
         check_sortable(e, where, bound[0].value)
     return bound

@@ -24,7 +24,8 @@ from flambeau.frontend.trees.views import (
     TupleLiteral,
 )
 from flambeau.frontend.values.container_methods import named
-from flambeau.frontend.values.simple_value import OperatorValue, SimpleValue
+from flambeau.frontend.values.operator_value import OperatorValue
+from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Emitter, FormValue, Given, Sugared
 from flambeau.schema.types import Type
 from flambeau.util.errors import CompileError

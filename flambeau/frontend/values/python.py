@@ -9,7 +9,7 @@ import functools
 import inspect
 import types
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from flambeau.frontend.arguments import OBJECTS, Argument, emit_all, is_function, takes_anything, wants_types
 from flambeau.frontend.closures.instantiation import instantiate
@@ -49,9 +49,10 @@ from flambeau.frontend.values.library_functions import library_function
 from flambeau.frontend.values.numpy_creation import numpy_creation, numpy_dtype
 from flambeau.frontend.values.numpy_functions import numpy_function
 from flambeau.frontend.values.operator_functions import wrap_getter
+from flambeau.frontend.values.operator_value import OperatorValue
 from flambeau.frontend.values.printing import stream_value
 from flambeau.frontend.values.python_calls import PythonFunction
-from flambeau.frontend.values.simple_value import OperatorValue, SimpleValue
+from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Emitter, Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.program.function import Function
@@ -314,53 +315,10 @@ def wrap(e: Emitter, value: Any, where: SourceRange) -> Sugared:
     """What a Python value is in a program. Raises CompileError for a constant beyond 64 bits."""
     if isinstance(value, Sugared):
         return value
-    found = e.scope.resolver.sugared(value, where)
-    if isinstance(found, Sugared):
-        return found
-    if isinstance(value, bool):
-        return ConditionValue(Condition(known=value))
-    builtin = _builtin(value)
-    if builtin is not None:
-        return builtin
-    stream = stream_value(value)
-    if stream is not None:
-        return stream
-    of_library = library_function(value)
-    if of_library is not None:
-        return of_library
-    of_numpy = numpy_creation(value) or numpy_function(value)
-    if of_numpy is not None:
-        return of_numpy
-    dtype = numpy_dtype(value)
-    if dtype is not None:
-        return scalar_class(e, dtype)
-    form = None if isinstance(value, types.ModuleType) else getattr(value, "language_form", None)
-    if isinstance(form, str) and form in LANGUAGE_FORMS:
-        return LANGUAGE_FORMS[form]
-    if isinstance(form, str) and form in FUTURE_FUNCTIONS:
-        return FutureFunction(SimpleValue, form, value)
-    operator = e.scope.resolver.operator_name(value)
-    choice = wrap_choice(value, operator)
-    if choice is not None:
-        return choice
-    if operator is not None:
-        return OperatorValue(operator)
-    if isinstance(value, Function):
-        return FunctionValue(value)
-    if isinstance(value, functools.partial):
-        return PartialValue(value)
-    if value is Tensor:
-        return TypedTensorClass("Tensor", None)
-    if isinstance(value, CACHED):
-        return PythonFunction(value)
-    if isinstance(value, TypedTensor):
-        return TypedTensorClass(value.__name__, value.dtype.code)
-    if isinstance(value, type):
-        wrapped = wrap_class(e, value, where)
-        return PythonValue(value) if wrapped is None else wrapped
-    group = wrap_group(e, value, where) or wrap_getter(e, value, where)
-    if group is not None:
-        return group
+    for rule in _MEANINGS:
+        meaning = rule(e, value, where)
+        if meaning is not None:
+            return meaning
     try:
         type_ = constant_type(value)
         return SimpleValue(e.constant(constant_value(value), type_))
@@ -370,8 +328,71 @@ def wrap(e: Emitter, value: Any, where: SourceRange) -> Sugared:
         return PythonValue(value)
 
 
-def _builtin(value: Any) -> Sugared | None:
+def _resolved(e: Emitter, value: Any, where: SourceRange) -> Sugared | None:
+    """What whoever compiles says that the value is: modules, for example."""
+    meaning = e.scope.resolver.sugared(value, where)
+    return meaning if isinstance(meaning, Sugared) else None
+
+
+def _builtin(e: Emitter, value: Any, where: SourceRange) -> Sugared | None:
+    if isinstance(value, bool):
+        return ConditionValue(Condition(known=value))
     try:
         return BUILTINS.get(value)
     except TypeError:
         return None
+
+
+def _of_library(e: Emitter, value: Any, where: SourceRange) -> Sugared | None:
+    """Streams, and functions of Python's library that are written in the language."""
+    stream = stream_value(value)
+    return library_function(value) if stream is None else stream
+
+
+def _of_numpy(e: Emitter, value: Any, where: SourceRange) -> Sugared | None:
+    function = numpy_creation(value) or numpy_function(value)
+    if function is not None:
+        return function
+    dtype = numpy_dtype(value)
+    return None if dtype is None else scalar_class(e, dtype)
+
+
+def _language_form(e: Emitter, value: Any, where: SourceRange) -> Sugared | None:
+    """`annotate`, `fork` and the like, which say themselves what they are."""
+    form = None if isinstance(value, types.ModuleType) else getattr(value, "language_form", None)
+    if not isinstance(form, str):
+        return None
+    return FutureFunction(SimpleValue, form, value) if form in FUTURE_FUNCTIONS else LANGUAGE_FORMS.get(form)
+
+
+def _operator(e: Emitter, value: Any, where: SourceRange) -> Sugared | None:
+    name = e.scope.resolver.operator_name(value)
+    choice = wrap_choice(value, name)
+    return choice if choice is not None or name is None else OperatorValue(name)
+
+
+def _function(e: Emitter, value: Any, where: SourceRange) -> Sugared | None:
+    if isinstance(value, Function):
+        return FunctionValue(value)
+    if isinstance(value, functools.partial):
+        return PartialValue(value)
+    return PythonFunction(value) if isinstance(value, CACHED) else None
+
+
+def _class(e: Emitter, value: Any, where: SourceRange) -> Sugared | None:
+    if value is Tensor:
+        return TypedTensorClass("Tensor", None)
+    if isinstance(value, TypedTensor):
+        return TypedTensorClass(value.__name__, value.dtype.code)
+    return (wrap_class(e, value, where) or PythonValue(value)) if isinstance(value, type) else None
+
+
+def _group(e: Emitter, value: Any, where: SourceRange) -> Sugared | None:
+    """Functions in a tuple, a list or a dict; `itemgetter` and the like."""
+    return wrap_group(e, value, where) or wrap_getter(e, value, where)
+
+
+_MEANINGS: Final = (
+    _resolved, _builtin, _of_library, _of_numpy, _language_form, _operator, _function, _class, _group
+)  # fmt: skip
+"""What a Python value may be beside a constant, asked in this order; None of each for what it does not know."""

@@ -91,6 +91,8 @@ class Rules:
     statements: Mapping[type, StatementRule]
     wrap: Callable[[Emitter, Any, SourceRange], Sugared]
     """Makes a sugared value of a Python value that a name or attribute stands for."""
+    attribute: Callable[[Emitter, SourceRange, Value, str], Sugared | None]
+    """An attribute of a value of the graph; None if its type has none of that name."""
     loop: Callable[[Emitter, SourceRange, Iteration, Callable[[Sugared], bool]], bool]
     """Emits a loop over something."""
     iterator: Callable[[Emitter, SourceRange, Value], Sugared | None]

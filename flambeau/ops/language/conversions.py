@@ -79,6 +79,7 @@ def _implicit(tensor: Tensor, accepts: tuple[Category, ...], wanted: str) -> Any
 
 
 _CAST: Final = Traits(role=Role.NUMBER_CAST)
+_IMPLICIT: Final = Traits(role=Role.NUMBER_CAST, is_implicit_cast=True)
 _TOTAL_CAST: Final = Traits(role=Role.NUMBER_CAST, fails=Fails.NEVER)
 
 declare("aten::Int.float(float a) -> int", int64.from_float, scalar=to_int, traits=_CAST)
@@ -119,7 +120,11 @@ for _a in ("int", "float", "bool"):
 declare("aten::str(t elem) -> str", value_text)
 
 _NUMBERS = (Category.BOOL, Category.INTEGER, Category.FLOAT, Category.COMPLEX)
-declare("aten::IntImplicit(Tensor a) -> int", lambda t: _implicit(t, (Category.INTEGER,), "int"), traits=_CAST)
-declare("aten::FloatImplicit(Tensor a) -> float", lambda t: _implicit(t, (Category.FLOAT,), "float"), traits=_CAST)
-declare("aten::ComplexImplicit(Tensor a) -> complex", lambda t: _implicit(t, (Category.COMPLEX,), "complex"))
-declare("aten::ScalarImplicit(Tensor a) -> Scalar", lambda t: _implicit(t, _NUMBERS, "number"), traits=_CAST)
+declare("aten::IntImplicit(Tensor a) -> int", lambda t: _implicit(t, (Category.INTEGER,), "int"), traits=_IMPLICIT)
+declare("aten::FloatImplicit(Tensor a) -> float", lambda t: _implicit(t, (Category.FLOAT,), "float"), traits=_IMPLICIT)
+declare(
+    "aten::ComplexImplicit(Tensor a) -> complex",
+    lambda t: _implicit(t, (Category.COMPLEX,), "complex"),
+    traits=Traits(is_implicit_cast=True),
+)
+declare("aten::ScalarImplicit(Tensor a) -> Scalar", lambda t: _implicit(t, _NUMBERS, "number"), traits=_IMPLICIT)

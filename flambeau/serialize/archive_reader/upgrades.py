@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from flambeau.executor.executor import attach
 from flambeau.frontend.emit.schema_matching import Mismatch, call_function, match_schema
-from flambeau.frontend.values.simple_value import OperatorValue, SimpleValue
+from flambeau.frontend.values.operator_value import OperatorValue
+from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Builtin, Given, Sugared
 from flambeau.program.function import Function
 from flambeau.serialize.archive_format import version_since
