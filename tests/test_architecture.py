@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 
 import pytest
 
+from flambeau.util import inversions
+from flambeau.util.inversions import Inversion
 from tests.source_tree import MODULES, PACKAGE, ROOT, TREES, complexity, cycles, functions, imports_of
 
 FLOORS = (
@@ -141,6 +144,55 @@ def test_c10_locks_are_those_that_a_forked_process_finds_free(name: str) -> None
                 continue
         wrong = used & OWN_LOCKS[module] if OWN_LOCKS[module] else used | {module}
         assert not wrong, f"{name}, line {node.lineno}: {wrong}: take Lock, Lock of util.locks, util.cached"
+
+
+CLASSES = {
+    f"{name}.{node.name}" for name, tree in TREES.items() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)
+}
+
+
+def imported_classes(tree: ast.Module) -> set[str]:
+    """The names under which a module has classes of others of the package."""
+    return {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if f"{node.module}.{alias.name}" in CLASSES
+    }
+
+
+def assigned_attributes(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
+    """The names whose attributes a module assigns to or deletes: `C` of `C.f = g` and of `setattr(C, "f", g)`."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=ast.Name(id=name), ctx=ast.Store() | ast.Del()):
+                yield node, name
+            case ast.Call(func=ast.Name(id="setattr" | "delattr"), args=[ast.Name(id=name), *_]):
+                yield node, name
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_nobody_assigns_to_classes_of_other_modules(name: str) -> None:
+    others = imported_classes(TREES[name])
+    for node, assigned in assigned_attributes(TREES[name]):
+        assert assigned not in others, f"{name}:{node.lineno}: {assigned} is of another module: `util.inversions`"
+
+
+def test_inversions_are_declared_in_one_place_and_provided_once() -> None:
+    """By name: where each is provided."""
+    providers: dict[str, list[str]] = {name: [] for name, value in vars(inversions).items() if type(value) is Inversion}
+    for module, tree in TREES.items():
+        for node in ast.walk(tree):
+            match node:
+                case ast.Attribute(value=ast.Name(id=name), attr="provide") if name in providers:
+                    providers[name].append(module)
+                case ast.Call(func=ast.Name(id="Inversion") | ast.Subscript(value=ast.Name(id="Inversion"))):
+                    assert module == inversions.__name__, f"{module}:{node.lineno}: declare it in {inversions.__name__}"
+    assert {name for name, where in providers.items() if len(where) != 1} == set(), providers
+    for name, [where] in providers.items():
+        purpose = getattr(inversions, name).purpose
+        assert where.removeprefix("flambeau.") in purpose, f"{name} is of {where}"
 
 
 def test_importing_the_package_brings_nothing_heavy() -> None:

@@ -1,4 +1,4 @@
-"""What graphs are asked for that is computed above them, given to them (`flambeau.ir.torchscript.graph_tools`)."""
+"""What graphs are asked for that is computed above them, provided to them (`flambeau.ir.torchscript.graph_tools`)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from flambeau.ir.draw import svg_or_none, to_html
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.ir.printer import print_graph, print_node
-from flambeau.ir.torchscript.graph_tools import provide
+from flambeau.ir.torchscript.graph_tools import GraphTools
 from flambeau.ir.value import Value
 from flambeau.ir.verify import verify
+from flambeau.util.inversions import GRAPH_TOOLS
 
 
 class Tools:
@@ -66,4 +67,5 @@ class Tools:
         return effects.is_random(node)
 
 
-provide(Tools())
+_tools: GraphTools = Tools()
+GRAPH_TOOLS.provide(_tools)

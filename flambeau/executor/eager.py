@@ -24,10 +24,11 @@ from flambeau.codegen.llvm.entry_geometry import ROW_WORDS
 from flambeau.codegen.llvm.loop_words import PROGRAM, WORDS
 from flambeau.codegen.recorded_loops import Program, is_object, record, record_row, record_spread
 from flambeau.codegen.ufunc_loops import has_loops
-from flambeau.ops.families.entry_kernel import EntryKernel, Served
+from flambeau.ops.families.entry_kernel import EntryKernel
 from flambeau.ops.families.rows import EMPTY, RowsMeaning
 from flambeau.tensor.defaults import when_changed
 from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.util.inversions import EAGER_CALL
 from flambeau.util.native_type import direct, tell
 
 FROM_CACHE, FROM_LLVM = 256, 1 << 14
@@ -225,6 +226,7 @@ def _apart(arguments: Sequence[Any], target: int | None) -> list[Any]:
     return [copy if a is written else a for a in arguments]
 
 
+@EAGER_CALL.provide
 def _note(kernel: EntryKernel, arguments: Sequence[Any], result: Any) -> None:
     if machine.loops is None and not machine.is_ready():
         return
@@ -239,5 +241,4 @@ def _forget_all() -> None:
         entry.forget()
 
 
-Served.by = _note
 when_changed(_forget_all)

@@ -11,7 +11,6 @@ from flambeau.codegen.callable_type import MISSED, DispatchStub
 from flambeau.executor import asking_calls, gradients, latest, listing, recording
 from flambeau.executor import eager as _eager  # noqa: F401  (operators by themselves)
 from flambeau.executor.explain import caches_of, compilation_of
-from flambeau.executor.forks import Tasks
 from flambeau.executor.options import Options
 from flambeau.executor.plan import ExecutionPlan, make_plan
 from flambeau.executor.report import Explanation, PassReport
@@ -23,15 +22,14 @@ from flambeau.interpreter.suspended import run_suspended
 from flambeau.ir.graph import Graph
 from flambeau.passes.pipeline import PassRecord
 from flambeau.program.function import Function
-from flambeau.program.generators import Suspended
 from flambeau.program.object import ScriptObject
-from flambeau.program.protected import Protected
 from flambeau.program.shared import SHARED
 from flambeau.specialise import spec as specs
 from flambeau.specialise.cache import SpecialisationCache
 from flambeau.tensor import defaults, dispatch
 from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.util import log
+from flambeau.util.inversions import GENERATOR_STEPS, TASK_EXECUTOR, TRY_RUNNER
 from flambeau.util.record import replace
 
 
@@ -242,11 +240,11 @@ def executor_of(function: Function) -> Executor:
     return function.runner if isinstance(function.runner, Executor) else attach(function)
 
 
+@TRY_RUNNER.provide
 def _interpreted(function: Function) -> Executor:
     """What runs the body of a `try`: containers that it changes are the caller's."""
     return attach(function, Options(backend="interpreter"))
 
 
-Protected.attach = _interpreted
-Tasks.attach = attach
-Suspended.run = run_suspended
+TASK_EXECUTOR.provide(attach)
+GENERATOR_STEPS.provide(run_suspended)

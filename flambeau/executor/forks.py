@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.codegen.callable_type import MISSED
@@ -20,6 +20,7 @@ from flambeau.ir.printer import SUBGRAPH
 from flambeau.program.function import Function
 from flambeau.schema.function import Argument, FunctionSchema
 from flambeau.schema.types import AnyType, ClassType, DictType, InterfaceType, ListType, Type
+from flambeau.util.inversions import TASK_EXECUTOR
 from flambeau.util.record import replace
 
 FORK = "prim::fork"
@@ -39,19 +40,12 @@ class TaskExecutor(Protocol):
     def __call__(self, *arguments: Any) -> Any: ...
 
 
-class Tasks:
-    """How tasks get their executors."""
-
-    attach: ClassVar[Callable[[Function, Options], TaskExecutor]]
-    """Gives a function an executor; set by `executor`, which imports this."""
-
-
 def attach_tasks(graph: Graph, options: Options) -> None:
     """Say what runs the tasks of each fork of a plan's graph: executors with the plan's options."""
     for node in graph.find_all(FORK):
         body: Graph = node.attributes[SUBGRAPH]
         own = replace(options, backend="interpreter") if _shares_containers(body) else options
-        executor = Tasks.attach(_function(node, body), own)
+        executor: TaskExecutor = TASK_EXECUTOR.implementation(_function(node, body), own)
         node.attributes[SITE] = ForkSite(partial(_run, executor), partial(getattr, executor, "latest_graph"))
 
 

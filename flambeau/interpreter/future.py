@@ -16,10 +16,11 @@ import threading
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import suppress
 from types import TracebackType
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
+from flambeau.util.inversions import WAITING
 from flambeau.util.locks import Lock, in_child
 
 TWICE = "Future can only be marked completed once"
@@ -50,8 +51,6 @@ class Future:
     """
 
     __slots__ = ("__weakref__", "_callbacks", "_error", "_is_done", "_ready", "_traceback", "_value", "work")
-    waiting: ClassVar[Callable[[], AbstractContextManager[None]]] = nullcontext
-    """A block for a thread that can do nothing but wait; given by `tasks`."""
 
     def __init__(self, *, devices: Sequence[Any] | None = None) -> None:
         """A future that somebody will complete. `devices` is accepted for PyTorch's programs and means nothing."""
@@ -106,7 +105,7 @@ class Future:
             if ready is None:
                 ready = self._ready = threading.Event()
                 _waited_for.add(self)
-        with Future.waiting():
+        with WAITING.implementation():
             while not self._is_done:
                 ready.wait()
 

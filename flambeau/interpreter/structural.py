@@ -16,7 +16,6 @@ from flambeau.program import instances
 from flambeau.program.function import Function as CompiledFunction
 from flambeau.program.named_tuples import tuple_class
 from flambeau.program.object import ScriptObject
-from flambeau.program.protected import Protected
 from flambeau.program.signature import schema_of
 from flambeau.schema import registry
 from flambeau.schema.dtype import Category
@@ -33,6 +32,7 @@ from flambeau.schema.types import (
 )
 from flambeau.tensor import dispatch
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.inversions import TRY_RUNNER
 
 Function = Callable[..., Any]
 SUBCLASS = (
@@ -79,8 +79,8 @@ def closure(node: Node) -> Function:
     """`prim::Closure`: the function in the node, which takes what it reads around it first."""
     graph = node.attributes[SUBGRAPH]
     made = CompiledFunction(graph.name, graph, schema_of(graph.name, graph))
-    if Protected.attach is not None:
-        Protected.attach(made)
+    if TRY_RUNNER.is_provided:
+        TRY_RUNNER.implementation(made)
     return lambda: made
 
 

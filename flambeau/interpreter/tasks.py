@@ -27,6 +27,7 @@ from typing import Any, Final
 from flambeau.interpreter.future import Future, Work
 from flambeau.tensor import grad_mode, observer
 from flambeau.util import thread_count
+from flambeau.util.inversions import WAITING
 from flambeau.util.locks import Lock, in_child
 
 DEEPEST: Final = 24
@@ -210,6 +211,7 @@ def _serve() -> None:
                     return
 
 
+@WAITING.provide
 @contextmanager
 def waiting() -> Iterator[None]:
     """While this thread waits, another one may take its place."""
@@ -224,9 +226,6 @@ def waiting() -> Iterator[None]:
     finally:
         with _lock:
             _Count.waiting -= 1
-
-
-Future.waiting = staticmethod(waiting)
 
 
 @in_child

@@ -6,11 +6,12 @@ a = next(it)       →    %next : (bool, Any) = ^next(%it)    to the next `^yiel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
-from typing import Any, ClassVar
+from collections.abc import Generator, Iterator
+from typing import Any
 
 from flambeau.program.function import Function
 from flambeau.program.protected import class_of
+from flambeau.util.inversions import GENERATOR_STEPS
 
 ENDED = "generator raised StopIteration"
 GOES_ON = "generator ignored GeneratorExit"
@@ -38,9 +39,6 @@ class Running:
 class Suspended:
     """What a `^generator` node calls: the body, which is run from `^yield` to `^yield`."""
 
-    run: ClassVar[Callable[[Function, tuple[Any, ...]], Iterator[Any]]]
-    """Goes through a body, giving what it yields; given by the interpreter."""
-
     def __init__(self) -> None:
         self.body: Function | None = None
         self.__name__ = "generator"
@@ -48,7 +46,7 @@ class Suspended:
     def __call__(self, *values: Any) -> Running:
         """A generator that has not begun."""
         assert self.body is not None
-        return Running(Suspended.run(self.body, values))
+        return Running(GENERATOR_STEPS.implementation(self.body, values))
 
 
 def step(running: Running) -> tuple[bool, Any]:

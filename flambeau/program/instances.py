@@ -12,10 +12,10 @@ from typing import Any
 
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.object import UNSET, ScriptObject
+from flambeau.util.inversions import CLASS_COMPILER
 from flambeau.util.kept_on import KeptOn
 
 _definitions: KeptOn[type, ClassDefinition] = KeptOn()
-_compilers: list[Callable[[type], ClassDefinition | None]] = []
 
 
 def register(definition: ClassDefinition) -> None:
@@ -31,11 +31,6 @@ def forget(definition: ClassDefinition | None = None) -> None:
         _definitions.pop(definition.python)
 
 
-def compile_with(compiler: Callable[[type], ClassDefinition | None]) -> None:
-    """Let `compiler` define classes whose instances are met before any program has named the class."""
-    _compilers[:] = [compiler]
-
-
 def definition_of(value: Any) -> ClassDefinition | None:
     """The class of an object of programs; None for values that are none."""
     if isinstance(value, ScriptObject):
@@ -47,8 +42,8 @@ def definition_of(value: Any) -> ClassDefinition | None:
 def definition_or_compiled(value: Any) -> ClassDefinition | None:
     """The class of an object, defined now if no program has met it; None for what is no object of programs."""
     found = definition_of(value)
-    if found is None and _compilers:
-        found = _compilers[0](type(value))
+    if found is None and CLASS_COMPILER.is_provided:
+        found = CLASS_COMPILER.implementation(type(value))
     return found
 
 

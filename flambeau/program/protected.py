@@ -7,11 +7,12 @@ of the handlers takes; the second is what goes with that.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 from flambeau.program.function import Function
 from flambeau.util.errors import ExecutionError, InternalError, ScriptError
+from flambeau.util.inversions import TRY_RUNNER
 
 FELL, RETURNED, BROKE, CONTINUED, HANDLED = 0, 1, 2, 3, 10
 """How a body ended; the handlers count from `HANDLED`."""
@@ -56,9 +57,6 @@ class Message:
 class Protected:
     """What a `^try` node calls: the body as a function, and the classes that each handler takes."""
 
-    attach: ClassVar[Callable[[Function], Any] | None] = None
-    """Gives a function what runs it; given by the executor."""
-
     def __init__(self, body: Function, handlers: Sequence[tuple[type, ...]]) -> None:
         self.body = body
         self.handlers = tuple(handlers)
@@ -66,8 +64,8 @@ class Protected:
 
     def __call__(self, *values: Any) -> tuple[int, Any]:
         """How the body ended, and what goes with it."""
-        if self.body.runner is None and Protected.attach is not None:
-            Protected.attach(self.body)
+        if self.body.runner is None and TRY_RUNNER.is_provided:
+            TRY_RUNNER.implementation(self.body)
         try:
             result: tuple[int, Any] = self.body(*values)
             return result

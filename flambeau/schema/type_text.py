@@ -38,6 +38,7 @@ from flambeau.schema.types import (
     VarType,
     union_order,
 )
+from flambeau.util.inversions import TYPE_TEXT
 
 NameLookup = Callable[[str], Type | None]
 """Finds the class, interface or named tuple of a qualified name (`__torch__.mod.Name`)."""
@@ -64,6 +65,7 @@ _CONTAINER_SPELLINGS: Mapping[type[Type], tuple[str, str]] = {
 """How types that only hold others are spelled: in graphs, in source."""
 
 
+@TYPE_TEXT.provide
 def print_type(type_: Type, annotation: bool) -> str:
     """The text of a type: graph spelling, or source spelling when `annotation`."""
     spellings = _CONTAINER_SPELLINGS.get(type(type_))
@@ -153,9 +155,6 @@ def float_text(value: float) -> str:
     """
     text = f"{value:.17g}"
     return text if any(c in text for c in ".en") else text + "."
-
-
-Type._print = staticmethod(print_type)
 
 
 def parse_type(text: str, lookup: NameLookup | None = None) -> Type:

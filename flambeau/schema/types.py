@@ -13,11 +13,12 @@ written in `type_text`, which also parses them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
+from flambeau.util.inversions import TYPE_TEXT
 from flambeau.util.record import dataclass, field, replace
 
 
@@ -26,16 +27,14 @@ class Type:
 
     __slots__ = ()
     kind: ClassVar[str] = "Type"
-    _print: ClassVar[Callable[[Type, bool], str]]
-    """Set by `type_text`: the printer needs every class, and none needs the printer."""
 
     def __str__(self) -> str:
-        return Type._print(self, False)
+        return TYPE_TEXT.implementation(self, False)
 
     @property
     def annotation(self) -> str:
         """The spelling in source code, which evaluates back with the names of `typing`."""
-        return Type._print(self, True)
+        return TYPE_TEXT.implementation(self, True)
 
     @property
     def contained(self) -> tuple[Type, ...]:

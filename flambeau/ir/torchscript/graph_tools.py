@@ -1,6 +1,6 @@
 """What graphs are asked for that is computed above them: their text, pictures, checks, copies and analyses.
 
-The modules that compute these import the graph's classes, so the classes cannot import them. `provide` is called once,
+The modules that compute these import the graph's classes, so the classes cannot import them: `GRAPH_TOOLS` is provided
 by `flambeau.analysis.graph_tools`.
 """
 
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, Protocol
+
+from flambeau.util.inversions import GRAPH_TOOLS
 
 
 class GraphTools(Protocol):
@@ -47,14 +49,7 @@ class GraphTools(Protocol):
         """Whether a node draws random numbers."""
 
 
-_provided: list[GraphTools] = []
-
-
-def provide(tools: GraphTools) -> None:
-    """Let graphs be printed, drawn, verified, copied and analysed with these functions."""
-    _provided[:] = [tools]
-
-
 def graph_tools() -> GraphTools:
     """The functions that were provided."""
-    return _provided[0]
+    tools: GraphTools = GRAPH_TOOLS.implementation
+    return tools

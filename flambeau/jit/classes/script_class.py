@@ -10,8 +10,8 @@ from flambeau.jit.classes.definitions import CHANGED, PythonSource
 from flambeau.jit.classes.interface_definitions import is_interface
 from flambeau.jit.modules.classes import ModuleClasses
 from flambeau.jit.resolver import PythonResolver, is_class_of_objects
-from flambeau.program import instances
 from flambeau.program.classes import ClassDefinition
+from flambeau.util.inversions import CLASS_COMPILER
 
 NO_FORM = "class '{name}' has no form in programs: script takes classes written in Python, dataclasses and enums"
 
@@ -49,7 +49,7 @@ def _scope(cls: type, name: str) -> Any:
 
 def let_instances_be_met(classes: ModuleClasses) -> None:
     """Let classes be compiled when a call meets their instances, which a parameter of an interface may take."""
-    instances.compile_with(lambda cls: define(cls, classes))
+    CLASS_COMPILER.provide(lambda cls: define(cls, classes))
 
 
 __all__ = ["CHANGED", "define", "let_instances_be_met", "script_class"]

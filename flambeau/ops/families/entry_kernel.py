@@ -1,14 +1,15 @@
 """Kernels that native code may take over: callables that run in Python until they are given an address.
 
-Who gives it belongs to a higher floor, and is told of each call that ran in Python: `Served`.
+Who gives it belongs to a higher floor, and is told of each call that ran in Python: `EAGER_CALL`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.inversions import EAGER_CALL
 from flambeau.util.native_type import NativeBase, let_instances_be_native
 
 
@@ -31,8 +32,7 @@ class EntryKernel(NativeBase):  # type: ignore[misc]  # made at run time
 
     def __call__(self, *arguments: Any) -> Tensor:
         result = self.run(*arguments)
-        if Served.by is not None:
-            Served.by(self, arguments, result)
+        EAGER_CALL.implementation(self, arguments, result)
         return result
 
     def beside(self, key: Any, slow: Callable[..., Any]) -> Beside:
@@ -62,10 +62,3 @@ class Beside(NativeBase):  # type: ignore[misc]  # made at run time
 
 let_instances_be_native(EntryKernel)
 let_instances_be_native(Beside)
-
-
-class Served:
-    """Who makes native code of kernels."""
-
-    by: Callable[[EntryKernel, Sequence[Any], Tensor], None] | None = None
-    """Told of each call of a kernel that ran in Python."""

@@ -1,0 +1,69 @@
+"""All functions that lower floors call and higher ones provide: where imports run down, these calls run up.
+
+>>> doubled = Inversion[Callable[[int], int]]("doubles a number")
+>>> doubled.is_provided
+False
+>>> doubled.provide(lambda n: 2 * n)(3), doubled.implementation(4)
+(6, 8)
+
+Whoever provides one is imported with the package. Nobody else gives a class of another module attributes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Final, Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Inversion(Generic[T]):
+    """A function, or an object of a protocol, that somebody above provides."""
+
+    __slots__ = ("implementation", "purpose")
+    implementation: T
+    """What was provided; until then there is none, or one for programs without whoever provides it."""
+
+    def __init__(self, purpose: str, default: T | None = None) -> None:
+        self.purpose = purpose
+        if default is not None:
+            self.implementation = default
+
+    @property
+    def is_provided(self) -> bool:
+        """Whether there is an implementation."""
+        return hasattr(self, "implementation")
+
+    def provide(self, implementation: T) -> T:
+        """Let this be the implementation. A decorator, for functions."""
+        self.implementation = implementation
+        return implementation
+
+
+TYPE_TEXT: Final = Inversion[Callable[[Any, bool], str]](
+    "the text of a type, or its spelling in source code: the printer (`schema.type_text`) needs every class of types"
+)
+GRAPH_TOOLS: Final = Inversion[Any](
+    "what methods of graphs compute with modules above graphs: a `GraphTools` (`analysis.graph_tools`)"
+)
+CLASS_COMPILER: Final = Inversion[Callable[[type], Any]](
+    "the definition of a class that no program has named and whose instance is met; None for one that programs cannot "
+    "have (`jit.classes.script_class`)"
+)
+TRY_RUNNER: Final = Inversion[Callable[[Any], Any]](
+    "gives the body of a `try`, a `Function`, what runs it (`executor.executor`)"
+)
+TASK_EXECUTOR: Final = Inversion[Callable[[Any, Any], Any]](
+    "gives a forked task, a `Function` run with `Options`, its executor (`executor.executor`)"
+)
+GENERATOR_STEPS: Final = Inversion[Callable[[Any, tuple[Any, ...]], Iterator[Any]]](
+    "goes through the body of a generator, giving what it yields (`executor.executor`, with `interpreter.suspended`)"
+)
+WAITING: Final = Inversion[Callable[[], AbstractContextManager[None]]](
+    "a block for a thread that can do nothing but wait for a task (`interpreter.tasks`)", nullcontext
+)
+EAGER_CALL: Final = Inversion[Callable[[Any, Sequence[Any], Any], None]](
+    "told of each call of a kernel that ran in Python: kernel, arguments, result (`executor.eager`)",
+    lambda kernel, arguments, result: None,
+)
