@@ -59,14 +59,14 @@ class ConstantParser:
             for backend in _BACKENDS:
                 name = name.removeprefix(backend)
             sizes = tuple(int(s) for s in match[2].split(",") if s)
-            found = TensorLiteral(match[0].replace("\n", " "), dtypes.by_display(name), sizes)
+            literal = TensorLiteral(match[0].replace("\n", " "), dtypes.by_display(name), sizes)
         elif (match := _ELEMENT.match(text, start)) is not None:
             element: complex = complex(float(match[2]), float(match[3])) if match[2] else _real(match[1])
-            found = TensorLiteral(match[0], value=element)
+            literal = TensorLiteral(match[0], value=element)
         else:
             return None
         self.tokens.skip_to(match.end())
-        return found
+        return literal
 
     def _literal(self, type_: Type | None) -> Any:
         tokens = self.tokens
@@ -132,18 +132,18 @@ class ConstantParser:
 
     def _items(self, opening: str, closing: str) -> list[Any]:
         self.tokens.expect(opening)
-        found: list[Any] = []
+        items: list[Any] = []
         self._skip_lines()
         if opening == "[" and (list_of_tensors := self._tensors()) is not None:
             return list_of_tensors
         text, start = self.tokens.source.text or "", self.tokens.peek(-1).end
         while not self.tokens.accept(closing):
-            found.append(self.value(start, None))
+            items.append(self.value(start, None))
             self._skip_lines()
             if self.tokens.current.text != closing:
                 end = self.tokens.expect(",").end
                 start = end + text.startswith(" ", end)
-        return found
+        return items
 
     def _tensors(self) -> list[Any] | None:
         """`[<Tensors>]` says nothing of the tensors, not even how many there are: one stands for all."""
@@ -154,10 +154,10 @@ class ConstantParser:
         return [TensorLiteral("<Tensor>")]
 
     def _tuple(self) -> Any:
-        found = tuple(self._items("(", ")"))
-        if found and all(isinstance(t, Type) for t in found):
-            return self._suffixed(TupleType(found))
-        return found
+        items = tuple(self._items("(", ")"))
+        if items and all(isinstance(t, Type) for t in items):
+            return self._suffixed(TupleType(items))
+        return items
 
     def _suffixed(self, type_: Type) -> Type:
         """`?` and `[]` behind a type in parentheses."""
@@ -173,17 +173,17 @@ class ConstantParser:
 
     def _dict(self) -> dict[Any, Any]:
         self.tokens.expect("{")
-        found: dict[Any, Any] = {}
+        entries: dict[Any, Any] = {}
         self._skip_lines()
         while not self.tokens.accept("}"):
             key = self.value(self.tokens.current.start, None)
             self.tokens.expect(":")
-            found[key] = self.value(self.tokens.current.start, None)
+            entries[key] = self.value(self.tokens.current.start, None)
             self._skip_lines()
             if self.tokens.current.text != "}":
                 self.tokens.expect(",")
                 self._skip_lines()
-        return found
+        return entries
 
     def _bracketed(self) -> Any:
         """`<Tensor>`, `<Graph>`, `<__torch__.M object at 0x55>`."""
@@ -206,9 +206,9 @@ class ConstantParser:
         self.tokens.expect("(")
         type_ = self.types.type()
         self.tokens.expect(",")
-        found = self.fit(self.value(self.tokens.current.start, type_), type_)
+        value = self.fit(self.value(self.tokens.current.start, type_), type_)
         self.tokens.expect(")")
-        return found
+        return value
 
     def _name(self, text: str, type_: Type | None) -> Any:
         """A type, or a member of an enum."""

@@ -145,8 +145,8 @@ def _pick(type_: Type | None, kind: type[Any]) -> Any:
     if isinstance(type_, kind):
         return type_
     if isinstance(type_, OptionalType | UnionType):
-        found = [t for t in type_.contained if isinstance(t, kind)]
-        return found[0] if len(found) == 1 else None
+        printer = [t for t in type_.contained if isinstance(t, kind)]
+        return printer[0] if len(printer) == 1 else None
     return None
 
 

@@ -126,11 +126,11 @@ def _node_box(node: Node) -> _Box:
 
 def _captured(node: Node) -> list[Value]:
     """What a node uses, its blocks' uses of outer values included."""
-    found = list(node.operands)
+    captured = list(node.operands)
     for block in node.nested_blocks:
         for inner in (*block, block.return_node):
-            found.extend(_captured(inner))
-    return found
+            captured.extend(_captured(inner))
+    return captured
 
 
 def _place(picture: _Picture) -> None:

@@ -38,14 +38,14 @@ class _Comparison:
         self._types = types
 
     def block(self, a: Block, b: Block, where: str, pairs: _Pairs) -> str | None:
-        found = self._values(a.parameters, b.parameters, f"parameters of {where}", pairs)
-        if found is not None:
-            return found
+        difference = self._values(a.parameters, b.parameters, f"parameters of {where}", pairs)
+        if difference is not None:
+            return difference
         left, right = list(a), list(b)
         for index, (x, y) in enumerate(zip(left, right, strict=False)):
-            found = self._node(x, y, f"node {index} of {where}", pairs)
-            if found is not None:
-                return found
+            difference = self._node(x, y, f"node {index} of {where}", pairs)
+            if difference is not None:
+                return difference
         if len(left) != len(right):
             more = (left if len(left) > len(right) else right)[min(len(left), len(right))]
             side = "left" if len(left) > len(right) else "right"
@@ -57,16 +57,18 @@ class _Comparison:
             name = f"%{a.result(0).name} is " if a.results else ""
             return f"{where}: {name}{a.op} on the left and {b.op} on the right"
         where = f"{where} ({a.op})"
-        found = (
+        difference = (
             self._operands(a.operands, b.operands, f"operand {{}} of {where}", pairs)
             or self._attributes(a, b, where)
             or self._values(a.results, b.results, f"results of {where}", pairs)
         )
-        if found is None and len(a.nested_blocks) != len(b.nested_blocks):
+        if difference is None and len(a.nested_blocks) != len(b.nested_blocks):
             return f"{where}: {len(a.nested_blocks)} blocks on the left and {len(b.nested_blocks)} on the right"
-        for index, (x, y) in enumerate(zip(a.nested_blocks, b.nested_blocks, strict=True) if found is None else ()):
-            found = found or self.block(x, y, f"block {index} of {where}", pairs)
-        return found
+        if difference is not None:
+            return difference
+        for index, (x, y) in enumerate(zip(a.nested_blocks, b.nested_blocks, strict=True)):
+            difference = difference or self.block(x, y, f"block {index} of {where}", pairs)
+        return difference
 
     def _values(self, a: Sequence[Value], b: Sequence[Value], where: str, pairs: _Pairs) -> str | None:
         if len(a) != len(b):
@@ -95,9 +97,9 @@ class _Comparison:
                 return f"{where}: only the {'left' if name in a.attributes else 'right'} has the attribute '{name}'"
             x, y = a.attributes[name], b.attributes[name]
             if isinstance(x, Graph) and isinstance(y, Graph):
-                found = self.block(x.body, y.body, f"the subgraph of {where}", {})
-                if found is not None:
-                    return found
+                difference = self.block(x.body, y.body, f"the subgraph of {where}", {})
+                if difference is not None:
+                    return difference
             elif not _same(x, y):
                 return f"{where}: '{name}' is {literal_text(x)} on the left and {literal_text(y)} on the right"
         return None

@@ -35,7 +35,7 @@ def find_matches(pattern: Graph, graph: Graph) -> list[Match]:
     """Matches that share no node (constants apart), in program order. Raises ValueError for a pattern without nodes."""
     if len(pattern.returns) != 1 or pattern.returns[0].defining_node is None:
         raise ValueError("a pattern returns one value, made by one of its nodes")
-    found: list[Match] = []
+    matches: list[Match] = []
     taken: set[Node] = set()
     for node in walk(graph.body):
         result = pattern.returns[0]
@@ -48,8 +48,8 @@ def find_matches(pattern: Graph, graph: Graph) -> list[Match]:
         mine = {n for n in match.nodes.values() if n.op != CONSTANT}
         if not mine & taken:
             taken |= mine
-            found.append(match)
-    return found
+            matches.append(match)
+    return matches
 
 
 class _Matcher:
@@ -58,46 +58,46 @@ class _Matcher:
         self._result = pattern.returns[0]
 
     def match(self, anchor: Node) -> Match | None:
-        found = Match(anchor)
+        match = Match(anchor)
         assert self._result.defining_node is not None
-        if not self._node(self._result.defining_node, anchor, found):
+        if not self._node(self._result.defining_node, anchor, match):
             return None
-        return found if self._is_closed(found) else None
+        return match if self._is_closed(match) else None
 
-    def _value(self, wanted: Value, given: Value, found: Match) -> bool:
-        known = found.values.get(wanted)
+    def _value(self, wanted: Value, value: Value, match: Match) -> bool:
+        known = match.values.get(wanted)
         if known is not None:
-            return known is given
+            return known is value
         if wanted.defining_node is None:
-            found.values[wanted] = given
+            match.values[wanted] = value
             return True
-        if given.defining_node is None or given.index != wanted.index:
+        if value.defining_node is None or value.index != wanted.index:
             return False
-        return self._node(wanted.defining_node, given.defining_node, found)
+        return self._node(wanted.defining_node, value.defining_node, match)
 
-    def _node(self, wanted: Node, given: Node, found: Match) -> bool:
-        known = found.nodes.get(wanted)
+    def _node(self, wanted: Node, node: Node, match: Match) -> bool:
+        known = match.nodes.get(wanted)
         if known is not None:
-            return known is given
+            return known is node
         if (
-            wanted.op != given.op
-            or len(wanted.operands) != len(given.operands)
+            wanted.op != node.op
+            or len(wanted.operands) != len(node.operands)
             or wanted.nested_blocks
-            or given.nested_blocks
+            or node.nested_blocks
         ):
             return False
-        if len(wanted.results) != len(given.results) or wanted.attributes.keys() != given.attributes.keys():
+        if len(wanted.results) != len(node.results) or wanted.attributes.keys() != node.attributes.keys():
             return False
-        if not all(same_constant(value, given.attributes[name]) for name, value in wanted.attributes.items()):
+        if not all(same_constant(value, node.attributes[name]) for name, value in wanted.attributes.items()):
             return False
-        found.nodes[wanted] = given
-        for mine, theirs in zip(wanted.results, given.results, strict=True):
-            found.values[mine] = theirs
-        return all(self._value(w, g, found) for w, g in zip(wanted.operands, given.operands, strict=True))
+        match.nodes[wanted] = node
+        for mine, theirs in zip(wanted.results, node.results, strict=True):
+            match.values[mine] = theirs
+        return all(self._value(w, g, match) for w, g in zip(wanted.operands, node.operands, strict=True))
 
-    def _is_closed(self, found: Match) -> bool:
+    def _is_closed(self, match: Match) -> bool:
         """Whether what the pattern does not return is used by the matched nodes alone."""
-        matched = set(found.nodes.values())
-        inner = (v for node in found.nodes if node.op != CONSTANT for v in node.results if v is not self._result)
-        same_block = all(n.owner_block is found.anchor.owner_block for n in matched if n.op != CONSTANT)
-        return same_block and all(use.user in matched for v in inner for use in found.values[v].uses())
+        matched = set(match.nodes.values())
+        inner = (v for node in match.nodes if node.op != CONSTANT for v in node.results if v is not self._result)
+        same_block = all(n.owner_block is match.anchor.owner_block for n in matched if n.op != CONSTANT)
+        return same_block and all(use.user in matched for v in inner for use in match.values[v].uses())

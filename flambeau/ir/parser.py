@@ -266,11 +266,11 @@ class _Parser:
         token = self.tokens.current
         if token.kind != "value":
             self.tokens.fail(f"expected a value such as %x but found {self.tokens.shown()}")
-        found = self.scopes[-1].values.get(token.text)
-        if found is None:
+        value = self.scopes[-1].values.get(token.text)
+        if value is None:
             self.tokens.fail(f"{token.text} is used but not defined before")
         self.tokens.next()
-        return found
+        return value
 
 
 class _Scope:
@@ -298,6 +298,6 @@ class _Scope:
         """The node that the definition of `prim::fork_0` belongs to, if that is the next number of this graph."""
         if not name.endswith(f"_{self.groups}"):
             return None
-        found = next((n for n in self.candidates if n.op == name), None)
-        self.groups += found is not None
-        return found
+        group = next((n for n in self.candidates if n.op == name), None)
+        self.groups += group is not None
+        return group

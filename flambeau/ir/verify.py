@@ -34,16 +34,16 @@ def verify(graph: Graph, *, operators: bool = True, stage: str = "") -> None:
     With `operators`, calls of operators that are not declared, or that fit none of their schemas, count too. `stage`
     says in the error who made the graph.
     """
-    found = findings(graph, operators=operators)
-    if not found:
+    violations = findings(graph, operators=operators)
+    if not violations:
         return
     notes: dict[Node, list[str]] = {}
-    for finding in found:
+    for finding in violations:
         notes.setdefault(finding.node, []).append(finding.text)
     shown = print_graph(graph, note=lambda node: notes.pop(node, ()))
     left = "".join(f"^^^ {text}\n" for texts in notes.values() for text in texts)
     after = f" after {stage}" if stage else ""
-    count = "1 violation" if len(found) == 1 else f"{len(found)} violations"
+    count = "1 violation" if len(violations) == 1 else f"{len(violations)} violations"
     raise VerifyError(f"the graph is not valid{after}: {count}\n{shown}{left}")
 
 

@@ -40,9 +40,9 @@ def check_node(node: Node, operators: bool) -> Iterator[str]:
         yield from _check_operator(node)
 
 
-def _fits(given: Type, wanted: Type) -> bool:
+def _fits(type_: Type, wanted: Type) -> bool:
     """Subtyping that takes a less refined tensor for a more refined one: refinements are facts, not demands."""
-    return is_subtype(without_refinement(given), without_refinement(wanted))
+    return is_subtype(without_refinement(type_), without_refinement(wanted))
 
 
 def _check_if(node: Node) -> Iterator[str]:
@@ -59,11 +59,11 @@ def _check_if(node: Node) -> Iterator[str]:
         yield from _check_returns(block.returns, node.results, f"block {index} of prim::If")
 
 
-def _check_returns(given: Sequence[Value], wanted: Sequence[Value], what: str) -> Iterator[str]:
-    if len(given) != len(wanted):
-        yield f"{what} returns {len(given)} values for {len(wanted)} results"
+def _check_returns(returns: Sequence[Value], wanted: Sequence[Value], what: str) -> Iterator[str]:
+    if len(returns) != len(wanted):
+        yield f"{what} returns {len(returns)} values for {len(wanted)} results"
         return
-    for returned, result in zip(given, wanted, strict=True):
+    for returned, result in zip(returns, wanted, strict=True):
         if not _fits(returned.static_type, result.static_type):
             yield (
                 f"{what} returns %{returned.name} of type {type_text(returned.static_type)}"

@@ -47,5 +47,5 @@ def create_script_module(
 
 def wrap_cpp_module(cpp_module: Any) -> RecursiveScriptModule:
     """The scripted module of a handle `module._c`."""
-    found: RecursiveScriptModule = cpp_module.ours
-    return found
+    module: RecursiveScriptModule = cpp_module.ours
+    return module

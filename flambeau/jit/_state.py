@@ -55,10 +55,10 @@ class CachingLayer(Mapping[Any, Function]):
         self._registry = registry
 
     def __getitem__(self, fn: Any) -> Function:
-        found = self._registry.find(_key(fn))
-        if found is None:
+        function = self._registry.find(_key(fn))
+        if function is None:
             raise KeyError(fn)
-        return found
+        return function
 
     def __delitem__(self, fn: Any) -> None:
         if fn not in self:
@@ -88,8 +88,8 @@ class PythonUnit:
 
     def get_functions(self) -> list[Function]:
         """Those whose Python functions are alive."""
-        found = map(self._registry.find, self._registry.python_functions())
-        return [function for function in found if function is not None]
+        functions = map(self._registry.find, self._registry.python_functions())
+        return [function for function in functions if function is not None]
 
     def find_function(self, qualified_name: str) -> Function | None:
         """The function of a name such as `__torch__.module.f`, or None."""

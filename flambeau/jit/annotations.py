@@ -70,9 +70,9 @@ def get_signature(
 
 def _strict(rcb: Callable[[str], Any]) -> Callable[[str], Any]:
     def find(name: str) -> Any:
-        found = rcb(name)
-        if found is None:
+        value = rcb(name)
+        if value is None:
             raise KeyError(name)
-        return found
+        return value
 
     return find

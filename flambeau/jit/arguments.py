@@ -54,7 +54,7 @@ class Signature:
                 f"Declaration: {self.schema}"
             )
         left = dict(kwargs)
-        found = list(args)
+        complete = list(args)
         for position, argument in enumerate(self._arguments):
             if position < len(args):
                 if argument.name in left:
@@ -64,9 +64,9 @@ class Signature:
                         f"Declaration: {self.schema}"
                     )
             elif argument.name in left:
-                found.append(left.pop(argument.name))
+                complete.append(left.pop(argument.name))
             elif argument.default is not NO_DEFAULT:
-                found.append(argument.default)
+                complete.append(argument.default)
             else:
                 raise ArgumentError(
                     f"{name}() is missing value for argument '{argument.name}'. Declaration: {self.schema}"
@@ -77,7 +77,7 @@ class Signature:
                 f"Unknown keyword argument '{next(iter(left))}' for operator '{name}'. It takes: {known}. "
                 f"Declaration: {self.schema}"
             )
-        return tuple(found)
+        return tuple(complete)
 
     def _mismatch(self, args: tuple[Any, ...]) -> ArgumentError:
         for position, (argument, convert, value) in enumerate(

@@ -101,8 +101,8 @@ class ArrayFunction(ScriptFunction):
         if len(self.variants_cache) >= MAX_VARIANTS:
             raise CompileError(TOO_MANY.format(name=self.__name__, count=MAX_VARIANTS), self._template.tree.range)
         names = [name for is_array, _, name in self._arrays if is_array]
-        found = {n: _type_of(f) for n, f in zip(names, facts, strict=True)}
-        types = {n: t for n, t in found.items() if t is not None}
+        compiled = {n: _type_of(f) for n, f in zip(names, facts, strict=True)}
+        types = {n: t for n, t in compiled.items() if t is not None}
         function = self.compiled_for(types)
         executor = executor_of(function) if self._options == Options() else Executor(function, self._options)
         return ScriptFunction(function, executor=executor)

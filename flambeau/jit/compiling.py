@@ -82,10 +82,10 @@ def promise(key: Any, name: str, schema: Callable[[], FunctionSchema | None]) ->
     return _active.promised[key]
 
 
-def kept(key: Any, made: Callable[[], Function]) -> Function:
+def kept(key: Any, result: Callable[[], Function]) -> Function:
     """The function that `made` compiles; where it was promised, the promised object becomes it."""
     try:
-        function = made()
+        function = result()
     finally:
         promised = _active.promised.pop(key, None)
     if promised is None:

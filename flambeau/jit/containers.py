@@ -61,13 +61,13 @@ class ScriptList(_Shared):
 
     def __init__(self, items: Iterable[Any]) -> None:
         """Raises TypeError if the items have no common type of the language."""
-        given = list(items)
-        type_ = type_of_value(given)
+        values = list(items)
+        type_ = type_of_value(values)
         assert isinstance(type_, ListType)
         self.type = type_
         """The list's type."""
         self._convert = converter(type_.element)
-        self.shared: SharedList = SharedList(self._checked(item) for item in given)
+        self.shared: SharedList = SharedList(self._checked(item) for item in values)
 
     def _checked(self, value: Any) -> Any:
         try:
@@ -76,8 +76,8 @@ class ScriptList(_Shared):
             raise TypeError(f"a list of {self.type.element.annotation} cannot hold this: {error}") from None
 
     def __getitem__(self, index: int | slice) -> Any:
-        found = self.shared[index]
-        return ScriptList._of(self, found) if isinstance(index, slice) else found
+        item = self.shared[index]
+        return ScriptList._of(self, item) if isinstance(index, slice) else item
 
     def __setitem__(self, index: int | slice, value: Any) -> None:
         if isinstance(index, slice):
@@ -90,9 +90,9 @@ class ScriptList(_Shared):
 
     @classmethod
     def _of(cls, other: ScriptList, items: list[Any]) -> ScriptList:
-        made = cls.__new__(cls)
-        made.type, made._convert, made.shared = other.type, other._convert, SharedList(items)
-        return made
+        sublist = cls.__new__(cls)
+        sublist.type, sublist._convert, sublist.shared = other.type, other._convert, SharedList(items)
+        return sublist
 
     def append(self, value: Any) -> None:
         """Add at the end. Raises TypeError for a value of another type, as the other methods do."""

@@ -188,34 +188,34 @@ def _list(element: Converter) -> Converter:
             return shared
         if not isinstance(value, list | tuple):
             raise MismatchError(f"{_shown(value)} is no list")
-        found = []
+        items = []
         for i, item in enumerate(value):
             try:
-                found.append(element(item))
+                items.append(element(item))
             except MismatchError as error:
                 raise MismatchError(f"element {i}: {error}") from None
-        return found
+        return items
 
     return convert
 
 
 def _dict(key: Converter, value: Converter) -> Converter:
-    def convert(given: Any) -> dict[Any, Any]:
-        shared = getattr(given, "shared", None)
+    def convert(mapping: Any) -> dict[Any, Any]:
+        shared = getattr(mapping, "shared", None)
         if isinstance(shared, SharedDict):
             for k, v in shared.items():
                 key(k)
                 value(v)
             return shared
-        if not isinstance(given, Mapping):
-            raise MismatchError(f"{_shown(given)} is no dict")
-        found = {}
-        for k, v in given.items():
+        if not isinstance(mapping, Mapping):
+            raise MismatchError(f"{_shown(mapping)} is no dict")
+        entries = {}
+        for k, v in mapping.items():
             try:
-                found[key(k)] = value(v)
+                entries[key(k)] = value(v)
             except MismatchError as error:
                 raise MismatchError(f"entry {k!r}: {error}") from None
-        return found
+        return entries
 
     return convert
 
@@ -231,16 +231,16 @@ def _tuple(type_: t.TupleType) -> Converter:
             raise MismatchError(f"its fields are {', '.join(fields)}, not {', '.join(type_.fields)}")
         if len(value) != len(elements):
             raise MismatchError(f"the tuple has {len(value)} elements, not {len(elements)}")
-        found = []
+        items = []
         for i, (item, element) in enumerate(zip(value, elements, strict=True)):
             try:
-                found.append(element(item))
+                items.append(element(item))
             except MismatchError as error:
                 raise MismatchError(f"element {i}: {error}") from None
         if type_.name is not None and fields is None:
-            return tuple_class(type_)(*found)
+            return tuple_class(type_)(*items)
         make = getattr(type(value), "_make", tuple)
-        return make(found)
+        return make(items)
 
     return convert
 

@@ -46,29 +46,29 @@ def isinstance(obj: Any, target_type: Any) -> bool:
     (True, False)
     """
     warned: list[bool] = []
-    found = any(_is(obj, target, warned) for target in _targets(target_type))
+    fits = any(_is(obj, target, warned) for target in _targets(target_type))
     if warned:
         warnings.warn(EMPTY, UserWarning, stacklevel=2)
-    return found
+    return fits
 
 
-def _targets(given: Any) -> list[Any]:
-    if builtins.isinstance(given, tuple):
-        return [inner for part in given for inner in _targets(part)]
-    _check(given)
-    return [given]
+def _targets(target_type: Any) -> list[Any]:
+    if builtins.isinstance(target_type, tuple):
+        return [inner for part in target_type for inner in _targets(part)]
+    _check(target_type)
+    return [target_type]
 
 
-def _check(given: Any) -> None:
+def _check(target: Any) -> None:
     """Raise RuntimeError for what is no type."""
-    if any(given is d for d in _DICTS):
+    if any(target is d for d in _DICTS):
         raise RuntimeError(BARE_DICT)
     for bare, name in _BARE.items():
-        if given is bare:
+        if target is bare:
             raise RuntimeError(BARE.format(name=name))
-    is_type = given is None or given is Any or builtins.isinstance(given, type)
-    if not is_type and typing.get_origin(given) is None and not hasattr(given, "__origin__"):
-        raise RuntimeError(NOT_A_TYPE.format(given=given))
+    is_type = target is None or target is Any or builtins.isinstance(target, type)
+    if not is_type and typing.get_origin(target) is None and not hasattr(target, "__origin__"):
+        raise RuntimeError(NOT_A_TYPE.format(given=target))
 
 
 def _is(obj: Any, target: Any, warned: list[bool]) -> bool:

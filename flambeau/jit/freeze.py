@@ -82,25 +82,26 @@ class FrozenModule(ScriptModule):
 
     @classmethod
     def around(
-        cls, held: ScriptObject, classes: ModuleClasses, options: Options, name: str, made: dict[int, ScriptModule]
+        cls, held: ScriptObject, classes: ModuleClasses, options: Options, name: str, modules: dict[int, ScriptModule]
     ) -> ScriptModule:
         """A module for an object; the same one for the same object."""
-        found = made.get(id(held))
-        if found is not None:
-            return found
+        module = modules.get(id(held))
+        if module is not None:
+            return module
         definition = held.type.definition
         kind = cls if classes.example(definition) is None else ScriptModule
-        found = made[id(held)] = kind(held, classes, options, name)
+        module = modules[id(held)] = kind(held, classes, options, name)
         parameters = [a.name for a in definition.attributes if a.is_parameter]
-        python_view.register(held, found)
-        object.__setattr__(found, "_parameters", LiveTensors(held, parameters))
-        object.__setattr__(found, "_buffers", LiveTensors(held, [a.name for a in definition.attributes if a.is_buffer]))
+        buffers = [a.name for a in definition.attributes if a.is_buffer]
+        python_view.register(held, module)
+        object.__setattr__(module, "_parameters", LiveTensors(held, parameters))
+        object.__setattr__(module, "_buffers", LiveTensors(held, buffers))
         for attribute in definition.attributes:
             if _is_module(attribute.type) and held.has(attribute.name):
                 child = held.get(attribute.name)
                 short = getattr(child.type.definition.python, "__name__", attribute.name)
-                found._modules[attribute.name] = cls.around(child, classes, options, short, made)
-        return found
+                module._modules[attribute.name] = cls.around(child, classes, options, short, modules)
+        return module
 
     def _take_hooks(self) -> None:
         for table, names in zip(("_forward_pre_hooks", "_forward_hooks"), self._kept_hooks, strict=True):
@@ -109,13 +110,13 @@ class FrozenModule(ScriptModule):
                 hooks.add(self._hooks(table), Registered(without_module(self._method(name))))
 
     def _method(self, name: str) -> ScriptMethod:
-        found = self._methods.get(name)
-        if found is None:
+        method = self._methods.get(name)
+        if method is None:
             function = self.script_object.type.definition.methods.get(name)
             if function is None:
                 raise AttributeError(GONE.format(type=self._original_name, name=name))
-            found = self._methods[name] = FrozenMethod(function, self.script_object, self._options)
-        return found
+            method = self._methods[name] = FrozenMethod(function, self.script_object, self._options)
+        return method
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -189,15 +190,15 @@ def freeze_module(
         wanted.add(name)
     kept = wanted.attributes | (_trained(mod) if getattr(mod, "training", False) else set())
     state = frozen_reads.freeze(wanted.methods, kept=kept, whole=wanted.whole)
-    held, made = rebuild(root, state, wanted.attributes, REGISTRY.unit.unique_name)
-    for definition in made:
+    held, definitions = rebuild(root, state, wanted.attributes, REGISTRY.unit.unique_name)
+    for definition in definitions:
         _own.add(definition)
         for function in definition.methods.values():
             attach(function)
-    found = FrozenModule.around(held, mod._classes, mod._options, mod._original_name, {})
-    object.__setattr__(found, "_kept_hooks", wanted.hooks)
-    found._take_hooks()
-    return found
+    frozen = FrozenModule.around(held, mod._classes, mod._options, mod._original_name, {})
+    object.__setattr__(frozen, "_kept_hooks", wanted.hooks)
+    frozen._take_hooks()
+    return frozen
 
 
 def _trained(mod: ScriptModule) -> Attributes:

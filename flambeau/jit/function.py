@@ -90,8 +90,8 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
             result: R = fast_path(*self._first, *args)
             if result is not MISSED:
                 return result
-        found: R = self._call_slowly(*args, **kwargs)
-        return found
+        outcome: R = self._call_slowly(*args, **kwargs)
+        return outcome
 
     _first: tuple[Any, ...] = ()
     """What goes before the arguments of a call."""

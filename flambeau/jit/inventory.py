@@ -64,16 +64,16 @@ def _operators(graph: Graph) -> Iterator[str]:
 
 def _called(graph: Graph) -> list[Function]:
     """Functions and methods that a graph calls."""
-    found: list[Function] = []
+    names: list[Function] = []
     for node in graph.all_nodes():
         held = node.attributes.get("function")
         if isinstance(held, Function):
-            found.append(held)
+            names.append(held)
         if node.op == "prim::CallMethod":
             methods = getattr(getattr(node.operand(0).static_type, "definition", None), "methods", {})
             method = methods.get(node.attribute("name"))
-            found += [method] if isinstance(method, Function) else []
-    return found
+            names += [method] if isinstance(method, Function) else []
+    return names
 
 
 def _unique_state_dict(module: Module, keep_vars: bool = False) -> dict[str, Tensor]:

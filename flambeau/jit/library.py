@@ -65,24 +65,24 @@ def custom_op(
     """
     if fn is None:
         return functools.partial(custom_op, name, mutates_args=mutates_args, has_effects=has_effects)
-    given = parse_schema(name) if "(" in name else None
-    name = name if given is None else given.name
+    declared = parse_schema(name) if "(" in name else None
+    name = name if declared is None else declared.name
     if not _NAME.fullmatch(name):
         raise ValueError(f"an operator's name has a namespace, {EXAMPLE}; got {name!r}")
     if name.partition("::")[0] in _OWN:
         raise ValueError(f"the namespace '{name.partition('::')[0]}' belongs to the package: choose another one")
     if registry.overloads(name):
         raise ValueError(f"there is an operator {name} already: choose another name or namespace")
-    schema = given or infer_schema(name, fn, mutates_args)
+    schema = declared or infer_schema(name, fn, mutates_args)
     kernel = _Kernel(fn, schema)
     effect = Effect.WORLD if has_effects else Effect.NONE
     doc = (inspect.getdoc(fn) or "").partition("\n\n")[0].replace("\n", " ")
     registry.register(
         OpDef(schema=schema, family="custom", kernel=kernel, doc=doc, effect=effect, is_method=False, is_function=False)
     )
-    made = dispatch.function(name, name.rpartition("::")[2])
-    made.__wrapped__ = fn  # type: ignore[attr-defined]
-    return made
+    operator = dispatch.function(name, name.rpartition("::")[2])
+    operator.__wrapped__ = fn  # type: ignore[attr-defined]
+    return operator
 
 
 def infer_schema(name: str, fn: Function, mutates_args: Sequence[str] = ()) -> FunctionSchema:
@@ -129,11 +129,11 @@ def _results(name: str, hint: Any) -> str:
 
 
 def _type(what: str, hint: Any) -> Type:
-    found = try_type_of(hint, None, None)
-    if found is None or not _has_schema(found):
+    type_ = try_type_of(hint, None, None)
+    if type_ is None or not _has_schema(type_):
         shown = getattr(hint, "__name__", str(hint))
         raise TypeError(f"{what} is annotated {shown}; operators take tensors, numbers, texts, and lists of these")
-    return found
+    return type_
 
 
 def _has_schema(type_: Type) -> bool:
@@ -161,14 +161,14 @@ class _Kernel:
         if not self.types:
             results = ()
         if not isinstance(results, tuple) or len(results) != len(self.types):
-            found = kind_of(result)
-            raise TypeError(f"{self.schema.name} was declared to return {len(self.types)} values, got {found}")
-        given = {id(t._storage) for a in arguments for t in _tensors(a)}
+            got = kind_of(result)
+            raise TypeError(f"{self.schema.name} was declared to return {len(self.types)} values, got {got}")
+        memory = {id(t._storage) for a in arguments for t in _tensors(a)}
         for value, type_ in zip(results, self.types, strict=True):
             if not conforms(value, type_):
                 wanted = type_.annotation
                 raise TypeError(f"{self.schema.name} was declared to return {wanted} but returned {kind_of(value)}")
-            if any(id(t._storage) in given for t in _tensors(value)):
+            if any(id(t._storage) in memory for t in _tensors(value)):
                 raise RuntimeError(
                     f"{self.schema.name} returned a tensor that shares memory with an argument: return a new one, such "
                     "as result.clone()"

@@ -89,8 +89,8 @@ def declarations(fn: Any) -> list[Callable[..., Any]]:
         return []
     if getattr(fn, "__flambeau_overload__", False):
         raise RuntimeError(MISSING.format(name=fn.__name__))
-    found = _declared.get(qualified(fn), [])
-    return [d for d in found if d.__code__.co_filename == fn.__code__.co_filename]
+    declared = _declared.get(qualified(fn), [])
+    return [d for d in declared if d.__code__.co_filename == fn.__code__.co_filename]
 
 
 def refuse_direct(fn: Any) -> None:

@@ -99,12 +99,12 @@ class PythonResolver:
         if not inspect.isfunction(fn):
             return None
         inner = innermost_function(fn)
-        found = self._classes.registry.templates.get(inner)
-        if found is None:
+        template = self._classes.registry.templates.get(inner)
+        if template is None:
             resolver = PythonResolver(NameScope.of_function(fn), self._classes, inner.__name__)
-            found = Template(get_tree(fn), resolver, parameter_defaults(fn), compile_def)
-            self._classes.registry.templates[inner] = found
-        return found
+            template = Template(get_tree(fn), resolver, parameter_defaults(fn), compile_def)
+            self._classes.registry.templates[inner] = template
+        return template
 
     def operator_name(self, value: Any) -> str | None:
         """The operator that a function of this package runs."""
@@ -209,11 +209,11 @@ class PythonResolver:
             if source.definition.is_open:
                 source.settle(name, where)
             return nested
-        found = source.static(name)
-        reason = source.why_missing(name) if found is None else None
+        method = source.static(name)
+        reason = source.why_missing(name) if method is None else None
         if reason is not None:
             raise CompileError(reason, where)
-        return found
+        return method
 
     def generator_method(self, owner: NamedType, name: str) -> Template | None:
         """A method of a user's class that yields; None for other methods."""
@@ -276,9 +276,9 @@ def compile_python_function(
     """
     registry = classes.registry
     inner = innermost_function(fn)
-    found = registry.find(inner)
-    if found is not None:
-        return found
+    compiled_before = registry.find(inner)
+    if compiled_before is not None:
+        return compiled_before
     scope: Callable[[str], Any] = NameScope.of_function(fn)
     resolver = PythonResolver(scope if names is None else _first_of(names, scope), classes, inner.__name__)
     defaults = parameter_defaults(fn)
@@ -291,9 +291,9 @@ def compile_python_function(
             name = registry.unit.unique_name(qualified_name(inner))
             known = registry.templates.get(inner)
             tree = get_tree(fn) if known is None else known.tree
-            made = compile_def(tree, resolver, name=name, defaults=defaults)
-        tidy(made)
-        return made
+            body = compile_def(tree, resolver, name=name, defaults=defaults)
+        tidy(body)
+        return body
 
     function = kept(inner, compiled)
     function.doc = inspect.getdoc(inner) or ""
@@ -320,10 +320,10 @@ def array_function(fn: Any, classes: ModuleClasses, options: Options) -> ArrayFu
         return None
     if template.tree.decl.vararg is not None or template.tree.decl.kwarg is not None:
         return None
-    made = ArrayFunction(inner, template, named, options, lambda: compile_python_function(fn, classes))
+    function = ArrayFunction(inner, template, named, options, lambda: compile_python_function(fn, classes))
     declared = {p.name: type_of_tree(p.annotation, template.resolver) for p in params if p.annotation is not None}
-    _check(made, {name: declared[name] for name in named})
-    return made
+    _check(function, {name: declared[name] for name in named})
+    return function
 
 
 def _makes_arrays(template: Template) -> bool:
@@ -371,8 +371,8 @@ def _line(error: CompileError) -> int:
 
 def _first_of(names: Callable[[str], Any], scope: Callable[[str], Any]) -> Callable[[str], Any]:
     def find(name: str) -> Any:
-        found = names(name)
-        return scope(name) if found is None else found
+        value = names(name)
+        return scope(name) if value is None else value
 
     return find
 
@@ -382,8 +382,8 @@ def overloaded(fn: Any, declared: list[Any], classes: ModuleClasses, where: Sour
     registry = classes.registry
     functions = []
     for declaration in declared:
-        found = registry.find(declaration)
-        if found is None:
+        function = registry.find(declaration)
+        if function is None:
             try:
                 tree, defaults = signature_tree(declaration, fn)
             except RuntimeError as error:
@@ -392,9 +392,9 @@ def overloaded(fn: Any, declared: list[Any], classes: ModuleClasses, where: Sour
                 resolver = PythonResolver(NameScope.of_function(fn), classes, fn.__name__)
                 name = registry.unit.unique_name(qualified_name(fn))
                 refuse_arrays(tree, resolver, OVERLOADS)
-                found = compile_def(tree, resolver, name=name, defaults=defaults)
-                found.doc = inspect.getdoc(fn) or ""
-            tidy(found)
-            registry.keep(declaration, found)
-        functions.append(found)
+                function = compile_def(tree, resolver, name=name, defaults=defaults)
+                function.doc = inspect.getdoc(fn) or ""
+            tidy(function)
+            registry.keep(declaration, function)
+        functions.append(function)
     return OverloadedFunction(fn.__name__, functions)

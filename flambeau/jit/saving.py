@@ -59,9 +59,9 @@ def save_to_buffer(m: Any, _extra_files: ExtraFiles | None = None) -> bytes:
     >>> len(save_to_buffer(flambeau.script(flambeau.nn.ReLU()))) > 500
     True
     """
-    found = bytearray()
-    _archive(m, _extra_files).write(found.extend, folder_of(None))
-    return bytes(found)
+    archive = bytearray()
+    _archive(m, _extra_files).write(archive.extend, folder_of(None))
+    return bytes(archive)
 
 
 def _archive(m: Any, extra_files: ExtraFiles | None) -> Archive:

@@ -70,13 +70,13 @@ class _ScriptProfile:
     @property
     def lines(self) -> tuple[LineCost, ...]:
         """All lines of the functions that ran, in order of files and lines, with the sums of all calls."""
-        found: dict[tuple[str, int], LineCost] = {}
+        lines: dict[tuple[str, int], LineCost] = {}
         for cost in (line for call in self._calls for line in call.lines):
             key = (cost.filename, cost.line)
-            known = found.get(key)
+            known = lines.get(key)
             hits, seconds = (known.hits, known.seconds) if known is not None else (0, 0.0)
-            found[key] = LineCost(*key, cost.source, hits + cost.hits, seconds + cost.seconds)
-        return tuple(found[key] for key in sorted(found))
+            lines[key] = LineCost(*key, cost.source, hits + cost.hits, seconds + cost.seconds)
+        return tuple(lines[key] for key in sorted(lines))
 
     def dump_string(self) -> str:
         """A table beside the source; empty if nothing ran."""
@@ -98,7 +98,7 @@ def _record(executor: Executor, arguments: Sequence[Any]) -> Any:
     with uninterrupted():
         if executor.options.backend == "reference":
             return executor(*arguments)
-        found = profile(executor, arguments)
+        measured = profile(executor, arguments)
     for each in profiles:
-        each._calls.append(found)
-    return found.result
+        each._calls.append(measured)
+    return measured.result

@@ -75,10 +75,10 @@ class CompilationUnit:
         return self._functions[name]
 
     def __getattr__(self, name: str) -> ScriptFunction:
-        found = self.__dict__.get("_functions", {}).get(name)
-        if found is None:
+        function = self.__dict__.get("_functions", {}).get(name)
+        if function is None:
             raise AttributeError(f"the unit has no function '{name}'")
-        return found  # type: ignore[no-any-return]
+        return function  # type: ignore[no-any-return]
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._functions]

@@ -44,14 +44,14 @@ def value_method(
     None if the class has none of that name in its source.
     """
     cls = owner if isinstance(owner, type) else _class_of(owner.static_type)
-    found = None if cls is None else inspect.getattr_static(cls, name, None)
-    is_static = isinstance(found, staticmethod | classmethod)
-    is_property = isinstance(found, property)
-    fn = found.fget if isinstance(found, property) else found.__func__ if is_static else found  # type: ignore[union-attr]
+    member = None if cls is None else inspect.getattr_static(cls, name, None)
+    is_static = isinstance(member, staticmethod | classmethod)
+    is_property = isinstance(member, property)
+    fn = member.fget if isinstance(member, property) else member.__func__ if is_static else member  # type: ignore[union-attr]
     if cls is None or not isinstance(fn, FunctionType) or fn.__code__.co_filename in _LIBRARY:
         return None
     if is_static:
-        return _compiled(None, cls, fn, isinstance(found, classmethod), registry, resolver_for)
+        return _compiled(None, cls, fn, isinstance(member, classmethod), registry, resolver_for)
     if isinstance(owner, type):
         return None
     return BoundFunction(_compiled(owner.static_type, cls, fn, False, registry, resolver_for), owner, is_property)

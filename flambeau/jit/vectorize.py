@@ -134,9 +134,9 @@ class _Universal:
                 _cell(kind, address + element * stride)
                 for kind, address, stride in zip(kinds, addresses, strides, strict=True)
             ]
-            given = [place.item() for place in places[: len(self.takes)]]
-            found = self.scripted._executor(*given)
-            results = found if len(self.gives) > 1 else (found,)
+            elements = [place.item() for place in places[: len(self.takes)]]
+            outcome = self.scripted._executor(*elements)
+            results = outcome if len(self.gives) > 1 else (outcome,)
             for place, result in zip(places[len(self.takes) :], results, strict=True):
                 place[...] = result
 
@@ -147,14 +147,14 @@ class _Universal:
         self.data = (ctypes.c_void_p * count)()
         numbers = [np.dtype(_DTYPES[k]).num for choice in self.choices for part in choice for k in part]
         self.types = (ctypes.c_char * len(numbers))(*numbers)
-        made = _from_functions()(
+        universal = _from_functions()(
             self.functions, self.data, self.types, count, len(self.takes), len(self.gives), _NO_IDENTITY, self.name,
             self.doc, 0,
         )  # fmt: skip
-        if not isinstance(made, np.ufunc):
-            raise InternalError("vectorize", f"NumPy made {made!r}")
-        _let_hold(made, ctypes.addressof(self.functions), self)
-        return made
+        if not isinstance(universal, np.ufunc):
+            raise InternalError("vectorize", f"NumPy made {universal!r}")
+        _let_hold(universal, ctypes.addressof(self.functions), self)
+        return universal
 
 
 def _cell(kind: Kind, address: int) -> Any:
@@ -189,11 +189,11 @@ _held: list[Any] = []
 """What ufuncs point into where they cannot hold it themselves."""
 
 
-def _let_hold(made: np.ufunc, functions: int, owner: Any) -> None:
+def _let_hold(universal: np.ufunc, functions: int, owner: Any) -> None:
     """Have a ufunc hold an object until it goes: NumPy keeps one of each ufunc for its own makers."""
     word = ctypes.c_void_p.from_address
-    if word(id(made) + _OBJECT_FUNCTIONS).value == functions and not word(id(made) + _OBJECT_OWNED).value:
+    if word(id(universal) + _OBJECT_FUNCTIONS).value == functions and not word(id(universal) + _OBJECT_OWNED).value:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(owner))
-        word(id(made) + _OBJECT_OWNED).value = id(owner)
+        word(id(universal) + _OBJECT_OWNED).value = id(owner)
     else:
         _held.append(owner)

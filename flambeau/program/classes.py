@@ -163,13 +163,13 @@ class ClassDefinition:
 
     def slot(self, name: str) -> int:
         """Where an attribute is. Raises AttributeError naming the class and what it has."""
-        found = self.slots.get(name)
-        if found is None:
+        slot = self.slots.get(name)
+        if slot is None:
             raise AttributeError(
                 f"{self.name} object has no attribute or method '{name}'; "
                 f"it has {', '.join(self.slots) or 'no attributes'}"
             )
-        return found
+        return slot
 
     def attribute(self, name: str) -> Attribute | None:
         """An attribute, or None."""
@@ -191,27 +191,27 @@ class ClassDefinition:
 
     def find_method(self, name: str) -> Function | None:
         """A method, compiled now if it was not yet; None if there is none. Raises CompileError."""
-        found = self.methods.get(name)
-        return self.source.method(name) if found is None and self.source is not None else found
+        method = self.methods.get(name)
+        return self.source.method(name) if method is None and self.source is not None else method
 
     def find_property(self, name: str) -> Property | None:
         """A property, compiled now if it was not yet; None if there is none. Raises CompileError."""
-        found = self.properties.get(name)
-        return self.source.property(name) if found is None and self.source is not None else found
+        accessors = self.properties.get(name)
+        return self.source.property(name) if accessors is None and self.source is not None else accessors
 
     def signature(self, name: str) -> FunctionSchema | None:
         """What a method takes and returns; None if there is none. Raises CompileError."""
-        found = self.methods.get(name)
-        if found is not None:
-            return found.schema
+        method = self.methods.get(name)
+        if method is not None:
+            return method.schema
         return None if self.source is None else self.source.signature(name)
 
     def method(self, name: str) -> Function:
         """A method. Raises AttributeError naming the class."""
-        found = self.find_method(name) or self.static_methods.get(name)
-        if found is None:
+        method = self.find_method(name) or self.static_methods.get(name)
+        if method is None:
             raise AttributeError(f"{self.name} object has no attribute or method '{name}'")
-        return found
+        return method
 
     def forget(self, functions: Set[int]) -> None:
         """Compile methods anew that are among these functions, by identity."""
@@ -276,10 +276,10 @@ class InterfaceDefinition:
 
     def _why_not(self, type_: NamedType) -> str | None:
         for name, wanted in self.methods.items():
-            found = _signature(type_.definition, name)
-            if found is None:
+            schema = _signature(type_.definition, name)
+            if schema is None:
                 return f"Class '{type_.name}' does not have method '{name}' but '{self.name}' requires it"
-            reason = _incompatible(found, wanted)
+            reason = _incompatible(schema, wanted)
             if reason is not None:
                 return f"Method '{name}' of '{type_.name}' is not compatible with interface {self.name}: {reason}"
         return None
@@ -288,16 +288,16 @@ class InterfaceDefinition:
         return f"<interface {self.name}>"
 
 
-def why_no_interface(found: Type, wanted: Type) -> str:
+def why_no_interface(type_: Type, wanted: Type) -> str:
     """Behind a message that a value has the wrong type: what keeps it from being used as an interface, else nothing."""
     if isinstance(wanted, OptionalType | UnionType):
-        return "".join(why_no_interface(found, member) for member in wanted.contained)
-    if isinstance(wanted, ClassType) and isinstance(found, ClassType) and wanted.definition is not None:
-        reason = wanted.definition.no_subclass_because(found.definition)
+        return "".join(why_no_interface(type_, member) for member in wanted.contained)
+    if isinstance(wanted, ClassType) and isinstance(type_, ClassType) and wanted.definition is not None:
+        reason = wanted.definition.no_subclass_because(type_.definition)
         return f"\n{reason}" if reason else ""
-    if not (isinstance(wanted, InterfaceType) and isinstance(found, NamedType) and wanted.definition is not None):
+    if not (isinstance(wanted, InterfaceType) and isinstance(type_, NamedType) and wanted.definition is not None):
         return ""
-    reason = wanted.definition.why_not(found)
+    reason = wanted.definition.why_not(type_)
     return f"\n{reason}" if reason else ""
 
 
@@ -316,9 +316,9 @@ def _signature(definition: Any, name: str) -> FunctionSchema | None:
     return definition.methods.get(name) if isinstance(definition, InterfaceDefinition) else None
 
 
-def _incompatible(found: FunctionSchema, wanted: FunctionSchema) -> str | None:
+def _incompatible(schema: FunctionSchema, wanted: FunctionSchema) -> str | None:
     """Why `found` cannot stand for `wanted`: parameters may be wider, results narrower, more ones need defaults."""
-    mine, theirs = found.arguments[1:], wanted.arguments[1:]
+    mine, theirs = schema.arguments[1:], wanted.arguments[1:]
     if len(mine) < len(theirs) or any(not a.has_default for a in mine[len(theirs) :]):
         return f"it takes {len(mine)} arguments but the interface declares {len(theirs)}"
     for a, b in zip(mine, theirs, strict=False):
@@ -326,9 +326,9 @@ def _incompatible(found: FunctionSchema, wanted: FunctionSchema) -> str | None:
             return f"argument '{a.name}' is called '{b.name}' in the interface"
         if not is_subtype(b.type, a.type):
             return f"argument '{a.name}' has type {a.type.annotation}, which does not accept {b.type.annotation}"
-    if len(found.returns) != len(wanted.returns):
-        return f"it returns {len(found.returns)} values but the interface declares {len(wanted.returns)}"
-    for a, b in zip(found.returns, wanted.returns, strict=True):
+    if len(schema.returns) != len(wanted.returns):
+        return f"it returns {len(schema.returns)} values but the interface declares {len(wanted.returns)}"
+    for a, b in zip(schema.returns, wanted.returns, strict=True):
         if not is_subtype(a.type, b.type):
             return f"it returns {a.type.annotation}, which is no {b.type.annotation}"
     return None

@@ -72,12 +72,12 @@ def rest(running: Running) -> list[Any]:
     >>> rest(Running(iter((1, 2))))
     [1, 2]
     """
-    found: list[Any] = []
+    items: list[Any] = []
     while True:
         there, item = step(running)
         if not there:
-            return found
-        found.append(item)
+            return items
+        items.append(item)
 
 
 def over(items: Any) -> Running:

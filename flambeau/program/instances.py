@@ -41,10 +41,10 @@ def definition_of(value: Any) -> ClassDefinition | None:
 
 def definition_or_compiled(value: Any) -> ClassDefinition | None:
     """The class of an object, defined now if no program has met it; None for what is no object of programs."""
-    found = definition_of(value)
-    if found is None and CLASS_COMPILER.is_provided:
-        found = CLASS_COMPILER.implementation(type(value))
-    return found
+    definition = definition_of(value)
+    if definition is None and CLASS_COMPILER.is_provided:
+        definition = CLASS_COMPILER.implementation(type(value))
+    return definition
 
 
 def subclass_of(base: ClassDefinition, value: Any) -> ClassDefinition | None:
@@ -71,10 +71,10 @@ def reader(name: str) -> Callable[[Any], Any]:
     def read(value: Any) -> Any:
         if isinstance(value, ScriptObject):
             slot = value.type.definition.slot(name)
-            found = value.values[slot]
-            if found is UNSET:
+            stored = value.values[slot]
+            if stored is UNSET:
                 raise unset(name, value.type.name)
-            return found
+            return stored
         try:
             return get(value)
         except AttributeError:

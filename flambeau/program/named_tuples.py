@@ -40,17 +40,17 @@ def _declared(python: type) -> tuple[Any, ...]:
 
 def user_class(type_: TupleType) -> type | None:
     """The user's own class of a named tuple type; None where there is none."""
-    found = None if type_.name is None else _users.get(type_.name)
-    return found if getattr(found, "_fields", None) == type_.fields else None
+    cls = None if type_.name is None else _users.get(type_.name)
+    return cls if getattr(cls, "_fields", None) == type_.fields else None
 
 
 def tuple_class(type_: TupleType) -> Any:
     """The class of a named tuple type: the user's, or one made for it."""
     assert type_.name is not None
     key = (type_.name, type_.fields)
-    found = _users.get(type_.name)
-    if found is None or getattr(found, "_fields", ()) != type_.fields:
-        found = _classes.get(key)
-    if found is None:
-        found = _classes[key] = namedtuple(type_.name.rpartition(".")[2], type_.fields)
-    return found
+    cls = _users.get(type_.name)
+    if cls is None or getattr(cls, "_fields", ()) != type_.fields:
+        cls = _classes.get(key)
+    if cls is None:
+        cls = _classes[key] = namedtuple(type_.name.rpartition(".")[2], type_.fields)
+    return cls

@@ -71,9 +71,9 @@ class ScriptObject:
         return self.type.definition.method(method)(self, *arguments)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ScriptObject:
-        found = memo[id(self)] = ScriptObject(self.type)
-        found.values = [value if value is UNSET else deepcopy(value, memo) for value in self.values]
-        return found
+        duplicate = memo[id(self)] = ScriptObject(self.type)
+        duplicate.values = [value if value is UNSET else deepcopy(value, memo) for value in self.values]
+        return duplicate
 
     def __lt__(self, other: Any) -> bool:
         return bool(self.call("__lt__", other))

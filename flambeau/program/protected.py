@@ -104,8 +104,8 @@ def named_class(name: str) -> type | None:
 
 def _builtin(name: str) -> type | None:
     module, _, member = name.rpartition(".")
-    found = getattr(importlib.import_module(module), member, None) if module == "builtins" else None
-    return found if isinstance(found, type) else None
+    cls = getattr(importlib.import_module(module), member, None) if module == "builtins" else None
+    return cls if isinstance(cls, type) else None
 
 
 def _message(error: Exception) -> str:

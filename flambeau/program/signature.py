@@ -25,7 +25,7 @@ def schema_of(
     >>> str(schema_of("f", graph, {"n": 3}))
     'f(int n=3) -> ()'
     """
-    given = dict(defaults or {})
+    left = dict(defaults or {})
     arguments = []
     for index, value in enumerate(graph.parameters):
         parameter = _plain(value.name) if value.has_name else f"argument_{index}"
@@ -33,12 +33,12 @@ def schema_of(
             Argument(
                 parameter,
                 without_refinement(value.static_type),
-                default=given.pop(parameter, NO_DEFAULT),
+                default=left.pop(parameter, NO_DEFAULT),
                 kwarg_only=parameter in keyword_only,
             )
         )
-    if given:
-        raise ValueError(f"{name} has no parameter {', '.join(given)}; it has {', '.join(a.name for a in arguments)}")
+    if left:
+        raise ValueError(f"{name} has no parameter {', '.join(left)}; it has {', '.join(a.name for a in arguments)}")
     returns = tuple(Argument("", without_refinement(value.static_type)) for value in graph.returns)
     return FunctionSchema(name, "", tuple(arguments), returns)
 

@@ -94,10 +94,10 @@ class CompilationUnit:
 
     def get_function(self, name: str) -> Function:
         """The function of that qualified name. Raises KeyError."""
-        found = self.functions.get(name)
-        if found is None:
+        function = self.functions.get(name)
+        if function is None:
             raise KeyError(f"no function '{name}' in this unit; it has {', '.join(self.functions) or 'none'}")
-        return found
+        return function
 
     # -- types --------------------------------------------------------------------------------------------------------
 

@@ -127,16 +127,16 @@ def _is_exact(value: Any, type_: t.Type) -> bool:
 def _attribute(value: Any, definition: ClassDefinition, attribute: Attribute, convert: Converter) -> None:
     name = attribute.name
     try:
-        found = getattr(value, name)
+        value_before = getattr(value, name)
     except AttributeError:
         if name in getattr(definition.source, "optional", ()):
             return
         raise MismatchError(MISSING.format(name=name, type=definition.name)) from None
     try:
-        converted = convert(found)
+        converted = convert(value_before)
     except MismatchError as error:
         raise MismatchError(WRONG.format(name=name, type=attribute.type.annotation, reason=error)) from None
-    if not _is_same(found, converted):
+    if not _is_same(value_before, converted):
         object.__setattr__(value, name, converted)
 
 

@@ -86,11 +86,11 @@ def find_or_define(cls: type, registry: ScriptRegistry, resolver_for: ResolverFo
 
     Raises CompileError for a class that programs cannot have, or whose methods changed since it was compiled.
     """
-    found = registry.classes.get(cls)
-    if found is not None:
-        assert isinstance(found.source, PythonSource)
-        found.source.check_unchanged()
-        return found
+    known = registry.classes.get(cls)
+    if known is not None:
+        assert isinstance(known.source, PythonSource)
+        known.source.check_unchanged()
+        return known
     check_class(cls)
     name = registry.unit.unique_name(qualified_name(cls))
     definition = ClassDefinition(name, python=cls, doc=inspect.getdoc(cls) or "")
@@ -161,22 +161,22 @@ class PythonSource:
 
     def _declared(self) -> dict[str, Type]:
         """The types of annotations in class bodies; `Final` ones with a value are constants, `ClassVar` that can be."""
-        found: dict[str, Type] = {}
+        types: dict[str, Type] = {}
         resolver = self._resolver()
         for base in reversed(self.python.__mro__):
             for name, annotation in vars(base).get("__annotations__", {}).items():
-                given = vars(base).get(name)
+                value = vars(base).get(name)
                 if is_final(annotation) and name in vars(base):
-                    constant_type(given)
-                    self.definition.add_constant(name, given)
+                    constant_type(value)
+                    self.definition.add_constant(name, value)
                 elif is_class_variable(annotation):
-                    if name in vars(base) and is_constant(given):
-                        self.definition.add_constant(name, given)
+                    if name in vars(base) and is_constant(value):
+                        self.definition.add_constant(name, value)
                 elif not (name in vars(base) and self.record is None):
                     type_ = self.record_type(name, annotation, resolver)
                     if type_ is not None:
-                        found[name] = type_
-        return found
+                        types[name] = type_
+        return types
 
     def record_type(self, name: str, annotation: Any, resolver: Resolver) -> Type | None:
         """The type of an annotated attribute; None for what is none, or has no type in programs."""
@@ -195,29 +195,32 @@ class PythonSource:
         """A method of the class or of a base, compiled for this class."""
         if name in self.definition.methods:
             return self.definition.methods[name]
-        found = inspect.getattr_static(self.python, name, None)
-        if found is None and name.startswith("__") and name.endswith(ACCESSORS):
+        member = inspect.getattr_static(self.python, name, None)
+        if member is None and name.startswith("__") and name.endswith(ACCESSORS):
             self.property(name[2 : name.rindex("_")])
             return self.definition.methods.get(name)
-        if not isinstance(found, FunctionType) or modifier(found) in STAYS_PYTHON or is_generated_text(found):
+        if not isinstance(member, FunctionType) or modifier(member) in STAYS_PYTHON or is_generated_text(member):
             return None
-        return self._add_method(name, self._compiled(found, name))
+        return self._add_method(name, self._compiled(member, name))
 
     def generator(self, name: str) -> Template | None:
         """A method that yields or may take functions; None for others, and where subclasses are."""
         if name not in self._generators:
-            found = yielding(inspect.getattr_static(self.python, name, None))
-            made = None if found is None else self._to_compile(found, has_self=True, bind_class=False)
-            self._generators[name] = None if made is None else method_template(made[0].tree, made[1], made[0].defaults)
+            function = yielding(inspect.getattr_static(self.python, name, None))
+            template = None
+            if function is not None:
+                source, resolver = self._to_compile(function, has_self=True, bind_class=False)
+                template = method_template(source.tree, resolver, source.defaults)
+            self._generators[name] = template
         return None if self.definition.is_open else self._generators[name]
 
     def declared(self, name: str) -> FunctionSchema | None:
         """What a method or a property's getter takes and returns, if it is written there; nothing is compiled."""
-        found = inspect.getattr_static(self.python, name, None)
-        found = found.fget if isinstance(found, property) else found
-        if not isinstance(found, FunctionType) or is_generated_text(found):
+        member = inspect.getattr_static(self.python, name, None)
+        member = member.fget if isinstance(member, property) else member
+        if not isinstance(member, FunctionType) or is_generated_text(member):
             return None
-        return self._declared_schema(found, has_self=True, bind_class=False)
+        return self._declared_schema(member, has_self=True, bind_class=False)
 
     def _add_method(self, name: str, function: Function) -> Function:
         """A compiled method; one that calls itself is met while it is compiled, and added after that."""
@@ -230,17 +233,17 @@ class PythonSource:
         """The methods of a property, compiled for this class."""
         if name in self.definition.properties:
             return self.definition.properties[name]
-        found = inspect.getattr_static(self.python, name, None)
-        if not isinstance(found, property) or found.fget is None or name in self._unused_properties():
+        member = inspect.getattr_static(self.python, name, None)
+        if not isinstance(member, property) or member.fget is None or name in self._unused_properties():
             return None
-        if modifier(found.fget) in STAYS_PYTHON:
+        if modifier(member.fget) in STAYS_PYTHON:
             return None
-        getter, setter = f"__{name}_getter", None if found.fset is None else f"__{name}_setter"
-        read = self._accessor(getter, found.fget)
-        made: Property = (read, None if setter is None else self._accessor(setter, found.fset))
+        getter, setter = f"__{name}_getter", None if member.fset is None else f"__{name}_setter"
+        read = self._accessor(getter, member.fget)
+        accessors: Property = (read, None if setter is None else self._accessor(setter, member.fset))
         if not self._is_compiling(getter) and not (setter is not None and self._is_compiling(setter)):
-            self.definition.properties[name] = made
-        return made
+            self.definition.properties[name] = accessors
+        return accessors
 
     def _accessor(self, name: str, fn: Any) -> Function:
         known = self.definition.methods.get(name)
@@ -250,10 +253,10 @@ class PythonSource:
         """What a method takes and returns; the method itself is compiled when what is being compiled now is done."""
         if name in self.definition.methods:
             return self.definition.methods[name].schema
-        found = inspect.getattr_static(self.python, name, None)
-        if not isinstance(found, FunctionType):
+        member = inspect.getattr_static(self.python, name, None)
+        if not isinstance(member, FunctionType):
             return None
-        source = self._method(found, has_self=True)
+        source = self._method(member, has_self=True)
         resolver = self._resolver_for(source.scope, f"{self.python.__name__}.{name}")
         schema = declared_schema(source.tree, resolver, defaults=source.defaults, self_type=self.definition.type)
         if schema is not None:
@@ -266,20 +269,20 @@ class PythonSource:
         """A static method, or a class method with its class filled in."""
         if name in self.definition.static_methods:
             return self.definition.static_methods[name]
-        found = inspect.getattr_static(self.python, name, None)
-        if not isinstance(found, staticmethod | classmethod) or not isinstance(found.__func__, FunctionType):
+        member = inspect.getattr_static(self.python, name, None)
+        if not isinstance(member, staticmethod | classmethod) or not isinstance(member.__func__, FunctionType):
             return None
-        if modifier(found.__func__) in STAYS_PYTHON:
+        if modifier(member.__func__) in STAYS_PYTHON:
             return None
-        function = self._compiled(found.__func__, name, bind_class=isinstance(found, classmethod), has_self=False)
+        function = self._compiled(member.__func__, name, bind_class=isinstance(member, classmethod), has_self=False)
         if not self._is_compiling(name):
             self.definition.static_methods[name] = function
         return function
 
     def nested(self, name: str) -> type | None:
         """A class that is defined in the body of the class, or of a base."""
-        found = inspect.getattr_static(self.python, name, None)
-        return found if isinstance(found, type) and name != "__class__" else None
+        member = inspect.getattr_static(self.python, name, None)
+        return member if isinstance(member, type) and name != "__class__" else None
 
     def settle(self, name: str, where: SourceRange) -> None:
         """Note that programs look a static method up in this class. Raises CompileError if subclasses have another."""
@@ -292,42 +295,42 @@ class PythonSource:
 
     def marked(self, name: str) -> tuple[FunctionType, bool] | None:
         """A method that is marked to stay Python, and whether it is static; None if there is none of that name."""
-        found = inspect.getattr_static(self.python, name, None)
-        is_static = isinstance(found, staticmethod)
-        found = found.__func__ if isinstance(found, staticmethod) else found
-        if not isinstance(found, FunctionType) or modifier(found) not in STAYS_PYTHON:
+        member = inspect.getattr_static(self.python, name, None)
+        is_static = isinstance(member, staticmethod)
+        member = member.__func__ if isinstance(member, staticmethod) else member
+        if not isinstance(member, FunctionType) or modifier(member) not in STAYS_PYTHON:
             return None
-        return found, is_static
+        return member, is_static
 
     def inherited(self, name: str, after: type | None) -> Function | None:
         """A method as the bases behind `after` have it, or as the class `after` itself has it with that in `name`."""
         order = self.python.__mro__
         start = order.index(after) + 1 if after in order else 0
         for base in order[start:]:
-            found = vars(base).get(name)
-            if isinstance(found, FunctionType):
-                return self._of_base(base, name, found)
+            member = vars(base).get(name)
+            if isinstance(member, FunctionType):
+                return self._of_base(base, name, member)
         return None
 
     def of_base(self, base: type, name: str) -> Function | None:
         """The method that `base` has of that name, compiled for this class."""
-        found = inspect.getattr_static(base, name, None)
-        return self._of_base(base, name, found) if isinstance(found, FunctionType) else None
+        member = inspect.getattr_static(base, name, None)
+        return self._of_base(base, name, member) if isinstance(member, FunctionType) else None
 
     def _of_base(self, base: type, name: str, function: FunctionType) -> Function:
         key = (base, name)
         if key in self._inherited:
             return self._inherited[key]
         own = f"__{base.__name__}_{name}"
-        made = self._compiled(function, own)
+        method = self._compiled(function, own)
         if not self._is_compiling(own):
-            self._inherited[key] = made
-        return made
+            self._inherited[key] = method
+        return method
 
     def why_missing(self, name: str) -> str | None:
         """Why the class has an attribute in Python and not in programs; None if it has none."""
-        found = inspect.getattr_static(self.python, name, None)
-        if found is None or isinstance(found, FunctionType) or hasattr(type(found), "__set__"):
+        member = inspect.getattr_static(self.python, name, None)
+        if member is None or isinstance(member, FunctionType) or hasattr(type(member), "__set__"):
             return None
         if not any(name in vars(base) for base in self.python.__mro__[:-1]):  # only `object` has it
             return None
@@ -379,7 +382,7 @@ class PythonSource:
                 refuse_arrays(method.tree, resolver, METHODS)
                 is_init = fn.__name__ == "__init__" and has_self
                 try:
-                    made = compile_def(
+                    body = compile_def(
                         method.tree,
                         resolver,
                         name=qualified,
@@ -390,8 +393,8 @@ class PythonSource:
                     )
                 except CompileError as error:
                     raise (error if method.record is None else method.record.explained(error)) from None
-            tidy(made)
-            return made
+            tidy(body)
+            return body
 
         function = kept(key, compiled)
         function.doc = inspect.getdoc(fn) or ""
@@ -437,10 +440,10 @@ class PythonSource:
     def _method(self, fn: FunctionType, has_self: bool) -> _Method:
         """The source of a method; one that `dataclass` made has it written out."""
         if fn.__name__ == "__init__" and has_self:
-            found = self._inits.get(fn)
-            if found is None:
-                found = self._inits[fn] = self._method_anew(fn, has_self)
-            return found
+            source = self._inits.get(fn)
+            if source is None:
+                source = self._inits[fn] = self._method_anew(fn, has_self)
+            return source
         return self._method_anew(fn, has_self)
 
     def _method_anew(self, fn: FunctionType, has_self: bool) -> _Method:
@@ -485,9 +488,9 @@ class PythonSource:
 
 def _members(cls: type) -> dict[str, Any]:
     """The methods of a class as Python finds them, by name."""
-    found: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     for base in reversed(cls.__mro__[:-1]):
         for name, member in vars(base).items():
             if isinstance(member, FunctionType | staticmethod | classmethod | property):
-                found[name] = member
-    return found
+                members[name] = member
+    return members

@@ -67,11 +67,11 @@ class ScriptInstance:
         put(self, "_methods", {})
 
     def _method(self, function: Function) -> InstanceMethod:
-        found: InstanceMethod | None = self._methods.get(function.name)
-        if found is None:
+        attribute: InstanceMethod | None = self._methods.get(function.name)
+        if attribute is None:
             executor = executor_of(function) if self._options == Options() else Executor(function, self._options)
-            found = self._methods[function.name] = InstanceMethod(function, self.script_object, executor)
-        return found
+            attribute = self._methods[function.name] = InstanceMethod(function, self.script_object, executor)
+        return attribute
 
     def __getattr__(self, name: str) -> Any:
         definition = self._definition
@@ -114,8 +114,8 @@ def _forwarding(name: str) -> Callable[..., Any]:
     def call(self: ScriptInstance, *args: Any) -> Any:
         method = self._definition.find_method(name)
         if method is not None:
-            found = self._method(method)(*args)
-            return iter(found) if name == "__iter__" else found
+            result = self._method(method)(*args)
+            return iter(result) if name == "__iter__" else result
         plain = getattr(object, name, None)
         if plain is not None and name in ("__eq__", "__ne__", "__str__"):
             return plain(self, *args)

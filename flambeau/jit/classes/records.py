@@ -47,14 +47,14 @@ _INIT_VARIABLE = re.compile(r"^(?:dataclasses\.)?InitVar\[(.*)\]$", re.DOTALL)
 
 def record_fields(cls: type) -> Mapping[str, dataclasses.Field[Any]]:
     """The fields of a dataclass by name, `InitVar`s included; empty for other classes."""
-    found: Mapping[str, dataclasses.Field[Any]] = getattr(cls, "__dataclass_fields__", {})
-    return {n: f for n, f in found.items() if _kind(f) != "_FIELD_CLASSVAR"}
+    fields: Mapping[str, dataclasses.Field[Any]] = getattr(cls, "__dataclass_fields__", {})
+    return {n: f for n, f in fields.items() if _kind(f) != "_FIELD_CLASSVAR"}
 
 
 def is_generated(cls: type, name: str) -> bool:
     """Whether `dataclass` made a method of a class or of a base."""
-    found = inspect.getattr_static(cls, name, None)
-    return isinstance(found, FunctionType) and found.__code__.co_filename == "<string>" and bool(record_fields(cls))
+    member = inspect.getattr_static(cls, name, None)
+    return isinstance(member, FunctionType) and member.__code__.co_filename == "<string>" and bool(record_fields(cls))
 
 
 def is_generated_text(fn: FunctionType) -> bool:
@@ -119,8 +119,8 @@ class RecordSource:
         annotation: Any = field.type
         if isinstance(annotation, dataclasses.InitVar):
             annotation = annotation.type
-        if isinstance(annotation, str) and (found := _INIT_VARIABLE.match(annotation)) is not None:
-            annotation = found[1]
+        if isinstance(annotation, str) and (match := _INIT_VARIABLE.match(annotation)) is not None:
+            annotation = match[1]
         where = field_range(self.python, field.name)
         reason = annotation
         refuse_array_attribute(annotation, resolver, where)
@@ -138,8 +138,8 @@ class RecordSource:
         chain = [(told, place) for told, place in error.call_chain if place.source.filename != self._filename]
         if where is None or where.source.filename != self._filename:
             return type(error)(error.message, where, chain)
-        found = _FIELD_IN_TEXT.search(where.text)
-        name = next((g for g in found.groups() if g), "") if found is not None else ""
+        field_name = _FIELD_IN_TEXT.search(where.text)
+        name = next((g for g in field_name.groups() if g), "") if field_name is not None else ""
         place = field_range(self.python, name) or class_range(self.python)
         text = f"{error.message.rstrip()}\n{GENERATED.format(name=self.python.__name__)}"
         return type(error)(text, place, chain)
@@ -162,8 +162,8 @@ class RecordSource:
             elif field.default_factory is not dataclasses.MISSING:
                 body.append(f"self.{name}: _type_{name} = _factory_{name}()")
         if hasattr(self.python, "__post_init__"):
-            given = ", ".join(n for n in self.fields if n not in self.stored)
-            body.append(f"self.__post_init__({given})")
+            init_variables = ", ".join(n for n in self.fields if n not in self.stored)
+            body.append(f"self.__post_init__({init_variables})")
         parameters = ", ".join(["self", *plain, *(["*", *keyword] if keyword else [])])
         return f"def __init__({parameters}) -> None:\n    " + "\n    ".join(body or ["pass"]) + "\n"
 

@@ -45,6 +45,6 @@ def check_class(cls: type) -> None:
     if type(cls) not in (type, abc.ABCMeta):
         raise CompileError(NO_METACLASS.format(name=cls.__name__, meta=type(cls).__name__), class_range(cls))
     for method in BYPASSED:
-        found = inspect.getattr_static(cls, method, None)
-        if isinstance(found, (FunctionType, staticmethod)) and not is_generated(cls, method):
+        metaclass = inspect.getattr_static(cls, method, None)
+        if isinstance(metaclass, (FunctionType, staticmethod)) and not is_generated(cls, method):
             raise CompileError(OWN_PROTOCOL.format(name=cls.__name__, method=method), class_range(cls))

@@ -24,14 +24,14 @@ def class_scope(cls: type, fn: FunctionType | None, around: Mapping[str, Any]) -
         scopes = [NameScope(around, home), *map(NameScope.of_function, methods)]
 
     def find(name: str) -> Any:
-        found = look_up(name)
-        return cls if found is typing.Self else found
+        value = look_up(name)
+        return cls if value is typing.Self else value
 
     def look_up(name: str) -> Any:
         if name == cls.__name__:
-            found = _outside(scopes, name)
-            is_older = isinstance(found, type) and (found.__module__, found.__qualname__) == _place(cls)
-            return cls if is_older or found is None else found
+            value = _outside(scopes, name)
+            is_older = isinstance(value, type) and (value.__module__, value.__qualname__) == _place(cls)
+            return cls if is_older or value is None else value
         for scope in scopes:
             if name in scope:
                 return scope(name)
@@ -53,11 +53,11 @@ def _outside(scopes: list[NameScope], name: str) -> Any:
 
 def _annotated_classes(fn: FunctionType) -> dict[str, Any]:
     """Classes that the annotations of a function hold, by name: the scope of their definition may not be in reach."""
-    found: dict[str, Any] = {}
+    classes: dict[str, Any] = {}
     waiting = [a for a in fn.__annotations__.values() if not isinstance(a, str)]
     while waiting:
         annotation = waiting.pop()
         waiting += typing.get_args(annotation)
         if isinstance(annotation, type) and typing.get_origin(annotation) is None:
-            found[annotation.__name__] = annotation
-    return found
+            classes[annotation.__name__] = annotation
+    return classes

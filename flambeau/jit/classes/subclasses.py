@@ -32,8 +32,8 @@ def overridden(own: type, other: type) -> dict[str, Any]:
     names = {name for base in own.__mro__[:-1] for name in vars(base)}
     names -= {ATTRIBUTE}
     names -= {"__eq__"} if _is_generated(own) and _is_generated(other) else set()
-    found = {name: inspect.getattr_static(other, name, None) for name in names}
-    return {n: f for n, f in found.items() if f is not inspect.getattr_static(own, n, None)}
+    members = {name: inspect.getattr_static(other, name, None) for name in names}
+    return {n: f for n, f in members.items() if f is not inspect.getattr_static(own, n, None)}
 
 
 def _is_generated(cls: type) -> bool:
@@ -46,11 +46,11 @@ def why_not(own: ClassDefinition, other: ClassDefinition) -> str | None:
     """What keeps objects of `other` from being used as objects of `own`; None if nothing does."""
     names = {"own": own.python.__name__, "other": other.python.__name__}
     for attribute in own.attributes:
-        found = other.attribute(attribute.name)
-        if found is None:
+        theirs = other.attribute(attribute.name)
+        if theirs is None:
             return NO_ATTRIBUTE.format(name=attribute.name, **names)
-        if without_refinement(found.type) != without_refinement(attribute.type):
-            shown = {"found": found.type.annotation, "wanted": attribute.type.annotation}
+        if without_refinement(theirs.type) != without_refinement(attribute.type):
+            shown = {"found": theirs.type.annotation, "wanted": attribute.type.annotation}
             return OTHER_TYPE.format(name=attribute.name, **names, **shown)
     for name, value in own.constants.items():
         if other.constants.get(name) != value:
@@ -76,8 +76,8 @@ def _method(own: ClassDefinition, other: ClassDefinition, name: str) -> str | No
     wanted = _schema(own, name)
     if wanted is None:  # nothing that programs could call
         return None
-    found = _schema(other, name)
-    return UNKNOWN if found is None else _incompatible(found, wanted)
+    schema = _schema(other, name)
+    return UNKNOWN if schema is None else _incompatible(schema, wanted)
 
 
 def _schema(definition: ClassDefinition, name: str) -> FunctionSchema | None:
@@ -88,14 +88,14 @@ def _schema(definition: ClassDefinition, name: str) -> FunctionSchema | None:
         if declared is not None:
             return declared
         accessor = definition.find_property(name)
-        found = accessor[0] if accessor is not None else definition.find_method(name)
+        function = accessor[0] if accessor is not None else definition.find_method(name)
     except CompileError:
         return None
-    return None if found is None else found.schema
+    return None if function is None else function.schema
 
 
-def _incompatible(found: FunctionSchema, wanted: FunctionSchema) -> str | None:
-    mine, theirs = found.arguments[1:], wanted.arguments[1:]
+def _incompatible(schema: FunctionSchema, wanted: FunctionSchema) -> str | None:
+    mine, theirs = schema.arguments[1:], wanted.arguments[1:]
     if len(mine) < len(theirs) or any(not a.has_default for a in mine[len(theirs) :]):
         return f"it takes {len(mine)} arguments, not {len(theirs)}"
     for a, b in zip(mine, theirs, strict=False):
@@ -105,8 +105,8 @@ def _incompatible(found: FunctionSchema, wanted: FunctionSchema) -> str | None:
             return f"its argument '{a.name}' has type {a.type.annotation}, which does not accept {b.type.annotation}"
         if b.has_default and (not a.has_default or not _same(a.default, b.default)):
             return f"the default of its argument '{a.name}' is another one"
-    if not is_subtype(found.returns[0].type, wanted.returns[0].type):
-        return f"it returns {found.returns[0].type.annotation}, which is no {wanted.returns[0].type.annotation}"
+    if not is_subtype(schema.returns[0].type, wanted.returns[0].type):
+        return f"it returns {schema.returns[0].type.annotation}, which is no {wanted.returns[0].type.annotation}"
     return None
 
 

@@ -100,11 +100,11 @@ class ClassValue(Sugared):
             raise error.with_caller(f"{cls.__name__}.__init__", e.scope.name, where) from None
         if init is None:
             raise CompileError(NO_INIT.format(name=cls.__name__), where)
-        given = [*keywords, *self._made(e, where, source, init, args, keywords)]
+        named = [*keywords, *self._made(e, where, source, init, args, keywords)]
         with e.graph.at_range(where):
-            made = e.emit("prim::CreateObject", (), self.definition.type)
-        call_method(e, where, init, "__init__", made, args, given)
-        return SimpleValue(made)
+            instance = e.emit("prim::CreateObject", (), self.definition.type)
+        call_method(e, where, init, "__init__", instance, args, named)
+        return SimpleValue(instance)
 
     def _made(
         self,
@@ -119,8 +119,8 @@ class ClassValue(Sugared):
         if source.record is None or "__init__" not in source.record.generated:
             return []
         positional = [a.name for a in init.schema.arguments[1:] if not a.kwarg_only]
-        given = {*positional[: len(args)], *(k.name for k in keywords)}
-        missing = [n for n in source.record.factories() if n not in given]
+        assigned = {*positional[: len(args)], *(k.name for k in keywords)}
+        missing = [n for n in source.record.factories() if n not in assigned]
         return [Given(call_function(e, where, source.factory(n), (), ()), where, n) for n in missing]
 
     def attribute(self, e: Emitter, where: SourceRange, name: str) -> Sugared:
@@ -257,8 +257,8 @@ class SuperForm(Sugared):
             raise CompileError(NO_SUPER, tree.range)
         if not isinstance(definition.source, PythonSource | ModuleSource):
             raise CompileError(NO_SUPER, tree.range)
-        found = e.scope.frame.find(e.scope.receiver.name if e.scope.receiver is not None else first.name)
-        receiver = e.load(first.name, found) if isinstance(found, Variable) else first
+        variable = e.scope.frame.find(e.scope.receiver.name if e.scope.receiver is not None else first.name)
+        receiver = e.load(first.name, variable) if isinstance(variable, Variable) else first
         return SuperValue(receiver, definition.source, self.owner)
 
 
@@ -341,5 +341,5 @@ class SetAttributeForm(Sugared):
 
 def super_form(scope_of: Any) -> SuperForm:
     """`super` where names mean what `scope_of` says: `__class__` is the class around the method."""
-    found = scope_of("__class__")
-    return SuperForm(None if found is MISSING else found)
+    enclosing = scope_of("__class__")
+    return SuperForm(None if enclosing is MISSING else enclosing)

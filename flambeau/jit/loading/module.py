@@ -30,26 +30,26 @@ class LoadedModule(RecursiveScriptModule):
 
     @classmethod
     def around(
-        cls, held: ScriptObject, classes: ModuleClasses, options: Options, made: dict[int, RecursiveScriptModule]
+        cls, held: ScriptObject, classes: ModuleClasses, options: Options, modules: dict[int, RecursiveScriptModule]
     ) -> RecursiveScriptModule:
         """The module for an object; the same one for the same object."""
-        found = made.get(id(held))
-        if found is not None:
-            return found
+        module = modules.get(id(held))
+        if module is not None:
+            return module
         definition: ClassDefinition = held.type.definition
         kind: type[LoadedModule] = _kind_for(definition)
-        found = made[id(held)] = kind(held, classes, options, definition.name.rpartition(".")[2])
-        python_view.register(held, found)
+        module = modules[id(held)] = kind(held, classes, options, definition.name.rpartition(".")[2])
+        python_view.register(held, module)
         parameters = [a.name for a in definition.attributes if a.is_parameter]
         buffers = [a.name for a in definition.attributes if a.is_buffer]
-        object.__setattr__(found, "_parameters", LiveTensors(held, parameters))
-        object.__setattr__(found, "_buffers", LiveTensors(held, buffers))
+        object.__setattr__(module, "_parameters", LiveTensors(held, parameters))
+        object.__setattr__(module, "_buffers", LiveTensors(held, buffers))
         for attribute in definition.attributes:
             value = held.get(attribute.name) if held.has(attribute.name) else None
             if isinstance(value, ScriptObject) and value.type.definition.is_module:
-                found._modules[attribute.name] = cls.around(value, classes, options, made)
-        found._take_hooks()
-        return found
+                module._modules[attribute.name] = cls.around(value, classes, options, modules)
+        module._take_hooks()
+        return module
 
     def _take_hooks(self) -> None:
         definition: ClassDefinition = self.script_object.type.definition

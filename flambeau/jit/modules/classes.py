@@ -93,21 +93,21 @@ class ModuleClasses:
         self._origins: KeptOn[ClassDefinition, Origin] = KeptOn()
 
     def object_of(
-        self, module: Module, made: dict[int, ScriptObject] | None = None
+        self, module: Module, objects: dict[int, ScriptObject] | None = None
     ) -> ScriptObject:
         """A module's object; the same module inside another gives one object.
 
         Raises RuntimeError for a module whose `__init__` did not run, or that contains itself.
         """
-        return self._object_of(module, _Walk({} if made is None else made), ())
+        return self._object_of(module, _Walk({} if objects is None else objects), ())
 
     def _object_of(self, module: Module, walk: _Walk, around: tuple[tuple[str, Module], ...]) -> ScriptObject:
-        made = walk.made
-        if id(module) in made:
-            return made[id(module)]
+        objects = walk.made
+        if id(module) in objects:
+            return objects[id(module)]
         scripted = vars(module).get("script_object")
         if isinstance(scripted, ScriptObject):
-            made[id(module)] = scripted
+            objects[id(module)] = scripted
             return scripted
         if "_modules" not in vars(module):
             raise RuntimeError(NOT_INITIALISED.format(name=type(module).__name__))
@@ -126,16 +126,16 @@ class ModuleClasses:
         definition = known.get(key)
         if definition is None:
             known[key] = definition = self._define(module, facts, walk.shells)
-        made[id(module)] = found = ScriptObject(definition.type)
+        objects[id(module)] = scripted_object = ScriptObject(definition.type)
         for name, value in facts.values.items():
-            found.set(name, value)
-        return found
+            scripted_object.set(name, value)
+        return scripted_object
 
     def _classes_beside(self, owner: Any) -> Recent[ClassDefinition]:
-        found = self._classes.get(owner)
-        if found is None:
-            self._classes[owner] = found = Recent()
-        return found
+        recent = self._classes.get(owner)
+        if recent is None:
+            self._classes[owner] = recent = Recent()
+        return recent
 
     def _define(self, module: Module, facts: Facts, shells: dict[int, Module]) -> ClassDefinition:
         name = qualified_name(type(module))

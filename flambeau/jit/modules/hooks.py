@@ -62,7 +62,7 @@ def compile_hooks(
     """The hooks of a module as methods of its class, their signatures checked. Raises CompileError."""
     owner = type(module).__name__
     known: dict[str, Hook] = {}
-    made: dict[str, list[Function]] = {"before": [], "after": []}
+    compiled: dict[str, list[Function]] = {"before": [], "after": []}
     tables = (("Pre-hook", "before", module._forward_pre_hooks), ("Hook", "after", module._forward_hooks))
     for what, _, hooks in tables:
         _refuse_two(what, [registered.function for registered in hooks.values()], owner)
@@ -75,12 +75,12 @@ def compile_hooks(
             if name not in known and _is_taken(module, definition, name):
                 raise CompileError(NAME_TAKEN.format(name=name, owner=definition.name))
             known[name] = function
-            made[when].append(definition.methods.get(name) or compile_hook(function, name))
+            compiled[when].append(definition.methods.get(name) or compile_hook(function, name))
             is_told = when == "after" or "return" in getattr(function, "__annotations__", {})
-            if not is_told and not _wrong_count(made[when][-1], 2):
+            if not is_told and not _wrong_count(compiled[when][-1], 2):
                 raise CompileError(f"{what} '{name}' on module '{owner}' {NO_RETURN}")
-    _check_all(forward, made["before"], made["after"], owner)
-    return HookTable(tuple(made["before"]), tuple(made["after"]))
+    _check_all(forward, compiled["before"], compiled["after"], owner)
+    return HookTable(tuple(compiled["before"]), tuple(compiled["after"]))
 
 
 def _refuse_two(what: str, hooks: Sequence[Hook], owner: str) -> None:
@@ -133,15 +133,15 @@ def _wrong_count(hook: Function, wanted: int) -> str:
 
 
 def _wrong_input(hook: Function, inputs: TupleType) -> str:
-    given = hook.schema.arguments[1].type
-    if not isinstance(given, TupleType):
-        return f"expected the input argument to be typed as a Tuple but found type: '{given.annotation}' instead."
-    received = f"Received type: '{given.annotation}'. Expected type: '{inputs.annotation}'"
-    if len(given.elements) != len(inputs.elements):
+    declared = hook.schema.arguments[1].type
+    if not isinstance(declared, TupleType):
+        return f"expected the input argument to be typed as a Tuple but found type: '{declared.annotation}' instead."
+    received = f"Received type: '{declared.annotation}'. Expected type: '{inputs.annotation}'"
+    if len(declared.elements) != len(inputs.elements):
         if not inputs.elements:
             return f"has the wrong inner types for the input tuple argument. {received}"
         return f"has the wrong number of contained types for the input argument's Tuple. {received}"
-    if not _alike(inputs, given):
+    if not _alike(inputs, declared):
         return f"has the wrong inner types for the input tuple argument. {received}"
     return ""
 
@@ -159,17 +159,17 @@ def _wrong_return(hook: Function, inputs: TupleType) -> str:
 
 
 def _wrong_output(hook: Function, output: Type) -> str:
-    given = hook.schema.arguments[2].type
-    if _alike(output, given):
+    declared = hook.schema.arguments[2].type
+    if _alike(output, declared):
         return ""
     return (
-        f"has the wrong type for the output argument. Received type: '{given.annotation}'. Expected type: "
+        f"has the wrong type for the output argument. Received type: '{declared.annotation}'. Expected type: "
         f"'{output.annotation}'"
     )
 
 
-def _alike(given: Type, wanted: Type) -> bool:
-    return is_subtype(given, wanted)
+def _alike(type_: Type, wanted: Type) -> bool:
+    return is_subtype(type_, wanted)
 
 
 @dataclass(slots=True)
@@ -193,17 +193,17 @@ class HookedCall(Sugared):
             values = [plan(e) for plan in match.plans][1:]
         is_nested = len(values) == 1 and isinstance(values[0].static_type, TupleType)
         for hook in self.hooks.before:
-            given = self._run(e, where, hook, [pack_tuple(e, values)])
-            if isinstance(given.static_type, TupleType) and (not is_nested or len(given.static_type.elements) == 1):
-                values = unpack_tuple(e, given)
-            elif given.static_type != NONE:
-                values = [given]
+            changed = self._run(e, where, hook, [pack_tuple(e, values)])
+            if isinstance(changed.static_type, TupleType) and (not is_nested or len(changed.static_type.elements) == 1):
+                values = unpack_tuple(e, changed)
+            elif changed.static_type != NONE:
+                values = [changed]
         result = self._run(e, where, self.forward, values)
         for hook in self.hooks.after:
-            given = self._run(e, where, hook, [pack_tuple(e, values), result])
-            result = result if given.static_type == NONE else given
+            changed = self._run(e, where, hook, [pack_tuple(e, values), result])
+            result = result if changed.static_type == NONE else changed
         return SimpleValue(result)
 
     def _run(self, e: Emitter, where: SourceRange, method: Function, values: Sequence[Value]) -> Value:
-        given = [Given(value, where) for value in values]
-        return call_method(e, where, method, method.short_name, self.owner, given, ())
+        arguments = [Given(value, where) for value in values]
+        return call_method(e, where, method, method.short_name, self.owner, arguments, ())

@@ -34,12 +34,12 @@ def method_source(module: Module, name: str) -> Callable[..., Any] | None:
     stub = stubs_of(module).get(name)
     if stub is not None:
         return stub
-    found = inspect.getattr_static(module, name, None)
-    if isinstance(found, property):
-        return found.fget
-    if inspect.ismethod(found) or inspect.isfunction(found):
-        function = cast("Callable[..., Any]", getattr(found, "__func__", found))
-        if name in vars(module) and not inspect.ismethod(found):
+    member = inspect.getattr_static(module, name, None)
+    if isinstance(member, property):
+        return member.fget
+    if inspect.ismethod(member) or inspect.isfunction(member):
+        function = cast("Callable[..., Any]", getattr(member, "__func__", member))
+        if name in vars(module) and not inspect.ismethod(member):
             return None  # a function that is an attribute: it is not given the module
         return None if is_of_base(function, name) else function
     return None
@@ -47,14 +47,14 @@ def method_source(module: Module, name: str) -> Callable[..., Any] | None:
 
 def stubs_of(module: Module) -> dict[str, Callable[..., Any]]:
     """The marked methods of a `ScriptModule` subclass; none of other classes."""
-    found: dict[str, Callable[..., Any]] = getattr(type(module), "_script_stubs", {})
-    return found
+    stubs: dict[str, Callable[..., Any]] = getattr(type(module), "_script_stubs", {})
+    return stubs
 
 
 def texts_of(module: Module) -> dict[str, Callable[[str], Any]]:
     """The texts of methods that a `ScriptModule` was given, each with what its names mean."""
-    found: dict[str, Callable[[str], Any]] = vars(module).get(TEXTS, {})
-    return found
+    texts: dict[str, Callable[[str], Any]] = vars(module).get(TEXTS, {})
+    return texts
 
 
 def is_of_base(function: Callable[..., Any], name: str) -> bool:
@@ -64,11 +64,11 @@ def is_of_base(function: Callable[..., Any], name: str) -> bool:
 
 def is_unused_property(module: Module, name: str) -> bool:
     """Whether a property is left out of the program."""
-    found = inspect.getattr_static(module, name, None)
-    if not isinstance(found, property):
+    member = inspect.getattr_static(module, name, None)
+    if not isinstance(member, property):
         return False
     listed = getattr(type(module), "__jit_unused_properties__", ())
-    return name in listed or is_ignored(module, name) or modifier(found.fget) is not None
+    return name in listed or is_ignored(module, name) or modifier(member.fget) is not None
 
 
 def is_ignored(module: Module, name: str) -> bool:
@@ -82,19 +82,19 @@ def properties_of(module: Module) -> list[str]:
         name
         for cls in type(module).__mro__
         if cls is not object
-        for name, found in vars(cls).items()
-        if isinstance(found, property)
-        and (hasattr(found.fget, SCRIPT) or not cls.__module__.startswith("flambeau.nn"))
+        for name, member in vars(cls).items()
+        if isinstance(member, property)
+        and (hasattr(member.fget, SCRIPT) or not cls.__module__.startswith("flambeau.nn"))
         and not is_unused_property(module, name)
     ]
 
 
 def static_function(module: Module, name: str) -> Callable[..., Any] | None:
     """The function of a static method, or a class method with its class; None for what is neither."""
-    found = inspect.getattr_static(module, name, None)
-    if isinstance(found, staticmethod):
-        return found.__func__
-    return getattr(type(module), name) if isinstance(found, classmethod) else None
+    member = inspect.getattr_static(module, name, None)
+    if isinstance(member, staticmethod):
+        return member.__func__
+    return getattr(type(module), name) if isinstance(member, classmethod) else None
 
 
 def export(method: Any) -> Any:
@@ -120,19 +120,19 @@ def exported_methods(module: Module) -> list[str]:
     if hasattr(type(module), "_script_stubs"):
         return [*stubs_of(module), *marked]
     names = dict.fromkeys(("forward", *marked, *own))
-    found = [n for n in names if method_source(module, n) is not None and python_mark(module, n) is None]
-    return [n for n in found if not any(n in vars(cls).get(TABLE, ()) for cls in type(module).__mro__)]
+    compiled = [n for n in names if method_source(module, n) is not None and python_mark(module, n) is None]
+    return [n for n in compiled if not any(n in vars(cls).get(TABLE, ()) for cls in type(module).__mro__)]
 
 
 def python_mark(module: Module, name: str) -> str | None:
     """How a method is marked to stay Python; None for one that is compiled."""
-    found = inspect.getattr_static(module, name, None)
-    return None if found is None or isinstance(found, type | types.ModuleType) else modifier(found)
+    member = inspect.getattr_static(module, name, None)
+    return None if member is None or isinstance(member, type | types.ModuleType) else modifier(member)
 
 
 def python_method(module: Module, name: str) -> Callable[..., Any] | None:
     """A method that stays Python, unbound; None for what is none."""
     if python_mark(module, name) is None:
         return None
-    found = inspect.getattr_static(module, name)
-    return cast("Callable[..., Any]", getattr(found, "__func__", found)) if callable(found) else None
+    member = inspect.getattr_static(module, name)
+    return cast("Callable[..., Any]", getattr(member, "__func__", member)) if callable(member) else None

@@ -22,31 +22,31 @@ def prepared(module: Module) -> Module:
     """A module with every substitute in place: itself, if there is none in it. What is shared stays shared."""
     if not any(hasattr(type(m), METHOD) for m in _inside(module)):
         return module
-    found: Module = _prepared(module, {})
-    return found
+    replacement: Module = _prepared(module, {})
+    return replacement
 
 
 def _inside(module: Module) -> list[Module]:
     """A module and all below it, those too whose `__init__` did not run: that is refused later, with the name."""
-    found = {id(module): module}
+    modules = {id(module): module}
     waiting = [module]
     while waiting:
         for child in vars(waiting.pop()).get("_modules", {}).values():
-            if child is not None and id(child) not in found:
-                found[id(child)] = child
+            if child is not None and id(child) not in modules:
+                modules[id(child)] = child
                 waiting.append(child)
-    return list(found.values())
+    return list(modules.values())
 
 
-def _prepared(module: Any, made: dict[int, Any]) -> Any:
-    if id(module) in made:
-        return made[id(module)]
-    found = getattr(module, METHOD)() if hasattr(type(module), METHOD) else module
-    made[id(module)] = found
-    if not isinstance(found, Module) or "_modules" not in vars(found):
-        return found
-    children = {n: None if c is None else _prepared(c, made) for n, c in found._modules.items()}
-    if any(children[n] is not c for n, c in found._modules.items()):
-        found = made[id(module)] = copy.copy(found)
-        object.__setattr__(found, "_modules", children)
-    return found
+def _prepared(module: Any, replacements: dict[int, Any]) -> Any:
+    if id(module) in replacements:
+        return replacements[id(module)]
+    replacement = getattr(module, METHOD)() if hasattr(type(module), METHOD) else module
+    replacements[id(module)] = replacement
+    if not isinstance(replacement, Module) or "_modules" not in vars(replacement):
+        return replacement
+    children = {n: None if c is None else _prepared(c, replacements) for n, c in replacement._modules.items()}
+    if any(children[n] is not c for n, c in replacement._modules.items()):
+        replacement = replacements[id(module)] = copy.copy(replacement)
+        object.__setattr__(replacement, "_modules", children)
+    return replacement

@@ -142,15 +142,15 @@ class PromotedMethod(ScriptMethod):
     def _marked(self, seen: _Seen, native: ScriptFunction, args: tuple[Any, ...], hidden: gradients.Asking) -> Any:
         """The call of a method some of whose parameters ask for gradients: results that depend on them do too."""
         args = native._signature.bind((*args, *seen.hidden), {})[: len(args)]
-        given = (*args, *seen.hidden)
+        arguments = (*args, *seen.hidden)
         asks = (*gradients.asking(args), *hidden)
-        flow = native._executor.flow(spec_of(given), given, asks)
+        flow = native._executor.flow(spec_of(arguments), arguments, asks)
         if flow.is_open or True in flow.written:
             with intercepting(gradients.one_by_one):
                 return self._call_slowly(*args)
         if seen.cells:
             return self._assigning(seen, native, args, flow)
-        result = native(*given)
+        result = native(*arguments)
         gradients.mark(flow, result, (*args, *seen.taken))
         return result
 
@@ -221,12 +221,12 @@ class PromotedMethod(ScriptMethod):
         return seen
 
     def _native(self, function: Function) -> ScriptFunction:
-        found = self._natives.get(function)
-        if found is None:
+        native = self._natives.get(function)
+        if native is None:
             options = self._with_object.options
             executor = executor_of(function) if options == Options() else Executor(function, options)
-            found = self._natives[function] = ScriptFunction(function, executor=executor)
-        return found
+            native = self._natives[function] = ScriptFunction(function, executor=executor)
+        return native
 
 
 def method_of(function: Function, owner: ScriptObject, executor: Executor) -> ScriptMethod:

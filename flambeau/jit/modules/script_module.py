@@ -138,28 +138,28 @@ class RecursiveScriptModule(FixedModule):
         classes: ModuleClasses,
         options: Options,
         objects: dict[int, ScriptObject],
-        made: dict[int, Module],
+        modules: dict[int, Module],
     ) -> Self:
         kind = _kind_for(cls, module, classes.origin(held.type.definition))
-        found: Self = kind(held, classes, options, type(module).__name__)
-        made[id(module)] = found
-        python_view.register(held, found)
-        object.__setattr__(found, "_parameters", LiveTensors(held, module._parameters))
-        object.__setattr__(found, "_buffers", LiveTensors(held, module._buffers))
-        found._transient.update(module._transient)
+        scripted: Self = kind(held, classes, options, type(module).__name__)
+        modules[id(module)] = scripted
+        python_view.register(held, scripted)
+        object.__setattr__(scripted, "_parameters", LiveTensors(held, module._parameters))
+        object.__setattr__(scripted, "_buffers", LiveTensors(held, module._buffers))
+        scripted._transient.update(module._transient)
         origin = classes.origin(held.type.definition)
         ignored = getattr(module, "__jit_ignored_attributes__", ())
         for name in (*(origin.failed if origin is not None else ()), *ignored):
             if name in vars(module):
-                object.__setattr__(found, name, vars(module)[name])
+                object.__setattr__(scripted, name, vars(module)[name])
         for name, child in module._modules.items():
             if child is None or isinstance(child, ScriptModule):
-                found._modules[name] = child
+                scripted._modules[name] = child
             else:
-                known = made.get(id(child))
-                args = (child, objects[id(child)], classes, options, objects, made)
-                found._modules[name] = known if known is not None else RecursiveScriptModule._wrap(*args)
-        return found
+                known = modules.get(id(child))
+                args = (child, objects[id(child)], classes, options, objects, modules)
+                scripted._modules[name] = known if known is not None else RecursiveScriptModule._wrap(*args)
+        return scripted
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the compiled `forward`. Raises AttributeError if there is none, and what `ScriptFunction` raises."""
@@ -203,8 +203,8 @@ class RecursiveScriptModule(FixedModule):
     # -- methods ------------------------------------------------------------------------------------------------------
 
     def _method(self, name: str) -> ScriptMethod:
-        found = self._methods.get(name)
-        if found is None:
+        method = self._methods.get(name)
+        if method is None:
             definition = self.script_object.type.definition
             function = definition.methods.get(name)
             if function is None:
@@ -213,12 +213,12 @@ class RecursiveScriptModule(FixedModule):
             if function is None:
                 raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
             executor = executor_of(function) if self._options == Options() else Executor(function, self._options)
-            found = self._methods[name] = method_of(function, self.script_object, executor)
+            method = self._methods[name] = method_of(function, self.script_object, executor)
             origin = self._classes.origin(definition)
             python = None if origin is None else method_source(origin.module, name)
             if python is not None:
-                found._python = python.__get__(self)  # for when compilation is disabled
-        return found
+                method._python = python.__get__(self)  # for when compilation is disabled
+        return method
 
     @property
     def forward(self) -> ScriptMethod:  # type: ignore[override]
@@ -277,9 +277,9 @@ class RecursiveScriptModule(FixedModule):
             try:
                 held.set(name, outliving(converter(attribute.type)(value)))
             except MismatchError as reason:
-                wanted, given = attribute.type.annotation, type_name(value)
+                wanted, got = attribute.type.annotation, type_name(value)
                 raise RuntimeError(
-                    f"Wrong type for attribute assignment of '{name}'. Expected {wanted} but got {given}: {reason}"
+                    f"Wrong type for attribute assignment of '{name}'. Expected {wanted} but got {got}: {reason}"
                 ) from None
 
     def _swap(self, name: str, value: Any) -> None:
@@ -295,13 +295,13 @@ class RecursiveScriptModule(FixedModule):
             raise RuntimeError(text.format(name=name, what="non-scripted module"))
         if attribute is None or not isinstance(before, RecursiveScriptModule):
             raise RuntimeError(REASSIGNED.format(name=name, what="another module"))
-        found = value.script_object.type
+        type_ = value.script_object.type
         if isinstance(attribute.type, InterfaceType):
-            reason = attribute.type.definition.why_not(found)
+            reason = attribute.type.definition.why_not(type_)
         else:
-            reason = None if found == attribute.type else "Annotate the attribute with an interface that both have"
+            reason = None if type_ == attribute.type else "Annotate the attribute with an interface that both have"
         if reason is not None:
-            wanted, shown = attribute.type.annotation, f"{found.name} (of Python class: {value.original_name})"
+            wanted, shown = attribute.type.annotation, f"{type_.name} (of Python class: {value.original_name})"
             raise RuntimeError(WRONG_MODULE.format(wanted=wanted, name=name, found=shown, reason=reason))
         self.script_object.set(name, value.script_object)
         self._modules[name] = value
@@ -321,19 +321,19 @@ class RecursiveScriptModule(FixedModule):
         return self._copied(deepcopy(self.script_object, memo), memo, deep=True)
 
     def _copied(self, held: ScriptObject, memo: dict[int, Any], *, deep: bool) -> Self:
-        found = type(self)(held, self._classes, self._options, self._original_name)
-        memo[id(self)] = found
-        python_view.register(held, found)
+        duplicate = type(self)(held, self._classes, self._options, self._original_name)
+        memo[id(self)] = duplicate
+        python_view.register(held, duplicate)
         for name, value in vars(self).items():
             if name in ("_parameters", "_buffers"):
-                object.__setattr__(found, name, LiveTensors(held, value))
+                object.__setattr__(duplicate, name, LiveTensors(held, value))
             elif name == "_modules":
-                object.__setattr__(found, name, deepcopy(value, memo) if deep else dict(value))
-            elif name not in vars(found) and name not in Module.HOOKS:
-                object.__setattr__(found, name, deepcopy(value, memo) if deep else value)
-        found._take_hooks()
-        found._transient.update(self._transient)
-        return found
+                object.__setattr__(duplicate, name, deepcopy(value, memo) if deep else dict(value))
+            elif name not in vars(duplicate) and name not in Module.HOOKS:
+                object.__setattr__(duplicate, name, deepcopy(value, memo) if deep else value)
+        duplicate._take_hooks()
+        duplicate._transient.update(self._transient)
+        return duplicate
 
     def __reduce__(self) -> Any:
         raise TypeError(f"{type(self).__name__} cannot be pickled: pickle the module that it was made from")

@@ -63,8 +63,8 @@ class ModuleSource:
             return self._from_text(name)
         static = inspect.getattr_static(self.module, name, None)
         if isinstance(static, property):
-            found = self.property(name)
-            return None if found is None else found[0]
+            accessors = self.property(name)
+            return None if accessors is None else accessors[0]
         if name == "forward" and isinstance(static, staticmethod):
             return self.definition.add_method(name, self._compiled(static.__func__, name, without_self=True))
         source = method_source(self.module, name)
@@ -72,34 +72,34 @@ class ModuleSource:
 
     def property(self, name: str) -> Property | None:
         """Getter and setter of a property; None for what is none, or is left out."""
-        found = inspect.getattr_static(self.module, name, None)
-        if not isinstance(found, property) or found.fget is None or is_unused_property(self.module, name):
+        member = inspect.getattr_static(self.module, name, None)
+        if not isinstance(member, property) or member.fget is None or is_unused_property(self.module, name):
             return None
-        text = getattr(found.fget, SCRIPT, None)
+        text = getattr(member.fget, SCRIPT, None)
         if text is not None and name not in self.definition.properties:
             if is_caching():
                 raise RuntimeError(COMPILED)
             [tree] = parse_source(text, self_name=self.definition.name)
-            own = self._from_tree(tree, name, NameScope.of_function(found.fget), {})
+            own = self._from_tree(tree, name, NameScope.of_function(member.fget), {})
             self.definition.properties[name] = (self.definition.add_method(name, own), None)
         if name not in self.definition.properties:
-            getter = self.definition.methods.get(name) or self.add(found.fget, name)
-            setter = None if found.fset is None else self.add(found.fset, f"__{name}_setter")
+            getter = self.definition.methods.get(name) or self.add(member.fget, name)
+            setter = None if member.fset is None else self.add(member.fset, f"__{name}_setter")
             self.definition.properties[name] = (getter, setter)
         return self.definition.properties[name]
 
     def signature(self, name: str) -> FunctionSchema | None:
         """What a method takes and returns."""
-        found = self.method(name)
-        return None if found is None else found.schema
+        method = self.method(name)
+        return None if method is None else method.schema
 
     def static(self, name: str) -> Function | None:
         """A class method with its class filled in; None for what is none."""
-        found = inspect.getattr_static(self.module, name, None)
-        if not isinstance(found, classmethod):
+        member = inspect.getattr_static(self.module, name, None)
+        if not isinstance(member, classmethod):
             return None
         if name not in self.definition.static_methods:
-            function = self._compiled(found.__func__, name, bind_class=True)
+            function = self._compiled(member.__func__, name, bind_class=True)
             self.definition.static_methods[name] = function
         return self.definition.static_methods[name]
 
@@ -125,10 +125,10 @@ class ModuleSource:
         """A method as the bases behind `after` have it."""
         order = type(self.module).__mro__
         for base in order[order.index(after) + 1 if after in order else 0 :]:
-            found = vars(base).get(name)
-            if inspect.isfunction(found) and not is_of_base(found, name):
+            member = vars(base).get(name)
+            if inspect.isfunction(member) and not is_of_base(member, name):
                 if (base, name) not in self._inherited:
-                    self._inherited[base, name] = self._compiled(found, f"__{base.__name__}_{name}")
+                    self._inherited[base, name] = self._compiled(member, f"__{base.__name__}_{name}")
                 return self._inherited[base, name]
         return None
 
@@ -140,8 +140,8 @@ class ModuleSource:
             forward = self.method("forward")
             if forward is None:
                 return None
-            self._hooks = found = compile_hooks(self.module, self.definition, forward, self.add)
-            names = [tuple([f.short_name for f in functions]) for functions in (found.before, found.after)]
+            self._hooks = table = compile_hooks(self.module, self.definition, forward, self.add)
+            names = [tuple([f.short_name for f in functions]) for functions in (table.before, table.after)]
             self.definition.hooks = (names[0], names[1])
         return self._hooks
 
@@ -192,9 +192,9 @@ class ModuleSource:
 
         def compiled() -> Function:
             with compiling(key, shown, None):
-                made = compile_def(tree, resolver, name=qualified, defaults=defaults, self_type=self_type)
-            tidy(made)
-            return made
+                body = compile_def(tree, resolver, name=qualified, defaults=defaults, self_type=self_type)
+            tidy(body)
+            return body
 
         function = kept(key, compiled)
         function.doc = doc

@@ -196,8 +196,8 @@ def same_contents(graph: Graph, source: Value, tensor: Tensor) -> Value:
     first, second = branch.add_block(), branch.add_block()
     with graph.inserting(first):
         precision = precision_of(tensor)
-        given = [insert_constant(graph, v) for v in (precision, precision * 0.1, True)]
-        first.add_return(graph.insert("aten::allclose", [source, constant, *given], [t.BOOL]).result())
+        contents = [insert_constant(graph, v) for v in (precision, precision * 0.1, True)]
+        first.add_return(graph.insert("aten::allclose", [source, constant, *contents], [t.BOOL]).result())
     with graph.inserting(second):
         second.add_return(insert_constant(graph, False))
     return branch.result()

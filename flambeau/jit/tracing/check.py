@@ -38,17 +38,17 @@ LEVEL = 3
 """How many frames there are up to the user."""
 
 
-def check(run: Run, traced: Any, recorded: Recorded, given: Call, tolerance: float) -> None:
+def check(run: Run, traced: Any, recorded: Recorded, call: Call, tolerance: float) -> None:
     """Compare a trace with its function on some inputs.
 
     Raises TracingCheckError if another run gives another graph; warns of results that differ or cannot be compared.
     """
-    _compare_graphs(recorded.flat, run.record(given, warn=False).flat)
+    _compare_graphs(recorded.flat, run.record(call, warn=False).flat)
     if recorded.random:
         nodes = ", ".join(sorted(set(recorded.random)))
         warnings.warn(NONDETERMINISTIC.format(nodes=nodes), TracerWarning, stacklevel=LEVEL)
         return
-    _compare_results(run, traced, given, tolerance)
+    _compare_results(run, traced, call, tolerance)
 
 
 def _compare_graphs(first: Graph, again: Graph) -> None:
@@ -82,8 +82,8 @@ def _tensors(graph: Graph) -> list[Node]:
     return [n for n in graph.find_all(CONSTANT) if is_tensor(n.attributes.get("value"))]
 
 
-def _compare_results(run: Run, traced: Any, given: Call, tolerance: float) -> None:
-    for_python, for_trace = given.fresh(), given.fresh()
+def _compare_results(run: Run, traced: Any, call: Call, tolerance: float) -> None:
+    for_python, for_trace = call.fresh(), call.fresh()
     with state_restored(run.module):
         want = list(flat(run.func(*for_python.args, **for_python.keywords)))
     try:

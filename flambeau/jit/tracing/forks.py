@@ -42,10 +42,10 @@ class TracedFuture(Future):
     @classmethod
     def recorded(cls, result: Any, on_wait: Callable[[Any], Any]) -> TracedFuture:
         """A future that is done."""
-        made = cls.of(lambda: result)
-        assert isinstance(made, TracedFuture)
-        made._on_wait = on_wait
-        return made
+        future = cls.of(lambda: result)
+        assert isinstance(future, TracedFuture)
+        future._on_wait = on_wait
+        return future
 
     def wait(self) -> Any:
         """The result, which depends on the wait from now on."""
@@ -54,12 +54,12 @@ class TracedFuture(Future):
 
 def between(enter: Node, exit: Node) -> list[Node]:
     """The nodes between two markers."""
-    found = []
+    nodes = []
     node = enter.next
     while node is not None and node is not exit:
-        found.append(node)
+        nodes.append(node)
         node = node.next
-    return found
+    return nodes
 
 
 def outline_fork(graph: Graph, enter: Node, exit: Node) -> None:
@@ -83,11 +83,11 @@ def outline_fork(graph: Graph, enter: Node, exit: Node) -> None:
         for node in reversed(nodes):
             node.erase()
     fork.copy_metadata(enter)
-    made = fork.result()
-    exit.result().replace_uses_with(made)
+    future = fork.result()
+    exit.result().replace_uses_with(future)
     exit.erase()
     enter.erase()
-    made.set_type(FutureType(made.static_type))
+    future.set_type(FutureType(future.static_type))
 
 
 def settle_types(graph: Graph) -> None:
@@ -95,6 +95,6 @@ def settle_types(graph: Graph) -> None:
     for node in graph.all_nodes():
         if node.op == FORK:
             body: Graph = node.attribute(SUBGRAPH)
-            for parameter, given in zip(body.parameters, node.operands, strict=True):
-                parameter.set_type(given.static_type)
+            for parameter, operand in zip(body.parameters, node.operands, strict=True):
+                parameter.set_type(operand.static_type)
             settle_types(body)

@@ -84,7 +84,7 @@ def script_if_tracing(fn: Callable[P, R]) -> Callable[P, R]:
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
         if observer.current() is None:
             return fn(*args, **kwargs)
-        found: R = script(fn)(*args, **kwargs)
-        return found
+        result: R = script(fn)(*args, **kwargs)
+        return result
 
     return wrapper

@@ -44,8 +44,8 @@ class TracedMethod:
 def split(graph: Graph, self_value: Value, taken: Mapping[str, set[str]]) -> list[TracedMethod]:
     """Make methods of what stands between markers, inner ones first. `taken` are names of methods, by path."""
     _constants_first(graph)
-    found: list[TracedMethod] = []
-    names = {path: set(given) for path, given in taken.items()}
+    methods: list[TracedMethod] = []
+    names = {path: set(attributes) for path, attributes in taken.items()}
     waiting: list[Node] = []
     for node in list(graph.body):
         if node.op in (ENTER, ENTER_FORK):
@@ -55,8 +55,8 @@ def split(graph: Graph, self_value: Value, taken: Mapping[str, set[str]]) -> lis
         elif node.op == EXIT:
             method = _outline(graph, self_value, waiting.pop(), node, names)
             if method is not None:
-                found.append(method)
-    return found
+                methods.append(method)
+    return methods
 
 
 def drop_markers(graph: Graph) -> None:
@@ -89,13 +89,13 @@ def _outline(
             node.move_before(enter)
     nodes = between(enter, exit)
     inside = {inner for node in nodes for inner in nodes_within(node)}
-    inner, given, copies = _copied(nodes, inside, self_value, path)
+    inner, operands, copies = _copied(nodes, inside, self_value, path)
     results = [v for n in nodes for v in n.results if any(u.user not in inside for u in v.uses())]
     method = _finished(inner, [copies[v] for v in results])
     if method is not None:
         name = _free_name(names.setdefault(path, set()))
         with graph.inserting(enter), graph.at_range(enter.range):
-            _call(graph, self_value, path, name, given, results)
+            _call(graph, self_value, path, name, operands, results)
     for node in (exit, *reversed(nodes), enter):
         node.erase()
     return None if method is None else TracedMethod(path, name, method)
@@ -110,7 +110,7 @@ def _copied(nodes: list[Node], inside: set[Node], self_value: Value, path: str) 
     inner = Graph()
     own = inner.add_parameter(t.ANY, "self")
     copies: Copies = {self_value: own}
-    given: list[Value] = []
+    operands: list[Value] = []
     used = dict.fromkeys(v for node in nodes for n in nodes_within(node) for v in n.operands)
     for value in used:
         if value in copies or _is_inside(value, inside):
@@ -119,7 +119,7 @@ def _copied(nodes: list[Node], inside: set[Node], self_value: Value, path: str) 
             inner.insert_node(clone_node(value.defining_node, inner, copies))
         else:
             copies[value] = inner.add_parameter(value.static_type, value.name if value.has_name else "")
-            given.append(value)
+            operands.append(value)
     for node in nodes:
         copy = clone_node(node, inner, copies)
         if copy.op == READ and copy.operand(0) is own:
@@ -129,7 +129,7 @@ def _copied(nodes: list[Node], inside: set[Node], self_value: Value, path: str) 
             copies[node.result()].replace_uses_with(own)
             copies[node.result()] = own
             copy.erase()
-    return inner, given, copies
+    return inner, operands, copies
 
 
 def _is_inside(value: Value, inside: set[Node]) -> bool:
@@ -149,8 +149,8 @@ def _finished(inner: Graph, results: list[Value]) -> Graph | None:
     elif len(results) == 1:
         inner.add_return(results[0])
     else:
-        made = TupleType(tuple(v.static_type for v in results))
-        inner.add_return(inner.insert("prim::TupleConstruct", results, [made]).result())
+        tuple_type = TupleType(tuple(v.static_type for v in results))
+        inner.add_return(inner.insert("prim::TupleConstruct", results, [tuple_type]).result())
     return inner
 
 
@@ -163,7 +163,7 @@ def _free_name(taken: set[str]) -> str:
     return name
 
 
-def _call(graph: Graph, self_value: Value, path: str, name: str, given: list[Value], results: list[Value]) -> None:
+def _call(graph: Graph, self_value: Value, path: str, name: str, operands: list[Value], results: list[Value]) -> None:
     owner = graph.insert(READ, [self_value], [t.ANY], name=path).result()
     type_ = (
         t.NONE
@@ -172,7 +172,7 @@ def _call(graph: Graph, self_value: Value, path: str, name: str, given: list[Val
         if len(results) == 1
         else TupleType(tuple(v.static_type for v in results))
     )
-    output = graph.insert("prim::CallMethod", [owner, *given], [type_], name=name).result()
+    output = graph.insert("prim::CallMethod", [owner, *operands], [type_], name=name).result()
     new = [output]
     if len(results) > 1:
         new = list(graph.insert("prim::TupleUnpack", [output], [v.static_type for v in results]).results)

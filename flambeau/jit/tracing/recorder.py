@@ -92,8 +92,8 @@ class Recorder:
                 return asked(arguments[0])  # a function that asks what a method asks
         self._locate()
         operands = [
-            self.values.value_of(given, argument.type)
-            for given, argument in zip(arguments, definition.schema.arguments, strict=True)
+            self.values.value_of(value, argument.type)
+            for value, argument in zip(arguments, definition.schema.arguments, strict=True)
         ]
         if any(isinstance(a, Tensor) and self.values.is_nameless(a) for a in arguments):
             self.values.name_variables()
@@ -278,8 +278,8 @@ class Recorder:
         elif isinstance(result, dict) and isinstance(type_, t.DictType):
             for key, item in result.items():
                 constant = insert_constant(self.graph, key)
-                found = self.graph.insert("aten::__getitem__", [value, constant], [type_.value]).result()
-                self._unpack(item, found)
+                item_value = self.graph.insert("aten::__getitem__", [value, constant], [type_.value]).result()
+                self._unpack(item, item_value)
 
     # -- what Python learns -------------------------------------------------------------------------------------------
 
@@ -309,8 +309,8 @@ class Recorder:
             )[1:]
         if isinstance(value, complex) and not Tensor.dtype.__get__(tensor).is_complex:
             source, operator = self.graph.insert("aten::Float", [source], [t.FLOAT]).result(), "aten::Complex"
-        found = self.graph.insert(operator, [source], [type_]).result()
-        self.baker.fix(what, value, found, precision=precision_of(tensor))
+        number = self.graph.insert(operator, [source], [type_]).result()
+        self.baker.fix(what, value, number, precision=precision_of(tensor))
         return value
 
     def _fact(self, kind: str, source: Value, value: Any) -> None:
@@ -326,8 +326,8 @@ class Recorder:
 
     def compared(self, name: str, left: Any, right: Any, outcome: bool) -> bool:
         """Python compared sizes: what came of it is fixed, not the sizes."""
-        found = self._on_numbers(name, (left, right), t.BOOL)
-        self.baker.fix("the outcome of a comparison", outcome, found, action=COMPARING)
+        comparison = self._on_numbers(name, (left, right), t.BOOL)
+        self.baker.fix("the outcome of a comparison", outcome, comparison, action=COMPARING)
         return outcome
 
     # -- places -------------------------------------------------------------------------------------------------------
@@ -369,16 +369,16 @@ def _raise(error: Exception) -> None:
     raise error
 
 
-def _apart(result: Any, given: set[int] | None) -> Any:
+def _apart(result: Any, arguments: set[int] | None) -> Any:
     """The result of a call, with other tensors on the same memory for those that were given; None for all."""
     if isinstance(result, Tensor):
-        return _alias(result) if given is None or id(result) in given else result
+        return _alias(result) if arguments is None or id(result) in arguments else result
     if isinstance(result, tuple):
-        items = [_apart(r, given) for r in result]
+        items = [_apart(r, arguments) for r in result]
         return type(result)._make(items) if hasattr(result, "_make") else tuple(items)
     if isinstance(result, list):
-        return [_apart(r, given) for r in result]
-    return {k: _apart(r, given) for k, r in result.items()} if isinstance(result, dict) else result
+        return [_apart(r, arguments) for r in result]
+    return {k: _apart(r, arguments) for k, r in result.items()} if isinstance(result, dict) else result
 
 
 def random_operators(function: Function) -> list[str]:
@@ -388,12 +388,12 @@ def random_operators(function: Function) -> list[str]:
     return [n.op for n in copy.all_nodes() if n.definition is not None and n.definition.effect.value == "random"]
 
 
-def plain(given: Any) -> Any:
+def plain(value: Any) -> Any:
     """An argument with traced sizes as plain ints."""
-    if isinstance(given, TracedNumber):
-        return given.number
-    if isinstance(given, list | tuple) and any(isinstance(g, TracedNumber) for g in given):
-        return type(given)(plain(g) for g in given)
-    if isinstance(given, dict) and any(isinstance(g, TracedNumber) for g in given.values()):
-        return {k: plain(g) for k, g in given.items()}
-    return given
+    if isinstance(value, TracedNumber):
+        return value.number
+    if isinstance(value, list | tuple) and any(isinstance(g, TracedNumber) for g in value):
+        return type(value)(plain(g) for g in value)
+    if isinstance(value, dict) and any(isinstance(g, TracedNumber) for g in value.values()):
+        return {k: plain(g) for k, g in value.items()}
+    return value

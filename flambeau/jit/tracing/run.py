@@ -116,12 +116,12 @@ class Run:
         recorder.baker.warn_of_failures()
         implied = {id(g.entry) for g in drop_implied(graph, recorder.baker.facts)}
         baked = [b for b in recorder.baker.baked if id(b) not in implied]
-        found = Recorded(graph, recorder.values.self_value, baked, recorder.random)
-        found.flat, found.result = clone_graph(graph), result
-        for one in (found.flat, graph) if self.module is None else (found.flat,):
+        recorded = Recorded(graph, recorder.values.self_value, baked, recorder.random)
+        recorded.flat, recorded.result = clone_graph(graph), result
+        for one in (recorded.flat, graph) if self.module is None else (recorded.flat,):
             trace_modules.drop_markers(one)
             _tidy(one)
-        return found
+        return recorded
 
 
 def _definition_of(func: Any) -> SourceRange | None:

@@ -159,21 +159,21 @@ def trace_module(
     if not isinstance(mod, Module):
         raise AttributeError(NO_MODULE.format(type=type(mod).__name__))
 
-    def call_of(name: str, given: Any) -> Call:
+    def call_of(name: str, examples: Any) -> Call:
         if example_inputs_is_kwarg:
-            return Call.of(runs[name].func, (), given)
-        return Call(as_arguments(given), {})
+            return Call.of(runs[name].func, (), examples)
+        return Call(as_arguments(examples), {})
 
     runs = {
         name: Run(mod, strict=strict, guard=guard, outplace=_force_outplace, method=name) for name in inputs
     }
-    recorded = {name: runs[name].record(call_of(name, given)) for name, given in inputs.items()}
+    recorded = {name: runs[name].record(call_of(name, examples)) for name, examples in inputs.items()}
     traced = _module(mod, recorded)
     if _store_inputs:
-        held = {name: call_of(name, given).given for name, given in inputs.items()}
+        held = {name: call_of(name, examples).given for name, examples in inputs.items()}
         object.__setattr__(traced, "_traced_inputs", held)
-    for given in (inputs, *(check_inputs or ())) if check_trace else ():
-        for name, example in given.items():
+    for examples in (inputs, *(check_inputs or ())) if check_trace else ():
+        for name, example in examples.items():
             check(runs[name], getattr(traced, name), recorded[name], call_of(name, example), check_tolerance)
     return traced
 

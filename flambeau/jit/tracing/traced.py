@@ -67,9 +67,9 @@ class TracedTree:
         self.held = self._object(root)
 
     def _object(self, module: Module) -> ScriptObject:
-        found = self._objects.get(id(module))
-        if found is not None:
-            return found
+        scripted_object = self._objects.get(id(module))
+        if scripted_object is not None:
+            return scripted_object
         scripted = vars(module).get("script_object")
         if isinstance(scripted, ScriptObject):
             self._objects[id(module)] = scripted
@@ -78,25 +78,25 @@ class TracedTree:
         own = ClassDefinition(
             unit.unique_name(qualified_name(type(module))), is_module=True, python=type(module)
         )
-        found = self._objects[id(module)] = ScriptObject(own.type)
+        scripted_object = self._objects[id(module)] = ScriptObject(own.type)
         for holder, is_parameter in ((module._parameters, True), (module._buffers, False)):
             for name, tensor in holder.items():
                 if tensor is None:
                     own.add_constant(name, None)
                 else:
                     own.add_attribute(name, TENSOR, is_parameter=is_parameter, is_buffer=not is_parameter)
-                    found.set(name, tensor)
+                    scripted_object.set(name, tensor)
         for name, child in module._modules.items():
             if child is None:
                 own.add_constant(name, None)
             else:
                 held = self._object(child)
                 own.add_attribute(name, held.type)
-                found.set(name, held)
+                scripted_object.set(name, held)
         own.add_attribute("training", BOOL)
-        found.set("training", module.training)
+        scripted_object.set("training", module.training)
         self._plain.append(module)
-        return found
+        return scripted_object
 
     def add(self, name: str, graph: Graph, methods: list[TracedMethod]) -> None:
         """Make a method of the root of a graph, and methods of other modules of what was split off from it."""
@@ -138,19 +138,19 @@ class TracedTree:
 
     def module(self) -> TracedModule:
         """The traced module."""
-        made: dict[int, Module] = {}
-        return self._around(self.root, TracedModule, made)
+        modules: dict[int, Module] = {}
+        return self._around(self.root, TracedModule, modules)
 
-    def _around(self, module: Module, kind: type[TracedModule], made: dict[int, Module]) -> TracedModule:
+    def _around(self, module: Module, kind: type[TracedModule], modules: dict[int, Module]) -> TracedModule:
         held = self._objects[id(module)]
-        found = made[id(module)] = kind(held, self._classes, Options(), type(module).__name__)
-        python_view.register(held, found)
-        object.__setattr__(found, "_parameters", LiveTensors(held, module._parameters))
-        object.__setattr__(found, "_buffers", LiveTensors(held, module._buffers))
-        found._transient.update(module._transient)
+        traced = modules[id(module)] = kind(held, self._classes, Options(), type(module).__name__)
+        python_view.register(held, traced)
+        object.__setattr__(traced, "_parameters", LiveTensors(held, module._parameters))
+        object.__setattr__(traced, "_buffers", LiveTensors(held, module._buffers))
+        traced._transient.update(module._transient)
         for name, child in module._modules.items():
             if child is None or isinstance(child, ScriptModule):
-                found._modules[name] = child
+                traced._modules[name] = child
             else:
-                found._modules[name] = made.get(id(child)) or self._around(child, TracedSubmodule, made)
-        return found
+                traced._modules[name] = modules.get(id(child)) or self._around(child, TracedSubmodule, modules)
+        return traced

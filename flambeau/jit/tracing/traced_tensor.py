@@ -36,11 +36,11 @@ class TracedTensor(Tensor):
     @property
     def dtype(self) -> DType:
         """The element type."""
-        found: DType = Tensor.dtype.__get__(self)
+        dtype: DType = Tensor.dtype.__get__(self)
         watching = observer.current()
         if watching is not None and _is_asked_by_user():
-            watching.converted("dtype", self, found)
-        return found
+            watching.converted("dtype", self, dtype)
+        return dtype
 
     @property
     def ndim(self) -> int:
@@ -76,17 +76,17 @@ class TracedTensor(Tensor):
         return self._kind().is_signed
 
     def _kind(self) -> DType:
-        found: DType = Tensor.dtype.__get__(self)
+        dtype: DType = Tensor.dtype.__get__(self)
         watching = observer.current()
         if watching is not None:
-            watching.converted("dtype", self, found)
-        return found
+            watching.converted("dtype", self, dtype)
+        return dtype
 
     def is_contiguous(self, memory_format: int = 0) -> bool:
         """Whether its elements lie in that order without gaps."""
-        found = super().is_contiguous(memory_format)
+        answer = super().is_contiguous(memory_format)
         watching = observer.current()
-        return found if watching is None or memory_format else bool(watching.converted("is_contiguous", self, found))
+        return answer if watching is None or memory_format else bool(watching.converted("is_contiguous", self, answer))
 
     def stride(self, dim: int | None = None) -> Any:
         """The distance in elements between neighbours along each dimension, or along one."""
@@ -120,9 +120,9 @@ class TracedShape(Size):
     @classmethod
     def of(cls, sizes: tuple[Any, ...], ask: Callable[[], Any], at: Callable[[int], Any]) -> TracedShape:
         """`ask` is told when Python learns the rank; `at` gives the size of a dimension counted from the end."""
-        made = cls(sizes)
-        made._ask, made._at = ask, at
-        return made
+        shape = cls(sizes)
+        shape._ask, shape._at = ask, at
+        return shape
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):
@@ -131,8 +131,8 @@ class TracedShape(Size):
                 self._ask()
         elif isinstance(key, int) and key < 0 and -key <= tuple.__len__(self):
             return self._at(key)
-        found = tuple.__getitem__(self, key)
-        return Size(found) if isinstance(key, slice) else found
+        sizes = tuple.__getitem__(self, key)
+        return Size(sizes) if isinstance(key, slice) else sizes
 
     def __len__(self) -> int:
         self._ask()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -85,59 +85,78 @@ class TracedValues:
         """Whether the tensor came up in the run."""
         return id(tensor) in self._values
 
-    def value_of(self, given: Any, type_: t.Type) -> Value:
+    def value_of(self, argument: Any, type_: t.Type) -> Value:
         """The graph value of an argument of this declared type. Raises RuntimeError for what cannot be in a graph."""
-        if isinstance(given, Tensor):
-            return self._tensor(given)
-        if isinstance(given, TracedNumber):
-            return given.value
-        if isinstance(given, list | tuple) and any(isinstance(g, Tensor | TracedNumber) for g in given):
-            element = type_.contained[0] if isinstance(type_, t.OptionalType) else type_
-            inner = element.contained[0] if isinstance(element, t.ListType) else t.ANY
-            values = [self.value_of(g, inner) for g in given]
-            if isinstance(element, t.TupleType):
-                made = t.TupleType(tuple(v.static_type for v in values))
-                return self.graph.insert("prim::TupleConstruct", values, [made]).result()
-            kind = t.without_refinement(inner)
-            return self.graph.insert("prim::ListConstruct", values, [t.ListType(kind)]).result()
-        if isinstance(given, dict) and any(isinstance(g, Tensor | TracedNumber) for g in given.values()):
-            key, inner = type_.contained if isinstance(type_, t.DictType) else (t.STRING, t.TENSOR)
-            parts = [v for k, g in given.items() for v in (insert_constant(self.graph, k), self.value_of(g, inner))]
-            return self.graph.insert("prim::DictConstruct", parts, [t.DictType(key, inner)]).result()
-        if isinstance(given, list | tuple) and isinstance(type_, t.ListType | t.OptionalType):
-            given = list(given)
-        if given is None or isinstance(given, bool | int | float | complex | str):
-            own = constants.type_of(given)
-            type_ = own if is_subtype(own, type_) else type_
-        return insert_constant(self.graph, given, type_)
+        if isinstance(argument, Tensor):
+            return self._tensor(argument)
+        if isinstance(argument, TracedNumber):
+            return argument.value
+        if isinstance(argument, list | tuple) and _is_any_traced(argument):
+            return self._sequence(argument, type_.element if isinstance(type_, t.OptionalType) else type_)
+        if isinstance(argument, dict) and _is_any_traced(argument.values()):
+            return self._dict(argument, type_)
+        return self._constant(argument, type_)
 
-    def packed(self, given: Any) -> Value:
+    def _sequence(self, argument: Sequence[Any], type_: t.Type) -> Value:
+        """A list or tuple of which at least one item is a value of the run."""
+        element = type_.element if isinstance(type_, t.ListType) else t.ANY
+        items = [self.value_of(item, element) for item in argument]
+        return self._make_tuple(items) if isinstance(type_, t.TupleType) else self._make_list(items, element)
+
+    def _dict(self, argument: dict[Any, Any], type_: t.Type) -> Value:
+        """A dict of which at least one value is one of the run."""
+        key_type, value_type = type_.contained if isinstance(type_, t.DictType) else (t.STRING, t.TENSOR)
+        parts = [
+            part
+            for key, item in argument.items()
+            for part in (insert_constant(self.graph, key), self.value_of(item, value_type))
+        ]
+        return self._make("prim::DictConstruct", parts, t.DictType(key_type, value_type))
+
+    def _constant(self, argument: Any, type_: t.Type) -> Value:
+        """What is the same in each call."""
+        if isinstance(argument, list | tuple) and isinstance(type_, t.ListType | t.OptionalType):
+            argument = list(argument)
+        if argument is None or isinstance(argument, bool | int | float | complex | str):
+            own = constants.type_of(argument)
+            type_ = own if is_subtype(own, type_) else type_
+        return insert_constant(self.graph, argument, type_)
+
+    def packed(self, result: Any) -> Value:
         """The one value that a result is: tuples, lists and dicts are made. Raises RuntimeError for what graphs have no
         type for.
         """
-        if isinstance(given, tuple):
-            parts = [self.packed(g) for g in given]
-            made: t.Type = t.TupleType(tuple(p.static_type for p in parts))
-            return self.graph.insert("prim::TupleConstruct", parts, [made]).result()
-        if isinstance(given, list) and given:
-            parts = [self.packed(g) for g in given]
-            made = t.ListType(t.without_refinement(parts[0].static_type))
-            return self.graph.insert("prim::ListConstruct", parts, [made]).result()
-        if isinstance(given, dict) and given:
-            parts = [v for k, g in given.items() for v in (insert_constant(self.graph, k), self.packed(g))]
-            made = t.DictType(parts[0].static_type, t.without_refinement(parts[1].static_type))
-            return self.graph.insert("prim::DictConstruct", parts, [made]).result()
-        if isinstance(given, Tensor | TracedNumber):
-            return self.value_of(given, t.TENSOR)
+        if isinstance(result, tuple):
+            return self._make_tuple([self.packed(item) for item in result])
+        if isinstance(result, list) and result:
+            items = [self.packed(item) for item in result]
+            return self._make_list(items, items[0].static_type)
+        if isinstance(result, dict) and result:
+            parts = [
+                part for key, item in result.items() for part in (insert_constant(self.graph, key), self.packed(item))
+            ]
+            value_type = t.without_refinement(parts[1].static_type)
+            return self._make("prim::DictConstruct", parts, t.DictType(parts[0].static_type, value_type))
+        if isinstance(result, Tensor | TracedNumber):
+            return self.value_of(result, t.TENSOR)
         try:
-            return insert_constant(self.graph, given)
+            return insert_constant(self.graph, result)
         except TypeError as error:
             raise RuntimeError(f"a forked function returned what a trace cannot hold: {error}") from None
 
+    def _make(self, operator: str, parts: Sequence[Value], type_: t.Type) -> Value:
+        return self.graph.insert(operator, parts, [type_]).result()
+
+    def _make_tuple(self, items: Sequence[Value]) -> Value:
+        return self._make("prim::TupleConstruct", items, t.TupleType(tuple(item.static_type for item in items)))
+
+    def _make_list(self, items: Sequence[Value], element: t.Type) -> Value:
+        return self._make("prim::ListConstruct", items, t.ListType(t.without_refinement(element)))
+
     def _tensor(self, tensor: Tensor) -> Value:
-        found = self._values.get(id(tensor))
-        if found is not None:
-            return found
+        known = self._values.get(id(tensor))
+        if known is not None:
+            return known
         path = self._owned.get(id(tensor))
         if path is not None and self.self_value is not None:
             return self.attribute(path, tensor_type(tensor))
@@ -167,9 +186,9 @@ class TracedValues:
 
     def dependent(self, tensor: Tensor, *, state: bool) -> Value | None:
         """The value of a tensor that may be another in the next call, parameters and buffers only with `state`."""
-        found = self._values.get(id(tensor))
-        if found is not None:
-            return None if found.defining_node is not None and found.defining_node.op == CONSTANT else found
+        value = self._values.get(id(tensor))
+        if value is not None:
+            return None if value.defining_node is not None and value.defining_node.op == CONSTANT else value
         is_state = id(tensor) in self._owned and self.self_value is not None
         return self._tensor(tensor) if is_state and state else None
 
@@ -183,3 +202,7 @@ class TracedValues:
         for name, held in user_frame().f_locals.items():
             if isinstance(held, Tensor) and self.is_nameless(held) and name.isidentifier():
                 self._values[id(held)].set_name(name)
+
+
+def _is_any_traced(items: Iterable[Any]) -> bool:
+    return any(isinstance(item, Tensor | TracedNumber) for item in items)

@@ -44,11 +44,11 @@ LIST_OUTPUT = (
 )
 
 
-def as_arguments(given: Any) -> tuple[Any, ...]:
+def as_arguments(inputs: Any) -> tuple[Any, ...]:
     """Example inputs as the positional arguments of a call: a lone tensor or dict is one, a list holds several."""
-    if isinstance(given, tuple | list):
-        return tuple(given)
-    return (given,)
+    if isinstance(inputs, tuple | list):
+        return tuple(inputs)
+    return (inputs,)
 
 
 def copied(value: Any) -> Any:
@@ -124,51 +124,51 @@ def parameter_names(func: Any, args: Sequence[Any], keywords: Mapping[str, Any])
     return [*(names[i] if i < len(names) else f"argument_{i}" for i in range(len(args))), *keywords]
 
 
-def define_inputs(recorder: Recorder, graph: Graph, given: Sequence[Any], names: Sequence[str]) -> None:
+def define_inputs(recorder: Recorder, graph: Graph, inputs: Sequence[Any], names: Sequence[str]) -> None:
     """Make parameters of the graph for the inputs of a call."""
-    for value, name in zip(given, names, strict=True):
+    for value, name in zip(inputs, names, strict=True):
         _bind(recorder, graph, value, graph.add_parameter(input_type(value), name))
 
 
-def _bind(recorder: Recorder, graph: Graph, given: Any, value: Value) -> None:
+def _bind(recorder: Recorder, graph: Graph, argument: Any, value: Value) -> None:
     """Tell the recorder which values the tensors of an input are."""
-    if isinstance(given, Tensor):
-        recorder.values.define(given, value)
-    elif isinstance(given, dict):
-        for key, item in given.items():
+    if isinstance(argument, Tensor):
+        recorder.values.define(argument, value)
+    elif isinstance(argument, dict):
+        for key, item in argument.items():
             constant = insert_constant(graph, key)
             _bind(
                 recorder, graph, item, graph.insert("aten::__getitem__", [value, constant], [input_type(item)]).result()
             )
     else:
-        kind = "prim::TupleUnpack" if isinstance(given, tuple) else "prim::ListUnpack"
-        node = graph.insert(kind, [value], [input_type(g) for g in given])
-        for item, output in zip(given, node.results, strict=True):
+        kind = "prim::TupleUnpack" if isinstance(argument, tuple) else "prim::ListUnpack"
+        node = graph.insert(kind, [value], [input_type(g) for g in argument])
+        for item, output in zip(argument, node.results, strict=True):
             _bind(recorder, graph, item, output)
 
 
-def input_type(given: Any) -> t.Type:
+def input_type(argument: Any) -> t.Type:
     """The type of an input. Raises RuntimeError for lists and dicts of different things."""
-    if isinstance(given, Tensor):
-        return tensor_type(given)
-    if isinstance(given, tuple):
-        return t.TupleType(tuple(map(input_type, given)))
-    if isinstance(given, dict):
-        kinds = {type(k) for k in given}
+    if isinstance(argument, Tensor):
+        return tensor_type(argument)
+    if isinstance(argument, tuple):
+        return t.TupleType(tuple(map(input_type, argument)))
+    if isinstance(argument, dict):
+        kinds = {type(k) for k in argument}
         if len(kinds) != 1 or kinds.pop() is not str:
             raise RuntimeError("the keys of a dict that is traced must be strings")
-        return t.DictType(t.STRING, _one_type(list(given.values())))
-    return t.ListType(_one_type(given))
+        return t.DictType(t.STRING, _one_type(list(argument.values())))
+    return t.ListType(_one_type(argument))
 
 
 def _one_type(items: Sequence[Any]) -> t.Type:
-    found = {t.without_refinement(input_type(i)) for i in items}
-    if len(found) != 1:
+    types = {t.without_refinement(input_type(i)) for i in items}
+    if len(types) != 1:
         raise RuntimeError(
             "List and dict inputs to traced functions must have consistent element types, got "
-            + ", ".join(sorted(map(str, found)))
+            + ", ".join(sorted(map(str, types)))
         )
-    return found.pop()
+    return types.pop()
 
 
 class Outputs:
@@ -210,5 +210,5 @@ class Outputs:
         types = {t.without_refinement(p.static_type) for p in parts[1::2]}
         if len(types) != 1:
             raise RuntimeError(BAD_DICT_OUTPUT.format(key=next(iter(result)), type=", ".join(sorted(map(str, types)))))
-        made = t.DictType(parts[0].static_type, types.pop())
-        return self._graph.insert("prim::DictConstruct", parts, [made]).result()
+        dict_type = t.DictType(parts[0].static_type, types.pop())
+        return self._graph.insert("prim::DictConstruct", parts, [dict_type]).result()

@@ -94,10 +94,10 @@ class Callee:
 
     def shim(self, looks: Sequence[Representation]) -> tuple[Shim, frozenset[int]]:
         """The native code for such arguments, and which of them it writes to. Raises TypeError where there is none."""
-        found = self._shims.get(tuple(looks))
-        if found is None:
-            found = self._shims[tuple(looks)] = self._made(looks)
-        return found
+        shim = self._shims.get(tuple(looks))
+        if shim is None:
+            shim = self._shims[tuple(looks)] = self._made(looks)
+        return shim
 
     def refuse_schema(self) -> None:
         """Raise TypeError for parameters that Numba has no values for."""
@@ -205,44 +205,44 @@ def _signature(callee: Callee, args: Sequence[Any], kws: dict[str, Any]) -> tupl
         raise refuse(f": {error}") from None
     wanted, looks = [], []
     for argument in schema.arguments:
-        given = types.unliteral(bound.get(argument.name, types.Omitted(argument.default)))
+        actual = types.unliteral(bound.get(argument.name, types.Omitted(argument.default)))
         try:
-            rep = _look(argument.type, given)
+            rep = _look(argument.type, actual)
         except TypeError:
-            raise refuse(NO_DTYPE.format(name=argument.name, type=given)) from None
+            raise refuse(NO_DTYPE.format(name=argument.name, type=actual)) from None
         if rep is None:
-            raise refuse(f": '{argument.name}' is {given}")
+            raise refuse(f": '{argument.name}' is {actual}")
         looks.append(rep)
-        wanted.append(given if isinstance(given, types.Omitted | types.Array) else results.kind_of(rep))
+        wanted.append(actual if isinstance(actual, types.Omitted | types.Array) else results.kind_of(rep))
     shim, written = callee.shim(looks)
     frozen = [number for number, kind in enumerate(wanted) if not getattr(kind, "mutable", True)]
     for number in sorted(written.intersection(frozen)):
         raise refuse(READ_ONLY.format(name=schema.arguments[number].name))
     aliases = AliasAnalysis(shim.graph)
     stays_so = aliases.may_contain_alias([shim.graph.parameters[k] for k in frozen], shim.graph.returns)
-    found = [results.kind_of(r, is_read_only=stays_so) for r in shim.results]
-    return wanted, found[0] if len(found) == 1 else types.none
+    returned = [results.kind_of(r, is_read_only=stays_so) for r in shim.results]
+    return wanted, returned[0] if len(returned) == 1 else types.none
 
 
-def _look(declared: Type, given: Any) -> Representation | None:
+def _look(declared: Type, actual: Any) -> Representation | None:
     """How a parameter looks in native code for what Numba gives; None if it does not take that.
 
     No float goes to an int, no number to a bool, no bool to a number. Raises TypeError for elements of other types.
     """
     types = _types()
     if isinstance(declared, TensorType):
-        if not isinstance(given, types.Array) or not given.aligned:
+        if not isinstance(actual, types.Array) or not actual.aligned:
             return None
-        dtype = from_numpy_dtype(importlib.import_module("numba.np.numpy_support").as_dtype(given.dtype))
+        dtype = from_numpy_dtype(importlib.import_module("numba.np.numpy_support").as_dtype(actual.dtype))
         if dtype.is_complex:
             return None
-        return Array(dtype, given.ndim, given.ndim if given.layout == "C" else 0)
+        return Array(dtype, actual.ndim, actual.ndim if actual.layout == "C" else 0)
     rep = _NUMBERS[type(declared)]
-    if isinstance(given, types.Omitted):
+    if isinstance(actual, types.Omitted):
         return rep
-    if isinstance(rep, Bool) or isinstance(given, types.Boolean):
-        return rep if isinstance(rep, Bool) and isinstance(given, types.Boolean) else None
-    fits = isinstance(given, types.Integer) or (isinstance(rep, Float) and isinstance(given, types.Float))
+    if isinstance(rep, Bool) or isinstance(actual, types.Boolean):
+        return rep if isinstance(rep, Bool) and isinstance(actual, types.Boolean) else None
+    fits = isinstance(actual, types.Integer) or (isinstance(rep, Float) and isinstance(actual, types.Float))
     return rep if fits else None
 
 
@@ -255,10 +255,10 @@ def _emit_call(context: Any, builder: Any, signature: Any, arguments: Any) -> An
 
     cgutils: Any = importlib.import_module("numba.core.cgutils")
     callee: Callee = signature.args[0].callee
-    given = list(zip(callee.schema.arguments, signature.args[1:], arguments[1:], strict=True))
-    shim, _ = callee.shim([rep for a, type_, _ in given if (rep := _look(a.type, type_)) is not None])
+    passed = list(zip(callee.schema.arguments, signature.args[1:], arguments[1:], strict=True))
+    shim, _ = callee.shim([rep for a, type_, _ in passed if (rep := _look(a.type, type_)) is not None])
     address = ir.IntType(8).as_pointer()
-    values = [v for a, type_, value in given for v in _registers(context, builder, a.type, type_, value)]
+    values = [v for a, type_, value in passed for v in _registers(context, builder, a.type, type_, value)]
     size = max(1, sum(map(word_count, shim.results)))
     words = cgutils.alloca_once(builder, ir.ArrayType(ir.IntType(64), size))
     error = cgutils.alloca_once(builder, address)

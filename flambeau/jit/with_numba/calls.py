@@ -74,9 +74,9 @@ class NumbaFunction:
         self.raiser = raise_described
 
     def __call__(self, *values: Any) -> Any:
-        given = [v.numpy() if isinstance(v, Tensor) else v for v in values]
+        arrays = [v.numpy() if isinstance(v, Tensor) else v for v in values]
         try:
-            return _as_program(self.dispatcher(*given))
+            return _as_program(self.dispatcher(*arrays))
         finally:
             for value in values:
                 if isinstance(value, Tensor):
@@ -85,10 +85,10 @@ class NumbaFunction:
     def signature(self, arguments: Sequence[Any]) -> Any:
         """Numba's signature for arguments of its types; compiles the function. Raises Numba's errors and TypeError."""
         kind = loaded().typeof(self.dispatcher)
-        found = kind.get_call_type(self.dispatcher.typingctx, tuple(arguments), {})
-        if found is None:
+        signature = kind.get_call_type(self.dispatcher.typingctx, tuple(arguments), {})
+        if signature is None:
             raise TypeError(f"it was compiled for {', '.join(map(str, self.dispatcher.signatures))} only")
-        return found
+        return signature
 
     def result_type(self, types: Sequence[Type], where: SourceRange) -> Type:
         """The program's type of the result. Raises CompileError where Numba refuses, or gives something else."""
@@ -218,8 +218,8 @@ class NumbaValue(Sugared):
             raise CompileError(f"{self.function.name}(): {error}", where) from None
         bound.apply_defaults()
         values = []
-        for name, given in bound.arguments.items():
-            value = given.value if isinstance(given, Given) else e.constant(constant_value(given))
+        for name, argument in bound.arguments.items():
+            value = argument.value if isinstance(argument, Given) else e.constant(constant_value(argument))
             if not isinstance(value.static_type, IntType | FloatType | BoolType | TensorType):
                 raise CompileError(ARGUMENT.format(type=value.static_type.annotation, name=name), where)
             values.append(value)

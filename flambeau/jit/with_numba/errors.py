@@ -37,8 +37,8 @@ class _Next:
 
 
 def _take() -> BaseException:
-    found, _thread.next = _thread.next, None
-    return found or RuntimeError(LOST)
+    error, _thread.next = _thread.next, None
+    return error or RuntimeError(LOST)
 
 
 def _unwrap(key: int) -> tuple[Any, ...]:

@@ -107,24 +107,24 @@ class _Maker:
 
     def element(self, kind: Any) -> Any:
         """An array without axes, with memory of its own."""
-        made = self.arrays._empty_nd_impl(self.context, self.builder, kind, ())
+        scalar = self.arrays._empty_nd_impl(self.context, self.builder, kind, ())
         bits = self.cgutils.alloca_once(self.builder, self.ir.IntType(64))
         self.builder.store(self.next(), bits)
         element = self.context.get_data_type(kind.dtype)
-        self.builder.store(self.builder.load(self.builder.bitcast(bits, element.as_pointer())), made.data)
-        return made._getvalue()
+        self.builder.store(self.builder.load(self.builder.bitcast(bits, element.as_pointer())), scalar.data)
+        return scalar._getvalue()
 
     def array(self, kind: Any, rep: Array) -> Any:
         """An array on the memory of the next words."""
         context, builder = self.context, self.builder
-        found = [self.next() for _ in range(word_count(rep))]
-        made = context.make_array(kind)(context, builder)
-        holder = self.holder(found[0])
-        data = builder.inttoptr(found[1], context.get_data_type(kind.dtype).as_pointer())
-        shape, strides = found[2 : 2 + rep.rank], found[2 + rep.rank :]
-        self.arrays.populate_array(made, data, shape, strides, rep.dtype.itemsize, holder)
-        value = made._getvalue()
-        self.holders.append((found[0], kind, value))
+        words = [self.next() for _ in range(word_count(rep))]
+        array = context.make_array(kind)(context, builder)
+        holder = self.holder(words[0])
+        data = builder.inttoptr(words[1], context.get_data_type(kind.dtype).as_pointer())
+        shape, strides = words[2 : 2 + rep.rank], words[2 + rep.rank :]
+        self.arrays.populate_array(array, data, shape, strides, rep.dtype.itemsize, holder)
+        value = array._getvalue()
+        self.holders.append((words[0], kind, value))
         return value
 
     def holder(self, owner: Any) -> Any:
@@ -149,6 +149,6 @@ class _Maker:
         """Something that frees the memory in the end."""
         nrt, word = self.context.nrt, self.ir.IntType(64)
         free = self.context.add_dynamic_addr(self.builder, _free(), "flambeau_free_kept")
-        made = nrt.meminfo_alloc_dtor(self.builder, word(8), free)
-        self.builder.store(owner, self.builder.bitcast(nrt.meminfo_data(self.builder, made), word.as_pointer()))
-        return made
+        meminfo = nrt.meminfo_alloc_dtor(self.builder, word(8), free)
+        self.builder.store(owner, self.builder.bitcast(nrt.meminfo_data(self.builder, meminfo), word.as_pointer()))
+        return meminfo

@@ -135,8 +135,8 @@ class Container:
 
     def read(self, name: str) -> bytes:
         """The bytes of a record. Raises ArchiveError if it is not there or broken."""
-        found = self.view(name)
-        return found.obj if type(found.obj) is bytes and len(found.obj) == len(found) else bytes(found)
+        record = self.view(name)
+        return record.obj if type(record.obj) is bytes and len(record.obj) == len(record) else bytes(record)
 
     def text(self, name: str) -> str:
         """A record as UTF-8 text. Raises ArchiveError."""
@@ -154,11 +154,11 @@ class Container:
         entry = self._entry(name)
         begin = self._begin(entry)
         raw = self._memory[begin : begin + entry.stored_size]
-        found = raw if entry.method == _STORED else memoryview(self._inflate(entry, raw, is_data=is_data))
+        content = raw if entry.method == _STORED else memoryview(self._inflate(entry, raw, is_data=is_data))
         is_lazy = is_data and self.is_mapped and entry.method == _STORED
-        if not is_lazy and zlib.crc32(found) != entry.crc:
+        if not is_lazy and zlib.crc32(content) != entry.crc:
             raise self.error("its bytes do not have the checksum that the directory of the file says", name)
-        return found
+        return content
 
     def error(self, text: str, record: str = "") -> ArchiveError:
         """An error about the file, or about one record of it."""
@@ -166,10 +166,10 @@ class Container:
         return ArchiveError(where + _cut(text))
 
     def _entry(self, name: str) -> Entry:
-        found = self._by_name.get(name)
-        if found is None:
+        entry = self._by_name.get(name)
+        if entry is None:
             raise self.error(f"there is no record '{name}' in the archive (file not found)")
-        return found
+        return entry
 
     def _begin(self, entry: Entry) -> int:
         """Where the bytes of an entry begin; everything that its header says agrees with the directory."""
@@ -199,12 +199,12 @@ class Container:
             raise self.error(f"{entry.stored_size} deflated bytes cannot be the {entry.size} bytes declared", name)
         machine = zlib.decompressobj(-zlib.MAX_WBITS)
         try:
-            found = machine.decompress(raw, entry.size + 1)
+            inflated = machine.decompress(raw, entry.size + 1)
         except zlib.error as error:
             raise self.error(f"its bytes cannot be inflated: {error}", name) from None
-        if len(found) != entry.size or not machine.eof:
-            raise self.error(f"expected {entry.size} bytes when inflated, got {len(found)}", name)
-        return bytearray(found) if is_data else found
+        if len(inflated) != entry.size or not machine.eof:
+            raise self.error(f"expected {entry.size} bytes when inflated, got {len(inflated)}", name)
+        return bytearray(inflated) if is_data else inflated
 
     # -- directory ----------------------------------------------------------------------------------------------------
 
@@ -255,10 +255,10 @@ class Container:
         """How many entries the directory has, where it begins, and its size."""
         memory = self._memory
         tail = bytes(memory[-(_END.size + 0xFFFF) :])
-        found = tail.rfind(b"PK\5\6")
-        if found < 0 or len(tail) - found < _END.size:
+        position = tail.rfind(b"PK\5\6")
+        if position < 0 or len(tail) - position < _END.size:
             raise self.error(self._what_it_is())
-        end = len(memory) - len(tail) + found
+        end = len(memory) - len(tail) + position
         _, disk, _, _, count, size, begin, _ = _END.unpack_from(memory, end)
         locator = end - _LOCATOR.size
         if locator >= 0 and bytes(memory[locator : locator + 4]) == b"PK\6\7":
@@ -286,17 +286,17 @@ class Container:
         return "expected a TorchScript archive, which is a ZIP file; this is something else"
 
     def _below_top(self, entries: list[Entry]) -> dict[str, Entry]:
-        found: dict[str, Entry] = {}
+        records: dict[str, Entry] = {}
         for entry in entries:
             top, _, name = entry.name.partition("/")
             if ".." in entry.name.split("/") or "\\" in entry.name or entry.name.startswith("/"):
                 raise self.error(f"record '{entry.name}' would lie outside of the archive")
             if top != self.top or not name or name.endswith("/"):
                 continue
-            if name in found:
+            if name in records:
                 raise self.error(f"there are two records '{name}'")
-            found[name] = entry
-        return found
+            records[name] = entry
+        return records
 
 
 def _cut(text: str) -> str:

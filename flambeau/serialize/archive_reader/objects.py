@@ -76,10 +76,10 @@ class Objects:
             arguments = restore.schema.arguments
             if len(arguments) != 2:
                 raise PickleError(f"__setstate__ of {definition.name} takes something besides a state")
-            given = self._fitting(state, arguments[1].type, f"the state of {definition.name}")
+            fitting = self._fitting(state, arguments[1].type, f"the state of {definition.name}")
             is_recording = is_grad_enabled()
             try:
-                restore(instance, given)
+                restore(instance, fitting)
             except (ArchiveError, InternalError):
                 raise
             except Exception as error:  # whatever the archive's code raises

@@ -66,7 +66,7 @@ class Objections:
 
 def objections(container: Container, texts: Mapping[str, str], permissions: Permissions) -> Objections:
     """What is to be said against these code records."""
-    found = Objections()
+    noted = Objections()
     known: set[str] = set(_FORMS)
     words = _world_words(registry.version())
     for record, text in texts.items():
@@ -76,13 +76,13 @@ def objections(container: Container, texts: Mapping[str, str], permissions: Perm
         names -= known
         known.update(filter(_is_there, names))
         if not names <= known or _CUSTOM_CLASS.search(plain):
-            _note_missing(plain, record, container, found)
+            _note_missing(plain, record, container, noted)
         if any(word in plain for word in words) or any(odd.search(plain) for odd in _ODD):
-            _look(text, record, permissions, found, words)
-    return found
+            _look(text, record, permissions, noted, words)
+    return noted
 
 
-def _note_missing(text: str, record: str, container: Container, found: Objections) -> None:
+def _note_missing(text: str, record: str, container: Container, objections: Objections) -> None:
     """Add the operators and classes that a text names, outside of strings and comments, and that there are not."""
     line, counted = 1, 0
     for match in _IN_CODE.finditer(text):
@@ -91,9 +91,9 @@ def _note_missing(text: str, record: str, container: Container, found: Objection
         aten, space, other, custom = match.groups()
         name = custom or (f"aten::{aten}" if aten else f"{space}::{other}")
         is_there = container.has(code_record(f"__torch__.{custom}")) if custom else _is_there(name)
-        if not is_there and name not in found.missing:
+        if not is_there and name not in objections.missing:
             line, counted = line + text.count("\n", counted, match.start()), match.start()
-            found.missing[name] = Named(name, record, line)
+            objections.missing[name] = Named(name, record, line)
 
 
 @lru_cache(maxsize=1)
@@ -112,7 +112,7 @@ def _is_there(name: str) -> bool:
     return bool(registry.overloads(name)) or name in SPECIAL or name in _FORMS
 
 
-def _look(text: str, record: str, permissions: Permissions, found: Objections, words: frozenset[str]) -> None:
+def _look(text: str, record: str, permissions: Permissions, objections: Objections, words: frozenset[str]) -> None:
     """Add what the code in a text says. Text that cannot be parsed is refused when something needs it."""
     try:
         body = parse_code(text, record).body
@@ -121,17 +121,17 @@ def _look(text: str, record: str, permissions: Permissions, found: Objections, w
     top = set(map(id, body))
     for node in (inner for statement in body for inner in ast.walk(statement)):
         for name in _modules(node) if id(node) not in top else ():
-            found.of_python.setdefault(name, Named(name, record, getattr(node, "lineno", 1)))
+            objections.of_python.setdefault(name, Named(name, record, getattr(node, "lineno", 1)))
         operator = _operator(node)
         if operator is None:
             if _mentions(node, words):
-                found.unclear.add((record, getattr(node, "lineno", 1)))
+                objections.unclear.add((record, getattr(node, "lineno", 1)))
             continue
         line = getattr(node, "end_lineno", None) or 1
         if not _is_there(operator):
-            found.missing.setdefault(operator, Named(operator, record, line))
+            objections.missing.setdefault(operator, Named(operator, record, line))
         elif permissions.refuses(operator):
-            found.refused.setdefault(operator, Named(operator, record, line))
+            objections.refused.setdefault(operator, Named(operator, record, line))
 
 
 def _modules(node: ast.AST) -> Iterator[str]:

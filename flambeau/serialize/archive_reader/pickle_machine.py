@@ -137,11 +137,11 @@ class PickleMachine:
 
     def take(self, count: int) -> bytes:
         """The next bytes."""
-        found = self._data[self._at : self._at + count]
-        if count < 0 or len(found) != count:
-            raise PickleError(f"expected {count} more bytes, got {len(found)}")
+        value = self._data[self._at : self._at + count]
+        if count < 0 or len(value) != count:
+            raise PickleError(f"expected {count} more bytes, got {len(value)}")
         self._at += count
-        return found
+        return value
 
     def number(self, form: struct.Struct) -> Any:
         """The next number."""
@@ -180,9 +180,9 @@ class PickleMachine:
         if not self._marks:
             raise PickleError("there is no mark to go back to")
         start = self._marks.pop()
-        found = self._stack[start:]
+        values = self._stack[start:]
         del self._stack[start:]
-        return found
+        return values
 
     def keep(self, index: int) -> None:
         """Remember the last value by a number."""

@@ -125,8 +125,8 @@ def _ordered(items: Any = ()) -> OrderedDict[Any, Any]:
 def _parameter(data: Any, requires_grad: Any, hooks: Any) -> Any:
     if not isinstance(data, Tensor) or not isinstance(requires_grad, bool):
         raise PickleError("a parameter is made of something that is no tensor")
-    found = data.detach()
-    return found.requires_grad_(True) if requires_grad else found
+    tensor = data.detach()
+    return tensor.requires_grad_(True) if requires_grad else tensor
 
 
 def _size(items: Any) -> Any:
@@ -191,9 +191,9 @@ class Names:
 
     def named(self, module: str, name: str) -> Any:
         """What a global is: a function, a storage class, a dtype, or a class of the archive's code."""
-        found = _FUNCTIONS.get((module, name))
-        if found is not None:
-            return found
+        function = _FUNCTIONS.get((module, name))
+        if function is not None:
+            return function
         if module == ROOT or module.startswith(ROOT + "."):
             if self._objects is None:
                 raise PickleError(f"it holds an object of class {module}.{name}, which only archives of programs can")
@@ -268,9 +268,9 @@ def _read(container: Container, record: str, names: Names) -> Any:
     machine = PickleMachine(data, names, limits)
     try:
         with no_collection():  # what is read stays
-            found = machine.run()
+            value = machine.run()
     except PickleError as error:
         raise container.error(f"{error} (before byte {machine.position})", record) from None
     if machine.position != len(data):
         raise container.error(f"expected {machine.position} bytes, got {len(data)}", record)
-    return found
+    return value

@@ -55,10 +55,10 @@ class Program:
         """The example inputs of traced methods, tensors as their sizes and types alone. Raises ArchiveError."""
         if not self.container.has(f"{TRACED_INPUTS}.pkl"):
             return {}
-        found = read_pickle(self.container, TRACED_INPUTS, Objects(self.unit), str, shapes_only=True)
-        if not isinstance(found, dict) or not all(isinstance(v, list | tuple) for v in found.values()):
+        by_method = read_pickle(self.container, TRACED_INPUTS, Objects(self.unit), str, shapes_only=True)
+        if not isinstance(by_method, dict) or not all(isinstance(v, list | tuple) for v in by_method.values()):
             raise self.container.error("expected a list of inputs for each method", f"{TRACED_INPUTS}.pkl")
-        return {str(name): list(inputs) for name, inputs in found.items()}
+        return {str(name): list(inputs) for name, inputs in by_method.items()}
 
 
 def version_of(container: Container) -> int:
@@ -90,17 +90,17 @@ def read_program(container: Container, place: MapLocation, permissions: Permissi
         what = "a file of values: flambeau.load reads it" if container.has(f"{DATA}.pkl") else "no TorchScript archive"
         raise container.error(f"expected the archive of a module, got {what}")
     texts = code_texts(container)
-    found = objections(container, texts, permissions)
-    if found.missing:
-        raise container.error(MISSING.format(missing=_listed(found.missing)))
-    if found.of_python:
-        raise container.error(OF_PYTHON.format(places=_listed(found.of_python)))
-    if found.refused:
-        raise container.error(REFUSED.format(places=_listed(found.refused), names=sorted(found.refused)))
+    objected = objections(container, texts, permissions)
+    if objected.missing:
+        raise container.error(MISSING.format(missing=_listed(objected.missing)))
+    if objected.of_python:
+        raise container.error(OF_PYTHON.format(places=_listed(objected.of_python)))
+    if objected.refused:
+        raise container.error(REFUSED.format(places=_listed(objected.refused), names=sorted(objected.refused)))
     unit = CodeUnit(container, version, texts, permissions)
     with deep_recursion():
         program = Program(_read(container, unit, place), unit, version, container)
-        for record, line in sorted(found.unclear):
+        for record, line in sorted(objected.unclear):
             unit.check_around(record, line)
     return program
 

@@ -96,8 +96,8 @@ class SourceRanges:
             text, filename = "".join(self._strings[i] for i in text), self._strings[filename]
         if not text or not isinstance(text, str) or not isinstance(filename, str | None):
             return None
-        found = self._sources[key] = Source(text, filename or "<string>", max(int(line), 1), is_local=False)
-        return found
+        source = self._sources[key] = Source(text, filename or "<string>", max(int(line), 1), is_local=False)
+        return source
 
 
 def _range(source: Source, begin: int, end: int) -> SourceRange | None:

@@ -82,12 +82,12 @@ class Storages:
             raise PickleError("a storage is not written as its class, key, device and number of elements")
         if type(count) is not int or not 0 <= count < SIZE_LIMIT:
             raise PickleError(f"storage '{key}' cannot have {count} elements")
-        found = self._known.get((kind.name, key))
-        if found is None:
-            found = self._known[kind.name, key] = self._read(kind, key, location, count)
-        elif found.count != count:
-            raise PickleError(f"storage '{key}' has {found.count} elements in one place and {count} in another")
-        return found
+        storage = self._known.get((kind.name, key))
+        if storage is None:
+            storage = self._known[kind.name, key] = self._read(kind, key, location, count)
+        elif storage.count != count:
+            raise PickleError(f"storage '{key}' has {storage.count} elements in one place and {count} in another")
+        return storage
 
     def _read(self, kind: StorageKind, key: str, location: str, count: int) -> StoredMemory:
         try:
@@ -105,10 +105,10 @@ class Storages:
     def _elements(self, record: str, dtype: DType, count: int) -> np.ndarray[Any, Any]:
         if count == 0:
             return np.empty(0, dtype.numpy)
-        expected, found = count * dtype.itemsize, self._container.size(record)
-        if expected != found:
+        expected, size = count * dtype.itemsize, self._container.size(record)
+        if expected != size:
             raise self._container.error(
-                f"expected {expected} bytes for {count} elements of {dtype.name}, got {found}", record
+                f"expected {expected} bytes for {count} elements of {dtype.name}, got {size}", record
             )
         elements = np.frombuffer(self._container.view(record, is_data=True), dtype.numpy)
         return elements if elements.flags.aligned else elements.copy()

@@ -27,29 +27,29 @@ if TYPE_CHECKING:
 _DIVIDE: Final = """
 def {name}_tensor(self: Tensor, other: Tensor{more}) -> Tensor:
   if torch.is_floating_point(self) or torch.is_complex(self):
-    found = torch.{name}(self, other{pass_on})
+    result = torch.{name}(self, other{pass_on})
   elif torch.is_floating_point({decides}) or torch.is_complex(other):
-    found = torch.{name}(self, other{pass_on})
+    result = torch.{name}(self, other{pass_on})
   else:
-    found = torch.{name}(self, other, rounding_mode="trunc"{pass_on})
-  return found
+    result = torch.{name}(self, other, rounding_mode="trunc"{pass_on})
+  return result
 """
 _DIVIDE_NUMBER: Final = """
 def {name}_number(self: Tensor, other: number) -> Tensor:
   if torch.is_floating_point(self) or torch.is_complex(self) or isinstance(other, float):
-    found = torch.{name}(self, other)
+    result = torch.{name}(self, other)
   else:
-    found = torch.{name}(self, other, rounding_mode="trunc")
-  return found
+    result = torch.{name}(self, other, rounding_mode="trunc")
+  return result
 """
 _FULL: Final = """
 def full(size: List[int], fill_value: number, *, dtype: Optional[int]=None, layout: Optional[int]=None,
     device: Optional[Device]=None, pin_memory: Optional[bool]=None) -> Tensor:
   if dtype is None:
-    found = torch.full(size, float(fill_value), dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+    result = torch.full(size, float(fill_value), dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
   else:
-    found = torch.full(size, fill_value, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
-  return found
+    result = torch.full(size, fill_value, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+  return result
 """
 _SPACE: Final = """
 def {name}(start: number, end: number, steps: Optional[int]=None{base}, *, dtype: Optional[int]=None,

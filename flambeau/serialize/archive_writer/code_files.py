@@ -51,8 +51,8 @@ class CodeFile:
 
     def add(self, text: str, marks: Iterable[Mark] = ()) -> None:
         """Append text; what has no marks is of nowhere."""
-        given = [Mark(self.length + m.offset, m.range) for m in marks] or [Mark(self.length, None)]
-        for mark in given:
+        constants = [Mark(self.length + m.offset, m.range) for m in marks] or [Mark(self.length, None)]
+        for mark in constants:
             if not self.marks or self.marks[-1].range != mark.range:
                 self.marks.append(mark)
         self.pieces.append(text)
@@ -138,13 +138,13 @@ class CodeFiles:
                 file.line(f"{title} = [{''.join(f'{quoted(n)}, ' for n in names)}]")
 
     def _attributes(self, file: CodeFile, definition: ClassDefinition) -> None:
-        found: list[tuple[str, Type]] = []
+        attributes: list[tuple[str, Type]] = []
         for attribute in definition.attributes:
-            found.append((attribute.name, attribute.type))
+            attributes.append((attribute.name, attribute.type))
             if attribute.name == "training" and has_full_backward_hook(definition):
-                found.append((FULL_BACKWARD_HOOK, NONE))
-        found += [(name, NONE) for name in none_constants(definition)]
-        for index, (name, type_) in enumerate(found):
+                attributes.append((FULL_BACKWARD_HOOK, NONE))
+        attributes += [(name, NONE) for name in none_constants(definition)]
+        for index, (name, type_) in enumerate(attributes):
             annotation = self._names.renamed(type_).annotation
             if is_plain_name(name):
                 file.line(f"{name} : {annotation}")

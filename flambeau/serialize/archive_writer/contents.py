@@ -114,18 +114,18 @@ class Contents:
     def _follow(self) -> None:
         """Look into what was met and not yet looked into."""
         while self._waiting:
-            found = self._waiting.pop(0)
-            match found:
+            type_ = self._waiting.pop(0)
+            match type_:
                 case Function():
-                    self._code(found)
+                    self._code(type_)
                 case ClassType():
-                    self._class(found.definition)
+                    self._class(type_.definition)
                 case InterfaceType():
-                    definition: InterfaceDefinition = found.definition
+                    definition: InterfaceDefinition = type_.definition
                     for schema in definition.methods.values():
                         self._schema(schema)
                 case TupleType():
-                    for element in found.elements:
+                    for element in type_.elements:
                         self._type(element)
 
     def _class(self, definition: ClassDefinition) -> None:
@@ -183,8 +183,8 @@ class Contents:
 
 def called(node: Node) -> Function | None:
     """The function that a constant stands for; None for other constants."""
-    found = node.attributes.get("function", node.attributes.get("value"))
-    return found if isinstance(found, Function) else None
+    called_ = node.attributes.get("function", node.attributes.get("value"))
+    return called_ if isinstance(called_, Function) else None
 
 
 def hook_owner(node: Node, function: Function) -> ClassType | None:

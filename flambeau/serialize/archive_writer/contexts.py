@@ -73,16 +73,16 @@ def _replacement(node: Node) -> ClassDefinition | None:
 
 def _replace(graph: Graph, node: Node, definition: ClassDefinition) -> None:
     parameters = definition.methods["__init__"].schema.arguments[1:]
-    given = list(node.operands[: len(parameters)])
+    operands = list(node.operands[: len(parameters)])
     with graph.inserting(node), graph.at_range(node.range):
-        made = graph.insert("prim::CreateObject", (), (definition.type,)).result()
-        given += [insert_constant(graph, p.default) for p in parameters[len(given) :]]
-        graph.insert("prim::CallMethod", (made, *given), (NONE,), name="__init__")
+        node_ = graph.insert("prim::CreateObject", (), (definition.type,)).result()
+        operands += [insert_constant(graph, p.default) for p in parameters[len(operands) :]]
+        graph.insert("prim::CallMethod", (node_, *operands), (NONE,), name="__init__")
     context = node.result()
     for user, _ in list(context.uses()):
         if user.op == "prim::Enter":
             user.result().set_type(NONE)
-    context.replace_uses_with(made)
+    context.replace_uses_with(node_)
     node.erase()
 
 

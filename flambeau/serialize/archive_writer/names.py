@@ -49,14 +49,14 @@ class ArchiveNames:
 
     def _free(self, name: str) -> str:
         wanted = self._out_of_the_way(legal(demangle(name)))
-        found = wanted
-        while found in self._taken or found in self._spaces:
-            found = mangle(wanted, self._next)
+        free = wanted
+        while free in self._taken or free in self._spaces:
+            free = mangle(wanted, self._next)
             self._next += 1
-        self._taken.add(found)
-        parts = found.split(".")
+        self._taken.add(free)
+        parts = free.split(".")
         self._spaces.update(".".join(parts[:count]) for count in range(1, len(parts)))
-        return found
+        return free
 
     def _out_of_the_way(self, name: str) -> str:
         """The name in another space if something has the name of its own space: a function in a class."""
@@ -78,18 +78,18 @@ class ArchiveNames:
         """A type with the archive's names for what is named in it."""
         if isinstance(type_, SimpleType | TensorType):
             return type_
-        found = self._renamed.get(type_)
-        if found is None:
-            found = self._renamed[type_] = self._rename(type_)
-        return found
+        renamed = self._renamed.get(type_)
+        if renamed is None:
+            renamed = self._renamed[type_] = self._rename(type_)
+        return renamed
 
     def _rename(self, type_: Type) -> Type:
         named = canonical(type_)
         inner = type_.contained
-        found = type_.with_contained(tuple(map(self.renamed, inner))) if inner else type_
-        if isinstance(found, NamedType | EnumType | TupleType) and named is not None:
-            return replace(found, name=self._types[named])
-        return found
+        renamed = type_.with_contained(tuple(map(self.renamed, inner))) if inner else type_
+        if isinstance(renamed, NamedType | EnumType | TupleType) and named is not None:
+            return replace(renamed, name=self._types[named])
+        return renamed
 
     def schema(self, schema: FunctionSchema) -> FunctionSchema:
         """A schema with the archive's names. Defaults before a parameter without one are left out."""

@@ -33,11 +33,11 @@ def has_own_state(definition: ClassDefinition) -> bool:
     setter = definition.find_method(SETSTATE)
     if setter is None:
         raise RuntimeError(NO_SETSTATE.format(name=definition.name))
-    given = getter.schema.returns[0].type if getter.schema.returns else NONE
+    declared = getter.schema.returns[0].type if getter.schema.returns else NONE
     taken = [a.type for a in setter.schema.arguments[1:]]
-    if len(getter.schema.arguments) != 1 or taken != [given]:
+    if len(getter.schema.arguments) != 1 or taken != [declared]:
         shown = ", ".join(t.annotation for t in taken) or "nothing else"
-        raise RuntimeError(WRONG_SETSTATE.format(name=definition.name, given=given.annotation, taken=shown))
+        raise RuntimeError(WRONG_SETSTATE.format(name=definition.name, given=declared.annotation, taken=shown))
     return True
 
 

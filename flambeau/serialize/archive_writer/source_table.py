@@ -98,13 +98,13 @@ class _Table:
         return text, whole.offset(range_.source, range_.start), whole.offset(range_.source, range_.end)
 
     def _text(self, source: Source) -> tuple[_Whole, _Text]:
-        found = self._texts.get(source)
-        if found is None:
+        text_ = self._texts.get(source)
+        if text_ is None:
             whole = _Whole.of(source)
             lines = whole.text.split("\n")
             ids = [self._id(line + "\n") for line in lines[:-1]] + [self._id(lines[-1])]
-            found = self._texts[source] = whole, (tuple(ids), self._id(source.filename), source.first_line)
-        return found
+            text_ = self._texts[source] = whole, (tuple(ids), self._id(source.filename), source.first_line)
+        return text_
 
     def _id(self, text: str) -> int:
         return self._strings.setdefault(text, len(self._strings))

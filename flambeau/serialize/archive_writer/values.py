@@ -231,9 +231,9 @@ def _pick(type_: Type, kind: type[Type], value: Any) -> Type:
     if isinstance(type_, kind):
         return type_
     if isinstance(type_, OptionalType | UnionType):
-        found = [t for t in type_.contained if isinstance(t, kind)]
-        if len(found) == 1:
-            return found[0]
+        writer = [t for t in type_.contained if isinstance(t, kind)]
+        if len(writer) == 1:
+            return writer[0]
     try:
         return type_of(value)
     except TypeError:
