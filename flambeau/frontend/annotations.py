@@ -11,7 +11,7 @@ import enum
 import types
 import typing
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, ForwardRef, Union
 
 import numpy as np
@@ -191,14 +191,15 @@ def type_of_tree(tree: Expr, resolver: Resolver, *, bare: bool = False) -> Type:
 
 
 def _named(tree: Var | Select, resolver: Resolver, bare: bool) -> Type:
+    """The type that a name means by itself."""
     name = tree.name
     value = python_value(tree, resolver)
-    if bare and name in BARE_CONTAINERS and (value is MISSING or _is_container(value)):
+    is_bare = value is MISSING or _is_container(value)
+    if bare and is_bare and name in BARE_CONTAINERS:
         return BARE_CONTAINERS[name]
-    if value is not MISSING and not _is_container(value):
-        found = try_type_of(value, resolver, tree.range)
-        if found is not None:
-            return found
+    type_ = None if is_bare else try_type_of(value, resolver, tree.range)
+    if type_ is not None:
+        return type_
     if name in _PLURAL:
         raise CompileError(BARE_DICT, tree.range)
     if name in _SINGLE:
@@ -206,10 +207,15 @@ def _named(tree: Var | Select, resolver: Resolver, bare: bool) -> Type:
         raise CompileError(BARE.format(name=shown), tree.range)
     if name in NAMES and (value is MISSING or isinstance(tree, Select)):
         return NAMES[name]
-    unknown = UNKNOWN_NAME.format(name=tree.range.text or name)
+    raise _no_type(tree, value)
+
+
+def _no_type(tree: Var | Select, value: Any) -> CompileError:
+    """That a name means no type."""
+    unknown = UNKNOWN_NAME.format(name=tree.range.text or tree.name)
     if isinstance(value, type) and value is not object:
-        raise AnnotationError(f"{unknown}. {UNKNOWN_OBJECT.format(text=value)}", tree.range)
-    raise CompileError(unknown + INSTEAD.get(name, ""), tree.range)
+        return AnnotationError(f"{unknown}. {UNKNOWN_OBJECT.format(text=value)}", tree.range)
+    return CompileError(unknown + INSTEAD.get(tree.name, ""), tree.range)
 
 
 def _is_container(value: Any) -> bool:
@@ -231,6 +237,7 @@ def python_value(tree: Expr, resolver: Resolver) -> Any:
 
 
 def _subscripted(tree: Subscript, resolver: Resolver) -> Type:
+    """`List[int]` and the like."""
     head = tree.value
     if not isinstance(head, Var | Select):
         raise CompileError(NOT_A_CONSTRUCTOR, head.range)
@@ -240,7 +247,14 @@ def _subscripted(tree: Subscript, resolver: Resolver) -> Type:
     if name not in CONSTRUCTORS:
         text = UNKNOWN_CONSTRUCTOR.format(name=head.range.text or name)
         raise CompileError(text + INSTEAD.get(name, ""), tree.range)
-    items = tree.indices
+    inner = tuple(type_of_tree(item, resolver) for item in _in_brackets(tree, name))
+    _check_inner(tree, name, inner)
+    return CONSTRUCTORS[name](inner)
+
+
+def _in_brackets(tree: Subscript, name: str) -> Sequence[Expr]:
+    """What is in the brackets behind a constructor. Raises CompileError for what is no type."""
+    items: Sequence[Expr] = tree.indices
     if len(items) == 1 and isinstance(items[0], TupleLiteral):
         if items[0].items and name in ("Tuple", "tuple"):
             raise CompileError(TUPLE_LITERAL, items[0].range)
@@ -248,9 +262,13 @@ def _subscripted(tree: Subscript, resolver: Resolver) -> Type:
     for item in items:
         if isinstance(item, Dots | ListLiteral):
             raise CompileError(NOT_A_TYPE.format(kind=item.head), item.range)
-    inner = tuple(type_of_tree(item, resolver) for item in items)
-    wanted = 2 if name in _PLURAL else None if name in ("Union", "Tuple", "tuple") else 1
-    if wanted is not None and len(inner) != wanted:
+    return items
+
+
+def _check_inner(tree: Subscript, name: str, inner: Sequence[Type]) -> None:
+    """Raise CompileError for types that a constructor does not take, or too few or too many of them."""
+    wanted = 2 if name in _PLURAL else 1
+    if name not in ("Union", "Tuple", "tuple") and len(inner) != wanted:
         raise CompileError(f"Type constructor {name} needs {wanted} type(s) but was given {len(inner)}", tree.range)
     if name in _PLURAL and not is_key(inner[0]):
         raise CompileError(BAD_KEY.format(key=inner[0]), tree.range)
@@ -258,7 +276,6 @@ def _subscripted(tree: Subscript, resolver: Resolver) -> Type:
         raise CompileError(NOT_HASHABLE.format(found=inner[0].annotation), tree.range)
     if CONSTRUCTORS[name] is CONSTRUCTORS["List"] and isinstance(inner[0], NoneType):
         raise CompileError("Can not create ListType with None type", tree.range)
-    return CONSTRUCTORS[name](inner)
 
 
 def _is_array(value: Any) -> bool:

@@ -49,6 +49,7 @@ from flambeau.ir.value import Value
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import INT
 from flambeau.util.errors import CompileError
+from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
 
 NOT_LAST = (
@@ -78,33 +79,53 @@ def makes_function(tree: Def, resolver: Resolver, given: Mapping[str, Any], aske
         return False
     asked.add(id(tree))
     statements = list(own_statements(tree.body))
-    own: dict[str, Expr | None] = {s.name: None for s in statements if isinstance(s, Def)}
+    names = _Names(resolver, _values_by_name(statements), {p.name for p in tree.decl.params}, given, asked)
+    return any(isinstance(s, Return) and names.mean_function(s.value) for s in statements)
+
+
+def _values_by_name(statements: Sequence[Stmt]) -> dict[str, Expr | None]:
+    """What the last assignment to each name gives it; None for a nested function."""
+    values: dict[str, Expr | None] = {s.name: None for s in statements if isinstance(s, Def)}
     for statement in statements:
         if isinstance(statement, Assign) and statement.value is not None:
             names = [t.name for t in statement.targets if isinstance(t, Var)]
-            own.update({name: statement.value for name in names if own.get(name, statement) is not None})
-    params = {p.name for p in tree.decl.params}
+            values.update({name: statement.value for name in names if values.get(name, statement) is not None})
+    return values
 
-    def is_made(value: Expr, seen: frozenset[str] = frozenset()) -> bool:
+
+@dataclass(slots=True)
+class _Names:
+    """What the names of a function stand for."""
+
+    resolver: Resolver
+    own: Mapping[str, Expr | None]
+    """What it assigns; None for nested functions."""
+    parameters: set[str]
+    functions: Mapping[str, Any]
+    """Parameters for which functions are passed."""
+    asked: set[int]
+
+    def mean_function(self, value: Expr, seen: frozenset[str] = frozenset()) -> bool:
+        """Whether an expression is a function, or has functions in it; `seen` are names that led to it."""
         match value:
             case Lambda():
                 return True
-            case Var(name=name) if name in own and name not in seen:
-                made = own[name]
-                return made is None or is_made(made, seen | {name})
-            case Var(name=name) if name in params:
-                return name in given
+            case Var(name=name) if name in self.own and name not in seen:
+                assigned = self.own[name]
+                return assigned is None or self.mean_function(assigned, seen | {name})
+            case Var(name=name) if name in self.parameters:
+                return name in self.functions
             case Var() | Select():
-                return is_function(_outside(value, resolver)) and not isinstance(_outside(value, resolver), type)
+                python = _outside(value, self.resolver)
+                return is_function(python) and not isinstance(python, type)
             case TernaryIf(body=one, orelse=other):
-                return is_made(one, seen) or is_made(other, seen)
+                return self.mean_function(one, seen) or self.mean_function(other, seen)
             case TupleLiteral(items=items) | ListLiteral(items=items) | DictLiteral(values=items):
-                return any(is_made(item, seen) for item in items)
+                return any(self.mean_function(item, seen) for item in items)
             case Apply(callee=callee):
-                return _gives_function(callee, resolver, {**own, **dict.fromkeys(params)}, asked)
+                own = {**self.own, **dict.fromkeys(self.parameters)}
+                return _gives_function(callee, self.resolver, own, self.asked)
         return False
-
-    return any(isinstance(s, Return) and is_made(s.value) for s in statements)
 
 
 def _outside(tree: Expr, resolver: Resolver) -> Any:

@@ -43,14 +43,8 @@ def python_block(context: Context, node: ast.With) -> PythonBlock:
         raise NotSupportedError(LEAVES.format(word=word), context.text.first(leaving, word))
     sides: dict[str, list[tuple[Var, StringLiteral]]] = {"inp": [], "out": []}
     for keyword in called.keywords:
-        value = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
-        direction, colon, annotation = value.partition(":") if isinstance(value, str) else ("", "", "")
-        if keyword.arg is None or direction not in sides or not colon:
-            raise NotSupportedError(WRONG_ARGUMENT.format(name=NAME), context.range(keyword))
-        where = context.range(keyword)
-        ident = Ident(context.text.source.range(where.start, where.start + len(keyword.arg)), keyword.arg)
-        literal = StringLiteral(context.range(keyword.value), annotation.strip())
-        sides[direction].append((Var(ident.range, ident), literal))
+        direction, name, annotation = _declared(context, keyword)
+        sides[direction].append((name, annotation))
     if called.args:
         raise NotSupportedError(WRONG_ARGUMENT.format(name=NAME), context.range(called.args[0]))
     inputs, outputs = sides["inp"], sides["out"]
@@ -62,6 +56,17 @@ def python_block(context: Context, node: ast.With) -> PythonBlock:
         tuple(type_ for _, type_ in outputs),
         _function(context, node, [v.name for v, _ in inputs], [v.name for v, _ in outputs]),
     )
+
+
+def _declared(context: Context, keyword: ast.keyword) -> tuple[str, Var, StringLiteral]:
+    """`x="inp: Tensor"`: which way a variable goes, its name and its type."""
+    value = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
+    direction, colon, annotation = value.partition(":") if isinstance(value, str) else ("", "", "")
+    if keyword.arg is None or direction not in ("inp", "out") or not colon:
+        raise NotSupportedError(WRONG_ARGUMENT.format(name=NAME), context.range(keyword))
+    where = context.range(keyword)
+    ident = Ident(context.text.source.range(where.start, where.start + len(keyword.arg)), keyword.arg)
+    return direction, Var(ident.range, ident), StringLiteral(context.range(keyword.value), annotation.strip())
 
 
 def _leaving(body: list[ast.stmt], in_loop: bool) -> Iterator[ast.stmt]:

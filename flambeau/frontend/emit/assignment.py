@@ -79,33 +79,44 @@ def assign(e: Emitter, target: Expr, value: Sugared, where: SourceRange, annotat
 def assign_pattern(e: Emitter, target: TupleLiteral | ListLiteral, value: Sugared, where: SourceRange) -> None:
     """Unpack a value into several targets, one of which may be starred."""
     targets = target.items
-    stars = [i for i, t in enumerate(targets) if isinstance(t, Starred)]
-    if len(stars) > 1:
-        raise CompileError(TWO_STARS, target.range)
-    if stars and len(targets) == 1:
-        raise CompileError(LONE_STAR, targets[0].range)
-    if stars and isinstance(value, SimpleValue) and type(value.value.static_type) is TensorType:
-        value = SimpleValue(call_operator(e, where, "aten::unbind", [value.value]))
-    if stars and isinstance(value, SimpleValue) and isinstance(value.value.static_type, ListType):
-        _assign_list(e, targets, stars[0], value.value, where)
-        return
-    items = value.as_tuple(e, where, None if stars else len(targets))
-    minimum = len(targets) - len(stars)
-    if len(items) < minimum:
-        raise CompileError(
-            f"need {'at least ' if stars else ''}{minimum} values to unpack but found only {len(items)}", target.range
-        )
-    if len(items) > minimum and not stars:
-        raise CompileError(f"too many values to unpack: need {minimum} but found {len(items)}", target.range)
-    if not stars:
+    star = _star_among(target)
+    if star is None:
+        items = value.as_tuple(e, where, len(targets))
+        _check_count(target, len(items), star)
         _assign_all(e, targets, items, where)
         return
-    at = stars[0]
-    after = len(items) - (len(targets) - at - 1)
-    _assign_all(e, targets[:at], items[:at], where)
-    star = targets[at]
-    assign(e, _starred(star), SimpleValue(TupleValue(items[at:after]).as_value(e, where)), where)
-    _assign_all(e, targets[at + 1 :], items[after:], where)
+    if isinstance(value, SimpleValue) and type(value.value.static_type) is TensorType:
+        value = SimpleValue(call_operator(e, where, "aten::unbind", [value.value]))
+    if isinstance(value, SimpleValue) and isinstance(value.value.static_type, ListType):
+        _assign_list(e, targets, star, value.value, where)
+        return
+    items = value.as_tuple(e, where, None)
+    _check_count(target, len(items), star)
+    after = len(items) - (len(targets) - star - 1)
+    _assign_all(e, targets[:star], items[:star], where)
+    rest = TupleValue(items[star:after]).as_value(e, where)
+    assign(e, _starred(targets[star]), SimpleValue(rest), where)
+    _assign_all(e, targets[star + 1 :], items[after:], where)
+
+
+def _star_among(target: TupleLiteral | ListLiteral) -> int | None:
+    """Which target is starred, if one is. Raises CompileError for two, and for one alone."""
+    stars = [i for i, t in enumerate(target.items) if isinstance(t, Starred)]
+    if len(stars) > 1:
+        raise CompileError(TWO_STARS, target.range)
+    if stars and len(target.items) == 1:
+        raise CompileError(LONE_STAR, target.items[0].range)
+    return stars[0] if stars else None
+
+
+def _check_count(target: TupleLiteral | ListLiteral, count: int, star: int | None) -> None:
+    """Raise CompileError for fewer values than targets, and for more if none of these is starred."""
+    needed = len(target.items) - (star is not None)
+    if count < needed:
+        at_least = "" if star is None else "at least "
+        raise CompileError(f"need {at_least}{needed} values to unpack but found only {count}", target.range)
+    if count > needed and star is None:
+        raise CompileError(f"too many values to unpack: need {needed} but found {count}", target.range)
 
 
 def _starred(target: Expr) -> Var:
@@ -139,38 +150,56 @@ def assign_name(e: Emitter, where: SourceRange, name: str, value: Sugared, annot
     if name == "self" and e.scope.has_self:
         raise CompileError(REASSIGNED_SELF.format(kind="module"), where)
     value = value.kept(e, where)
-    held = value.held(e, where)
+    stored = value.held(e, where)
     outside = e.scope.frame.find_outside(name)
     if outside is not None and not isinstance(outside, Absent):
         if annotation is not None and id(where) not in e.scope.annotated:
             raise CompileError(ANNOTATED_AGAIN.format(name=name), where)
         annotation = None
-        if held is None:
+        if stored is None:
             raise CompileError(NOT_FIRST_CLASS.format(name=name, kind=value.kind), where)
-        if isinstance(outside, Variable):
-            held = _as_before(e, where, name, held, outside)
-            note_numbers(e, name, outside, held.static_type)
-        elif isinstance(outside, Sugared):
-            raise CompileError(WAS_NOT_FIRST_CLASS.format(name=name, kind=outside.kind), where)
-    if held is None:
+        stored = _as_outside(e, where, name, stored, outside)
+    if stored is None:
         value.check_named(where)
         e.scope.frame.names[name] = value
         return
-    if annotation == TENSOR and isinstance(held.static_type, TensorType) and held.static_type.is_array:
+    if annotation == TENSOR and isinstance(stored.static_type, TensorType) and stored.static_type.is_array:
         annotation = None  # np.ndarray: what is known of the array says more
     if annotation is not None:
-        e.scope.annotated[id(where)] = where
-        held = convert(e, held, annotation, implicit=True)
-        if not is_subtype(held.static_type, annotation):
-            found = held.static_type.annotation
-            text = WRONG_ANNOTATION.format(name=name, wanted=annotation.annotation, found=found)
-            raise CompileError(text + why_no_interface(held.static_type, annotation), where)
+        stored = _as_annotated(e, where, name, stored, annotation)
+    stored = _as_in_cell(e, name, stored)
+    e.store(name, stored, annotation, None if annotation is not None else _before_narrowing(e, stored))
+
+
+def _as_outside(e: Emitter, where: SourceRange, name: str, value: Value, outside: Variable | Absent | Sugared) -> Value:
+    """A value as the type that its name has in the blocks around. Raises CompileError if it is a function there."""
+    if isinstance(outside, Sugared):
+        raise CompileError(WAS_NOT_FIRST_CLASS.format(name=name, kind=outside.kind), where)
+    if isinstance(outside, Variable):
+        value = _as_before(e, where, name, value, outside)
+        note_numbers(e, name, outside, value.static_type)
+    return value
+
+
+def _as_annotated(e: Emitter, where: SourceRange, name: str, value: Value, annotation: Type) -> Value:
+    """A value as the type that its variable is annotated with. Raises CompileError where it is of another."""
+    e.scope.annotated[id(where)] = where
+    value = convert(e, value, annotation, implicit=True)
+    if not is_subtype(value.static_type, annotation):
+        actual = value.static_type.annotation
+        text = WRONG_ANNOTATION.format(name=name, wanted=annotation.annotation, found=actual)
+        raise CompileError(text + why_no_interface(value.static_type, annotation), where)
+    return value
+
+
+def _as_in_cell(e: Emitter, name: str, value: Value) -> Value:
+    """A value as the type of a variable that is of another function, and keeps its type; any other value as it is."""
     own = e.scope.frame.names.get(name)
     cell = e.builder.cells.get(own.slot) if isinstance(own, Variable) else None
-    if cell is not None:  # the variable is of another function, and keeps its type
-        assert isinstance(cell.static_type, ListType)
-        held = convert(e, held, without_refinement(cell.static_type.element), implicit=True)
-    e.store(name, held, annotation, None if annotation is not None else _before_narrowing(e, held))
+    if cell is None:
+        return value
+    assert isinstance(cell.static_type, ListType)
+    return convert(e, value, without_refinement(cell.static_type.element), implicit=True)
 
 
 def about_numbers(found: Type) -> str:

@@ -24,6 +24,7 @@ from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Emitter, Given
 from flambeau.ir.value import Value
 from flambeau.schema import registry
+from flambeau.schema.set_type import SetType
 from flambeau.schema.types import NONE, DictType, ListType, NamedType, TensorType, TupleType
 from flambeau.util.errors import CompileError
 
@@ -65,26 +66,32 @@ def _combined(e: Emitter, tree: AugAssign, left: Value, right: Value) -> Value:
     where = tree.range
     if is_array(left) and _writes(tree) and not isinstance(right.static_type, ListType | TupleType):
         arrays.check_in_place(where, tree.op, left, right)
-    if isinstance(left.static_type, TensorType) and _writes(tree):
-        return _in_place(e, tree, left, right)
-    if isinstance(left.static_type, ListType) and tree.op in ("+", "*"):
-        return _in_place(e, tree, left, right)
-    if isinstance(left.static_type, NamedType):
-        magic = IN_PLACE_MAGIC[tree.op]
-        if has_method(e, left.static_type, magic, where):
-            method = SimpleValue(left).attribute(e, where, magic)
-            return method.call(e, where, [Given(right, tree.value.range)], ()).as_value(e, where)
-        plain = magic.replace("__i", "__")
-        if not has_method(e, left.static_type, plain, where):
-            raise CompileError(NO_OPERATOR.format(type=left.static_type.annotation, magic=magic, plain=plain), where)
-    if isinstance(left.static_type, DictType) and tree.op == "|":
-        call_operator(e, where, "aten::update", [left, right])
-        return left
-    if sets.is_set(left) and sets.is_set(right):
-        changed = sets.in_place(e, where, tree.op, left, right)
-        if changed is not None:
-            return changed
-    return binary(e, where, tree.op, left, right)
+    changed: Value | None = None
+    match left.static_type:
+        case TensorType() if _writes(tree):
+            changed = _in_place(e, tree, left, right)
+        case ListType() if tree.op in ("+", "*"):
+            changed = _in_place(e, tree, left, right)
+        case NamedType():
+            changed = _by_method(e, tree, left, left.static_type, right)
+        case DictType() if tree.op == "|":
+            call_operator(e, where, "aten::update", [left, right])
+            changed = left
+        case SetType() if sets.is_set(right):
+            changed = sets.in_place(e, where, tree.op, left, right)
+    return binary(e, where, tree.op, left, right) if changed is None else changed
+
+
+def _by_method(e: Emitter, tree: AugAssign, left: Value, type_: NamedType, right: Value) -> Value | None:
+    """`__iadd__` and the like of an object; None where it has only `__add__`. Raises CompileError if it has neither."""
+    magic = IN_PLACE_MAGIC[tree.op]
+    if has_method(e, type_, magic, tree.range):
+        method = SimpleValue(left).attribute(e, tree.range, magic)
+        return method.call(e, tree.range, [Given(right, tree.value.range)], ()).as_value(e, tree.range)
+    plain = magic.replace("__i", "__")
+    if not has_method(e, type_, plain, tree.range):
+        raise CompileError(NO_OPERATOR.format(type=type_.annotation, magic=magic, plain=plain), tree.range)
+    return None
 
 
 def _to_name(e: Emitter, tree: AugAssign, target: Var) -> None:

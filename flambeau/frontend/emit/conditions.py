@@ -17,6 +17,7 @@ from flambeau.frontend.values.sugared import Emitter, Sugared
 from flambeau.ir.node import Block
 from flambeau.ir.value import Value
 from flambeau.ir.walk import blocks
+from flambeau.schema import registry
 from flambeau.schema.opdef import Effect
 from flambeau.schema.set_type import SetType
 from flambeau.schema.subtype import subtract, unify
@@ -209,27 +210,27 @@ def _emit_is_none(e: Emitter, tree: Compare) -> Condition | None:
     if not isinstance(tree.left, NoneLit) and not isinstance(tree.right, NoneLit):
         return None
     wants_none = tree.op == "is"
-    found = asked(e, tested)
-    if isinstance(tested, Var | Select) and found.held(e, tested.range) is None:  # a function
+    meaning = asked(e, tested)
+    if isinstance(tested, Var | Select) and meaning.held(e, tested.range) is None:  # a function
         return Condition(known=not wants_none)
-    value = found.as_value(e, tested.range)
+    value = meaning.as_value(e, tested.range)
     type_ = value.static_type
     if isinstance(type_, NoneType):
         return Condition(known=wants_none)
     if not may_be_none(type_):
         return Condition(known=not wants_none)
-    kind = "aten::__is__" if wants_none else "aten::__isnot__"
-    result = e.emit(kind, (value, e.constant(None)), BOOL)
-    rest = subtract(type_, NONE)
-    present: Facts = {}
-    absent: Facts = {}
-    if isinstance(tested, Walrus):
-        tested = tested.target
-    name = tested.name if isinstance(tested, Var) else path_of(e, tested)
-    if name is not None and rest is not None and not isinstance(type_, AnyType):
-        present = {name: rest}
-        absent = {name: NONE} if "." in name else {}
+    result = e.emit(registry.spelled(tree.op), (value, e.constant(None)), BOOL)
+    present, absent = _narrowed_by_none(e, tested.target if isinstance(tested, Walrus) else tested, type_)
     return Condition(result, None, absent, present) if wants_none else Condition(result, None, present, absent)
+
+
+def _narrowed_by_none(e: Emitter, tested: Expr, type_: Type) -> tuple[Facts, Facts]:
+    """What a variable or attribute is where it is not None, and where it is."""
+    rest = subtract(type_, NONE)
+    name = tested.name if isinstance(tested, Var) else path_of(e, tested)
+    if name is None or rest is None or isinstance(type_, AnyType):
+        return {}, {}
+    return {name: rest}, {name: NONE} if "." in name else {}
 
 
 def may_be_none(type_: Type) -> bool:
@@ -249,37 +250,38 @@ def _emit_logical(e: Emitter, tree: And | Or, known_left: Condition | None = Non
         return Condition(_emit_chain(e, links))
     left = emit_condition(e, tree.left) if known_left is None else known_left
     is_and = isinstance(tree, And)
-    if left.known is not None:
-        if left.known != is_and:
-            return left
-        refine(e, left.if_true if is_and else left.if_false)
-        right = emit_condition(e, tree.right)
-        return _combined(is_and, left, right, right.value, right.known)
+    if left.known is None:
+        return _emit_branching(e, tree.right, left, is_and)
+    if left.known != is_and:
+        return left
+    refine(e, left.if_true if is_and else left.if_false)
+    right = emit_condition(e, tree.right)
+    return _combined(is_and, left, right, right.value, right.known)
+
+
+def _emit_branching(e: Emitter, tree: Expr, left: Condition, is_and: bool) -> Condition:
+    """The second operand in a branch of the first one, where that does not decide."""
     assert left.value is not None
     node = e.graph.insert("prim::If", (left.value,), ())
     first, second = node.add_block(), node.add_block()
     deciding, skipping = (first, second) if is_and else (second, first)
     with e.inside(deciding) as frame:
         refine(e, left.if_true if is_and else left.if_false)
-        right = emit_condition(e, tree.right)
-        bound = {
-            n: v for n, v in frame.variables() if e.scope.frame.parent is None or e.scope.frame.parent.find(n) is None
-        }
+        right = emit_condition(e, tree)
+        around = e.scope.frame.parent
+        bound = {n: v for n, v in frame.variables() if around is None or around.find(n) is None}
         right = _with_bound(right, bound, is_and)
         if right.known is None:
             assert right.value is not None
             deciding.add_return(right.value)
-    if right.known is not None and (right.known == is_and or not _has_effects(deciding)):
-        node.erase()
-        if right.known == is_and:
-            return _combined(is_and, left, right, left.value, None)
-        return Condition(known=right.known)
-    if right.known is not None:
-        with e.inside(deciding):
+        elif right.known != is_and and _has_effects(deciding):
             deciding.add_return(e.constant(right.known))
-    with e.inside(skipping):
-        skipping.add_return(e.constant(not is_and))
-    return _combined(is_and, left, right, node.add_result(BOOL), None)
+    if deciding.returns:
+        with e.inside(skipping):
+            skipping.add_return(e.constant(not is_and))
+        return _combined(is_and, left, right, node.add_result(BOOL), None)
+    node.erase()
+    return _combined(is_and, left, right, left.value, None) if right.known == is_and else Condition(known=right.known)
 
 
 def _with_bound(right: Condition, bound: dict[str, Variable], is_and: bool) -> Condition:

@@ -15,8 +15,9 @@ from flambeau.frontend.values.sugared import Emitter
 from flambeau.ir.value import Value
 from flambeau.program.function import Function
 from flambeau.schema.function import FunctionSchema
-from flambeau.schema.types import ANY, NamedType
+from flambeau.schema.types import ANY, NamedType, Type
 from flambeau.util.errors import CompileError
+from flambeau.util.source import SourceRange
 
 NOT_AN_OBJECT = "With item expression must return an object, but this is a {found}"
 NO_METHODS = "Object returned by with item does not define __enter__ and __exit__ methods: {type}"
@@ -47,27 +48,40 @@ def leave_contexts(e: Emitter, contexts: list[Value]) -> None:
 def _enter(e: Emitter, item: WithItem, tree: With) -> Value | None:
     """What was entered; None for a region, which is nothing when the program runs."""
     where = item.value.range
-    found = e.sugared(item.value)
-    if isinstance(found, Region):
-        if item.target is not None:
-            raise CompileError(NO_TARGET, item.target.range)
-        if found.is_strict:
-            with e.graph.at_range(tree.range):
-                e.insert("prim::StrictFusion")
-        e.graph.current_scope = "/".join(filter(None, (e.graph.current_scope, found.scope)))
+    context = e.sugared(item.value)
+    if isinstance(context, Region):
+        _begin_region(e, context, item, tree)
         return None
-    if isinstance(found, ContextValue):
-        value = found.made(e, where)
-        entered = e.emit("prim::Enter", (value,), ANY)
-        if item.target is not None:
-            assign(e, item.target, SimpleValue(entered), where)
-        return value
-    value = found.as_value(e, where)
-    if not isinstance(value.static_type, NamedType):
-        raise CompileError(NOT_AN_OBJECT.format(found=f"value of type '{shown(value.static_type)}'"), where)
-    methods = [find_method(e, value.static_type, name, where) for name in ("__enter__", "__exit__")]
+    if isinstance(context, ContextValue):
+        value = context.made(e, where)
+        entered_type: Type = ANY
+    else:
+        value = context.as_value(e, where)
+        entered_type = _check_methods(e, value, where)
+    entered = e.emit("prim::Enter", (value,), entered_type)
+    if item.target is not None:
+        assign(e, item.target, SimpleValue(entered), where)
+    return value
+
+
+def _begin_region(e: Emitter, region: Region, item: WithItem, tree: With) -> None:
+    """Mark the nodes that follow as of a region."""
+    if item.target is not None:
+        raise CompileError(NO_TARGET, item.target.range)
+    if region.is_strict:
+        with e.graph.at_range(tree.range):
+            e.insert("prim::StrictFusion")
+    e.graph.current_scope = "/".join(filter(None, (e.graph.current_scope, region.scope)))
+
+
+def _check_methods(e: Emitter, value: Value, where: SourceRange) -> Type:
+    """What `__enter__` of an object gives. Raises CompileError if it cannot be entered and left."""
+    type_ = value.static_type
+    if not isinstance(type_, NamedType):
+        raise CompileError(NOT_AN_OBJECT.format(found=f"value of type '{shown(type_)}'"), where)
+    methods = [find_method(e, type_, name, where) for name in ("__enter__", "__exit__")]
     if any(m is None for m in methods):
-        raise CompileError(NO_METHODS.format(type=value.static_type.name), where)
+        raise CompileError(NO_METHODS.format(type=type_.name), where)
     enter, leave = (_schema(m) for m in methods if m is not None)
     if len(enter.arguments) != 1 or len(enter.returns) != 1:
         raise CompileError(BAD_ENTER, where)
@@ -76,10 +90,7 @@ def _enter(e: Emitter, item: WithItem, tree: With) -> Value | None:
     for index, argument in enumerate(leave.arguments[1:], 1):
         if argument.type != ANY:
             raise CompileError(BAD_EXIT_TYPE.format(index=index), where)
-    entered = e.emit("prim::Enter", (value,), enter.returns[0].type)
-    if item.target is not None:
-        assign(e, item.target, SimpleValue(entered), where)
-    return value
+    return enter.returns[0].type
 
 
 def _schema(method: Function | FunctionSchema) -> FunctionSchema:

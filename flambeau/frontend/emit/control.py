@@ -110,23 +110,27 @@ def _merge(e: Emitter, condition: Value, a: Frame[Sugared], b: Frame[Sugared], w
     names = dict.fromkeys((*a.names, *b.names))
     for name in sorted(names, key=lambda name: isinstance(a.find(name), Sugared)):  # functions behind what they read
         first, second = a.find(name), b.find(name)
-        if isinstance(first, AttributeFact) or isinstance(second, AttributeFact):
-            continue
         if isinstance(first, Variable) and isinstance(second, Variable):
             e.type_variables.unify(first.type, second.type)
             e.scope.frame.names[name] = _merged_variable(e, name, first, second, where)
         elif isinstance(first, Sugared) and isinstance(second, Sugared):
             if first is not second:
                 e.scope.frame.names[name] = _chosen(e, condition, (a, first), (b, second), where)
-        elif isinstance(first, Absent) or isinstance(second, Absent):
-            absent = first if isinstance(first, Absent) else second
-            assert absent is not None
-            e.scope.frame.names[name] = absent
-        elif first is None or second is None:
-            arm = "true" if first is None else "false"
-            present = second if first is None else first
-            if isinstance(present, Variable):
-                e.scope.frame.names[name] = Absent(ONE_ARM.format(name=name, arm=arm), where)
+        else:
+            absent = _absent_behind(name, first, second, where)
+            if absent is not None:
+                e.scope.frame.names[name] = absent
+
+
+def _absent_behind(name: str, first: object, second: object, where: SourceRange) -> Absent | None:
+    """Why a name means nothing behind two arms of which one does not bind it; None if it means what it did before."""
+    if isinstance(first, AttributeFact) or isinstance(second, AttributeFact):
+        return None
+    absent = next((m for m in (first, second) if isinstance(m, Absent)), None)
+    if absent is not None or (first is not None and second is not None):
+        return absent
+    present, arm = (second, "true") if first is None else (first, "false")
+    return Absent(ONE_ARM.format(name=name, arm=arm), where) if isinstance(present, Variable) else None
 
 
 def _chosen(

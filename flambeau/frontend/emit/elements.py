@@ -79,22 +79,25 @@ def arithmetic(e: Emitter, where: SourceRange, op: str, left: Value, right: Valu
 
 def comparison(e: Emitter, where: SourceRange, op: str, left: Value, right: Value, plain: Emit) -> Value:
     """`left op right` for a comparison of two numbers: floats of Python give way to floats of 16 and 32 bits."""
-    found = {_common(where, k, m, left, right) for k, m in _pairs(left, right)}
-    narrow = {d for d in found if d is not None and d.name in NARROW_FLOATS}
-    if narrow and found != narrow and not all(_is_exact(v, d) for v in (left, right) for d in narrow):
-        raise CompileError(_ambiguous(left, right), where)
-    if len(narrow) > 1:
-        raise CompileError(_ambiguous(left, right), where)
-    if narrow and found == narrow:
-        (dtype,) = narrow
-        left, right = (_as_float(e, where, v, dtype) for v in (left, right))
-    left, right = (
-        _as_int(e, where, v) if v.static_type == BOOL and not _both_bool(left, right) else v for v in (left, right)
-    )
+    dtypes = {_common(where, k, m, left, right) for k, m in _pairs(left, right)}
+    narrow = _narrow_float(where, dtypes, left, right)
+    if narrow is not None:
+        left, right = (_as_float(e, where, v, narrow) for v in (left, right))
+    if not _both_bool(left, right):
+        left, right = (_as_int(e, where, v) for v in (left, right))
     result = plain(e, where, op, left, right)
     if result.static_type == BOOL:
-        result.set_type(element_of(BOOL, *([bool_] if None not in found else [bool_, None])))
+        result.set_type(element_of(BOOL, *([bool_] if None not in dtypes else [bool_, None])))
     return result
+
+
+def _narrow_float(where: SourceRange, dtypes: set[DType | None], left: Value, right: Value) -> DType | None:
+    """The dtype of 16 or 32 bits in which numbers are compared, if it is one. Raises CompileError if that is open."""
+    narrow = {d for d in dtypes if d is not None and d.name in NARROW_FLOATS}
+    is_certain = dtypes == narrow or all(_is_exact(v, d) for v in (left, right) for d in narrow)
+    if len(narrow) > 1 or not is_certain:
+        raise CompileError(_ambiguous(left, right), where)
+    return narrow.pop() if narrow and dtypes == narrow else None
 
 
 def negative(e: Emitter, where: SourceRange, value: Value, name: str = "aten::neg") -> Value:
@@ -236,23 +239,32 @@ def _as_float(e: Emitter, where: SourceRange, value: Value, dtype: DType) -> Val
 def _computed(
     e: Emitter, where: SourceRange, op: str, left: Value, right: Value, dtype: DType, plain: Emit
 ) -> Value:  # fmt: skip
+    """What NumPy computes in a dtype."""
     if dtype is bool_:
         return call_operator(e, where, registry.spelled(_LOGICAL.get(op, op)), [left, right])
     if dtype.is_complex:
         left, right = (_as_int(e, where, v) for v in (left, right))
-        made = plain(e, where, op, left, right)
-        return call_operator(e, where, "python::as_complex64", [made]) if dtype.name == "complex64" else made
-    if dtype.is_floating_point:
-        is_narrow = dtype.name in NARROW_FLOATS
-        if is_narrow or op == "**" or BOOL in (left.static_type, right.static_type):
-            left, right = (_as_float(e, where, v, dtype) for v in (left, right))
-        made = _float_power(e, where, left, right) if op == "**" else plain(e, where, op, left, right)
-        return call_operator(e, where, f"python::as_{dtype.name}", [made]) if is_narrow else made
+        result = plain(e, where, op, left, right)
+        return call_operator(e, where, "python::as_complex64", [result]) if dtype.name == "complex64" else result
+    return (_float if dtype.is_floating_point else _whole)(e, where, op, left, right, dtype, plain)
+
+
+def _float(e: Emitter, where: SourceRange, op: str, left: Value, right: Value, dtype: DType, plain: Emit) -> Value:
+    """Arithmetic of floats; what is narrow is rounded behind each operation."""
+    is_narrow = dtype.name in NARROW_FLOATS
+    if is_narrow or op == "**" or BOOL in (left.static_type, right.static_type):
+        left, right = (_as_float(e, where, v, dtype) for v in (left, right))
+    result = _float_power(e, where, left, right) if op == "**" else plain(e, where, op, left, right)
+    return call_operator(e, where, f"python::as_{dtype.name}", [result]) if is_narrow else result
+
+
+def _whole(e: Emitter, where: SourceRange, op: str, left: Value, right: Value, dtype: DType, plain: Emit) -> Value:
+    """Arithmetic of integers; narrow ones wrap around."""
     left, right = (within(e, where, _as_int(e, where, v), dtype) for v in (left, right))
-    made = _whole_power(e, where, left, right) if op == "**" else plain(e, where, op, left, right)
+    result = _whole_power(e, where, left, right) if op == "**" else plain(e, where, op, left, right)
     if dtype.name in NARROW_INTS and op not in _STAYS:
-        made = call_operator(e, where, f"python::as_{dtype.name}", [made])
-    return made
+        return call_operator(e, where, f"python::as_{dtype.name}", [result])
+    return result
 
 
 def _float_power(e: Emitter, where: SourceRange, left: Value, right: Value) -> Value:

@@ -173,7 +173,28 @@ def _classes(e: Emitter, handler: Handler) -> tuple[type, ...]:
 
 
 def _compiled(e: Emitter, tree: Try) -> _Body:
-    body = tree.body
+    """The body as a function of what it reads."""
+    inner = _inner_emission(e)
+    inputs = _pass_caught(e, inner, tree)
+    cells = _pass_names(e, inner, tree, inputs)
+    inner.flow.entries.append(Entry(tree, Frame(names=dict(inner.scope.frame.names))))
+    falls = inner.statements(tree.body)
+    new = []
+    if falls:
+        own = [(n, v) for n, v in inner.scope.frame.variables() if not isinstance(e.scope.find(n), Variable)]
+        new = [(name, variable.type) for name, variable in own]
+        values = [inner.load(name, variable) for name, variable in own]
+        inner.insert("prim::ReturnStmt", (_outcome(inner, FELL, pack_tuple(inner, values)),))
+    inner.graph.keeps_errors = True
+    make_structured(inner.graph, OUTCOME)
+    to_ssa(inner.graph)
+    clean(inner.graph)
+    function = Function("try", inner.graph, schema_of("try", inner.graph))
+    return _Body(function, inputs, cells, new, falls, inner.flow.merged_return, inner.flow.exits or set())
+
+
+def _inner_emission(e: Emitter) -> Emission:
+    """What emits the body: another graph in the same function of the program."""
     exits: set[int] | None = set() if e.flow.loop is not None or e.flow.exits is not None else None
     stops = isinstance(e.flow.generator, Stops)
     scope: FunctionScope[Sugared] = FunctionScope(
@@ -192,50 +213,52 @@ def _compiled(e: Emitter, tree: Try) -> _Body:
         builder=Builder(Graph("try")), scope=scope, flow=flow, rules=e.rules, type_variables=e.type_variables
     )
     inner.flow.wrap_return = lambda value: _outcome(inner, RETURNED, value)
-    changed = assigned_names(body)
-    used = dict.fromkeys(used_names(body))
-    for name in list(used):  # nested functions that it calls read and change what they do
+    return inner
+
+
+def _pass_caught(e: Emitter, inner: Emission, tree: Try) -> list[Value]:
+    """The exception that a handler around caught, if the body raises it again."""
+    if e.flow.caught is None or not any(isinstance(t, Reraise) for part in tree.body for t in part.walk()):
+        return []
+    inner.flow.caught = inner.graph.add_parameter(e.flow.caught.static_type)
+    return [e.flow.caught]
+
+
+def _pass_names(e: Emitter, inner: Emission, tree: Try, inputs: list[Value]) -> dict[str, tuple[Value, Variable]]:
+    """Let the body have what it uses, adding to `inputs`; the lists that keep what it changes, by name."""
+    used, changed = _used_and_changed(e, tree)
+    cells: dict[str, tuple[Value, Variable]] = {}
+    for name in used:
+        meaning = e.scope.find(name)
+        if isinstance(meaning, Variable):
+            value = e.load(name, meaning)
+            if name in changed:
+                # In a body inside of a body both use one cell: an exception may leave both at once.
+                value = e.builder.cells.get(meaning.slot) or pack_list(e, [value], meaning.type)
+                cells[name] = (value, meaning)
+            inputs.append(value)
+            _parameter(inner, name, value, meaning, name in changed)
+        elif isinstance(meaning, Sugared):
+            inner.scope.frame.names[name], parts = take_along(meaning, name, tree.body[0].range)
+            for slot, value in parts.items():
+                inputs.append(value)
+                inner.store(slot, inner.graph.add_parameter(value.static_type, slot))
+        elif meaning is not None:
+            inner.scope.frame.names[name] = meaning
+    return cells
+
+
+def _used_and_changed(e: Emitter, tree: Try) -> tuple[list[str], set[str]]:
+    """The names that the body uses, and those that it assigns; nested functions that it calls use and assign some."""
+    changed = assigned_names(tree.body)
+    used = dict.fromkeys(used_names(tree.body))
+    for name in list(used):
         meaning = e.scope.find(name)
         if isinstance(meaning, Sugared):
             needed = names_needed(e, meaning)
             used.update(dict.fromkeys(needed))
             changed |= {n for n, is_assigned in needed.items() if is_assigned}
-    inputs: list[Value] = []
-    if e.flow.caught is not None and any(isinstance(t, Reraise) for part in body for t in part.walk()):
-        inputs.append(e.flow.caught)
-        inner.flow.caught = inner.graph.add_parameter(e.flow.caught.static_type)
-    cells: dict[str, tuple[Value, Variable]] = {}
-    for name in used:
-        found = e.scope.find(name)
-        if isinstance(found, Variable):
-            value = e.load(name, found)
-            if name in changed:
-                # In a body inside of a body both use one cell: an exception may leave both at once.
-                value = e.builder.cells.get(found.slot) or pack_list(e, [value], found.type)
-                cells[name] = (value, found)
-            inputs.append(value)
-            _parameter(inner, name, value, found, name in changed)
-        elif isinstance(found, Sugared):
-            inner.scope.frame.names[name], parts = take_along(found, name, body[0].range)
-            for slot, value in parts.items():
-                inputs.append(value)
-                inner.store(slot, inner.graph.add_parameter(value.static_type, slot))
-        elif found is not None:
-            inner.scope.frame.names[name] = found
-    inner.flow.entries.append(Entry(tree, Frame(names=dict(inner.scope.frame.names))))
-    falls = inner.statements(body)
-    new = []
-    if falls:
-        known = inner.scope.frame.variables()
-        new = [(n, v.type) for n, v in list(known) if not isinstance(e.scope.find(n), Variable)]
-        values = [inner.load(n, v) for n, v in list(inner.scope.frame.variables()) if n in dict(new)]
-        inner.insert("prim::ReturnStmt", (_outcome(inner, FELL, pack_tuple(inner, values)),))
-    inner.graph.keeps_errors = True
-    make_structured(inner.graph, OUTCOME)
-    to_ssa(inner.graph)
-    clean(inner.graph)
-    function = Function("try", inner.graph, schema_of("try", inner.graph))
-    return _Body(function, inputs, cells, new, falls, inner.flow.merged_return, inner.flow.exits or set())
+    return list(used), changed
 
 
 def _parameter(inner: Emission, name: str, value: Value, variable: Variable, is_cell: bool) -> None:

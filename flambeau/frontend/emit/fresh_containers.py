@@ -8,7 +8,7 @@ comprehension that nothing else refers to may still become either.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from flambeau.ir.node import Node
 from flambeau.ir.value import Use, Value
@@ -78,20 +78,22 @@ def _parts(value: Value, wanted: Type, uses: int) -> list[tuple[Value, Type]] | 
     node, filling = value.defining_node, _filling(value)
     if node is None or len(value.uses()) - len(filling) > uses:
         return None
-    put = [use.user.operand(i) for use in filling for i in _stored(use.user)]
-    parts: list[tuple[Value, Type]]
-    match node.op, wanted:
-        case "prim::ListConstruct", ListType(element):
-            parts = [(item, element) for item in (*node.operands, *put)]
-        case "prim::DictConstruct", DictType(key, element):
-            flat = (*node.operands, *put)
-            parts = [(item, key) for item in flat[::2]] + [(item, element) for item in flat[1::2]]
-        case "prim::TupleConstruct", TupleType(elements) if len(elements) == len(node.operands):
-            assert isinstance(value.static_type, TupleType)
-            if value.static_type.name != wanted.name:
-                return None
-            parts = list(zip(node.operands, elements, strict=True))
-        case _:
-            return None
+    items = (*node.operands, *(use.user.operand(i) for use in filling for i in _stored(use.user)))
+    parts = _typed_items(value, node.op, items, wanted)
+    if parts is None:
+        return None
     fits = all(is_subtype(item.static_type, type_) or written_as(item, type_, 1) is not None for item, type_ in parts)
     return parts if fits else None
+
+
+def _typed_items(value: Value, made_by: str, items: Sequence[Value], wanted: Type) -> list[tuple[Value, Type]] | None:
+    """What is in a container beside the types that it has in a `wanted`; None for a container of another kind."""
+    match made_by, wanted:
+        case "prim::ListConstruct", ListType(element):
+            return [(item, element) for item in items]
+        case "prim::DictConstruct", DictType(key, element):
+            return [(item, key) for item in items[::2]] + [(item, element) for item in items[1::2]]
+        case "prim::TupleConstruct", TupleType(elements) if len(elements) == len(items):
+            assert isinstance(value.static_type, TupleType)
+            return list(zip(items, elements, strict=True)) if value.static_type.name == wanted.name else None
+    return None

@@ -160,9 +160,7 @@ def emit_list(e: Emitter, tree: ListLiteral, hint: Type | None) -> Sugared:
     wanted = without_none(hint)
     element_hint = wanted.element if isinstance(wanted, ListType) else None
     if any(isinstance(item, Starred) for item in tree.items):
-        joined = _joined(e, tree, element_hint)
-        if joined is not None:
-            return SimpleValue(joined)
+        return SimpleValue(_joined(e, tree, element_hint))
     if not tree.items and (wanted is None or isinstance(wanted, AnyType)):
         return SimpleValue(e.emit("prim::ListConstruct", (), e.type_variables.list_of(tree)))
     functions = _functions(e, tree.items)
@@ -171,48 +169,62 @@ def emit_list(e: Emitter, tree: ListLiteral, hint: Type | None) -> Sugared:
     items = emit_items(e, tree.items, [element_hint] * len(tree.items))
     if any(item.is_function for item, _ in items):
         return FunctionsValue([item for item, _ in items], [where for _, where in items])
-    values = [item.as_value(e, where) for item, where in items]
+    return SimpleValue(_list_of(e, tree.range, [item.as_value(e, where) for item, where in items], wanted))
+
+
+def _list_of(e: Emitter, where: SourceRange, values: Sequence[Value], wanted: Type | None) -> Value:
+    """A new list of values, converted to one type."""
     for value in values[1:]:
         e.type_variables.unify(values[0].static_type, value.static_type)
-    element = list_element(e, tree.range, values, wanted)
-    values = [convert(e, v, element, implicit=False) for v in values]
-    return SimpleValue(pack_list(e, values, element))
+    element = list_element(e, where, values, wanted)
+    return pack_list(e, [convert(e, v, element, implicit=False) for v in values], element)
 
 
-def _joined(e: Emitter, tree: ListLiteral, hint: Type | None) -> Value | None:
-    """`[a, *x, b]` with a list `x`: the pieces one after another; None where all that is starred has a known length."""
+def _joined(e: Emitter, tree: ListLiteral, hint: Type | None) -> Value:
+    """`[a, *x, b]`: with a list `x` the pieces one after another, else a list of so many items."""
+    pieces = _pieces(e, tree, hint)
+    elements = [p.static_type.element for p in pieces if isinstance(p, Value) and isinstance(p.static_type, ListType)]
+    values = [v for p in pieces if isinstance(p, list) for v in p]
+    if not elements:
+        element = list_element(e, tree.range, values, None if hint is None else ListType(hint))
+        return pack_list(e, [convert(e, v, element, implicit=False) for v in values], element)
+    element = _common_element(e, tree.range, elements, values)
+    result, *rest = (pack_list(e, p, element) if isinstance(p, list) else p for p in pieces)
+    for part in rest:
+        result = call_operator(e, tree.range, "aten::add", [result, part])
+    return result if rest else call_operator(e, tree.range, "aten::list", [result])
+
+
+def _common_element(e: Emitter, where: SourceRange, elements: Sequence[Type], values: Sequence[Value]) -> Type:
+    """What starred lists hold. Raises CompileError for lists of something else, and items that do not fit in."""
+    element, *others = elements
+    types = [v.static_type for v in values]
+    for type_ in (*types, *others):
+        e.type_variables.unify(element, type_)
+    wrong = [t for t in types if not is_subtype(t, element)] + [t for t in others if t != element]
+    if wrong:
+        text = f"the starred list holds {element.annotation}, so the others must too, but one is {wrong[0].annotation}"
+        raise CompileError(text, where)
+    return element
+
+
+def _pieces(e: Emitter, tree: ListLiteral, hint: Type | None) -> list[list[Value] | Value]:
+    """What a display with stars is put together from: starred lists, and the items between them."""
     pieces: list[list[Value] | Value] = []
     for item in tree.items:
-        if not isinstance(item, Starred):
+        source = e.sugared(item.value) if isinstance(item, Starred) else None
+        if isinstance(source, SimpleValue) and isinstance(source.value.static_type, ListType):
+            pieces.append(source.value)
+            continue
+        if source is None:
             values = [e.value(item, hint)]
         else:
-            source = e.sugared(item.value)
-            if isinstance(source, SimpleValue) and isinstance(source.value.static_type, ListType):
-                pieces.append(source.value)
-                continue
             values = [s.as_value(e, item.range) for s in source.as_tuple(e, item.range)]
         if pieces and isinstance(pieces[-1], list):
             pieces[-1] += values
         else:
             pieces.append(values)
-    lists = [p.static_type.element for p in pieces if isinstance(p, Value) and isinstance(p.static_type, ListType)]
-    values = [v for p in pieces if isinstance(p, list) for v in p]
-    if not lists:
-        element = list_element(e, tree.range, values, None if hint is None else ListType(hint))
-        return pack_list(e, [convert(e, v, element, implicit=False) for v in values], element)
-    for type_ in (*(v.static_type for v in values), *lists[1:]):
-        e.type_variables.unify(lists[0], type_)
-    wrong = [v.static_type for v in values if not is_subtype(v.static_type, lists[0])] + [
-        t for t in lists if t != lists[0]
-    ]
-    if wrong:
-        text = f"the starred list holds {lists[0].annotation}, so the others must too, but one is {wrong[0].annotation}"
-        raise CompileError(text, tree.range)
-    parts = [pack_list(e, p, lists[0]) if isinstance(p, list) else p for p in pieces]
-    result = parts[0]
-    for part in parts[1:]:
-        result = call_operator(e, tree.range, "aten::add", [result, part])
-    return result if len(parts) > 1 else call_operator(e, tree.range, "aten::list", [result])
+    return pieces
 
 
 def list_element(e: Emitter, where: SourceRange, values: Sequence[Value], wanted: Type | None) -> Type:
@@ -313,12 +325,7 @@ def dict_type(
     if isinstance(wanted, UnionType):
         return _dict_of_union(where, wanted, key, value)
     if isinstance(wanted, DictType):
-        if key is not None and not is_subtype(key, wanted.key):
-            raise CompileError(WRONG_KEY.format(hint=wanted.annotation, found=key.annotation), where)
-        if value is not None and not is_subtype(value, wanted.value):
-            text = WRONG_VALUE.format(hint=wanted.annotation, found=value.annotation)
-            is_number = value == INT and wanted.value == FLOAT
-            raise CompileError(f"{text}. {cannot_hold(wanted, FLOAT, value)}" if is_number else text, where)
+        _check_entries(where, wanted, key, value)
         return wanted
     if wanted is not None and not isinstance(wanted, AnyType):
         raise CompileError(f"Expected an annotation of type Dict, but got {wanted.annotation}", where)
@@ -332,6 +339,16 @@ def dict_type(
         text = HETEROGENEOUS.format(what="Dict", union=value.annotation, place=where.highlight())
         warnings.warn(text, UserWarning, stacklevel=2)
     return DictType(key, e.scope.as_written(value))
+
+
+def _check_entries(where: SourceRange, wanted: DictType, key: Type | None, value: Type | None) -> None:
+    """Raise CompileError for keys and values that a dict of the expected type cannot hold."""
+    if key is not None and not is_subtype(key, wanted.key):
+        raise CompileError(WRONG_KEY.format(hint=wanted.annotation, found=key.annotation), where)
+    if value is not None and not is_subtype(value, wanted.value):
+        text = WRONG_VALUE.format(hint=wanted.annotation, found=value.annotation)
+        is_number = value == INT and wanted.value == FLOAT
+        raise CompileError(f"{text}. {cannot_hold(wanted, FLOAT, value)}" if is_number else text, where)
 
 
 def _dict_of_union(where: SourceRange, wanted: UnionType, key: Type | None, value: Type | None) -> DictType:

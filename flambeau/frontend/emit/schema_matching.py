@@ -181,15 +181,8 @@ class _Attempt:
         is_last = not following or following[0].kwarg_only
         if element is None or isinstance(element, VarType | AnyType) or not is_last or formal.broadcast:
             return None
-        has_tensors = any(isinstance(item.value.static_type, TensorType) for item in self.args[self.used :])
-        if formal.name == "self" and (has_tensors or not self.implicit):
-            return None  # `max(a, b)` is of two numbers and `x.sum(dim)` of a tensor, not of the list of both
-        first = self.args[self.used].value.static_type
-        first = first.element if isinstance(first, OptionalType) else first
-        if isinstance(first, ListType) or (isinstance(first, TupleType) and _all_fit(first, element)):
-            return None
         items = self.args[self.used :]
-        if len(items) == 1 and is_subtype(first, formal.type):
+        if not self.are_items(items, formal, element):
             return None
         plans: list[Plan] = []
         for item in items:
@@ -199,6 +192,17 @@ class _Attempt:
             plans.append(plan)
         self.used = len(self.args) - 1
         return lambda e: pack_list(e, [plan(e) for plan in plans], element)
+
+    def are_items(self, items: Sequence[Given], formal: Argument, element: Type) -> bool:
+        """Whether arguments are the items of a list of that element type, and the first one not the list itself."""
+        has_tensors = any(isinstance(item.value.static_type, TensorType) for item in items)
+        if formal.name == "self" and (has_tensors or not self.implicit):
+            return False  # `max(a, b)` is of two numbers and `x.sum(dim)` of a tensor, not of the list of both
+        first = items[0].value.static_type
+        first = first.element if isinstance(first, OptionalType) else first
+        if isinstance(first, ListType) or (isinstance(first, TupleType) and _all_fit(first, element)):
+            return False
+        return len(items) > 1 or not is_subtype(first, formal.type)
 
     @staticmethod
     def default(formal: Argument) -> Plan:

@@ -57,26 +57,32 @@ def emit_assignment(e: Emitter, tree: Assign) -> bool:
     """`a = b = value`, `a: T = value`."""
     if tree.value is None:
         raise UnsupportedNodeError.of("annotated assignments without assigned value", tree.range)
-    annotation = None if tree.annotation is None else type_of_tree(tree.annotation, e.scope.resolver)
-    if annotation is not None and tree.annotation is not None and names_array(tree.annotation, e.scope.resolver):
-        if not e.arrays:
-            raise CompileError(ARRAYS_NOT_HERE.format(where=VARIABLES), tree.annotation.range)
-        annotation = None  # what it is given says which arrays they are
+    annotation = _annotation(e, tree)
+    where = tree.value.range
     value = (e.rules.keep(e, tree.value) if annotation is None else None) or e.sugared(tree.value, annotation)
     if isinstance(value, RangeValue):
-        value.check(e, tree.value.range)
+        value.check(e, where)
     if isinstance(tree.value, NoneLit) and annotation is None:
         for target in tree.targets:
-            assign(e, target, SimpleValue(e.constant(None, e.type_variables.none_of(target))), tree.value.range)
+            assign(e, target, SimpleValue(e.constant(None, e.type_variables.none_of(target))), where)
         return True
-    if len(tree.targets) > 1:
-        # Evaluated once: each target is given the same value.
-        value = (
-            SimpleValue(value.as_value(e, tree.value.range)) if value.held(e, tree.value.range) is not None else value
-        )
+    if len(tree.targets) > 1 and value.held(e, where) is not None:
+        value = SimpleValue(value.as_value(e, where))  # evaluated once: each target is given the same value
     for target in tree.targets:
-        assign(e, target, value, tree.value.range, annotation)
+        assign(e, target, value, where, annotation)
     return True
+
+
+def _annotation(e: Emitter, tree: Assign) -> Type | None:
+    """The type that an assignment declares; None for an array, where what is assigned says which one it is."""
+    if tree.annotation is None:
+        return None
+    type_ = type_of_tree(tree.annotation, e.scope.resolver)
+    if not names_array(tree.annotation, e.scope.resolver):
+        return type_
+    if not e.arrays:
+        raise CompileError(ARRAYS_NOT_HERE.format(where=VARIABLES), tree.annotation.range)
+    return None
 
 
 def emit_expression(e: Emitter, tree: ExprStmt) -> bool:

@@ -135,17 +135,8 @@ class TypeVariables:
         """Two types have to be the same: what one says of the other is learned. Raises `InferenceRestart`."""
         if not self.is_pending or a is b:
             return
-        for mine, other in ((a, b), (b, a)):
-            owner = self.owner(mine)
-            if owner is not None and self._is_provisional(other):
-                self._defer()
-                return
-            if owner is not None and _tells(mine, other):
-                self._hand_over(other, owner)
-                owner.learn(mine, other)
-            elif owner is not None and _agrees(mine, other) and self.owner(other) is None:
-                del owner.open[id(mine)]  # it is what it was taken for
-                return
+        if self._settles(a, b) or self._settles(b, a):
+            return
         a, b = _present(a), _present(b)
         if isinstance(a, ListType) and isinstance(b, TupleType):
             a, b = b, a
@@ -155,6 +146,22 @@ class TypeVariables:
         elif type(a) is type(b) and len(a.contained) == len(b.contained):
             for x, y in zip(a.contained, b.contained, strict=True):
                 self.unify(x, y)
+
+    def _settles(self, mine: Type, other: Type) -> bool:
+        """Whether nothing is left to compare once `mine`, if it is open, has learned from the other."""
+        owner = self.owner(mine)
+        if owner is None:
+            return False
+        if self._is_provisional(other):
+            self._defer()
+            return True
+        if _tells(mine, other):
+            self._hand_over(other, owner)
+            owner.learn(mine, other)
+        elif _agrees(mine, other) and self.owner(other) is None:
+            del owner.open[id(mine)]  # it is what it was taken for
+            return True
+        return False
 
     # -- provisional types --------------------------------------------------------------------------------------------
 

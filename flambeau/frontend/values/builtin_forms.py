@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from flambeau.frontend.annotations import type_of_tree
 from flambeau.frontend.emit.assignment import assign
 from flambeau.frontend.emit.attribute_refinement import asked, path_of
@@ -78,12 +80,11 @@ def tested_types(e: Emitter, tree: Expr) -> list[Type]:
 def instance_condition(e: Emitter, value: Value, tested: list[Type], name: str | None) -> Condition:
     """What is known of `isinstance(value, tested)`."""
     members = _members(value.static_type)
+    hits = [m for m in members or () if any(is_subtype(m, t) or _inherits(m, t) for t in tested)]
     if members is not None:
-        hits = [m for m in members if any(is_subtype(m, t) or _inherits(m, t) for t in tested)]
-        possible = [m for m in members if m in hits or any(is_subtype(t, m) for t in tested)]
         if len(hits) == len(members):
             return Condition(known=True)
-        if not possible:
+        if not hits and not any(is_subtype(t, m) for m in members for t in tested):
             return Condition(known=False)
     node = e.insert("prim::isinstance", (value,), BOOL)
     node.attributes["types"] = list(tested)
@@ -92,13 +93,20 @@ def instance_condition(e: Emitter, value: Value, tested: list[Type], name: str |
         return Condition(result)
     if members is None:
         return Condition(result, None, {name: union_of(tested)})
+    return Condition(result, None, {name: _instances(members, hits, tested)}, _others(value.static_type, tested, name))
+
+
+def _instances(members: Sequence[Type], hits: Sequence[Type], tested: Sequence[Type]) -> Type:
+    """What a value that is one of `members` is where it is an instance of `tested`."""
     inside = [t for t in tested if any(is_subtype(t, m) for m in members)]
-    inside += [m for m in members if m in hits and not any(is_subtype(m, t) for t in inside)]
-    if_false: Facts = {}
-    rest = subtract(value.static_type, union_of(tested))
-    if rest is not None and isinstance(value.static_type, UnionType | OptionalType):
-        if_false = {name: rest}
-    return Condition(result, None, {name: union_of(inside)}, if_false)
+    inside += [m for m in hits if not any(is_subtype(m, t) for t in inside)]
+    return union_of(inside)
+
+
+def _others(type_: Type, tested: Sequence[Type], name: str) -> Facts:
+    """What a variable is where its value is no instance of `tested`."""
+    rest = subtract(type_, union_of(tested))
+    return {name: rest} if rest is not None and isinstance(type_, UnionType | OptionalType) else {}
 
 
 def _inherits(type_: Type, base: Type) -> bool:

@@ -15,7 +15,7 @@ from flambeau.frontend.closures.captures import Closure
 from flambeau.frontend.emit.conversions import convert
 from flambeau.frontend.emit.generators import declared_element
 from flambeau.frontend.emit.loops import emit_while
-from flambeau.frontend.trees.views import Apply, Def
+from flambeau.frontend.trees.views import Apply, Def, Expr
 from flambeau.frontend.values.container_methods import listed
 from flambeau.frontend.values.object_methods import has_method
 from flambeau.frontend.values.simple_value import ItemIteration, SimpleValue
@@ -277,22 +277,33 @@ def emit_next(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
         return source.attribute(e, tree.range, "__next__").call(e, tree.range, (), ())
     if not isinstance(source, HeldGenerator):
         raise CompileError(f"'{source.kind}' object is not an iterator: call iter() on it", tree.args[0].range)
-    default = None if len(tree.args) == 1 else e.value(tree.args[1], source.element)
+    if len(tree.args) == 1:
+        return SimpleValue(_next_item(e, source))
+    return SimpleValue(_next_or(e, source, tree.args[1]))
+
+
+def _next_item(e: Emitter, source: HeldGenerator) -> Value:
+    """The next item; StopIteration is raised where there is none."""
     there, item = source.step(e)
-    if default is None:
-        node = e.graph.insert("prim::If", (there,), ())
-        node.add_block()
-        with e.inside(node.add_block()):
-            e.insert("prim::RaiseException", (e.constant(""), e.constant("builtins.StopIteration")))
-        return SimpleValue(source.item_of(e, item))
+    node = e.graph.insert("prim::If", (there,), ())
+    node.add_block()
+    with e.inside(node.add_block()):
+        e.insert("prim::RaiseException", (e.constant(""), e.constant("builtins.StopIteration")))
+    return source.item_of(e, item)
+
+
+def _next_or(e: Emitter, source: HeldGenerator, tree: Expr) -> Value:
+    """The next item; the value of `tree` where there is none."""
+    default = e.value(tree, source.element)
+    there, item = source.step(e)
     common = unify_all([source.element, default.static_type])
     if common is None:
         text = TWO_TYPES.format(default=default.static_type.annotation, items=source.element.annotation)
-        raise CompileError(text, tree.args[1].range)
+        raise CompileError(text, tree.range)
     node = e.graph.insert("prim::If", (there,), ())
     one, other = node.add_block(), node.add_block()
     with e.inside(one):
         one.add_return(source.item_of(e, item))
     with e.inside(other):
         other.add_return(convert(e, default, common, implicit=False))
-    return SimpleValue(node.add_result(common))
+    return node.add_result(common)

@@ -15,7 +15,7 @@ from flambeau.frontend.emit.conversions import convert
 from flambeau.frontend.emit.environment import Variable
 from flambeau.frontend.emit.generators import declared_element
 from flambeau.frontend.emit.inlined import expand, own_statements
-from flambeau.frontend.trees.views import Def, Try, Yield
+from flambeau.frontend.trees.views import Def, Param, Try, Yield
 from flambeau.frontend.values.captured import slots_of
 from flambeau.frontend.values.coroutines import GeneratorArguments, HeldGenerator, HeldIteration, held_generator
 from flambeau.frontend.values.simple_value import ItemIteration, SimpleValue
@@ -136,40 +136,57 @@ def generator_call(
     is_method: bool = False,
 ) -> GeneratorCall | None:
     """The call of a generator with values; None where only the compiled function can tell what it means."""
-    decl = tree.decl
-    given: dict[str, Value | Sugared] = {}
-    positional = [p for p in decl.params if not p.keyword_only]
-    if decl.vararg is not None or decl.kwarg is not None or len(args) > len(positional):
+    passed = _passed(e, tree, args, keywords)
+    if passed is None:
         return None
-    pairs = [(p.name, a) for p, a in zip(positional, args, strict=False)]
-    known = {p.name for p in decl.params if not p.positional_only}
-    for name, argument in (*pairs, *keywords.items()):
-        if name in given or (name in keywords and name not in known):
-            return None
-        given[name] = argument.value(e) if argument.is_value else argument.sugared
     values: dict[str, Value | Sugared] = {}
-    for param in decl.params:
-        value = given.get(param.name)
+    for param in tree.decl.params:
+        value = passed.get(param.name)
         if value is None:
-            if param.name not in defaults:
-                return None
-            try:
-                default = constant_value(defaults[param.name])
-                value = e.constant(default, constant_type(default))
-            except TypeError:
-                return None
-        if isinstance(value, Sugared):
-            values[param.name] = value
-            continue
-        if takes_anything(param):
-            is_plain = closure is None and param.annotation is None
-            if is_plain and not is_subtype(value.static_type, TENSOR) and not isinstance(value.static_type, OBJECTS):
-                return None
-            values[param.name] = value
-            continue
-        wanted: Type = TENSOR if param.annotation is None else type_of_tree(param.annotation, resolver)
-        value = convert(e, value, wanted, implicit=True)
-        if not is_subtype(value.static_type, wanted):
+            value = _default(e, defaults, param.name)
+        if isinstance(value, Value):
+            value = _as_parameter(e, param, value, resolver, in_closure=closure is not None)
+        if value is None:
             return None
         values[param.name] = value
     return GeneratorCall(GeneratorArguments(tree, resolver, values, compile_, defaults, closure, is_method), listed)
+
+
+def _passed(
+    e: Emitter, tree: Def, args: Sequence[Argument], keywords: Mapping[str, Argument]
+) -> dict[str, Value | Sugared] | None:
+    """What a call passes, by parameter; None for a call that does not fit."""
+    decl = tree.decl
+    positional = [p for p in decl.params if not p.keyword_only]
+    if decl.vararg is not None or decl.kwarg is not None or len(args) > len(positional):
+        return None
+    by_name = {p.name for p in decl.params if not p.positional_only}
+    passed: dict[str, Value | Sugared] = {}
+    pairs = [(p.name, a) for p, a in zip(positional, args, strict=False)]
+    for name, argument in (*pairs, *keywords.items()):
+        if name in passed or (name in keywords and name not in by_name):
+            return None
+        passed[name] = argument.value(e) if argument.is_value else argument.sugared
+    return passed
+
+
+def _default(e: Emitter, defaults: Mapping[str, Any], name: str) -> Value | None:
+    """The default of a parameter; None if there is none, or it is no constant."""
+    if name not in defaults:
+        return None
+    try:
+        default = constant_value(defaults[name])
+        return e.constant(default, constant_type(default))
+    except TypeError:
+        return None
+
+
+def _as_parameter(e: Emitter, param: Param, value: Value, resolver: Any, *, in_closure: bool) -> Value | None:
+    """An argument as the type of its parameter; None if it cannot be."""
+    if takes_anything(param):
+        is_plain = not in_closure and param.annotation is None
+        fits = is_subtype(value.static_type, TENSOR) or isinstance(value.static_type, OBJECTS)
+        return None if is_plain and not fits else value
+    wanted: Type = TENSOR if param.annotation is None else type_of_tree(param.annotation, resolver)
+    value = convert(e, value, wanted, implicit=True)
+    return value if is_subtype(value.static_type, wanted) else None

@@ -55,20 +55,23 @@ def array_call(
 ) -> Value:
     """A call of `np.name` where arrays take part. Raises CompileError for what has no form."""
     values = [a.value for a in args]
-    first = _first(e, values[0]) if values else None
     if name in _RULES:
-        named = {k.name: k.value for k in keywords}
-        return _RULES[name](_Function(e, where, name, values, named))
+        return _RULES[name](_Function(e, where, name, values, {k.name: k.value for k in keywords}))
     method = _SPELLED.get(name, name)
-    if first is not None and method in METHODS and is_array(first):
+    if values and method in METHODS and is_array(values[0]):
         rest = [Given(k.value, k.where, {"a_min": "min", "a_max": "max"}.get(k.name, k.name)) for k in keywords]
-        return call_method(e, where, method, first, args[1:], rest)
+        return call_method(e, where, method, values[0], args[1:], rest)
     if operator.startswith("aten::linalg"):
         values = [_floats(e, v, where) for v in values]
         names = [Given(k.value, k.where, {"axis": "dim", "keepdims": "keepdim"}.get(k.name, k.name)) for k in keywords]
         return call_operator(e, where, operator, values, names)
     if keywords:
         raise CompileError(NO_KEYWORD.format(name=name, keyword=keywords[0].name), keywords[0].where)
+    return _by_operands(e, where, name, operator, values)
+
+
+def _by_operands(e: Emitter, where: SourceRange, name: str, operator: str, values: list[Value]) -> Value:
+    """A function without keywords: an operator of Python, a ufunc, or an operator of the package."""
     if name == "power":  # of bools, the function has another dtype than the operator
         dtype = arrays.dtype_of(where, np.power, *values)
         values = promoted(e, where, values, dtype)
@@ -84,10 +87,6 @@ def array_call(
     if not operator:
         raise CompileError(NOT_ON_ARRAYS.format(name=name), where)
     return call_operator(e, where, operator, promoted(e, where, values) if all(map(is_array, values)) else values)
-
-
-def _first(e: Emitter, value: Value) -> Value:
-    return value
 
 
 def _floats(e: Emitter, value: Value, where: SourceRange) -> Value:

@@ -165,10 +165,15 @@ def _linspace(e: Emitter, where: SourceRange, given: Bound, dtype: Value | None)
 
 def _array(e: Emitter, where: SourceRange, given: Bound, dtype: Value | None) -> Value:
     value = next(iter(given.values()))
-    element: Type = value.static_type
-    while isinstance(element, ListType) or (isinstance(element, TupleType) and element.elements):
-        element = element.element if isinstance(element, ListType) else element.elements[0]
-    return _operator(e, where, "tensor", [value], dtype, _usual(where, element, dtype))
+    return _operator(e, where, "tensor", [value], dtype, _usual(where, _innermost(value.static_type), dtype))
+
+
+def _innermost(type_: Type) -> Type:
+    """What nested lists and tuples hold at last."""
+    match type_:
+        case ListType(element) | TupleType((element, *_)):
+            return _innermost(element)
+    return type_
 
 
 _MAKERS: Final[dict[str, Callable[[Emitter, SourceRange, Bound, Value | None], Value]]] = {
@@ -186,21 +191,33 @@ def _array_of(e: Emitter, where: SourceRange, name: str, given: Bound, dtype: Va
         return first if name == "asarray" else call_method(e, where, "copy", first, (), ())
     if isinstance(first.static_type, ListType | TupleType) and holds_arrays(first.static_type):
         return call_operator(e, where, "aten::stack", [first])
-    made = _MAKERS[name](e, where, {k: _listed(e, v) for k, v in given.items()}, dtype)
-    node = made.defining_node
+    result = _MAKERS[name](e, where, {k: _listed(e, v) for k, v in given.items()}, dtype)
+    node = result.defining_node
     assert node is not None
     assert node.definition is not None
-    (found,) = result_types(node, node.definition, [made])
-    known, rank = (found.dtype, found.rank) if isinstance(found, TensorType) else (None, None)
+    (inferred,) = result_types(node, node.definition, [result])
+    known, rank = (inferred.dtype, inferred.rank) if isinstance(inferred, TensorType) else (None, None)
     if name in ("array", "asarray"):
-        rank, element = 0, first.static_type
-        while isinstance(element, ListType) or (isinstance(element, TupleType) and element.elements):
-            rank, element = rank + 1, element.element if isinstance(element, ListType) else element.elements[0]
+        rank = _depth(first.static_type)
     elif name in ("zeros", "ones", "empty", "full"):
-        shape = given["shape"].static_type
-        rank = 1 if isinstance(shape, IntType) else len(shape.elements) if isinstance(shape, TupleType) else rank
-    made.set_type(array_of(known, rank))
-    return made
+        rank = _count(given["shape"].static_type, rank)
+    result.set_type(array_of(known, rank))
+    return result
+
+
+def _depth(type_: Type) -> int:
+    """How deeply lists and tuples are nested."""
+    match type_:
+        case ListType(element) | TupleType((element, *_)):
+            return 1 + _depth(element)
+    return 0
+
+
+def _count(shape: Type, rank: int | None) -> int | None:
+    """How many axes a shape has: one for a number, those of a tuple; else what is known of the rank."""
+    if isinstance(shape, IntType):
+        return 1
+    return len(shape.elements) if isinstance(shape, TupleType) else rank
 
 
 def _names(dtype: Value, type_: ArrayType) -> bool:

@@ -54,24 +54,28 @@ def emit_sum(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     where = tree.callee.range
     args, keywords = _arguments(e, tree)
     starts = [*args[1:], *(k for k in keywords if k.name == "start")]
-    type_ = args[0].value.static_type if args else None
-    if type_ is None or len(args) + len(keywords) != 1 + len(starts) or len(starts) > 1:
-        return SimpleValue(call_operator(e, where, "aten::sum", args, keywords))
-    items = args[0].value
-    if isinstance(type_, ArrayType) and not starts:
-        return SimpleValue(_of_array(e, where, items))
+    total = None
+    if args and len(args) + len(keywords) == 1 + len(starts) <= 2:
+        total = _sum_of(e, where, args[0].value, starts[0].value if starts else None)
+    return SimpleValue(call_operator(e, where, "aten::sum", args, keywords) if total is None else total)
+
+
+def _sum_of(e: Emitter, where: SourceRange, items: Value, start: Value | None) -> Value | None:
+    """The sum of what no operator adds up; None for the rest."""
+    type_ = items.static_type
+    if isinstance(type_, ArrayType) and start is None:
+        return _of_array(e, where, items)
     if isinstance(type_, TupleType) and type_.elements and all(isinstance(t, TensorType) for t in type_.elements):
         items = pack_list(e, unpack_tuple(e, items), TENSOR)
     if isinstance(items.static_type, TensorType) or items.static_type == ListType(TENSOR):
-        return SimpleValue(_of_tensors(e, where, items, starts[0].value if starts else e.constant(0)))
-    if isinstance(type_, ListType):
-        if is_element(type_.element):
-            raise CompileError(OF_ELEMENTS, where)
-        if isinstance(type_.element, StringType):
-            raise CompileError(STRINGS, where)
-        if starts and not is_number(type_.element):
-            return SimpleValue(_added(e, where, args[0].value, starts[0].value))
-    return SimpleValue(call_operator(e, where, "aten::sum", args, keywords))
+        return _of_tensors(e, where, items, e.constant(0) if start is None else start)
+    if not isinstance(type_, ListType):
+        return None
+    if is_element(type_.element):
+        raise CompileError(OF_ELEMENTS, where)
+    if isinstance(type_.element, StringType):
+        raise CompileError(STRINGS, where)
+    return None if start is None or is_number(type_.element) else _added(e, where, items, start)
 
 
 def _of_array(e: Emitter, where: SourceRange, items: Value) -> Value:
