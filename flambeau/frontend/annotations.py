@@ -306,8 +306,8 @@ def is_array_annotation(annotation: Any, resolver: Resolver | None) -> bool:
         text = annotation if isinstance(annotation, str) else annotation.__forward_arg__
         if resolver is None or ("ndarray" not in text and "NDArray" not in text):
             return False
-        place = SourceRange.at("<annotation>", 1, 0)
-        return names_array(parse_annotation(text, StringLiteral(place, text)), resolver)
+        where = SourceRange.at("<annotation>", 1, 0)
+        return names_array(parse_annotation(text, StringLiteral(where, text)), resolver)
     return _is_array(annotation) or any(is_array_annotation(part, resolver) for part in typing.get_args(annotation))
 
 
@@ -331,10 +331,10 @@ def broadcast_count(tree: Expr, resolver: Resolver) -> int | None:
 def _constructor_name(head: Var | Select, resolver: Resolver) -> str:
     """The constructor's own name, also when it is imported under another."""
     value = python_value(head, resolver)
-    for known in (value, typing.get_origin(value)):
-        if known is Union:
+    for candidate in (value, typing.get_origin(value)):
+        if candidate is Union:
             return "Union"
-        name = getattr(known, "_name", None) or getattr(known, "__name__", None)
+        name = getattr(candidate, "_name", None) or getattr(candidate, "__name__", None)
         if isinstance(name, str) and name in CONSTRUCTORS:
             return name
     return head.name
@@ -342,10 +342,10 @@ def _constructor_name(head: Var | Select, resolver: Resolver) -> str:
 
 def type_of(annotation: Any, resolver: Resolver | None = None, where: SourceRange | None = None) -> Type:
     """The type that a Python annotation object means. Raises ValueError for what is none."""
-    found = try_type_of(annotation, resolver, where)
-    if found is None:
+    type_ = try_type_of(annotation, resolver, where)
+    if type_ is None:
         raise ValueError(UNKNOWN_OBJECT.format(text=annotation))
-    return found
+    return type_
 
 
 def try_type_of(annotation: Any, resolver: Resolver | None, where: SourceRange | None) -> Type | None:
@@ -373,8 +373,8 @@ def _forward_reference(annotation: str | ForwardRef, resolver: Resolver | None) 
     text = annotation if isinstance(annotation, str) else annotation.__forward_arg__
     if resolver is None:
         return NAMES.get(text)
-    place = SourceRange.at("<annotation>", 1, 0)
-    return type_of_tree(parse_annotation(text, StringLiteral(place, text)), resolver)
+    where = SourceRange.at("<annotation>", 1, 0)
+    return type_of_tree(parse_annotation(text, StringLiteral(where, text)), resolver)
 
 
 def _type_of_field(annotation: Any, resolver: Resolver | None, where: SourceRange | None) -> Type | None:
@@ -390,16 +390,16 @@ def _generic(origin: Any, args: tuple[Any, ...], resolver: Resolver | None, wher
     if any(a is Ellipsis for a in args):
         return None
     inner = tuple(try_type_of(a, resolver, where) for a in args)
-    known = tuple(t for t in inner if t is not None)
-    if len(known) != len(inner):
+    type_arguments = tuple(t for t in inner if t is not None)
+    if len(type_arguments) != len(inner):
         return None
     if origin is Union or origin is types.UnionType:
-        return union_of(known)
+        return union_of(type_arguments)
     name = getattr(origin, "__name__", "")
-    if name in _PLURAL and not is_key(known[0]):
-        raise CompileError(BAD_KEY.format(key=known[0]), where)
+    if name in _PLURAL and not is_key(type_arguments[0]):
+        raise CompileError(BAD_KEY.format(key=type_arguments[0]), where)
     make = CONSTRUCTORS.get(name)
-    return None if make is None else make(known)
+    return None if make is None else make(type_arguments)
 
 
 def _class(cls: type, resolver: Resolver | None, where: SourceRange | None) -> Type | None:
@@ -411,9 +411,9 @@ def _class(cls: type, resolver: Resolver | None, where: SourceRange | None) -> T
         return TENSOR
     if home in _HOMES and cls.__name__ in NAMES:
         return NAMES[cls.__name__]
-    known = None if resolver is None else resolver.class_type(cls, where)
-    if known is not None:
-        return known
+    class_type = None if resolver is None else resolver.class_type(cls, where)
+    if class_type is not None:
+        return class_type
     if issubclass(cls, enum.Enum):
         try:
             return enum_type(cls)

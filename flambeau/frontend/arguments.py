@@ -73,22 +73,22 @@ def _all(e: Emitter, tree: Apply) -> tuple[list[Argument], dict[str, Argument]]:
                 keywords[name] = Argument(_settled(e, value, keyword.value), keyword.range)
         else:
             tree_ = keyword.value
-            given = e.rules.keep(e, tree_) or _settled(e, e.sugared(tree_), tree_)
-            keywords[keyword.name] = Argument(given, tree_.range)
+            argument = e.rules.keep(e, tree_) or _settled(e, e.sugared(tree_), tree_)
+            keywords[keyword.name] = Argument(argument, tree_.range)
     return args, keywords
 
 
-def _settled(e: Emitter, found: Sugared, tree: Expr) -> Sugared:
+def _settled(e: Emitter, argument: Sugared, tree: Expr) -> Sugared:
     """A value of the graph where it is one; conditions become bools."""
-    found = found.kept(e, tree.range)
-    value = found.held(e, tree.range)
-    return found if value is None else SimpleValue(value)
+    argument = argument.kept(e, tree.range)
+    value = argument.held(e, tree.range)
+    return argument if value is None else SimpleValue(value)
 
 
 def matched(tree: Def, args: Sequence[Argument], keywords: Mapping[str, Argument]) -> dict[str, Any]:
     """Arguments by parameter; what is left over is under `*` and `**`."""
     positional = [p for p in tree.decl.params if not p.keyword_only]
-    found: dict[str, Any] = {p.name: a for p, a in zip(positional, args, strict=False)}
+    matching: dict[str, Any] = {p.name: a for p, a in zip(positional, args, strict=False)}
     rest = list(args[len(positional) :])
     if rest and tree.decl.vararg is None:
         text = TOO_MANY.format(name=tree.name, wanted=len(positional), found=len(args))
@@ -100,15 +100,15 @@ def matched(tree: Def, args: Sequence[Argument], keywords: Mapping[str, Argument
         raise CompileError(text, keywords[by_place[0]].where)
     others: dict[str, Argument] = {}
     for name, argument in keywords.items():
-        if name in found and name in names:
+        if name in matching and name in names:
             raise CompileError(TWICE.format(name=tree.name, parameter=name), argument.where)
         if name in names:
-            found[name] = argument
+            matching[name] = argument
         elif tree.decl.kwarg is None:
             raise CompileError(UNKNOWN.format(name=tree.name, keyword=name), argument.where)
         else:
             others[name] = argument
-    return {**found, "*": rest, "**": others}
+    return {**matching, "*": rest, "**": others}
 
 
 def takes_anything(param: Param) -> bool:
@@ -130,8 +130,8 @@ def wants_types(
 ) -> bool:
     """Whether a call has to have the function compiled for it: it passes functions or objects, or leaves them out."""
     params = tree.decl.params
-    given = dict(zip([p.name for p in params if not p.keyword_only], args, strict=False)) | dict(keywords)
-    return any(_wants_type(param, given.get(param.name), defaults) for param in params)
+    by_name = dict(zip([p.name for p in params if not p.keyword_only], args, strict=False)) | dict(keywords)
+    return any(_wants_type(param, by_name.get(param.name), defaults) for param in params)
 
 
 def _wants_type(param: Param, argument: Argument | None, defaults: Mapping[str, Any]) -> bool:

@@ -29,7 +29,7 @@ def refuse_arrays(tree: Def, resolver: Resolver, where: str) -> None:
             raise CompileError(ARRAYS_NOT_HERE.format(where=where), annotation.range)
 
 
-def refuse_array_attribute(annotation: Any, resolver: Resolver | None, place: SourceRange | None = None) -> None:
+def refuse_array_attribute(annotation: Any, resolver: Resolver | None, where: SourceRange | None = None) -> None:
     """Raise CompileError for an attribute that is annotated as an array."""
     if is_array_annotation(annotation, resolver):
-        raise CompileError(ARRAYS_NOT_HERE.format(where=ATTRIBUTES), place)
+        raise CompileError(ARRAYS_NOT_HERE.format(where=ATTRIBUTES), where)

@@ -88,21 +88,21 @@ def captures(e: Emitter, where: SourceRange, called: Closure | None, passed: Ite
         seen.add(id(closure))
         for capture in closure.captured:
             name = capture.name
-            found = e.scope.find(name_at(closure, name, e.scope.home))
+            meaning = e.scope.find(name_at(closure, name, e.scope.home))
             names = [*([name] if closure is called else []), f"{name}__{closure.home}"]
-            if isinstance(found, Variable):
-                captured = result.variables.setdefault(found.slot, Captured(found, []))
+            if isinstance(meaning, Variable):
+                captured = result.variables.setdefault(meaning.slot, Captured(meaning, []))
                 captured.names += [n for n in names if n not in captured.names]
                 captured.is_assigned |= capture.is_assigned
-            elif isinstance(found, Sugared):
-                found, values = take_along(found, names[-1], where)
+            elif isinstance(meaning, Sugared):
+                meaning, values = take_along(meaning, names[-1], where)
                 result.values.update(values)
-                result.constants.update(dict.fromkeys(names, found))
-                pending += closures_in([found])
-                for slot in () if values else slots_of(found):
-                    held = e.scope.find(slot)
-                    assert isinstance(held, Variable)
-                    captured = result.variables.setdefault(held.slot, Captured(held, []))
+                result.constants.update(dict.fromkeys(names, meaning))
+                pending += closures_in([meaning])
+                for slot in () if values else slots_of(meaning):
+                    variable = e.scope.find(slot)
+                    assert isinstance(variable, Variable)
+                    captured = result.variables.setdefault(variable.slot, Captured(variable, []))
                     captured.names += [slot] if slot not in captured.names else []
     return result
 
@@ -120,8 +120,8 @@ def names_needed(e: Emitter, value: Sugared) -> Mapping[str, bool]:
         for capture in closure.captured:
             here = name_at(closure, capture.name, e.scope.home)
             needed[here] = needed.get(here, False) or capture.is_assigned
-            found = e.scope.find(here)
-            if isinstance(found, Sugared):
-                needed.update(dict.fromkeys(slots_of(found), False))
-                pending += closures_in([found])
+            meaning = e.scope.find(here)
+            if isinstance(meaning, Sugared):
+                needed.update(dict.fromkeys(slots_of(meaning), False))
+                pending += closures_in([meaning])
     return needed

@@ -41,16 +41,16 @@ def hold(e: Emitter, where: SourceRange, closure: Closure, template: Template) -
     captured = captured_parameters(e, where, closure, {}, template.tree.name, ASSIGNS.format(name=template.tree.name))
     values, extra = list(captured.values.values()), captured.trees(where)
     bound = Bound(captured.types, captured.constants, extra, aliases=captured.aliases, symbols=closure.symbols)
-    made = template.compile(template.tree, e.scope.resolver, defaults=template.defaults, bound=bound)
+    compiled = template.compile(template.tree, e.scope.resolver, defaults=template.defaults, bound=bound)
     context = pack_tuple(e, values)
     inner = Graph(template.tree.name)
-    given = inner.add_parameter(context.static_type, "context")
+    parameter = inner.add_parameter(context.static_type, "context")
     own = [
         inner.add_parameter(v.static_type, v.name if v.has_name else "")
-        for v in made.graph.parameters[: -len(extra) or None]
+        for v in compiled.graph.parameters[: -len(extra) or None]
     ]
-    around = inner.insert("prim::TupleUnpack", (given,), [v.static_type for v in values]).results
-    for result in insert_graph(inner, made.graph, [*own, *around]):
+    around = inner.insert("prim::TupleUnpack", (parameter,), [v.static_type for v in values]).results
+    for result in insert_graph(inner, compiled.graph, [*own, *around]):
         inner.add_return(result)
     function = e.graph.insert("prim::Closure", (), (FunctionType(),), Subgraph=inner).result()
     return pack_tuple(e, [function, context])

@@ -23,12 +23,12 @@ LITERALS = (t.Const, t.StringLiteral, t.TrueLit, t.FalseLit, t.NoneLit)
 
 def computed_defaults(e: Emitter, tree: t.Def) -> dict[str, str]:
     """Evaluates the defaults that are no literals; the variable of each, by parameter."""
-    found: dict[str, str] = {}
+    by_parameter: dict[str, str] = {}
     for param in tree.decl.params:
         if param.default is not None and _is_computed(e, param.default):
-            found[param.name] = f"{param.name}__default{e.builder.new_number()}"
-            e.store(found[param.name], e.value(param.default))
-    return found
+            by_parameter[param.name] = f"{param.name}__default{e.builder.new_number()}"
+            e.store(by_parameter[param.name], e.value(param.default))
+    return by_parameter
 
 
 def _is_computed(e: Emitter, tree: t.Expr) -> bool:
@@ -50,12 +50,12 @@ def left_out(
 ) -> dict[str, Argument]:  # fmt: skip
     """The computed defaults of arguments that a call does not give."""
     places = [p.name for p in tree.decl.params if not p.keyword_only]
-    found: dict[str, Argument] = {}
+    defaults: dict[str, Argument] = {}
     for name, variable in computed.items():
-        held = e.scope.find(name_at(closure, variable, e.scope.home))
+        meaning = e.scope.find(name_at(closure, variable, e.scope.home))
         if name in keywords or name in places[: len(args)]:
             continue
-        if not isinstance(held, Variable):
+        if not isinstance(meaning, Variable):
             raise CompileError(IN_A_BRANCH.format(name=name), where)
-        found[name] = Argument(SimpleValue(e.load(variable, held)), where)
-    return found
+        defaults[name] = Argument(SimpleValue(e.load(variable, meaning)), where)
+    return defaults

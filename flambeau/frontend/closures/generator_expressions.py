@@ -52,7 +52,7 @@ def keep_expression(e: Emitter, tree: Expr, compile_: Callable[..., Function]) -
         body = For(where, (clause.target,), (iterable,), (body,))
     decl = Decl(where, (Param(where, first, None, None, False),), None)
     function = Def(where, Ident(where, "genexpr"), decl, (body,))
-    made = closure(e, function, scope_tree(function, e.scope.symbols), compile_)
+    function_value = closure(e, function, scope_tree(function, e.scope.symbols), compile_)
     source = e.sugared(clauses[0].iterable).kept(e, where)
     value = source.held(e, where)
     argument = Argument(source if value is None else SimpleValue(value), where)
@@ -60,5 +60,6 @@ def keep_expression(e: Emitter, tree: Expr, compile_: Callable[..., Function]) -
     def listed(e: Emitter) -> Value:
         return e.value(tree)
 
-    call = generator_call(e, made.template.tree, e.scope.resolver, {}, [argument], {}, listed, compile_, made)
+    body = function_value.template.tree
+    call = generator_call(e, body, e.scope.resolver, {}, [argument], {}, listed, compile_, function_value)
     return None if call is None else call.kept(e, where)

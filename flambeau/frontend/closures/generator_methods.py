@@ -55,15 +55,16 @@ class GeneratorMethod(Sugared):
             assert isinstance(self.owner.static_type, NamedType)
             method = find_method(e, self.owner.static_type, self.name, where)
             assert method is not None
-            given = [Given(a.value(e), a.where) for a in args]
+            arguments = [Given(a.value(e), a.where) for a in args]
             named = [Given(k.value(e), k.where, name) for name, k in keywords.items()]
-            return call_method(e, where, method, self.name, self.owner, given, named)
+            return call_method(e, where, method, self.name, self.owner, arguments, named)
 
-        made = self.template
+        template = self.template
         own = Argument(SimpleValue(self.owner), where)
         call = generator_call(
-            e, made.tree, made.resolver, made.defaults, [own, *args], keywords, listed, made.compile, is_method=True
-        )
+            e, template.tree, template.resolver, template.defaults, [own, *args], keywords, listed, template.compile,
+            is_method=True,
+        )  # fmt: skip
         if call is None:  # the compiled method says what is wrong
             return SimpleValue(listed(e))
         return call
@@ -90,8 +91,8 @@ class HigherMethod(Sugared):
             return None
         args, keywords = emit_all(e, tree)
         if not gathers and all(a.is_value for a in (*args, *keywords.values())):
-            given = [Given(a.value(e), a.where) for a in args]
-            return self.call(e, where, given, [Given(k.value(e), k.where, name) for name, k in keywords.items()])
+            arguments = [Given(a.value(e), a.where) for a in args]
+            return self.call(e, where, arguments, [Given(k.value(e), k.where, name) for name, k in keywords.items()])
         try:
             own = Argument(SimpleValue(self.owner), where)
             return instantiate(e, where, self.template, [own, *args], keywords)

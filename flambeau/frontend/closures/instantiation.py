@@ -39,13 +39,13 @@ def instantiate(
 ) -> Sugared:
     """A call of the function as compiled for these arguments; `called` is the nested function that it is, if any."""
     tree = template.tree
-    given = matched(tree, args, keywords)
+    passed = matched(tree, args, keywords)
     types: dict[str, Type] = {}
     constants: dict[str, Sugared] = {}
     values: list[Given] = []
     extra: list[Param] = []
     for param in tree.decl.params:
-        argument = given.pop(param.name, None)
+        argument = passed.pop(param.name, None)
         if argument is None:
             if param.name not in template.defaults:
                 raise CompileError(MISSING.format(name=tree.name, parameter=param.name), where)
@@ -63,7 +63,7 @@ def instantiate(
             values.append(Given(value, argument.where, param.name))
         else:
             constants[param.name] = argument.sugared
-    _gather(e, tree, given, types, constants, values, extra, where)
+    _gather(e, tree, passed, types, constants, values, extra, where)
     captured = captured_parameters(e, where, called, constants, tree.name)
     types.update(captured.types)
     extra += captured.trees(where)
@@ -98,7 +98,7 @@ def _default_type(e: Emitter, param: Param, default: Any, types: dict[str, Type]
 def _gather(
     e: Emitter,
     tree: Def,
-    given: Mapping[str, Any],
+    passed: Mapping[str, Any],
     types: dict[str, Type],
     constants: dict[str, Sugared],
     values: list[Given],
@@ -107,16 +107,16 @@ def _gather(
 ) -> None:
     """What `*args` and `**options` get: a tuple, and a value for each name."""
     vararg, kwarg = tree.decl.vararg, tree.decl.kwarg
-    if vararg is not None and not all(argument.is_value for argument in given["*"]):
-        constants[vararg.name] = TupleValue([argument.sugared for argument in given["*"]])
+    if vararg is not None and not all(argument.is_value for argument in passed["*"]):
+        constants[vararg.name] = TupleValue([argument.sugared for argument in passed["*"]])
     elif vararg is not None:
-        packed = pack_tuple(e, [argument.value(e) for argument in given["*"]])
+        packed = pack_tuple(e, [argument.value(e) for argument in passed["*"]])
         types[vararg.name] = packed.static_type
         extra.append(vararg)
         values.append(Given(packed, where, vararg.name))
     if kwarg is not None:
         slots: dict[str, str] = {}
-        for name, argument in given["**"].items():
+        for name, argument in passed["**"].items():
             slot = f"{kwarg.name}_{name}"
             value = argument.value(e)
             slots[name], types[slot] = slot, value.static_type

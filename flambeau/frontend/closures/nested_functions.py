@@ -100,8 +100,8 @@ class ClosureValue(Sugared):
 def functions_given(tree: Def, args: Sequence[Argument], keywords: Mapping[str, Argument]) -> dict[str, Argument]:
     """The arguments that are no values, by parameter."""
     names = [p.name for p in tree.decl.params if not p.keyword_only]
-    given = dict(zip(names, args, strict=False)) | dict(keywords)
-    return {name: argument for name, argument in given.items() if not argument.is_value}
+    passed = dict(zip(names, args, strict=False)) | dict(keywords)
+    return {name: argument for name, argument in passed.items() if not argument.is_value}
 
 
 def closure(e: Emitter, tree: Def, symbols: Scope, compile_: Compiler) -> ClosureValue:

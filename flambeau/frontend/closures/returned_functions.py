@@ -69,8 +69,8 @@ class Maker(Protocol):
     defaults: Mapping[str, Any]
 
 
-def makes_function(tree: Def, resolver: Resolver, given: Mapping[str, Any], asked: set[int] | None = None) -> bool:
-    """Whether a function returns functions, as far as its tree tells; `given` are parameters that are functions.
+def makes_function(tree: Def, resolver: Resolver, functions: Mapping[str, Any], asked: set[int] | None = None) -> bool:
+    """Whether a function returns functions, as far as its tree tells; `functions` are parameters that are functions.
 
     `asked` are the trees of those that were looked at before: what calls itself, or is called again, says nothing new.
     """
@@ -79,7 +79,7 @@ def makes_function(tree: Def, resolver: Resolver, given: Mapping[str, Any], aske
         return False
     asked.add(id(tree))
     statements = list(own_statements(tree.body))
-    names = _Names(resolver, _values_by_name(statements), {p.name for p in tree.decl.params}, given, asked)
+    names = _Names(resolver, _values_by_name(statements), {p.name for p in tree.decl.params}, functions, asked)
     return any(isinstance(s, Return) and names.mean_function(s.value) for s in statements)
 
 
@@ -182,27 +182,27 @@ def call_maker(
 
 def _seen_around(e: Emitter, called: Closure | None) -> dict[str, Any]:
     """What a nested function sees around it."""
-    found: dict[str, Any] = {}
+    names: dict[str, Any] = {}
     if called is None:
-        return found
+        return names
     for capture in called.captured:
         name = capture.name
         meaning = e.scope.find(name_at(called, name, e.scope.home))
         if meaning is not None:
-            found[name] = meaning
-            found.update({slot: e.scope.find(slot) for slot in slots_of(meaning)})
-    return found
+            names[name] = meaning
+            names.update({slot: e.scope.find(slot) for slot in slots_of(meaning)})
+    return names
 
 
 def _parameters(
-    e: Emitter, where: SourceRange, maker: Maker, given: Mapping[str, Any]
+    e: Emitter, where: SourceRange, maker: Maker, passed: Mapping[str, Any]
 ) -> dict[str, Variable | Sugared]:
-    found: dict[str, Variable | Sugared] = {}
+    parameters: dict[str, Variable | Sugared] = {}
     vararg = maker.tree.decl.vararg
     if vararg is not None:
-        found[vararg.name] = TupleValue([argument.sugared for argument in given["*"]])
+        parameters[vararg.name] = TupleValue([argument.sugared for argument in passed["*"]])
     for param in maker.tree.decl.params:
-        argument = given.get(param.name)
+        argument = passed.get(param.name)
         if argument is None and param.name not in maker.defaults:
             raise CompileError(MISSING.format(name=maker.tree.name, parameter=param.name), where)
         if argument is None:
@@ -210,10 +210,10 @@ def _parameters(
             try:
                 value = e.constant(constant_value(default), constant_type(default))
             except TypeError:
-                found[param.name] = e.wrap(default, where)
+                parameters[param.name] = e.wrap(default, where)
                 continue
         elif not argument.is_value:
-            found[param.name] = argument.sugared
+            parameters[param.name] = argument.sugared
             continue
         else:
             value = argument.value(e)
@@ -225,8 +225,8 @@ def _parameters(
                     wanted=wanted.annotation, name=param.name, found=value.static_type.annotation
                 )
                 raise CompileError(text, where)
-        found[param.name] = e.store_aside(param.name, value)
-    return found
+        parameters[param.name] = e.store_aside(param.name, value)
+    return parameters
 
 
 def _result(e: Emitter, tree: Def) -> Sugared:
@@ -235,29 +235,29 @@ def _result(e: Emitter, tree: Def) -> Sugared:
         if isinstance(statement, Return):
             return e.sugared(statement.value)
         if any(isinstance(s, Return) for s in own_statements((statement,))):
-            found: list[Sugared] = []
-            number = _chosen(e, tree, tree.body[index:], found)
-            return found[0] if len(found) == 1 else ChosenFunction(number, found)
+            functions: list[Sugared] = []
+            number = _chosen(e, tree, tree.body[index:], functions)
+            return functions[0] if len(functions) == 1 else ChosenFunction(number, functions)
         if not e.statements((statement,)):
             break
     raise CompileError(NO_FUNCTION.format(name=tree.name), tree.range)
 
 
-def _chosen(e: Emitter, tree: Def, body: Sequence[Stmt], found: list[Sugared]) -> Value:
-    """The number of the function that statements return, and the functions themselves in `found`."""
+def _chosen(e: Emitter, tree: Def, body: Sequence[Stmt], functions: list[Sugared]) -> Value:
+    """The number of the function that statements return, and the functions themselves in `functions`."""
     for index, statement in enumerate(body):
         rest = body[index + 1 :]
         match statement:
             case Return():
-                found.append(e.sugared(statement.value))
-                if e.graph.insertion_block is not e.graph.body and values_in(found[-1]):
+                functions.append(e.sugared(statement.value))
+                if e.graph.insertion_block is not e.graph.body and values_in(functions[-1]):
                     raise CompileError(OWN_VALUES, statement.range)
-                return e.constant(len(found) - 1)
+                return e.constant(len(functions) - 1)
             case Raise():
                 e.statements((statement,))
                 return e.emit("prim::Uninitialized", (), INT)
             case If():
-                return _chosen_by(e, tree, statement, rest, found)
+                return _chosen_by(e, tree, statement, rest, functions)
             case Def() | Pass():
                 e.statements((statement,))
             case ExprStmt(value=StringLiteral()):
@@ -267,16 +267,16 @@ def _chosen(e: Emitter, tree: Def, body: Sequence[Stmt], found: list[Sugared]) -
     raise CompileError(NO_FUNCTION.format(name=tree.name), tree.range)
 
 
-def _chosen_by(e: Emitter, tree: Def, statement: If, rest: Sequence[Stmt], found: list[Sugared]) -> Value:
+def _chosen_by(e: Emitter, tree: Def, statement: If, rest: Sequence[Stmt], functions: list[Sugared]) -> Value:
     condition = emit_condition(e, statement.condition)
     if condition.known is not None:
         refine(e, condition.if_true if condition.known else condition.if_false)
-        return _chosen(e, tree, [*(statement.body if condition.known else statement.orelse), *rest], found)
+        return _chosen(e, tree, [*(statement.body if condition.known else statement.orelse), *rest], functions)
     assert condition.value is not None
     node = e.graph.insert("prim::If", (condition.value,), ())
-    for arm, facts in ((statement.body, condition.if_true), (statement.orelse, condition.if_false)):
+    for arm, narrowed in ((statement.body, condition.if_true), (statement.orelse, condition.if_false)):
         block = node.add_block()
         with e.inside(block):
-            refine(e, facts)
-            block.add_return(_chosen(e, tree, [*arm, *rest], found))
+            refine(e, narrowed)
+            block.add_return(_chosen(e, tree, [*arm, *rest], functions))
     return node.add_result(INT)

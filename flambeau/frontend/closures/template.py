@@ -55,22 +55,22 @@ def compiled(template: Template, bound: Bound, where: SourceRange, open_: tuple[
     meanings = tuple((n, identity(c)) for n, c in bound.constants.items())
     elements = tuple(kinds_of(part) for type_ in bound.types.values() for part in type_.walk())
     key = (tuple(bound.types.items()), elements, bound.arrays, meanings, open_, tuple(bound.aliases.items()))
-    found = template.done.get(key)
-    if found is not None:
-        return found[0]
+    done = template.done.get(key)
+    if done is not None:
+        return done[0]
     if key in template.active:
         return _promised(template, key, bound, where)
     template.active.add(key)
     try:
-        made = template.compile(tree, template.resolver, defaults=template.defaults, bound=bound)
+        function = template.compile(tree, template.resolver, defaults=template.defaults, bound=bound)
     finally:
         template.active.discard(key)
         promised = template.promised.pop(key, None)
     if promised is not None:  # what calls it already calls this object
-        promised.graph, promised.schema = made.graph, made.schema
-        made = promised
-    template.done[key] = (made, bound)
-    return made
+        promised.graph, promised.schema = function.graph, function.schema
+        function = promised
+    template.done[key] = (function, bound)
+    return function
 
 
 def _promised(template: Template, key: Any, bound: Bound, where: SourceRange) -> Function:

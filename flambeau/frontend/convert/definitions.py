@@ -92,8 +92,8 @@ def _collector(context: Context, argument: ast.arg | None, stars: str) -> Genera
 
 def _with_stars(context: Context, variable: ast.arg, stars: str) -> SourceRange:
     start = context.text.start(variable)
-    found = (context.text.source.text or "").rfind(stars, 0, start)
-    return context.text.source.range(start if found < 0 else found, start + len(variable.arg))
+    position = (context.text.source.text or "").rfind(stars, 0, start)
+    return context.text.source.range(start if position < 0 else position, start + len(variable.arg))
 
 
 def _parameters(

@@ -178,8 +178,8 @@ def _list_comprehension(context: Context, node: ast.ListComp | ast.GeneratorExp)
     clauses = yield from _clauses(context, node)
     where = context.span(node, (element, *clauses))
     if len(clauses) == 1 and not clauses[0].conditions:
-        made = GeneratorListComp if isinstance(node, ast.GeneratorExp) else ListComp
-        return made(where, element, clauses[0].target, clauses[0].iterable)
+        tree_class = GeneratorListComp if isinstance(node, ast.GeneratorExp) else ListComp
+        return tree_class(where, element, clauses[0].target, clauses[0].iterable)
     several = GeneratorComp if isinstance(node, ast.GeneratorExp) else Comprehension
     return several(where, None, element, clauses)
 

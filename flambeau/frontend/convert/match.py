@@ -108,10 +108,10 @@ def _pattern(context: Context, node: ast.pattern, subject: Expr) -> Part:
             literal = NoneLit(where) if node.value is None else TrueLit(where) if node.value else FalseLit(where)
             return _Pattern([Compare(where, "is", subject, literal)])
         case ast.MatchAs():
-            found = _Pattern() if node.pattern is None else (yield from _pattern(context, node.pattern, subject))
+            inner = _Pattern() if node.pattern is None else (yield from _pattern(context, node.pattern, subject))
             if node.name is not None:
-                found.bound.append((Ident(where, node.name), subject))
-            return found
+                inner.bound.append((Ident(where, node.name), subject))
+            return inner
         case ast.MatchOr():
             return (yield from _alternatives(context, node, subject, where))
         case ast.MatchSequence():
@@ -126,10 +126,10 @@ def _pattern(context: Context, node: ast.pattern, subject: Expr) -> Part:
 def _alternatives(context: Context, node: ast.MatchOr, subject: Expr, where: SourceRange) -> Part:
     result: Expr | None = None
     for alternative in node.patterns:
-        found = yield from _pattern(context, alternative, subject)
-        if found.bound:
+        inner = yield from _pattern(context, alternative, subject)
+        if inner.bound:
             raise NotSupportedError(ALTERNATIVE_NAMES, where)
-        test = _all(found.tests) if found.tests else TrueLit(where)
+        test = _all(inner.tests) if inner.tests else TrueLit(where)
         result = test if result is None else Or(where, result, test)
     assert result is not None
     return _Pattern([result])
@@ -137,7 +137,7 @@ def _alternatives(context: Context, node: ast.MatchOr, subject: Expr, where: Sou
 
 def _sequence(context: Context, patterns: list[ast.pattern], subject: Expr, where: SourceRange) -> Part:
     stars = [i for i, p in enumerate(patterns) if isinstance(p, ast.MatchStar)]
-    found = _Pattern([Length(where, subject, len(patterns) - len(stars), bool(stars))])
+    result = _Pattern([Length(where, subject, len(patterns) - len(stars), bool(stars))])
     for index, pattern in enumerate(patterns):
         after = len(patterns) - index
         is_behind = bool(stars) and index > stars[0]
@@ -145,22 +145,22 @@ def _sequence(context: Context, patterns: list[ast.pattern], subject: Expr, wher
             if pattern.name is not None:
                 stop = None if after == 1 else UnaryMinus(where, Const(where, after - 1))
                 part = SliceExpr(where, Const(where, index), stop, None)
-                found.bound.append((Ident(where, pattern.name), Subscript(where, subject, (part,))))
+                result.bound.append((Ident(where, pattern.name), Subscript(where, subject, (part,))))
             continue
-        place: Expr = UnaryMinus(where, Const(where, after)) if is_behind else Const(where, index)
-        found.add((yield from _pattern(context, pattern, Subscript(where, subject, (place,)))))
-    return found
+        position: Expr = UnaryMinus(where, Const(where, after)) if is_behind else Const(where, index)
+        result.add((yield from _pattern(context, pattern, Subscript(where, subject, (position,)))))
+    return result
 
 
 def _mapping(context: Context, node: ast.MatchMapping, subject: Expr, where: SourceRange) -> Part:
     if node.rest is not None:
         raise NotSupportedError(REST, where)
-    found = _Pattern()
+    result = _Pattern()
     for key, pattern in zip(node.keys, node.patterns, strict=True):
         name: Expr = yield key
-        found.tests.append(Compare(where, "in", name, subject))
-        found.add((yield from _pattern(context, pattern, Subscript(where, subject, (name,)))))
-    return found
+        result.tests.append(Compare(where, "in", name, subject))
+        result.add((yield from _pattern(context, pattern, Subscript(where, subject, (name,)))))
+    return result
 
 
 _ITSELF = ("bool", "float", "int", "str", "list", "dict", "tuple")
@@ -170,14 +170,14 @@ _ITSELF = ("bool", "float", "int", "str", "list", "dict", "tuple")
 def _class(context: Context, node: ast.MatchClass, subject: Expr, where: SourceRange) -> Part:
     cls: Expr = yield node.cls
     tested = Apply(where, Var(where, Ident(where, "isinstance")), (subject, cls), ())
-    found = _Pattern([tested])
+    result = _Pattern([tested])
     for index, pattern in enumerate(node.patterns):
         is_itself = isinstance(cls, Var) and cls.name in _ITSELF
         part = subject if is_itself else Subscript(where, subject, (Const(where, index),))
-        found.add((yield from _pattern(context, pattern, part)))
+        result.add((yield from _pattern(context, pattern, part)))
     for name, pattern in zip(node.kwd_attrs, node.kwd_patterns, strict=True):
-        found.add((yield from _pattern(context, pattern, Select(where, subject, Ident(where, name)))))
-    return found
+        result.add((yield from _pattern(context, pattern, Select(where, subject, Ident(where, name)))))
+    return result
 
 
 def _place(context: Context, node: ast.pattern) -> SourceRange:

@@ -87,8 +87,8 @@ def _function(context: Context, node: ast.With, inputs: list[str], outputs: list
     result = read[0] if len(read) == 1 else ast.Tuple(read, ast.Load()) if read else ast.Constant(None)
     arguments = ast.arguments([], [ast.arg(name) for name in inputs], None, [], [], None, [])
     body = [*copy.deepcopy(node.body), ast.Return(result)]
-    made = ast.copy_location(ast.FunctionDef("python_block", arguments, body, []), node)
-    made.type_params = []  # type: ignore[attr-defined]  # wanted from Python 3.12 on
-    ast.fix_missing_locations(made)
-    ast.increment_lineno(made, context.text.source.first_line - 1 - context.text.wrapped)
-    return made
+    function = ast.copy_location(ast.FunctionDef("python_block", arguments, body, []), node)
+    function.type_params = []  # type: ignore[attr-defined]  # wanted from Python 3.12 on
+    ast.fix_missing_locations(function)
+    ast.increment_lineno(function, context.text.source.first_line - 1 - context.text.wrapped)
+    return function

@@ -58,9 +58,9 @@ class Context:
 
     def ident_after(self, start: int, name: str) -> Ident:
         """A name that is the first such text from offset `start` on; at `start` itself if it is spelt otherwise."""
-        found = (self.text.source.text or "").find(name, start)
-        found = start if found < 0 else found
-        return Ident(self.text.source.range(found, found + len(name)), name)
+        position = (self.text.source.text or "").find(name, start)
+        position = start if position < 0 else position
+        return Ident(self.text.source.range(position, position + len(name)), name)
 
 
 def union(first: Tree, *others: Tree) -> SourceRange:

@@ -242,10 +242,10 @@ def _try(context: Context, node: ast.Try) -> Step:
     for handler in node.handlers:
         kind: Expr | None = yield from optional(handler.type)
         start = context.text.offset(handler.lineno, handler.col_offset)
-        place = context.text.source.range(start, start + len("except"))
+        word = context.text.source.range(start, start + len("except"))
         inner: Statements = yield from all_of(handler.body)
-        ident = None if handler.name is None else Ident(place, handler.name)
-        handlers.append(Handler(place, kind, ident, inner))
+        ident = None if handler.name is None else Ident(word, handler.name)
+        handlers.append(Handler(word, kind, ident, inner))
     orelse: Statements = yield from all_of(node.orelse)
     finalbody: Statements = yield from all_of(node.finalbody)
     if handlers:

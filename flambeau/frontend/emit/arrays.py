@@ -93,8 +93,8 @@ def note_results(node: Node, operands: Sequence[Value]) -> None:
     results = [v for v in node.results if any(isinstance(t, TensorType) for t in v.static_type.walk())]
     if definition is None or not results:
         return
-    for value, found in zip(results, result_types(node, definition, results), strict=True):
-        value.set_type(_as_array(found))
+    for value, inferred in zip(results, result_types(node, definition, results), strict=True):
+        value.set_type(_as_array(inferred))
 
 
 def _note_pick(node: Node, operands: Sequence[Value]) -> None:
@@ -106,13 +106,13 @@ def _note_pick(node: Node, operands: Sequence[Value]) -> None:
 
 def _items(operands: Sequence[Value]) -> list[Value]:
     """The operands, lists that were just made as their items."""
-    made = [
+    picked = [
         v.defining_node.operands
         if v.defining_node is not None and v.defining_node.op == "prim::ListConstruct"
         else (v,)
         for v in operands
     ]
-    return [item for items in made for item in items]
+    return [item for items in picked for item in items]
 
 
 def _as_array(type_: Type) -> Type:
@@ -167,15 +167,15 @@ def element_sample(kind: DType | None, value: Value, default: Any = None) -> Any
     """A number of one of the kinds that a value may be: NumPy's scalar, or Python's number, which gives way."""
     if kind is not None:
         return np.ones((), kind.numpy)[()]
-    known = constant_number(value) if value.static_type == INT and default is None else None
-    return _WEAK.get(value.static_type) if known is None else known  # what does not fit into the dtype, NumPy refuses
+    number = constant_number(value) if value.static_type == INT and default is None else None
+    return _WEAK.get(value.static_type) if number is None else number  # what does not fit into the dtype, NumPy refuses
 
 
 def constant_number(value: Value) -> complex | None:
     """The number that a value is known to be; None for any other."""
     node = value.defining_node
-    found = node.attribute("value") if node is not None and node.op == "prim::Constant" else None
-    return found if type(found) in (int, float, complex) else None
+    constant = node.attribute("value") if node is not None and node.op == "prim::Constant" else None
+    return constant if type(constant) in (int, float, complex) else None
 
 
 def asked(where: SourceRange, function: Function, *operands: Any) -> DType:
@@ -190,11 +190,11 @@ def asked(where: SourceRange, function: Function, *operands: Any) -> DType:
 
 def dtype_of(where: SourceRange, function: Function, *values: Value) -> DType:
     """The dtype of a function of values. Raises CompileError where it depends on the way which numbers they are."""
-    found = {asked(where, function, *each) for each in product(*(samples(v, where) for v in values))}
-    if len(found) > 1:
-        names = sorted(d.name for d in found)
+    dtypes = {asked(where, function, *each) for each in product(*(samples(v, where) for v in values))}
+    if len(dtypes) > 1:
+        names = sorted(d.name for d in dtypes)
         raise CompileError(BY_THE_WAY.format(first=names[0], second=names[-1]), where)
-    return found.pop()
+    return dtypes.pop()
 
 
 def promoted(e: Emitter, where: SourceRange, values: Sequence[Value], dtype: DType | None = None) -> list[Value]:

@@ -202,9 +202,9 @@ def _as_in_cell(e: Emitter, name: str, value: Value) -> Value:
     return convert(e, value, without_refinement(cell.static_type.element), implicit=True)
 
 
-def about_numbers(found: Type) -> str:
+def about_numbers(type_: Type) -> str:
     """What to write for a number of which only the run tells what it is; nothing for other types."""
-    return NUMBER if isinstance(found, NumberType) or any(about_numbers(t) for t in found.contained) else ""
+    return NUMBER if isinstance(type_, NumberType) or any(about_numbers(t) for t in type_.contained) else ""
 
 
 def _before_narrowing(e: Emitter, value: Value) -> Type | None:

@@ -26,16 +26,16 @@ CHANGED = "{path} was known to be {type}, and has been assigned something else s
 
 
 @dataclass(frozen=True, slots=True)
-class AttributeFact(Sugared):
+class AttributeRefinement(Sugared):
     """What is known of an attribute; kept in a frame under the attribute's path."""
 
     type: Type | None
     """None where nothing is known any more."""
     calls: int | None = None
-    """How many calls there were when something told it, where the next may change it; None where it lasts."""
+    """How many calls there were when this was learned, where the next may change it; None where it lasts."""
     owner: Variable | None = None
     """What the variable meant at the time; None for `self`, which stays what it is."""
-    told: int | None = None
+    noted_at: int | None = None
     """How many calls and assignments there were when a condition told it."""
 
 
@@ -53,12 +53,13 @@ def path_of(e: Emitter, tree: Expr) -> str | None:
 
 def note(e: Emitter, path: str, type_: Type | None) -> None:
     """From here on in this scope, an attribute is known to have a type, or nothing is known of it."""
-    owner, told, before = _owner(e, path), e.builder.calls + e.builder.attribute_writes, e.scope.find(path)
-    if isinstance(before, AttributeFact) and before.told == told and isinstance(type_, OptionalType | UnionType):
-        known = _known(e, path)
-        type_ = type_ if known is None else common(type_, known) or type_
+    owner, calls, before = _owner(e, path), e.builder.calls + e.builder.attribute_writes, e.scope.find(path)
+    is_same_moment = isinstance(before, AttributeRefinement) and before.noted_at == calls
+    if is_same_moment and isinstance(type_, OptionalType | UnionType):
+        refinement = _known(e, path)
+        type_ = type_ if refinement is None else common(type_, refinement) or type_
     lasts = owner is None or (isinstance(owner.type, TupleType) and path.count(".") == 1)
-    e.scope.frame.names[path] = AttributeFact(type_, None if lasts else _count(e, owner), owner, told)
+    e.scope.frame.names[path] = AttributeRefinement(type_, None if lasts else _count(e, owner), owner, calls)
 
 
 def _count(e: Emitter, owner: Variable | None) -> int:
@@ -69,31 +70,31 @@ def _count(e: Emitter, owner: Variable | None) -> int:
 def _owner(e: Emitter, path: str) -> Variable | None:
     """The variable that a path starts from; None for `self` in a method."""
     name = path.partition(".")[0]
-    found = e.scope.find(name)
-    return found if isinstance(found, Variable) and not (name == "self" and e.scope.has_self) else None
+    meaning = e.scope.find(name)
+    return meaning if isinstance(meaning, Variable) and not (name == "self" and e.scope.has_self) else None
 
 
-def narrowed(e: Emitter, where: SourceRange, tree: Select, found: Sugared) -> Sugared:
+def narrowed(e: Emitter, where: SourceRange, tree: Select, attribute: Sugared) -> Sugared:
     """An attribute as it was read, of the type that it is known to have."""
-    if not isinstance(found, SimpleValue):
-        return found
-    path, type_ = path_of(e, tree), found.value.static_type
-    known = None if path is None else _known(e, path)
-    if known is None or known == type_:
-        return found
-    if isinstance(type_, OptionalType) and known == type_.element:
-        return SimpleValue(call_operator(e, where, "aten::_unwrap_optional", [found.value]))
-    if not is_subtype(known, type_):
-        return found
-    return SimpleValue(_checked(e, found.value, path or "", known))
+    if not isinstance(attribute, SimpleValue):
+        return attribute
+    path, type_ = path_of(e, tree), attribute.value.static_type
+    refinement = None if path is None else _known(e, path)
+    if refinement is None or refinement == type_:
+        return attribute
+    if isinstance(type_, OptionalType) and refinement == type_.element:
+        return SimpleValue(call_operator(e, where, "aten::_unwrap_optional", [attribute.value]))
+    if not is_subtype(refinement, type_):
+        return attribute
+    return SimpleValue(_checked(e, attribute.value, path or "", refinement))
 
 
 def _known(e: Emitter, path: str) -> Type | None:
     """The type that an attribute is known to have here, beside that which it was declared with; None for none."""
-    fact = e.scope.find(path)
-    if not isinstance(fact, AttributeFact) or fact.owner is not _owner(e, path):
+    refinement = e.scope.find(path)
+    if not isinstance(refinement, AttributeRefinement) or refinement.owner is not _owner(e, path):
         return None
-    return fact.type if fact.calls is None or fact.calls == _count(e, fact.owner) else None
+    return refinement.type if refinement.calls is None or refinement.calls == _count(e, refinement.owner) else None
 
 
 def _checked(e: Emitter, value: Value, path: str, type_: Type) -> Value:
@@ -114,27 +115,29 @@ def assigned(e: Emitter, tree: Select, type_: Type) -> None:
     e.builder.attribute_writes += 1
     if path is not None:
         is_narrow, owner = not isinstance(type_, OptionalType | UnionType | NoneType), _owner(e, path)
-        e.scope.frame.names[path] = AttributeFact(type_ if is_narrow else None, _count(e, owner), owner)
+        e.scope.frame.names[path] = AttributeRefinement(type_ if is_narrow else None, _count(e, owner), owner)
 
 
 def end_arm(e: Emitter, frame: Frame[Sugared]) -> None:
     """The end of an arm: what assignments told is kept as far as no call came after them."""
-    for name, fact in frame.names.items():
-        if isinstance(fact, AttributeFact) and fact.calls is not None:
-            holds = fact.calls == _count(e, fact.owner)
-            frame.names[name] = AttributeFact(fact.type if holds else None, AT_END, fact.owner)
+    for name, refinement in frame.names.items():
+        if isinstance(refinement, AttributeRefinement) and refinement.calls is not None:
+            holds = refinement.calls == _count(e, refinement.owner)
+            frame.names[name] = AttributeRefinement(refinement.type if holds else None, AT_END, refinement.owner)
 
 
 def behind_arms(e: Emitter, *arms: Frame[Sugared]) -> None:
     """What the ends of all arms from which control goes on have in common is known behind them."""
-    for path in {name for arm in arms for name, meaning in arm.names.items() if isinstance(meaning, AttributeFact)}:
-        facts = [arm.find(path) for arm in arms]
+    paths = {n for arm in arms for n, meaning in arm.names.items() if isinstance(meaning, AttributeRefinement)}
+    for path in paths:
+        refinements = [arm.find(path) for arm in arms]
         owner = _owner(e, path)
         still = (None, AT_END, _count(e, owner))
-        known = [f for f in facts if isinstance(f, AttributeFact) and f.owner is owner and f.calls in still]
-        is_same = len(known) == len(arms) and len({f.type for f in known}) == 1
-        calls = None if all(f.calls is None for f in known) else _count(e, owner)
-        e.scope.frame.names[path] = AttributeFact(known[0].type, calls, owner) if is_same else AttributeFact(None)
+        own = [r for r in refinements if isinstance(r, AttributeRefinement) and r.owner is owner and r.calls in still]
+        is_same = len(own) == len(arms) and len({r.type for r in own}) == 1
+        calls = None if all(r.calls is None for r in own) else _count(e, owner)
+        joined = AttributeRefinement(own[0].type, calls, owner) if is_same else AttributeRefinement(None)
+        e.scope.frame.names[path] = joined
 
 
 def asked(e: Emitter, tree: Expr) -> Sugared:
@@ -150,6 +153,6 @@ def forget_all(e: Emitter) -> None:
     frame = e.scope.frame.parent
     while frame is not None:
         for name, meaning in frame.names.items():
-            if isinstance(meaning, AttributeFact):
-                e.scope.frame.names.setdefault(name, AttributeFact(None))
+            if isinstance(meaning, AttributeRefinement):
+                e.scope.frame.names.setdefault(name, AttributeRefinement(None))
         frame = frame.parent

@@ -102,8 +102,8 @@ def _to_name(e: Emitter, tree: AugAssign, target: Var) -> None:
 
 def _to_attribute(e: Emitter, tree: AugAssign, target: Select) -> None:
     owner = e.sugared(target.value)
-    found = narrowed(e, target.range, target, owner.attribute(e, target.range, target.name))
-    new = _combined(e, tree, found.as_value(e, target.range), e.value(tree.value))
+    attribute = narrowed(e, target.range, target, owner.attribute(e, target.range, target.name))
+    new = _combined(e, tree, attribute.as_value(e, target.range), e.value(tree.value))
     owner.set_attribute(e, tree.range, target.name, new)
     assigned(e, target, new.static_type)
 
@@ -116,11 +116,11 @@ def _to_item(e: Emitter, tree: AugAssign, target: Subscript) -> None:
     if isinstance(owner.static_type, TupleType):
         raise CompileError(TUPLE_TARGET.format(type=owner.static_type.annotation), target.range)
     if has_slice(e, target):
-        place = slice_of(e, target, owner)
-        step = e.constant(1) if place[3].static_type == NONE else place[3]
-        items = call_operator(e, target.range, "aten::slice", [*place[:3], step])
+        bounds = slice_of(e, target, owner)
+        step = e.constant(1) if bounds[3].static_type == NONE else bounds[3]
+        items = call_operator(e, target.range, "aten::slice", [*bounds[:3], step])
         new = _combined(e, tree, items, e.value(tree.value))
-        call_operator(e, tree.range, "python::set_slice", [*place, new])
+        call_operator(e, tree.range, "python::set_slice", [*bounds, new])
         return
     index = subscript_values(e, target)
     where = tree.range

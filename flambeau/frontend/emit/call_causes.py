@@ -105,32 +105,32 @@ def _about_container(schemas: Sequence[FunctionSchema], texts: Sequence[str], ty
     return ""
 
 
-def cannot_hold(container: Type, wanted: Type, given: Type, text: str = "") -> str:
+def cannot_hold(container: Type, wanted: Type, type_: Type, text: str = "") -> str:
     """That a container does not take something, and how to write it so that it does.
 
     >>> from flambeau.schema.types import FLOAT, INT, STRING, DictType
     >>> cannot_hold(DictType(STRING, FLOAT), FLOAT, INT, "1")
     'a Dict[str, float] cannot hold an int: write 1.0'
     """
-    kind = given.annotation
+    kind = type_.annotation
     article = "an" if kind[0] in "aeiouAEIO" else "a"
     problem = CANNOT_HOLD.format(container=container.annotation, type=f"{article} {kind}")
-    is_number = isinstance(given, IntType | FloatType | BoolType | TensorType)
+    is_number = isinstance(type_, IntType | FloatType | BoolType | TensorType)
     conversion = _CONVERSIONS.get(wanted)
     if conversion is None or not (is_number or wanted == STRING):
         return problem
-    is_literal = wanted == FLOAT and given == INT and text.isdecimal()
+    is_literal = wanted == FLOAT and type_ == INT and text.isdecimal()
     return f"{problem}: write {f'{text}.0' if is_literal else f'{conversion}(...)'}"
 
 
 def _about_keywords(what: str, schemas: Sequence[FunctionSchema], keywords: Sequence[str]) -> str:
-    known = {a.name for s in schemas for a in s.arguments}
+    parameters = {a.name for s in schemas for a in s.arguments}
     for keyword in keywords:
-        if keyword in known or keyword == "input":
+        if keyword in parameters or keyword == "input":
             continue
         text = NO_KEYWORD.format(what=what, name=keyword)
         ours = NUMPY_KEYWORDS.get(keyword)
-        if ours not in known:
+        if ours not in parameters:
             return text
         text += f": it is called '{ours}'"
         reducing = [s for s in schemas if ours in s.index and not any(a.is_out for a in s.arguments)]
@@ -140,13 +140,13 @@ def _about_keywords(what: str, schemas: Sequence[FunctionSchema], keywords: Sequ
     return ""
 
 
-def _about_missing(what: str, schemas: Sequence[FunctionSchema], given: int) -> str:
+def _about_missing(what: str, schemas: Sequence[FunctionSchema], count: int) -> str:
     """What is missing where every overload wants more."""
     wanted = [[a for a in s.arguments if not a.has_default and not a.is_out] for s in schemas]
-    if not wanted or any(len(w) <= given for w in wanted):
+    if not wanted or any(len(w) <= count for w in wanted):
         return ""
     nearest = min(wanted, key=len)
-    return MISSING.format(what=what, name=nearest[given].name) if len(nearest) == given + 1 else ""
+    return MISSING.format(what=what, name=nearest[count].name) if len(nearest) == count + 1 else ""
 
 
 def _joined(types: Sequence[Type]) -> str:

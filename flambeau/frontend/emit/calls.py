@@ -29,9 +29,9 @@ from flambeau.util.errors import CompileError
 
 def emit_name(e: Emitter, tree: Var, hint: Type | None) -> Sugared:
     """A variable of the program, or what the name means in Python around it."""
-    found = e.lookup(tree.name, tree.range)
-    if found is not None:
-        return found
+    meaning = e.lookup(tree.name, tree.range)
+    if meaning is not None:
+        return meaning
     value = e.scope.resolver.resolve(tree.name)
     if value is MISSING:
         raise CompileError(f"undefined value {tree.name}", tree.range)
@@ -78,8 +78,8 @@ def _in_one_list(e: Emitter, tree: Apply) -> Apply:
         name = f"$star{index}"
         e.scope.frame.names[name] = e.sugared(arg.value)
         args.append(Starred(arg.range, Var(arg.range, Ident(arg.range, name))))
-        found = e.scope.frame.names[name]
-        if isinstance(found, SimpleValue) and isinstance(found.value.static_type, ListType):
+        meaning = e.scope.frame.names[name]
+        if isinstance(meaning, SimpleValue) and isinstance(meaning.value.static_type, ListType):
             rest = [*args, *tree.args[index + 1 :]]
             return Apply(tree.range, tree.callee, (ListLiteral(tree.range, tuple(rest)),), tree.keywords)
     return Apply(tree.range, tree.callee, tuple(args), tree.keywords)
@@ -93,10 +93,10 @@ def spread_keywords(e: Emitter, keyword: Attribute) -> dict[str, Sugared]:
         return {name: e.sugared(value) for name, value in zip(names, tree.values, strict=True)}
     is_dict = isinstance(tree, Apply) and isinstance(tree.callee, Var) and tree.callee.name == "dict"
     if is_dict and isinstance(tree, Apply) and not tree.args and e.scope.find("dict") is None:
-        found: dict[str, Sugared] = {}
+        by_name: dict[str, Sugared] = {}
         for inner in tree.keywords:
-            found.update(spread_keywords(e, inner) if inner.name == "**" else {inner.name: e.sugared(inner.value)})
-        return found
+            by_name.update(spread_keywords(e, inner) if inner.name == "**" else {inner.name: e.sugared(inner.value)})
+        return by_name
     return e.sugared(tree).as_keywords(e, keyword.range)
 
 

@@ -38,9 +38,9 @@ def close_cell(e: Emitter, variable: Variable, cell: Value) -> None:
 
 def _mirror(e: Emitter, name: str, cell: Value, stored: Value, type_: Type) -> None:
     if not is_subtype(stored.static_type, type_):
-        found = e.scope.find(name)
-        if isinstance(found, Variable):
-            may_widen(e, name, found, stored.static_type)
+        meaning = e.scope.find(name)
+        if isinstance(meaning, Variable):
+            may_widen(e, name, meaning, stored.static_type)
         text = NEW_TYPE.format(name=name, before=type_.annotation, after=stored.static_type.annotation)
         raise CompileError(text, e.graph.current_range)
     e.emit("aten::_set_item", (cell, e.constant(0), stored), cell.static_type)

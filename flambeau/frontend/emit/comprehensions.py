@@ -44,8 +44,8 @@ def of_union(hint: Type | None, kind: type[Type]) -> Type | None:
     """The hint that a union gives to a comprehension: its one member of that kind; none where there are several."""
     if not isinstance(hint, UnionType):
         return hint
-    found = [member for member in hint.members if isinstance(member, kind)]
-    return hint if not found else found[0] if len(found) == 1 else None
+    candidates = [member for member in hint.members if isinstance(member, kind)]
+    return hint if not candidates else candidates[0] if len(candidates) == 1 else None
 
 
 def collect_list(e: Emitter, where: SourceRange, source: Sugared, element: Type | None) -> Value:
@@ -59,13 +59,13 @@ def map_list(e: Emitter, where: SourceRange, items: Value, function: Sugared) ->
     def item(each: Sugared) -> Value:
         tree = Apply(where, NoneLit(where), (NoneLit(where),), ())
         before = dict(e.shared)
-        given = each.as_value(e, where)
+        value = each.as_value(e, where)
         try:
-            e.shared[id(tree.args[0])] = given
+            e.shared[id(tree.args[0])] = value
             whole = function.call_tree(e, tree, None)
         finally:
             e.shared = before
-        return (whole or function.call(e, where, [Given(given, where)], ())).as_value(e, where)
+        return (whole or function.call(e, where, [Given(value, where)], ())).as_value(e, where)
 
     return _collect(e, where, where, SimpleValue(items), None, item)
 
@@ -81,7 +81,7 @@ def _collect(
     """A list to which a loop appends `item` of each item of `source`. Its type is known when the first item is."""
     iteration = source.iterate(e, source_range)
     result = pack_list(e, (), element or TENSOR)
-    found: list[Value] = []
+    values: list[Value] = []
     appends: list[Value] = []
 
     def body(each: Sugared) -> bool:
@@ -89,12 +89,12 @@ def _collect(
             value = item(each)
             if element is not None:
                 value = convert(e, value, element, implicit=False)
-            found.append(value)
+            values.append(value)
             appends.append(e.emit("aten::append", (result, value), result.static_type))
         return True
 
     emit_for(e, where, iteration, body)
-    type_ = ListType(list_element(e, where, found, None if element is None else ListType(element)))
+    type_ = ListType(list_element(e, where, values, None if element is None else ListType(element)))
     for value in (result, *appends):
         value.set_type(type_)
     return result

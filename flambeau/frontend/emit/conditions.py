@@ -44,7 +44,7 @@ from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass, field
 from flambeau.util.source import SourceRange
 
-Facts = dict[str, Type | Variable]
+Narrowings = dict[str, Type | Variable]
 """Types that variables have where a condition holds, and variables that it binds on the way there."""
 
 
@@ -56,8 +56,8 @@ class Condition:
     """What it is when the program runs; None when it is known already."""
     known: bool | None = None
     """What it is, if the compiler knows."""
-    if_true: Facts = field(default_factory=dict)
-    if_false: Facts = field(default_factory=dict)
+    if_true: Narrowings = field(default_factory=dict)
+    if_false: Narrowings = field(default_factory=dict)
 
     def as_value(self, e: Emitter) -> Value:
         """Its value, a constant if it is known."""
@@ -76,9 +76,9 @@ def emit_condition(e: Emitter, tree: Expr) -> Condition:
         if isinstance(tree, And | Or):
             return _emit_logical(e, tree)
         if isinstance(tree, Compare) and tree.op in ("is", "is not"):
-            found = _emit_is_none(e, tree)
-            if found is not None:
-                return found
+            condition = _emit_is_none(e, tree)
+            if condition is not None:
+                return condition
         sugared = e.sugared(tree)
         if isinstance(sugared, ConditionValue):
             return sugared.condition
@@ -160,9 +160,9 @@ class ConditionValue(Sugared):
 NONE_IS_FALSE = ". Write `x is not None`, or `x is not None and x` if 0 and what is empty count as None"
 
 
-def refine(e: Emitter, facts: Facts) -> None:
+def refine(e: Emitter, narrowed: Narrowings) -> None:
     """Let variables have the types that follow from a condition, from here on in this scope."""
-    for name, type_ in facts.items():
+    for name, type_ in narrowed.items():
         if isinstance(type_, Variable):
             e.scope.frame.names[name] = type_
             continue
@@ -190,8 +190,8 @@ def to_bool(e: Emitter, where: SourceRange, value: Value) -> Value:
                 return call_operator(e, where, "aten::gt", [length, e.constant(0)])
             case UnionType(members) if NONE not in members:
                 return call_operator(e, where, "python::truth", [value])
-            case NamedType() if (known := magic.truth(e, where, value)) is not None:
-                return known
+            case NamedType() if (result := magic.truth(e, where, value)) is not None:
+                return result
     advice = NONE_IS_FALSE if may_be_none(type_) and type_ != NONE else ""
     raise CompileError(f"Could not cast value of type {shown(type_)} to bool{advice}", where)
 
@@ -224,7 +224,7 @@ def _emit_is_none(e: Emitter, tree: Compare) -> Condition | None:
     return Condition(result, None, absent, present) if wants_none else Condition(result, None, present, absent)
 
 
-def _narrowed_by_none(e: Emitter, tested: Expr, type_: Type) -> tuple[Facts, Facts]:
+def _narrowed_by_none(e: Emitter, tested: Expr, type_: Type) -> tuple[Narrowings, Narrowings]:
     """What a variable or attribute is where it is not None, and where it is."""
     rest = subtract(type_, NONE)
     name = tested.name if isinstance(tested, Var) else path_of(e, tested)

@@ -38,8 +38,8 @@ NOT_ANNOTATED = (
 
 def constant_int(value: Value | None) -> int | None:
     """The number that an index is known to be; None if it is not known."""
-    found = _known(value)
-    return found if isinstance(found, int) and not isinstance(found, bool) else None
+    number = _known(value)
+    return number if isinstance(number, int) and not isinstance(number, bool) else None
 
 
 def _known(value: Value | None) -> object:
@@ -50,11 +50,11 @@ def _known(value: Value | None) -> object:
         or value.static_type not in (INT, STRING)
     ):
         return None
-    found: object = value.defining_node.attribute("value")
-    return found
+    constant: object = value.defining_node.attribute("value")
+    return constant
 
 
-def held_item(e: Emitter, tree: Subscript, owner: Value, index: Sugared, hint: Type | None) -> Sugared | None:
+def subscripted(e: Emitter, tree: Subscript, owner: Value, index: Sugared, hint: Type | None) -> Sugared | None:
     """What is at an index of a container of modules or parameters; None if `owner` is no such container."""
     where = tree.indices[0].range
     keys = module_keys(e, where, owner)
@@ -66,23 +66,23 @@ def held_item(e: Emitter, tree: Subscript, owner: Value, index: Sugared, hint: T
             raise CompileError(DICT_INDEX, where)
         return TupleValue(modules[_slice(index, where)])
     position = index.as_value(e, where)
-    known = _known(position)
-    if known is None or position.static_type != (INT if keys is None else STRING):
+    constant = _known(position)
+    if constant is None or position.static_type != (INT if keys is None else STRING):
         return _any_of(e, where, owner, modules, position, hint, is_keyed=keys is not None)
     if keys is not None:
-        if known not in keys:
-            raise CompileError(f"Key Error, {known}", where)
-        return modules[keys.index(str(known))]
-    assert isinstance(known, int)
-    if not -len(modules) <= known < len(modules):
-        raise CompileError(f"Index {known} out of range for a container of {len(modules)} modules", where)
-    return modules[known]
+        if constant not in keys:
+            raise CompileError(f"Key Error, {constant}", where)
+        return modules[keys.index(str(constant))]
+    assert isinstance(constant, int)
+    if not -len(modules) <= constant < len(modules):
+        raise CompileError(f"Index {constant} out of range for a container of {len(modules)} modules", where)
+    return modules[constant]
 
 
 def _slice(index: SliceValue, where: SourceRange) -> slice:
-    given = (index.start, index.stop, index.step)
-    bounds = [constant_int(b) for b in given]
-    if any(b is not None and known is None for b, known in zip(given, bounds, strict=True)):
+    trees = (index.start, index.stop, index.step)
+    bounds = [constant_int(b) for b in trees]
+    if any(b is not None and bound is None for b, bound in zip(trees, bounds, strict=True)):
         raise CompileError(LIST_INDEX, where)
     if bounds[2] == 0:
         raise CompileError("slice step cannot be zero", where)

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from flambeau.frontend.closures.captures import names_needed
 from flambeau.frontend.emit.assignment import assign
-from flambeau.frontend.emit.attribute_refinement import AttributeFact, behind_arms, end_arm
-from flambeau.frontend.emit.conditions import Condition, Facts, emit_condition, refine
+from flambeau.frontend.emit.attribute_refinement import AttributeRefinement, behind_arms, end_arm
+from flambeau.frontend.emit.conditions import Condition, Narrowings, emit_condition, refine
 from flambeau.frontend.emit.contexts import leave_contexts
 from flambeau.frontend.emit.conversions import pack_tuple
 from flambeau.frontend.emit.environment import Absent, Frame, Variable
@@ -97,9 +97,9 @@ def emit_guarded(e: Emitter, condition: Value, where: SourceRange, body: Callabl
     return emit_branches(e, Condition(value=condition), where, body, lambda: True)
 
 
-def _arm(e: Emitter, block: Block, facts: Facts, body: Callable[[], bool]) -> tuple[Frame[Sugared], bool]:
+def _arm(e: Emitter, block: Block, narrowed: Narrowings, body: Callable[[], bool]) -> tuple[Frame[Sugared], bool]:
     with e.inside(block) as frame:
-        refine(e, facts)
+        refine(e, narrowed)
         falls = body()
         end_arm(e, frame)
         return frame, falls
@@ -124,7 +124,7 @@ def _merge(e: Emitter, condition: Value, a: Frame[Sugared], b: Frame[Sugared], w
 
 def _absent_behind(name: str, first: object, second: object, where: SourceRange) -> Absent | None:
     """Why a name means nothing behind two arms of which one does not bind it; None if it means what it did before."""
-    if isinstance(first, AttributeFact) or isinstance(second, AttributeFact):
+    if isinstance(first, AttributeRefinement) or isinstance(second, AttributeRefinement):
         return None
     absent = next((m for m in (first, second) if isinstance(m, Absent)), None)
     if absent is not None or (first is not None and second is not None):
@@ -190,15 +190,15 @@ def emit_ternary(e: Emitter, tree: TernaryIf, hint: Type | None) -> Sugared:
     return SimpleValue(node.add_result(type_))
 
 
-def _ternary_arm(e: Emitter, node: Node, facts: Facts, tree: Expr, hint: Type | None) -> Value | Sugared:
+def _ternary_arm(e: Emitter, node: Node, narrowed: Narrowings, tree: Expr, hint: Type | None) -> Value | Sugared:
     """The value of an arm; what stands for none is given back as it is."""
     block = node.add_block()
     with e.inside(block):
-        refine(e, facts)
-        found = e.sugared(tree, hint)
-        if found.held(e, tree.range) is None and isinstance(tree, Lambda | Var | Select):
-            return found
-        value = found.as_value(e, tree.range)
+        refine(e, narrowed)
+        meaning = e.sugared(tree, hint)
+        if meaning.held(e, tree.range) is None and isinstance(tree, Lambda | Var | Select):
+            return meaning
+        value = meaning.as_value(e, tree.range)
         block.add_return(value)
         return value
 
@@ -273,9 +273,9 @@ def emit_loop_else(e: Emitter, tree: LoopElse) -> bool:
         left = left_by_break(e)
         if not falls:
             return False
-        found = e.scope.find(tree.flag.name)
-        assert isinstance(found, Variable)
-        condition = Condition(e.load(tree.flag.name, found))
+        flag = e.scope.find(tree.flag.name)
+        assert isinstance(flag, Variable)
+        condition = Condition(e.load(tree.flag.name, flag))
 
         def broken() -> bool:
             e.scope.frame.names.update(left)

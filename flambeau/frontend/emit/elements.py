@@ -63,9 +63,9 @@ def arithmetic(e: Emitter, where: SourceRange, op: str, left: Value, right: Valu
     function = FUNCTIONS.get(op)
     if function is None:  # `@`
         return plain(e, where, op, left, right)
-    found = _outcomes(where, function, left, right)
-    dtypes = {d for d in found if d is not None}
-    if None in found and any(not _is_wide(d) for d in dtypes):
+    outcomes = _outcomes(where, function, left, right)
+    dtypes = {d for d in outcomes if d is not None}
+    if None in outcomes and any(not _is_wide(d) for d in dtypes):
         raise CompileError(_ambiguous(left, right), where)
     if len(dtypes) > 1:
         raise CompileError(_ambiguous(left, right), where)
@@ -73,7 +73,7 @@ def arithmetic(e: Emitter, where: SourceRange, op: str, left: Value, right: Valu
         return plain(e, where, op, left, right)
     (dtype,) = dtypes
     result = _computed(e, where, op, left, right, dtype, plain)
-    result.set_type(element_of(result.static_type, *found))
+    result.set_type(element_of(result.static_type, *outcomes))
     return result
 
 
@@ -107,21 +107,21 @@ def negative(e: Emitter, where: SourceRange, value: Value, name: str = "aten::ne
     dtypes = {asked(where, function, element_sample(k, value)) for k in kinds if k is not None}
     if value.static_type == BOOL:
         if name != "prim::abs":
-            made = call_operator(e, where, "aten::__not__", [value])
-            made.set_type(value.static_type)
-            return made
+            result = call_operator(e, where, "aten::__not__", [value])
+            result.set_type(value.static_type)
+            return result
         return value
     if name == "aten::bitwise_not":
-        made = call_operator(e, where, "aten::__xor__", [value, e.constant(-1)])
+        result = call_operator(e, where, "aten::__xor__", [value, e.constant(-1)])
     else:
-        made = call_operator(e, where, name, [value])
+        result = call_operator(e, where, name, [value])
     narrow = {d for d in dtypes if d.name in NARROW_INTS}
     if narrow and (len(dtypes) > 1 or None in kinds):
         raise CompileError(_ambiguous(value, value), where)
     for dtype in narrow:
-        made = call_operator(e, where, f"python::as_{dtype.name}", [made])
-    made.set_type(element_of(made.static_type, *(dtypes | ({None} if None in kinds else set()))))
-    return made
+        result = call_operator(e, where, f"python::as_{dtype.name}", [result])
+    result.set_type(element_of(result.static_type, *(dtypes | ({None} if None in kinds else set()))))
+    return result
 
 
 def positive(e: Emitter, where: SourceRange, array: Value) -> Value:
@@ -202,11 +202,11 @@ def _is_exact(value: Value, dtype: DType) -> bool:
     if kinds == (dtype,) or (None not in kinds and value.static_type == FLOAT and dtype.name == "float32"
                              and all(k is not None and k.name == "float16" for k in kinds)):  # fmt: skip
         return True
-    known = constant_number(value)
-    if known is None or isinstance(known, complex):
+    number = constant_number(value)
+    if number is None or isinstance(number, complex):
         return False
     with np.errstate(all="ignore"):
-        return bool(dtype.numpy.type(known) == np.float64(known))
+        return bool(dtype.numpy.type(number) == np.float64(number))
 
 
 def _both_bool(left: Value, right: Value) -> bool:
@@ -285,19 +285,19 @@ def number_as(e: Emitter, where: SourceRange, value: Value, dtype: DType) -> Val
     if not is_number(type_):
         raise CompileError(f"np.{dtype.name}(...) takes a number or an array here", where)
     if dtype is bool_:
-        made = value if type_ == BOOL else call_operator(e, where, "aten::Bool", [value])
+        result = value if type_ == BOOL else call_operator(e, where, "aten::Bool", [value])
     elif dtype.is_complex:
-        made = value if type_ == COMPLEX else call_operator(e, where, "aten::Complex", [value])
+        result = value if type_ == COMPLEX else call_operator(e, where, "aten::Complex", [value])
     elif dtype.is_floating_point:
-        made = _as_float(e, where, value, dtype)
+        result = _as_float(e, where, value, dtype)
     else:
-        made = value
+        result = value
         if isinstance(type_, IntType):
-            made = within(e, where, value, dtype)
+            result = within(e, where, value, dtype)
             if constant_number(value) is not None:
                 asked(where, dtype.numpy.type, element_sample(None, value))
         elif isinstance(type_, FloatType):
-            made = call_operator(e, where, "aten::Int", [value])
+            result = call_operator(e, where, "aten::Int", [value])
         else:
-            made = _as_int(e, where, value)
-    return rounded(e, where, made, dtype)
+            result = _as_int(e, where, value)
+    return rounded(e, where, result, dtype)

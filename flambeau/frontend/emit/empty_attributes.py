@@ -40,9 +40,9 @@ def explained(error: CompileError, kind: str, values: Sequence[Value]) -> Compil
     if began is None or wanted is None:
         return error
     file, line, _ = began.file_line_col()
-    literal, found = "[]" if isinstance(wanted, ListType) else "{}", values[0].static_type.annotation
+    literal, actual = "[]" if isinstance(wanted, ListType) else "{}", values[0].static_type.annotation
     shown = _QUALIFIED.sub("", wanted.annotation)
-    text = SAY_THERE.format(name=f"self.{name}", literal=literal, line=line, file=file, found=found, wanted=shown)
+    text = SAY_THERE.format(name=f"self.{name}", literal=literal, line=line, file=file, found=actual, wanted=shown)
     return CompileError(error.message + text, error.range, error.call_chain)
 
 

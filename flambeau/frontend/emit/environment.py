@@ -48,9 +48,9 @@ class Frame(Generic[S]):
         """What a name means here; None when no scope of the program has it."""
         frame: Frame[S] | None = self
         while frame is not None:
-            found = frame.names.get(name)
-            if found is not None:
-                return found
+            meaning = frame.names.get(name)
+            if meaning is not None:
+                return meaning
             frame = frame.parent
         return None
 

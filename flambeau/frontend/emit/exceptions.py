@@ -107,8 +107,8 @@ def _after(e: Emitter, tree: Try, body: _Body, what: Value) -> bool:
         return False
     if body.new:
         type_ = TupleType(tuple(t for _, t in body.new))
-        held = e.emit("prim::unchecked_cast", (what,), type_)
-        node = e.graph.insert("prim::TupleUnpack", (held,), type_.elements)
+        items = e.emit("prim::unchecked_cast", (what,), type_)
+        node = e.graph.insert("prim::TupleUnpack", (items,), type_.elements)
         for (name, kind), value in zip(body.new, node.results, strict=True):
             e.store(name, value, kind)
     return e.statements(tree.orelse)
@@ -160,13 +160,13 @@ def _classes(e: Emitter, handler: Handler) -> tuple[type, ...]:
     if handler.kind is None:
         return (BaseException,)
     trees: tuple[Expr, ...] = handler.kind.items if isinstance(handler.kind, TupleLiteral) else (handler.kind,)
-    found = []
+    classes = []
     for tree in trees:
         sugared = e.sugared(tree)
         if not isinstance(sugared, ExceptionClass):
             raise CompileError(NOT_A_CLASS.format(kind=sugared.kind), tree.range)
-        found.append(sugared.python)
-    return tuple(found)
+        classes.append(sugared.python)
+    return tuple(classes)
 
 
 # -- the body as a function -------------------------------------------------------------------------------------------
@@ -262,14 +262,14 @@ def _used_and_changed(e: Emitter, tree: Try) -> tuple[list[str], set[str]]:
 
 
 def _parameter(inner: Emission, name: str, value: Value, variable: Variable, is_cell: bool) -> None:
-    given = inner.graph.add_parameter(value.static_type, name if name.isascii() and name.isidentifier() else "")
+    parameter = inner.graph.add_parameter(value.static_type, name if name.isascii() and name.isidentifier() else "")
     if is_cell:
-        open_cell(inner, name, given, variable.type)
+        open_cell(inner, name, parameter, variable.type)
     else:
-        inner.store(name, given, variable.type)
-    made = inner.scope.frame.names[name]
-    assert isinstance(made, Variable)
-    inner.scope.frame.names[name] = replace(made, declared=variable.declared)
+        inner.store(name, parameter, variable.type)
+    own = inner.scope.frame.names[name]
+    assert isinstance(own, Variable)
+    inner.scope.frame.names[name] = replace(own, declared=variable.declared)
 
 
 def _outcome(e: Emitter, code: int, value: Value) -> Value:

@@ -186,18 +186,18 @@ def emit_comprehension(e: Emitter, tree: Comprehension, hint: Type | None) -> Su
 
 def _list(e: Emitter, tree: Comprehension, element: Type | None) -> Value:
     result = pack_list(e, (), element or TENSOR)
-    found: list[Value] = []
+    values: list[Value] = []
     appends: list[Value] = []
 
     def add() -> None:
         value = e.value(tree.element, element)
         if element is not None:
             value = convert(e, value, element, implicit=False)
-        found.append(value)
+        values.append(value)
         appends.append(e.emit("aten::append", (result, value), result.static_type))
 
     _loops(e, tree.clauses, add)
-    type_ = ListType(list_element(e, tree.range, found, None if element is None else ListType(element)))
+    type_ = ListType(list_element(e, tree.range, values, None if element is None else ListType(element)))
     for value in (result, *appends):
         value.set_type(type_)
     return result
@@ -260,11 +260,11 @@ def emit_import(e: Emitter, tree: Import) -> bool:
     if not e.scope.resolver.reaches_python:
         raise UnsupportedNodeError.of("import statements", tree.range, "code that came in a file imports nothing")
     try:
-        found: object = importlib.import_module(tree.module)
+        imported: object = importlib.import_module(tree.module)
         if tree.member:
-            found = getattr(found, tree.member, None) or importlib.import_module(f"{tree.module}.{tree.member}")
+            imported = getattr(imported, tree.member, None) or importlib.import_module(f"{tree.module}.{tree.member}")
     except ImportError as error:
         text = f"import statements aren't supported for what cannot be imported while compiling: {error}"
         raise UnsupportedNodeError(text, tree.range) from None
-    e.scope.frame.names[tree.ident.name] = e.wrap(found, tree.range)
+    e.scope.frame.names[tree.ident.name] = e.wrap(imported, tree.range)
     return True

@@ -98,38 +98,38 @@ def emit_yield(e: Emitter, tree: Yield) -> bool:
     return emit_for(e, tree.range, e.sugared(source).iterate(e, source.range), body)
 
 
-def _emit_stop(e: Emitter, tree: Yield, made: Stops) -> bool:
+def _emit_stop(e: Emitter, tree: Yield, stops: Stops) -> bool:
     """`yield value` of a generator that stops there."""
 
     def stop(value: Value) -> bool:
-        if made.element is not None:
-            value = convert(e, value, made.element, implicit=False)
-        made.yielded.append(value.static_type)
+        if stops.element is not None:
+            value = convert(e, value, stops.element, implicit=False)
+        stops.yielded.append(value.static_type)
         e.insert("^yield", (value,), callable=hand_over)
         return True
 
     if not tree.is_from:
-        return stop(e.value(tree.value, made.element))
+        return stop(e.value(tree.value, stops.element))
     iteration = e.sugared(tree.value).iterate(e, tree.value.range)
     return emit_for(e, tree.range, iteration, lambda item: stop(item.as_value(e, tree.value.range)))
 
 
 def _append(e: Emitter, value: Value) -> None:
-    made = e.flow.generator
-    assert made is not None
-    if made.element is not None:
-        value = convert(e, value, made.element, implicit=False)
-    made.values.append(value)
-    made.appends.append(e.emit("aten::append", (made.result, value), made.result.static_type))
+    collected = e.flow.generator
+    assert collected is not None
+    if collected.element is not None:
+        value = convert(e, value, collected.element, implicit=False)
+    collected.values.append(value)
+    collected.appends.append(e.emit("aten::append", (collected.result, value), collected.result.static_type))
 
 
 def finish(e: Emitter, tree: Def) -> ListType:
     """The type of the list, now that all that is yielded is known. Raises CompileError for values of several types."""
-    made = e.flow.generator
-    assert made is not None
-    wanted = None if made.element is None else ListType(made.element)
-    type_ = ListType(list_element(e, tree.range, made.values, wanted))
-    for value in (made.result, *made.appends):
+    collected = e.flow.generator
+    assert collected is not None
+    wanted = None if collected.element is None else ListType(collected.element)
+    type_ = ListType(list_element(e, tree.range, collected.values, wanted))
+    for value in (collected.result, *collected.appends):
         value.set_type(type_)
     return type_
 

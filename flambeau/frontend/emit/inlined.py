@@ -168,41 +168,41 @@ def _once(e: Emitter) -> tuple[Node, Block]:
     return node, block
 
 
-def emit_expanded_yield(e: Emitter, tree: Yield, made: Expansion) -> bool:
+def emit_expanded_yield(e: Emitter, tree: Yield, expansion: Expansion) -> bool:
     """`yield value` where a generator is inlined: the body of the loop."""
 
     def use(item: Sugared) -> bool:
         value = item.as_value(e, tree.range)
-        if made.element is not None:
-            value = convert(e, value, made.element, implicit=False)
-        falls = made.use(e, SimpleValue(value))
+        if expansion.element is not None:
+            value = convert(e, value, expansion.element, implicit=False)
+        falls = expansion.use(e, SimpleValue(value))
         check_left(e)
         return falls
 
     if not tree.is_from:
-        return use(SimpleValue(e.value(tree.value, made.element)))
+        return use(SimpleValue(e.value(tree.value, expansion.element)))
     falls = e.loop_over(tree.range, e.sugared(tree.value).iterate(e, tree.value.range), use)
     check_left(e)
     return falls
 
 
-def emit_expanded_return(e: Emitter, made: Expansion) -> bool:
+def emit_expanded_return(e: Emitter, expansion: Expansion) -> bool:
     """`return` where a generator is inlined: its end."""
-    assert made.flag is not None
-    leave_contexts(e, e.flow.contexts[made.contexts :])
-    e.insert("prim::Store", (e.constant(True),), name=made.flag.slot, type=BOOL)
+    assert expansion.flag is not None
+    leave_contexts(e, e.flow.contexts[expansion.contexts :])
+    e.insert("prim::Store", (e.constant(True),), name=expansion.flag.slot, type=BOOL)
     e.insert("prim::BreakStmt")
     return False
 
 
 def check_left(e: Emitter, body: tuple[Stmt, ...] | None = None) -> None:
     """Behind a loop of a generator with this body, or behind a `yield`: go on leaving it, if it is being left."""
-    made = e.flow.generator
-    if not isinstance(made, Expansion) or made.flag is None:
+    expansion = e.flow.generator
+    if not isinstance(expansion, Expansion) or expansion.flag is None:
         return
     if body is not None and not any(isinstance(s, Return | Yield) for s in own_statements(body)):
         return
-    node = e.graph.insert("prim::If", (e.load("left", made.flag),), ())
+    node = e.graph.insert("prim::If", (e.load("left", expansion.flag),), ())
     with e.inside(node.add_block()):
         e.insert("prim::BreakStmt")
     node.add_block()

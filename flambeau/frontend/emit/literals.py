@@ -94,15 +94,15 @@ def emit_string(e: Emitter, tree: StringLiteral, hint: Type | None) -> Sugared:
 
 def emit_items(e: Emitter, items: Sequence[Expr], hints: Sequence[Type | None]) -> list[tuple[Sugared, SourceRange]]:
     """Items in order, starred tuples spread out, with their places; `hints` has one type an item, or is empty."""
-    found: list[tuple[Sugared, SourceRange]] = []
+    emitted: list[tuple[Sugared, SourceRange]] = []
     for index, item in enumerate(items):
         if isinstance(item, Starred):
-            found += [(part, item.range) for part in e.sugared(item.value).as_tuple(e, item.range)]
+            emitted += [(part, item.range) for part in e.sugared(item.value).as_tuple(e, item.range)]
         elif isinstance(item, NoneLit) and (index >= len(hints) or hints[index] is None):
-            found.append((SimpleValue(e.constant(None, e.type_variables.none_of(item))), item.range))
+            emitted.append((SimpleValue(e.constant(None, e.type_variables.none_of(item))), item.range))
         else:
-            found.append((e.sugared(item, hints[index] if index < len(hints) else None), item.range))
-    return found
+            emitted.append((e.sugared(item, hints[index] if index < len(hints) else None), item.range))
+    return emitted
 
 
 def emit_tuple(e: Emitter, tree: TupleLiteral, hint: Type | None) -> Sugared:
@@ -229,23 +229,23 @@ def _pieces(e: Emitter, tree: ListLiteral, hint: Type | None) -> list[list[Value
 
 def list_element(e: Emitter, where: SourceRange, values: Sequence[Value], wanted: Type | None) -> Type:
     """The element type of a list of these values where `wanted` is expected."""
-    found = unify_all([v.static_type for v in values], default_to_union=True)
+    element = unify_all([v.static_type for v in values], default_to_union=True)
     if isinstance(wanted, UnionType):
-        return _list_of_union(where, wanted, found)
+        return _list_of_union(where, wanted, element)
     if isinstance(wanted, ListType):
         converted = [v for v in values if not _converts(v.static_type, wanted.element)]
-        if found is None or not converted:
+        if element is None or not converted:
             return wanted.element
-        raise CompileError(WRONG_ELEMENTS.format(hint=wanted.annotation, found=found.annotation), where)
+        raise CompileError(WRONG_ELEMENTS.format(hint=wanted.annotation, found=element.annotation), where)
     if wanted is not None and not isinstance(wanted, AnyType):
         raise CompileError(NOT_A_LIST.format(hint=wanted.annotation), where)
-    if found is None:
+    if element is None:
         return TENSOR
-    found = e.scope.as_written(found)
-    if isinstance(found, UnionType) and not any(v.static_type == found for v in values):
-        text = HETEROGENEOUS.format(what="List", union=found.annotation, place=where.highlight())
+    element = e.scope.as_written(element)
+    if isinstance(element, UnionType) and not any(v.static_type == element for v in values):
+        text = HETEROGENEOUS.format(what="List", union=element.annotation, place=where.highlight())
         warnings.warn(text, UserWarning, stacklevel=2)
-    return found
+    return element
 
 
 def _converts(actual: Type, wanted: Type) -> bool:
@@ -259,20 +259,20 @@ def _converts(actual: Type, wanted: Type) -> bool:
     )
 
 
-def _list_of_union(where: SourceRange, wanted: UnionType, found: Type | None) -> Type:
+def _list_of_union(where: SourceRange, wanted: UnionType, element: Type | None) -> Type:
     candidates = [m for m in wanted.members if isinstance(m, ListType)]
     if not candidates:
         raise CompileError(NO_INNER_LIST.format(hint=wanted.annotation), where)
-    if found is None:
+    if element is None:
         if len(candidates) > 1:
             raise CompileError(MANY_LISTS, where)
         return candidates[0].element
     for candidate in candidates:
-        if is_subtype(found, candidate.element):
+        if is_subtype(element, candidate.element):
             return candidate.element
     if len(candidates) == 1:
-        raise CompileError(WRONG_ELEMENTS.format(hint=candidates[0].annotation, found=found.annotation), where)
-    raise CompileError(NO_LIST_FITS.format(hint=wanted.annotation, found=found.annotation), where)
+        raise CompileError(WRONG_ELEMENTS.format(hint=candidates[0].annotation, found=element.annotation), where)
+    raise CompileError(NO_LIST_FITS.format(hint=wanted.annotation, found=element.annotation), where)
 
 
 def emit_dict(e: Emitter, tree: DictLiteral, hint: Type | None) -> Sugared:
@@ -362,6 +362,6 @@ def _dict_of_union(where: SourceRange, wanted: UnionType, key: Type | None, valu
             return candidate
     if len(candidates) == 1:
         only = candidates[0]
-        of, found = ("keys", key) if not is_subtype(key, only.key) else ("values", value)
-        raise CompileError(NOT_THAT_DICT.format(hint=only.annotation, of=of, found=found.annotation), where)
+        of, actual = ("keys", key) if not is_subtype(key, only.key) else ("values", value)
+        raise CompileError(NOT_THAT_DICT.format(hint=only.annotation, of=of, found=actual.annotation), where)
     raise CompileError(NO_DICT_FITS.format(hint=wanted.annotation, key=key.annotation, value=value.annotation), where)

@@ -63,27 +63,28 @@ def left_by_break(e: Emitter) -> dict[str, Variable]:
         return {}
     node, state = e.flow.last_loop
     first, *others = state.breaks
-    left = {name: found for name, found in first.items() if all(other.get(name) == found for other in others)}
+    left = {name: variable for name, variable in first.items() if all(other.get(name) == variable for other in others)}
     with e.graph.inserting(node):
-        for found in left.values():
-            e.insert("prim::Store", (e.emit("prim::Uninitialized", (), found.type),), name=found.slot, type=found.type)
+        for variable in left.values():
+            unset = e.emit("prim::Uninitialized", (), variable.type)
+            e.insert("prim::Store", (unset,), name=variable.slot, type=variable.type)
     return left
 
 
 def note_break(e: Emitter) -> None:
     """Take down what variables of the loop are known at a `break`."""
     assert e.flow.loop is not None
-    found: dict[str, Variable] = {}
+    variables: dict[str, Variable] = {}
     hidden: set[str] = set()
     frame: Frame[Sugared] | None = e.scope.frame
     while frame is not None and frame is not e.flow.loop.outside:
         for name, meaning in frame.names.items():
             if isinstance(meaning, Variable) and name not in hidden:
-                found.setdefault(name, meaning)
+                variables.setdefault(name, meaning)
             hidden.add(name)
         frame = frame.parent
     outside = e.flow.loop.outside
-    e.flow.loop.breaks.append({n: v for n, v in found.items() if outside is None or outside.find(n) is None})
+    e.flow.loop.breaks.append({n: v for n, v in variables.items() if outside is None or outside.find(n) is None})
 
 
 def _emit_unrolled(e: Emitter, items: list[Sugared], body: Callable[[Sugared], bool]) -> bool:

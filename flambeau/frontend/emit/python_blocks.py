@@ -28,17 +28,17 @@ class _Names(dict[str, Any]):
         self._resolver = resolver
 
     def __missing__(self, name: str) -> Any:
-        found = self._resolver.resolve(name)
-        if found is MISSING:
+        value = self._resolver.resolve(name)
+        if value is MISSING:
             raise KeyError(name)
-        return found
+        return value
 
 
 def emit_python_block(e: Emitter, tree: PythonBlock) -> bool:
     """A call with the inputs; its results are assigned."""
     if not e.scope.resolver.reaches_python:
         raise UnsupportedNodeError.of("statements that stay Python", tree.range, "code that came in a file has none")
-    given = [Given(e.value(var), var.range) for var in tree.inputs]
+    arguments = [Given(e.value(var), var.range) for var in tree.inputs]
     results = [type_of_tree(annotation, e.scope.resolver) for annotation in tree.target_types]
     returned: Type = results[0] if len(results) == 1 else TupleType(tuple(results)) if results else NONE
     function = _function(tree, e.scope.resolver)
@@ -46,7 +46,7 @@ def emit_python_block(e: Emitter, tree: PythonBlock) -> bool:
         var.name: type_of_tree(annotation, e.scope.resolver)
         for var, annotation in zip(tree.inputs, tree.input_types, strict=True)
     } | {"return": returned}
-    value = PythonFunction(function).call(e, tree.range, given, ()).as_value(e, tree.range)
+    value = PythonFunction(function).call(e, tree.range, arguments, ()).as_value(e, tree.range)
     values = [value]
     if len(results) != 1:
         values = list(e.graph.insert("prim::TupleUnpack", (value,), results).results) if results else []

@@ -120,7 +120,7 @@ class _Attempt:
             else:
                 raise Mismatch(f"Argument {formal.name} not provided.")
         if self.schema.is_vararg:
-            plans += [keep(given.value) for given in self.args[self.used :]]
+            plans += [keep(extra.value) for extra in self.args[self.used :]]
         elif self.used < len(self.args):
             raise Mismatch(TOO_MANY.format(wanted=len(self.schema.positional), found=len(self.args)))
         for name in by_name:
@@ -131,23 +131,23 @@ class _Attempt:
         """The keywords; `input` names the argument `self` of an operator."""
         by_name: dict[str, Given] = {}
         names = self.schema.index
-        for given in self.keywords:
-            name = "self" if given.name == "input" and "input" not in names and "self" in names else given.name
+        for keyword in self.keywords:
+            name = "self" if keyword.name == "input" and "input" not in names and "self" in names else keyword.name
             if name in by_name:
                 raise Mismatch(f"Argument {name} specified twice.")
-            by_name[name] = given
+            by_name[name] = keyword
         return by_name
 
-    def argument(self, formal: Argument, given: Given) -> Plan:
+    def argument(self, formal: Argument, passed: Given) -> Plan:
         """The plan for one argument that was given."""
-        value, wanted = given.value, formal.type
+        value, wanted = passed.value, formal.type
         if formal.broadcast is not None:
             element = _element(wanted)
             if element is not None and is_subtype(value.static_type, element):
                 count = formal.broadcast
                 return lambda e: pack_list(e, [value] * count, element)
         if has_variables(wanted) and is_container(value.static_type):
-            wanted = self.known(wanted, value)
+            wanted = self.filled_in(wanted, value)
         actual, plan = plan_conversion(value, wanted, implicit=self.implicit)
         if has_variables(wanted):
             before = dict(self.bindings)
@@ -166,13 +166,13 @@ class _Attempt:
             raise Mismatch(_not_a(formal, value.static_type, actual))
         return plan
 
-    def known(self, wanted: Type, value: Value) -> Type:
+    def filled_in(self, wanted: Type, value: Value) -> Type:
         """The type with its variables filled in, if earlier arguments bound them and a new container can be of it."""
         try:
-            found = substitute(wanted, self.bindings)
+            filled = substitute(wanted, self.bindings)
         except KeyError:
             return wanted
-        return found if is_empty_literal(value) or written_as(value, found) is not None else wanted
+        return filled if is_empty_literal(value) or written_as(value, filled) is not None else wanted
 
     def variable_list(self, index: int, formal: Argument) -> Plan | None:
         """The plan for a trailing list that is given item by item, as in `x.view(2, 3)`; None if it is not."""
@@ -257,21 +257,21 @@ def _no_variant(
 def _cause(
     schemas: Sequence[FunctionSchema], args: Sequence[Given], keywords: Sequence[Given], where: SourceRange
 ) -> str:
-    texts = [_text(given, index, where) for index, given in enumerate(args)]
+    texts = [_text(argument, index, where) for index, argument in enumerate(args)]
     why = cause(schemas[0].name, schemas, texts, [g.value.static_type for g in args], [k.name for k in keywords])
     power = next(filter(None, (about_power(g.value) for g in args)), "")
     return why + (power if why else power.removeprefix(". "))
 
 
-def _text(given: Given, index: int, where: SourceRange) -> str:
+def _text(argument: Given, index: int, where: SourceRange) -> str:
     """An argument as the user wrote it; operands, of which only the whole expression is known, by their names."""
-    if given.where != where and "\n" not in given.where.text:
-        return given.where.text
-    node = given.value.defining_node
+    if argument.where != where and "\n" not in argument.where.text:
+        return argument.where.text
+    node = argument.value.defining_node
     if node is not None and node.op == "prim::Load":
         return str(node.attribute("name")).partition(".")[0].partition("$")[0]
-    if node is None and given.value.has_name:
-        return given.value.name.partition(".")[0]
+    if node is None and argument.value.has_name:
+        return argument.value.name.partition(".")[0]
     return ("the left operand", "the right operand")[index] if index < 2 else f"argument {index}"
 
 
@@ -286,8 +286,8 @@ def _reason(schema: FunctionSchema, args: Sequence[Given], keywords: Sequence[Gi
 def _likeness(schema: FunctionSchema, args: Sequence[Given], keywords: Sequence[Given]) -> int:
     """How many arguments are what the schema wants; the first counts most, and half those that may also be None."""
     points = sum(NUMPY_KEYWORDS.get(k.name, k.name) in schema.index for k in keywords)
-    for index, (formal, given) in enumerate(zip(schema.arguments, args, strict=False)):
-        actual = given.value.static_type
+    for index, (formal, passed) in enumerate(zip(schema.arguments, args, strict=False)):
+        actual = passed.value.static_type
         inner = actual.element if isinstance(actual, OptionalType) else actual
         is_right = bind(formal.type, inner, {}) if has_variables(formal.type) else is_subtype(inner, formal.type)
         points += is_right * (2 if inner is actual else 1) * (1 if index else 2)
@@ -318,53 +318,53 @@ def call_operator(
     schemas = [definition.schema for definition in registry.overloads(name)]
     if not schemas:
         raise CompileError(unknown_operator_text(name), where)
-    given = [a if isinstance(a, Given) else Given(a, where) for a in args]
-    e.type_variables.unify_operator(name, [g.value.static_type for g in given])
-    if given and is_element(given[-1].value.static_type) and any(s.stored for s in schemas):
-        _check_keeps(given[0].value.static_type, given[-1].value.static_type, where)
-    if not keywords and any(g.value.static_type == BOOL for g in given):
-        given = _without_bools(e, where, schemas, given)
+    operands = [a if isinstance(a, Given) else Given(a, where) for a in args]
+    e.type_variables.unify_operator(name, [g.value.static_type for g in operands])
+    if operands and is_element(operands[-1].value.static_type) and any(s.stored for s in schemas):
+        _check_keeps(operands[0].value.static_type, operands[-1].value.static_type, where)
+    if not keywords and any(g.value.static_type == BOOL for g in operands):
+        operands = _without_bools(e, where, schemas, operands)
     try:
-        match = match_schemas(schemas, given, keywords, where)
+        match = match_schemas(schemas, operands, keywords, where)
     except CompileError as error:
-        raise explained(error, name, [g.value for g in given]) from None
+        raise explained(error, name, [g.value for g in operands]) from None
     return emit_match(e, name, match, where)
 
 
 def _check_keeps(container: Type, item: Type, where: SourceRange) -> None:
     """Raise CompileError for a scalar of NumPy of fewer bits among numbers of Python: it would compute as those do."""
-    held = container.element if isinstance(container, ListType) else None
-    held = container.value if isinstance(container, DictType) else held
-    if held is None or held != item:
+    element = container.element if isinstance(container, ListType) else None
+    element = container.value if isinstance(container, DictType) else element
+    if element is None or element != item:
         return
-    known = kinds_of(held)
-    lost = [kind for kind in kinds_of(item) if kind is not None and kind not in known and kind.itemsize < 8]
+    kinds = kinds_of(element)
+    lost = [kind for kind in kinds_of(item) if kind is not None and kind not in kinds and kind.itemsize < 8]
     if lost and item != BOOL:
         raise CompileError(AMONG_PYTHONS.format(name=lost[0].name, python=item.annotation), where)
 
 
 def _without_bools(
-    e: Emitter, where: SourceRange, schemas: Sequence[FunctionSchema], given: Sequence[Given]
+    e: Emitter, where: SourceRange, schemas: Sequence[FunctionSchema], operands: Sequence[Given]
 ) -> list[Given]:
     """The operands of an operator on numbers, bools made ints or floats where it has no overload of its own for them.
 
     `n + (x > y)` is an int: the overload of any two numbers would not say so.
     """
-    types = [g.value.static_type for g in given]
+    types = [g.value.static_type for g in operands]
     if not all(t in (BOOL, INT, FLOAT, COMPLEX) for t in types):
-        return list(given)
+        return list(operands)
     for schema in schemas:
         try:
-            match_schema(schema, given, (), implicit=False)
+            match_schema(schema, operands, (), implicit=False)
         except Mismatch:
             continue
-        formals = [a.type for a in schema.arguments[: len(given)]]
+        formals = [a.type for a in schema.arguments[: len(operands)]]
         is_own = all(t != BOOL or f != NUMBER for t, f in zip(types, formals, strict=False))
         if is_own or any(isinstance(r.type, TensorType) for r in schema.returns):
-            return list(given)
+            return list(operands)
         break
     kind = "aten::Float" if FLOAT in types else "aten::Int"
-    return [Given(call_operator(e, where, kind, [g]), g.where) if g.value.static_type == BOOL else g for g in given]
+    return [Given(call_operator(e, where, kind, [g]), g.where) if g.value.static_type == BOOL else g for g in operands]
 
 
 def call_function(
@@ -381,11 +381,11 @@ def call_function(
 
 def _unify(e: Emitter, schema: FunctionSchema, args: Sequence[Given], keywords: Sequence[Given]) -> None:
     """What a function wants tells what a list without a type is to hold."""
-    for formal, given in zip(schema.arguments, args, strict=False):
-        e.type_variables.unify(given.value.static_type, formal.type)
-    for given in keywords:
-        if given.name in schema.index:
-            e.type_variables.unify(given.value.static_type, schema.arguments[schema.index[given.name]].type)
+    for formal, actual in zip(schema.arguments, args, strict=False):
+        e.type_variables.unify(actual.value.static_type, formal.type)
+    for actual in keywords:
+        if actual.name in schema.index:
+            e.type_variables.unify(actual.value.static_type, schema.arguments[schema.index[actual.name]].type)
 
 
 def call_method(
@@ -399,9 +399,9 @@ def call_method(
 ) -> Value:
     """Call a method of an object, compiled or known only by the signature of an interface."""
     schema = method if isinstance(method, FunctionSchema) else method.schema
-    for given in (*args, *keywords):
-        if holds_arrays(given.value.static_type):
-            _check_takes_tensors(schema, given, args, where)
+    for argument in (*args, *keywords):
+        if holds_arrays(argument.value.static_type):
+            _check_takes_tensors(schema, argument, args, where)
     _unify(e, schema, [Given(owner, where), *args], keywords)
     match = match_single(schema, [Given(owner, where), *args], keywords, where)
     with e.graph.at_range(where):
@@ -409,9 +409,9 @@ def call_method(
         return e.emit("prim::CallMethod", operands, match.returns[0], name=name)
 
 
-def _check_takes_tensors(schema: FunctionSchema, given: Given, args: Sequence[Given], where: SourceRange) -> None:
+def _check_takes_tensors(schema: FunctionSchema, argument: Given, args: Sequence[Given], where: SourceRange) -> None:
     """Raise CompileError for an array that is given to a method whose parameter does not say that it is a tensor."""
-    index = args.index(given) + 1 if given in args else schema.index.get(given.name, len(schema.arguments))
+    index = args.index(argument) + 1 if argument in args else schema.index.get(argument.name, len(schema.arguments))
     formal = schema.arguments[index] if index < len(schema.arguments) else None
     if formal is not None and isinstance(formal.type, TensorType) and formal.type.inferred:
         raise CompileError(TO_METHOD.format(name=formal.name), where)
@@ -448,17 +448,17 @@ def _shown(type_: Type) -> str:
     return "Tensor (inferred)" if isinstance(type_, TensorType) and type_.inferred else type_.annotation
 
 
-def _not_a(formal: Argument, given: Type, converted: Type | None = None) -> str:
-    text = WRONG_TYPE.format(wanted=_shown(formal.type), name=formal.name, found=_shown(given))
-    text += why_no_interface(given, formal.type)
+def _not_a(formal: Argument, actual: Type, converted: Type | None = None) -> str:
+    text = WRONG_TYPE.format(wanted=_shown(formal.type), name=formal.name, found=_shown(actual))
+    text += why_no_interface(actual, formal.type)
     if isinstance(formal.type, TensorType) and formal.type.inferred:
         text += f"\nInferred '{formal.name}' to be of type 'Tensor' because it was not annotated with an explicit type."
-    if isinstance(given, TensorType) and given.inferred:
+    if isinstance(actual, TensorType) and actual.inferred:
         text += (
             f"\nInferred the value for argument '{formal.name}' to be of type 'Tensor' because it was not annotated "
             "with an explicit type."
         )
-    if isinstance(given, ListType) and given == ListType(TensorType()):
+    if isinstance(actual, ListType) and actual == ListType(TensorType()):
         text += f"\n{EMPTY_LIST}"
     return text
 
@@ -466,13 +466,13 @@ def _not_a(formal: Argument, given: Type, converted: Type | None = None) -> str:
 def _why_unbound(formal: Type, actual: Type, bindings: Bindings) -> str:
     """Why type variables could not be bound."""
     if isinstance(formal, VarType) and formal.name in bindings:
-        known = bindings[formal.name]
-        return BOUND_BEFORE.format(name=formal.name, before=_shown(known), after=_shown(actual))
+        bound = bindings[formal.name]
+        return BOUND_BEFORE.format(name=formal.name, before=_shown(bound), after=_shown(actual))
     if isinstance(formal, OptionalType) and not isinstance(actual, OptionalType):
         return _why_unbound(formal.element, actual, bindings)
     if type(formal) is type(actual) and isinstance(formal, ListType | DictType | FutureType | OptionalType):
-        for inner, given in zip(formal.contained, actual.contained, strict=True):
-            if not bind(inner, given, dict(bindings)):
-                return _why_unbound(inner, given, bindings)
+        for inner, other in zip(formal.contained, actual.contained, strict=True):
+            if not bind(inner, other, dict(bindings)):
+                return _why_unbound(inner, other, bindings)
     what = "a dict" if isinstance(formal, DictType) else formal.annotation
     return f"Cannot match {what} to {_shown(actual)}"

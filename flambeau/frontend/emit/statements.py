@@ -163,8 +163,8 @@ def emit_raise(e: Emitter, tree: Raise) -> bool:
 
 def _own_text(e: Emitter, raised: ExceptionValue) -> Value:
     """What the class itself makes of the arguments."""
-    made = protected.Message(raised.cls.python, raised.keywords)
-    return e.emit("^message", raised.arguments, STRING, callable=made)
+    message = protected.Message(raised.cls.python, raised.keywords)
+    return e.emit("^message", raised.arguments, STRING, callable=message)
 
 
 def _message(e: Emitter, arguments: list[Value]) -> Value:
@@ -237,8 +237,8 @@ def _delete_item(e: Emitter, target: Subscript) -> None:
     if isinstance(owner.static_type, NamedType):
         if not has_method(e, owner.static_type, "__delitem__", where):
             raise CompileError("Class does not define __delitem__", where)
-        given = Given(subscript_values(e, target), where)
-        SimpleValue(owner).attribute(e, where, "__delitem__").call(e, where, [given], ())
+        index = Given(subscript_values(e, target), where)
+        SimpleValue(owner).attribute(e, where, "__delitem__").call(e, where, [index], ())
         return
     if not isinstance(owner.static_type, ListType | DictType):
         raise CompileError(NO_DELETE, where)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flambeau.frontend.emit.container_subscripts import constant_int, held_item
+from flambeau.frontend.emit.container_subscripts import constant_int, subscripted
 from flambeau.frontend.emit.conversions import pack_tuple, unpack_tuple
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.tensor_subscripts import emit_index, load_tensor_item
@@ -44,9 +44,9 @@ def emit_subscript(e: Emitter, tree: Subscript, hint: Type | None) -> Sugared:
         index: Sugared = SimpleValue(pack_tuple(e, [e.value(i) for i in tree.indices]))
     else:
         index = emit_index(e, tree.indices[0])
-    held = held_item(e, tree, value, index, hint)
-    if held is not None:
-        return held
+    item = subscripted(e, tree, value, index, hint)
+    if item is not None:
+        return item
     return SimpleValue(_item(e, tree, value, index))
 
 
@@ -73,7 +73,7 @@ def _tuple_item(e: Emitter, tree: Subscript, value: Value, type_: TupleType, ind
     where, length = tree.range, len(type_.elements)
     if isinstance(index, SliceValue):
         bounds = [(b, constant_int(b)) for b in (index.start, index.stop, index.step)]
-        if any(b is not None and known is None for b, known in bounds):
+        if any(b is not None and constant is None for b, constant in bounds):
             raise CompileError(UNRESOLVED.format(type=type_.annotation), where)
         step = bounds[2][1]
         if step == 0:
@@ -83,11 +83,11 @@ def _tuple_item(e: Emitter, tree: Subscript, value: Value, type_: TupleType, ind
     position = index.as_value(e, tree.indices[0].range)
     if position.static_type != INT:
         raise CompileError("tuple index must be an integer", where)
-    known = constant_int(position)
-    if known is not None:
-        if not -length <= known < length:
-            raise CompileError(OUT_OF_RANGE.format(length=length, index=known), where)
-        return tuple_item(e, value, known % length)
+    constant = constant_int(position)
+    if constant is not None:
+        if not -length <= constant < length:
+            raise CompileError(OUT_OF_RANGE.format(length=length, index=constant), where)
+        return tuple_item(e, value, constant % length)
     if not type_.elements or any(t != type_.elements[0] for t in type_.elements):
         raise CompileError(UNRESOLVED.format(type=type_.annotation), where)
     return e.emit("prim::TupleIndex", (value, position), type_.elements[0])

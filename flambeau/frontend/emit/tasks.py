@@ -60,8 +60,8 @@ def emit_awaitable_nowait(e: Emitter, tree: Apply, hint: Type | None) -> Sugared
 
 def _only(e: Emitter, tree: Apply, form: str) -> Value:
     if len(tree.args) != 1 or tree.keywords:
-        given = len(tree.args) + len(tree.keywords)
-        raise CompileError(f"{form} expected 1 argument, got {given}", tree.callee.range)
+        count = len(tree.args) + len(tree.keywords)
+        raise CompileError(f"{form} expected 1 argument, got {count}", tree.callee.range)
     return e.value(tree.args[0])
 
 

@@ -107,10 +107,10 @@ def as_tensor_like(e: Emitter, where: SourceRange, value: Value, like: Value) ->
     keywords = [
         Given(dtype, where, "dtype"), Given(device, where, "device"), Given(e.constant(False), where, "requires_grad")
     ]  # fmt: skip
-    made = call_operator(e, where, "aten::tensor", [value], keywords)
+    result = call_operator(e, where, "aten::tensor", [value], keywords)
     if isinstance(like.static_type, ArrayType):
-        made.set_type(array_of(like.static_type.dtype, 0))
-    return made
+        result.set_type(array_of(like.static_type.dtype, 0))
+    return result
 
 
 def _is_view(value: Value) -> bool:
@@ -206,8 +206,8 @@ class _Indexing:
     def total(self, counts: Iterable[int | Value], start: int = 0, op: str = "aten::add") -> Value:
         """`start` and some counts, or less them."""
         parts = list(counts)
-        known = sum(p for p in parts if isinstance(p, int))
-        result: Value = self.e.constant(start + known if op == "aten::add" else start - known)
+        constant = sum(p for p in parts if isinstance(p, int))
+        result: Value = self.e.constant(start + constant if op == "aten::add" else start - constant)
         for part in parts:
             if isinstance(part, Value):
                 result = call_operator(self.e, self.where, op, [result, part])

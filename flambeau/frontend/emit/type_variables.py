@@ -59,11 +59,11 @@ class TypeVariables:
 
     parent: TypeVariables | None = None
     """Those of the function around it."""
-    made: dict[tuple[int, str], Type] = field(default_factory=dict)
+    created: dict[tuple[int, str], Type] = field(default_factory=dict)
     """By the tree they are of, and their part in it."""
     open: dict[int, Type] = field(default_factory=dict)
     """Those that are not known yet, by identity."""
-    known: dict[int, Type] = field(default_factory=dict)
+    learned: dict[int, Type] = field(default_factory=dict)
     as_written: Callable[[Type], Type] | None = None
     """What the source of an inherited method means by a type."""
     wide: dict[int, set[str]] = field(default_factory=dict)
@@ -93,16 +93,16 @@ class TypeVariables:
 
     def _part(self, tree: Tree, role: str, default: type[Type]) -> Type:
         key = (id(tree), role)
-        if key not in self.made:
-            self.made[key] = default()
-            self.open[id(self.made[key])] = self.made[key]
-        return self.resolved(self.made[key])
+        if key not in self.created:
+            self.created[key] = default()
+            self.open[id(self.created[key])] = self.created[key]
+        return self.resolved(self.created[key])
 
     def resolved(self, type_: Type) -> Type:
         """A type with all that is known by now filled in."""
-        found = self.known.get(id(type_))
-        if found is not None:
-            return self.resolved(found)
+        learned = self.learned.get(id(type_))
+        if learned is not None:
+            return self.resolved(learned)
         inner = type_.contained
         new = tuple(map(self.resolved, inner))
         return type_ if all(a is b for a, b in zip(inner, new, strict=True)) else type_.with_contained(new)
@@ -240,13 +240,13 @@ class TypeVariables:
             while inner is not owner and inner is not None and inner is not holder:
                 inner = inner.parent
             if holder is not None and holder is inner and holder is not owner:
-                owner.open[id(part)] = owner.made[id(part), "handed over"] = part
+                owner.open[id(part)] = owner.created[id(part), "handed over"] = part
                 del holder.open[id(part)]
 
-    def learn(self, open_: Type, found: Type) -> None:
+    def learn(self, open_: Type, type_: Type) -> None:
         """Note what an open type is, and start over."""
-        found = found if self.as_written is None else self.as_written(found)
-        self.known[id(open_)] = OptionalType.of(found) if isinstance(open_, NoneType) else found
+        type_ = type_ if self.as_written is None else self.as_written(type_)
+        self.learned[id(open_)] = OptionalType.of(type_) if isinstance(open_, NoneType) else type_
         del self.open[id(open_)]
         self.error = None
         raise InferenceRestart(self)
@@ -262,8 +262,8 @@ class TypeVariables:
 
     def widen_numbers(self, tree: Tree, name: str, type_: Type) -> None:
         """A loop or `try` gives a variable numbers of another kind than it had in front of it: start over."""
-        known = self.numbers.setdefault(id(tree), {})
-        known[name] = joined(known[name], type_) if name in known else type_
+        types = self.numbers.setdefault(id(tree), {})
+        types[name] = joined(types[name], type_) if name in types else type_
         self.error = None
         raise InferenceRestart(self)
 

@@ -28,13 +28,14 @@ from flambeau.util.record import replace
 def entered(e: Emitter, tree: Tree) -> Iterator[None]:
     """Emit a loop: variables are wide already if its body was found to make them so."""
     for name in e.type_variables.wide.get(id(tree), ()):
-        found = e.scope.find(name)
-        if isinstance(found, Variable) and found.declared is not None and may_widen(e, name, found, found.declared):
-            e.store(name, e.load(name, found), found.declared)
+        meaning = e.scope.find(name)
+        declared = meaning.declared if isinstance(meaning, Variable) else None
+        if isinstance(meaning, Variable) and declared is not None and may_widen(e, name, meaning, declared):
+            e.store(name, e.load(name, meaning), declared)
     for name, type_ in e.type_variables.numbers.get(id(tree), {}).items():
-        found = e.scope.find(name)
-        if isinstance(found, Variable) and found.type == type_:
-            e.scope.frame.names[name] = replace(found, type=joined(found.type, type_))
+        meaning = e.scope.find(name)
+        if isinstance(meaning, Variable) and meaning.type == type_:
+            e.scope.frame.names[name] = replace(meaning, type=joined(meaning.type, type_))
     e.flow.entries.append(Entry(tree, e.scope.frame))
     try:
         yield
@@ -50,11 +51,11 @@ def note_numbers(e: Emitter, name: str, variable: Variable, type_: Type) -> None
     if not (holds_elements(type_) or holds_elements(variable.type)):
         return
     for entry in e.flow.entries:
-        found = entry.outside.find(name)
-        if not isinstance(found, Variable) or found.slot != variable.slot or found.type != type_:
+        outside = entry.outside.find(name)
+        if not isinstance(outside, Variable) or outside.slot != variable.slot or outside.type != type_:
             continue
-        both = joined(found.type, type_)
-        if not same_elements(both, found.type):
+        both = joined(outside.type, type_)
+        if not same_elements(both, outside.type):
             e.type_variables.widen_numbers(entry.tree, name, both)
 
 
@@ -67,8 +68,8 @@ def may_widen(e: Emitter, name: str, variable: Variable, type_: Type) -> bool:
     if declared is None or not is_subtype(type_, declared):
         return False
     for entry in e.flow.entries:
-        found = entry.outside.find(name)
-        if isinstance(found, Variable) and found.slot == variable.slot and not is_subtype(type_, found.type):
+        outside = entry.outside.find(name)
+        if isinstance(outside, Variable) and outside.slot == variable.slot and not is_subtype(type_, outside.type):
             e.type_variables.widen(entry.tree, name)
             return False
     return True

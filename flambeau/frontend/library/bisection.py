@@ -14,8 +14,8 @@ def bisect_left(a: Any, x: Any, lo: int = 0, hi: Optional[int] = None, key: Any 
     end = len(a) if hi is None else hi
     while lo < end:
         middle = (lo + end) // 2
-        held = a[middle] if key is None else key(a[middle])
-        if held < x:
+        item = a[middle] if key is None else key(a[middle])
+        if item < x:
             lo = middle + 1
         else:
             end = middle
@@ -29,8 +29,8 @@ def bisect_right(a: Any, x: Any, lo: int = 0, hi: Optional[int] = None, key: Any
     end = len(a) if hi is None else hi
     while lo < end:
         middle = (lo + end) // 2
-        held = a[middle] if key is None else key(a[middle])
-        if x < held:
+        item = a[middle] if key is None else key(a[middle])
+        if x < item:
             end = middle
         else:
             lo = middle + 1

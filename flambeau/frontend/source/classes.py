@@ -17,10 +17,10 @@ from flambeau.util.source import Source, SourceRange
 
 def class_range(cls: type) -> SourceRange | None:
     """The words `class Name` of a class statement; None where the source cannot be had."""
-    found = _statement(cls)
-    if found is None:
+    statement = _statement(cls)
+    if statement is None:
         return None
-    text, node = found
+    text, node = statement
     line = text.source.text or ""
     start = line.find("class", text.start(node)) if not node.decorator_list else line.find(f"class {cls.__name__}")
     return text.source.range(start, start + len(f"class {cls.__name__}")) if start >= 0 else None
@@ -29,10 +29,10 @@ def class_range(cls: type) -> SourceRange | None:
 def field_range(cls: type, name: str) -> SourceRange | None:
     """The annotated field of a class body, or of the nearest base that has it; None where there is none."""
     for base in cls.__mro__:
-        found = _statement(base) if name in vars(base).get("__annotations__", {}) else None
-        if found is None:
+        definition = _statement(base) if name in vars(base).get("__annotations__", {}) else None
+        if definition is None:
             continue
-        text, node = found
+        text, node = definition
         for statement in node.body:
             if isinstance(statement, ast.AnnAssign) and getattr(statement.target, "id", "") == name:
                 return text.range(statement)

@@ -19,15 +19,15 @@ _LOCALS = ".<locals>."
 def enclosing_types(value: Any) -> dict[str, Any]:
     """The classes and type aliases in the running functions around the definition of a function or class, by name."""
     prefixes = _enclosing(value.__qualname__)
-    found: dict[str, Any] = {}
+    types: dict[str, Any] = {}
     frame: FrameType | None = sys._getframe(1) if prefixes else None
     while frame is not None:
         if frame.f_code.co_qualname in prefixes and frame.f_globals.get("__name__") == value.__module__:
-            for name, held in frame.f_locals.items():
-                if isinstance(held, type) or typing.get_origin(held) is not None:
-                    found.setdefault(name, held)
+            for name, local in frame.f_locals.items():
+                if isinstance(local, type) or typing.get_origin(local) is not None:
+                    types.setdefault(name, local)
         frame = frame.f_back
-    return found
+    return types
 
 
 def _enclosing(qualified: str) -> set[str]:

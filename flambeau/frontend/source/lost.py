@@ -39,9 +39,9 @@ def _texts(wanted: CodeType) -> Iterator[str]:
         yield sys.orig_argv[sys.orig_argv.index("-c") + 1]
     frame = sys._getframe(1)
     while frame is not None:
-        for held in (*frame.f_locals.values(), *frame.f_code.co_consts):
-            if isinstance(held, str) and "def" in held:
-                yield held
+        for value in (*frame.f_locals.values(), *frame.f_code.co_consts):
+            if isinstance(value, str) and "def" in value:
+                yield value
         frame = frame.f_back  # type: ignore[assignment]
 
 

@@ -139,10 +139,10 @@ def function_source(fn: object) -> Source:
             # Since Python 3.13 the text of `python -c` is found for all that `exec` made, too.
             raise OSError(f"{filename} is another text")
     except (OSError, TypeError, IndentationError, tokenize.TokenError) as error:
-        found = find_lines(function)
-        if found is None:
+        located = find_lines(function)
+        if located is None:
             raise FrontendError(NO_SOURCE.format(name=function.__name__, reason=error)) from None
-        (lines, first_line), filename = found, function.__code__.co_filename
+        (lines, first_line), filename = located, function.__code__.co_filename
     source = Source("".join(lines).replace("\r\n", "\n"), filename, first_line)
     if function.__code__.co_name == "<lambda>":
         start = source.text.find("lambda") if source.text else -1
@@ -230,8 +230,8 @@ class NameScope:
         levels = (self._closure(), *self._levels) if self._closure else self._levels
         for level in levels:
             if name in level:
-                found = level[name]
-                return self._own if self._is_former(name, found) else found
+                value = level[name]
+                return self._own if self._is_former(name, value) else value
         if self._own is not None and name == self._own.__name__:
             return self._own
         if hasattr(builtins, name):

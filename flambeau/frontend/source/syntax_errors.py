@@ -26,12 +26,12 @@ def syntax_message(error: SyntaxError, before: str, line_shift: int = 0) -> str:
     >>> syntax_message(SyntaxError("invalid syntax. Perhaps you forgot a comma?"), "return [")
     'Syntax error: expected ] or a comma (invalid syntax. Perhaps you forgot a comma?)'
     """
-    told = re.sub(r"(?<=\bline )\d+", lambda number: str(int(number[0]) + line_shift), error.msg)
+    text = re.sub(r"(?<=\bline )\d+", lambda number: str(int(number[0]) + line_shift), error.msg)
     for fragment, message in _BY_FRAGMENT:
-        if fragment in told and not (fragment == "literal" and "assign" in told):
-            return f"Syntax error: {message} ({told})"
-    closer = _innermost_closer(before[-_LOOKED_AT:]) if told.startswith("invalid syntax") else ""
-    return f"Syntax error: expected {closer} or a comma ({told})" if closer else f"Syntax error: {told}"
+        if fragment in text and not (fragment == "literal" and "assign" in text):
+            return f"Syntax error: {message} ({text})"
+    closer = _innermost_closer(before[-_LOOKED_AT:]) if text.startswith("invalid syntax") else ""
+    return f"Syntax error: expected {closer} or a comma ({text})" if closer else f"Syntax error: {text}"
 
 
 def _innermost_closer(before: str) -> str:

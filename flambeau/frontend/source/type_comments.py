@@ -98,7 +98,7 @@ def _header_comments(text: ParsedText, node: ast.FunctionDef) -> list[_Comment]:
     lines = [source.line(index) for index in range(first, last)]
     if not any("#" in line and "type" in line for line in lines):
         return []
-    found: list[_Comment] = []
+    comments: list[_Comment] = []
     depth = 0
     try:
         for token in tokenize.generate_tokens(io.StringIO("\n".join([*lines, ""])).readline):
@@ -106,10 +106,10 @@ def _header_comments(text: ParsedText, node: ast.FunctionDef) -> list[_Comment]:
                 depth += (token.string in "([{") - (token.string in ")]}")
             elif token.type == tokenize.COMMENT and _is_type_comment(token.string):
                 line, column = token.start
-                found.append(_Comment(token.string, line + node.lineno - 1, column, depth > 0))
+                comments.append(_Comment(token.string, line + node.lineno - 1, column, depth > 0))
     except (tokenize.TokenError, IndentationError):
         pass  # the header alone is no complete program; all its comments come before its end
-    return found
+    return comments
 
 
 def _is_type_comment(comment: str) -> bool:

@@ -37,16 +37,16 @@ def _see_through(node: Node) -> None:
     """Let users of a tuple's items use the items."""
     if node.op not in ("prim::TupleUnpack", "prim::TupleIndex"):
         return
-    made = node.operand(0).defining_node
-    if made is None or made.op != "prim::TupleConstruct":
+    construct = node.operand(0).defining_node
+    if construct is None or construct.op != "prim::TupleConstruct":
         return
     if node.op == "prim::TupleUnpack":
-        for output, item in zip(node.results, made.operands, strict=True):
+        for output, item in zip(node.results, construct.operands, strict=True):
             output.replace_uses_with(item)
         return
     index = node.operand(1).defining_node
     if index is not None and index.op == "prim::Constant":
-        node.result().replace_uses_with(made.operand(index.attribute("value")))
+        node.result().replace_uses_with(construct.operand(index.attribute("value")))
 
 
 def _clean(block: Block) -> None:

@@ -73,18 +73,18 @@ class _Exits:
 
     # -- nodes --------------------------------------------------------------------------------------------------------
 
-    def store(self, slot: str, value: Value, place: Node, type_: Type = BOOL) -> None:
-        with self.graph.inserting(place):
+    def store(self, slot: str, value: Value, before: Node, type_: Type = BOOL) -> None:
+        with self.graph.inserting(before):
             self.graph.insert("prim::Store", (value,), (), name=slot, type=type_)
 
-    def flag(self, slot: str, on: bool, place: Node) -> None:
-        with self.graph.inserting(place):
+    def flag(self, slot: str, on: bool, before: Node) -> None:
+        with self.graph.inserting(before):
             value = self.graph.insert("prim::Constant", (), (BOOL,), value=on).result()
-        self.store(slot, value, place)
+        self.store(slot, value, before)
 
-    def test(self, slot: str, place: Node) -> Node:
-        """An empty `prim::If` on a flag, put before `place`."""
-        with self.graph.inserting(place):
+    def test(self, slot: str, before: Node) -> Node:
+        """An empty `prim::If` on a flag, put before `before`."""
+        with self.graph.inserting(before):
             value = self.graph.insert("prim::Load", (), (BOOL,), name=slot).result()
             node = self.graph.insert("prim::If", (value,), ())
         node.add_block()
@@ -103,11 +103,11 @@ class _Exits:
         self.flag(region.exited, True, node)
         node.erase()
 
-    def note_return(self, region: _Region, place: Node) -> None:
+    def note_return(self, region: _Region, before: Node) -> None:
         if region.is_loop:
             region.returns = True
-            self.flag(RETURNED, True, place)
-            self.flag(region.again, False, place)
+            self.flag(RETURNED, True, before)
+            self.flag(region.again, False, before)
 
     # -- blocks -------------------------------------------------------------------------------------------------------
 
@@ -122,13 +122,13 @@ class _Exits:
         block.add_return(value)
 
     def prepare(self, block: Block, region: _Region) -> None:
-        place = block.first or block.return_node
-        self.flag(region.exited, False, place)
+        before = block.first or block.return_node
+        self.flag(region.exited, False, before)
         if region.is_loop:
             # No round reads what another one stored.
-            with self.graph.inserting(place):
+            with self.graph.inserting(before):
                 unset = self.graph.insert("prim::Uninitialized", (), (BOOL,)).result()
-            self.store(region.again, unset, place)
+            self.store(region.again, unset, before)
 
     def run(self, block: Block, start: Node | None, region: _Region) -> Flow:
         """Make the nodes of a block from `start` on structured, piece by piece where there are many exits."""
@@ -222,9 +222,9 @@ class _Exits:
             return Flow.EXITS
         following = node.next or block.return_node
         test = self.test(RETURNED, following)
-        place = test.nested_blocks[0].return_node
-        self.note_return(region, place)
-        self.flag(region.exited, True, place)
+        before = test.nested_blocks[0].return_node
+        self.note_return(region, before)
+        self.flag(region.exited, True, before)
         flow = self.join(block, test, (Flow.EXITS, Flow.FALLS), region)
         assert flow is not None
         return flow

@@ -70,7 +70,7 @@ Places = dict[int, list[tuple[Node, int]]]
 
 
 def _uses_elsewhere(block: Block, owners: dict[Node, int], value: Value, home: int) -> Places:
-    found: Places = {}
+    uses: Places = {}
     for use in value.uses():
         top = use.user
         while top.owner_block is not block:
@@ -79,8 +79,8 @@ def _uses_elsewhere(block: Block, owners: dict[Node, int], value: Value, home: i
             top = owner
         piece = owners.get(top, BEHIND)
         if piece != home:
-            found.setdefault(piece, []).append((use.user, use.offset))
-    return found
+            uses.setdefault(piece, []).append((use.user, use.offset))
+    return uses
 
 
 def _repeat(graph: Graph, block: Block, pieces: list[list[Node]], node: Node, elsewhere: Places) -> None:

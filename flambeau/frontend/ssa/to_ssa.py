@@ -26,7 +26,7 @@ Uses = dict[str, int]
 
 
 @dataclass(slots=True)
-class _Facts:
+class _Usage:
     """What a block or node does with variables."""
 
     reads: Uses = field(default_factory=dict)
@@ -42,14 +42,14 @@ class _Scope:
     """What each variable holds, as far as it was stored in this block; and around it."""
 
     parent: _Scope | None = None
-    held: dict[str, tuple[Value, Type]] = field(default_factory=dict)
+    definitions: dict[str, tuple[Value, Type]] = field(default_factory=dict)
 
     def find(self, name: str) -> tuple[Value, Type] | None:
         scope: _Scope | None = self
         while scope is not None:
-            found = scope.held.get(name)
-            if found is not None:
-                return found
+            definition = scope.definitions.get(name)
+            if definition is not None:
+                return definition
             scope = scope.parent
         return None
 
@@ -58,37 +58,37 @@ class _Conversion:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.positions = {node: i for i, node in enumerate(graph.all_nodes(), 1)}
-        self.facts: dict[Block, _Facts] = {}
+        self.usage: dict[Block, _Usage] = {}
         self.results: dict[Node, list[str]] = {}
         """The variables that each If returns and each Loop carries, in order."""
 
     # -- what is read and stored --------------------------------------------------------------------------------------
 
-    def collect(self, block: Block) -> _Facts:
-        facts = _Facts()
+    def collect(self, block: Block) -> _Usage:
+        usage = _Usage()
         for node in block:
             if node.op == LOAD:
                 name = node.attribute("name")
-                if name not in facts.sure:
-                    facts.reads.setdefault(name, self.positions[node])
+                if name not in usage.sure:
+                    usage.reads.setdefault(name, self.positions[node])
             elif node.op == STORE:
                 name = node.attribute("name")
-                facts.sure.add(name)
-                facts.stores[name] = node.attribute("type")
+                usage.sure.add(name)
+                usage.stores[name] = node.attribute("type")
             elif node.nested_blocks:
-                self.add_nested(facts, node)
-        self.facts[block] = facts
-        return facts
+                self.add_nested(usage, node)
+        self.usage[block] = usage
+        return usage
 
-    def add_nested(self, facts: _Facts, node: Node) -> None:
+    def add_nested(self, usage: _Usage, node: Node) -> None:
         inner = [self.collect(b) for b in node.nested_blocks]
         for part in inner:
             for name, position in part.reads.items():
-                if name not in facts.sure:
-                    facts.reads.setdefault(name, position)
-            facts.stores.update({n: t for n, t in part.stores.items() if n not in facts.stores})
+                if name not in usage.sure:
+                    usage.reads.setdefault(name, position)
+            usage.stores.update({n: t for n, t in part.stores.items() if n not in usage.stores})
         if node.op == "prim::If":
-            facts.sure |= set.intersection(*(p.sure for p in inner))
+            usage.sure |= set.intersection(*(p.sure for p in inner))
 
     # -- what is read behind ------------------------------------------------------------------------------------------
 
@@ -106,7 +106,7 @@ class _Conversion:
                 live = self.decide_loop(node, live)
 
     def decide_if(self, node: Node, live: Uses) -> Uses:
-        parts = [self.facts[b] for b in node.nested_blocks]
+        parts = [self.usage[b] for b in node.nested_blocks]
         changed = {name for p in parts for name in p.stores}
         self.results[node] = sorted((n for n in changed if n in live), key=live.__getitem__)
         for block in node.nested_blocks:
@@ -118,12 +118,12 @@ class _Conversion:
 
     def decide_loop(self, node: Node, live: Uses) -> Uses:
         (body,) = node.nested_blocks
-        facts = self.facts[body]
-        later = [n for n in facts.stores if n in live]
-        inside = [n for n in facts.stores if n in facts.reads and n not in live]
-        self.results[node] = sorted(later, key=live.__getitem__) + sorted(inside, key=facts.reads.__getitem__)
+        usage = self.usage[body]
+        later = [n for n in usage.stores if n in live]
+        inside = [n for n in usage.stores if n in usage.reads and n not in live]
+        self.results[node] = sorted(later, key=live.__getitem__) + sorted(inside, key=usage.reads.__getitem__)
         around = dict(live)
-        _add_reads(around, facts.reads)
+        _add_reads(around, usage.reads)
         self.decide(body, around)
         return around
 
@@ -132,11 +132,11 @@ class _Conversion:
     def rename(self, block: Block, scope: _Scope) -> None:
         for node in block:
             if node.op == STORE:
-                scope.held[node.attribute("name")] = (node.operand(0), node.attribute("type"))
+                scope.definitions[node.attribute("name")] = (node.operand(0), node.attribute("type"))
                 node.erase()
             elif node.op == LOAD:
-                found = scope.find(node.attribute("name"))
-                value = found[0] if found is not None else self.unset(node.result().static_type, node)
+                definition = scope.find(node.attribute("name"))
+                value = definition[0] if definition is not None else self.unset(node.result().static_type, node)
                 value = self.as_known(value, node)
                 node.result().replace_uses_with(value)
                 node.erase()
@@ -151,14 +151,14 @@ class _Conversion:
             self.rename(block, part)
         raising = [never_ends(b) for b in node.nested_blocks]
         for name in self.results[node]:
-            held = [part.find(name) for part in inner]
-            if any(found and not raises for found, raises in zip(held, raising, strict=True)):
+            definitions = [part.find(name) for part in inner]
+            if any(d and not raises for d, raises in zip(definitions, raising, strict=True)):
                 # Whoever reads the result came through an arm that does not raise, and knows the type that holds there.
-                held = [None if raises else found for found, raises in zip(held, raising, strict=True)]
-            types = [h[1] for h in held if h is not None]
+                definitions = [None if raises else d for d, raises in zip(definitions, raising, strict=True)]
+            types = [d[1] for d in definitions if d is not None]
             type_ = types[0] if len(types) == 1 else _common(types[0], types[1])
-            for block, found in zip(node.nested_blocks, held, strict=True):
-                block.add_return(found[0] if found is not None else self.unset(type_, block.return_node))
+            for block, definition in zip(node.nested_blocks, definitions, strict=True):
+                block.add_return(definition[0] if definition is not None else self.unset(type_, block.return_node))
             self.result(node, name, type_, scope)
 
     def rename_loop(self, node: Node, scope: _Scope) -> None:
@@ -167,24 +167,24 @@ class _Conversion:
         carried: list[tuple[str, Type]] = []
         for name in self.results[node]:
             before = scope.find(name)
-            type_ = before[1] if before is not None else self.facts[body].stores[name]
+            type_ = before[1] if before is not None else self.usage[body].stores[name]
             node.add_operand(before[0] if before is not None else self.unset(type_, node))
             parameter = body.add_parameter(type_)
             _name(parameter, name)
-            inner.held[name] = (parameter, type_)
+            inner.definitions[name] = (parameter, type_)
             carried.append((name, type_))
         self.rename(body, inner)
         for name, type_ in carried:
-            found = inner.find(name)
-            assert found is not None
-            body.add_return(found[0])
+            definition = inner.find(name)
+            assert definition is not None
+            body.add_return(definition[0])
             self.result(node, name, type_, scope)
 
     @staticmethod
     def result(node: Node, name: str, type_: Type, scope: _Scope) -> None:
         value = node.add_result(type_)
         _name(value, name)
-        scope.held[name] = (value, type_)
+        scope.definitions[name] = (value, type_)
 
     def as_known(self, value: Value, load: Node) -> Value:
         """The value as the program knows it where it reads it: a branch that has jumped away may have joined in."""
@@ -196,9 +196,9 @@ class _Conversion:
         cast.copy_metadata(load)
         return cast.result()
 
-    def unset(self, type_: Type, place: Node) -> Value:
+    def unset(self, type_: Type, before: Node) -> Value:
         """What a variable holds on a path on which nobody reads it."""
-        with self.graph.inserting(place):
+        with self.graph.inserting(before):
             return self.graph.insert("prim::Uninitialized", (), (type_,)).result()
 
     def run(self) -> None:

@@ -63,11 +63,11 @@ def advice(type_: Type, name: str) -> str:
     """
     if isinstance(type_, OptionalType):
         return MAY_BE_NONE
-    found = ADVICE.get(type(type_), {}).get(name)
-    return "" if found is None else f" {found}"
+    text = ADVICE.get(type(type_), {}).get(name)
+    return "" if text is None else f" {text}"
 
 
 def advice_on_assigning(type_: Type, name: str) -> str:
     """What goes behind a message that an attribute of a value cannot be set."""
-    found = ASSIGNED.get(name) if isinstance(type_, TensorType) else None
-    return "" if found is None else f". {found}"
+    text = ASSIGNED.get(name) if isinstance(type_, TensorType) else None
+    return "" if text is None else f". {text}"

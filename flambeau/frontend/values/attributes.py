@@ -211,9 +211,9 @@ def _of_object(e: Emitter, where: SourceRange, value: Value, name: str) -> Sugar
         if accessor is not None:
             return MethodValue(value, accessor[0].short_name, accessor[0]).call(e, where, (), ())
     if isinstance(resolver, ObjectResolver):
-        found = resolver.object_attribute(value, name, where)
-        if found is not None:
-            return e.wrap(found, where)
+        attribute_value = resolver.object_attribute(value, name, where)
+        if attribute_value is not None:
+            return e.wrap(attribute_value, where)
     generator = e.rules.generator_method(e, value, name, where)
     if generator is not None:
         return generator

@@ -8,7 +8,7 @@ from flambeau.frontend.annotations import type_of_tree
 from flambeau.frontend.emit.assignment import assign
 from flambeau.frontend.emit.attribute_refinement import asked, path_of
 from flambeau.frontend.emit.comprehensions import collect_dict, collect_list
-from flambeau.frontend.emit.conditions import Condition, ConditionValue, Facts
+from flambeau.frontend.emit.conditions import Condition, ConditionValue, Narrowings
 from flambeau.frontend.emit.conversions import pack_tuple
 from flambeau.frontend.emit.literals import without_none
 from flambeau.frontend.emit.schema_matching import call_operator
@@ -103,7 +103,7 @@ def _instances(members: Sequence[Type], hits: Sequence[Type], tested: Sequence[T
     return union_of(inside)
 
 
-def _others(type_: Type, tested: Sequence[Type], name: str) -> Facts:
+def _others(type_: Type, tested: Sequence[Type], name: str) -> Narrowings:
     """What a variable is where its value is no instance of `tested`."""
     rest = subtract(type_, union_of(tested))
     return {name: rest} if rest is not None and isinstance(type_, UnionType | OptionalType) else {}
@@ -140,11 +140,11 @@ def emit_callable(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """Always known while compiling: functions can be called, and objects with `__call__` or `forward`."""
     if len(tree.args) != 1 or tree.keywords:
         raise CompileError(f"callable expected 1 argument, got {len(tree.args)}", tree.callee.range)
-    found = e.sugared(tree.args[0])
-    value = found.held(e, tree.args[0].range)
+    meaning = e.sugared(tree.args[0])
+    value = meaning.held(e, tree.args[0].range)
     is_object = value is not None and isinstance(value.static_type, NamedType)
-    known = value is None or (is_object and any(found.has_attribute(e, tree.range, n) for n in ("__call__", "forward")))
-    return ConditionValue(Condition(known=known))
+    can_be = is_object and any(meaning.has_attribute(e, tree.range, n) for n in ("__call__", "forward"))
+    return ConditionValue(Condition(known=value is None or can_be))
 
 
 def emit_getattr(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:

@@ -206,12 +206,12 @@ def _extreme_by(e: Emitter, tree: Apply, name: str) -> Value:
 
 def _packed(e: Emitter, tree: Apply, name: str) -> Value:
     """The arguments as one list."""
-    given = [e.value(arg) for arg in tree.args]
-    element = unify_all([value.static_type for value in given])
+    values = [e.value(arg) for arg in tree.args]
+    element = unify_all([value.static_type for value in values])
     if element is None:
         text = f"{name}() with a key takes something to go over, or two things and more of one type"
         raise CompileError(text, tree.callee.range)
-    return pack_list(e, given, element)
+    return pack_list(e, values, element)
 
 
 def _keys(e: Emitter, tree: Apply, items: Value, options: Mapping[str, Attribute]) -> Value:
@@ -225,7 +225,7 @@ def _keys(e: Emitter, tree: Apply, items: Value, options: Mapping[str, Attribute
 
 
 def _or_default(
-    e: Emitter, tree: Apply, name: str, items: Value, option: Attribute, found: Callable[[], Value]
+    e: Emitter, tree: Apply, name: str, items: Value, option: Attribute, compute: Callable[[], Value]
 ) -> Value:
     """`max(x, default=d)`: d where nothing is in x."""
     default = e.value(option.value)
@@ -239,7 +239,7 @@ def _or_default(
     node = e.graph.insert("prim::If", (call_operator(e, tree.range, "aten::ne", [length, e.constant(0)]),), (common,))
     there, absent = node.add_block(), node.add_block()
     with e.inside(there):
-        there.add_return(found())
+        there.add_return(compute())
     absent.add_return(default)
     return node.result()
 
@@ -256,10 +256,10 @@ def _listed(e: Emitter, tree: Apply, source: Sugared) -> Value:
     return collect_list(e, tree.args[0].range, source, None)
 
 
-def _options(tree: Apply, name: str, known: Sequence[str]) -> dict[str, Attribute]:
+def _options(tree: Apply, name: str, allowed: Sequence[str]) -> dict[str, Attribute]:
     options = {k.name: k for k in tree.keywords}
     for option in options.values():
-        if option.name not in known:
+        if option.name not in allowed:
             raise CompileError(f"{name}() got an unexpected keyword argument '{option.name}'", option.range)
     return options
 

@@ -33,19 +33,19 @@ class Carried(Sugared):
         """The thing itself, made of the values here."""
         values: list[Value] = []
         for slot in self.slots:
-            found = e.scope.find(slot)
-            assert isinstance(found, Variable)
-            values.append(e.load(slot, found))
+            meaning = e.scope.find(slot)
+            assert isinstance(meaning, Variable)
+            values.append(e.load(slot, meaning))
         remade = rebuilt(self.inner, iter(values))
         assert isinstance(remade, Sugared)
         return remade
 
 
-def slots_of(found: object) -> tuple[str, ...]:
+def slots_of(meaning: object) -> tuple[str, ...]:
     """The variables that something needs to be around it."""
-    if isinstance(found, KeywordsValue):
-        return tuple(found.slots.values())
-    return found.slots if isinstance(found, Carried) else ()
+    if isinstance(meaning, KeywordsValue):
+        return tuple(meaning.slots.values())
+    return meaning.slots if isinstance(meaning, Carried) else ()
 
 
 def take_along(thing: Sugared, name: str, where: SourceRange) -> tuple[Sugared, dict[str, Value]]:

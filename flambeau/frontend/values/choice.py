@@ -68,8 +68,8 @@ class ChoiceValue(Sugared):
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A call of the function that the constant chooses. Raises CompileError if it is no constant."""
         choice = self.choice
-        given = _given(choice.parameter, choice.position, args, keywords)
-        answer = choice.default if given is None else _constant(given)
+        flag = _given(choice.parameter, choice.position, args, keywords)
+        answer = choice.default if flag is None else _constant(flag)
         if not isinstance(answer, bool):
             text = NOT_CONSTANT.format(name=choice.if_false.__name__.lstrip("_"), parameter=choice.parameter)
             raise CompileError(text, where)
@@ -83,9 +83,9 @@ def _given(name: str, position: int, args: Sequence[Given], keywords: Sequence[G
     return next((k for k in keywords if k.name == name), None)
 
 
-def _constant(given: Given) -> Any:
+def _constant(argument: Given) -> Any:
     """The value of an argument that the compiler knows."""
-    node = given.value.defining_node
+    node = argument.value.defining_node
     return MISSING if node is None or node.op != "prim::Constant" else node.attributes.get("value", MISSING)
 
 

@@ -27,9 +27,9 @@ def _classes(e: Emitter, tree: Expr) -> list[type]:
     outside = e.python_value(tree)
     if isinstance(outside, type):
         return [outside]
-    found = e.sugared(tree)
-    definition = getattr(found, "definition", None)
-    python = getattr(found if definition is None else definition, "python", None)
+    meaning = e.sugared(tree)
+    definition = getattr(meaning, "definition", None)
+    python = getattr(meaning if definition is None else definition, "python", None)
     if not isinstance(python, type):
-        raise CompileError(NOT_A_CLASS.format(kind=found.kind), tree.range)
+        raise CompileError(NOT_A_CLASS.format(kind=meaning.kind), tree.range)
     return [python]

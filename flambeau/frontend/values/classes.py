@@ -134,12 +134,12 @@ class EnumClass(Sugared):
 
 def _class_function(e: Emitter, where: SourceRange, cls: type, name: str) -> Sugared:
     """A static or class method of a class of enums or named tuples. Raises CompileError if it has none of that name."""
-    found = (
+    function = (
         e.scope.resolver.object_attribute(cls, name, where) if isinstance(e.scope.resolver, ObjectResolver) else None
     )
-    if found is None:
+    if function is None:
         raise CompileError(f"{cls.__name__} has no attribute '{name}'", where)
-    return e.wrap(found, where)
+    return e.wrap(function, where)
 
 
 def wrap_class(e: Emitter, cls: type, where: SourceRange) -> Sugared | None:

@@ -89,8 +89,8 @@ class ContainerMethod(Builtin):
     def _hint(self, e: Emitter, tree: Expr) -> Type | None:
         """What a literal is to be: as the owner, if that has a type yet."""
         literal = ListLiteral if isinstance(self.owner.static_type, ListType) else DictLiteral
-        known = isinstance(tree, literal) and not e.type_variables.ids([self.owner.static_type])
-        return self.owner.static_type if known else None
+        is_typed = isinstance(tree, literal) and not e.type_variables.ids([self.owner.static_type])
+        return self.owner.static_type if is_typed else None
 
     def _extended(self, e: Emitter, tree: Apply, where: SourceRange) -> Value:
         source = e.sugared(tree.args[0], self._hint(e, tree.args[0]))
@@ -110,8 +110,8 @@ class ContainerMethod(Builtin):
                     value = called(e, where, dict, None, Apply(tree.range, tree.callee, (again,), ()))
             call_operator(e, where, "aten::update", [Given(self.owner, where), Given(value, arg.range)])
         for keyword in tree.keywords:
-            given = e.value(keyword.value)
-            call_operator(e, keyword.range, "aten::_set_item", [self.owner, e.constant(keyword.name), given])
+            item = e.value(keyword.value)
+            call_operator(e, keyword.range, "aten::_set_item", [self.owner, e.constant(keyword.name), item])
         return result
 
 
@@ -132,14 +132,14 @@ class ReplaceMethod(Sugared):
         type_ = self.owner.static_type
         assert isinstance(type_, TupleType)
         items = unpack_tuple(e, self.owner)
-        for given in keywords:
-            if given.name not in type_.fields:
-                raise CompileError(f"_replace() got an unexpected field name '{given.name}'", given.where)
-            index = type_.fields.index(given.name)
-            value = convert(e, given.value, type_.elements[index], implicit=True)
+        for keyword in keywords:
+            if keyword.name not in type_.fields:
+                raise CompileError(f"_replace() got an unexpected field name '{keyword.name}'", keyword.where)
+            index = type_.fields.index(keyword.name)
+            value = convert(e, keyword.value, type_.elements[index], implicit=True)
             if not is_subtype(value.static_type, type_.elements[index]):
-                wanted, found = type_.elements[index].annotation, value.static_type.annotation
-                raise CompileError(f"field '{given.name}' is a {wanted}, not a {found}", given.where)
+                wanted, actual = type_.elements[index].annotation, value.static_type.annotation
+                raise CompileError(f"field '{keyword.name}' is a {wanted}, not a {actual}", keyword.where)
             items[index] = value
         if args:
             raise CompileError("_replace() takes no positional arguments", args[0].where)

@@ -59,8 +59,8 @@ class AutocastClass(ContextClass):
             if text:
                 raise CompileError(text, where)
         switch = e.constant(True) if enabled is None else enabled
-        given = {"device_type": device, "dtype": e.constant(None), "enabled": switch}
-        chosen = [v for name in parameters if (v := given.get(name)) is not None]
+        options = {"device_type": device, "dtype": e.constant(None), "enabled": switch}
+        chosen = [v for name in parameters if (v := options.get(name)) is not None]
         return ContextValue(self.python, chosen)
 
 

@@ -86,7 +86,7 @@ class _Active(threading.local):
     """The generators that are being compiled to be kept, by what they are compiled for."""
 
     def __init__(self) -> None:
-        self.made: dict[Any, tuple[Suspended, Type | None]] = {}
+        self.compiling: dict[Any, tuple[Suspended, Type | None]] = {}
 
 
 _active = _Active()
@@ -134,9 +134,9 @@ class HeldGenerator(Sugared):
         node = e.graph.insert("prim::TupleUnpack", (result,), STEP.elements)
         return node.results[0], node.results[1]
 
-    def item_of(self, e: Emitter, found: Value) -> Value:
+    def item_of(self, e: Emitter, item: Value) -> Value:
         """An item that is there."""
-        return e.emit("prim::unchecked_cast", (found,), self.element)
+        return e.emit("prim::unchecked_cast", (item,), self.element)
 
 
 @dataclass(slots=True)
@@ -176,7 +176,7 @@ class HeldIteration(Iteration):
         return True
 
 
-def held_generator(e: Emitter, where: SourceRange, call: GeneratorArguments) -> HeldGenerator:
+def suspended_generator(e: Emitter, where: SourceRange, call: GeneratorArguments) -> HeldGenerator:
     """A call of a generator that stops at each `yield`. Raises CompileError for what cannot be kept."""
     tree = call.tree
     types: dict[str, Type] = {}
@@ -199,8 +199,8 @@ def held_generator(e: Emitter, where: SourceRange, call: GeneratorArguments) -> 
         types, captured.constants, captured.trees(where), aliases=captured.aliases, is_suspended=True,
         has_self=call.is_method, symbols=None if call.closure is None else call.closure.symbols,
     )  # fmt: skip
-    made, element = _suspended(call, bound, where)
-    return HeldGenerator(e.emit("^generator", [*operands, *captured.values.values()], ANY, callable=made), element)
+    body, element = _suspended(call, bound, where)
+    return HeldGenerator(e.emit("^generator", [*operands, *captured.values.values()], ANY, callable=body), element)
 
 
 def _refusal(e: Emitter, name: str) -> Callable[[Value], None]:
@@ -213,18 +213,18 @@ def _refusal(e: Emitter, name: str) -> Callable[[Value], None]:
 def _suspended(call: GeneratorArguments, bound: Bound, where: SourceRange) -> tuple[Suspended, Type]:
     """The body, compiled for these types, and what it yields."""
     key = (id(call.tree), tuple(bound.types.items()), tuple(bound.constants))
-    active = _active.made.get(key)
+    active = _active.compiling.get(key)
     if active is not None:
         if active[1] is None:
             raise CompileError(UNDECLARED, where)
         return active[0], active[1]
-    made, declared = Suspended(), call.declared
-    _active.made[key] = made, declared
+    body, declared = Suspended(), call.declared
+    _active.compiling[key] = body, declared
     try:
-        made.body = call.compile(call.tree, call.resolver, defaults=call.defaults, bound=bound)
+        body.body = call.compile(call.tree, call.resolver, defaults=call.defaults, bound=bound)
     finally:
-        del _active.made[key]
-    return made, declared or unify_all(bound.yielded, default_to_union=True) or TENSOR
+        del _active.compiling[key]
+    return body, declared or unify_all(bound.yielded, default_to_union=True) or TENSOR
 
 
 @dataclass(slots=True)

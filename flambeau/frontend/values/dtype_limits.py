@@ -36,10 +36,11 @@ class LimitsClass(Sugared):
 
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The limits of a dtype, float32's if none is given."""
-        given = [*args, *keywords]
-        if len(given) > 1 or any(g.value.static_type != INT for g in given) or (not given and self.name == "iinfo"):
+        arguments = [*args, *keywords]
+        are_dtypes = all(a.value.static_type == INT for a in arguments)
+        if len(arguments) > 1 or not are_dtypes or (not arguments and self.name == "iinfo"):
             raise CompileError(ONE_DTYPE.format(name=self.name), where)
-        return Limits(self.name, given[0].value if given else e.constant(float32.code))
+        return Limits(self.name, arguments[0].value if arguments else e.constant(float32.code))
 
 
 @dataclass(slots=True)

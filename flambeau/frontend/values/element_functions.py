@@ -84,8 +84,8 @@ class ScalarClass(SimpleValue):
         value = args[0].value
         if isinstance(value.static_type, ArrayType):
             return SimpleValue(call_method(e, where, "astype", value, [Given(self.value, where)], ()))
-        made = elements.number_as(e, where, value, self.dtype)
-        return SimpleValue(made if e.arrays else elements.as_python(e, made))
+        result = elements.number_as(e, where, value, self.dtype)
+        return SimpleValue(result if e.arrays else elements.as_python(e, result))
 
 
 def scalar_class(e: Emitter, dtype: DType) -> ScalarClass:
@@ -138,8 +138,8 @@ def _extreme(e: Emitter, where: SourceRange, name: str, values: Sequence[Value],
     """The greater or lesser of two numbers; of floats, nan where one is."""
     if not dtype.is_floating_point:
         return elements.rounded(e, where, call_operator(e, where, f"prim::{name}", values), dtype)
-    made = call_operator(e, where, f"python::element_{name}", [_as(e, where, v, dtype) for v in values])
-    return elements.rounded(e, where, made, dtype)
+    result = call_operator(e, where, f"python::element_{name}", [_as(e, where, v, dtype) for v in values])
+    return elements.rounded(e, where, result, dtype)
 
 
 def are_numbers(args: Sequence[Given]) -> bool:

@@ -34,10 +34,10 @@ def has_fields(tree: Apply) -> bool:
     if any(isinstance(arg, Starred) for arg in tree.args):
         return False
     try:
-        found = pieces(callee.value.value)
+        parts = pieces(callee.value.value)
     except ValueError:
         return False
-    return bool(tree.keywords) or any(f is not None and (f or spec or conv) for _, f, spec, conv in found)
+    return bool(tree.keywords) or any(f is not None and (f or spec or conv) for _, f, spec, conv in parts)
 
 
 def emit_fields(e: Emitter, tree: Apply) -> Sugared:

@@ -69,13 +69,13 @@ class FunctionsValue(Sugared):
         """The function at an index, or one that is chosen by it when the program runs."""
         count = len(self.items)
         node = index.defining_node
-        known: int | None = node.attribute("value") if node is not None and node.op == "prim::Constant" else None
+        constant: int | None = node.attribute("value") if node is not None and node.op == "prim::Constant" else None
         if index.static_type != INT:
             raise CompileError("an index of functions must be an integer", where)
-        if known is not None:
-            if not -count <= known < count:
-                raise CompileError(OUT_OF_RANGE.format(index=known, count=count), where)
-            return self.items[known]
+        if constant is not None:
+            if not -count <= constant < count:
+                raise CompileError(OUT_OF_RANGE.format(index=constant, count=count), where)
+            return self.items[constant]
         numbers = pack_list(e, [e.constant(i) for i in range(count)], INT)
         return ChosenFunction(call_operator(e, where, "aten::__getitem__", [numbers, index]), self.items)
 
@@ -106,11 +106,11 @@ class FunctionTable(Sugared):
 
     def item(self, e: Emitter, where: SourceRange, index: Value) -> Sugared:
         """The function of a key, or one that is chosen by it when the program runs."""
-        known = _known(index)
-        if known is not None:
-            if known not in self.keys:
-                raise CompileError(NO_KEY.format(key=known, keys=", ".join(map(repr, self.keys))), where)
-            return self.items[self.keys.index(known)]
+        constant = _known(index)
+        if constant is not None:
+            if constant not in self.keys:
+                raise CompileError(NO_KEY.format(key=constant, keys=", ".join(map(repr, self.keys))), where)
+            return self.items[self.keys.index(constant)]
         return ChosenFunction(call_operator(e, where, "aten::__getitem__", [self._numbers(e), index]), self.items)
 
     def contains(self, e: Emitter, where: SourceRange, item: Value) -> Value:
@@ -131,19 +131,19 @@ class FunctionTable(Sugared):
             return FormValue("get", lambda e, tree, hint: self._get(e, tree))
         keys: list[Sugared] = [SimpleValue(e.constant(key)) for key in self.keys]
         pairs = [TupleValue(list(pair)) for pair in zip(keys, self.items, strict=True)]
-        found: dict[str, Sequence[Sugared]] = {"keys": keys, "values": self.items, "items": pairs}
-        if name not in found:
+        views: dict[str, Sequence[Sugared]] = {"keys": keys, "values": self.items, "items": pairs}
+        if name not in views:
             raise CompileError(FIXED.format(kind="dict", name=name), where)
-        return FormValue(name, lambda e, tree, hint: FunctionsValue(list(found[name]), [where] * len(keys)))
+        return FormValue(name, lambda e, tree, hint: FunctionsValue(list(views[name]), [where] * len(keys)))
 
     def _get(self, e: Emitter, tree: Apply) -> Sugared:
         """`functions.get(key, function)`."""
         if len(tree.args) != 2 or tree.keywords:
             raise CompileError("get of a dict of functions takes a key and the function for other keys", tree.range)
         index, other = e.value(tree.args[0]), e.sugared(tree.args[1])
-        known = _known(index)
-        if known is not None:
-            return self.items[self.keys.index(known)] if known in self.keys else other
+        constant = _known(index)
+        if constant is not None:
+            return self.items[self.keys.index(constant)] if constant in self.keys else other
         last = e.constant(len(self.items))
         number = call_operator(e, tree.range, "aten::get", [self._numbers(e), index, last])
         return ChosenFunction(number, [*self.items, other])
@@ -154,8 +154,8 @@ def _known(value: Value) -> str | int | None:
     node = value.defining_node
     if node is None or node.op != "prim::Constant" or value.static_type not in (INT, STRING):
         return None
-    found: str | int = node.attribute("value")
-    return found
+    constant: str | int = node.attribute("value")
+    return constant
 
 
 def wrap_group(e: Emitter, value: Any, where: SourceRange) -> Sugared | None:
@@ -207,12 +207,12 @@ class ChosenFunction(Sugared):
         for function in (self.items[at], None):
             block = node.add_block()
             with e.inside(block):
-                made = (
+                outcomes = (
                     self._call(e, where, at + 1, args, keywords)
                     if function is None
                     else function.call(e, where, args, keywords)
                 )
-                results.append(made.as_value(e, where))
+                results.append(outcomes.as_value(e, where))
                 block.add_return(results[-1])
         common = unify(results[0].static_type, results[1].static_type)
         if common is None:

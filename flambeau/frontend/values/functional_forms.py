@@ -43,10 +43,10 @@ def _bound(
 
 def _flag(where: SourceRange, function: Callable[..., Any], name: str, value: Value) -> bool:
     node = value.defining_node
-    known = node.attributes.get("value") if node is not None and node.op == "prim::Constant" else None
-    if known is None:
+    constant = node.attributes.get("value") if node is not None and node.op == "prim::Constant" else None
+    if constant is None:
         raise CompileError(NOT_CONSTANT.format(function=function.__name__, name=name), where)
-    return bool(known)
+    return bool(constant)
 
 
 @dataclass(slots=True)
@@ -66,13 +66,13 @@ class FlaggedFunction(Sugared):
 
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """What the call asks for: one tensor or several."""
-        given = _bound(e, where, self.function, args, keywords)
+        bound = _bound(e, where, self.function, args, keywords)
         flags = ("return_inverse", "return_counts")
-        wanted = [True, *(_flag(where, self.function, n, given[n]) for n in flags)]
-        whole = given["dim"].static_type == NONE
+        wanted = [True, *(_flag(where, self.function, n, bound[n]) for n in flags)]
+        whole = bound["dim"].static_type == NONE
         names = [n for n in self.order if n != "dim" or not whole or self.operator == self.along]
-        found = call_operator(e, where, self.operator if whole else self.along, [given[n] for n in names])
-        kept = [v for v, is_wanted in zip(unpack_tuple(e, found), wanted, strict=True) if is_wanted]
+        result = call_operator(e, where, self.operator if whole else self.along, [bound[n] for n in names])
+        kept = [v for v, is_wanted in zip(unpack_tuple(e, result), wanted, strict=True) if is_wanted]
         return SimpleValue(kept[0] if len(kept) == 1 else pack_tuple(e, kept))
 
 
@@ -87,12 +87,12 @@ class NormFunction(Sugared):
 
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A tensor. Raises `CompileError` for other words than 'fro' and 'nuc'."""
-        given = _bound(e, where, norm, args, keywords)
-        order = given["p"]
-        options = [Given(given[n], where, n) for n in ("dtype", "out") if given[n].static_type != NONE]
+        bound = _bound(e, where, norm, args, keywords)
+        order = bound["p"]
+        options = [Given(bound[n], where, n) for n in ("dtype", "out") if bound[n].static_type != NONE]
         if order.static_type not in (STRING, NONE):
-            if given["dim"].static_type == NONE and given["out"].static_type == NONE:
-                return SimpleValue(call_operator(e, where, "aten::norm", [given["input"], order], options))
+            if bound["dim"].static_type == NONE and bound["out"].static_type == NONE:
+                return SimpleValue(call_operator(e, where, "aten::norm", [bound["input"], order], options))
             word = ""
         else:
             node = order.defining_node
@@ -105,15 +105,15 @@ class NormFunction(Sugared):
             )
             if word not in ("fro", "nuc"):
                 raise CompileError(f"norm() has the orders 'fro', 'nuc' and numbers, but got '{word}'", where)
-        dims, keep = given["dim"], given["keepdim"]
+        dims, keep = bound["dim"], bound["keepdim"]
         if word == "nuc":
             last = pack_list(e, [e.constant(-2), e.constant(-1)], INT) if dims.static_type == NONE else dims
             return SimpleValue(
-                call_operator(e, where, "aten::linalg_matrix_norm", [given["input"], order, last, keep], options)
+                call_operator(e, where, "aten::linalg_matrix_norm", [bound["input"], order, last, keep], options)
             )
         power = e.constant(2.0) if word else order
         return SimpleValue(
-            call_operator(e, where, "aten::linalg_vector_norm", [given["input"], power, dims, keep], options)
+            call_operator(e, where, "aten::linalg_vector_norm", [bound["input"], power, dims, keep], options)
         )
 
 

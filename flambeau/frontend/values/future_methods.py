@@ -77,14 +77,14 @@ class FutureFunction(Sugared):
 
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The results of all tasks, or a future of them."""
-        given = [*args, *(k for k in keywords if k.name == "futures")]
-        if len(given) != 1 or len(args) + len(keywords) != 1:
+        arguments = [*args, *(k for k in keywords if k.name == "futures")]
+        if len(arguments) != 1 or len(args) + len(keywords) != 1:
             raise CompileError(f"{self.name} expected 1 argument, got {len(args) + len(keywords)}", where)
-        type_ = given[0].value.static_type
+        type_ = arguments[0].value.static_type
         if not isinstance(type_, ListType) or not isinstance(type_.element, FutureType):
-            raise CompileError(NOT_FUTURES.format(name=self.name, found=type_.annotation), given[0].where)
+            raise CompileError(NOT_FUTURES.format(name=self.name, found=type_.annotation), arguments[0].where)
         result = FutureType(type_) if self.name == "collect_all" else ListType(type_.element.element)
-        return self.wrap(e.emit(f"^{self.name}", (given[0].value,), result, callable=self.python))
+        return self.wrap(e.emit(f"^{self.name}", (arguments[0].value,), result, callable=self.python))
 
 
 FUTURE_FUNCTIONS: Final = ("wait_all", "collect_all")

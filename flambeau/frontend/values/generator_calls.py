@@ -17,7 +17,7 @@ from flambeau.frontend.emit.generators import declared_element
 from flambeau.frontend.emit.inlined import expand, own_statements
 from flambeau.frontend.trees.views import Def, Param, Try, Yield
 from flambeau.frontend.values.captured import slots_of
-from flambeau.frontend.values.coroutines import GeneratorArguments, HeldGenerator, HeldIteration, held_generator
+from flambeau.frontend.values.coroutines import GeneratorArguments, HeldGenerator, HeldIteration, suspended_generator
 from flambeau.frontend.values.simple_value import ItemIteration, SimpleValue
 from flambeau.frontend.values.sugared import Emitter, Iteration, Sugared
 from flambeau.ir.value import Value
@@ -59,7 +59,7 @@ class GeneratorCall(Sugared):
 
     def kept(self, e: Emitter, where: SourceRange) -> HeldGenerator:
         """The generator, which has not begun."""
-        return held_generator(e, where, self.called)
+        return suspended_generator(e, where, self.called)
 
     def as_tuple(self, e: Emitter, where: SourceRange, size: int | None = None) -> list[Sugared]:
         """Its items."""
@@ -108,13 +108,13 @@ class GeneratorIteration(Iteration):
         for capture in () if called.closure is None else called.closure.captured:
             assert called.closure is not None
             name = capture.name
-            found = e.scope.find(name_at(called.closure, name, e.scope.home))
-            if isinstance(found, Variable | Sugared):
-                names[name] = names[f"{name}__{called.closure.home}"] = found  # the latter for what calls itself
-            for slot in slots_of(found):
-                held = e.scope.find(slot)
-                assert isinstance(held, Variable)
-                names[slot] = held
+            meaning = e.scope.find(name_at(called.closure, name, e.scope.home))
+            if isinstance(meaning, Variable | Sugared):
+                names[name] = names[f"{name}__{called.closure.home}"] = meaning  # the latter for what calls itself
+            for slot in slots_of(meaning):
+                variable = e.scope.find(slot)
+                assert isinstance(variable, Variable)
+                names[slot] = variable
         element = declared_element(called.tree, called.resolver)
         return expand(
             e, where, called.tree, called.resolver, names, element, body,

@@ -115,8 +115,8 @@ class JoinedValue(Sugared):
         if not bounded and all(p.unrolled is None for p in self.parts):
             return JoinedIteration(self.parts)
         lengths = [(p, _static_length(p)) for p in self.parts if not isinstance(p, CountIteration)]
-        known = [*bounded, *(n for _, n in lengths if n is not None)]
-        length = min(known)
+        counts = [*bounded, *(n for _, n in lengths if n is not None)]
+        length = min(counts)
         shorter = [p for p, n in lengths if n is None]
         if shorter:
             return BoundedIteration(self.parts, length, JoinedIteration(shorter).trip_count(e, where))
@@ -139,8 +139,8 @@ def _static_length(part: Iteration) -> int | None:
         return len(node.operands) if node is not None and node.op == "prim::ListConstruct" else None
     if isinstance(part, RangeIteration):
         bounds = (part.range.start, part.range.stop, part.range.step)
-        known = [_literal(b) for b in bounds if b is not None]
-        return len(range(*[k for k in known if k is not None])) if None not in known else None
+        numbers = [_literal(b) for b in bounds if b is not None]
+        return len(range(*[k for k in numbers if k is not None])) if None not in numbers else None
     return None
 
 
@@ -321,13 +321,13 @@ def emit_range(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     if len(args) > 3:
         raise CompileError(f"range expected at most 3 arguments, got {len(args)}", where)
     values: list[Value] = []
-    for index, given in enumerate(args):
-        value = given.value
+    for index, argument in enumerate(args):
+        value = argument.value
         if isinstance(value.static_type, TensorType):
             value = e.emit("aten::IntImplicit", (value,), INT)
         if value.static_type != INT:
-            found = value.static_type.annotation
-            text = f"all inputs of range must be ints, found {found} in argument {index}{about_power(value)}"
+            actual = value.static_type.annotation
+            text = f"all inputs of range must be ints, found {actual} in argument {index}{about_power(value)}"
             raise CompileError(text, tree.range)
         values.append(value)
     if len(values) == 1:

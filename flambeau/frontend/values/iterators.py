@@ -155,6 +155,6 @@ class _Trees:
         """Whether an item is among those that are gone over."""
         w = self.where
         test = Compare(w, "==", self.name(ITEM), self.name(WANTED))
-        found = If(w, test, (Return(w, TrueLit(w)),), ())
-        loop = For(w, (self.name(ITEM),), (self.name(OBJECT),), (found,))
+        hit = If(w, test, (Return(w, TrueLit(w)),), ())
+        loop = For(w, (self.name(ITEM),), (self.name(OBJECT),), (hit,))
         return self.function("contains", (OBJECT, WANTED), (loop, Return(w, FalseLit(w))))

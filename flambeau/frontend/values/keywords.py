@@ -30,9 +30,9 @@ class KeywordsValue(Sugared):
         return "keywords"
 
     def _value(self, e: Emitter, name: str) -> SimpleValue:
-        found = e.scope.find(self.slots[name])
-        assert isinstance(found, Variable)
-        return SimpleValue(e.load(self.slots[name], found))
+        variable = e.scope.find(self.slots[name])
+        assert isinstance(variable, Variable)
+        return SimpleValue(e.load(self.slots[name], variable))
 
     def as_keywords(self, e: Emitter, where: SourceRange) -> dict[str, Sugared]:
         """All of them, to be passed on."""
@@ -98,15 +98,15 @@ class _View(Sugared):
 
     def iterate(self, e: Emitter, where: SourceRange) -> Iteration:
         """Names, values, or pairs of both, unrolled one by one."""
-        found: list[Sugared] = []
+        items: list[Sugared] = []
         for name in self.keywords.slots:
             value = self.keywords._value(e, name)
             text = e.constant(name, STRING)
             if self.name == "items":
-                found.append(SimpleValue(pack_tuple(e, [text, value.value])))
+                items.append(SimpleValue(pack_tuple(e, [text, value.value])))
             else:
-                found.append(SimpleValue(text) if self.name == "keys" else value)
-        return UnrolledIteration(found)
+                items.append(SimpleValue(text) if self.name == "keys" else value)
+        return UnrolledIteration(items)
 
 
 def _text(value: Value) -> str | None:

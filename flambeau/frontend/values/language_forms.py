@@ -41,8 +41,8 @@ FROM_TENSOR: Final = {CASTS[python].type: CASTS[python] for python in (float, in
 
 def _arity(tree: Apply, what: str, count: int) -> None:
     if len(tree.args) != count or tree.keywords:
-        given = len(tree.args) + len(tree.keywords)
-        raise CompileError(f"{what} expected {count} arguments, got {given}", tree.callee.range)
+        actual = len(tree.args) + len(tree.keywords)
+        raise CompileError(f"{what} expected {count} arguments, got {actual}", tree.callee.range)
 
 
 def emit_annotate(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:

@@ -43,12 +43,12 @@ def _name(where: SourceRange, name: str) -> Var:
 
 def _search(e: Emitter, where: SourceRange, clause: Clause, test: Expr, *, result: bool) -> Value:
     """`result` if the test holds for an item, else its opposite."""
-    found, not_found = (TrueLit(where), FalseLit(where)) if result else (FalseLit(where), TrueLit(where))
+    hit, miss = (TrueLit(where), FalseLit(where)) if result else (FalseLit(where), TrueLit(where))
     target = _name(where, FOUND)
-    stop: Stmt = If(where, test, (Assign(where, (target,), found, None), Break(where)), ())
+    stop: Stmt = If(where, test, (Assign(where, (target,), hit, None), Break(where)), ())
     for condition in reversed(clause.conditions):
         stop = If(where, condition, (stop,), ())
-    start = Assign(where, (target,), not_found, None)
+    start = Assign(where, (target,), miss, None)
     with e.scope.nested():
         e.statements((start, For(where, (clause.target,), (clause.iterable,), (stop,))))
         return e.value(target)
@@ -64,8 +64,8 @@ def _form(name: str, *, result: bool) -> FormValue:
                 if clause is None or item is None:
                     source = e.sugared(arg)
                     if not source.is_lazy:
-                        given = Given(source.as_value(e, arg.range), arg.range)
-                        return OperatorValue(f"aten::{name}").call(e, tree.callee.range, [given], ())
+                        argument = Given(source.as_value(e, arg.range), arg.range)
+                        return OperatorValue(f"aten::{name}").call(e, tree.callee.range, [argument], ())
                     item = _name(where, ITEM)
                     clause = Clause(where, item, named(e, where, SOURCE, source), ())
                 else:

@@ -70,9 +70,9 @@ class SearchMethod(Builtin):
             return self.wrap(call_operator(e, where, kind, [Given(self.text, where), *args], keywords))
         result = e.constant(False)
         for item in unpack_tuple(e, args[0].value):
-            given = [Given(self.text, where), Given(item, args[0].where), *args[1:]]
-            found = call_operator(e, where, kind, given, keywords)
-            result = call_operator(e, where, "aten::__or__", [result, found])
+            operands = [Given(self.text, where), Given(item, args[0].where), *args[1:]]
+            index = call_operator(e, where, kind, operands, keywords)
+            result = call_operator(e, where, "aten::__or__", [result, index])
         return self.wrap(result)
 
     def _bounded(self, e: Emitter, where: SourceRange, arg: Given, position: int) -> Given:
@@ -82,11 +82,11 @@ class SearchMethod(Builtin):
         if arg.value.static_type == NONE:
             return Given(e.constant(0 if position == 1 else 2**63 - 1), arg.where)
         node = arg.value.defining_node
-        known = node.attributes.get("value") if node is not None and node.op == "prim::Constant" else None
-        if position == 1 or arg.value.static_type != INT or (known is not None and known != -1):
+        constant = node.attributes.get("value") if node is not None and node.op == "prim::Constant" else None
+        if position == 1 or arg.value.static_type != INT or (constant is not None and constant != -1):
             return arg
         length = call_operator(e, where, "aten::len", [self.text])
-        if known is None:
+        if constant is None:
             is_last = call_operator(e, where, "aten::eq", [arg.value, e.constant(-1)])
             length = call_operator(e, where, "aten::mul", [length, call_operator(e, where, "aten::Int", [is_last])])
         return Given(call_operator(e, where, "aten::add", [arg.value, length]), arg.where)
@@ -107,8 +107,8 @@ class GetItemMethod(Sugared):
     def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
         """`x[index]`."""
         if len(tree.args) != 1 or tree.keywords or not isinstance(tree.callee, Select):
-            given = len(tree.args) + len(tree.keywords)
-            raise CompileError(f"__getitem__ expected exactly 1 argument, got {given}", tree.callee.range)
+            count = len(tree.args) + len(tree.keywords)
+            raise CompileError(f"__getitem__ expected exactly 1 argument, got {count}", tree.callee.range)
         return e.sugared(Subscript(tree.range, tree.callee.value, tree.args), hint)
 
 

@@ -18,12 +18,12 @@ def module_keys(e: Emitter, where: SourceRange, value: Value) -> list[str] | Non
     return e.scope.resolver.object_keys(value, where)
 
 
-def held_count(e: Emitter, where: SourceRange, value: Value) -> int | None:
+def module_count(e: Emitter, where: SourceRange, value: Value) -> int | None:
     """How many modules or parameters a container holds; None for what is none."""
     keys = module_keys(e, where, value)
     if keys is None and isinstance(e.scope.resolver, ObjectResolver):
-        held = e.scope.resolver.object_items(value, where)
-        return None if held is None else len(held)
+        items = e.scope.resolver.object_items(value, where)
+        return None if items is None else len(items)
     return None if keys is None else len(keys)
 
 

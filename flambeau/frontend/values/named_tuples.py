@@ -55,14 +55,14 @@ def named_tuple_type(
         elements = [_field_type(cls, field, type_of, resolver, where) for field in cls._fields]
     finally:
         _active.classes = before
-    known = tuple(t for t in elements if t is not None)
-    if len(known) != len(elements):
+    types = tuple(t for t in elements if t is not None)
+    if len(types) != len(elements):
         return None
     defaults = tuple(getattr(cls, "_field_defaults", {}).items())
     for field, value in defaults:
         if type(value).__name__ == "Tensor":
             raise CompileError(TENSOR_DEFAULT.format(field=field, name=cls.__name__), where)
-    type_ = TupleType(known, qualified_name(cls), tuple(cls._fields), defaults)
+    type_ = TupleType(types, qualified_name(cls), tuple(cls._fields), defaults)
     try:
         register_class(type_, cls)
     except RuntimeError as error:
@@ -83,8 +83,8 @@ class _Home:
 
     def resolve(self, name: str) -> Any:
         """The module's own name, or the program's."""
-        found = self._names.get(name, MISSING)
-        return self._outer.resolve(name) if found is MISSING else found
+        value = self._names.get(name, MISSING)
+        return self._outer.resolve(name) if value is MISSING else value
 
 
 def _field_type(
@@ -95,7 +95,7 @@ def _field_type(
     try:
         return type_of(annotation, home, where)
     except CompileError as error:
-        place = field_range(cls, field)
-        shown = "" if place is None else f" Issue occurred at {place.highlight()}"
+        position = field_range(cls, field)
+        shown = "" if position is None else f" Issue occurred at {position.highlight()}"
         text = UNKNOWN_FIELD.format(annotation=annotation, field=field, name=cls.__name__, reason=error.message)
         raise FieldTypeError(text + shown, where) from None

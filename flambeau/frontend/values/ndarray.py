@@ -49,8 +49,8 @@ def constant_int(value: Value) -> int | None:
     """The int that a value is known to be; None for any other."""
     node = value.defining_node
     is_constant = node is not None and node.op == "prim::Constant" and value.static_type == INT
-    found = node.attribute("value") if node is not None and is_constant else None
-    return found if type(found) is int else None
+    number = node.attribute("value") if node is not None and is_constant else None
+    return number if type(number) is int else None
 
 
 @dataclass(slots=True)
@@ -61,41 +61,41 @@ class Call:
     where: SourceRange
     name: str
     array: Value
-    given: Named
+    arguments: Named
 
     def op(self, name: str, *operands: Any, **keywords: Any) -> Value:
         """An operator on values and constants."""
-        made = [self.value(o) for o in operands]
+        values = [self.value(o) for o in operands]
         named = [Given(self.value(v), self.where, k) for k, v in keywords.items()]
-        return call_operator(self.e, self.where, f"aten::{name}", made, named)
+        return call_operator(self.e, self.where, f"aten::{name}", values, named)
 
-    def value(self, given: Any) -> Value:
-        if isinstance(given, Value):
-            return given
-        if isinstance(given, list):
-            return pack_list(self.e, [self.value(g) for g in given], INT)
-        return self.e.constant(given)
+    def value(self, operand: Any) -> Value:
+        if isinstance(operand, Value):
+            return operand
+        if isinstance(operand, list):
+            return pack_list(self.e, [self.value(g) for g in operand], INT)
+        return self.e.constant(operand)
 
     def number(self, name: str, default: int | None = None) -> int | None:
         """An argument that has to be a number that is written out."""
-        value = self.given.get(name)
+        value = self.arguments.get(name)
         if value is None or isinstance(value.static_type, NoneType):
             return default
-        found = constant_int(value)
-        if found is None:
+        constant = constant_int(value)
+        if constant is None:
             raise CompileError(AXIS, self.where)
-        return found
+        return constant
 
     def axes(self, name: str = "axis") -> list[int] | None:
         """The axes that are named; None for all."""
-        value = self.given.get(name)
+        value = self.arguments.get(name)
         if value is None or isinstance(value.static_type, NoneType):
             return None
         if isinstance(value.static_type, TupleType):
-            found = [constant_int(v) for v in unpack_tuple(self.e, value)]
-            if None in found:
+            numbers = [constant_int(v) for v in unpack_tuple(self.e, value)]
+            if None in numbers:
                 raise CompileError(AXIS, self.where)
-            return [f for f in found if f is not None]
+            return [f for f in numbers if f is not None]
         number = self.number(name)
         return None if number is None else [number]
 
@@ -114,8 +114,8 @@ def _fold(name: str, whole: str = "", *, floats: bool = False) -> Method:
         axes = c.axes()
         if name in ("sum", "prod") and axes is not None:
             _check_signed(c)
-        keep = c.given.get("keepdims", c.value(False))
-        if axes is None and "keepdims" not in c.given:
+        keep = c.arguments.get("keepdims", c.value(False))
+        if axes is None and "keepdims" not in c.arguments:
             return c.op(whole or name, array)
         axes = list(range(facts(array, c.where)[1])) if axes is None else axes
         if name in ("prod", "any", "all"):
@@ -131,8 +131,8 @@ def _spread(name: str) -> Method:
     def emit(c: Call) -> Value:
         _, rank = facts(c.array, c.where)
         axes = c.axes()
-        ddof = c.given.get("ddof", c.value(0))
-        keep = c.given.get("keepdims", c.value(False))
+        ddof = c.arguments.get("ddof", c.value(0))
+        keep = c.arguments.get("keepdims", c.value(False))
         return c.op(name, c.floats(), list(range(rank)) if axes is None else axes, correction=ddof, keepdim=keep)
 
     return emit
@@ -162,7 +162,7 @@ def _scan(name: str) -> Method:
 
 
 def _reshape(c: Call) -> Value:
-    return c.op("reshape", c.array, _sizes(c, c.given["shape"]))
+    return c.op("reshape", c.array, _sizes(c, c.arguments["shape"]))
 
 
 def _sizes(c: Call, shape: Value) -> Value:
@@ -201,7 +201,7 @@ def _argsort(c: Call) -> Value:
 def _fill(c: Call) -> Value:
     dtype, _ = facts(c.array, c.where)
     filled = call_operator(
-        c.e, c.where, "aten::tensor", [c.given["value"]], [Given(c.e.constant(dtype.code, INT), c.where, "dtype")]
+        c.e, c.where, "aten::tensor", [c.arguments["value"]], [Given(c.e.constant(dtype.code, INT), c.where, "dtype")]
     )
     c.op("copy_", c.array, filled)
     return c.value(None)
@@ -217,21 +217,21 @@ def _nonzero(c: Call) -> Value:
 def _repeat(c: Call) -> Value:
     axis = c.number("axis")
     array = c.op("reshape", c.array, [-1]) if axis is None else c.array
-    return c.op("repeat_interleave", array, c.given["repeats"], 0 if axis is None else axis)
+    return c.op("repeat_interleave", array, c.arguments["repeats"], 0 if axis is None else axis)
 
 
 def _round(c: Call) -> Value:
     dtype, _ = facts(c.array, c.where)
     if not dtype.is_floating_point:
-        decimals = c.given.get("decimals")
+        decimals = c.arguments.get("decimals")
         if dtype.name == "bool" or (decimals is not None and constant_int(decimals) != 0):
             raise CompileError("round of bools, or of integers to decimals: x.astype(np.float64) first", c.where)
         return c.op("clone", c.array)
-    return c.op("round", c.array, decimals=c.given.get("decimals", c.value(0)))
+    return c.op("round", c.array, decimals=c.arguments.get("decimals", c.value(0)))
 
 
 def _clip(c: Call) -> Value:
-    bounds = [c.given.get(name, c.value(None)) for name in ("min", "max")]
+    bounds = [c.arguments.get(name, c.value(None)) for name in ("min", "max")]
     present = [b for b in bounds if not isinstance(b.static_type, NoneType)]
     array, *converted = arrays.promoted(c.e, c.where, [c.array, *present])
     left = iter(converted)
@@ -240,17 +240,17 @@ def _clip(c: Call) -> Value:
 
 
 def _astype(c: Call) -> Value:
-    code = c.given["dtype"]
-    known = constant_int(code)
-    if known is None:
+    code = c.arguments["dtype"]
+    constant = constant_int(code)
+    if constant is None:
         raise CompileError("astype needs a dtype that is written out: x.astype(np.float64)", c.where)
-    made = c.op("to", c.array, code, False, True)
-    made.set_type(array_of(by_code(known), arrays.known_rank(c.array)))
-    return made
+    result = c.op("to", c.array, code, False, True)
+    result.set_type(array_of(by_code(constant), arrays.known_rank(c.array)))
+    return result
 
 
 def _dot(c: Call) -> Value:
-    left, right = arrays.promoted(c.e, c.where, [c.array, c.given["b"]])
+    left, right = arrays.promoted(c.e, c.where, [c.array, c.arguments["b"]])
     if 0 in (facts(left, c.where)[1], facts(right, c.where)[1]):
         return c.op("mul", left, right)
     return c.op("matmul", left, right)
@@ -284,7 +284,7 @@ def _squeeze(c: Call) -> Value:
 def _take(c: Call) -> Value:
     axis = c.number("axis")
     array = c.op("reshape", c.array, [-1]) if axis is None else c.array
-    places = c.given["indices"]
+    places = c.arguments["indices"]
     if isinstance(places.static_type, ListType):
         places = c.op("tensor", places)
         places.set_type(array_of(int64, 1))
@@ -308,14 +308,14 @@ METHODS: Final[dict[str, tuple[tuple[str, ...], Method]]] = {
     "reshape": (("shape",), _reshape), "copy": ((), _copy), "flatten": ((), _flatten),
     "ravel": ((), lambda c: c.op("reshape", c.array, [-1])),
     "transpose": (("axes",), _transpose), "sort": (("axis",), _sort), "argsort": (("axis",), _argsort),
-    "swapaxes": (("axis1", "axis2"), lambda c: c.op("transpose", c.array, c.given["axis1"], c.given["axis2"])),
+    "swapaxes": (("axis1", "axis2"), lambda c: c.op("transpose", c.array, c.arguments["axis1"], c.arguments["axis2"])),
     "fill": (("value",), _fill), "nonzero": ((), _nonzero), "repeat": (("repeats", "axis"), _repeat),
     "round": (("decimals",), _round), "clip": (("min", "max"), _clip), "astype": (("dtype",), _astype),
     "dot": (("b",), _dot), "tolist": ((), _tolist), "item": ((), _item), "squeeze": (("axis",), _squeeze),
     "trace": ((), lambda c: c.op("sum", c.op("diagonal", c.array))),
     "diagonal": ((), lambda c: c.op("diagonal", c.array)),
     "conj": ((), _conj), "conjugate": ((), _conj),
-    "searchsorted": (("v",), lambda c: c.op("searchsorted", c.array, c.given["v"])),
+    "searchsorted": (("v",), lambda c: c.op("searchsorted", c.array, c.arguments["v"])),
     "take": (("indices", "axis"), _take),
 }  # fmt: skip
 """Each method with its parameters in order, and what it is."""
@@ -359,8 +359,8 @@ def dtype_named(e: Emitter, tree: Any) -> Value | None:
             from_text = np.dtype(text)
         except TypeError:
             return None
-        found = from_numpy_dtype(from_text)
-        return e.constant(found.code, INT)
+        dtype = from_numpy_dtype(from_text)
+        return e.constant(dtype.code, INT)
     return None
 
 
@@ -374,15 +374,15 @@ def call_method(
         values = [pack_tuple(e, values)]
     if len(values) > len(parameters):
         raise CompileError(f"{name}() takes at most {len(parameters)} argument(s) here", where)
-    given = dict(zip(parameters, values, strict=False))
+    by_name = dict(zip(parameters, values, strict=False))
     for keyword in keywords:
         if keyword.name not in parameters:
             raise CompileError(NO_KEYWORD.format(name=name, keyword=keyword.name), keyword.where)
-        given[keyword.name] = keyword.value
+        by_name[keyword.name] = keyword.value
     required = parameters[0] if name in _REQUIRED else None
-    if required is not None and required not in given:
+    if required is not None and required not in by_name:
         raise CompileError(f"{name}() is missing '{required}'", where)
-    return emit(Call(e, where, name, array, given))
+    return emit(Call(e, where, name, array, by_name))
 
 
 def shape_of(e: Emitter, where: SourceRange, array: Value) -> Value:
@@ -407,7 +407,7 @@ def unpacked(e: Emitter, where: SourceRange, array: Value, size: int) -> list[Va
     """The items of `r, g, b = x`. The program raises ValueError where there are more or fewer."""
     check_size(e, where, array, 0, size, UNPACKED.format(size=size))
     places = [(array, e.constant(0), e.constant(k)) for k in range(size)]
-    return [as_number(e, call_operator(e, where, "aten::select", place)) for place in places]
+    return [as_number(e, call_operator(e, where, "aten::select", operands)) for operands in places]
 
 
 def array_attribute(
@@ -435,9 +435,9 @@ def array_attribute(
         dtype, rank = facts(array, where)
         if dtype.is_complex:
             real = dtype.to_real()
-            found = call_operator(e, where, f"aten::{name}", [array])
-            found.set_type(array_of(real, rank))
-            return wrap(found)
+            result = call_operator(e, where, f"aten::{name}", [array])
+            result.set_type(array_of(real, rank))
+            return wrap(result)
         return wrap(array if name == "real" else call_operator(e, where, "aten::zeros_like", [array]))
     if name in ("itemsize", "nbytes"):
         return None

@@ -115,9 +115,9 @@ def _ufunc(e: Emitter, where: SourceRange, function: np.ufunc, operator: str, va
 
 def _full(e: Emitter, where: SourceRange, number: Value, code: int) -> Value:
     """A number as an array without dimensions."""
-    made = call_operator(e, where, "aten::tensor", [number], [Given(e.constant(code, INT), where, "dtype")])
-    made.set_type(array_of(by_code(code), 0))
-    return made
+    scalar = call_operator(e, where, "aten::tensor", [number], [Given(e.constant(code, INT), where, "dtype")])
+    scalar.set_type(array_of(by_code(code), 0))
+    return scalar
 
 
 class _Function:
@@ -126,18 +126,18 @@ class _Function:
     def __init__(self, e: Emitter, where: SourceRange, name: str, values: Sequence[Value], named: dict[str, Value]):
         self.e, self.where, self.name, self.values, self.named = e, where, name, list(values), named
 
-    def axis(self, place: int, default: int) -> int:
+    def axis(self, position: int, default: int) -> int:
         """The axis, which has to be a number that is written out."""
-        value = self.named.pop("axis", self.values[place] if len(self.values) > place else None)
-        found = default if value is None else constant_int(value)
-        if found is None:
+        value = self.named.pop("axis", self.values[position] if len(self.values) > position else None)
+        number = default if value is None else constant_int(value)
+        if number is None:
             raise CompileError(NO_KEYWORD.format(name=self.name, keyword="axis"), self.where)
-        return found
+        return number
 
     def op(self, name: str, *operands: Any) -> Value:
         """An operator on values and constants."""
-        made = [o if isinstance(o, Value) else self.e.constant(o) for o in operands]
-        return call_operator(self.e, self.where, f"aten::{name}", made)
+        operands_ = [o if isinstance(o, Value) else self.e.constant(o) for o in operands]
+        return call_operator(self.e, self.where, f"aten::{name}", operands_)
 
     def parts(self) -> list[Value]:
         """The arrays of a tuple or list, in one dtype."""

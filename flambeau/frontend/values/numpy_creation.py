@@ -84,29 +84,29 @@ class NumpyCreation(Sugared):
 
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The tensor."""
-        given = self._bound(where, args, keywords)
-        dtype = given.pop("dtype", None)
+        bound = self._bound(where, args, keywords)
+        dtype = bound.pop("dtype", None)
         if dtype is not None and isinstance(dtype.static_type, NoneType):
             dtype = None
         if e.arrays:
-            return SimpleValue(_array_of(e, where, self.name, given, dtype))
-        return SimpleValue(_MAKERS[self.name](e, where, given, dtype))
+            return SimpleValue(_array_of(e, where, self.name, bound, dtype))
+        return SimpleValue(_MAKERS[self.name](e, where, bound, dtype))
 
     def _bound(self, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> dict[str, Value]:
         if len(args) > len(self.parameters):
             raise CompileError(f"np.{self.name}() takes at most {len(self.parameters)} arguments here", where)
-        found = dict(zip(self.parameters, (a.value for a in args), strict=False))
+        bound = dict(zip(self.parameters, (a.value for a in args), strict=False))
         for keyword in keywords:
             if keyword.name not in self.parameters:
                 text = f"np.{self.name}: the keyword '{keyword.name}' has no form in programs. Use the operator's own"
                 raise CompileError(text, keyword.where)
-            if keyword.name in found:
+            if keyword.name in bound:
                 raise CompileError(f"np.{self.name}() got multiple values for '{keyword.name}'", keyword.where)
-            found[keyword.name] = keyword.value
+            bound[keyword.name] = keyword.value
         missing = self.parameters[0]
-        if missing not in found:
+        if missing not in bound:
             raise CompileError(f"np.{self.name}() is missing '{missing}'", where)
-        return found
+        return bound
 
 
 Bound = dict[str, Value]
@@ -126,45 +126,45 @@ def _sizes(e: Emitter, shape: Value) -> Value:
 
 
 def _shaped(name: str) -> Callable[[Emitter, SourceRange, Bound, Value | None], Value]:
-    return lambda e, where, given, dtype: _operator(e, where, name, [_sizes(e, given["shape"])], dtype, float64)
+    return lambda e, where, bound, dtype: _operator(e, where, name, [_sizes(e, bound["shape"])], dtype, float64)
 
 
-def _full(e: Emitter, where: SourceRange, given: Bound, dtype: Value | None) -> Value:
-    value = given.get("fill_value")
+def _full(e: Emitter, where: SourceRange, bound: Bound, dtype: Value | None) -> Value:
+    value = bound.get("fill_value")
     if value is None:
         raise CompileError("np.full() is missing 'fill_value'", where)
     return _operator(
-        e, where, "full", [_sizes(e, given["shape"]), value], dtype, _usual(where, value.static_type, dtype)
+        e, where, "full", [_sizes(e, bound["shape"]), value], dtype, _usual(where, value.static_type, dtype)
     )
 
 
-def _usual(where: SourceRange, type_: Type, given: Value | None) -> DType | None:
+def _usual(where: SourceRange, type_: Type, dtype: Value | None) -> DType | None:
     """The dtype of an array of such numbers. Raises CompileError where it depends on the way which numbers they are."""
     kinds = kinds_of(type_)
-    if given is None and (len(kinds) > 1 or isinstance(type_, UnionType | NumberType)):
+    if dtype is None and (len(kinds) > 1 or isinstance(type_, UnionType | NumberType)):
         raise CompileError(MIXED, where)
     return kinds[0] or _DTYPES.get(type(element_of(type_, None)))
 
 
-def _eye(e: Emitter, where: SourceRange, given: Bound, dtype: Value | None) -> Value:
-    return _operator(e, where, "eye", list(given.values()), dtype, float64)
+def _eye(e: Emitter, where: SourceRange, bound: Bound, dtype: Value | None) -> Value:
+    return _operator(e, where, "eye", list(bound.values()), dtype, float64)
 
 
-def _arange(e: Emitter, where: SourceRange, given: Bound, dtype: Value | None) -> Value:
-    values = [given[name] for name in ("start", "stop", "step") if name in given]
+def _arange(e: Emitter, where: SourceRange, bound: Bound, dtype: Value | None) -> Value:
+    values = [bound[name] for name in ("start", "stop", "step") if name in bound]
     usual = float64 if any(isinstance(v.static_type, FloatType) for v in values) else int64
     return _operator(e, where, "arange", values, dtype, usual)
 
 
-def _linspace(e: Emitter, where: SourceRange, given: Bound, dtype: Value | None) -> Value:
-    if "stop" not in given:
+def _linspace(e: Emitter, where: SourceRange, bound: Bound, dtype: Value | None) -> Value:
+    if "stop" not in bound:
         raise CompileError("np.linspace() is missing 'stop'", where)
-    operands = [given["start"], given["stop"], given.get("num", e.constant(50))]
+    operands = [bound["start"], bound["stop"], bound.get("num", e.constant(50))]
     return _operator(e, where, "linspace", operands, dtype, float64)
 
 
-def _array(e: Emitter, where: SourceRange, given: Bound, dtype: Value | None) -> Value:
-    value = next(iter(given.values()))
+def _array(e: Emitter, where: SourceRange, bound: Bound, dtype: Value | None) -> Value:
+    value = next(iter(bound.values()))
     return _operator(e, where, "tensor", [value], dtype, _usual(where, _innermost(value.static_type), dtype))
 
 
@@ -182,26 +182,26 @@ _MAKERS: Final[dict[str, Callable[[Emitter, SourceRange, Bound, Value | None], V
 }  # fmt: skip
 
 
-def _array_of(e: Emitter, where: SourceRange, name: str, given: Bound, dtype: Value | None) -> Value:
+def _array_of(e: Emitter, where: SourceRange, name: str, bound: Bound, dtype: Value | None) -> Value:
     """What the function gives as an array, whose dtype and rank are known where the call says them."""
-    first = next(iter(given.values()))
+    first = next(iter(bound.values()))
     if isinstance(first.static_type, ArrayType):
         if dtype is not None and not (name == "asarray" and _names(dtype, first.static_type)):
             first = call_method(e, where, "astype", first, [Given(dtype, where)], ())
         return first if name == "asarray" else call_method(e, where, "copy", first, (), ())
     if isinstance(first.static_type, ListType | TupleType) and holds_arrays(first.static_type):
         return call_operator(e, where, "aten::stack", [first])
-    result = _MAKERS[name](e, where, {k: _listed(e, v) for k, v in given.items()}, dtype)
+    result = _MAKERS[name](e, where, {k: _listed(e, v) for k, v in bound.items()}, dtype)
     node = result.defining_node
     assert node is not None
     assert node.definition is not None
     (inferred,) = result_types(node, node.definition, [result])
-    known, rank = (inferred.dtype, inferred.rank) if isinstance(inferred, TensorType) else (None, None)
+    element, rank = (inferred.dtype, inferred.rank) if isinstance(inferred, TensorType) else (None, None)
     if name in ("array", "asarray"):
         rank = _depth(first.static_type)
     elif name in ("zeros", "ones", "empty", "full"):
-        rank = _count(given["shape"].static_type, rank)
-    result.set_type(array_of(known, rank))
+        rank = _count(bound["shape"].static_type, rank)
+    result.set_type(array_of(element, rank))
     return result
 
 

@@ -91,8 +91,8 @@ class ArrayFunctionValue(Sugared):
         """What the function gives for arrays. Raises CompileError for anything else."""
         if not any(holds_arrays(g.value.static_type) for g in (*args, *keywords)):
             raise CompileError(FOR_ARRAYS.format(name=self.name, instead=OUTSIDE), where)
-        made = as_number(e, array_call(e, where, self.name, "", args, keywords))
-        return FlippedValue(made, args[0].where.text or "x") if self.name == "flip" else SimpleValue(made)
+        result = as_number(e, array_call(e, where, self.name, "", args, keywords))
+        return FlippedValue(result, args[0].where.text or "x") if self.name == "flip" else SimpleValue(result)
 
 
 @dataclass(slots=True)

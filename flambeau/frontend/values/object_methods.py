@@ -37,10 +37,10 @@ NO_ORDER = (
 
 def find_method(e: Emitter, type_: NamedType, name: str, where: SourceRange) -> Function | FunctionSchema | None:
     """A method of objects of the type, compiled now if the resolver does that; None if there is none."""
-    found: Function | FunctionSchema | None = type_.definition.methods.get(name)
-    if found is None and isinstance(e.scope.resolver, ObjectResolver):
-        found = e.scope.resolver.compile_method(type_, name, where)
-    return found
+    method: Function | FunctionSchema | None = type_.definition.methods.get(name)
+    if method is None and isinstance(e.scope.resolver, ObjectResolver):
+        method = e.scope.resolver.compile_method(type_, name, where)
+    return method
 
 
 def find_property(e: Emitter, type_: NamedType, name: str, where: SourceRange) -> Property | None:
@@ -84,8 +84,8 @@ def as_text(e: Emitter, where: SourceRange, value: Value, *, formatted: bool = F
 
 def iterated(e: Emitter, where: SourceRange, value: Value) -> Value | None:
     """What a loop over an object goes over, all of it at once; None for what is no object or cannot be gone over."""
-    found = e.rules.iterator(e, where, value)
-    return None if found is None else found.as_value(e, where)
+    iterator = e.rules.iterator(e, where, value)
+    return None if iterator is None else iterator.as_value(e, where)
 
 
 def gives_iterator(e: Emitter, type_: Type, where: SourceRange) -> bool:
@@ -129,20 +129,20 @@ def fitting(
 ) -> Method:  # fmt: skip
     """The first of some methods that takes these arguments; the very first if none does."""
     assert isinstance(owner.static_type, NamedType)
-    given = [Given(owner, where), *args]
-    if not takes(first[1], given, keywords):
+    arguments = [Given(owner, where), *args]
+    if not takes(first[1], arguments, keywords):
         for name in others:
             method = find_method(e, owner.static_type, name, where)
-            if method is not None and takes(method, given, keywords):
+            if method is not None and takes(method, arguments, keywords):
                 return name, method
     return first
 
 
-def takes(method: Function | FunctionSchema, given: Sequence[Given], keywords: Sequence[Given]) -> bool:
+def takes(method: Function | FunctionSchema, arguments: Sequence[Given], keywords: Sequence[Given]) -> bool:
     """Whether a method takes these arguments."""
     schema = method if isinstance(method, FunctionSchema) else method.schema
     try:
-        match_schema(schema, given, keywords, implicit=True)
+        match_schema(schema, arguments, keywords, implicit=True)
     except Mismatch:
         return False
     return True

@@ -72,11 +72,11 @@ class OperatorFunction(Sugared):
         tree = _tree(self.name)
         params = tree.decl.params
         if len(args) != len(params) or keywords:
-            found = f"{len(args)} positional and {len(keywords)} keyword" if keywords else str(len(args))
-            raise CompileError(f"{self.kind} expected {len(params)} arguments, got {found}", where)
+            count = f"{len(args)} positional and {len(keywords)} keyword" if keywords else str(len(args))
+            raise CompileError(f"{self.kind} expected {len(params)} arguments, got {count}", where)
         with e.scope.nested():
-            for param, given in zip(params, args, strict=True):
-                named(e, where, param.name, SimpleValue(given.value))
+            for param, argument in zip(params, args, strict=True):
+                named(e, where, param.name, SimpleValue(argument.value))
             try:
                 with e.graph.at_range(where):
                     [statement] = tree.body
@@ -136,10 +136,10 @@ def _select(where: SourceRange, owner: Expr, name: str) -> Expr:
 def _text(part: Sugared, where: SourceRange) -> str:
     """A name that is written as a literal. Raises CompileError for another."""
     node = part.value.defining_node if isinstance(part, SimpleValue) else None
-    found = node.attributes.get("value") if node is not None and node.op == "prim::Constant" else None
-    if not isinstance(found, str):
+    constant = node.attributes.get("value") if node is not None and node.op == "prim::Constant" else None
+    if not isinstance(constant, str):
         raise CompileError("attrgetter and methodcaller take names as text literals", where)
-    return found
+    return constant
 
 
 def _getter(name: str) -> FormValue:
@@ -159,9 +159,9 @@ def wrap_getter(e: Emitter, value: Any, where: SourceRange) -> Getter | None:
     if not isinstance(value, GETTERS):
         return None
     reduced: Any = value.__reduce__()
-    made, given = reduced[0], reduced[1]
-    keywords = made.keywords if isinstance(made, partial) else {}
-    args = (*made.args, *given) if isinstance(made, partial) else given
+    cls, arguments = reduced[0], reduced[1]
+    keywords = cls.keywords if isinstance(cls, partial) else {}
+    args = (*cls.args, *arguments) if isinstance(cls, partial) else arguments
     return Getter(
         type(value).__name__,
         [e.wrap(arg, where) for arg in args],

@@ -46,10 +46,10 @@ class PrintFunction(Sugared):
         where, stream = tree.callee.range, "stdout"
         for keyword in tree.keywords:
             if keyword.name == "file" and not isinstance(keyword.value, NoneLit):
-                found = e.sugared(keyword.value)
-                if not isinstance(found, StreamValue):
-                    raise CompileError(REFUSED.format(found=f"file is a {found.kind}. {NOT_A_STREAM}"), where)
-                stream = found.name
+                meaning = e.sugared(keyword.value)
+                if not isinstance(meaning, StreamValue):
+                    raise CompileError(REFUSED.format(found=f"file is a {meaning.kind}. {NOT_A_STREAM}"), where)
+                stream = meaning.name
         rest = replace(tree, keywords=tuple(k for k in tree.keywords if k.name != "file"))
         args, keywords = emit_arguments(e, rest)
         return self._printed(e, where, args, keywords, stream)
@@ -62,9 +62,9 @@ class PrintFunction(Sugared):
         self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given], stream: str
     ) -> Sugared:
         texts = [as_text(e, where, a.value) for a in args]
-        given = {k.name: _option(k, where) for k in keywords}
-        options = [given.get(n) or e.constant(default) for n, default in DEFAULTS.items()]
-        if stream == "stdout" and not given:
+        passed = {k.name: _option(k, where) for k in keywords}
+        options = [passed.get(n) or e.constant(default) for n, default in DEFAULTS.items()]
+        if stream == "stdout" and not passed:
             e.insert("prim::Print", texts)
         else:
             sep, end, flush = options

@@ -125,14 +125,14 @@ class PythonValue(Sugared):
         if template.makes_function or makes_function(template.tree, template.resolver, given_functions):
             return call_maker(e, where, template, args, keywords)
         if not _gathers(self.python) and not wants_types(template.tree, template.defaults, args, keywords):
-            given = [Given(a.value(e), a.where) for a in args]
+            arguments = [Given(a.value(e), a.where) for a in args]
             named = [Given(k.value(e), k.where, name) for name, k in keywords.items()]
-            return self.call(e, where, given, named)
+            return self.call(e, where, arguments, named)
         try:
             if yields(template.tree):
-                found = _generator(e, where, template, args, keywords)
-                if found is not None:
-                    return found
+                generator = _generator(e, where, template, args, keywords)
+                if generator is not None:
+                    return generator
             return instantiate(e, where, template, args, keywords)
         except CompileError as error:
             raise error.with_caller(template.tree.name, e.scope.name, where) from None
@@ -192,8 +192,8 @@ def _takes_arrays(python: Any) -> bool:
     source = getattr(python, "array_source", python)
     if not isinstance(source, types.FunctionType):
         return False
-    given = innermost_function(source).__annotations__
-    texts = [str(given[name]) for name in given if name != "return"]
+    annotations = innermost_function(source).__annotations__
+    texts = [str(annotations[name]) for name in annotations if name != "return"]
     return any("ndarray" in text or "NDArray" in text for text in texts)
 
 
@@ -257,11 +257,11 @@ def _gathers(python: Any) -> bool:
 def may_be_function(e: Emitter, tree: Expr) -> bool:
     """Whether an argument may be a function or an object, as its tree tells."""
     if isinstance(tree, Var):
-        found = e.scope.find(tree.name)
-        if isinstance(found, Variable):
-            return isinstance(found.type, OBJECTS)
-        if found is not None:
-            return not isinstance(found, SimpleValue)
+        meaning = e.scope.find(tree.name)
+        if isinstance(meaning, Variable):
+            return isinstance(meaning.type, OBJECTS)
+        if meaning is not None:
+            return not isinstance(meaning, SimpleValue)
     if isinstance(tree, Var | Select):
         value = e.python_value(tree)
         return callable(value) or (value is MISSING and isinstance(tree, Select))

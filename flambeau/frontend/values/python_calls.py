@@ -90,17 +90,17 @@ def _takes_self(method: Any) -> bool:
 def _type_of(annotation: Any, name: str, fn: Any, resolver: Resolver, where: SourceRange) -> Type:
     if annotation is inspect.Parameter.empty:
         return TENSOR if name == "return" else TensorType(inferred=True)
-    found: Type | None
+    type_: Type | None
     if modifier(fn) == UNUSED and name != "return":  # it is never called, so anything may be passed
         return ANY
     if isinstance(annotation, str):
-        found = type_of_tree(parse_annotation(annotation, StringLiteral(where, annotation)), _Globals(fn, resolver))
+        type_ = type_of_tree(parse_annotation(annotation, StringLiteral(where, annotation)), _Globals(fn, resolver))
     else:
-        found = ANY if annotation is Any else try_type_of(annotation, resolver, where)
-    if found is None:
+        type_ = ANY if annotation is Any else try_type_of(annotation, resolver, where)
+    if type_ is None:
         text = UNKNOWN_TYPE.format(text=annotation, name=name, function=getattr(fn, "__name__", fn))
         raise CompileError(text, where)
-    return found
+    return type_
 
 
 class _Globals:
@@ -115,8 +115,8 @@ class _Globals:
 
     def resolve(self, name: str) -> Any:
         """The function's own global, or the program's name."""
-        found = self._names.get(name, vars(typing).get(name) if name in self._names else None)
-        return self._outer.resolve(name) if found is None else found
+        value = self._names.get(name, vars(typing).get(name) if name in self._names else None)
+        return self._outer.resolve(name) if value is None else value
 
 
 @dataclass(slots=True)

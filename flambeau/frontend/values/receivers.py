@@ -77,8 +77,8 @@ def add_attribute(
         raise CompileError(IN_CONTROL_FLOW.format(name=name), where)
     if annotation is None and begins_empty(value):
         definition.empty[name] = where
-    found = value.static_type if annotation is None else annotation
-    definition.add_attribute(name, TENSOR if isinstance(found, TensorType) else without_refinement(found))
+    type_ = value.static_type if annotation is None else annotation
+    definition.add_attribute(name, TENSOR if isinstance(type_, TensorType) else without_refinement(type_))
 
 
 def assign(

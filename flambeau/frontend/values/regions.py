@@ -42,9 +42,9 @@ class RecordFunction(Sugared):
 
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The named region."""
-        given = [*args, *(k for k in keywords if k.name == "name")]
-        known = [constant_value(g.value) for g in given if is_constant(g.value)]
-        name = known[0] if len(known) == 1 and len(args) + len(keywords) == 1 else None
+        arguments = [*args, *(k for k in keywords if k.name == "name")]
+        constants = [constant_value(g.value) for g in arguments if is_constant(g.value)]
+        name = constants[0] if len(constants) == 1 and len(args) + len(keywords) == 1 else None
         if not isinstance(name, str):
             raise CompileError(NAME_WANTED, where)
         return Region(scope=name)

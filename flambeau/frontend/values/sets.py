@@ -118,8 +118,8 @@ class SetMethod(Builtin):
         result = call_operator(e, where, "python::set_copy", [self.owner]) if not others else self.owner
         for other in others:
             e.type_variables.unify(result.static_type, other.static_type)
-            made = call_operator(e, where, f"python::set_{name}", [result, other])
-            result = result if name.endswith("update") else made
+            result_ = call_operator(e, where, f"python::set_{name}", [result, other])
+            result = result if name.endswith("update") else result_
         return self._result(e.constant(None) if name.endswith("update") else result)
 
     def _other(self, e: Emitter, tree: Expr) -> Value:
@@ -158,8 +158,8 @@ def emit_set(e: Emitter, tree: Apply, hint: Type | None) -> Value:
         raise CompileError(f"set expected at most 1 argument, got {len(tree.args)}", tree.callee.range)
     if tree.args:
         return set_of(e, tree.range, listed(e, tree.range, e.sugared(tree.args[0])))
-    known = hint if isinstance(hint, SetType) else None
-    type_ = e.type_variables.list_of(tree) if known is None else ListType(known.element)
+    set_type = hint if isinstance(hint, SetType) else None
+    type_ = e.type_variables.list_of(tree) if set_type is None else ListType(set_type.element)
     return set_of(e, tree.range, e.emit("prim::ListConstruct", (), type_))
 
 

@@ -10,7 +10,7 @@ from flambeau.frontend.emit.schema_matching import call_method, call_operator
 from flambeau.frontend.resolver import ObjectResolver
 from flambeau.frontend.values import receivers, sets
 from flambeau.frontend.values.advice import advice, advice_on_assigning
-from flambeau.frontend.values.module_containers import held_count, module_keys
+from flambeau.frontend.values.module_containers import module_count, module_keys
 from flambeau.frontend.values.ndarray import unpacked
 from flambeau.frontend.values.object_methods import (
     find_property,
@@ -73,11 +73,11 @@ class SimpleValue(Sugared):
 
     def attribute(self, e: Emitter, where: SourceRange, name: str) -> Sugared:
         """A method, or a property such as `shape`."""
-        found = e.rules.attribute(e, where, self.value, name)
-        if found is None:
+        meaning = e.rules.attribute(e, where, self.value, name)
+        if meaning is None:
             text = NO_ATTRIBUTE.format(type=shown(self.value.static_type), name=name)
             raise CompileError(text + advice(self.value.static_type, name), where)
-        return found
+        return meaning
 
     def has_attribute(self, e: Emitter, where: SourceRange, name: str) -> bool:
         """Whether an object or a named tuple has that attribute."""
@@ -175,9 +175,9 @@ class SimpleValue(Sugared):
         modules = module_items(e, where, self.value)
         if modules is not None:
             return UnrolledIteration(modules)
-        found = e.rules.iterator(e, where, self.value)
-        if found is not None:
-            return found.iterate(e, where)
+        iterator = e.rules.iterator(e, where, self.value)
+        if iterator is not None:
+            return iterator.iterate(e, where)
         raise CompileError(f"'{shown(type_)}' object is not iterable", where)
 
     def item(self, e: Emitter, where: SourceRange, index: Value) -> Sugared:
@@ -192,7 +192,7 @@ class SimpleValue(Sugared):
         if isinstance(self.value.static_type, TupleType):
             return e.constant(len(self.value.static_type.elements))
         if isinstance(self.value.static_type, NamedType):
-            count = held_count(e, where, self.value)
+            count = module_count(e, where, self.value)
             if count is not None and not has_method(e, self.value.static_type, "__len__", where):
                 return e.constant(count)
             return self.attribute(e, where, "__len__").call(e, where, (), ()).as_value(e, where)
@@ -279,10 +279,10 @@ def module_items(e: Emitter, where: SourceRange, value: Value) -> list[Sugared] 
     """The modules in a container of modules, each read as an attribute; None for what is no such container."""
     if not isinstance(value.static_type, NamedType) or not isinstance(e.scope.resolver, ObjectResolver):
         return None
-    found = e.scope.resolver.object_items(value, where)
-    if found is None:
+    items = e.scope.resolver.object_items(value, where)
+    if items is None:
         return None
-    return [SimpleValue(e.emit("prim::GetAttr", (value,), type_, name=name)) for name, type_ in found]
+    return [SimpleValue(e.emit("prim::GetAttr", (value,), type_, name=name)) for name, type_ in items]
 
 
 def tuple_item(e: Emitter, value: Value, index: int) -> Value:

@@ -66,17 +66,17 @@ class _Joined:
     parts: Sequence[Iteration]
     counters: Sequence[Iteration]
     round: Variable = field(init=False)
-    held: dict[int, tuple[HeldGenerator, Variable]] = field(init=False)
+    generators: dict[int, tuple[HeldGenerator, Variable]] = field(init=False)
     counts: dict[int, Value] = field(init=False)
 
     def __post_init__(self) -> None:
         e = self.e
         self.round = e.store_aside("round", e.constant(0))
-        self.held, self.counts = {}, {}
+        self.generators, self.counts = {}, {}
         for at, part in enumerate(self.parts):
             if isinstance(part, GeneratorIteration | HeldIteration):
                 source = part.source if isinstance(part, HeldIteration) else part.call.kept(e, self.where)
-                self.held[at] = source, e.store_aside("item", e.emit("prim::Uninitialized", (), ANY))
+                self.generators[at] = source, e.store_aside("item", e.emit("prim::Uninitialized", (), ANY))
             elif not any(part is counter for counter in self.counters):
                 count = part.trip_count(e, self.where)
                 assert count is not None
@@ -85,15 +85,15 @@ class _Joined:
     def ask(self, at: int) -> Value:
         """Whether all parts from one on have another item; generators are asked only if those before them have."""
         e = self.e
-        while at not in self.held and at not in self.counts:
+        while at not in self.generators and at not in self.counts:
             at += 1
-        if at in self.held:
-            source, variable = self.held[at]
+        if at in self.generators:
+            source, variable = self.generators[at]
             there, item = source.step(e)
             e.insert("prim::Store", (item,), name=variable.slot, type=ANY)
         else:
             there = call_operator(e, self.where, "aten::lt", [e.load("round", self.round), self.counts[at]])
-        if not any(later in self.held or later in self.counts for later in range(at + 1, len(self.parts))):
+        if not any(later in self.generators or later in self.counts for later in range(at + 1, len(self.parts))):
             return there
         node = e.graph.insert("prim::If", (there,), ())
         more, ended = node.add_block(), node.add_block()
@@ -114,11 +114,11 @@ class _Joined:
         """The items of a round."""
         e = self.e
         index = e.load("round", self.round)
-        found: list[Sugared] = []
+        results: list[Sugared] = []
         for at, part in enumerate(self.parts):
-            if at in self.held:
-                source, variable = self.held[at]
-                found.append(SimpleValue(source.item_of(e, e.load("item", variable))))
+            if at in self.generators:
+                source, variable = self.generators[at]
+                results.append(SimpleValue(source.item_of(e, e.load("item", variable))))
             else:
-                found.append(part.at(e, self.where, index))
-        return TupleValue(found)
+                results.append(part.at(e, self.where, index))
+        return TupleValue(results)

@@ -223,15 +223,15 @@ class FormValue(Sugared):
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A call with values, as if each were a variable."""
         with e.scope.nested():
-            trees = [_as_variable(e, f"$given{i}", given) for i, given in enumerate(args)]
+            trees = [_as_variable(e, f"$given{i}", argument) for i, argument in enumerate(args)]
             pairs = [(Ident(k.where, k.name), _as_variable(e, f"$given_{k.name}", k)) for k in keywords]
             named = tuple(Attribute(ident.range, ident, tree) for ident, tree in pairs)
             return self.emit(e, Apply(where, Var(where, Ident(where, self.name)), tuple(trees), named), None)
 
 
-def _as_variable(e: Emitter, name: str, given: Given) -> Var:
-    e.scope.frame.names[name] = e.store_aside(name, given.value)
-    return Var(given.where, Ident(given.where, name))
+def _as_variable(e: Emitter, name: str, argument: Given) -> Var:
+    e.scope.frame.names[name] = e.store_aside(name, argument.value)
+    return Var(argument.where, Ident(argument.where, name))
 
 
 class Iteration(ABC):

@@ -51,8 +51,8 @@ class TypeMethod(Builtin):
         """The tensor in another dtype. Raises CompileError without one: a dtype has no text in programs."""
         if len(args) + len(keywords) != 1:
             raise CompileError("type() needs a dtype in programs: x.type(flambeau.float64), or x.dtype to ask", where)
-        given = [*args, *keywords]
-        return self.wrap(call_operator(e, where, "aten::to", [Given(self.tensor, where), given[0]]))
+        arguments = [*args, *keywords]
+        return self.wrap(call_operator(e, where, "aten::to", [Given(self.tensor, where), arguments[0]]))
 
 
 @dataclass(slots=True)

@@ -28,19 +28,19 @@ class TupleValue(Sugared):
 
     def held(self, e: Emitter, where: SourceRange) -> Value | None:
         """The tuple; None if functions are among its items."""
-        held = [item.held(e, where) for item in self.items]
-        values = [value for value in held if value is not None]
-        return pack_tuple(e, values) if len(values) == len(held) else None
+        stored = [item.held(e, where) for item in self.items]
+        values = [value for value in stored if value is not None]
+        return pack_tuple(e, values) if len(values) == len(stored) else None
 
     def item(self, e: Emitter, where: SourceRange, index: Value) -> Sugared:
         """The item at an index that is known."""
         node = index.defining_node
-        known = node.attribute("value") if node is not None and node.op == "prim::Constant" else None
-        if not isinstance(known, int):
+        constant = node.attribute("value") if node is not None and node.op == "prim::Constant" else None
+        if not isinstance(constant, int):
             raise CompileError("a tuple with functions takes an index that is known while compiling", where)
-        if not -len(self.items) <= known < len(self.items):
-            raise CompileError(f"tuple index {known} is out of range: there are {len(self.items)} items", where)
-        return self.items[known]
+        if not -len(self.items) <= constant < len(self.items):
+            raise CompileError(f"tuple index {constant} is out of range: there are {len(self.items)} items", where)
+        return self.items[constant]
 
     def as_tuple(self, e: Emitter, where: SourceRange, size: int | None = None) -> list[Sugared]:
         """Its items."""

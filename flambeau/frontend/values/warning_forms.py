@@ -41,11 +41,11 @@ def _category(e: Emitter, tree: Expr | None, *, must: bool) -> str | None:
     """The qualified name of a class of warnings, None for no class: a number there is TorchScript's stacklevel."""
     if tree is None or isinstance(tree, NoneLit):
         return None
-    found = e.sugared(tree)
-    if isinstance(found, ExceptionClass) and issubclass(found.python, Warning):
-        return None if found.python is UserWarning else found.qualified_name
-    if must or not isinstance(found, SimpleValue):
-        raise CompileError(NO_CATEGORY.format(found=found.kind), tree.range)
+    meaning = e.sugared(tree)
+    if isinstance(meaning, ExceptionClass) and issubclass(meaning.python, Warning):
+        return None if meaning.python is UserWarning else meaning.qualified_name
+    if must or not isinstance(meaning, SimpleValue):
+        raise CompileError(NO_CATEGORY.format(found=meaning.kind), tree.range)
     return None
 
 

@@ -97,7 +97,7 @@ def _take_back(types: TypeVariables, before: dict[int, Type]) -> None:
     """What a method told is not used: a class that it makes took its types from what was not told yet."""
     for key in before.keys() - types.open.keys():
         types.open[key] = before[key]
-        del types.known[key]
+        del types.learned[key]
 
 
 def _methods(cls: type) -> Iterator[tuple[str, FunctionType]]:
