@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from flambeau.frontend.annotations import type_of_tree
-from flambeau.frontend.convert.functions import get_tree
+from flambeau.frontend.scopes.type_annotations import type_of_tree
 from flambeau.frontend.source.python_source import NameScope
-from flambeau.frontend.trees.views import Expr
+from flambeau.frontend.trees.function_conversion import get_tree
+from flambeau.frontend.trees.tree_views import Expr
 from flambeau.jit.resolver import PythonResolver
 from flambeau.jit.script import CLASSES
 from flambeau.schema.types import TENSOR, Type

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from flambeau.frontend.resolver import recursion_error
+from flambeau.frontend.scopes.name_resolution import recursion_error
 from flambeau.ir.graph import Graph
 from flambeau.passes import constant_pooling, constant_propagation, dce
 from flambeau.program.function import Function

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from flambeau.frontend.convert.functions import get_tree
-from flambeau.frontend.trees.views import Def
+from flambeau.frontend.trees.function_conversion import get_tree
+from flambeau.frontend.trees.tree_views import Def
 from flambeau.util.errors import FrontendError, NotSupportedError, UnsupportedNodeError
 
 

@@ -15,7 +15,7 @@ from flambeau.executor.executor import Executor, executor_of
 from flambeau.executor.ledger import Profile
 from flambeau.executor.options import Options
 from flambeau.executor.report import Explanation, PassReport
-from flambeau.frontend.trees.views import Def
+from flambeau.frontend.trees.tree_views import Def
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph
 from flambeau.jit import saving

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Final, TypeVar, overload
 
-from flambeau.frontend.values.python_calls import IGNORE, MODIFIER, UNUSED
+from flambeau.frontend.emit.values.python_calls import IGNORE, MODIFIER, UNUSED
 from flambeau.interpreter.awaiting import Await
 from flambeau.interpreter.future import Future
 from flambeau.interpreter.tasks import submit

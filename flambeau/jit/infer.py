@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.frontend.annotations import try_type_of
-from flambeau.frontend.constants import constant_type, enum_type
+from flambeau.frontend.scopes.python_constants import constant_type, enum_type
+from flambeau.frontend.scopes.type_annotations import try_type_of
 from flambeau.program.instances import definition_or_compiled
 from flambeau.schema.subtype import unify_all
 from flambeau.schema.types import GENERATOR, STRING, TENSOR, DictType, ListType, TupleType, Type

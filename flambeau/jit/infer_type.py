@@ -6,7 +6,7 @@ import enum
 from collections.abc import Callable
 from typing import Any
 
-from flambeau.frontend.constants import constant_type, enum_type
+from flambeau.frontend.scopes.python_constants import constant_type, enum_type
 from flambeau.nn.module import Module
 from flambeau.schema.set_type import SetType
 from flambeau.schema.subtype import unify_all

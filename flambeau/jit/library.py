@@ -9,7 +9,7 @@ import typing
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from flambeau.frontend.annotations import try_type_of
+from flambeau.frontend.scopes.type_annotations import try_type_of
 from flambeau.interpreter.conform import conforms, kind_of
 from flambeau.schema import registry
 from flambeau.schema.function import FunctionSchema, parse_schema

@@ -16,13 +16,13 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
-from flambeau.frontend.constants import constant_type
-from flambeau.frontend.convert.functions import get_tree
 from flambeau.frontend.emit.schema_matching import match_schemas
+from flambeau.frontend.emit.values.simple_value import SimpleValue
+from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
+from flambeau.frontend.scopes.python_constants import constant_type
 from flambeau.frontend.source.python_source import innermost_function, parameter_defaults, parse_function
-from flambeau.frontend.trees.views import Def, Param, StringLiteral
-from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Emitter, Given, Sugared
+from flambeau.frontend.trees.function_conversion import get_tree
+from flambeau.frontend.trees.tree_views import Def, Param, StringLiteral
 from flambeau.program.function import Function
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass, replace

@@ -11,16 +11,16 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from flambeau.executor.options import Options
-from flambeau.frontend.annotations import names_array, python_value, type_of_tree
-from flambeau.frontend.array_annotations import OVERLOADS, refuse_arrays
 from flambeau.frontend.closures.template import Template
-from flambeau.frontend.compile import compile_def, declared_schema
-from flambeau.frontend.convert.functions import get_tree
-from flambeau.frontend.resolver import MISSING
+from flambeau.frontend.compile_function import compile_def, declared_schema
+from flambeau.frontend.emit.numpy.numpy_creation import PARAMETERS, makes_array
+from flambeau.frontend.emit.values.python_calls import IGNORE, MODIFIER, PythonFunction, wrap_python
+from flambeau.frontend.scopes.array_annotations import OVERLOADS, refuse_arrays
+from flambeau.frontend.scopes.name_resolution import MISSING
+from flambeau.frontend.scopes.type_annotations import names_array, python_value, type_of_tree
 from flambeau.frontend.source.python_source import NameScope, innermost_function, parameter_defaults
-from flambeau.frontend.trees.views import Apply, Select
-from flambeau.frontend.values.numpy_creation import PARAMETERS, makes_array
-from flambeau.frontend.values.python_calls import IGNORE, MODIFIER, PythonFunction, wrap_python
+from flambeau.frontend.trees.function_conversion import get_tree
+from flambeau.frontend.trees.tree_views import Apply, Select
 from flambeau.ir.value import Value
 from flambeau.jit.array_function import ArrayFunction
 from flambeau.jit.classes.definitions import PythonSource, find_or_define

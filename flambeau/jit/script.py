@@ -11,8 +11,8 @@ from typing import Any, ParamSpec, Protocol, TypeVar, overload
 
 from flambeau.executor.executor import Executor
 from flambeau.executor.options import BackendName, Options
-from flambeau.frontend.convert.functions import get_tree
 from flambeau.frontend.source.python_source import innermost_function
+from flambeau.frontend.trees.function_conversion import get_tree
 from flambeau.jit.classes.instances import ScriptInstance
 from flambeau.jit.classes.script_class import define, let_instances_be_met, script_class
 from flambeau.jit.containers import ScriptDict, ScriptList

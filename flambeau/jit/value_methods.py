@@ -14,10 +14,10 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, Final
 
-from flambeau.frontend.compile import compile_def
-from flambeau.frontend.convert.functions import get_tree
-from flambeau.frontend.resolver import Resolver
+from flambeau.frontend.compile_function import compile_def
+from flambeau.frontend.scopes.name_resolution import Resolver
 from flambeau.frontend.source.python_source import parameter_defaults
+from flambeau.frontend.trees.function_conversion import get_tree
 from flambeau.ir.value import Value
 from flambeau.jit.classes.method_trees import bound_to_class
 from flambeau.jit.classes.scope import class_scope

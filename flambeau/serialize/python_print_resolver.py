@@ -14,17 +14,17 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from flambeau.frontend.annotations import type_of_tree
-from flambeau.frontend.compile import compile_def, compile_source
-from flambeau.frontend.convert.functions import parse_source
-from flambeau.frontend.emit.conversions import convert
+from flambeau.frontend.compile_function import compile_def, compile_source
+from flambeau.frontend.emit.builtins.language_forms import LANGUAGE_FORMS
+from flambeau.frontend.emit.implicit_conversions import convert
 from flambeau.frontend.emit.schema_matching import call_method
-from flambeau.frontend.resolver import MISSING, Names
-from flambeau.frontend.trees.views import Apply, StringLiteral
-from flambeau.frontend.values.language_forms import LANGUAGE_FORMS
-from flambeau.frontend.values.operator_value import OperatorValue
-from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Emitter, Given, Sugared
+from flambeau.frontend.emit.values.operator_value import OperatorValue
+from flambeau.frontend.emit.values.simple_value import SimpleValue
+from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
+from flambeau.frontend.scopes.name_resolution import MISSING, Names
+from flambeau.frontend.scopes.type_annotations import type_of_tree
+from flambeau.frontend.trees.function_conversion import parse_source
+from flambeau.frontend.trees.tree_views import Apply, StringLiteral
 from flambeau.ir.constants import type_of
 from flambeau.ir.graph import Graph
 from flambeau.ir.literals import EnumMember

@@ -6,10 +6,10 @@ import types
 from typing import Any
 
 from flambeau import ops as _ops
-from flambeau.frontend.compile import compile_def
-from flambeau.frontend.convert.functions import get_tree
-from flambeau.frontend.resolver import MISSING, Names, recursion_error
+from flambeau.frontend.compile_function import compile_def
+from flambeau.frontend.scopes.name_resolution import MISSING, Names, recursion_error
 from flambeau.frontend.source.python_source import NameScope, parameter_defaults
+from flambeau.frontend.trees.function_conversion import get_tree
 from flambeau.program.function import Function
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange

@@ -241,8 +241,8 @@ def test_c07_what_differs_is_refused_with_what_to_write() -> None:
 
 
 def test_c07_advice_names_what_exists() -> None:
-    from flambeau.frontend.values.ndarray import INSTEAD
-    from flambeau.frontend.values.numpy_functions import MEANS_THE_SAME
+    from flambeau.frontend.emit.numpy.ndarray_methods import INSTEAD
+    from flambeau.frontend.emit.numpy.numpy_functions import MEANS_THE_SAME
 
     for name in MEANS_THE_SAME:
         assert hasattr(np, name), name

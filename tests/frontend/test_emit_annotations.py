@@ -11,10 +11,10 @@ from typing import Any, Dict, ForwardRef, List, NamedTuple, Optional, Tuple, Uni
 import pytest
 
 import flambeau
-from flambeau.frontend.annotations import type_of
-from flambeau.frontend.compile import compile_source
-from flambeau.frontend.constants import enum_type
-from flambeau.frontend.resolver import Names
+from flambeau.frontend.compile_function import compile_source
+from flambeau.frontend.scopes.name_resolution import Names
+from flambeau.frontend.scopes.python_constants import enum_type
+from flambeau.frontend.scopes.type_annotations import type_of
 from tests.frontend.support import compiled
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from flambeau import ops as _ops
-from flambeau.frontend.compile import compile_source
-from flambeau.frontend.resolver import Names
+from flambeau.frontend.compile_function import compile_source
+from flambeau.frontend.scopes.name_resolution import Names
 from flambeau.util.errors import CompileError
 from tests.frontend.refusals import CASES
 from tests.frontend.support import compiled

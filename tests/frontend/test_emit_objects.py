@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import flambeau
-from flambeau.frontend.compile import compile_def, compile_source
-from flambeau.frontend.convert.functions import parse_source
-from flambeau.frontend.resolver import Names
+from flambeau.frontend.compile_function import compile_def, compile_source
+from flambeau.frontend.scopes.name_resolution import Names
+from flambeau.frontend.trees.function_conversion import parse_source
 from flambeau.interpreter.reference import evaluate
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.function import Function

@@ -7,8 +7,8 @@ from functools import partial
 
 import pytest
 
-from flambeau.frontend.compile import compile_source
-from flambeau.frontend.resolver import Names
+from flambeau.frontend.compile_function import compile_source
+from flambeau.frontend.scopes.name_resolution import Names
 from flambeau.interpreter.reference import evaluate
 from flambeau.ir.verify import verify
 from flambeau.program.function import Function

@@ -11,9 +11,9 @@ import sys
 
 import pytest
 
-from flambeau.frontend.convert.functions import get_tree
 from flambeau.frontend.source.python_source import NameScope, function_source, innermost_function, parameter_defaults
-from flambeau.frontend.trees.views import Assign, Return, StringLiteral
+from flambeau.frontend.trees.function_conversion import get_tree
+from flambeau.frontend.trees.tree_views import Assign, Return, StringLiteral
 from flambeau.util.errors import FrontendError, NotSupportedError
 
 

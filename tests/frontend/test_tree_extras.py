@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flambeau.frontend.convert.functions import get_tree
+from flambeau.frontend.trees.function_conversion import get_tree
 
 SOURCES = {
     "lambda": ("def f(x):\n    return lambda y, *z, k=3, **o: y + x\n", "(lambda"),

@@ -15,7 +15,7 @@ from typing import Dict, List, Tuple
 
 import pytest
 
-from flambeau.frontend.convert.functions import get_tree
+from flambeau.frontend.trees.function_conversion import get_tree
 
 torch = pytest.importorskip("torch", reason="torch is a peer, not a dependency")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flambeau.frontend.convert.functions import get_tree, parse_annotation, parse_module, parse_source
+from flambeau.frontend.trees.function_conversion import get_tree, parse_annotation, parse_module, parse_source
 from flambeau.util.errors import FrontendError, NotSupportedError, UnsupportedNodeError
 from flambeau.util.source import SourceRange
 

@@ -8,8 +8,8 @@ import dataclasses
 
 import pytest
 
-from flambeau.frontend.convert.functions import get_tree, parse_annotation, parse_module, parse_source
-from flambeau.frontend.trees.views import (
+from flambeau.frontend.trees.function_conversion import get_tree, parse_annotation, parse_module, parse_source
+from flambeau.frontend.trees.tree_views import (
     And,
     Apply,
     Assign,

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from flambeau.frontend.emit.type_variables import TypeVariables
+from flambeau.frontend.emit.values.sugared import Sugared
 from flambeau.frontend.scopes.scope_tree import Scope
-from flambeau.frontend.trees.views import Param
-from flambeau.frontend.values.sugared import Sugared
+from flambeau.frontend.trees.tree_views import Param
 from flambeau.schema.types import Type
 from flambeau.util.record import dataclass, field
 

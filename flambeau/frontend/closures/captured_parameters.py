@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from flambeau.frontend.closures.captures import Closure, captures
-from flambeau.frontend.emit.conversions import pack_list
-from flambeau.frontend.emit.environment import Variable
-from flambeau.frontend.trees.views import Ident, Param
-from flambeau.frontend.values.captured import take_along
-from flambeau.frontend.values.sugared import Emitter, Sugared
+from flambeau.frontend.emit.frames import Variable
+from flambeau.frontend.emit.implicit_conversions import pack_list
+from flambeau.frontend.emit.values.carried_values import take_along
+from flambeau.frontend.emit.values.sugared import Emitter, Sugared
+from flambeau.frontend.trees.tree_views import Ident, Param
 from flambeau.ir.value import Value
 from flambeau.schema.types import Type
 from flambeau.util.errors import CompileError

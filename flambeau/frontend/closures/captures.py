@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
-from flambeau.frontend.emit.environment import Variable
+from flambeau.frontend.emit.frames import Variable
+from flambeau.frontend.emit.values.carried_values import slots_of, take_along, things_in
+from flambeau.frontend.emit.values.sugared import Emitter, Sugared
 from flambeau.frontend.scopes.scope_tree import Capture, Scope
-from flambeau.frontend.trees.views import Def
-from flambeau.frontend.values.captured import slots_of, take_along, things_in
-from flambeau.frontend.values.sugared import Emitter, Sugared
+from flambeau.frontend.trees.tree_views import Def
 from flambeau.ir.value import Value
 from flambeau.util.record import dataclass, field
 from flambeau.util.source import SourceRange

@@ -14,8 +14,8 @@ from flambeau.frontend.closures.bound import Bound
 from flambeau.frontend.closures.captured_parameters import captured_parameters
 from flambeau.frontend.closures.captures import Closure
 from flambeau.frontend.closures.template import Template
-from flambeau.frontend.emit.conversions import pack_tuple
-from flambeau.frontend.values.sugared import Emitter
+from flambeau.frontend.emit.implicit_conversions import pack_tuple
+from flambeau.frontend.emit.values.sugared import Emitter
 from flambeau.ir.clone import insert_graph
 from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value

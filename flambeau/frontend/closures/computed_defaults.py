@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from flambeau.frontend.arguments import Argument
+from flambeau.frontend.closures.call_arguments import Argument
 from flambeau.frontend.closures.captures import Closure, name_at
-from flambeau.frontend.emit.environment import Variable
-from flambeau.frontend.trees import views as t
-from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Emitter
+from flambeau.frontend.emit.frames import Variable
+from flambeau.frontend.emit.values.simple_value import SimpleValue
+from flambeau.frontend.emit.values.sugared import Emitter
+from flambeau.frontend.trees import tree_views as t
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
 

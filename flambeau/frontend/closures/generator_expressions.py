@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from flambeau.frontend.arguments import Argument
+from flambeau.frontend.closures.call_arguments import Argument
 from flambeau.frontend.closures.nested_functions import closure
+from flambeau.frontend.emit.values.generator_calls import generator_call
+from flambeau.frontend.emit.values.simple_value import SimpleValue
+from flambeau.frontend.emit.values.sugared import Emitter, Sugared
 from flambeau.frontend.scopes.scope_tree import scope_tree
-from flambeau.frontend.trees.views import (
+from flambeau.frontend.trees.tree_views import (
     Clause,
     Decl,
     Def,
@@ -25,9 +28,6 @@ from flambeau.frontend.trees.views import (
     Var,
     Yield,
 )
-from flambeau.frontend.values.generator_calls import generator_call
-from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Emitter, Sugared
 from flambeau.ir.value import Value
 from flambeau.program.function import Function
 

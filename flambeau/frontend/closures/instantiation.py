@@ -8,21 +8,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flambeau.frontend.annotations import names_array
-from flambeau.frontend.arguments import MISSING, Argument, is_function, matched, takes_anything
 from flambeau.frontend.closures.bound import Bound
+from flambeau.frontend.closures.call_arguments import MISSING, Argument, is_function, matched, takes_anything
 from flambeau.frontend.closures.captured_parameters import captured_parameters
 from flambeau.frontend.closures.captures import Closure
 from flambeau.frontend.closures.template import Template, compiled
-from flambeau.frontend.constants import constant_type, constant_value
 from flambeau.frontend.emit.cells import close_cell
-from flambeau.frontend.emit.conversions import pack_tuple
+from flambeau.frontend.emit.implicit_conversions import pack_tuple
 from flambeau.frontend.emit.schema_matching import call_function
-from flambeau.frontend.trees.views import Def, Ident, Param
-from flambeau.frontend.values.keywords import KeywordsValue
-from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Emitter, Given, Sugared
-from flambeau.frontend.values.tuples import TupleValue
+from flambeau.frontend.emit.values.keyword_values import KeywordsValue
+from flambeau.frontend.emit.values.simple_value import SimpleValue
+from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
+from flambeau.frontend.emit.values.tuple_values import TupleValue
+from flambeau.frontend.scopes.python_constants import constant_type, constant_value
+from flambeau.frontend.scopes.type_annotations import names_array
+from flambeau.frontend.trees.tree_views import Def, Ident, Param
 from flambeau.schema.array_type import ArrayType
 from flambeau.schema.types import TensorType, Type
 from flambeau.util.errors import CompileError

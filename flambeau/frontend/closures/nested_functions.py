@@ -10,19 +10,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from flambeau.frontend.arguments import Argument, emit_all
+from flambeau.frontend.closures.call_arguments import Argument, emit_all
 from flambeau.frontend.closures.closure_objects import hold, holds_closures
 from flambeau.frontend.closures.computed_defaults import computed_defaults, left_out
 from flambeau.frontend.closures.instantiation import instantiate
 from flambeau.frontend.closures.returned_functions import call_maker, makes_function
 from flambeau.frontend.closures.template import Compiler, Template
-from flambeau.frontend.defaults import written_defaults
-from flambeau.frontend.emit.generators import yields
+from flambeau.frontend.emit.generator_lists import yields
+from flambeau.frontend.emit.values.generator_calls import generator_call
+from flambeau.frontend.emit.values.simple_value import SimpleValue
+from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
+from flambeau.frontend.scopes.parameter_defaults import written_defaults
 from flambeau.frontend.scopes.scope_tree import Capture, Scope
-from flambeau.frontend.trees.views import Apply, Def
-from flambeau.frontend.values.generator_calls import generator_call
-from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Emitter, Given, Sugared
+from flambeau.frontend.trees.tree_views import Apply, Def
 from flambeau.ir.value import Value
 from flambeau.schema.types import Type
 from flambeau.util.errors import CompileError

@@ -11,17 +11,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from flambeau.frontend.annotations import type_of_tree
-from flambeau.frontend.arguments import MISSING, Argument, is_function, matched, takes_anything
+from flambeau.frontend.closures.call_arguments import MISSING, Argument, is_function, matched, takes_anything
 from flambeau.frontend.closures.captures import Closure, name_at, unused_home
-from flambeau.frontend.constants import constant_type, constant_value
 from flambeau.frontend.emit.conditions import emit_condition, refine
-from flambeau.frontend.emit.conversions import convert
-from flambeau.frontend.emit.environment import Variable
+from flambeau.frontend.emit.frames import Variable
+from flambeau.frontend.emit.implicit_conversions import convert
 from flambeau.frontend.emit.inlined import inlined_scope, inlining, own_statements
-from flambeau.frontend.resolver import MISSING as UNKNOWN
-from flambeau.frontend.resolver import Resolver, recursion_error
-from flambeau.frontend.trees.views import (
+from flambeau.frontend.emit.values.carried_values import slots_of, values_in
+from flambeau.frontend.emit.values.function_groups import ChosenFunction
+from flambeau.frontend.emit.values.sugared import Emitter, Sugared
+from flambeau.frontend.emit.values.tuple_values import TupleValue
+from flambeau.frontend.scopes.name_resolution import MISSING as UNKNOWN
+from flambeau.frontend.scopes.name_resolution import Resolver, recursion_error
+from flambeau.frontend.scopes.python_constants import constant_type, constant_value
+from flambeau.frontend.scopes.type_annotations import type_of_tree
+from flambeau.frontend.trees.tree_views import (
     Apply,
     Assign,
     Def,
@@ -41,10 +45,6 @@ from flambeau.frontend.trees.views import (
     TupleLiteral,
     Var,
 )
-from flambeau.frontend.values.captured import slots_of, values_in
-from flambeau.frontend.values.function_groups import ChosenFunction
-from flambeau.frontend.values.sugared import Emitter, Sugared
-from flambeau.frontend.values.tuples import TupleValue
 from flambeau.ir.value import Value
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import INT

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
-from flambeau.frontend.annotations import names_array, type_of_tree
 from flambeau.frontend.closures.bound import Bound
-from flambeau.frontend.resolver import Resolver
-from flambeau.frontend.trees.views import Def, Param
-from flambeau.frontend.values.captured import identity
+from flambeau.frontend.emit.values.carried_values import identity
+from flambeau.frontend.scopes.name_resolution import Resolver
+from flambeau.frontend.scopes.type_annotations import names_array, type_of_tree
+from flambeau.frontend.trees.tree_views import Def, Param
 from flambeau.ir.graph import Graph
 from flambeau.program.function import Function
 from flambeau.schema.array_type import array_of

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flambeau.frontend.emit.conversions import convert, plan_conversion
-from flambeau.frontend.emit.environment import Absent, Variable
 from flambeau.frontend.emit.float_powers import about_power
+from flambeau.frontend.emit.frames import Absent, Variable
+from flambeau.frontend.emit.implicit_conversions import convert, plan_conversion
+from flambeau.frontend.emit.item_targets import assign_attribute, assign_item
 from flambeau.frontend.emit.list_slices import has_slice
 from flambeau.frontend.emit.schema_matching import call_operator
-from flambeau.frontend.emit.targets import assign_attribute, assign_item
+from flambeau.frontend.emit.values.container_methods import listed
+from flambeau.frontend.emit.values.simple_value import SimpleValue
+from flambeau.frontend.emit.values.sugared import Emitter, Sugared
+from flambeau.frontend.emit.values.tuple_values import TupleValue
 from flambeau.frontend.emit.widening import may_widen, note_numbers
-from flambeau.frontend.trees.views import Expr, ListLiteral, Select, Starred, Subscript, TupleLiteral, Var
-from flambeau.frontend.values.container_methods import listed
-from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Emitter, Sugared
-from flambeau.frontend.values.tuples import TupleValue
+from flambeau.frontend.trees.tree_views import Expr, ListLiteral, Select, Starred, Subscript, TupleLiteral, Var
 from flambeau.ir.value import Value
 from flambeau.program.classes import why_no_interface
 from flambeau.schema.subtype import is_subtype

@@ -9,11 +9,11 @@ Loops start without facts, for their body may assign what the next round reads.
 
 from __future__ import annotations
 
-from flambeau.frontend.emit.environment import Frame, Variable
+from flambeau.frontend.emit.frames import Frame, Variable
 from flambeau.frontend.emit.schema_matching import call_operator
-from flambeau.frontend.trees.views import Expr, Select, Var
-from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Emitter, Sugared
+from flambeau.frontend.emit.values.simple_value import SimpleValue
+from flambeau.frontend.emit.values.sugared import Emitter, Sugared
+from flambeau.frontend.trees.tree_views import Expr, Select, Var
 from flambeau.ir.value import Value
 from flambeau.schema.subtype import common, is_subtype
 from flambeau.schema.types import BOOL, NoneType, OptionalType, TupleType, Type, UnionType

@@ -7,21 +7,21 @@ from __future__ import annotations
 
 from typing import Final
 
-from flambeau.frontend.emit import arrays
-from flambeau.frontend.emit.arrays import as_number, is_array
 from flambeau.frontend.emit.assignment import assign_name
 from flambeau.frontend.emit.attribute_refinement import assigned, narrowed
+from flambeau.frontend.emit.binary_operators import binary
+from flambeau.frontend.emit.item_targets import as_item
 from flambeau.frontend.emit.list_slices import has_slice, slice_of
-from flambeau.frontend.emit.operators import binary
+from flambeau.frontend.emit.numpy import array_promotion as arrays
+from flambeau.frontend.emit.numpy.array_promotion import as_number, is_array
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.subscripts import subscript_values
-from flambeau.frontend.emit.targets import as_item
 from flambeau.frontend.emit.tensor_subscripts import as_tensor_like, tensor_item
-from flambeau.frontend.trees.views import AugAssign, Select, Subscript, Var
-from flambeau.frontend.values import sets
-from flambeau.frontend.values.object_methods import has_method
-from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Emitter, Given
+from flambeau.frontend.emit.values import set_values as sets
+from flambeau.frontend.emit.values.object_methods import has_method
+from flambeau.frontend.emit.values.simple_value import SimpleValue
+from flambeau.frontend.emit.values.sugared import Emitter, Given
+from flambeau.frontend.trees.tree_views import AugAssign, Select, Subscript, Var
 from flambeau.ir.value import Value
 from flambeau.schema import registry
 from flambeau.schema.set_type import SetType

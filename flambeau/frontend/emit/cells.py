@@ -6,10 +6,10 @@ c += 1              →      inside:         c = %cell[0]   and after each store
 
 from __future__ import annotations
 
-from flambeau.frontend.emit.environment import Variable
+from flambeau.frontend.emit.frames import Variable
 from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.emit.values.sugared import Emitter
 from flambeau.frontend.emit.widening import may_widen
-from flambeau.frontend.values.sugared import Emitter
 from flambeau.ir.value import Value
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import INT, Type

@@ -8,18 +8,19 @@ from __future__ import annotations
 import operator
 from typing import Final
 
-from flambeau.frontend.emit import arrays, elements
-from flambeau.frontend.emit.arrays import is_array
+from flambeau.frontend.emit.builtins.lazy_search import contains
 from flambeau.frontend.emit.conditions import to_bool
-from flambeau.frontend.emit.conversions import unpack_tuple
+from flambeau.frontend.emit.implicit_conversions import unpack_tuple
+from flambeau.frontend.emit.numpy import array_promotion as arrays
+from flambeau.frontend.emit.numpy import element_arithmetic as elements
+from flambeau.frontend.emit.numpy.array_promotion import is_array
 from flambeau.frontend.emit.schema_matching import call_operator
-from flambeau.frontend.trees.views import Compare
-from flambeau.frontend.values import sets
-from flambeau.frontend.values.lazy_search import contains
-from flambeau.frontend.values.magic import MAGIC, emit_magic, is_magic
-from flambeau.frontend.values.object_methods import has_method, iterated
-from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Emitter, Given, Sugared
+from flambeau.frontend.emit.values import set_values as sets
+from flambeau.frontend.emit.values.magic_methods import MAGIC, emit_magic, is_magic
+from flambeau.frontend.emit.values.object_methods import has_method, iterated
+from flambeau.frontend.emit.values.simple_value import SimpleValue
+from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
+from flambeau.frontend.trees.tree_views import Compare
 from flambeau.ir.value import Value
 from flambeau.schema import registry
 from flambeau.schema.types import (

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from flambeau.frontend.emit.assignment import assign
-from flambeau.frontend.emit.conversions import convert, pack_list
-from flambeau.frontend.emit.literals import dict_type, list_element, without_none
-from flambeau.frontend.emit.loops import emit_for
+from flambeau.frontend.emit.container_displays import dict_type, list_element, without_none
+from flambeau.frontend.emit.implicit_conversions import convert, pack_list
+from flambeau.frontend.emit.loop_iterations import emit_for
 from flambeau.frontend.emit.schema_matching import call_operator
-from flambeau.frontend.trees.views import Apply, DictComp, Expr, ListComp, NoneLit
-from flambeau.frontend.values.keywords import KeywordsValue
-from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Emitter, Given, Sugared
+from flambeau.frontend.emit.values.keyword_values import KeywordsValue
+from flambeau.frontend.emit.values.simple_value import SimpleValue
+from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
+from flambeau.frontend.trees.tree_views import Apply, DictComp, Expr, ListComp, NoneLit
 from flambeau.ir.value import Value
 from flambeau.schema.types import STRING, TENSOR, AnyType, DictType, ListType, Type, UnionType
 from flambeau.util.errors import CompileError

@@ -8,12 +8,24 @@ from __future__ import annotations
 
 from flambeau.analysis.effects import own_effect, own_writes
 from flambeau.frontend.emit.attribute_refinement import asked, note, path_of
-from flambeau.frontend.emit.environment import Variable
+from flambeau.frontend.emit.frames import Variable
 from flambeau.frontend.emit.schema_matching import call_operator
-from flambeau.frontend.trees.views import And, Compare, Expr, FalseLit, NoneLit, Not, Or, Select, TrueLit, Var, Walrus
-from flambeau.frontend.values import magic
-from flambeau.frontend.values.simple_value import SimpleValue, shown
-from flambeau.frontend.values.sugared import Emitter, Sugared
+from flambeau.frontend.emit.values import magic_methods as magic
+from flambeau.frontend.emit.values.simple_value import SimpleValue, shown
+from flambeau.frontend.emit.values.sugared import Emitter, Sugared
+from flambeau.frontend.trees.tree_views import (
+    And,
+    Compare,
+    Expr,
+    FalseLit,
+    NoneLit,
+    Not,
+    Or,
+    Select,
+    TrueLit,
+    Var,
+    Walrus,
+)
 from flambeau.ir.node import Block
 from flambeau.ir.value import Value
 from flambeau.ir.walk import blocks

@@ -6,12 +6,12 @@ self.layers[i]      →    %m : I = prim::ModuleContainerIndex(%layers, %i)    w
 
 from __future__ import annotations
 
-from flambeau.frontend.trees.views import Subscript
-from flambeau.frontend.values.module_containers import module_keys
-from flambeau.frontend.values.simple_value import SimpleValue, module_items
-from flambeau.frontend.values.slices import SliceValue
-from flambeau.frontend.values.sugared import Emitter, Sugared
-from flambeau.frontend.values.tuples import TupleValue
+from flambeau.frontend.emit.values.module_containers import module_keys
+from flambeau.frontend.emit.values.simple_value import SimpleValue, module_items
+from flambeau.frontend.emit.values.slice_values import SliceValue
+from flambeau.frontend.emit.values.sugared import Emitter, Sugared
+from flambeau.frontend.emit.values.tuple_values import TupleValue
+from flambeau.frontend.trees.tree_views import Subscript
 from flambeau.ir.value import Value
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import INT, STRING, InterfaceType, NamedType, Type

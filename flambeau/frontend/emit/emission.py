@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from flambeau.frontend.emit.builder import Builder
-from flambeau.frontend.emit.environment import Absent, Frame, Variable
 from flambeau.frontend.emit.flow import Flow
+from flambeau.frontend.emit.frames import Absent, Frame, Variable
 from flambeau.frontend.emit.function_scope import FunctionScope
+from flambeau.frontend.emit.graph_builder import Builder
 from flambeau.frontend.emit.type_variables import TypeVariables
-from flambeau.frontend.resolver import MISSING
-from flambeau.frontend.trees.views import Expr, Select, Stmt, Var
-from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Iteration, Rules, Sugared
+from flambeau.frontend.emit.values.simple_value import SimpleValue
+from flambeau.frontend.emit.values.sugared import Iteration, Rules, Sugared
+from flambeau.frontend.scopes.name_resolution import MISSING
+from flambeau.frontend.trees.tree_views import Expr, Select, Stmt, Var
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
 from flambeau.ir.value import Value

@@ -12,27 +12,27 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from flambeau.frontend.closures.captures import names_needed
-from flambeau.frontend.emit.builder import Builder
 from flambeau.frontend.emit.cells import open_cell
 from flambeau.frontend.emit.conditions import Condition
-from flambeau.frontend.emit.contexts import leave_contexts
-from flambeau.frontend.emit.control import OUTCOME, emit_branches, emit_break, emit_continue
-from flambeau.frontend.emit.conversions import pack_list, pack_tuple
+from flambeau.frontend.emit.control_flow import OUTCOME, emit_branches, emit_break, emit_continue
 from flambeau.frontend.emit.emission import Emission
-from flambeau.frontend.emit.environment import Frame, Variable
 from flambeau.frontend.emit.flow import Entry, Flow, Stops
+from flambeau.frontend.emit.frames import Frame, Variable
 from flambeau.frontend.emit.function_scope import FunctionScope
+from flambeau.frontend.emit.graph_builder import Builder
+from flambeau.frontend.emit.implicit_conversions import pack_list, pack_tuple
 from flambeau.frontend.emit.schema_matching import call_operator
-from flambeau.frontend.emit.statements import OTHER_RETURN
+from flambeau.frontend.emit.simple_statements import OTHER_RETURN
+from flambeau.frontend.emit.values.carried_values import take_along
+from flambeau.frontend.emit.values.class_values import ExceptionClass
+from flambeau.frontend.emit.values.sugared import Emitter, Sugared
 from flambeau.frontend.emit.widening import entered
+from flambeau.frontend.emit.with_statements import leave_contexts
 from flambeau.frontend.scopes.scope_tree import assigned_names, used_names
 from flambeau.frontend.ssa.cleanup import clean
 from flambeau.frontend.ssa.exits import make_structured
 from flambeau.frontend.ssa.to_ssa import to_ssa
-from flambeau.frontend.trees.views import Break, Continue, Expr, Handler, Reraise, Try, TupleLiteral
-from flambeau.frontend.values.captured import take_along
-from flambeau.frontend.values.classes import ExceptionClass
-from flambeau.frontend.values.sugared import Emitter, Sugared
+from flambeau.frontend.trees.tree_views import Break, Continue, Expr, Handler, Reraise, Try, TupleLiteral
 from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value
 from flambeau.program.function import Function

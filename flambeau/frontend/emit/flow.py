@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
-from flambeau.frontend.emit.environment import Frame, Variable
-from flambeau.frontend.trees.base import Tree
+from flambeau.frontend.emit.frames import Frame, Variable
+from flambeau.frontend.trees.tree_base import Tree
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
 from flambeau.schema.types import Type

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Generic, TypeVar
 
-from flambeau.frontend.emit.environment import Absent, Frame, Variable
-from flambeau.frontend.resolver import Resolver
+from flambeau.frontend.emit.frames import Absent, Frame, Variable
+from flambeau.frontend.scopes.name_resolution import Resolver
 from flambeau.frontend.scopes.scope_tree import Scope
 from flambeau.program.classes import ClassDefinition
 from flambeau.schema.types import OptionalType, TupleType, Type

@@ -14,16 +14,16 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from flambeau.frontend.emit.contexts import leave_contexts
-from flambeau.frontend.emit.conversions import convert
-from flambeau.frontend.emit.environment import Frame, Variable
 from flambeau.frontend.emit.flow import Flow, LoopState
+from flambeau.frontend.emit.frames import Frame, Variable
 from flambeau.frontend.emit.function_scope import FunctionScope
+from flambeau.frontend.emit.implicit_conversions import convert
+from flambeau.frontend.emit.values.simple_value import SimpleValue
+from flambeau.frontend.emit.values.sugared import Emitter, Sugared
+from flambeau.frontend.emit.with_statements import leave_contexts
 from flambeau.frontend.scopes.scope_tree import Scope, scope_tree
-from flambeau.frontend.trees.base import Tree
-from flambeau.frontend.trees.views import Def, Expr, Return, Stmt, Yield
-from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Emitter, Sugared
+from flambeau.frontend.trees.tree_base import Tree
+from flambeau.frontend.trees.tree_views import Def, Expr, Return, Stmt, Yield
 from flambeau.ir.node import Block, Node
 from flambeau.schema.types import BOOL, INT, Type
 from flambeau.util.errors import CompileError

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.tensor_subscripts import emit_index
-from flambeau.frontend.trees.views import SliceExpr, Subscript, Var
-from flambeau.frontend.values.container_methods import listed
-from flambeau.frontend.values.slices import SliceValue
-from flambeau.frontend.values.sugared import Emitter, Sugared
+from flambeau.frontend.emit.values.container_methods import listed
+from flambeau.frontend.emit.values.slice_values import SliceValue
+from flambeau.frontend.emit.values.sugared import Emitter, Sugared
+from flambeau.frontend.trees.tree_views import SliceExpr, Subscript, Var
 from flambeau.ir.value import Value
 from flambeau.schema.types import ListType
 from flambeau.util.errors import CompileError

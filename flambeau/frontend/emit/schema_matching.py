@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flambeau.frontend.constants import default_type
-from flambeau.frontend.emit.arrays import note_results
 from flambeau.frontend.emit.call_causes import NUMPY_KEYWORDS, cause
-from flambeau.frontend.emit.conversions import (
+from flambeau.frontend.emit.empty_attributes import explained
+from flambeau.frontend.emit.float_powers import about_power
+from flambeau.frontend.emit.fresh_containers import written_as
+from flambeau.frontend.emit.implicit_conversions import (
     Plan,
     is_container,
     is_empty_literal,
@@ -20,10 +21,9 @@ from flambeau.frontend.emit.conversions import (
     pack_tuple,
     plan_conversion,
 )
-from flambeau.frontend.emit.empty_attributes import explained
-from flambeau.frontend.emit.float_powers import about_power
-from flambeau.frontend.emit.fresh_containers import written_as
-from flambeau.frontend.values.sugared import Emitter, Given
+from flambeau.frontend.emit.numpy.array_promotion import note_results
+from flambeau.frontend.emit.values.sugared import Emitter, Given
+from flambeau.frontend.scopes.python_constants import default_type
 from flambeau.ir.value import Value
 from flambeau.program.classes import why_no_interface
 from flambeau.program.function import Function

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from flambeau.frontend.emit.builtins.iterables import RangeValue
 from flambeau.frontend.emit.container_subscripts import constant_int, subscripted
-from flambeau.frontend.emit.conversions import pack_tuple, unpack_tuple
+from flambeau.frontend.emit.implicit_conversions import pack_tuple, unpack_tuple
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.tensor_subscripts import emit_index, load_tensor_item
-from flambeau.frontend.trees.views import Subscript
-from flambeau.frontend.values.advice import MAY_BE_NONE
-from flambeau.frontend.values.iterables import RangeValue
-from flambeau.frontend.values.simple_value import SimpleValue, shown, tuple_item
-from flambeau.frontend.values.slices import SliceValue
-from flambeau.frontend.values.sugared import Emitter, Given, Sugared
+from flambeau.frontend.emit.values.attribute_advice import MAY_BE_NONE
+from flambeau.frontend.emit.values.simple_value import SimpleValue, shown, tuple_item
+from flambeau.frontend.emit.values.slice_values import SliceValue
+from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
+from flambeau.frontend.trees.tree_views import Subscript
 from flambeau.ir.value import Value
 from flambeau.schema.types import (
     INT,

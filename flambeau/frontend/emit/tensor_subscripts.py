@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from flambeau.frontend.emit.arrays import UNKNOWN_RANK, as_number, converted, is_array, known_rank
 from flambeau.frontend.emit.container_subscripts import constant_int
-from flambeau.frontend.emit.conversions import pack_list, unpack_tuple
-from flambeau.frontend.emit.elements import stored
+from flambeau.frontend.emit.implicit_conversions import pack_list, unpack_tuple
+from flambeau.frontend.emit.numpy.array_promotion import UNKNOWN_RANK, as_number, converted, is_array, known_rank
+from flambeau.frontend.emit.numpy.element_arithmetic import stored
 from flambeau.frontend.emit.schema_matching import call_operator
-from flambeau.frontend.trees.views import Dots, Expr, NoneLit, SliceExpr, Subscript
-from flambeau.frontend.values.slices import SliceValue
-from flambeau.frontend.values.sugared import Emitter, Given, Sugared
+from flambeau.frontend.emit.values.slice_values import SliceValue
+from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
+from flambeau.frontend.trees.tree_views import Dots, Expr, NoneLit, SliceExpr, Subscript
 from flambeau.ir.value import Value
 from flambeau.schema.array_type import ArrayType, array_of
 from flambeau.schema.dtype import bool_, int64, uint8

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from flambeau.frontend.trees.base import Tree
+from flambeau.frontend.trees.tree_base import Tree
 from flambeau.schema.element_type import joined
 from flambeau.schema.set_type import SetType
 from flambeau.schema.types import (

@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from flambeau.frontend.emit.environment import Variable
 from flambeau.frontend.emit.flow import Entry
-from flambeau.frontend.trees.base import Tree
-from flambeau.frontend.values.sugared import Emitter
+from flambeau.frontend.emit.frames import Variable
+from flambeau.frontend.emit.values.sugared import Emitter
+from flambeau.frontend.trees.tree_base import Tree
 from flambeau.schema.element_type import holds_elements, joined, same_elements
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import Type

@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from flambeau.frontend.trees.base import Expr, Stmt, Tree
-from flambeau.frontend.trees.expressions import Starred, Var
-from flambeau.frontend.trees.extras import Import, Lambda, Nonlocal
-from flambeau.frontend.trees.statements import Decl, Def
+from flambeau.frontend.trees.expression_trees import Starred, Var
+from flambeau.frontend.trees.python_trees import Import, Lambda, Nonlocal
+from flambeau.frontend.trees.statement_trees import Decl, Def
+from flambeau.frontend.trees.tree_base import Expr, Stmt, Tree
 from flambeau.util.record import dataclass, field
 
 TARGETS: Final = frozenset({"Assign", "AugAssign", "For", "PythonBlock", "Walrus", "WithItem"})

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from types import FrameType, FunctionType
 
 from flambeau.frontend.source.enclosing import enclosing_types
-from flambeau.frontend.source.lost import find_lines
+from flambeau.frontend.source.lost_source import find_lines
 from flambeau.frontend.source.syntax_errors import syntax_message
 from flambeau.util.errors import FrontendError, NotSupportedError
 from flambeau.util.python_text import parse

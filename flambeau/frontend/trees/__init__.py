@@ -1,1 +1,1 @@
-"""Trees: the immutable nodes of the language with their ranges; what conversion gives and emission takes."""
+"""Trees: Python's syntax trees in, out the immutable nodes of the language with their ranges, which emission takes."""

@@ -16,21 +16,21 @@ from functools import partial
 from types import FunctionType
 from typing import Any, Final
 
-from flambeau.frontend.annotations import try_type_of
-from flambeau.frontend.array_annotations import METHODS, refuse_array_attribute, refuse_arrays
 from flambeau.frontend.closures.bound import NOTHING_BOUND, Bound
 from flambeau.frontend.closures.template import Template
-from flambeau.frontend.compile import compile_def, declared_schema
-from flambeau.frontend.constants import constant_type, is_constant
-from flambeau.frontend.convert.functions import get_tree
+from flambeau.frontend.compile_function import compile_def, declared_schema
 from flambeau.frontend.emit.function_scope import Receiver
 from flambeau.frontend.emit.type_variables import TypeVariables
-from flambeau.frontend.resolver import Resolver
-from flambeau.frontend.source.classes import class_range
+from flambeau.frontend.emit.values.python_calls import IGNORE, UNUSED, modifier
+from flambeau.frontend.scopes.array_annotations import METHODS, refuse_array_attribute, refuse_arrays
+from flambeau.frontend.scopes.name_resolution import Resolver
+from flambeau.frontend.scopes.python_constants import constant_type, is_constant
+from flambeau.frontend.scopes.type_annotations import try_type_of
+from flambeau.frontend.source.class_source import class_range
 from flambeau.frontend.source.enclosing import enclosing_types
 from flambeau.frontend.source.python_source import parameter_defaults
-from flambeau.frontend.trees.views import Def
-from flambeau.frontend.values.python_calls import IGNORE, UNUSED, modifier
+from flambeau.frontend.trees.function_conversion import get_tree
+from flambeau.frontend.trees.tree_views import Def
 from flambeau.ir.graph import Graph
 from flambeau.jit.classes import subclasses
 from flambeau.jit.classes.attribute_inference import define_attributes

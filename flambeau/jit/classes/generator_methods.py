@@ -8,11 +8,11 @@ from types import FunctionType
 from typing import Any
 
 from flambeau.frontend.closures.template import Template
-from flambeau.frontend.compile import compile_def
-from flambeau.frontend.resolver import Resolver
+from flambeau.frontend.compile_function import compile_def
+from flambeau.frontend.emit.values.python_calls import modifier
+from flambeau.frontend.scopes.name_resolution import Resolver
 from flambeau.frontend.source.python_source import innermost_function
-from flambeau.frontend.trees.views import Def, Var
-from flambeau.frontend.values.python_calls import modifier
+from flambeau.frontend.trees.tree_views import Def, Var
 from flambeau.util.record import replace
 
 

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, Generic, Protocol
 
-from flambeau.frontend.compile import declared_schema
-from flambeau.frontend.convert.functions import get_tree
-from flambeau.frontend.resolver import Resolver
-from flambeau.frontend.source.classes import class_range
+from flambeau.frontend.compile_function import declared_schema
+from flambeau.frontend.scopes.name_resolution import Resolver
+from flambeau.frontend.source.class_source import class_range
 from flambeau.frontend.source.python_source import NameScope, parameter_defaults
-from flambeau.frontend.trees.views import Def, Dots, ExprStmt, Pass, StringLiteral
+from flambeau.frontend.trees.function_conversion import get_tree
+from flambeau.frontend.trees.tree_views import Def, Dots, ExprStmt, Pass, StringLiteral
 from flambeau.jit.registry import ScriptRegistry
 from flambeau.nn.module import Module
 from flambeau.program.classes import InterfaceDefinition

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from flambeau.frontend.trees.views import Def, Expr, Param, Var
+from flambeau.frontend.trees.tree_views import Def, Expr, Param, Var
 from flambeau.util.record import replace
 
 COMPARISONS: Final = ("__eq__", "__ne__")

@@ -17,13 +17,13 @@ from collections.abc import Collection, Iterator, Mapping
 from types import FunctionType
 from typing import Any, Final
 
-from flambeau.frontend.annotations import try_type_of
-from flambeau.frontend.array_annotations import refuse_array_attribute
-from flambeau.frontend.convert.functions import parse_source
-from flambeau.frontend.resolver import Resolver
-from flambeau.frontend.source.classes import class_range, field_range
-from flambeau.frontend.trees.views import Def
-from flambeau.frontend.values.python_calls import IGNORE, MODIFIER
+from flambeau.frontend.emit.values.python_calls import IGNORE, MODIFIER
+from flambeau.frontend.scopes.array_annotations import refuse_array_attribute
+from flambeau.frontend.scopes.name_resolution import Resolver
+from flambeau.frontend.scopes.type_annotations import try_type_of
+from flambeau.frontend.source.class_source import class_range, field_range
+from flambeau.frontend.trees.function_conversion import parse_source
+from flambeau.frontend.trees.tree_views import Def
 from flambeau.schema.types import FLOAT, OptionalType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass

@@ -9,7 +9,7 @@ import sysconfig
 from types import FunctionType
 from typing import Final
 
-from flambeau.frontend.source.classes import class_range
+from flambeau.frontend.source.class_source import class_range
 from flambeau.jit.classes.records import is_generated
 from flambeau.util.errors import CompileError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from typing import Any
 
-from flambeau.frontend.annotations import type_of
+from flambeau.frontend.scopes.type_annotations import type_of
 from flambeau.jit.classes.definitions import CHANGED, PythonSource
 from flambeau.jit.classes.interface_definitions import is_interface
 from flambeau.jit.modules.classes import ModuleClasses

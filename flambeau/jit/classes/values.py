@@ -10,13 +10,13 @@ import inspect
 from collections.abc import Sequence
 from typing import Any
 
-from flambeau.frontend.emit.environment import Variable
+from flambeau.frontend.emit.frames import Variable
 from flambeau.frontend.emit.schema_matching import call_function, call_method
-from flambeau.frontend.resolver import MISSING, recursion_error
-from flambeau.frontend.trees.views import Apply, StringLiteral
-from flambeau.frontend.values import receivers
-from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Emitter, Given, Sugared
+from flambeau.frontend.emit.values import receivers
+from flambeau.frontend.emit.values.simple_value import SimpleValue
+from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
+from flambeau.frontend.scopes.name_resolution import MISSING, recursion_error
+from flambeau.frontend.trees.tree_views import Apply, StringLiteral
 from flambeau.ir.value import Value
 from flambeau.jit.classes.definitions import PythonSource
 from flambeau.jit.modules.source import ModuleSource

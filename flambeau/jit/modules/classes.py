@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from flambeau.frontend.resolver import Resolver
+from flambeau.frontend.scopes.name_resolution import Resolver
 from flambeau.jit.modules.annotations import warn_of_empty_annotations
 from flambeau.jit.modules.methods import exported_methods, is_ignored, texts_of
 from flambeau.jit.modules.module_attributes import Facts, KnownClasses

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from flambeau.frontend.emit.conversions import pack_tuple, unpack_tuple
+from flambeau.frontend.emit.implicit_conversions import pack_tuple, unpack_tuple
 from flambeau.frontend.emit.schema_matching import call_method, match_single
-from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Emitter, Given, Sugared
+from flambeau.frontend.emit.values.simple_value import SimpleValue
+from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.nn.hooks import Hook
 from flambeau.nn.module import Module

@@ -7,10 +7,10 @@ import typing
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import Any
 
-from flambeau.frontend.annotations import try_type_of, type_of
-from flambeau.frontend.array_annotations import refuse_array_attribute
-from flambeau.frontend.constants import constant_type, constant_value
-from flambeau.frontend.resolver import Resolver
+from flambeau.frontend.scopes.array_annotations import refuse_array_attribute
+from flambeau.frontend.scopes.name_resolution import Resolver
+from flambeau.frontend.scopes.python_constants import constant_type, constant_value
+from flambeau.frontend.scopes.type_annotations import try_type_of, type_of
 from flambeau.jit.convert import MismatchError, converter
 from flambeau.jit.infer_type import NoTypeError, infer_type
 from flambeau.jit.modules.annotations import Attribute, class_annotations

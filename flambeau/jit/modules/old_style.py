@@ -21,8 +21,8 @@ from collections.abc import Callable
 from copy import copy, deepcopy
 from typing import Any, ClassVar
 
-from flambeau.frontend.convert.functions import parse_source
 from flambeau.frontend.source.python_source import NameScope
+from flambeau.frontend.trees.function_conversion import parse_source
 from flambeau.jit.disabled import is_disabled
 from flambeau.jit.modules.methods import TEXTS, Stub
 from flambeau.nn.module import Module

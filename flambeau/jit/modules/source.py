@@ -9,12 +9,12 @@ import inspect
 from collections.abc import Callable, Mapping, Set
 from typing import Any
 
-from flambeau.frontend.array_annotations import METHODS, refuse_arrays
-from flambeau.frontend.compile import compile_def, declared_schema
-from flambeau.frontend.convert.functions import NO_SELF, get_tree, parse_source
-from flambeau.frontend.resolver import Resolver
+from flambeau.frontend.compile_function import compile_def, declared_schema
+from flambeau.frontend.scopes.array_annotations import METHODS, refuse_arrays
+from flambeau.frontend.scopes.name_resolution import Resolver
 from flambeau.frontend.source.python_source import NameScope, parameter_defaults
-from flambeau.frontend.trees.views import Def, Ident, Param
+from flambeau.frontend.trees.function_conversion import NO_SELF, get_tree, parse_source
+from flambeau.frontend.trees.tree_views import Def, Ident, Param
 from flambeau.jit.classes.method_trees import bound_to_class
 from flambeau.jit.compiling import compiling, is_compiling, kept, promise, tidy
 from flambeau.jit.modules.hooks import HookTable, compile_hooks

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from flambeau.frontend.emit.schema_matching import call_operator, match_single
-from flambeau.frontend.trees.views import Apply
-from flambeau.frontend.values.python_calls import UNUSED, modifier, python_schema, refusing
-from flambeau.frontend.values.simple_value import SimpleValue, module_items
-from flambeau.frontend.values.sugared import Emitter, Given, Sugared
-from flambeau.frontend.values.tuples import TupleValue
+from flambeau.frontend.emit.values.python_calls import UNUSED, modifier, python_schema, refusing
+from flambeau.frontend.emit.values.simple_value import SimpleValue, module_items
+from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
+from flambeau.frontend.emit.values.tuple_values import TupleValue
+from flambeau.frontend.trees.tree_views import Apply
 from flambeau.ir.value import Value
 from flambeau.jit.modules.python_view import view_of
 from flambeau.nn.module import Module

@@ -18,9 +18,9 @@ import numpy as np
 from flambeau.codegen.graph.foreign_code import ForeignCode
 from flambeau.codegen.graph.native_values import CannotCompileError
 from flambeau.codegen.graph.representation import Array, Bool, Fixed, Float, Int, Representation, Tupled
-from flambeau.frontend.constants import constant_value
-from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Emitter, Given, Sugared
+from flambeau.frontend.emit.values.simple_value import SimpleValue
+from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
+from flambeau.frontend.scopes.python_constants import constant_value
 from flambeau.schema.dtype import from_numpy_dtype
 from flambeau.schema.types import BoolType, FloatType, IntType, NoneType, TensorType, TupleType, Type
 from flambeau.tensor.bridge import from_numpy_or_copy

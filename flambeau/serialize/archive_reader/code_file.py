@@ -8,10 +8,10 @@ import platform
 import re
 from typing import Any, Final
 
-from flambeau.frontend.convert.rules import Context
-from flambeau.frontend.convert.run import convert_node
 from flambeau.frontend.source.python_source import ParsedText, parse_text
-from flambeau.frontend.trees.views import Def, Expr
+from flambeau.frontend.trees.conversion_rules import Context
+from flambeau.frontend.trees.conversion_stack import convert_node
+from flambeau.frontend.trees.tree_views import Def, Expr
 from flambeau.serialize.archive_reader.limits import DEFAULT, LoadLimits, exceeded
 from flambeau.util.errors import FrontendError, NotSupportedError
 from flambeau.util.source import Source

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from flambeau.frontend.resolver import MISSING
+from flambeau.frontend.scopes.name_resolution import MISSING
 from flambeau.program.unit import CompilationUnit, demangle
 from flambeau.schema.types import ANY
 from flambeau.serialize.archive_format import ROOT
@@ -16,7 +16,7 @@ from flambeau.serialize.archive_reader.upgrades import UpgradedOperator, upgrade
 from flambeau.serialize.python_print_resolver import OperatorNamespace, PrintedNames
 
 if TYPE_CHECKING:
-    from flambeau.frontend.values.sugared import Emitter, Sugared
+    from flambeau.frontend.emit.values.sugared import Emitter, Sugared
     from flambeau.util.source import SourceRange
 
 _BUILTINS: Final = frozenset((

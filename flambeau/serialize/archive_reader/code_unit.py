@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from flambeau.executor.executor import attach
-from flambeau.frontend.annotations import type_of_tree
-from flambeau.frontend.compile import compile_def
-from flambeau.frontend.constants import enum_type
-from flambeau.frontend.defaults import as_declared
+from flambeau.frontend.compile_function import compile_def
+from flambeau.frontend.scopes.parameter_defaults import as_declared
+from flambeau.frontend.scopes.python_constants import enum_type
+from flambeau.frontend.scopes.type_annotations import type_of_tree
 from flambeau.ir.graph import Graph
 from flambeau.program.classes import ClassDefinition, InterfaceDefinition
 from flambeau.program.function import Function

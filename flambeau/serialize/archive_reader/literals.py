@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from flambeau.frontend.resolver import MISSING
+from flambeau.frontend.scopes.name_resolution import MISSING
 from flambeau.ir.literals import EnumMember
 from flambeau.program.unit import CompilationUnit
 from flambeau.schema.device import Device

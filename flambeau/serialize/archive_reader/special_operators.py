@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Builtin, Given, Sugared
+from flambeau.frontend.emit.values.simple_value import SimpleValue
+from flambeau.frontend.emit.values.sugared import Builtin, Given, Sugared
 from flambeau.program.unit import CompilationUnit
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 
 if TYPE_CHECKING:
-    from flambeau.frontend.values.sugared import Emitter
+    from flambeau.frontend.emit.values.sugared import Emitter
     from flambeau.util.source import SourceRange
 
 SPECIAL: Final[dict[str, str]] = {

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Final
 
 from flambeau.executor.executor import attach
 from flambeau.frontend.emit.schema_matching import Mismatch, call_function, match_schema
-from flambeau.frontend.values.operator_value import OperatorValue
-from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Builtin, Given, Sugared
+from flambeau.frontend.emit.values.operator_value import OperatorValue
+from flambeau.frontend.emit.values.simple_value import SimpleValue
+from flambeau.frontend.emit.values.sugared import Builtin, Given, Sugared
 from flambeau.program.function import Function
 from flambeau.serialize.archive_format import version_since
 from flambeau.serialize.python_print_resolver import read_code
 from flambeau.util.record import dataclass
 
 if TYPE_CHECKING:
-    from flambeau.frontend.values.sugared import Emitter
+    from flambeau.frontend.emit.values.sugared import Emitter
     from flambeau.util.source import SourceRange
 
 _DIVIDE: Final = """

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from flambeau.frontend.constants import constant_value
+from flambeau.frontend.scopes.python_constants import constant_value
 from flambeau.ir.constant_text import quoted
 from flambeau.program.classes import ClassDefinition, InterfaceDefinition
 from flambeau.program.function import Function

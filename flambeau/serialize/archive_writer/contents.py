@@ -6,7 +6,7 @@ import enum
 from collections.abc import Callable
 from typing import Any
 
-from flambeau.frontend.constants import constant_type, constant_value
+from flambeau.frontend.scopes.python_constants import constant_type, constant_value
 from flambeau.ir.constants import CONSTANT, type_of
 from flambeau.ir.graph import Graph
 from flambeau.ir.kinds import CONTROL

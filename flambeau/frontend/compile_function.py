@@ -1,0 +1,474 @@
+"""From the tree of a function to its graph: emission, exits made structured, variables made values.
+
+>>> from flambeau.frontend.scopes.name_resolution import Names
+>>> [function] = compile_source("def f(x: int, y: int = 2) -> int:\\n    return x * y\\n", Names())
+>>> str(function.schema)
+'f(int x, int y=2) -> int'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from flambeau.analysis import tensor_items
+from flambeau.frontend.closures.bound import NOTHING_BOUND, Bound
+from flambeau.frontend.closures.captures import unused_home
+from flambeau.frontend.closures.generator_expressions import keep_expression
+from flambeau.frontend.closures.nested_functions import closure
+from flambeau.frontend.closures.template import Template, TemplateResolver
+from flambeau.frontend.closures.yielding_methods import generator_method
+from flambeau.frontend.emit import (
+    augmented,
+    binary_operators,
+    call_expressions,
+    comparisons,
+    comprehensions,
+    conditions,
+    container_displays,
+    control_flow,
+    exceptions,
+    generator_lists,
+    python_expressions,
+    simple_statements,
+    subscripts,
+    with_statements,
+)
+from flambeau.frontend.emit.builtins.stepwise import emit_joined
+from flambeau.frontend.emit.cells import open_cell
+from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.emit.flow import Flow, Stops
+from flambeau.frontend.emit.function_scope import FunctionScope, Inherited, Receiver
+from flambeau.frontend.emit.generator_lists import yields
+from flambeau.frontend.emit.graph_builder import Builder
+from flambeau.frontend.emit.inference import infer
+from flambeau.frontend.emit.loop_iterations import emit_for
+from flambeau.frontend.emit.python_block_calls import emit_python_block
+from flambeau.frontend.emit.type_variables import TypeVariables
+from flambeau.frontend.emit.values import attribute_rules, iterators, python_values
+from flambeau.frontend.emit.values.sugared import Emitter, ExpressionRule, Rules, StatementRule, Sugared
+from flambeau.frontend.scopes.array_annotations import TEXTS, refuse_arrays
+from flambeau.frontend.scopes.name_resolution import Resolver, recursion_error
+from flambeau.frontend.scopes.parameter_defaults import as_declared, broadcast_default, check_defaults, written_defaults
+from flambeau.frontend.scopes.scope_tree import Scope, scope_tree
+from flambeau.frontend.scopes.type_annotations import broadcast_count, names_array, type_of_tree
+from flambeau.frontend.ssa.cleanup import clean
+from flambeau.frontend.ssa.exits import make_structured
+from flambeau.frontend.ssa.to_ssa import to_ssa
+from flambeau.frontend.trees import tree_views as t
+from flambeau.frontend.trees.function_conversion import parse_source
+from flambeau.ir.graph import Graph
+from flambeau.program.function import Function
+from flambeau.schema.array_type import holds_arrays, plain
+from flambeau.schema.element_type import holds_elements, without_elements
+from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
+from flambeau.schema.types import NONE, TENSOR, ListType, OptionalType, TensorType, Type
+from flambeau.util.depth import TOO_DEEP, deep_recursion
+from flambeau.util.errors import CompileError, NotSupportedError
+from flambeau.util.record import replace
+from flambeau.util.source import SourceRange
+
+EXPRESSIONS: Final[Mapping[type, ExpressionRule]] = {
+    t.Var: call_expressions.emit_name,
+    t.Select: call_expressions.emit_select,
+    t.Apply: call_expressions.emit_apply,
+    t.Const: binary_operators.emit_const,
+    t.StringLiteral: container_displays.emit_string,
+    t.TrueLit: container_displays.emit_true_false,
+    t.FalseLit: container_displays.emit_true_false,
+    t.NoneLit: container_displays.emit_none,
+    t.TupleLiteral: container_displays.emit_tuple,
+    t.ListLiteral: container_displays.emit_list,
+    t.DictLiteral: container_displays.emit_dict,
+    t.ListComp: comprehensions.emit_list_comprehension,
+    t.GeneratorListComp: comprehensions.emit_list_comprehension,
+    t.GeneratorComp: python_expressions.emit_comprehension,
+    t.DictComp: comprehensions.emit_dict_comprehension,
+    t.BinOp: binary_operators.emit_binary,
+    t.Compare: comparisons.emit_compare,
+    t.UnaryMinus: binary_operators.emit_minus,
+    t.Invert: binary_operators.emit_invert,
+    t.Not: conditions.emit_logical,
+    t.And: conditions.emit_logical,
+    t.Or: conditions.emit_logical,
+    t.TernaryIf: control_flow.emit_ternary,
+    t.Subscript: subscripts.emit_subscript,
+    t.UnaryPlus: python_expressions.emit_plus,
+    t.Walrus: python_expressions.emit_walrus,
+    t.SetLiteral: python_expressions.emit_set,
+    t.Formatted: python_expressions.emit_formatted,
+    t.Bind: python_expressions.emit_bind,
+    t.Length: python_expressions.emit_length,
+    t.Comprehension: python_expressions.emit_comprehension,
+    t.Lambda: lambda e, tree, hint: closure(e, _as_def(tree), e.scope.symbols.of(tree), compile_def),
+}
+
+STATEMENTS: Final[Mapping[type, StatementRule]] = {
+    t.Assign: simple_statements.emit_assignment,
+    t.AugAssign: augmented.emit_augmented,
+    t.ExprStmt: simple_statements.emit_expression,
+    t.If: control_flow.emit_if,
+    t.For: control_flow.emit_for_statement,
+    t.While: control_flow.emit_while_statement,
+    t.LoopElse: control_flow.emit_loop_else,
+    t.Return: simple_statements.emit_return,
+    t.Raise: simple_statements.emit_raise,
+    t.Assert: simple_statements.emit_assert,
+    t.Pass: simple_statements.emit_pass,
+    t.Break: control_flow.emit_break,
+    t.Continue: control_flow.emit_continue,
+    t.Delete: simple_statements.emit_delete,
+    t.With: with_statements.emit_with,
+    t.Def: lambda e, tree: _emit_nested(e, tree),
+    t.Import: python_expressions.emit_import,
+    t.PythonBlock: emit_python_block,
+    t.Try: exceptions.emit_try,
+    t.Reraise: exceptions.emit_bare_raise,
+    t.Yield: generator_lists.emit_yield,
+    t.Nonlocal: lambda e, tree: True,
+}
+
+VARIABLE_ARGUMENTS = (
+    "Compiled functions can't take variable number of arguments or use keyword-only arguments with defaults, but where "
+    "a call of the program says what they are"
+)
+RULES: Final = Rules(
+    expressions=EXPRESSIONS,
+    statements=STATEMENTS,
+    wrap=python_values.wrap,
+    attribute=attribute_rules.attribute,
+    loop=emit_for,
+    generator_method=generator_method,
+    joined=emit_joined,
+    branch=control_flow.emit_guarded,
+    keep=lambda e, tree: keep_expression(e, tree, compile_def),
+    iterator=lambda e, where, value: iterators.iterator(e, where, value, compile_def),
+    search=lambda e, where, container, item: iterators.search(e, where, container, item, compile_def),
+)
+
+NO_RETURN = "Function was not annotated as having type None, but does not return along all paths"
+
+
+def compile_def(
+    tree: t.Def,
+    resolver: Resolver,
+    *,
+    name: str = "",
+    defaults: Mapping[str, Any] | None = None,
+    self_type: Type | None = None,
+    receiver: Receiver | None = None,
+    bound: Bound = NOTHING_BOUND,
+) -> Function:
+    """The function that a tree defines.
+
+    `name` is its qualified name, its own if not given. `defaults` are values of parameters by name, those of a Python
+    function; what the tree itself says comes first. With `self_type` it is a method whose first parameter has that
+    type; with `receiver` it is an `__init__`, which adds attributes to its class. `bound` is what a call tells of
+    parameters whose types or values are the call's.
+    Raises CompileError for what is not of the language or does not fit its types.
+    """
+    try:
+        with deep_recursion():
+            type_variables = TypeVariables(bound.type_variables) if bound.own is None else bound.own
+            qualified, symbols = name or tree.name, bound.symbols or scope_tree(tree)
+            return infer(
+                type_variables,
+                lambda: _compile(
+                    tree, resolver, qualified, defaults or {}, self_type, receiver, bound, type_variables, symbols
+                ),
+                lambda: _memory(receiver),
+            )
+    except RecursionError:
+        raise CompileError(TOO_DEEP, tree.ident.range) from None
+
+
+def _memory(receiver: Receiver | None) -> Callable[[], None]:
+    """What takes back the attributes that an `__init__` gives to its class."""
+    if receiver is None:
+        return lambda: None
+    definition, unassigned = receiver.definition, set(receiver.unassigned)
+    attributes, slots = list(definition.attributes), dict(definition.slots)
+
+    def restore() -> None:
+        definition.attributes[:], definition.slots = attributes, slots
+        receiver.unassigned.clear()
+        receiver.unassigned.update(unassigned)
+
+    return restore
+
+
+def _compile(
+    tree: t.Def,
+    resolver: Resolver,
+    name: str,
+    defaults: Mapping[str, Any],
+    self_type: Type | None,
+    receiver: Receiver | None,
+    bound: Bound,
+    type_variables: TypeVariables,
+    symbols: Scope,
+) -> Function:
+    is_generator = yields(tree)
+    e = _emission(tree, resolver, self_type, receiver, bound, type_variables, symbols)
+    graph = e.graph
+    values = {**defaults, **written_defaults(tree, resolver)}
+    e.scope.frame.names.update(bound.constants)
+    arguments = [
+        _parameter(e, param, values, bound.types.get(param.name, self_type if i == 0 else None))
+        for i, param in enumerate((*tree.decl.params, *bound.params))
+        if param.name not in bound.constants
+    ]
+    check_defaults(arguments, tree)
+    with graph.at_range(tree.range):
+        _emit_prologue(e, tree, bound, is_generator)
+        if e.statements(tree.body) and type_variables.error is None:
+            _fall_off(e, tree)
+    if type_variables.error is not None:
+        raise type_variables.error
+    result = NONE if bound.is_suspended else generator_lists.finish(e, tree) if is_generator else _result_type(e)
+    if isinstance(e.flow.generator, Stops):
+        bound.yielded.extend(e.flow.generator.yielded)
+    with graph.at_range(tree.range):
+        make_structured(graph, result)
+        to_ssa(graph)
+        clean(graph)
+        tensor_items.settle(graph)
+    if bound is not NOTHING_BOUND:  # called by name, by the call that it is compiled for
+        arguments = [replace(a, positional_only=False) for a in arguments]
+    return _function(e, name, [broadcast_default(a) for a in arguments], result)
+
+
+def _emission(
+    tree: t.Def,
+    resolver: Resolver,
+    self_type: Type | None,
+    receiver: Receiver | None,
+    bound: Bound,
+    type_variables: TypeVariables,
+    symbols: Scope,
+) -> Emission:
+    """The state that the emission of a function begins with."""
+    for variable in (tree.decl.vararg, tree.decl.kwarg):
+        if variable is not None and variable.name not in bound.types and variable.name not in bound.constants:
+            raise NotSupportedError(VARIABLE_ARGUMENTS, variable.range)
+    returns = None if yields(tree) else tree.decl.returns
+    declared = None if returns is None else type_of_tree(returns, resolver)
+    scope: FunctionScope[Sugared] = FunctionScope(
+        name=tree.name,
+        resolver=resolver,
+        symbols=symbols,
+        has_self=self_type is not None or bound.has_self,
+        receiver=receiver,
+        home=unused_home(tree, (*bound.constants, *bound.types), bound.constants.values()),
+    )
+    e = Emission(
+        builder=Builder(Graph(tree.name)),
+        scope=scope,
+        flow=Flow(declared_return=declared),
+        rules=RULES,
+        type_variables=type_variables,
+        arrays=_has_arrays(tree, resolver, bound),
+    )
+    if self_type is not None and bound.base is not None:
+        scope.inherited = Inherited(self_type, bound.base)
+        type_variables.as_written = scope.as_written
+    return e
+
+
+def _emit_prologue(e: Emission, tree: t.Def, bound: Bound, is_generator: bool) -> None:
+    """What runs in front of the statements: cells are opened, and a generator's list begins."""
+    for cell in bound.cells:
+        variable = e.scope.variable(cell)
+        assert isinstance(variable.type, ListType)
+        open_cell(e, cell, e.load(cell, variable), variable.type.element)
+    e.scope.frame.names.update({name: e.scope.frame.names[other] for name, other in bound.aliases.items()})
+    if bound.is_suspended:
+        e.flow.generator = Stops(generator_lists.declared_element(tree, e.scope.resolver))
+    elif is_generator:
+        generator_lists.begin(e, tree)
+    e.scope.expanding = (id(tree),) if is_generator else ()
+
+
+def _function(e: Emitter, name: str, arguments: list[Argument], result: Type) -> Function:
+    """The function of a graph that is done: to the rest of the system, its arrays are tensors."""
+    if e.arrays:
+        _without_arrays(e.graph)
+    parameters = tuple([replace(a, type=without_elements(plain(a.type))) for a in arguments])
+    schema = FunctionSchema(e.scope.name, "", parameters, (Argument("", without_elements(plain(result))),))
+    function = Function(name, e.graph, schema)
+    if e.flow.array_result is not None and (holds_arrays(e.flow.array_result) or holds_elements(e.flow.array_result)):
+        function.result = e.flow.array_result
+    return function
+
+
+def _has_arrays(tree: t.Def, resolver: Resolver, bound: Bound) -> bool:
+    """Whether a function takes arrays, or says that it gives some."""
+    returns = tree.decl.returns
+    takes = bound.arrays or any(map(holds_arrays, bound.types.values()))
+    return takes or (returns is not None and names_array(returns, resolver))
+
+
+def _without_arrays(graph: Graph) -> None:
+    """Have all values of a graph be tensors that were arrays to the compiler."""
+    values = [*graph.parameters]
+    for node in graph.all_nodes():
+        values += [*node.results, *(v for block in node.nested_blocks for v in block.parameters)]
+    for value in values:
+        if holds_arrays(value.static_type) or holds_elements(value.static_type):
+            value.set_type(without_elements(plain(value.static_type)))
+
+
+def _emit_nested(e: Emitter, tree: t.Def) -> bool:
+    """A function inside a function: its name stands for it."""
+    e.scope.frame.names[tree.name] = closure(e, tree, e.scope.symbols.of(tree), compile_def)
+    return True
+
+
+def _as_def(tree: t.Lambda) -> t.Def:
+    """A lambda as a function that returns its body."""
+    ident = t.Ident(tree.decl.range, "lambda_")
+    return t.Def(tree.range, ident, tree.decl, (t.Return(tree.body.range, tree.body),))
+
+
+def declared_schema(
+    tree: t.Def, resolver: Resolver, *, defaults: Mapping[str, Any], self_type: Type | None = None
+) -> FunctionSchema | None:
+    """What a function takes and returns, from its declaration; None if that does not say what it returns."""
+    is_init = tree.name == "__init__" and self_type is not None
+    if (tree.decl.returns is None and not is_init) or yields(tree):
+        return None
+    result = NONE if tree.decl.returns is None else type_of_tree(tree.decl.returns, resolver)
+    arguments = []
+    for index, param in enumerate(tree.decl.params):
+        type_ = _declared_type(param, resolver, self_type if index == 0 else None)
+        default = as_declared(defaults.get(param.name, NO_DEFAULT), type_)
+        arguments.append(_argument(param, type_, default))
+    return FunctionSchema(tree.name, "", tuple(arguments), (Argument("", result),))
+
+
+def _declared_type(param: t.Param, resolver: Resolver, self_type: Type | None) -> Type:
+    if self_type is not None:
+        return self_type
+    return TensorType(inferred=True) if param.annotation is None else type_of_tree(param.annotation, resolver)
+
+
+def _result_type(e: Emitter) -> Type:
+    """What the function returns: as declared, else what its return statements have in common."""
+    if e.flow.declared_return is not None:
+        return e.flow.declared_return
+    merged = NONE if e.flow.merged_return is None else e.flow.merged_return
+    return TENSOR if merged == TENSOR else merged
+
+
+def _parameter(e: Emitter, param: t.Param, defaults: Mapping[str, Any], self_type: Type | None) -> Argument:
+    """Add a parameter to the graph; its schema."""
+    type_ = _declared_type(param, e.scope.resolver, self_type)
+    with e.graph.at_range(param.range):
+        value = e.graph.add_parameter(type_, param.name if param.name.isascii() else "")
+        e.store(param.name, value)
+    count = None if param.annotation is None else broadcast_count(param.annotation, e.scope.resolver)
+    default = as_declared(defaults.get(param.name, NO_DEFAULT), type_)
+    return replace(_argument(param, type_, default), broadcast=count)
+
+
+def _argument(param: t.Param, type_: Type, default: Any) -> Argument:
+    by_name, by_place = param.keyword_only, param.positional_only
+    return Argument(param.name, type_, default=default, kwarg_only=by_name, positional_only=by_place)
+
+
+def _fall_off(e: Emitter, tree: t.Def) -> None:
+    """Control reaches the end of the body: the function returns None there, if it may."""
+    if e.flow.generator is not None:
+        e.insert(
+            "prim::ReturnStmt", (e.constant(None) if isinstance(e.flow.generator, Stops) else e.flow.generator.result,)
+        )
+        return
+    declared = e.flow.declared_return
+    if declared is not None and not isinstance(declared, OptionalType) and declared != NONE and str(declared) != "Any":
+        raise CompileError(NO_RETURN, tree.range)
+    if declared is None and e.flow.merged_return is not None:
+        merged = OptionalType.of(e.flow.merged_return)
+        e.flow.merged_return = merged
+    elif declared is None:
+        e.flow.merged_return = NONE
+    e.insert("prim::ReturnStmt", (e.constant(None),))
+
+
+def compile_source(text: str, resolver: Resolver, *, filename: str = "<string>") -> list[Function]:
+    """The functions of a source text, in order. They may call each other, in any order but not recursively.
+
+    Raises CompileError or FrontendError.
+    """
+    trees = parse_source(text, filename)
+    unit = _SourceUnit(trees, resolver)
+    return [unit.compiled(tree) for tree in trees]
+
+
+class _SourceUnit:
+    """Functions of one text that see each other, before what the resolver around them knows."""
+
+    holds_closures = True
+
+    def __init__(self, trees: list[t.Def], outer: Resolver) -> None:
+        self.outer = outer
+        self.reaches_python = outer.reaches_python
+        self.trees: dict[str, t.Def] = {}
+        for tree in trees:
+            if tree.name in self.trees:
+                raise CompileError(
+                    f"function '{tree.name}' is defined twice: overloads have to have different names", tree.ident.range
+                )
+            self.trees[tree.name] = tree
+        self.done: dict[str, Function] = {}
+        self.active: list[str] = []
+
+    def compiled(self, tree: t.Def, where: SourceRange | None = None) -> Function:
+        if tree.name in self.active:
+            raise recursion_error(tree.name, where or tree.range)
+        if tree.name not in self.done:
+            refuse_arrays(tree, self, TEXTS)
+            self.active.append(tree.name)
+            try:
+                self.done[tree.name] = compile_def(tree, self)
+            finally:
+                self.active.pop()
+        return self.done[tree.name]
+
+    def resolve(self, name: str) -> Any:
+        """One of the text's own functions, or what the name means outside."""
+        return self.trees[name] if name in self.trees else self.outer.resolve(name)
+
+    def member(self, owner: Any, name: str) -> Any:
+        """An attribute of what a name means outside."""
+        return self.outer.member(owner, name)
+
+    def compile_function(self, fn: Any, where: SourceRange) -> Function | None:
+        """One of the text's own functions, or another."""
+        if not isinstance(fn, t.Def):
+            return self.outer.compile_function(fn, where)
+        caller = self.active[-1] if self.active else ""
+        try:
+            return self.compiled(fn, where)
+        except CompileError as error:
+            raise error.with_caller(fn.name, caller, where) from None
+
+    def template(self, fn: Any) -> Template | None:
+        """One of the text's own functions, or another, to be compiled for a call."""
+        if isinstance(fn, t.Def):
+            return Template(fn, self, written_defaults(fn, self), compile_def)
+        return self.outer.template(fn) if isinstance(self.outer, TemplateResolver) else None
+
+    def operator_name(self, value: Any) -> str | None:
+        """The operator that a Python function stands for, as the enclosing resolver says."""
+        return self.outer.operator_name(value)
+
+    def class_type(self, cls: type, where: SourceRange | None) -> Type | None:
+        """The type of a Python class, as the enclosing resolver says."""
+        return self.outer.class_type(cls, where)
+
+    def sugared(self, value: Any, where: SourceRange) -> Any:
+        """What a Python value is to programs, as the enclosing resolver says."""
+        return self.outer.sugared(value, where)
+
+
+__all__ = ["compile_def", "compile_source", "declared_schema"]

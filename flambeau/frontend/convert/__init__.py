@@ -1,1 +1,0 @@
-"""Conversion: Python's syntax tree in, trees of the language out; what the language does not have is refused here."""

@@ -1,0 +1,1 @@
+"""Python's builtin functions and parts of its library in programs: what a call of each emits."""

@@ -1,0 +1,74 @@
+"""Functions of Python's library that programs have: those of `flambeau.frontend.library`, compiled for each use.
+
+heapq.heappush(h, 3)    →    library.heaps.heappush, compiled for h : int[] and item : int
+"""
+
+from __future__ import annotations
+
+import bisect
+import heapq
+import types
+from typing import Any, Final
+
+from flambeau.frontend.closures.call_arguments import emit_all
+from flambeau.frontend.closures.instantiation import instantiate
+from flambeau.frontend.closures.template import TemplateResolver
+from flambeau.frontend.emit.values.sugared import Builtin, Emitter, Sugared
+from flambeau.frontend.library import bisection, heaps
+from flambeau.frontend.trees.tree_views import Apply, Def, Expr, Var
+from flambeau.schema.types import Type
+from flambeau.util.errors import CompileError
+from flambeau.util.record import dataclass, replace
+
+_PAIRS: Final = (
+    (heapq, heaps, ("heappush", "heappop", "heapify", "heapreplace", "heappushpop", "nsmallest", "nlargest")),
+    (bisect, bisection, ("bisect_left", "bisect_right", "insort_left", "insort_right")),
+)
+LIBRARY: Final[dict[Any, types.FunctionType]] = {
+    getattr(theirs, name): getattr(ours, name) for theirs, ours, names in _PAIRS for name in names
+}
+"""What stands for each function of Python's library."""
+_OWN: Final = frozenset(
+    value for _, ours, _ in _PAIRS for value in vars(ours).values() if isinstance(value, types.FunctionType)
+)
+REFUSED = "{name}: {reason}"
+
+
+@dataclass(slots=True)
+class LibraryFunction(Builtin):
+    """A function whose parameters without a type of their own take whatever a call passes."""
+
+    python: types.FunctionType
+
+    def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
+        """A call of the function as compiled for the arguments. Raises CompileError where they do not fit."""
+        assert isinstance(e.scope.resolver, TemplateResolver)
+        template = e.scope.resolver.template(self.python)
+        assert template is not None
+        template.tree = _open(template.tree)
+        args, keywords = emit_all(e, tree)
+        try:
+            return instantiate(e, tree.callee.range, template, args, keywords)
+        except CompileError as error:
+            text = REFUSED.format(name=self.python.__name__, reason=error.message)
+            raise CompileError(text, tree.callee.range) from None
+
+
+def library_function(value: Any) -> LibraryFunction | None:
+    """What a function of Python's library is in a program; None for what programs do not have."""
+    if not isinstance(value, types.FunctionType | types.BuiltinFunctionType):
+        return None
+    ours = value if value in _OWN else LIBRARY.get(value)
+    return LibraryFunction(ours) if isinstance(ours, types.FunctionType) else None
+
+
+def _open(tree: Def) -> Def:
+    """The function with no types where it says Any."""
+    decl = tree.decl
+    params = tuple(replace(p, annotation=None) if _is_any(p.annotation) else p for p in decl.params)
+    returned = None if _is_any(decl.returns) else decl.returns
+    return replace(tree, decl=replace(decl, params=params, returns=returned))
+
+
+def _is_any(annotation: Expr | None) -> bool:
+    return isinstance(annotation, Var) and annotation.name == "Any"

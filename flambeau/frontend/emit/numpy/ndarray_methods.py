@@ -1,0 +1,446 @@
+"""Methods and attributes of arrays, each with NumPy's meaning: what would be another in operators of its name.
+
+x.std(axis=0)    →    aten::std(%x, [0], correction=0, keepdim=False)        x.sort()    →    sort, then copy_ into %x
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from flambeau.frontend.emit.implicit_conversions import pack_list, pack_tuple, unpack_tuple
+from flambeau.frontend.emit.numpy import array_promotion as arrays
+from flambeau.frontend.emit.numpy.array_promotion import as_number, facts
+from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.emit.values.sugared import Builtin, Emitter, Given, Sugared
+from flambeau.frontend.trees.tree_views import Apply
+from flambeau.ir.value import Value
+from flambeau.schema.array_type import ArrayType, array_of
+from flambeau.schema.dtype import by_code, float64, from_numpy_dtype, int64
+from flambeau.schema.types import INT, IntType, ListType, NoneType, TupleType, Type
+from flambeau.util.errors import CompileError
+from flambeau.util.instead import instead
+from flambeau.util.record import dataclass
+from flambeau.util.source import SourceRange
+
+Named = dict[str, Value]
+Method = Callable[["Call"], Value]
+NOT_HERE: Final = "arrays have no {name} in programs: {instead}"
+INSTEAD: Final = {
+    "view": instead("{code} converts, ", "x.astype(np.int64)", given="x: np.ndarray", shown="x.astype(dtype)")
+    + instead("{code} gives other sizes", "x.reshape(1, -1)", given="x: np.ndarray", shown="x.reshape(...)"),
+    "flat": instead("write {code}", "x.ravel()", of="np.array(list(x.flat))", given="x: np.ndarray"),
+    "resize": "write x = np.zeros(...), and copy what is kept",
+    "partition": instead("write {code}", "x.sort()", of="np.partition(x, (0, 1, 2))", given="x: np.ndarray", gives="x"),
+    "tobytes": "return the array, and call it outside",
+    "ptp": instead("write {code}", "x.max() - x.min()", of="np.ptp(x)", given="x: np.ndarray"),
+}
+OUTSIDE: Final = "call it outside and pass the result in"
+NO_KEYWORD: Final = "{name}: the keyword '{keyword}' has no form for arrays in programs"
+UNSIGNED: Final = "{name} of unsigned integers: x.astype(np.int64) first, as sums of unsigned integers are uint64"
+SQUEEZED: Final = "cannot select an axis to squeeze out which has size not equal to one"
+UNPACKED: Final = "expected {size} items to unpack: the array has more or fewer"
+AXIS: Final = "axis must be a number that is written out here, so that the dimensions of the result are known"
+
+
+def constant_int(value: Value) -> int | None:
+    """The int that a value is known to be; None for any other."""
+    node = value.defining_node
+    is_constant = node is not None and node.op == "prim::Constant" and value.static_type == INT
+    number = node.attribute("value") if node is not None and is_constant else None
+    return number if type(number) is int else None
+
+
+@dataclass(slots=True)
+class Call:
+    """A call of a method, with its arguments by name."""
+
+    e: Emitter
+    where: SourceRange
+    name: str
+    array: Value
+    arguments: Named
+
+    def op(self, name: str, *operands: Any, **keywords: Any) -> Value:
+        """An operator on values and constants."""
+        values = [self.value(o) for o in operands]
+        named = [Given(self.value(v), self.where, k) for k, v in keywords.items()]
+        return call_operator(self.e, self.where, f"aten::{name}", values, named)
+
+    def value(self, operand: Any) -> Value:
+        if isinstance(operand, Value):
+            return operand
+        if isinstance(operand, list):
+            return pack_list(self.e, [self.value(g) for g in operand], INT)
+        return self.e.constant(operand)
+
+    def number(self, name: str, default: int | None = None) -> int | None:
+        """An argument that has to be a number that is written out."""
+        value = self.arguments.get(name)
+        if value is None or isinstance(value.static_type, NoneType):
+            return default
+        constant = constant_int(value)
+        if constant is None:
+            raise CompileError(AXIS, self.where)
+        return constant
+
+    def axes(self, name: str = "axis") -> list[int] | None:
+        """The axes that are named; None for all."""
+        value = self.arguments.get(name)
+        if value is None or isinstance(value.static_type, NoneType):
+            return None
+        if isinstance(value.static_type, TupleType):
+            numbers = [constant_int(v) for v in unpack_tuple(self.e, value)]
+            if None in numbers:
+                raise CompileError(AXIS, self.where)
+            return [f for f in numbers if f is not None]
+        number = self.number(name)
+        return None if number is None else [number]
+
+    def floats(self) -> Value:
+        """The array, in float64 where it holds integers or bools."""
+        dtype, _ = facts(self.array, self.where)
+        is_real = dtype.is_floating_point or dtype.is_complex
+        return self.array if is_real else arrays.converted(self.e, self.array, float64)
+
+
+def _fold(name: str, whole: str = "", *, floats: bool = False) -> Method:
+    """`x.sum(axis=None, keepdims=False)`."""
+
+    def emit(c: Call) -> Value:
+        array = c.floats() if floats else c.array
+        axes = c.axes()
+        if name in ("sum", "prod") and axes is not None:
+            _check_signed(c)
+        keep = c.arguments.get("keepdims", c.value(False))
+        if axes is None and "keepdims" not in c.arguments:
+            return c.op(whole or name, array)
+        axes = list(range(facts(array, c.where)[1])) if axes is None else axes
+        if name in ("prod", "any", "all"):
+            for axis in sorted((a % facts(array, c.where)[1] for a in axes), reverse=True):
+                array = c.op(name, array, axis, keep)
+            return array
+        return c.op(name, array, axes, keep)
+
+    return emit
+
+
+def _spread(name: str) -> Method:
+    def emit(c: Call) -> Value:
+        _, rank = facts(c.array, c.where)
+        axes = c.axes()
+        ddof = c.arguments.get("ddof", c.value(0))
+        keep = c.arguments.get("keepdims", c.value(False))
+        return c.op(name, c.floats(), list(range(rank)) if axes is None else axes, correction=ddof, keepdim=keep)
+
+    return emit
+
+
+def _place(name: str) -> Method:
+    def emit(c: Call) -> Value:
+        axis = c.number("axis")
+        return c.op(name, c.array) if axis is None else c.op(name, c.array, axis)
+
+    return emit
+
+
+def _check_signed(c: Call) -> None:
+    """NumPy adds unsigned integers up in uint64, which arrays have not here."""
+    if facts(c.array, c.where)[0].name.startswith("uint"):
+        raise CompileError(UNSIGNED.format(name=c.name), c.where)
+
+
+def _scan(name: str) -> Method:
+    def emit(c: Call) -> Value:
+        _check_signed(c)
+        axis = c.number("axis")
+        return c.op(name, c.op("reshape", c.array, [-1]), 0) if axis is None else c.op(name, c.array, axis)
+
+    return emit
+
+
+def _reshape(c: Call) -> Value:
+    return c.op("reshape", c.array, _sizes(c, c.arguments["shape"]))
+
+
+def _sizes(c: Call, shape: Value) -> Value:
+    if isinstance(shape.static_type, TupleType):
+        return pack_list(c.e, unpack_tuple(c.e, shape), INT)
+    return pack_list(c.e, [shape], INT) if isinstance(shape.static_type, IntType) else shape
+
+
+def _copy(c: Call) -> Value:
+    return c.op("clone", c.array, memory_format=0)
+
+
+def _flatten(c: Call) -> Value:
+    return c.op("clone", c.op("reshape", c.array, [-1]))
+
+
+def _transpose(c: Call) -> Value:
+    _, rank = facts(c.array, c.where)
+    return c.op("permute", c.array, c.axes("axes") or list(reversed(range(rank))))
+
+
+def _sort(c: Call) -> Value:
+    c.op("copy_", c.array, _sorted(c))
+    return c.value(None)
+
+
+def _sorted(c: Call) -> Value:
+    pair = c.op("sort", c.array, c.number("axis", -1), False)
+    return unpack_tuple(c.e, pair)[0]
+
+
+def _argsort(c: Call) -> Value:
+    return c.op("argsort", c.array, stable=True, dim=c.number("axis", -1), descending=False)
+
+
+def _fill(c: Call) -> Value:
+    dtype, _ = facts(c.array, c.where)
+    filled = call_operator(
+        c.e, c.where, "aten::tensor", [c.arguments["value"]], [Given(c.e.constant(dtype.code, INT), c.where, "dtype")]
+    )
+    c.op("copy_", c.array, filled)
+    return c.value(None)
+
+
+def _nonzero(c: Call) -> Value:
+    _, rank = facts(c.array, c.where)
+    places = c.op("nonzero", c.array)
+    places.set_type(array_of(int64, 2))
+    return pack_tuple(c.e, [c.op("select", places, 1, k) for k in range(rank)])
+
+
+def _repeat(c: Call) -> Value:
+    axis = c.number("axis")
+    array = c.op("reshape", c.array, [-1]) if axis is None else c.array
+    return c.op("repeat_interleave", array, c.arguments["repeats"], 0 if axis is None else axis)
+
+
+def _round(c: Call) -> Value:
+    dtype, _ = facts(c.array, c.where)
+    if not dtype.is_floating_point:
+        decimals = c.arguments.get("decimals")
+        if dtype.name == "bool" or (decimals is not None and constant_int(decimals) != 0):
+            raise CompileError("round of bools, or of integers to decimals: x.astype(np.float64) first", c.where)
+        return c.op("clone", c.array)
+    return c.op("round", c.array, decimals=c.arguments.get("decimals", c.value(0)))
+
+
+def _clip(c: Call) -> Value:
+    bounds = [c.arguments.get(name, c.value(None)) for name in ("min", "max")]
+    present = [b for b in bounds if not isinstance(b.static_type, NoneType)]
+    array, *converted = arrays.promoted(c.e, c.where, [c.array, *present])
+    left = iter(converted)
+    low, high = (b if isinstance(b.static_type, NoneType) else next(left) for b in bounds)
+    return c.op("clamp", array, low, high)
+
+
+def _astype(c: Call) -> Value:
+    code = c.arguments["dtype"]
+    constant = constant_int(code)
+    if constant is None:
+        raise CompileError("astype needs a dtype that is written out: x.astype(np.float64)", c.where)
+    result = c.op("to", c.array, code, False, True)
+    result.set_type(array_of(by_code(constant), arrays.known_rank(c.array)))
+    return result
+
+
+def _dot(c: Call) -> Value:
+    left, right = arrays.promoted(c.e, c.where, [c.array, c.arguments["b"]])
+    if 0 in (facts(left, c.where)[1], facts(right, c.where)[1]):
+        return c.op("mul", left, right)
+    return c.op("matmul", left, right)
+
+
+def _tolist(c: Call) -> Value:
+    dtype, rank = facts(c.array, c.where)
+    element = arrays.element_type(dtype)
+    result: Type = element
+    for _ in range(rank):
+        result = ListType(result)
+    codes = {"int": 0, "float": 1, "complex": 2, "bool": 3}
+    return c.e.emit("prim::tolist", (c.array, c.value(rank), c.value(codes[element.annotation])), result)
+
+
+def _item(c: Call) -> Value:
+    dtype, rank = facts(c.array, c.where)
+    array = c.op("reshape", c.array, []) if rank else c.array
+    array.set_type(array_of(dtype, 0))
+    return array
+
+
+def _squeeze(c: Call) -> Value:
+    axis = c.number("axis")
+    if axis is None:
+        raise CompileError("squeeze() needs an axis here, so that the dimensions of the result are known", c.where)
+    check_size(c.e, c.where, c.array, axis, 1, SQUEEZED)
+    return c.op("select", c.array, axis, 0)
+
+
+def _take(c: Call) -> Value:
+    axis = c.number("axis")
+    array = c.op("reshape", c.array, [-1]) if axis is None else c.array
+    places = c.arguments["indices"]
+    if isinstance(places.static_type, ListType):
+        places = c.op("tensor", places)
+        places.set_type(array_of(int64, 1))
+    return c.op("index_select", array, 0 if axis is None else axis, places)
+
+
+def _conj(c: Call) -> Value:
+    """A new array of complex numbers; of others the array itself."""
+    dtype, _ = facts(c.array, c.where)
+    return c.op("clone", c.op("conj", c.array)) if dtype.is_complex else c.array
+
+
+METHODS: Final[dict[str, tuple[tuple[str, ...], Method]]] = {
+    "sum": (("axis", "keepdims"), _fold("sum")), "prod": (("axis", "keepdims"), _fold("prod")),
+    "mean": (("axis", "keepdims"), _fold("mean", floats=True)),
+    "any": (("axis", "keepdims"), _fold("any")), "all": (("axis", "keepdims"), _fold("all")),
+    "max": (("axis", "keepdims"), _fold("amax", "max")), "min": (("axis", "keepdims"), _fold("amin", "min")),
+    "std": (("axis", "ddof", "keepdims"), _spread("std")), "var": (("axis", "ddof", "keepdims"), _spread("var")),
+    "argmax": (("axis",), _place("argmax")), "argmin": (("axis",), _place("argmin")),
+    "cumsum": (("axis",), _scan("cumsum")), "cumprod": (("axis",), _scan("cumprod")),
+    "reshape": (("shape",), _reshape), "copy": ((), _copy), "flatten": ((), _flatten),
+    "ravel": ((), lambda c: c.op("reshape", c.array, [-1])),
+    "transpose": (("axes",), _transpose), "sort": (("axis",), _sort), "argsort": (("axis",), _argsort),
+    "swapaxes": (("axis1", "axis2"), lambda c: c.op("transpose", c.array, c.arguments["axis1"], c.arguments["axis2"])),
+    "fill": (("value",), _fill), "nonzero": ((), _nonzero), "repeat": (("repeats", "axis"), _repeat),
+    "round": (("decimals",), _round), "clip": (("min", "max"), _clip), "astype": (("dtype",), _astype),
+    "dot": (("b",), _dot), "tolist": ((), _tolist), "item": ((), _item), "squeeze": (("axis",), _squeeze),
+    "trace": ((), lambda c: c.op("sum", c.op("diagonal", c.array))),
+    "diagonal": ((), lambda c: c.op("diagonal", c.array)),
+    "conj": ((), _conj), "conjugate": ((), _conj),
+    "searchsorted": (("v",), lambda c: c.op("searchsorted", c.array, c.arguments["v"])),
+    "take": (("indices", "axis"), _take),
+}  # fmt: skip
+"""Each method with its parameters in order, and what it is."""
+SORTED: Final = _sorted
+_REQUIRED: Final = frozenset({"reshape", "fill", "repeat", "astype", "dot", "take", "searchsorted"})
+"""Methods that need their first argument."""
+_PACKED: Final = {"reshape": "shape", "transpose": "axes"}
+"""Methods that take what is one argument also as several."""
+_TYPES: Final = {"int": int64, "float": float64, "bool": by_code(11), "complex": by_code(10)}
+"""The dtypes that Python's types name."""
+
+
+@dataclass(slots=True)
+class ArrayMethod(Builtin):
+    """A method of an array."""
+
+    wrap: Callable[[Value], Sugared]
+    array: Value
+    name: str
+
+    def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared | None:
+        """`x.astype(float)`: Python's types name dtypes."""
+        if self.name != "astype" or len(tree.args) != 1 or tree.keywords:
+            return None
+        code = dtype_named(e, tree.args[0])
+        return None if code is None else self.call(e, tree.callee.range, [Given(code, tree.args[0].range)], ())
+
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """What the method gives."""
+        return self.wrap(as_number(e, call_method(e, where, self.name, self.array, args, keywords)))
+
+
+def dtype_named(e: Emitter, tree: Any) -> Value | None:
+    """The dtype that `int`, `float`, `bool`, `complex` or a text such as "float32" names; None for other trees."""
+    python = e.python_value(tree)
+    if python in (int, float, bool, complex):
+        return e.constant(_TYPES[python.__name__].code, INT)
+    text = getattr(tree, "value", None)
+    if isinstance(text, str):
+        try:
+            from_text = np.dtype(text)
+        except TypeError:
+            return None
+        dtype = from_numpy_dtype(from_text)
+        return e.constant(dtype.code, INT)
+    return None
+
+
+def call_method(
+    e: Emitter, where: SourceRange, name: str, array: Value, args: Sequence[Given], keywords: Sequence[Given]
+) -> Value:
+    """The call of a method of `METHODS`. Raises CompileError for arguments that it has not."""
+    parameters, emit = METHODS[name]
+    values = [a.value for a in args]
+    if name in _PACKED and len(values) > 1:
+        values = [pack_tuple(e, values)]
+    if len(values) > len(parameters):
+        raise CompileError(f"{name}() takes at most {len(parameters)} argument(s) here", where)
+    by_name = dict(zip(parameters, values, strict=False))
+    for keyword in keywords:
+        if keyword.name not in parameters:
+            raise CompileError(NO_KEYWORD.format(name=name, keyword=keyword.name), keyword.where)
+        by_name[keyword.name] = keyword.value
+    required = parameters[0] if name in _REQUIRED else None
+    if required is not None and required not in by_name:
+        raise CompileError(f"{name}() is missing '{required}'", where)
+    return emit(Call(e, where, name, array, by_name))
+
+
+def shape_of(e: Emitter, where: SourceRange, array: Value) -> Value:
+    """The sizes as a tuple, whose length is known; a list where the rank is not."""
+    rank = array.static_type.rank if isinstance(array.static_type, ArrayType) else None
+    if rank is None:
+        return e.emit("aten::size", (array,), ListType(INT))
+    return pack_tuple(e, [call_operator(e, where, "aten::size", [array, e.constant(k)]) for k in range(rank)])
+
+
+def check_size(e: Emitter, where: SourceRange, array: Value, axis: int, size: int, text: str) -> None:
+    """The program raises ValueError where the array is not as long as that along an axis."""
+    count = call_operator(e, where, "aten::size", [array, e.constant(axis)])
+    wrong = call_operator(e, where, "aten::ne", [count, e.constant(size)])
+    node = e.graph.insert("prim::If", (wrong,), ())
+    with e.inside(node.add_block()):
+        e.insert("prim::RaiseException", (e.constant(text), e.constant("builtins.ValueError")))
+    node.add_block()
+
+
+def unpacked(e: Emitter, where: SourceRange, array: Value, size: int) -> list[Value]:
+    """The items of `r, g, b = x`. The program raises ValueError where there are more or fewer."""
+    check_size(e, where, array, 0, size, UNPACKED.format(size=size))
+    places = [(array, e.constant(0), e.constant(k)) for k in range(size)]
+    return [as_number(e, call_operator(e, where, "aten::select", operands)) for operands in places]
+
+
+def array_attribute(
+    e: Emitter, where: SourceRange, wrap: Callable[[Value], Sugared], array: Value, name: str
+) -> Sugared | None:
+    """A method or attribute of an array, as NumPy has it; None for what arrays of NumPy do not have, and other values.
+
+    Raises CompileError for what they have and programs do not.
+    """
+    if not isinstance(array.static_type, ArrayType):
+        return None
+    if name in METHODS:
+        return ArrayMethod(wrap, array, name)
+    if name == "shape":
+        return wrap(shape_of(e, where, array))
+    if name == "size":
+        return wrap(call_operator(e, where, "aten::numel", [array]))
+    if name == "ndim":
+        return wrap(e.constant(facts(array, where)[1]))
+    if name == "T":
+        return wrap(_transpose(Call(e, where, name, array, {})))
+    if name == "dtype":
+        return wrap(e.constant(facts(array, where)[0].code, INT))
+    if name in ("real", "imag"):
+        dtype, rank = facts(array, where)
+        if dtype.is_complex:
+            real = dtype.to_real()
+            result = call_operator(e, where, f"aten::{name}", [array])
+            result.set_type(array_of(real, rank))
+            return wrap(result)
+        return wrap(array if name == "real" else call_operator(e, where, "aten::zeros_like", [array]))
+    if name in ("itemsize", "nbytes"):
+        return None
+    if hasattr(np.ndarray, name) and not name.startswith("__"):
+        raise CompileError(NOT_HERE.format(name=name, instead=INSTEAD.get(name, OUTSIDE)), where)
+    return None

@@ -1,0 +1,241 @@
+"""Functions of NumPy on arrays: methods under another spelling, ufuncs with NumPy's dtypes, and what joins arrays.
+
+np.sqrt(n)    with int64s in `n`    →    %x = aten::to(%n, float64)    aten::sqrt(%x)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from flambeau.frontend.emit.binary_operators import binary
+from flambeau.frontend.emit.comparisons import compare
+from flambeau.frontend.emit.implicit_conversions import pack_list, unpack_tuple
+from flambeau.frontend.emit.numpy import array_promotion as arrays
+from flambeau.frontend.emit.numpy.array_promotion import facts, is_array, promoted
+from flambeau.frontend.emit.numpy.element_arithmetic import positive
+from flambeau.frontend.emit.numpy.ndarray_methods import METHODS, SORTED, Call, call_method, constant_int, shape_of
+from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.emit.values.sugared import Emitter, Given
+from flambeau.ir.value import Value
+from flambeau.schema.array_type import array_of
+from flambeau.schema.dtype import by_code, float64, int64
+from flambeau.schema.types import FLOAT, INT, TENSOR, TupleType, is_number
+from flambeau.util.errors import CompileError
+from flambeau.util.source import SourceRange
+
+_SPELLED: Final = {
+    "amax": "max", "amin": "min", "around": "round", "cumulative_sum": "cumsum", "conjugate": "conj", "ravel": "ravel",
+}  # fmt: skip
+"""Functions that are methods of another name."""
+_METHODS: Final = (
+    "std", "var", "max", "min", "amax", "amin", "round", "around", "argsort", "copy", "transpose", "nonzero", "repeat",
+    "swapaxes", "take", "trace", "diagonal", "searchsorted", "cumprod", "sort", "empty_like", "full_like",
+    "count_nonzero", "diff", "flip", "vstack", "hstack", "size", "shape", "ndim", "bincount", "invert", "average",
+)  # fmt: skip
+ARRAY_FUNCTIONS: Final[dict[Any, str]] = {getattr(np, name): name for name in _METHODS if hasattr(np, name)}
+"""Functions that arrays alone have."""
+_LIKE: Final = {"zeros_like": 0, "ones_like": 1, "empty_like": 0}
+_COMPARISONS: Final = {
+    "equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=",
+}  # fmt: skip
+_SIGNS: Final = {
+    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "true_divide": "/", "floor_divide": "//",
+    "remainder": "%", "mod": "%", "power": "**", "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^",
+    "left_shift": "<<", "right_shift": ">>", "matmul": "@",
+}  # fmt: skip
+NO_KEYWORD: Final = "np.{name}: the keyword '{keyword}' has no form for arrays in programs"
+NOT_ON_ARRAYS: Final = "np.{name} has no form for such arrays in programs: call it outside and pass the result in"
+
+
+def array_call(
+    e: Emitter, where: SourceRange, name: str, operator: str, args: Sequence[Given], keywords: Sequence[Given]
+) -> Value:
+    """A call of `np.name` where arrays take part. Raises CompileError for what has no form."""
+    values = [a.value for a in args]
+    if name in _RULES:
+        return _RULES[name](_Function(e, where, name, values, {k.name: k.value for k in keywords}))
+    method = _SPELLED.get(name, name)
+    if values and method in METHODS and is_array(values[0]):
+        rest = [Given(k.value, k.where, {"a_min": "min", "a_max": "max"}.get(k.name, k.name)) for k in keywords]
+        return call_method(e, where, method, values[0], args[1:], rest)
+    if operator.startswith("aten::linalg"):
+        values = [_floats(e, v, where) for v in values]
+        names = [Given(k.value, k.where, {"axis": "dim", "keepdims": "keepdim"}.get(k.name, k.name)) for k in keywords]
+        return call_operator(e, where, operator, values, names)
+    if keywords:
+        raise CompileError(NO_KEYWORD.format(name=name, keyword=keywords[0].name), keywords[0].where)
+    return _by_operands(e, where, name, operator, values)
+
+
+def _by_operands(e: Emitter, where: SourceRange, name: str, operator: str, values: list[Value]) -> Value:
+    """A function without keywords: an operator of Python, a ufunc, or an operator of the package."""
+    if name == "power":  # of bools, the function has another dtype than the operator
+        dtype = arrays.dtype_of(where, np.power, *values)
+        values = promoted(e, where, values, dtype)
+    if name == "positive":
+        return positive(e, where, values[0])
+    if name in _SIGNS:
+        return binary(e, where, _SIGNS[name], *values)
+    if name in _COMPARISONS:
+        return compare(e, where, _COMPARISONS[name], *values)
+    function = getattr(np, name, None)
+    if isinstance(function, np.ufunc) and operator:
+        return _ufunc(e, where, function, operator, values)
+    if not operator:
+        raise CompileError(NOT_ON_ARRAYS.format(name=name), where)
+    return call_operator(e, where, operator, promoted(e, where, values) if all(map(is_array, values)) else values)
+
+
+def _floats(e: Emitter, value: Value, where: SourceRange) -> Value:
+    if not is_array(value):
+        return value
+    dtype, _ = facts(value, where)
+    return value if dtype.is_floating_point or dtype.is_complex else arrays.converted(e, value, float64)
+
+
+def _ufunc(e: Emitter, where: SourceRange, function: np.ufunc, operator: str, values: Sequence[Value]) -> Value:
+    """A ufunc: operands in the dtype in which NumPy computes."""
+    result = arrays.dtype_of(where, function, *values)
+    common = arrays.result_type(where, *values)
+    target = common if result.name == "bool" or (common.is_complex and not result.is_complex) else result
+    operands = promoted(e, where, values, target)
+    if function in (np.maximum, np.minimum) and not all(map(is_array, operands)):
+        array, number = operands if is_array(operands[0]) else reversed(operands)
+        bound = Given(number, where, "min" if function is np.maximum else "max")
+        return call_operator(e, where, "aten::clamp", [array], [bound])
+    if operands and not is_array(operands[0]):
+        operands[0] = _full(e, where, operands[0], target.code)
+    elif len(operands) > 1 and not is_array(operands[1]):
+        operands[1] = _full(e, where, operands[1], target.code)
+    return call_operator(e, where, operator, operands)
+
+
+def _full(e: Emitter, where: SourceRange, number: Value, code: int) -> Value:
+    """A number as an array without dimensions."""
+    scalar = call_operator(e, where, "aten::tensor", [number], [Given(e.constant(code, INT), where, "dtype")])
+    scalar.set_type(array_of(by_code(code), 0))
+    return scalar
+
+
+class _Function:
+    """A call of a function that has a rule of its own."""
+
+    def __init__(self, e: Emitter, where: SourceRange, name: str, values: Sequence[Value], named: dict[str, Value]):
+        self.e, self.where, self.name, self.values, self.named = e, where, name, list(values), named
+
+    def axis(self, position: int, default: int) -> int:
+        """The axis, which has to be a number that is written out."""
+        value = self.named.pop("axis", self.values[position] if len(self.values) > position else None)
+        number = default if value is None else constant_int(value)
+        if number is None:
+            raise CompileError(NO_KEYWORD.format(name=self.name, keyword="axis"), self.where)
+        return number
+
+    def op(self, name: str, *operands: Any) -> Value:
+        """An operator on values and constants."""
+        operands_ = [o if isinstance(o, Value) else self.e.constant(o) for o in operands]
+        return call_operator(self.e, self.where, f"aten::{name}", operands_)
+
+    def parts(self) -> list[Value]:
+        """The arrays of a tuple or list, in one dtype."""
+        value = self.values[0]
+        if isinstance(value.static_type, TupleType):
+            return promoted(self.e, self.where, unpack_tuple(self.e, value))
+        if value.defining_node is not None and value.defining_node.op == "prim::ListConstruct":
+            return promoted(self.e, self.where, list(value.defining_node.operands))
+        raise CompileError(f"np.{self.name} takes a tuple of arrays that is written out here", self.where)
+
+    def joined(self, name: str, parts: Sequence[Value], axis: int) -> Value:
+        """`cat` or `stack` of arrays."""
+        return self.op(name, pack_list(self.e, parts, TENSOR), axis)
+
+
+def _where(f: _Function) -> Value:
+    condition, *sides = f.values
+    if not sides:
+        return call_method(f.e, f.where, "nonzero", condition, (), ())
+    dtype = arrays.result_type(f.where, *sides)
+    if not any(map(is_array, sides)):
+        dtype = (
+            float64
+            if FLOAT in [s.static_type for s in sides]
+            else int64
+            if INT in [s.static_type for s in sides]
+            else dtype
+        )
+    sides = promoted(f.e, f.where, sides, dtype)
+    sides = [_full(f.e, f.where, s, dtype.code) if is_number(s.static_type) else s for s in sides]
+    return f.op("where", condition, *sides)
+
+
+def _stacked(rank_one: str, axis: int, otherwise: int) -> Callable[[_Function], Value]:
+    def emit(f: _Function) -> Value:
+        parts = f.parts()
+        is_flat = facts(parts[0], f.where)[1] == 1
+        return f.joined(rank_one if is_flat else "cat", parts, axis if is_flat else otherwise)
+
+    return emit
+
+
+def _like(f: _Function) -> Value:
+    array = f.values[0]
+    value = f.values[1] if f.name == "full_like" else f.e.constant(_LIKE[f.name])
+    code = f.named.pop("dtype", f.e.constant(facts(array, f.where)[0].code, INT))
+    return call_operator(f.e, f.where, "aten::full_like", [array, value], [Given(code, f.where, "dtype")])
+
+
+def _expand(f: _Function) -> Value:
+    return f.op("unsqueeze", f.values[0], f.axis(1, 0))
+
+
+def _flip(f: _Function) -> Value:
+    _, rank = facts(f.values[0], f.where)
+    value = f.named.get("axis", f.values[1] if len(f.values) > 1 else None)
+    axes = list(range(rank)) if value is None else [f.axis(1, 0)]
+    return f.op("flip", f.values[0], pack_list(f.e, [f.e.constant(a) for a in axes], INT))
+
+
+def _sort(f: _Function) -> Value:
+    named = {"axis": f.e.constant(f.axis(1, -1))}
+    return SORTED(Call(f.e, f.where, f.name, f.values[0], named))
+
+
+def _dot(f: _Function) -> Value:
+    return call_method(f.e, f.where, "dot", f.values[0], [Given(f.values[1], f.where)], ())
+
+
+def _count(f: _Function) -> Value:
+    return f.op("sum", compare(f.e, f.where, "!=", f.values[0], f.e.constant(0)))
+
+
+def _diff(f: _Function) -> Value:
+    return f.op("diff", f.values[0], f.e.constant(1), f.axis(2, -1))
+
+
+def _roll(f: _Function) -> Value:
+    value = f.named.get("axis", f.values[2] if len(f.values) > 2 else None)
+    if value is None:
+        return f.op("roll", f.values[0], f.values[1])
+    shifts = pack_list(f.e, [f.values[1]], INT)
+    return f.op("roll", f.values[0], shifts, pack_list(f.e, [f.e.constant(f.axis(2, 0))], INT))
+
+
+def _bincount(f: _Function) -> Value:
+    least = f.named.get("minlength", f.e.constant(0))
+    return f.op("bincount", f.values[0], f.e.constant(None), least)
+
+
+_RULES: Final[dict[str, Callable[[_Function], Value]]] = {
+    "where": _where, "concatenate": lambda f: f.joined("cat", f.parts(), f.axis(1, 0)),
+    "stack": lambda f: f.joined("stack", f.parts(), f.axis(1, 0)),
+    "vstack": _stacked("stack", 0, 0), "hstack": _stacked("cat", 0, 1),
+    "zeros_like": _like, "ones_like": _like, "empty_like": _like, "full_like": _like, "expand_dims": _expand,
+    "flip": _flip, "sort": _sort, "dot": _dot, "count_nonzero": _count, "diff": _diff, "roll": _roll,
+    "bincount": _bincount, "shape": lambda f: shape_of(f.e, f.where, f.values[0]),
+    "size": lambda f: f.op("numel", f.values[0]), "ndim": lambda f: f.e.constant(facts(f.values[0], f.where)[1]),
+    "invert": lambda f: f.op("bitwise_not", f.values[0]),
+    "conjugate": lambda f: f.op("clone", f.op("conj", f.values[0])),
+}  # fmt: skip

@@ -1,0 +1,260 @@
+"""Functions of NumPy that make arrays, in programs: tensors, of the dtypes that NumPy gives.
+
+np.zeros((2, n))    →    aten::zeros(%sizes, dtype=7)    (float64, where flambeau.zeros gives the default dtype)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from flambeau.analysis.operator_rules import result_types
+from flambeau.frontend.emit.implicit_conversions import pack_list, unpack_tuple
+from flambeau.frontend.emit.numpy.ndarray_methods import call_method, constant_int, dtype_named
+from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.emit.values.simple_value import SimpleValue
+from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
+from flambeau.frontend.trees.tree_views import Apply
+from flambeau.ir.value import Value
+from flambeau.schema.array_type import ArrayType, array_of, holds_arrays
+from flambeau.schema.dtype import DType, bool_, complex128, float64, from_numpy_dtype, int64
+from flambeau.schema.element_type import element_of, kinds_of
+from flambeau.schema.types import (
+    INT,
+    BoolType,
+    ComplexType,
+    FloatType,
+    IntType,
+    ListType,
+    NoneType,
+    NumberType,
+    TensorType,
+    TupleType,
+    Type,
+    UnionType,
+)
+from flambeau.util.errors import CompileError
+from flambeau.util.instead import instead
+from flambeau.util.record import dataclass
+from flambeau.util.source import SourceRange
+
+_DTYPES: Final[dict[type[Type], DType]] = {
+    FloatType: float64, IntType: int64, BoolType: bool_, ComplexType: complex128,
+}  # fmt: skip
+MIXED: Final = instead(
+    "numbers of Python and of NumPy make arrays of other dtypes: write {code}, or the one that is meant",
+    "np.array([x[0], 0.5], dtype=np.float64)", of="np.array([x[0], 0.5])", given="x: np.ndarray",
+    shown="dtype=np.float64",
+)  # fmt: skip
+_SHAPED: Final = ("shape", "dtype")
+PARAMETERS: Final[dict[Any, tuple[str, ...]]] = {
+    np.zeros: _SHAPED, np.ones: _SHAPED, np.empty: _SHAPED, np.full: ("shape", "fill_value", "dtype"),
+    np.eye: ("N", "M", "dtype"), np.identity: ("n", "dtype"), np.arange: ("start", "stop", "step", "dtype"),
+    np.linspace: ("start", "stop", "num", "dtype"), np.array: ("object", "dtype"), np.asarray: ("a", "dtype"),
+}  # fmt: skip
+"""Each function with the parameters that it has in programs; those of `linspace` after `num` by name only."""
+
+
+@dataclass(slots=True)
+class NumpyCreation(Sugared):
+    """A function of NumPy that makes an array."""
+
+    name: str
+    parameters: tuple[str, ...]
+
+    @property
+    def kind(self) -> str:
+        """The name of this kind of value in error messages."""
+        return f"function np.{self.name}"
+
+    def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared | None:
+        """A call whose dtype is one of Python's types: `np.zeros(3, dtype=int)`."""
+        named = {k.name: dtype_named(e, k.value) for k in tree.keywords if k.name == "dtype"}
+        trees = list(tree.args)
+        last = dtype_named(e, trees[-1]) if "dtype" in self.parameters[: len(trees)] else None
+        if named.get("dtype") is None and last is None:
+            return None
+        args = [Given(e.value(t), t.range) for t in (trees if last is None else trees[:-1])]
+        keywords = [Given(e.value(k.value), k.value.range, k.name) for k in tree.keywords if k.name != "dtype"]
+        code = named.get("dtype") or last
+        assert code is not None
+        return self.call(e, tree.callee.range, args, [*keywords, Given(code, tree.range, "dtype")])
+
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """The tensor."""
+        bound = self._bound(where, args, keywords)
+        dtype = bound.pop("dtype", None)
+        if dtype is not None and isinstance(dtype.static_type, NoneType):
+            dtype = None
+        if e.arrays:
+            return SimpleValue(_array_of(e, where, self.name, bound, dtype))
+        return SimpleValue(_MAKERS[self.name](e, where, bound, dtype))
+
+    def _bound(self, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> dict[str, Value]:
+        if len(args) > len(self.parameters):
+            raise CompileError(f"np.{self.name}() takes at most {len(self.parameters)} arguments here", where)
+        bound = dict(zip(self.parameters, (a.value for a in args), strict=False))
+        for keyword in keywords:
+            if keyword.name not in self.parameters:
+                text = f"np.{self.name}: the keyword '{keyword.name}' has no form in programs. Use the operator's own"
+                raise CompileError(text, keyword.where)
+            if keyword.name in bound:
+                raise CompileError(f"np.{self.name}() got multiple values for '{keyword.name}'", keyword.where)
+            bound[keyword.name] = keyword.value
+        missing = self.parameters[0]
+        if missing not in bound:
+            raise CompileError(f"np.{self.name}() is missing '{missing}'", where)
+        return bound
+
+
+Bound = dict[str, Value]
+
+
+def _operator(
+    e: Emitter, where: SourceRange, name: str, operands: Sequence[Value], dtype: Value | None, usual: DType | None
+) -> Value:
+    if dtype is None and usual is not None:
+        dtype = e.constant(usual.code, INT)
+    options = [] if dtype is None else [Given(dtype, where, "dtype")]
+    return call_operator(e, where, f"aten::{name}", operands, options)
+
+
+def _sizes(e: Emitter, shape: Value) -> Value:
+    return pack_list(e, [shape], INT) if isinstance(shape.static_type, IntType) else shape
+
+
+def _shaped(name: str) -> Callable[[Emitter, SourceRange, Bound, Value | None], Value]:
+    return lambda e, where, bound, dtype: _operator(e, where, name, [_sizes(e, bound["shape"])], dtype, float64)
+
+
+def _full(e: Emitter, where: SourceRange, bound: Bound, dtype: Value | None) -> Value:
+    value = bound.get("fill_value")
+    if value is None:
+        raise CompileError("np.full() is missing 'fill_value'", where)
+    return _operator(
+        e, where, "full", [_sizes(e, bound["shape"]), value], dtype, _usual(where, value.static_type, dtype)
+    )
+
+
+def _usual(where: SourceRange, type_: Type, dtype: Value | None) -> DType | None:
+    """The dtype of an array of such numbers. Raises CompileError where it depends on the way which numbers they are."""
+    kinds = kinds_of(type_)
+    if dtype is None and (len(kinds) > 1 or isinstance(type_, UnionType | NumberType)):
+        raise CompileError(MIXED, where)
+    return kinds[0] or _DTYPES.get(type(element_of(type_, None)))
+
+
+def _eye(e: Emitter, where: SourceRange, bound: Bound, dtype: Value | None) -> Value:
+    return _operator(e, where, "eye", list(bound.values()), dtype, float64)
+
+
+def _arange(e: Emitter, where: SourceRange, bound: Bound, dtype: Value | None) -> Value:
+    values = [bound[name] for name in ("start", "stop", "step") if name in bound]
+    usual = float64 if any(isinstance(v.static_type, FloatType) for v in values) else int64
+    return _operator(e, where, "arange", values, dtype, usual)
+
+
+def _linspace(e: Emitter, where: SourceRange, bound: Bound, dtype: Value | None) -> Value:
+    if "stop" not in bound:
+        raise CompileError("np.linspace() is missing 'stop'", where)
+    operands = [bound["start"], bound["stop"], bound.get("num", e.constant(50))]
+    return _operator(e, where, "linspace", operands, dtype, float64)
+
+
+def _array(e: Emitter, where: SourceRange, bound: Bound, dtype: Value | None) -> Value:
+    value = next(iter(bound.values()))
+    return _operator(e, where, "tensor", [value], dtype, _usual(where, _innermost(value.static_type), dtype))
+
+
+def _innermost(type_: Type) -> Type:
+    """What nested lists and tuples hold at last."""
+    match type_:
+        case ListType(element) | TupleType((element, *_)):
+            return _innermost(element)
+    return type_
+
+
+_MAKERS: Final[dict[str, Callable[[Emitter, SourceRange, Bound, Value | None], Value]]] = {
+    "zeros": _shaped("zeros"), "ones": _shaped("ones"), "empty": _shaped("empty"), "full": _full, "eye": _eye,
+    "identity": _eye, "arange": _arange, "linspace": _linspace, "array": _array, "asarray": _array,
+}  # fmt: skip
+
+
+def _array_of(e: Emitter, where: SourceRange, name: str, bound: Bound, dtype: Value | None) -> Value:
+    """What the function gives as an array, whose dtype and rank are known where the call says them."""
+    first = next(iter(bound.values()))
+    if isinstance(first.static_type, ArrayType):
+        if dtype is not None and not (name == "asarray" and _names(dtype, first.static_type)):
+            first = call_method(e, where, "astype", first, [Given(dtype, where)], ())
+        return first if name == "asarray" else call_method(e, where, "copy", first, (), ())
+    if isinstance(first.static_type, ListType | TupleType) and holds_arrays(first.static_type):
+        return call_operator(e, where, "aten::stack", [first])
+    result = _MAKERS[name](e, where, {k: _listed(e, v) for k, v in bound.items()}, dtype)
+    node = result.defining_node
+    assert node is not None
+    assert node.definition is not None
+    (inferred,) = result_types(node, node.definition, [result])
+    element, rank = (inferred.dtype, inferred.rank) if isinstance(inferred, TensorType) else (None, None)
+    if name in ("array", "asarray"):
+        rank = _depth(first.static_type)
+    elif name in ("zeros", "ones", "empty", "full"):
+        rank = _count(bound["shape"].static_type, rank)
+    result.set_type(array_of(element, rank))
+    return result
+
+
+def _depth(type_: Type) -> int:
+    """How deeply lists and tuples are nested."""
+    match type_:
+        case ListType(element) | TupleType((element, *_)):
+            return 1 + _depth(element)
+    return 0
+
+
+def _count(shape: Type, rank: int | None) -> int | None:
+    """How many axes a shape has: one for a number, those of a tuple; else what is known of the rank."""
+    if isinstance(shape, IntType):
+        return 1
+    return len(shape.elements) if isinstance(shape, TupleType) else rank
+
+
+def _names(dtype: Value, type_: ArrayType) -> bool:
+    """Whether a dtype is the one that an array has: `np.asarray` gives the array itself."""
+    return type_.dtype is not None and constant_int(dtype) == type_.dtype.code
+
+
+def _listed(e: Emitter, value: Value) -> Value:
+    """A tuple of ints as a list."""
+    if (
+        isinstance(value.static_type, TupleType)
+        and value.static_type.elements
+        and all(t == INT for t in value.static_type.elements)
+    ):
+        return pack_list(e, unpack_tuple(e, value), INT)
+    return value
+
+
+def numpy_creation(value: Any) -> NumpyCreation | None:
+    """What a function of NumPy that makes arrays is in a program; None for other values."""
+    try:
+        parameters = PARAMETERS.get(value)
+    except TypeError:
+        return None
+    return None if parameters is None else NumpyCreation(value.__name__, parameters)
+
+
+def makes_array(value: Any) -> bool:
+    """Whether it is one of these functions of NumPy."""
+    return numpy_creation(value) is not None
+
+
+def numpy_dtype(value: Any) -> DType | None:
+    """The dtype that `np.float32` or `np.dtype("float32")` is in a program; None for other values."""
+    if not isinstance(value, np.dtype) and not (isinstance(value, type) and issubclass(value, np.generic)):
+        return None
+    try:
+        return from_numpy_dtype(np.dtype(value))
+    except TypeError:
+        return None

@@ -1,0 +1,185 @@
+"""Functions of NumPy in programs: the operator each one is, with its keywords under their names here.
+
+np.sum(x, axis=0)    →    aten::sum(%x, dim=0)
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from flambeau.frontend.emit.builtins.standard_library import NOT_HERE, OF_THE_PACKAGE, refusal
+from flambeau.frontend.emit.numpy.array_promotion import as_number
+from flambeau.frontend.emit.numpy.element_functions import are_numbers, of_numbers
+from flambeau.frontend.emit.numpy.numpy_arrays import ARRAY_FUNCTIONS, array_call
+from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.emit.values.simple_value import SimpleValue
+from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
+from flambeau.ir.value import Value
+from flambeau.schema.array_type import holds_arrays
+from flambeau.schema.types import TensorType
+from flambeau.util.errors import CompileError
+from flambeau.util.instead import instead
+from flambeau.util.record import dataclass, replace
+from flambeau.util.source import SourceRange
+
+_SAME: Final = (
+    "add", "arctan2", "ceil", "cos", "cosh", "exp", "exp2", "expm1", "floor", "fmod", "hypot", "isfinite", "isinf",
+    "isnan", "log", "log10", "log1p", "log2", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum",
+    "minimum", "multiply", "positive", "reciprocal", "remainder", "sign", "sin", "sinh", "sqrt", "square", "subtract",
+    "tan", "tanh", "trunc",
+    "all", "any", "argmax", "argmin", "cumsum", "diag", "dot", "isclose", "matmul", "mean", "outer", "prod", "ravel",
+    "reshape", "roll", "squeeze", "stack", "sum", "tril", "triu", "where", "zeros_like", "ones_like",
+)  # fmt: skip
+_RENAMED: Final = {
+    "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan",
+    "arctan2": "atan2", "arctanh": "atanh", "bitwise_and": "bitwise_and", "bitwise_or": "bitwise_or",
+    "bitwise_xor": "bitwise_xor", "clip": "clamp", "concatenate": "cat", "conjugate": "conj", "deg2rad": "deg2rad",
+    "divide": "div", "equal": "eq", "expand_dims": "unsqueeze", "fabs": "abs", "floor_divide": "floor_divide",
+    "greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le", "multiply": "mul", "negative": "neg",
+    "not_equal": "ne", "positive": "positive", "power": "pow", "rad2deg": "rad2deg", "rint": "round",
+    "subtract": "sub",
+}  # fmt: skip
+_LINALG: Final = (
+    "cholesky", "cond", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "matrix_norm", "matrix_power",
+    "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "svd", "vecdot", "vector_norm",
+)  # fmt: skip
+_METHODS: Final = (types.BuiltinMethodType, types.MethodType)
+OUTSIDE: Final = "what it does with operators, or call it outside and pass the result in"
+_REFUSED: Final = ("out", "dtype", "where", "initial", "order", "casting")
+KEYWORDS: Final = {"axis": "dim", "keepdims": "keepdim", "a": "self", "a_min": "min", "a_max": "max"}
+
+FUNCTIONS: Final[dict[Any, str]] = {
+    getattr(np, name): f"aten::{_RENAMED.get(name, name)}" for name in (*_SAME, *_RENAMED) if hasattr(np, name)
+} | {getattr(np.linalg, name): f"aten::linalg_{name}" for name in _LINALG if hasattr(np.linalg, name)}
+"""Each function of NumPy by the operator it is."""
+
+
+_EXAMPLES: Final = {
+    "einsum": ("('i,i->i', x, x)", "x: Tensor"), "kron": ("(x, x)", "x: Tensor"), "cross": ("(x, x + 1)", "x: Tensor"),
+    "vander": ("(x)", "x: Tensor"), "inner": ("(x, x)", "x: Tensor"),
+}  # fmt: skip
+MEANS_THE_SAME: Final = {
+    name: instead("{code}", f"flambeau.{name}{call}", of=f"np.{name}{call}", given=given, shown=f"flambeau.{name}")
+    for name, (call, given) in _EXAMPLES.items()
+}
+"""Functions of NumPy without a form here that the package has with the same meaning: what to write."""
+_EXTREMES: Final = {"maximum": "max", "minimum": "min"}
+_EITHER_ORDER: Final = frozenset({"add", "multiply", *_EXTREMES})
+FLIPPED: Final = instead(
+    "np.flip shows the memory of an array backwards in NumPy, and has no such view here: write {code}",
+    "np.flip(x).copy()", of="np.flip(x)", given="x: np.ndarray", shown="np.flip({name}).copy()",
+)  # fmt: skip
+FOR_ARRAYS: Final = "np.{name} is for arrays: annotate what it is given as np.ndarray, or write {instead}"
+
+
+@dataclass(slots=True)
+class ArrayFunctionValue(Sugared):
+    """A function of NumPy that arrays alone have here: operators of its name mean something else."""
+
+    name: str
+
+    @property
+    def kind(self) -> str:
+        """The name of this kind of value in error messages."""
+        return f"function np.{self.name}"
+
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """What the function gives for arrays. Raises CompileError for anything else."""
+        if not any(holds_arrays(g.value.static_type) for g in (*args, *keywords)):
+            raise CompileError(FOR_ARRAYS.format(name=self.name, instead=OUTSIDE), where)
+        result = as_number(e, array_call(e, where, self.name, "", args, keywords))
+        return FlippedValue(result, args[0].where.text or "x") if self.name == "flip" else SimpleValue(result)
+
+
+@dataclass(slots=True)
+class FlippedValue(Sugared):
+    """`np.flip(x)`, which shows in NumPy the memory of `x` backwards: here its copy alone has a meaning."""
+
+    value: Value
+    name: str
+
+    @property
+    def kind(self) -> str:
+        """The name of this kind of value in error messages."""
+        return "array that is flipped"
+
+    def as_value(self, e: Emitter, where: SourceRange) -> Value:
+        """Refused: writes would go to the array itself."""
+        raise CompileError(FLIPPED.format(name=self.name), where)
+
+    def attribute(self, e: Emitter, where: SourceRange, name: str) -> Sugared:
+        """`copy` alone."""
+        if name != "copy":
+            raise CompileError(FLIPPED.format(name=self.name), where)
+        return SimpleValue(self.value).attribute(e, where, name)
+
+
+@dataclass(slots=True)
+class NumpyFunction(Sugared):
+    """A function of NumPy."""
+
+    name: str
+    operator: str
+
+    @property
+    def kind(self) -> str:
+        """The name of this kind of value in error messages."""
+        return f"function np.{self.name}"
+
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """The operator's result."""
+        refused = next((k for k in keywords if k.name in _REFUSED), None)
+        if refused is not None:
+            text = f"np.{self.name}: the keyword '{refused.name}' has no form in programs. Use the operator's own"
+            raise CompileError(text, refused.where)
+        if e.arrays and any(holds_arrays(g.value.static_type) for g in (*args, *keywords)):
+            return SimpleValue(as_number(e, array_call(e, where, self.name, self.operator, args, keywords)))
+        function = getattr(np, self.name, None)
+        if e.arrays and isinstance(function, np.ufunc) and not keywords and are_numbers(args):
+            return SimpleValue(of_numbers(e, where, function, self.name, self.operator, [a.value for a in args]))
+        renamed = [replace(k, name=KEYWORDS.get(k.name, k.name)) for k in keywords]
+        operator, operands, bounds = self.operator, list(args), list[Given]()
+        if self.name in _EITHER_ORDER and len(operands) == 2:
+            operator, operands, bounds = _in_order(self.name, operator, operands)
+        return SimpleValue(call_operator(e, where, operator, operands, [*renamed, *bounds]))
+
+
+def _in_order(name: str, operator: str, operands: list[Given]) -> tuple[str, list[Given], list[Given]]:
+    """The operator, operands and keywords of a function whose operands may change places: tensors come first.
+
+    An extreme of two numbers is Python's, that of a tensor and a number a clamp.
+    """
+    are_tensors = [isinstance(o.value.static_type, TensorType) for o in operands]
+    if not any(are_tensors):
+        return (f"prim::{_EXTREMES[name]}" if name in _EXTREMES else operator), operands, []
+    if are_tensors == [False, True]:
+        operands.reverse()
+    if all(are_tensors) or name not in _EXTREMES:
+        return operator, operands, []
+    tensor, number = operands
+    return "aten::clamp", [tensor], [replace(number, name="min" if name == "maximum" else "max")]
+
+
+def numpy_function(value: Any) -> Sugared | None:
+    """What a function of NumPy is in a program: one without an operator is refused; None for anything else."""
+    try:
+        operator = FUNCTIONS.get(value)
+    except TypeError:
+        return None
+    if operator is not None:
+        return NumpyFunction(value.__name__, operator)
+    if value in ARRAY_FUNCTIONS:
+        return ArrayFunctionValue(ARRAY_FUNCTIONS[value])
+    owner = type(getattr(value, "__self__", None)).__module__ if value.__class__ in _METHODS else ""
+    module = getattr(value, "__module__", None) or owner
+    if isinstance(value, type) or not callable(value) or module.partition(".")[0] != "numpy":
+        return None
+    name = getattr(value, "__name__", "")
+    if module.startswith("numpy.random"):
+        return refusal(name, NOT_HERE.format(module="np.random", name=name, instead=OF_THE_PACKAGE))
+    written = MEANS_THE_SAME.get(name, OUTSIDE)
+    return refusal(name, NOT_HERE.format(module="np", name=name, instead=written))

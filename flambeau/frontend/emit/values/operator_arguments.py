@@ -1,0 +1,66 @@
+"""What operators make of arguments that are no values of their types: objects as texts, whatever can be looped over.
+
+any(seen)    →    aten::any of the list of what is in the set        "".join(words)    →    aten::join of their list
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from flambeau.frontend.emit.values.container_methods import listed
+from flambeau.frontend.emit.values.object_methods import as_text, check_sortable
+from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
+from flambeau.ir.value import Value
+from flambeau.schema.rule_tables import RuleTable
+from flambeau.schema.set_type import SetType
+from flambeau.schema.types import DictType, NamedType, StringType, TupleType, Type
+from flambeau.util.record import replace
+from flambeau.util.source import SourceRange
+
+Wrap = Callable[[Value], Sugared]
+Adapter = Callable[[Emitter, SourceRange, Sequence[Given], Wrap], Sequence[Given]]
+adapts: Final = RuleTable[Adapter]("what calls in programs make of the arguments first")
+
+
+def adapted(e: Emitter, where: SourceRange, name: str, bound: Sequence[Given], wrap: Wrap) -> Sequence[Given]:
+    """The arguments as the operator takes them. Raises CompileError for what cannot be sorted."""
+    adapter = adapts.get(name)
+    return bound if adapter is None else adapter(e, where, bound, wrap)
+
+
+@adapts("aten::str")
+def _as_texts(e: Emitter, where: SourceRange, bound: Sequence[Given], wrap: Wrap) -> Sequence[Given]:
+    return [replace(g, value=as_text(e, where, g.value, formatted=False)) for g in bound]
+
+
+@adapts("aten::format")
+def _as_formatted(e: Emitter, where: SourceRange, bound: Sequence[Given], wrap: Wrap) -> Sequence[Given]:
+    return [replace(g, value=as_text(e, where, g.value, formatted=True)) for g in bound]
+
+
+@adapts("aten::any", "aten::all")
+def _first_as_list(e: Emitter, where: SourceRange, bound: Sequence[Given], wrap: Wrap) -> Sequence[Given]:
+    return _with_list(e, where, bound, wrap, 0, (SetType, DictType, NamedType))
+
+
+@adapts("aten::join")
+def _second_as_list(e: Emitter, where: SourceRange, bound: Sequence[Given], wrap: Wrap) -> Sequence[Given]:
+    return _with_list(e, where, bound, wrap, 1, (SetType, DictType, NamedType, StringType, TupleType))
+
+
+def _with_list(
+    e: Emitter, where: SourceRange, bound: Sequence[Given], wrap: Wrap, index: int, types: tuple[type[Type], ...]
+) -> Sequence[Given]:
+    """The arguments with the one at `index` as a list of its items, if it is of these types."""
+    if index >= len(bound) or not isinstance(bound[index].value.static_type, types):
+        return bound
+    items = listed(e, where, wrap(bound[index].value))
+    return [replace(g, value=items) if i == index else g for i, g in enumerate(bound)]
+
+
+@adapts("aten::sort", "aten::sorted")
+def _sortable(e: Emitter, where: SourceRange, bound: Sequence[Given], wrap: Wrap) -> Sequence[Given]:
+    if bound:
+        check_sortable(e, where, bound[0].value)
+    return bound

@@ -1,0 +1,103 @@
+"""What all trees are: immutable, with a place, printable from their fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, TypeVar, dataclass_transform
+
+from flambeau.frontend.trees.tree_text import Shape, layout
+from flambeau.util.record import dataclass, field, fields
+from flambeau.util.source import SourceRange
+
+OPTION = {"option": True}
+"""Metadata of a field that prints as an option."""
+
+HIDDEN = {"hidden": True}
+"""Metadata of a field that does not print."""
+
+OPERATOR_WORDS = {"//": "floordiv", "**": "pow operator"}
+"""Operators that print as words."""
+
+_Class = TypeVar("_Class")
+
+
+@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
+def tree_class(cls: type[_Class]) -> type[_Class]:
+    """Make `cls` a kind of tree: a frozen dataclass with slots that compares by identity."""
+    return dataclass(frozen=True, slots=True, eq=False, repr=False)(cls)
+
+
+@tree_class
+class Tree:
+    """Anything written in a program; `range` is its place."""
+
+    HEAD: ClassVar[str] = "tree"
+    """First word of the s-expression."""
+
+    range: SourceRange
+
+    @property
+    def head(self) -> str:
+        """First word of this tree's s-expression."""
+        return self.HEAD
+
+    @property
+    def children(self) -> tuple[Tree, ...]:
+        """Direct subtrees, in printed order, absent ones left out."""
+        return tuple(child for value in self._values() for child in _subtrees(value))
+
+    def walk(self) -> Iterator[Tree]:
+        """This tree and all trees in it, parents first; a subtree that is shared appears each time."""
+        pending: list[Tree] = [self]
+        while pending:
+            tree = pending.pop()
+            yield tree
+            pending.extend(reversed(tree.children))
+
+    def shape(self) -> Shape:
+        """Head and parts for printing: trees, texts, and further shapes for lists and options."""
+        parts: list[Any] = []
+        for item in fields(self)[1:]:
+            value = getattr(self, item.name)
+            if item.metadata.get("hidden"):
+                continue
+            if item.metadata.get("option"):
+                parts.append(("option", () if value is None else (value,)))
+            elif isinstance(value, tuple):
+                parts.append(("list", value))
+            else:
+                parts.append(value)
+        return self.head, tuple(parts)
+
+    def _values(self) -> list[Any]:
+        return [getattr(self, item.name) for item in fields(self)[1:]]
+
+    def __str__(self) -> str:
+        return layout(self)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} at {self.range}>"
+
+
+def _subtrees(value: object) -> tuple[Tree, ...]:
+    if isinstance(value, Tree):
+        return (value,)
+    return tuple(item for item in value if isinstance(item, Tree)) if isinstance(value, tuple) else ()
+
+
+@tree_class
+class Ident(Tree):
+    """A name as such: of a variable, parameter, attribute or keyword."""
+
+    HEAD: ClassVar[str] = "ident"
+    name: str
+
+
+@tree_class
+class Expr(Tree):
+    """Something with a value, or a type where types are written."""
+
+
+@tree_class
+class Stmt(Tree):
+    """Something that is done."""
