@@ -1,6 +1,7 @@
 """For all tests: compiled code is kept in a directory of its own, which goes away, and Ctrl-C interrupts.
 
-The tests themselves, some million objects, are kept out of sight of the garbage collector, which some tests ask often.
+The tests themselves, some million objects, and what earlier files of tests left (plans, graphs, declarations), are kept
+out of sight of the garbage collector, which some tests ask often.
 With `FLAMBEAU_CPU`, which chooses what code is made for, tests run at a level that this machine has, or are skipped.
 """
 
@@ -41,3 +42,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             raise
         for item in items:
             item.add_marker(pytest.mark.skip(reason=str(error)))
+
+
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    if nextitem is not None and nextitem.path != item.path:
+        gc.collect()
+        gc.freeze()
