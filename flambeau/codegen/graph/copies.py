@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flambeau.codegen.graph import arrays, memory, result_types
+from flambeau.codegen.graph import arrays, memory
 from flambeau.codegen.graph.arrays import array, axis_of, each_element, new, product
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.gather import stack_list
 from flambeau.codegen.graph.interpreter_calls import either, is_dense_now
+from flambeau.codegen.graph.literals import literal_of
 from flambeau.codegen.graph.memory import number
+from flambeau.codegen.graph.named_operands import operands_by_name, refuse_options, result_type
 from flambeau.codegen.graph.native_values import (
     ArrayValue,
     CannotCompileError,
@@ -19,7 +21,7 @@ from flambeau.codegen.graph.native_values import (
     Scalar,
     TupleValue,
 )
-from flambeau.codegen.graph.pointwise import literal_of, set_element, told
+from flambeau.codegen.graph.pointwise import set_element
 from flambeau.codegen.graph.representation import Array, Bool, Element, Fixed
 from flambeau.codegen.graph.scalars import Operand, Registers
 from flambeau.codegen.llvm.emitter import Value as Register
@@ -135,30 +137,30 @@ def is_contiguous(fn: EmittedFunction, node: Node) -> None:
 
 def convert(fn: EmittedFunction, node: Node) -> None:
     """`to(dtype)`: the tensor itself if it has it."""
-    definition = node.definition
-    assert definition is not None
     native = fn.values.get(node.operand(0))
-    given = dict(
-        zip((a.name for a in definition.schema.arguments), (fn.values.get(v) for v in node.operands), strict=True)
-    )
-    found = result_types.result_types(definition, [told(n) for n in given.values()], 1)[0]
-    device = given.get("device")
-    if found is None or (device is not None and not isinstance(device, FixedValue)):
-        raise CannotCompileError("what it converts to is not known")
-    if any(literal_of(given[k]) not in (None, False) for k in ("layout", "pin_memory", "copy") if k in given):
-        raise CannotCompileError("to() with more than a dtype")
-    if literal_of(given.get("memory_format", FixedValue(Fixed(None)))) not in (None, 1):
-        raise CannotCompileError("a memory format")
-    dtype = found[0]
+    dtype = _dtype_to(fn, node)
     assert isinstance(native.rep, Array | Element)
     if native.rep.dtype is dtype:
         fn.values.set_view(node.result(), native)
         return
     s = Registers(fn, node, is_exact=False)
-    if isinstance(native, Scalar) or (isinstance(native, ArrayValue) and native.rep.rank == 0):
+    if _has_no_axes(native):
         set_element(fn, node.result(), s.cast(arrays.load(fn, native), dtype))
         return
     _converted(fn, node, array(fn, node.operand(0)), dtype, s)
+
+
+def _dtype_to(fn: EmittedFunction, node: Node) -> DType:
+    """The dtype that `to` converts to. Raises `CannotCompileError` for what else it may convert."""
+    operands = operands_by_name(fn, node)
+    tensor_type = result_type(node, operands.values())
+    device = operands.get("device")
+    if tensor_type is None or (device is not None and not isinstance(device, FixedValue)):
+        raise CannotCompileError("what it converts to is not known")
+    refuse_options(operands, ("layout", "pin_memory", "copy"), "to() with more than a dtype")
+    if literal_of(operands.get("memory_format", FixedValue(Fixed(None)))) not in (None, 1):
+        raise CannotCompileError("a memory format")
+    return tensor_type[0]
 
 
 def _converted(fn: EmittedFunction, node: Node, x: ArrayValue, dtype: DType, s: Registers) -> None:
@@ -264,11 +266,10 @@ def _has_no_axes(native: Native) -> bool:
 def _elements_side_by_side(fn: EmittedFunction, node: Node, items: Sequence[Native]) -> None:
     """A vector of tensors without axes."""
     axis_of(fn, node.operand(1), 1)
-    assert node.definition is not None
-    found = result_types.result_types(node.definition, [told(fn.values.get(v)) for v in node.operands], 1)[0]
-    if found is None:
+    tensor_type = result_type(node, [fn.values.get(v) for v in node.operands])
+    if tensor_type is None:
         raise CannotCompileError("the dtype of what is joined is not known")
-    dtype, s = found[0], Registers(fn, node, is_exact=False)
+    dtype, s = tensor_type[0], Registers(fn, node, is_exact=False)
     operands = [s.cast(arrays.load(fn, item), dtype) for item in items]
     made = new(fn, dtype, (number(len(operands)),), node)
     step = memory.element(dtype).itemsize

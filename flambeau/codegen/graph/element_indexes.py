@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from flambeau.codegen.graph import gather, hoisted_bounds_checks, memory, scatter
 from flambeau.codegen.graph.arrays import array, copy_elements, is_tensor, load, new
 from flambeau.codegen.graph.emitted_function import EmittedFunction
+from flambeau.codegen.graph.literals import literal_of
 from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, FixedValue, Native, Scalar, TupleValue
-from flambeau.codegen.graph.pointwise import literal_of, set_element
+from flambeau.codegen.graph.pointwise import set_element
 from flambeau.codegen.graph.representation import Array, Element, Int
 from flambeau.codegen.graph.scalars import Operand, Registers
 from flambeau.codegen.graph.writes import write_all

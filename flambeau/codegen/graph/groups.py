@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flambeau.codegen.graph import embedded, memory, native_values, result_types
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.interpreter_calls import call_python, rep_of_result
+from flambeau.codegen.graph.literals import as_rules_take
 from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, ListValue, Native, Scalar
-from flambeau.codegen.graph.pointwise import small_group, told
+from flambeau.codegen.graph.pointwise import small_group
 from flambeau.codegen.graph.representation import (
     Array,
     Element,
@@ -20,7 +21,8 @@ from flambeau.codegen.graph.representation import (
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
-from flambeau.schema.types import ListType, TensorType
+from flambeau.schema.dtype import DType
+from flambeau.schema.types import ListType
 
 
 def group(fn: EmittedFunction, node: Node) -> None:
@@ -77,37 +79,47 @@ def _by_plans(
 
 def _group_results(fn: EmittedFunction, node: Node) -> tuple[Representation, ...]:
     """What a group gives, by the rules of its operators."""
-    graph = node.attribute("Subgraph")
-    types: dict[Value, Any] = {v: told(fn.values.get(o)) for v, o in zip(graph.parameters, node.operands, strict=True)}
-    found: dict[Value, Any] = {}
-    for inner in graph.nodes():
-        definition = inner.definition
-        if inner.op == "prim::Constant":
-            types[inner.result()] = inner.attributes.get("value")
-        elif inner.op == "prim::ListConstruct":
-            types[inner.result()] = [types[v] for v in inner.operands]
-        elif inner.op == "aten::size":
-            types[inner.result()] = inner.result().static_type
-        elif definition is None:
-            raise CannotCompileError(f"{inner.op} in a group")
-        else:
-            tensors = [v for v in inner.results if isinstance(v.static_type, TensorType)]
-            answers = result_types.result_types(definition, [types[v] for v in inner.operands], len(tensors))
-            for value, answer in zip(tensors, answers, strict=True):
-                if answer is None:
-                    raise CannotCompileError(f"{inner.op}: the dtype or rank of its result is not known")
-                found[value] = answer
-                types[value] = result_types.told(Array(*answer))
+    types = _tensor_types(fn, node)
     # Kernels write their results in the order of their inputs; where all of these are row-major, so are the results.
-    given = [fn.values.get(v).rep for v in node.operands]
-    is_row_major = all(r.dense == r.rank for r in given if isinstance(r, Array))
+    inputs = [fn.values.get(v).rep for v in node.operands]
+    is_row_major = all(r.dense == r.rank for r in inputs if isinstance(r, Array))
     reps = []
-    for value, result in zip(node.results, graph.returns, strict=True):
-        if result not in found:
+    for value, result in zip(node.results, node.attribute("Subgraph").returns, strict=True):
+        if result not in types:
             raise CannotCompileError("a group that gives back what it is given")
-        rep = rep_of_result(fn, value, found[result])
+        rep = rep_of_result(fn, value, types[result])
         reps.append(Array(rep.dtype, rep.rank, rep.rank) if isinstance(rep, Array) and is_row_major else rep)
     return tuple(reps)
+
+
+def _tensor_types(fn: EmittedFunction, node: Node) -> dict[Value, tuple[DType, int]]:
+    """(dtype, rank) of each tensor that a group computes."""
+    graph = node.attribute("Subgraph")
+    arguments = {v: as_rules_take(fn.values.get(o)) for v, o in zip(graph.parameters, node.operands, strict=True)}
+    types: dict[Value, tuple[DType, int]] = {}
+    for inner in graph.nodes():
+        if inner.op == "prim::Constant":
+            arguments[inner.result()] = inner.attributes.get("value")
+        elif inner.op == "prim::ListConstruct":
+            arguments[inner.result()] = [arguments[v] for v in inner.operands]
+        elif inner.op == "aten::size":
+            arguments[inner.result()] = inner.result().static_type
+        else:
+            results = _results_by_rules(inner, arguments)
+            types.update(results)
+            arguments.update({v: result_types.rule_argument(Array(*answer)) for v, answer in results.items()})
+    return types
+
+
+def _results_by_rules(node: Node, arguments: Mapping[Value, Any]) -> dict[Value, tuple[DType, int]]:
+    """(dtype, rank) of the tensors that an operator gives. Raises `CannotCompileError` if its rules cannot tell."""
+    if node.definition is None:
+        raise CannotCompileError(f"{node.op} in a group")
+    tensors = result_types.tensors_of(node)
+    answers = result_types.result_types(node.definition, [arguments[v] for v in node.operands], len(tensors))
+    if any(answer is None for answer in answers):
+        raise CannotCompileError(f"{node.op}: the dtype or rank of its result is not known")
+    return {value: answer for value, answer in zip(tensors, answers, strict=True) if answer is not None}
 
 
 def _input_words(fn: EmittedFunction, native: Native) -> Register:
@@ -158,18 +170,18 @@ def operator(fn: EmittedFunction, node: Node) -> None:
         raise CannotCompileError("it has no native form")
     natives = [fn.values.get(v) for v in node.operands]
     changed = []
-    for place, (argument, native) in enumerate(zip(definition.schema.arguments, natives, strict=False)):
+    for number, (argument, native) in enumerate(zip(definition.schema.arguments, natives, strict=False)):
         if argument.alias is not None and argument.alias.is_write and isinstance(native, ListValue):
             if holds_blocks(native.rep.item):
                 raise CannotCompileError("it changes a list of tensors or lists, and has no native form")
-            changed.append(place)
+            changed.append(number)
     if changed and any(isinstance(v.static_type, ListType) for v in node.results):
         call_python(fn, node, (), changed)
         fn.values.set_view(node.result(0), natives[changed[0]])
         return
     tensors = result_types.tensors_of(node)
-    answers = iter(result_types.result_types(definition, [told(n) for n in natives], len(tensors)))
+    answers = iter(result_types.result_types(definition, [as_rules_take(n) for n in natives], len(tensors)))
     reps = tuple(rep_of_result(fn, v, next(answers) if v in tensors else None) for v in node.results)
-    words = call_python(fn, node, reps, changed)
-    for value, rep, place_ in zip(node.results, reps, words, strict=True):
-        fn.values.set_new(value, native_values.from_words(rep, place_))
+    results = call_python(fn, node, reps, changed)
+    for value, rep, words in zip(node.results, reps, results, strict=True):
+        fn.values.set_new(value, native_values.from_words(rep, words))

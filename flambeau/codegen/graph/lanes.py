@@ -7,29 +7,27 @@ integers, whose order does not matter, and reads no tensor that it writes to.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Final
 
 from flambeau.codegen.graph.lifetimes import SAME_VALUE
 from flambeau.ir.node import Block, Node
 from flambeau.ir.value import Value
+from flambeau.schema import registry
+from flambeau.schema.rule_tables import RuleTable
+from flambeau.schema.traits import PLAIN
 from flambeau.schema.types import BoolType, FloatType, IntType, TensorType
 from flambeau.util.record import dataclass
 
-FOLDS = {
-    "aten::add": "add", "aten::sub": "add", "aten::mul": "mul", "aten::__and__": "and", "aten::__or__": "or",
-    "aten::__xor__": "xor", "prim::min": "smin", "prim::max": "smax",
-}  # fmt: skip
-"""Operators on two ints by which a loop may carry a value, and the operation that puts parts together."""
-_ASKING = frozenset({"aten::size", "aten::dim", "aten::numel", "aten::len"})
-_ELEMENTS = frozenset({"aten::Int", "aten::Float", "aten::Bool", "aten::item", "aten::tensor"})
-_PLAIN = frozenset({"aten::__range_length", "aten::__derive_index", "prim::Constant", "prim::Uninitialized"})
-_GREATER = {"aten::gt": 0, "aten::ge": 0, "aten::lt": 1, "aten::le": 1}
-"""Comparisons, and which operand is the greater."""
+has_lanes: Final = RuleTable[Callable[[Node], bool]]("whether it may run as lanes")
+"""Registers what must hold of nodes that have a form for lanes; of others, a Scalar meaning is enough."""
+_GREATER = {">": 0, ">=": 0, "<": 1, "<=": 1}
+"""Comparisons as Python writes them, and which operand is the greater."""
 
 
 @dataclass(slots=True)
 class LanePlan:
-    """What is known of a loop that may run as lanes."""
+    """How a loop may run as lanes."""
 
     folds: list[str | None]
     """Of each carried value how it is put together; None where it never changes."""
@@ -40,9 +38,9 @@ class LanePlan:
 
 
 def plan_of(node: Node) -> LanePlan | None:
-    """What is known of a counted loop if it may run as lanes; None if it may not."""
+    """How a counted loop may run as lanes; None if it may not."""
     body = node.nested_blocks[0]
-    if not _has_while(body) or not all(map(_is_plain_enough, _within(body))):
+    if not _has_while(body) or not all(map(_has_lanes, _within(body))):
         return None
     loops = [n for n in _within(body) if n.op == "prim::Loop"]
     if any(inner.op == "aten::copy_" for n in loops for inner in _within(n.nested_blocks[0])):
@@ -51,10 +49,10 @@ def plan_of(node: Node) -> LanePlan | None:
         return None
     folds: list[str | None] = []
     for parameter, result in zip(body.parameters[1:], body.returns[1:], strict=True):
-        found = _fold_of(parameter, result)
-        if found is None:
+        operation = _fold_of(parameter, result)
+        if operation is None:
             return None
-        folds.append(found or None)
+        folds.append(operation or None)
     memory = _memory(body)
     return None if memory is None else LanePlan(folds, *memory)
 
@@ -91,26 +89,63 @@ def _has_while(body: Block) -> bool:
     return any(n.op == "prim::Loop" and not is_true(n.nested_blocks[0].returns[0]) for n in _within(body))
 
 
-def _is_plain_enough(node: Node) -> bool:
+def _has_lanes(node: Node) -> bool:
     """Whether it has a form for lanes."""
     if not all(map(_is_number, node.results)):
         return False
-    if node.op in _PLAIN or node.op in _ELEMENTS or node.op in SAME_VALUE:
-        return True
-    if node.op in ("prim::If", "prim::Loop"):
-        return not any(map(ends_in_raise, node.nested_blocks)) or node.op == "prim::If"
-    if node.op in _ASKING:
-        return isinstance(node.result().static_type, IntType)
-    if node.op == "aten::select":
-        return isinstance(node.operand(0).static_type, TensorType)
-    if node.op == "aten::copy_":
-        return all(_is_element(v) for v in node.operands[:2]) and not node.result().uses()
-    if node.op == "prim::FusionGroup":
-        return all(_is_element(v) for v in (*node.operands, *node.results) if isinstance(v.static_type, TensorType))
-    definition = node.definition
-    if definition is None or definition.scalar is None or definition.schema.is_mutable:
-        return False
+    rule = has_lanes.get(node.op, _is_pointwise)
+    return node.op in SAME_VALUE or rule(node)
+
+
+@has_lanes("aten::__range_length", "aten::__derive_index", "prim::Constant", "prim::Uninitialized")
+def _always(_: Node) -> bool:
+    return True
+
+
+@has_lanes("aten::Int", "aten::Float", "aten::Bool", "aten::item", "aten::tensor")
+def _converts_an_element(_: Node) -> bool:
+    return True
+
+
+@has_lanes("prim::If")
+def _branches(_: Node) -> bool:
+    return True
+
+
+@has_lanes("prim::Loop")
+def _goes_on(node: Node) -> bool:
+    return not any(map(ends_in_raise, node.nested_blocks))
+
+
+@has_lanes("aten::size", "aten::dim", "aten::numel", "aten::len")
+def _asks_for_a_size(node: Node) -> bool:
+    return isinstance(node.result().static_type, IntType)
+
+
+@has_lanes("aten::select")
+def _shows_a_part(node: Node) -> bool:
+    return isinstance(node.operand(0).static_type, TensorType)
+
+
+@has_lanes("aten::copy_")
+def _writes_an_element(node: Node) -> bool:
+    return all(_is_element(v) for v in node.operands[:2]) and not node.result().uses()
+
+
+@has_lanes("prim::FusionGroup")
+def _is_on_elements(node: Node) -> bool:
     return all(_is_element(v) for v in (*node.operands, *node.results) if isinstance(v.static_type, TensorType))
+
+
+def _is_pointwise(node: Node) -> bool:
+    definition = node.definition
+    is_scalar = definition is not None and definition.scalar is not None and not definition.schema.is_mutable
+    return is_scalar and _is_on_elements(node)
+
+
+def _reads_no_element(node: Node) -> bool:
+    """Whether it looks at sizes, or gives a part of a tensor, or a tensor again."""
+    return node.op in SAME_VALUE or has_lanes.get(node.op) in (_asks_for_a_size, _shows_a_part)
 
 
 def _is_number(value: Value) -> bool:
@@ -138,12 +173,12 @@ def _memory(body: Block) -> tuple[list[Value], list[Value]] | None:
     nodes = list(_within(body))
     inside = {v for n in nodes for v in n.results}
     for node in nodes:
-        if node.op == "aten::select" or node.op in SAME_VALUE or node.op in _ASKING:
+        if _reads_no_element(node):
             continue
-        for place, value in enumerate(node.operands):
+        for offset, value in enumerate(node.operands):
             if isinstance(value.static_type, TensorType):
                 root = _root(value, inside)
-                if node.op == "aten::copy_" and place == 0:
+                if node.op == "aten::copy_" and offset == 0:
                     written[root] = None
                 elif root not in inside:
                     read[root] = None
@@ -167,14 +202,14 @@ def _fold_of(parameter: Value, result: Value) -> str | None:
     """The operation by which iterations add to a carried value; empty if it never changes, None if order matters."""
     if not isinstance(parameter.static_type, IntType):
         return None
-    found: set[str] = set()
-    uses = _walk(parameter, result, found)
-    if uses is None or uses != len(parameter.uses()) or len(found) > 1:
+    operations: set[str] = set()
+    uses = _walk(parameter, result, operations)
+    if uses is None or uses != len(parameter.uses()) or len(operations) > 1:
         return None
-    return next(iter(found), "")
+    return next(iter(operations), "")
 
 
-def _walk(parameter: Value, value: Value, found: set[str]) -> int | None:
+def _walk(parameter: Value, value: Value, operations: set[str]) -> int | None:
     """How often the parameter is used on the way to a value that is nothing but it and what is folded into it."""
     if value is parameter:
         return 1
@@ -182,53 +217,56 @@ def _walk(parameter: Value, value: Value, found: set[str]) -> int | None:
     if node is None or len(value.uses()) != 1:
         return None
     if node.op == "prim::If":
-        return _walk_branch(parameter, node, node.results.index(value), found)
+        return _walk_branch(parameter, node, node.results.index(value), operations)
     if node.op == "prim::Loop":
-        return _walk_loop(parameter, node, node.results.index(value), found)
-    if node.op not in FOLDS or len(node.operands) != 2 or not isinstance(value.static_type, IntType):
+        return _walk_loop(parameter, node, node.results.index(value), operations)
+    traits = node.definition.traits if node.definition is not None else PLAIN
+    if not traits.folds_as or len(node.operands) != 2 or not isinstance(value.static_type, IntType):
         return None
-    places = (0,) if node.op == "aten::sub" else (0, 1)
     ways = []
-    for place in places:
+    for operand in node.operands if traits.commutes else node.operands[:1]:
         more: set[str] = set()
-        uses = _walk(parameter, node.operand(place), more)
+        uses = _walk(parameter, operand, more)
         if uses is not None:
             ways.append(uses)
-            found |= more
+            operations |= more
     if len(ways) != 1:
         return None
-    found.add(FOLDS[node.op])
+    operations.add(traits.folds_as)
     return ways[0]
 
 
-def _walk_loop(parameter: Value, node: Node, place: int, found: set[str]) -> int | None:
+def _walk_loop(parameter: Value, node: Node, position: int, operations: set[str]) -> int | None:
     """Through an inner loop that carries the value on."""
     body = node.nested_blocks[0]
-    inner, result = body.parameters[1 + place], body.returns[1 + place]
-    if _walk(inner, result, found) != len(inner.uses()):
+    inner, result = body.parameters[1 + position], body.returns[1 + position]
+    if _walk(inner, result, operations) != len(inner.uses()):
         return None
-    return _walk(parameter, node.operand(2 + place), found)
+    return _walk(parameter, node.operand(2 + position), operations)
 
 
-def _walk_branch(parameter: Value, node: Node, place: int, found: set[str]) -> int | None:
-    arms = [b.returns[place] for b in node.nested_blocks]
+def _walk_branch(parameter: Value, node: Node, position: int, operations: set[str]) -> int | None:
+    arms = [b.returns[position] for b in node.nested_blocks]
     extreme = _extreme(parameter, node.operand(0), arms)
     if extreme:
-        found.add(extreme)
+        operations.add(extreme)
         return 2
     if any(map(ends_in_raise, node.nested_blocks)):
         return None
-    ways = [_walk(parameter, arm, found) for arm in arms]
+    ways = [_walk(parameter, arm, operations) for arm in arms]
     return None if ways[0] is None or ways[1] is None else ways[0] + ways[1]
 
 
 def _extreme(parameter: Value, condition: Value, arms: list[Value]) -> str:
     """`smax` or `smin` where a branch takes the greater or the lesser of a value and the parameter; else empty."""
     node = condition.defining_node
-    if node is None or node.op not in _GREATER or parameter not in arms:
+    if node is None or parameter not in arms:
+        return ""
+    at = next((k for text, k in _GREATER.items() if node.op == registry.spelled(text)), None)
+    if at is None:
         return ""
     other = arms[1 - arms.index(parameter)]
-    greater, lesser = node.operand(_GREATER[node.op]), node.operand(1 - _GREATER[node.op])
+    greater, lesser = node.operand(at), node.operand(1 - at)
     if other is parameter or {greater, lesser} != {parameter, other}:
         return ""
     return "smax" if arms[0] is greater else "smin"

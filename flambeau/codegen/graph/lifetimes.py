@@ -16,22 +16,25 @@ from flambeau.schema.types import ListType, TensorType
 
 SAME_VALUE = frozenset({"prim::unchecked_cast", "prim::unchecked_unwrap_optional", "prim::Guard", "prim::profile"})
 """Nodes whose result is their first operand."""
-VIEWS = frozenset(
-    f"aten::{name}"
-    for name in (
-        "select", "slice", "unsqueeze", "squeeze", "transpose", "t", "permute", "expand", "expand_as", "view",
-        "detach", "alias", "narrow", "swapaxes", "swapdims", "numpy_T", "diagonal",
-    )
-)  # fmt: skip
-"""Operators whose result shows the memory of their first operand, and that have a native form."""
-_KEEPING = frozenset({
-    "prim::Return", "prim::Loop", "prim::ListConstruct", "prim::TupleConstruct", "aten::append", "aten::insert",
-    "aten::_set_item", "aten::list",
-})  # fmt: skip
-"""Nodes that may keep what they are given."""
+_CONTAINERS = frozenset({"prim::ListConstruct", "prim::TupleConstruct"})
+_PASSES_ON = frozenset({"prim::Return", "prim::Loop"})
 
 
-_STORING = _KEEPING - {"prim::Return", "prim::Loop"}
+def _is_view(node: Node) -> bool:
+    """Whether the result of an operator shows the memory of its first operand, whatever that is."""
+    definition = node.definition
+    if definition is None or definition.family != "view" or definition.traits.may_copy:
+        return False
+    return all(isinstance(v.static_type, TensorType) for v in (node.operand(0), *node.results))
+
+
+def _is_stored(user: Node, offset: int) -> bool:
+    """Whether an operand is put into a container."""
+    if user.op in _CONTAINERS:
+        return True
+    arguments = user.definition.schema.arguments if user.definition is not None else ()
+    alias = arguments[offset].alias if offset < len(arguments) else None
+    return alias is not None and alias.after == ("*",)
 
 
 def _passed_on(user: Node, offset: int) -> Sequence[Value] | None:
@@ -45,7 +48,7 @@ def _passed_on(user: Node, offset: int) -> Sequence[Value] | None:
         if owner.op == "prim::Loop":
             return (user.owner_block.parameters[offset], owner.results[offset - 1]) if offset else ()
         return (owner.results[offset],)
-    shows = user.op in SAME_VALUE or user.op in VIEWS
+    shows = user.op in SAME_VALUE or _is_view(user)
     return user.results[:1] if shows or (user.definition is not None and user.definition.schema.is_mutable) else ()
 
 
@@ -59,8 +62,8 @@ def source(value: Value) -> Value:
 class Lifetimes:
     """The answers for one graph."""
 
-    def __init__(self, graph: Graph, facts: AliasAnalysis) -> None:
-        self._facts = facts
+    def __init__(self, graph: Graph, alias: AliasAnalysis) -> None:
+        self._alias = alias
         self._used: dict[Node, tuple[Value, ...]] = {}
         self._shown: dict[Value, Value] = {}
         for node in graph.all_nodes():
@@ -82,12 +85,12 @@ class Lifetimes:
             return False
         result = node.result(0)
         definition = node.definition
-        if node.op in VIEWS and isinstance(node.operand(0).static_type, TensorType):
+        if _is_view(node):
             return self._only_looked_at(result)
         if definition is not None and definition.schema.is_mutable and isinstance(result.static_type, TensorType):
             return self._only_looked_at(result)
         if node.op in ("aten::__getitem__", "aten::select") and isinstance(node.operand(0).static_type, ListType):
-            return self._only_looked_at(result) and not self._facts.is_written(node.operand(0))
+            return self._only_looked_at(result) and not self._alias.is_written(node.operand(0))
         return False
 
     def _only_looked_at(self, value: Value) -> bool:
@@ -95,7 +98,7 @@ class Lifetimes:
             if user.op in SAME_VALUE:
                 if not self._only_looked_at(user.result(0)):
                     return False
-            elif user.op in _KEEPING and (user.op != "aten::_set_item" or offset != 0):
+            elif user.op in _PASSES_ON or _is_stored(user, offset):
                 return False
         return True
 
@@ -108,7 +111,7 @@ class Lifetimes:
         seen = set(waiting)
         while waiting:
             for user, offset in waiting.pop().uses():
-                if user.op in _STORING:
+                if _is_stored(user, offset):
                     return True
                 following = _passed_on(user, offset)
                 if following is None:
@@ -146,8 +149,8 @@ class Lifetimes:
         """The values that a node, or anything in it, uses and that are made outside of it."""
         if not node.nested_blocks:
             return node.operands
-        found = self._used.get(node)
-        if found is None:
+        outer = self._used.get(node)
+        if outer is None:
             inside: set[Value] = set()
             used = dict.fromkeys(node.operands)
             for block in node.nested_blocks:
@@ -156,5 +159,5 @@ class Lifetimes:
                     inside.update(inner.results)
                     used.update(dict.fromkeys(self._outer_uses(inner)))
                 used.update(dict.fromkeys(block.returns))
-            found = self._used[node] = tuple([v for v in used if v not in inside])
-        return found
+            outer = self._used[node] = tuple([v for v in used if v not in inside])
+        return outer

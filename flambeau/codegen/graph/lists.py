@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from flambeau.codegen.graph import memory, native_values, result_types
 from flambeau.codegen.graph.control import each
 from flambeau.codegen.graph.emitted_function import EmittedFunction
+from flambeau.codegen.graph.lowering_tables import lowers_on_items
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import CannotCompileError, ListValue, Native, Scalar, TupleValue, words_of
 from flambeau.codegen.graph.representation import (
@@ -32,12 +33,6 @@ from flambeau.ir.node import Node
 from flambeau.ir.value import Value
 from flambeau.schema.types import ListType
 
-READERS = frozenset({
-    "aten::__getitem__", "aten::len", "prim::min", "prim::max", "aten::sum", "aten::any", "aten::all",
-    "prim::ListUnpack", "aten::select", "aten::list", "aten::copy",
-})  # fmt: skip
-"""Operators that take a list as its items and only look at it."""
-
 
 def tag(kind: str) -> str:
     """What an item of a list touches."""
@@ -50,7 +45,7 @@ def stays_apart(fn: EmittedFunction, value: Value) -> bool:
         return False
     for user, offset in value.uses():
         definition = user.definition
-        if user.op in READERS:
+        if user.op in lowers_on_items:
             continue
         if definition is None or offset >= len(definition.schema.arguments):
             return False

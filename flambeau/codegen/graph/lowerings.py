@@ -6,13 +6,11 @@ between tensors and numbers, and new tensors. Everything else is run by Python, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
-
 from flambeau.codegen.graph import (
     arrays,
     calls,
     copies,
+    creation,
     element_indexes,
     gather,
     groups,
@@ -27,11 +25,19 @@ from flambeau.codegen.graph import (
 )
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.foreign import call
+from flambeau.codegen.graph.lowering_tables import (
+    Lowering,
+    lowers,
+    lowers_on_items,
+    lowers_on_lists,
+    lowers_on_tensors,
+)
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import (
     CannotCompileError,
     FixedValue,
     ListValue,
+    Native,
     OptionalValue,
     Scalar,
     TupleValue,
@@ -42,14 +48,6 @@ from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.ir.node import Node
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.opdef import OpDef
-from flambeau.schema.rule_tables import RuleTable
-
-Lowering = Callable[["EmittedFunction", Node], None]
-lowers: Final = RuleTable[Lowering]("native code")
-"""Registers lowerings of nodes that are no operators, or whose operands may be anything."""
-lowers_on_lists: Final = RuleTable[Lowering]("native code on lists")
-lowers_on_tensors: Final = RuleTable[Lowering]("native code on tensors")
-"""Registers lowerings of operators on tensors without a Scalar meaning."""
 
 
 def lower(fn: EmittedFunction, node: Node) -> None:
@@ -78,9 +76,9 @@ def _lower(fn: EmittedFunction, node: Node) -> None:
     except CannotCompileError as reason:
         if len(fn.e.lines) != before or definition is None:
             raise
-        known = len(fn.parts.exit_points)
+        exits_before = len(fn.parts.exit_points)
         groups.operator(fn, node)
-        for exit_point in fn.parts.exit_points[known:]:
+        for exit_point in fn.parts.exit_points[exits_before:]:
             exit_point.reason = str(reason)
 
 
@@ -96,7 +94,7 @@ def _rule(fn: EmittedFunction, node: Node) -> Lowering | None:
     if reps and isinstance(reps[0], Array | Element):
         return lowers_on_tensors.get(node.op)
     if any(isinstance(r, Listed | Tupled) for r in reps):
-        return lowers_on_lists.get(node.op)
+        return lowers_on_items.get(node.op) or lowers_on_lists.get(node.op)
     return None
 
 
@@ -104,14 +102,6 @@ def _by_declaration(fn: EmittedFunction, node: Node, definition: OpDef) -> None:
     """A node by what its operator declares."""
     if pointwise.is_pointwise_on_elements(fn, node):
         pointwise.on_elements(fn, node)
-    elif definition.name.partition("::")[2] in pointwise.FILLS:
-        pointwise.filled(fn, node, definition)
-    elif definition.name == "aten::arange":
-        pointwise.arange(fn, node, definition)
-    elif definition.name == "aten::linspace":
-        pointwise.linspace(fn, node, definition)
-    elif definition.name.endswith("::tensor") or definition.name == "aten::scalar_tensor":
-        pointwise.from_number(fn, node, definition)
     elif not writes.in_place(fn, node, definition):
         groups.operator(fn, node)
 
@@ -179,18 +169,33 @@ def _derive_index(fn: EmittedFunction, node: Node) -> None:
 
 
 def _is(fn: EmittedFunction, node: Node) -> None:
+    value = _compared_with_none(fn, node)
+    if isinstance(value, OptionalValue):
+        fn.values.set(node.result(), Scalar(Bool(), fn.e.binary("xor", value.present, fn.e.like(value.present, 1))))
+    else:
+        fn.values.set(node.result(), constant_of(_is_none(value)))
+
+
+def _is_not(fn: EmittedFunction, node: Node) -> None:
+    value = _compared_with_none(fn, node)
+    if isinstance(value, OptionalValue):
+        fn.values.set(node.result(), Scalar(Bool(), value.present))
+    else:
+        fn.values.set(node.result(), constant_of(not _is_none(value)))
+
+
+def _compared_with_none(fn: EmittedFunction, node: Node) -> Native:
+    """The operand that is compared with None."""
     a, b = fn.values.get(node.operand(0)), fn.values.get(node.operand(1))
-    for x, y in ((a, b), (b, a)):
-        if isinstance(y, FixedValue) and y.rep.value is None:
-            if isinstance(x, OptionalValue):
-                absent = fn.e.binary("xor", x.present, fn.e.like(x.present, 1))
-                fn.values.set(node.result(), Scalar(Bool(), x.present if node.op.endswith("not__") else absent))
-                return
-            same = isinstance(x, FixedValue) and x.rep.value is None
-            answer = same != node.op.endswith("not__")
-            fn.values.set(node.result(), constant_of(answer))
-            return
+    if _is_none(b):
+        return a
+    if _is_none(a):
+        return b
     raise CannotCompileError("identity of values")
+
+
+def _is_none(native: Native) -> bool:
+    return isinstance(native, FixedValue) and native.rep.value is None
 
 
 def _min_max(fn: EmittedFunction, node: Node) -> None:
@@ -226,24 +231,39 @@ def _unwrap(fn: EmittedFunction, node: Node) -> None:
     if isinstance(given, OptionalValue):
         fn.exits.fail_if(fn.e.binary("xor", given.present, fn.e.like(given.present, 1)), node)
         given = given.inner
-    elif isinstance(given, FixedValue) and given.rep.value is None:
+    elif _is_none(given):
         raise CannotCompileError("None is unwrapped")
     fn.values.set_view(node.result(), given)
 
 
 lowers("prim::ListConstruct")(lists.construct)
 lowers("prim::TupleConstruct")(_tuple)
-lowers("prim::TupleUnpack", "prim::ListUnpack")(_unpack)
+lowers("prim::TupleUnpack")(_unpack)
 lowers("prim::TupleIndex")(_tuple_index)
 lowers("prim::FusionGroup")(groups.group)
 lowers("prim::CallFunction", "prim::CallMethod")(calls.call)
-lowers("prim::min", "prim::max")(_min_max)
 lowers("aten::__range_length")(_range_length)
 lowers("aten::__derive_index")(_derive_index)
-lowers("aten::__is__", "aten::__isnot__")(_is)
+lowers("aten::__is__")(_is)
+lowers("aten::__isnot__")(_is_not)
 lowers("aten::_unwrap_optional")(_unwrap)
 
-lowers_on_lists("aten::__getitem__", "aten::select")(lists.get_item)
+lowers("aten::zeros", "aten::zeros_like", "aten::new_zeros")(creation.zeros)
+lowers("aten::empty", "aten::empty_like", "aten::new_empty")(creation.zeros)
+lowers("aten::ones", "aten::ones_like", "aten::new_ones")(creation.ones)
+lowers("aten::full", "aten::full_like", "aten::new_full")(creation.full)
+lowers("aten::arange")(creation.arange)
+lowers("aten::linspace")(creation.linspace)
+lowers("aten::tensor", "aten::scalar_tensor")(creation.from_number)
+
+lowers_on_items("prim::ListUnpack")(_unpack)
+lowers_on_items("prim::min", "prim::max")(_min_max)
+lowers_on_items("aten::__getitem__", "aten::select")(lists.get_item)
+lowers_on_items("aten::len")(_length)
+lowers_on_items("aten::sum")(list_folds.total)
+lowers_on_items("aten::any", "aten::all")(list_folds.some_or_all)
+lowers_on_items("aten::list", "aten::copy")(lists.copy)
+
 lowers_on_lists("aten::_set_item")(lists.set_item)
 lowers_on_lists("aten::append")(lists.append)
 lowers_on_lists("aten::pop", "aten::Delete")(list_changes.pop)
@@ -253,12 +273,8 @@ lowers_on_lists("aten::add")(list_changes.concatenate)
 lowers_on_lists("aten::clear")(list_changes.clear)
 lowers_on_lists("aten::reverse")(list_changes.reverse)
 lowers_on_lists("aten::slice")(list_changes.slice_)
-lowers_on_lists("aten::len")(_length)
-lowers_on_lists("aten::sum")(list_folds.total)
-lowers_on_lists("aten::any", "aten::all")(list_folds.some_or_all)
 lowers_on_lists("aten::__contains__")(list_folds.contains)
 lowers_on_lists("aten::eq", "aten::ne")(list_folds.equal)
-lowers_on_lists("aten::list", "aten::copy")(lists.copy)
 lowers_on_lists("aten::mul")(lists.repeat)
 lowers_on_lists("aten::cat")(copies.cat)
 lowers_on_lists("aten::stack")(copies.stack)
@@ -275,8 +291,10 @@ lowers_on_tensors("aten::view", "aten::reshape")(arrays.view)
 lowers_on_tensors("aten::clone")(copies.clone)
 lowers_on_tensors("aten::contiguous")(copies.contiguous)
 lowers_on_tensors("aten::to")(copies.convert)
-lowers_on_tensors("aten::scatter", "aten::scatter_", "aten::scatter_add", "aten::scatter_add_")(scatter.scatter)
-lowers_on_tensors("aten::index_add", "aten::index_add_", "aten::index_copy", "aten::index_copy_")(scatter.slices)
+lowers_on_tensors("aten::scatter", "aten::scatter_")(scatter.scatter)
+lowers_on_tensors("aten::scatter_add", "aten::scatter_add_")(scatter.scatter_add)
+lowers_on_tensors("aten::index_add", "aten::index_add_")(scatter.index_add)
+lowers_on_tensors("aten::index_copy", "aten::index_copy_")(scatter.index_copy)
 lowers_on_tensors("aten::index_put")(scatter.index_put)
 lowers_on_tensors("aten::index_put_")(element_indexes.index_put_)
 lowers_on_tensors("aten::index")(element_indexes.index)

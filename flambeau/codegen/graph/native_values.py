@@ -190,18 +190,39 @@ def join(a: Representation, b: Representation) -> Representation:
     """
     if a == b or (_is_single(a) and _is_single(b) and a.dtype == b.dtype):
         return a
-    if isinstance(a, Array) and isinstance(b, Array) and (a.dtype, a.rank) == (b.dtype, b.rank):
-        return Array(a.dtype, a.rank, min(a.dense, b.dense))
-    if isinstance(a, Tupled) and isinstance(b, Tupled) and len(a.items) == len(b.items):
-        return Tupled(tuple(_join_inside(x, y) for x, y in zip(a.items, b.items, strict=True)))
-    for x, y in ((a, b), (b, a)):
-        if isinstance(x, Fixed) and x.value is None and not isinstance(y, Fixed):
-            return y if isinstance(y, Optional) else Optional(y)
-        if isinstance(x, Optional) and not isinstance(y, Optional | Fixed):
-            return Optional(_join_inside(x.inner, y))
-    if isinstance(a, Optional) and isinstance(b, Optional):
-        return Optional(_join_inside(a.inner, b.inner))
-    raise CannotCompileError(f"a value is {describe(a)} on one way and {describe(b)} on another")
+    joined = _of_one_kind(a, b) or _with_absence(a, b) or _with_absence(b, a)
+    if joined is None:
+        raise CannotCompileError(f"a value is {describe(a)} on one way and {describe(b)} on another")
+    return joined
+
+
+def _of_one_kind(a: Representation, b: Representation) -> Representation | None:
+    match a, b:
+        case Array(), Array() if (a.dtype, a.rank) == (b.dtype, b.rank):
+            return Array(a.dtype, a.rank, min(a.dense, b.dense))
+        case Tupled(), Tupled() if len(a.items) == len(b.items):
+            return Tupled(tuple(_join_inside(x, y) for x, y in zip(a.items, b.items, strict=True)))
+        case Optional(), Optional():
+            return Optional(_join_inside(a.inner, b.inner))
+        case _:
+            return None
+
+
+def _with_absence(a: Representation, b: Representation) -> Representation | None:
+    """What holds None, or what may be None, and something else."""
+    match a, b:
+        case Fixed(None), Fixed():
+            return None
+        case Fixed(None), Optional():
+            return b
+        case Fixed(None), _:
+            return Optional(b)
+        case Optional(), Fixed():
+            return None
+        case Optional(), _:
+            return Optional(_join_inside(a.inner, b))
+        case _:
+            return None
 
 
 def _is_single(rep: Representation) -> TypeGuard[Element | Array]:

@@ -1,4 +1,4 @@
-"""What the operators' own rules say of results, told what is known of operands in native code."""
+"""What the operators' own rules say of results, from how operands are represented in native code."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ _NUMBERS: tuple[tuple[type, Type], ...] = ((Int, IntType()), (Float, FloatType()
 CPU = Device("cpu")
 
 
-def told(rep: Representation, literal: Any = UNKNOWN) -> Any:
-    """What a rule is told of an operand: a tensor's type, a known value, the type of a number, or nothing."""
+def rule_argument(rep: Representation, literal: Any = UNKNOWN) -> Any:
+    """What a rule takes for an operand: a tensor's type, a constant, the type of a number, or `UNKNOWN`."""
     match rep:
         case Array():
             return TensorType(dtype=rep.dtype, sizes=(None,) * rep.rank, device=CPU, requires_grad=False)
@@ -50,7 +50,7 @@ def told(rep: Representation, literal: Any = UNKNOWN) -> Any:
         case Fixed():
             return rep.value
         case Tupled():
-            return [told(item) for item in rep.items]
+            return [rule_argument(item) for item in rep.items]
         case Int() | Float() | Bool():
             if literal is not UNKNOWN:
                 return literal
@@ -92,16 +92,22 @@ def of_type(type_: Type) -> Representation | None:
             return Bool()
         case NoneType():
             return Fixed(None)
-        case TensorType() if type_.dtype is not None and type_.sizes is not None and type_.requires_grad is False:
-            return Array(type_.dtype, len(type_.sizes))
+        case TensorType():
+            return _of_tensor(type_)
         case ListType():
             item = of_type(type_.element)
             return None if item is None else Listed(item)
         case TupleType():
-            items = [of_type(t) for t in type_.elements]
-            return None if any(i is None for i in items) else Tupled(tuple(i for i in items if i is not None))
+            items = [i for i in map(of_type, type_.elements) if i is not None]
+            return Tupled(tuple(items)) if len(items) == len(type_.elements) else None
         case _:
             return None
+
+
+def _of_tensor(type_: TensorType) -> Array | None:
+    if type_.dtype is None or type_.sizes is None or type_.requires_grad is not False:
+        return None
+    return Array(type_.dtype, len(type_.sizes))
 
 
 def may_hold_tensors(type_: Type) -> bool:

@@ -20,7 +20,6 @@ from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
 from flambeau.schema.types import BoolType, FloatType, IntType, Type
 
-_KEEPS_INTEGERS = frozenset({"floor", "ceil", "trunc", "round"})
 _DIVISIONS = frozenset({"floordiv", "truncdiv", "remainder", "fmod"})
 C_FUNCTIONS = frozenset({
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
@@ -31,8 +30,8 @@ C_FUNCTIONS = frozenset({
 
 def dtype_named(name: str) -> DType:
     """The `DType` of a kernel's element type."""
-    found: DType = getattr(dtypes, name + "_" if name == "bool" else name)
-    return found
+    dtype: DType = getattr(dtypes, name + "_" if name == "bool" else name)
+    return dtype
 
 
 class Operand:
@@ -67,9 +66,9 @@ class Registers:
         """Conversion."""
         if x.dtype == dtype:
             return x
-        known = memory.literal(x.register) if x.register.type == "i64" else None
-        if known is not None and dtype.name == "float64":
-            return self.const(known, dtype)
+        literal = memory.literal(x.register) if x.register.type == "i64" else None
+        if literal is not None and dtype.name == "float64":
+            return self.const(literal, dtype)
         source, target = memory.element(x.dtype), memory.element(dtype)
         return Operand(cast(self._fn.e, x.register, source, target), dtype)
 
@@ -96,29 +95,34 @@ class Registers:
         return lambda *args: self._apply(name, *args)
 
     def _apply(self, op: str, *args: Operand) -> Operand:
-        e, dtype = self._fn.e, args[-1].dtype
-        operand = memory.element(dtype)
-        if op in _KEEPS_INTEGERS and not operand.is_float:
-            return args[0]
-        if op == "signbit" and not operand.is_float:
-            return self._apply("lt", args[0], self.const(0, dtype))
-        if op in ("isnan", "isinf", "isfinite") and not operand.is_float:
-            return self.const(op == "isfinite", dtypes.bool_)
+        dtype = args[-1].dtype
+        if not memory.element(dtype).is_float and op in _OF_INTEGERS:
+            return _OF_INTEGERS[op](self, args[0])
         if not supports(op, dtype.name):
             raise CannotCompileError(f"{op} on {dtype} has no native code")
         if self._is_exact and op == "lgamma":
             raise CannotCompileError("lgamma of a number is computed by Python")
         registers = [a.register for a in args]
-        result = _folded(e, op, registers)
-        if result is None and e.lanes > 1:
+        result = _folded(self._fn.e, op, registers)
+        if result is None and self._fn.e.lanes > 1:
             registers = self._spread(op, registers)
-        if self._is_exact and op in C_FUNCTIONS and dtype.name == "float64":
-            if op in ("sin", "cos"):
-                return Operand(sine_or_cosine(e, op, registers[0]), dtype)
-            return Operand(call_lanes(e, op, tuple(registers)), dtype)
+        if self._is_exact and dtype.name == "float64" and op in C_FUNCTIONS:
+            return Operand(self._by_library(op, registers), dtype)
         if result is None:
-            result = lower(e, op, registers, operand, self._trap)
+            result = lower(self._fn.e, op, registers, memory.element(dtype), self._trap)
         return Operand(result, dtype_named(result_dtype(op, tuple(a.dtype.name for a in args))), self._affine(op, args))
+
+    def _by_library(self, op: str, registers: list[Register]) -> Register:
+        """A function of floats as Python's `math` computes it."""
+        if op in ("sin", "cos"):
+            return sine_or_cosine(self._fn.e, op, registers[0])
+        return call_lanes(self._fn.e, op, tuple(registers))
+
+    def _itself(self, x: Operand) -> Operand:
+        return x
+
+    def _is_negative(self, x: Operand) -> Operand:
+        return self._apply("lt", x, self.const(0, x.dtype))
 
     def _spread(self, op: str, registers: list[Register]) -> list[Register]:
         """Operands of one width. Raises `CannotCompileError` for what would be computed one lane after the other."""
@@ -138,6 +142,15 @@ class Registers:
         if op == "mul":
             return hoisted_bounds_checks.scaled(a, b)
         return hoisted_bounds_checks.added(a, b, -1 if op == "sub" else 1)
+
+
+_OF_INTEGERS: dict[str, Callable[[Registers, Operand], Operand]] = {
+    **dict.fromkeys(("floor", "ceil", "trunc", "round"), Registers._itself),
+    **dict.fromkeys(("isnan", "isinf"), lambda s, _: s.const(False, dtypes.bool_)),
+    "isfinite": lambda s, _: s.const(True, dtypes.bool_),
+    "signbit": Registers._is_negative,
+}
+"""Operations on floats that say little of integers."""
 
 
 def _folded(e: Emitter, op: str, args: list[Register]) -> Register | None:

@@ -24,10 +24,11 @@ from flambeau.codegen.graph.arrays import (
 from flambeau.codegen.graph.control import each
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.interpreter_calls import call_python
+from flambeau.codegen.graph.literals import literal_of
 from flambeau.codegen.graph.memory import number
+from flambeau.codegen.graph.named_operands import values_by_name
 from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, FixedValue, Native, Scalar, TupleValue
 from flambeau.codegen.graph.overlap import overlaps, repeats
-from flambeau.codegen.graph.pointwise import literal_of
 from flambeau.codegen.graph.representation import Array, Element, Fixed
 from flambeau.codegen.graph.scalars import Operand, Registers, constant
 from flambeau.codegen.kernel.dtypes import ELEMENT_TYPES
@@ -42,22 +43,30 @@ REDUCTIONS = {"add": "add", "multiply": "mul"}
 
 
 def scatter(fn: EmittedFunction, node: Node) -> None:
-    """`scatter` and `scatter_add`: an index with as many axes as the tensor."""
-    e, given = fn.e, _arguments(node)
-    x, index = array(fn, given["self"]), _index(array(fn, given["index"]))
-    rank, dim = x.rep.rank, axis_of(fn, given["dim"], x.rep.rank)
+    """`scatter`: an index with as many axes as the tensor."""
+    _scatter(fn, node, _reduction(fn, values_by_name(node)))
+
+
+def scatter_add(fn: EmittedFunction, node: Node) -> None:
+    """`scatter_add`, the same with sums."""
+    _scatter(fn, node, "add")
+
+
+def _scatter(fn: EmittedFunction, node: Node, op: str) -> None:
+    e, operands = fn.e, values_by_name(node)
+    x, index = array(fn, operands["self"]), _index(array(fn, operands["index"]))
+    rank, dim = x.rep.rank, axis_of(fn, operands["dim"], x.rep.rank)
     if index.rep.rank != rank:
         raise CannotCompileError("an index of another rank")
-    op = "add" if _plain(node).endswith("_add") else _reduction(fn, given)
-    source = _same_kind(array(fn, given["src"]), x, rank) if "src" in given else None
-    value = _constant(fn, given["value"], x.rep.dtype) if source is None else None
+    source = _same_kind(array(fn, operands["src"]), x, rank) if "src" in operands else None
+    value = _constant(fn, operands["value"], x.rep.dtype) if source is None else None
     change = _Change(fn, node, x, [index] if source is None else [index, source])
     is_larger = [e.icmp("sgt", index.sizes[k], x.sizes[k]) for k in range(rank) if k != dim]
     if source is not None:
         is_larger += [e.icmp("sgt", mine, own) for mine, own in zip(index.sizes, source.sizes, strict=True)]
-    has_places = e.icmp("ne", product(fn, index.sizes), number(0))
-    fn.exits.fail_if(e.binary("and", _any(fn, is_larger), has_places), node)
-    each_element(fn, index.sizes, [index], lambda at: change.check(_place(fn, index, at[0]), dim))
+    has_indexes = e.icmp("ne", product(fn, index.sizes), number(0))
+    fn.exits.fail_if(e.binary("and", _any(fn, is_larger), has_indexes), node)
+    each_element(fn, index.sizes, [index], lambda at: change.check(_index_at(fn, index, at[0]), dim))
 
     def write(target: ArrayValue) -> None:
         strides = (*target.strides[:dim], number(0), *target.strides[dim + 1 :])
@@ -65,7 +74,7 @@ def scatter(fn: EmittedFunction, node: Node) -> None:
 
         def one(at: list[Register]) -> None:
             size = memory.element(x.rep.dtype).itemsize
-            address = memory.offset_address(e, at[0], _place(fn, index, at[1]), target.strides[dim], size)
+            address = memory.offset_address(e, at[0], _index_at(fn, index, at[1]), target.strides[dim], size)
             change.put(address, value or memory.load_element(e, at[2], x.rep.dtype), op)
 
         each_element(fn, index.sizes, [seen, *change.read], one)
@@ -73,58 +82,80 @@ def scatter(fn: EmittedFunction, node: Node) -> None:
     change.apply(write)
 
 
-def slices(fn: EmittedFunction, node: Node) -> None:
-    """`index_add` and `index_copy`: a vector of places along one axis."""
-    e, given = fn.e, _arguments(node)
-    x, index = array(fn, given["self"]), _index(array(fn, given["index"]))
-    source, dim = _same_kind(array(fn, given["source"]), x, x.rep.rank), axis_of(fn, given["dim"], x.rep.rank)
-    if index.rep.rank != 1:
-        raise CannotCompileError("an index of another rank")
-    adds = _plain(node).endswith("_add")
-    alpha = (
-        _constant(fn, given["alpha"], x.rep.dtype) if adds and literal_of(fn.values.get(given["alpha"])) != 1 else None
-    )
-    change = _Change(fn, node, x, [index, source])
-    fn.exits.fail_if(e.icmp("ne", index.sizes[0], source.sizes[dim]), node)
-    if adds:
-        for k in range(x.rep.rank):
-            if k != dim:
-                fn.exits.fail_if(e.icmp("ne", x.sizes[k], source.sizes[k]), node)
-    else:
-        source = broadcast_to(fn, source, (*x.sizes[:dim], index.sizes[0], *x.sizes[dim + 1 :]), node)
-    each(fn, index.sizes[0], lambda k: change.check(_place(fn, index, _at(fn, index, 0, k)), dim))
+def index_add(fn: EmittedFunction, node: Node) -> None:
+    """`index_add`: slices of one axis are added to those that a vector of indexes says."""
+    operands = values_by_name(node)
+    slices = _Slices(fn, node)
+    is_one = literal_of(fn.values.get(operands["alpha"])) == 1
+    alpha = None if is_one else _constant(fn, operands["alpha"], slices.x.rep.dtype)
+    change, x, dim = slices.change(), slices.x, slices.dim
+    for k in range(x.rep.rank):
+        if k != dim:
+            fn.exits.fail_if(fn.e.icmp("ne", x.sizes[k], slices.source.sizes[k]), node)
+    slices.write(change, alpha, "add")
 
-    def write(target: ArrayValue) -> None:
-        def one_slice(k: Register) -> None:
-            at = _place(fn, index, _at(fn, index, 0, k))
-            parts = [_slice(fn, target, dim, at), _slice(fn, source, dim, k)]
 
-            def one(places: list[Register]) -> None:
-                value = memory.load_element(e, places[1], x.rep.dtype)
-                change.put(places[0], value if alpha is None else change.together("mul", value, alpha), "add" * adds)
+def index_copy(fn: EmittedFunction, node: Node) -> None:
+    """`index_copy`: slices of one axis take the place of those that a vector of indexes says."""
+    slices = _Slices(fn, node)
+    change, x, dim = slices.change(), slices.x, slices.dim
+    sizes = (*x.sizes[:dim], slices.index.sizes[0], *x.sizes[dim + 1 :])
+    slices.source = broadcast_to(fn, slices.source, sizes, node)
+    slices.write(change, None, "")
 
-            each_element(fn, parts[0].sizes, parts, one)
 
-        each(fn, index.sizes[0], one_slice)
+class _Slices:
+    """The slices of one axis of a tensor that a vector of indexes says, and those of a source that they change by."""
 
-    change.apply(write)
+    def __init__(self, fn: EmittedFunction, node: Node) -> None:
+        operands = values_by_name(node)
+        self.fn, self.node = fn, node
+        self.x, self.index = array(fn, operands["self"]), _index(array(fn, operands["index"]))
+        self.source = _same_kind(array(fn, operands["source"]), self.x, self.x.rep.rank)
+        self.dim = axis_of(fn, operands["dim"], self.x.rep.rank)
+        if self.index.rep.rank != 1:
+            raise CannotCompileError("an index of another rank")
+
+    def change(self) -> _Change:
+        """Begin; leaves the function where there are not as many indexes as slices."""
+        change = _Change(self.fn, self.node, self.x, [self.index, self.source])
+        is_other = self.fn.e.icmp("ne", self.index.sizes[0], self.source.sizes[self.dim])
+        self.fn.exits.fail_if(is_other, self.node)
+        return change
+
+    def number_at(self, k: Register) -> Register:
+        """Which slice the index says."""
+        return _index_at(self.fn, self.index, _at(self.fn, self.index, 0, k))
+
+    def write(self, change: _Change, alpha: Register | None, op: str) -> None:
+        """Check all indexes, then go through the slices."""
+        fn, e, dim = self.fn, self.fn.e, self.dim
+        each(fn, self.index.sizes[0], lambda k: change.check(self.number_at(k), dim))
+
+        def write(target: ArrayValue) -> None:
+            def one_slice(k: Register) -> None:
+                parts = [_slice(fn, target, dim, self.number_at(k)), _slice(fn, self.source, dim, k)]
+
+                def one(addresses: list[Register]) -> None:
+                    value = memory.load_element(e, addresses[1], self.x.rep.dtype)
+                    change.put(addresses[0], value if alpha is None else change.together("mul", value, alpha), op)
+
+                each_element(fn, parts[0].sizes, parts, one)
+
+            each(fn, self.index.sizes[0], one_slice)
+
+        change.apply(write)
 
 
 def index_put(fn: EmittedFunction, node: Node) -> None:
-    """`x[places] = values` and `x[mask] = value`, or `+=`, with one tensor along the first axes."""
-    given = _arguments(node)
-    x, indices, values = array(fn, given["self"]), fn.values.get(given["indices"]), fn.values.get(given["values"])
-    if not isinstance(indices, TupleValue) or not indices.items:
-        raise CannotCompileError("an index by other things than one tensor")
-    by = indices.items[0]
-    if not isinstance(by, ArrayValue) and not (isinstance(by, Scalar) and by.rep == Element(dtypes.bool_)):
-        raise CannotCompileError("an index by other things than one tensor")
-    if any(not (isinstance(i, FixedValue) and i.rep == Fixed(None)) for i in indices.items[1:]):
-        raise CannotCompileError("an index by several tensors")
-    accumulate = literal_of(fn.values.get(given["accumulate"]))
+    """`x[indexes] = values` and `x[mask] = value`, or `+=`, with one tensor along the first axes."""
+    operands = values_by_name(node)
+    x, values = array(fn, operands["self"]), fn.values.get(operands["values"])
+    by, axes = _leading_index(fn.values.get(operands["indices"]))
     if not isinstance(values.rep, Array | Element) or values.rep.dtype is not x.rep.dtype or not x.rep.rank:
         raise CannotCompileError("values of another dtype")
-    if accumulate not in (True, False) or len(indices.items) > x.rep.rank:
+    accumulate = literal_of(fn.values.get(operands["accumulate"]))
+    if accumulate not in (True, False) or axes > x.rep.rank:
         raise CannotCompileError("whether values are added is not known")
     op = "add" * accumulate
     if isinstance(by, Scalar) or by.rep == Array(dtypes.bool_, 0):
@@ -133,9 +164,24 @@ def index_put(fn: EmittedFunction, node: Node) -> None:
         assert isinstance(values, Scalar | ArrayValue)
         _put_by_mask(fn, node, x, by, load(fn, values).register, op)
     elif by.rep.rank == 1 and isinstance(values, Scalar | ArrayValue):
-        _put_at_places(fn, node, x, _index(by), values, op)
+        _put_by_vector(fn, node, x, _index(by), values, op)
     else:
         raise CannotCompileError("an index of another rank or dtype")
+
+
+def _leading_index(indices: Native) -> tuple[Scalar | ArrayValue, int]:
+    """The one tensor of a list of indexes, which stands in front, and how many axes the list says something of."""
+    by = indices.items[0] if isinstance(indices, TupleValue) and indices.items else None
+    if not isinstance(indices, TupleValue) or by is None or not (isinstance(by, ArrayValue) or _is_flag(by)):
+        raise CannotCompileError("an index by other things than one tensor")
+    if any(not (isinstance(i, FixedValue) and i.rep == Fixed(None)) for i in indices.items[1:]):
+        raise CannotCompileError("an index by several tensors")
+    assert isinstance(by, Scalar | ArrayValue)
+    return by, len(indices.items)
+
+
+def _is_flag(native: Native) -> bool:
+    return isinstance(native, Scalar) and native.rep == Element(dtypes.bool_)
 
 
 def _put_if(fn: EmittedFunction, node: Node, x: ArrayValue, mask: Register, values: Native, op: str) -> None:
@@ -173,7 +219,7 @@ def _put_by_mask(fn: EmittedFunction, node: Node, x: ArrayValue, mask: ArrayValu
             e.branch_if(memory.load_element(e, at[1], mask.rep.dtype), chosen, passed)
             e.start(chosen)
             rest = ArrayValue(Array(dtype, x.rep.rank - rank, 0), owner, at[0], x.sizes[rank:], target.strides[rank:])
-            each_element(fn, rest.sizes, [rest], lambda places: change.put(places[0], value, op))
+            each_element(fn, rest.sizes, [rest], lambda addresses: change.put(addresses[0], value, op))
             e.branch(passed)
             e.start(passed)
 
@@ -182,7 +228,7 @@ def _put_by_mask(fn: EmittedFunction, node: Node, x: ArrayValue, mask: ArrayValu
     change.apply(write)
 
 
-def _put_at_places(
+def _put_by_vector(
     fn: EmittedFunction, node: Node, x: ArrayValue, index: ArrayValue, values: Scalar | ArrayValue, op: str
 ) -> None:
     e = fn.e
@@ -193,15 +239,15 @@ def _put_at_places(
     sources = [broadcast_to(fn, s, (index.sizes[0], *x.sizes[1:]), node) for s in sources]
     value = None if sources else load(fn, values).register
 
-    def place(k: Register) -> Register:
-        at = _place(fn, index, _at(fn, index, 0, k))
+    def row(k: Register) -> Register:
+        at = _index_at(fn, index, _at(fn, index, 0, k))
         return e.select(e.icmp("slt", at, number(0)), e.binary("add", at, x.sizes[0]), at)
 
-    each(fn, index.sizes[0], lambda k: change.check(place(k), 0))
+    each(fn, index.sizes[0], lambda k: change.check(row(k), 0))
 
     def write(target: ArrayValue) -> None:
         def one_row(k: Register) -> None:
-            parts = [_slice(fn, target, 0, place(k)), *(_slice(fn, s, 0, k) for s in sources)]
+            parts = [_slice(fn, target, 0, row(k)), *(_slice(fn, s, 0, k) for s in sources)]
 
             def one(at: list[Register]) -> None:
                 change.put(at[0], value or memory.load_element(e, at[1], x.rep.dtype), op)
@@ -218,22 +264,22 @@ class _Change:
 
     def __init__(self, fn: EmittedFunction, node: Node, x: ArrayValue, read: Sequence[ArrayValue]) -> None:
         self.fn, self.node, self.x, self.read = fn, node, x, list(read)
-        self.in_place = node.op.endswith("_")
+        self.in_place = _is_in_place(node)
         if not self.in_place and x.rep.dense != x.rep.rank:
             raise CannotCompileError("a tensor whose order in memory is not known")
         if x.rep.dtype.name not in ELEMENT_TYPES:
             raise CannotCompileError(f"elements of {x.rep.dtype}")
         self.s = Registers(fn, node, is_exact=False)
 
-    def check(self, place: Register, dim: int) -> None:
-        """Leave where a place is outside."""
-        self.fn.exits.fail_if(self.fn.e.icmp("uge", place, self.x.sizes[dim]), self.node)
+    def check(self, index: Register, dim: int) -> None:
+        """Leave where an index is out of range."""
+        self.fn.exits.fail_if(self.fn.e.icmp("uge", index, self.x.sizes[dim]), self.node)
 
     def together(self, op: str, a: Register, b: Register) -> Register:
         """Two elements by `add` or `mul`."""
         dtype = self.x.rep.dtype
-        found: Operand = getattr(self.s, op)(Operand(a, dtype), Operand(b, dtype))
-        return found.register
+        result: Operand = getattr(self.s, op)(Operand(a, dtype), Operand(b, dtype))
+        return result.register
 
     def put(self, address: Register, value: Register, op: str) -> None:
         """Write an element, or put it together with what is there."""
@@ -246,10 +292,10 @@ class _Change:
         """Write into a copy, or where the tensor is; by Python where that is also what is read."""
         fn, e, node, x = self.fn, self.fn.e, self.node, self.x
         if not self.in_place:
-            made = new(fn, x.rep.dtype, x.sizes, node)
-            copy_elements(fn, made, x)
-            write(made)
-            fn.values.set_new(node.result(), made)
+            copied = new(fn, x.rep.dtype, x.sizes, node)
+            copy_elements(fn, copied, x)
+            write(copied)
+            fn.values.set_new(node.result(), copied)
             return
         shares, apart, after = e.label("shares"), e.label("apart"), e.label("after")
         is_shared = _any(fn, [*repeats(fn, x), *([overlaps(fn, x, self.read)] if self.read else [])])
@@ -264,13 +310,11 @@ class _Change:
         fn.values.set_view(node.result(), x)
 
 
-def _arguments(node: Node) -> dict[str, Value]:
+def _is_in_place(node: Node) -> bool:
+    """Whether an operator writes to its first operand."""
     assert node.definition is not None
-    return dict(zip((a.name for a in node.definition.schema.arguments), node.operands, strict=True))
-
-
-def _plain(node: Node) -> str:
-    return node.op.removesuffix("_")
+    alias = node.definition.schema.arguments[0].alias
+    return alias is not None and alias.is_write
 
 
 def _index(index: ArrayValue) -> ArrayValue:
@@ -285,22 +329,22 @@ def _same_kind(source: ArrayValue, x: ArrayValue, rank: int) -> ArrayValue:
     return source
 
 
-def _reduction(fn: EmittedFunction, given: dict[str, Value]) -> str:
-    if "reduce" not in given:
+def _reduction(fn: EmittedFunction, operands: dict[str, Value]) -> str:
+    if "reduce" not in operands:
         return ""
-    found = literal_of(fn.values.get(given["reduce"]))
-    if found not in REDUCTIONS:
+    reduction = literal_of(fn.values.get(operands["reduce"]))
+    if reduction not in REDUCTIONS:
         raise CannotCompileError("a reduction that is not known")
-    return REDUCTIONS[found]
+    return REDUCTIONS[reduction]
 
 
 def _constant(fn: EmittedFunction, value: Value, dtype: DType) -> Register:
-    """A known number as an element."""
-    known = literal_of(fn.values.get(value))
-    if not isinstance(known, int | float):
+    """A literal as an element."""
+    literal = literal_of(fn.values.get(value))
+    if not isinstance(literal, int | float):
         raise CannotCompileError("a number that is not known")
     try:
-        return constant(exact_scalar(known, dtype).item(), dtype)
+        return constant(exact_scalar(literal, dtype).item(), dtype)
     except RuntimeError as error:
         raise CannotCompileError(str(error)) from None
 
@@ -315,8 +359,8 @@ def _at(fn: EmittedFunction, x: ArrayValue, dim: int, index: Register) -> Regist
     return memory.offset_address(fn.e, x.data, index, x.strides[dim], memory.element(x.rep.dtype).itemsize)
 
 
-def _place(fn: EmittedFunction, index: ArrayValue, address: Register) -> Register:
-    """The place that an element of an index says."""
+def _index_at(fn: EmittedFunction, index: ArrayValue, address: Register) -> Register:
+    """The element of an index, as an int64."""
     at = memory.load_element(fn.e, address, index.rep.dtype)
     return at if at.type == "i64" else fn.e.convert("sext", at, "i64")
 

@@ -8,16 +8,19 @@ vectors.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from flambeau.codegen.graph import arrays, memory
 from flambeau.codegen.graph.arrays import array, load
+from flambeau.codegen.graph.creation import FLOAT_AMONG_INTS, refuse_what_is_too_large
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.interpreter_calls import call_python
+from flambeau.codegen.graph.literals import as_rules_take
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, Native, Scalar
 from flambeau.codegen.graph.overlap import overlaps, repeats
-from flambeau.codegen.graph.pointwise import FLOAT_AMONG_INTS, element, given_of, refuse_what_is_too_large, told
+from flambeau.codegen.graph.pointwise import element, number_argument
 from flambeau.codegen.graph.representation import Array
 from flambeau.codegen.graph.scalars import Operand, Registers, as_operand
 from flambeau.codegen.llvm.emitter import Value as Register
@@ -29,14 +32,14 @@ from flambeau.schema.opdef import OpDef
 
 def copy_(fn: EmittedFunction, node: Node) -> None:
     """`copy_`: every element converted, broadcast where needed."""
-    target, given = array(fn, node.operand(0)), fn.values.get(node.operand(1))
+    target, source = array(fn, node.operand(0)), fn.values.get(node.operand(1))
     s = Registers(fn, node, is_exact=False)
     dtype = target.rep.dtype
 
-    def meaning(_: Operand, source: Operand) -> Register:
-        return s.cast(source, dtype).register
+    def meaning(_: Operand, element: Operand) -> Register:
+        return s.cast(element, dtype).register
 
-    write_all(fn, node, target, [given], meaning, reads_target=False)
+    write_all(fn, node, target, [source], meaning, reads_target=False)
     fn.values.set_view(node.result(), target)
 
 
@@ -47,9 +50,10 @@ def fill_(fn: EmittedFunction, node: Node) -> None:
     if len(node.operands) == 1:
         operand = s.const(0, target.rep.dtype)
     else:
-        given = fn.values.get(node.operand(1))
-        operand = load(fn, given) if arrays.is_tensor(given) else as_operand(fn.values.scalar(node.operand(1)))
-        if not arrays.is_tensor(given):
+        value = fn.values.get(node.operand(1))
+        is_tensor = arrays.is_tensor(value)
+        operand = load(fn, value) if is_tensor else as_operand(fn.values.scalar(node.operand(1)))
+        if not is_tensor:
             refuse_what_is_too_large(fn, node, operand, target.rep.dtype)
     if operand.dtype.is_floating_point and not target.rep.dtype.is_floating_point:
         raise CannotCompileError(FLOAT_AMONG_INTS)
@@ -59,32 +63,37 @@ def fill_(fn: EmittedFunction, node: Node) -> None:
 
 def in_place(fn: EmittedFunction, node: Node, definition: OpDef) -> bool:
     """`add_` and its like, by the meaning of `add`; whether it is one of them."""
-    schema = definition.schema
-    if definition.family != "in_place" or not isinstance(fn.values.get(node.operand(0)).rep, Array):
-        return False
-    plain = registry.find(registry.out_of_place(schema.name) + (f".{schema.overload}" if schema.overload else ""))
-    if plain is None or plain.scalar is None:
+    plain = _out_of_place(definition)
+    if plain is None or not isinstance(fn.values.get(node.operand(0)).rep, Array):
         return False
     natives = [fn.values.get(v) for v in node.operands]
     target = array(fn, node.operand(0))
-    said = [told(n) for n in natives]
-    result = plain.dtype(*said) if plain.dtype is not None else None
+    types = [as_rules_take(n) for n in natives]
+    result = plain.dtype(*types) if plain.dtype is not None else None
     if not isinstance(result, DType) or not _can_hold(target.rep.dtype, result):
         return False
     s = Registers(fn, node, is_exact=False)
-    places = [k for k, n in enumerate(natives) if k and arrays.is_tensor(n)]
-    rest = [given_of(n) if not arrays.is_tensor(n) else None for n in natives]
+    tensors = [k for k, n in enumerate(natives) if k and arrays.is_tensor(n)]
+    others = [number_argument(n) if not arrays.is_tensor(n) else None for n in natives]
 
     def meaning(own: Operand, *sources: Operand) -> Register:
-        given = list(rest)
-        given[0] = own
-        for place, source in zip(places, sources, strict=True):
-            given[place] = source
-        return s.cast(element(plain, s, given, said), target.rep.dtype).register
+        arguments = [own, *others[1:]]
+        for k, source in zip(tensors, sources, strict=True):
+            arguments[k] = source
+        return s.cast(element(plain, s, arguments, types), target.rep.dtype).register
 
-    write_all(fn, node, target, [natives[k] for k in places], meaning, reads_target=True)
+    write_all(fn, node, target, [natives[k] for k in tensors], meaning, reads_target=True)
     fn.values.set_view(node.result(), target)
     return True
+
+
+def _out_of_place(definition: OpDef) -> OpDef | None:
+    """The pointwise operator that an in-place one is the form of."""
+    schema = definition.schema
+    if definition.family != "in_place":
+        return None
+    plain = registry.find(registry.out_of_place(schema.name) + (f".{schema.overload}" if schema.overload else ""))
+    return plain if plain is not None and plain.scalar is not None else None
 
 
 def write_all(
@@ -92,63 +101,75 @@ def write_all(
     meaning: Callable[..., Register], *, reads_target: bool,
 ) -> None:  # fmt: skip
     """Every element of ``target`` from itself and the sources; by Python where their memory overlaps."""
-    e = fn.e
-    fixed: dict[int, Operand] = {}
-    moving: list[ArrayValue] = []
-    for k, source in enumerate(sources):
-        if isinstance(source, Scalar) or (isinstance(source, ArrayValue) and source.rep.rank == 0):
-            fixed[k] = load(fn, source)
-        else:
-            assert isinstance(source, ArrayValue)
-            moving.append(arrays.broadcast_to(fn, source, target.sizes, node))
+    operands = [_operand_of(fn, source, target, node) for source in sources]
+    moving = [x for x in operands if isinstance(x, ArrayValue)]
+    dtype = target.rep.dtype
 
-    def at(places: list[Register]) -> None:
-        operands, rest = [], list(zip(places[1:], moving, strict=True))
-        for k in range(len(sources)):
-            if k in fixed:
-                operands.append(fixed[k])
-            else:
-                place, source = rest.pop(0)
-                operands.append(Operand(memory.load_element(e, place, source.rep.dtype), source.rep.dtype))
-        dtype = target.rep.dtype
-        own = Operand(memory.load_element(e, places[0], dtype), dtype) if reads_target else Operand(places[0], dtype)
-        memory.store_element(e, places[0], meaning(own, *operands), dtype)
+    def one(addresses: list[Register]) -> None:
+        elements = iter([_element_at(fn, x, a) for x, a in zip(moving, addresses[1:], strict=True)])
+        arguments = [x if isinstance(x, Operand) else next(elements) for x in operands]
+        own = _element_at(fn, target, addresses[0]) if reads_target else Operand(addresses[0], dtype)
+        memory.store_element(fn.e, addresses[0], meaning(own, *arguments), dtype)
 
     plain = [source for source in sources if isinstance(source, ArrayValue) and source.rep.rank]
-
-    def everywhere() -> None:
-        fits = _are_plain(fn, target, plain)
-        if fits is None:
-            flat = arrays.flattened(fn, [target, *moving])
-            arrays.each_element(fn, flat[0].sizes, flat, at)
-            return
-        alike, spread, done = e.label("alike"), e.label("spread"), e.label("done")
-        e.branch_if(fits, alike, spread)
-        for label, all_ in (
-            (alike, [arrays.in_steps(x, target.sizes) for x in (target, *plain)]), (spread, [target, *moving])
-        ):  # fmt: skip
-            e.start(label)
-            flat = arrays.flattened(fn, all_)
-            arrays.each_element(fn, flat[0].sizes, flat, at)
-            e.branch(done)
-        e.start(done)
-
     in_the_way = repeats(fn, target)
     if moving:
         in_the_way.append(overlaps(fn, target, moving))
-    if not in_the_way:
-        everywhere()
+    if in_the_way:
+        with _unless(fn, node, in_the_way):
+            _everywhere(fn, target, plain, moving, one)
     else:
-        shares, apart, after = e.label("shares"), e.label("apart"), e.label("after")
-        met = functools.reduce(lambda a, b: e.binary("or", a, b), in_the_way)
-        e.raw(f"br i1 {met}, label %{shares}, label %{apart}, !prof !20")
-        e.start(shares)
-        call_python(fn, node, (), is_rare=True)
-        e.branch(after)
-        e.start(apart)
-        everywhere()
-        e.branch(after)
-        e.start(after)
+        _everywhere(fn, target, plain, moving, one)
+
+
+def _operand_of(fn: EmittedFunction, source: Native, target: ArrayValue, node: Node) -> Operand | ArrayValue:
+    """A source as its element, which is loaded once, or broadcast to the target."""
+    if isinstance(source, Scalar) or (isinstance(source, ArrayValue) and source.rep.rank == 0):
+        return load(fn, source)
+    assert isinstance(source, ArrayValue)
+    return arrays.broadcast_to(fn, source, target.sizes, node)
+
+
+def _element_at(fn: EmittedFunction, x: ArrayValue, address: Register) -> Operand:
+    return Operand(memory.load_element(fn.e, address, x.rep.dtype), x.rep.dtype)
+
+
+def _everywhere(
+    fn: EmittedFunction, target: ArrayValue, plain: Sequence[ArrayValue], moving: Sequence[ArrayValue],
+    one: Callable[[list[Register]], None],
+) -> None:  # fmt: skip
+    """A loop over all elements; apart for the case that nothing is broadcast (`plain`), unless that is clear."""
+    e, fits = fn.e, _are_plain(fn, target, plain)
+    if fits is None:
+        flat = arrays.flattened(fn, [target, *moving])
+        arrays.each_element(fn, flat[0].sizes, flat, one)
+        return
+    alike, spread, done = e.label("alike"), e.label("spread"), e.label("done")
+    e.branch_if(fits, alike, spread)
+    for label, all_ in (
+        (alike, [arrays.in_steps(x, target.sizes) for x in (target, *plain)]), (spread, [target, *moving])
+    ):  # fmt: skip
+        e.start(label)
+        flat = arrays.flattened(fn, all_)
+        arrays.each_element(fn, flat[0].sizes, flat, one)
+        e.branch(done)
+    e.start(done)
+
+
+@contextmanager
+def _unless(fn: EmittedFunction, node: Node, conditions: Sequence[Register]) -> Iterator[None]:
+    """What is emitted runs unless one of the conditions holds; then Python runs the node."""
+    e = fn.e
+    shares, apart, after = e.label("shares"), e.label("apart"), e.label("after")
+    any_ = functools.reduce(lambda a, b: e.binary("or", a, b), conditions)
+    e.raw(f"br i1 {any_}, label %{shares}, label %{apart}, !prof !20")
+    e.start(shares)
+    call_python(fn, node, (), is_rare=True)
+    e.branch(after)
+    e.start(apart)
+    yield
+    e.branch(after)
+    e.start(after)
 
 
 def _are_plain(fn: EmittedFunction, target: ArrayValue, sources: Sequence[ArrayValue]) -> Register | None:

@@ -87,9 +87,9 @@ def _arithmetic(
     )
 
 
-_arithmetic("add", int64.add, operator.add, operator.add, "add", _total(folds_as="add"))
+_arithmetic("add", int64.add, operator.add, operator.add, "add", _total(folds_as="add", commutes=True))
 _arithmetic("sub", int64.sub, operator.sub, operator.sub, "sub", _total(folds_as="add"))
-_arithmetic("mul", int64.mul, operator.mul, operator.mul, "mul", _total(folds_as="mul"))
+_arithmetic("mul", int64.mul, operator.mul, operator.mul, "mul", _total(folds_as="mul", commutes=True))
 _arithmetic("floordiv", int64.floordiv, float64.floordiv, None, "floordiv", Traits(fails=Fails.ON_ZERO, spelling="//"))
 _arithmetic("remainder", int64.remainder, float64.remainder, None, "remainder", ON_ZERO)
 
@@ -170,19 +170,19 @@ declare(
     "aten::__and__.int(int a, int b) -> int",
     operator.and_,
     scalar=same("bitand"),
-    traits=_total(folds_as="and", spelling="&"),
+    traits=_total(folds_as="and", commutes=True, spelling="&"),
 )
 declare(
     "aten::__or__.int(int a, int b) -> int",
     operator.or_,
     scalar=same("bitor"),
-    traits=_total(folds_as="or", spelling="|"),
+    traits=_total(folds_as="or", commutes=True, spelling="|"),
 )
 declare(
     "aten::__xor__.int(int a, int b) -> int",
     operator.xor,
     scalar=same("bitxor"),
-    traits=_total(folds_as="xor", spelling="^"),
+    traits=_total(folds_as="xor", commutes=True, spelling="^"),
 )
 
 
@@ -223,7 +223,7 @@ def _extreme(name: str, compare: str, kernel: Kernel) -> None:
             f"prim::{name}.{_overload(a, b)}({a} a, {b} b) -> {result}",
             kernel if a == b else mixed(kernel),
             scalar=meaning,
-            traits=_total(folds_as=f"s{name}") if result == "int" else NEVER,
+            traits=_total(folds_as=f"s{name}", commutes=True) if result == "int" else NEVER,
         )
     declare(
         f"prim::{name}(Scalar a, Scalar b) -> Scalar",

@@ -1,0 +1,202 @@
+"""New tensors of no other: filled with a value, counted, of one number."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+from flambeau.codegen.graph import arrays, memory, native_values
+from flambeau.codegen.graph.control import each
+from flambeau.codegen.graph.emitted_function import EmittedFunction
+from flambeau.codegen.graph.interpreter_calls import either, is_dense_now
+from flambeau.codegen.graph.literals import literal_of
+from flambeau.codegen.graph.memory import number
+from flambeau.codegen.graph.named_operands import operands_by_name, refuse_options, result_type, values_by_name
+from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, FixedValue, Native, Scalar, TupleValue
+from flambeau.codegen.graph.pointwise import set_element
+from flambeau.codegen.graph.representation import Array, Element
+from flambeau.codegen.graph.scalars import Operand, Registers, as_operand
+from flambeau.codegen.llvm.emitter import Value as Register
+from flambeau.ir.node import Node
+from flambeau.schema import dtype as dtypes
+from flambeau.schema.dtype import DType
+
+FLOAT_AMONG_INTS = "a float in a tensor of integers"
+
+
+def zeros(fn: EmittedFunction, node: Node) -> None:
+    """`zeros`, `empty` and their like: uninitialised ones hold zeros, which costs little and leaks nothing."""
+    _filled(fn, node, lambda s, _, dtype: s.const(0, dtype))
+
+
+def ones(fn: EmittedFunction, node: Node) -> None:
+    """`ones` and its like."""
+    _filled(fn, node, lambda s, _, dtype: s.const(1, dtype))
+
+
+def full(fn: EmittedFunction, node: Node) -> None:
+    """`full` and its like, with the value that an argument says."""
+
+    def value(s: Registers, operands: Mapping[str, Native], dtype: DType) -> Operand:
+        operand = _fill_value(operands["fill_value"])
+        if operand.dtype.is_floating_point and not dtype.is_floating_point:
+            raise CannotCompileError(FLOAT_AMONG_INTS)
+        refuse_what_is_too_large(fn, node, operand, dtype)
+        return s.cast(operand, dtype)
+
+    _filled(fn, node, value)
+
+
+def _filled(
+    fn: EmittedFunction, node: Node, value: Callable[[Registers, Mapping[str, Native], DType], Operand]
+) -> None:
+    """A new tensor of one value, which is emitted for a dtype."""
+    operands = operands_by_name(fn, node)
+    tensor_type = result_type(node, operands.values())
+    if tensor_type is None:
+        raise CannotCompileError("its dtype or rank is not known")
+    for key in ("layout", "memory_format", "requires_grad"):
+        refuse_options(operands, [key], f"{key} is given")
+    if "device" in operands and not isinstance(operands["device"], FixedValue):
+        raise CannotCompileError("the device is not known")
+    dtype, rank = tensor_type
+    sizes = _sizes(operands)
+    fill = value(Registers(fn, node, is_exact=False), operands, dtype)
+
+    def make() -> ArrayValue:
+        tensor = arrays.new(fn, dtype, sizes, node)
+        arrays.fill(fn, tensor, fill.register)
+        return tensor
+
+    like = operands["self"] if "size" not in operands else None
+    if isinstance(like, ArrayValue) and like.rep.dense != like.rep.rank and like.rep.rank > 1:
+        either(fn, node, is_dense_now(fn, like), Array(dtype, rank, 0), make)
+    else:
+        fn.values.set_new(node.result(), make())
+
+
+def _sizes(operands: Mapping[str, Native]) -> tuple[Register, ...]:
+    """The sizes that an argument says, or those of the tensor that the new one is like."""
+    sizes = operands.get("size")
+    if sizes is None:
+        like = operands["self"]
+        return like.sizes if isinstance(like, ArrayValue) else ()
+    if not isinstance(sizes, TupleValue):
+        raise CannotCompileError("the number of sizes is not known")
+    return tuple(i.register for i in sizes.items if isinstance(i, Scalar))
+
+
+def _fill_value(native: Native) -> Operand:
+    if not isinstance(native, Scalar):
+        raise CannotCompileError("the value of the elements is no number")
+    return as_operand(native)
+
+
+def arange(fn: EmittedFunction, node: Node) -> None:
+    """`arange` of ints, in any dtype."""
+    operands = operands_by_name(fn, node)
+    tensor_type = result_type(node, operands.values())
+    default = {"start": native_values.integer(0), "step": native_values.integer(1), **operands}
+    bounds = [default["start"], operands["end"], default["step"]]
+    step = literal_of(bounds[2])
+    if tensor_type is None or not isinstance(step, int) or step == 0:
+        raise CannotCompileError("the dtype or the step of arange is not known")
+    if not all(isinstance(b, Scalar) and b.register.type == "i64" for b in bounds):
+        raise CannotCompileError("arange of other numbers than ints")
+    refuse_options(operands, ("layout", "pin_memory"), "a layout is given")
+    e = fn.e
+    start, end = (b.register for b in bounds[:2] if isinstance(b, Scalar))
+    low, high = (start, end) if step > 0 else (end, start)
+    fn.exits.fail_if(e.icmp("slt", high, low), node)
+    distance = memory.subtract(e, high, low)
+    if abs(step) != 1:
+        distance = e.binary("udiv", e.binary("add", distance, number(abs(step) - 1)), number(abs(step)))
+    tensor = arrays.new(fn, tensor_type[0], (distance,), node)
+    s = Registers(fn, node, is_exact=False)
+    size = memory.element(tensor_type[0]).itemsize
+
+    def one(k: Register) -> None:
+        value = memory.add(e, start, memory.multiply(e, k, number(step)))
+        element = s.cast(Operand(value, dtypes.int64), tensor_type[0])
+        address = memory.offset_address(e, tensor.data, k, number(size), size)
+        memory.store_element(e, address, element.register, tensor_type[0])
+
+    each(fn, tensor.sizes[0], one)
+    fn.values.set_new(node.result(), tensor)
+
+
+def linspace(fn: EmittedFunction, node: Node) -> None:
+    """`linspace` of numbers: each from the end that is nearer, as the operator computes it."""
+    operands = operands_by_name(fn, node)
+    tensor_type = result_type(node, operands.values())
+    ends, steps = [operands["start"], operands["end"]], operands["steps"]
+    if tensor_type is None or tensor_type[0].name not in ("float32", "float64") or not isinstance(steps, Scalar):
+        raise CannotCompileError("linspace of other numbers than float32 and float64")
+    if not all(isinstance(n, Scalar) and not isinstance(n.rep, Element) for n in ends):
+        raise CannotCompileError("linspace between tensors")
+    refuse_options(operands, ("layout", "pin_memory"), "a layout is given")
+    e, dtype, count = fn.e, tensor_type[0], steps.register
+    s = Registers(fn, node, is_exact=False)
+    first, last = (s.cast(as_operand(n), dtype) for n in ends if isinstance(n, Scalar))
+    tensor = arrays.new(fn, dtype, (count,), node)
+
+    def counted(register: Register) -> Operand:
+        return s.cast(Operand(register, dtypes.int64), dtype)
+
+    before = e.binary("sub", count, number(1))
+    gaps = counted(e.intrinsic("smax", before, number(1)))
+    step = s.div(s.sub(last, first), gaps)
+    half = e.binary("sdiv", count, number(2))
+    alone = e.icmp("eq", count, number(1))
+    size = memory.element(dtype).itemsize
+
+    def one(k: Register) -> None:
+        low = s.add(first, s.mul(step, counted(k)))
+        high = s.sub(last, s.mul(step, counted(e.binary("sub", before, k))))
+        value = e.select(e.icmp("slt", k, half), low.register, high.register)
+        address = memory.offset_address(e, tensor.data, k, number(size), size)
+        memory.store_element(e, address, e.select(alone, first.register, value), dtype)
+
+    each(fn, count, one)
+    fn.values.set_new(node.result(), tensor)
+
+
+def from_number(fn: EmittedFunction, node: Node) -> None:
+    """`tensor(n)`, `scalar_tensor(n)`: an element."""
+    natives = [fn.values.get(v) for v in node.operands]
+    tensor_type = result_type(node, natives)
+    if not isinstance(natives[0], Scalar) or tensor_type is None or tensor_type[1] != 0:
+        raise CannotCompileError("a tensor of other things than one number")
+    if "requires_grad" in values_by_name(node) and literal_of(natives[-1]) is True:
+        raise CannotCompileError("a tensor that needs gradients")
+    s = Registers(fn, node, is_exact=False)
+    source = as_operand(natives[0])
+    if source.dtype.is_floating_point and not tensor_type[0].is_floating_point:
+        raise CannotCompileError(FLOAT_AMONG_INTS)
+    _refuse_what_does_not_fit(fn, node, source, tensor_type[0])
+    set_element(fn, node.result(), s.cast(source, tensor_type[0]))
+
+
+def _refuse_what_does_not_fit(fn: EmittedFunction, node: Node, source: Operand, dtype: DType) -> None:
+    """Ints that a narrower dtype cannot hold fail; those without a sign take negative ones, counted from their end."""
+    bits = 8 * dtype.itemsize
+    if not dtype.is_integral or bits == 64 or source.dtype != dtypes.int64:
+        return
+    high = (1 << (bits - dtype.is_signed)) - 1
+    low = -high - dtype.is_signed
+    literal = memory.literal(source.register)
+    if literal is None or not low <= literal <= high:
+        e = fn.e
+        above = e.icmp("sgt", source.register, number(high))
+        fn.exits.fail_if(e.binary("or", above, e.icmp("slt", source.register, number(low))), node)
+
+
+def refuse_what_is_too_large(fn: EmittedFunction, node: Node, source: Operand, dtype: DType) -> None:
+    """What does not fit fails, and so do finite floats that float32 has no room for."""
+    if dtype != dtypes.float32 or source.dtype != dtypes.float64:
+        _refuse_what_does_not_fit(fn, node, source, dtype)
+        return
+    e, s = fn.e, Registers(fn, node, is_exact=False)
+    rounded = s.cast(s.cast(source, dtypes.float32), dtypes.float64).register
+    was_finite = e.fcmp("one", e.fabs(source.register), e.like(source.register, math.inf))
+    fn.exits.fail_if(e.binary("and", was_finite, e.fcmp("oeq", e.fabs(rounded), e.like(rounded, math.inf))), node)

@@ -1,0 +1,19 @@
+"""Where lowerings of nodes are registered, by what their operands have become."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from flambeau.codegen.graph.emitted_function import EmittedFunction
+from flambeau.ir.node import Node
+from flambeau.schema.rule_tables import RuleTable
+
+Lowering = Callable[[EmittedFunction, Node], None]
+lowers: Final = RuleTable[Lowering]("native code")
+"""Registers lowerings of nodes that are no operators, or whose operands may be anything."""
+lowers_on_lists: Final = RuleTable[Lowering]("native code on lists")
+lowers_on_items: Final = RuleTable[Lowering]("native code on lists, known items among them")
+"""Registers lowerings of operators that only look at a list, and take its items for it where these are known."""
+lowers_on_tensors: Final = RuleTable[Lowering]("native code on tensors")
+"""Registers lowerings of operators on tensors without a Scalar meaning."""
