@@ -168,9 +168,9 @@ class _Recorder:
         if len(self.steps) >= MOST_STEPS or dtype.itemsize > 8:
             raise NotRecordedError("too much")
         is_single = all(distance == 0 for _, distance in places)
-        made = self.row(dtype, 0 if is_single else dtype.itemsize)
-        self.steps.append(Step(loop, [*places, (made.place, made.step)], ONCE if is_single else ALL))
-        return made
+        result = self.row(dtype, 0 if is_single else dtype.itemsize)
+        self.steps.append(Step(loop, [*places, (result.place, result.step)], ONCE if is_single else ALL))
+        return result
 
     def row(self, dtype: np.dtype[Any], step: int) -> _Traced:
         """A row that nothing was put into yet."""
@@ -182,19 +182,19 @@ class _Recorder:
         loop = loop_of(function, (x.dtype,) * 3)
         if loop is None or not x.step:
             raise NotRecordedError(f"{function.__name__} of {x.dtype}")
-        made, copy = self.row(x.dtype, 0), COPY[x.dtype.itemsize]
+        folded, copy = self.row(x.dtype, 0), COPY[x.dtype.itemsize]
         has_start = function.identity is not None
         start = self.place(x.dtype.type(function.identity), x.dtype) if has_start else (x.place, 0)
-        result = (made.place, 0)
+        result = (folded.place, 0)
         self.steps.append(Step(copy, [start, result], ONCE))
         self.steps.append(Step(loop, [result, (x.place, x.step), result], ALL if has_start else REST))
-        return made
+        return folded
 
     def count(self, dtype: np.dtype[Any]) -> _Traced:
         """How many elements a row has."""
-        made = self.row(dtype, 0)
-        self.steps.append(Step(COUNT[dtype.name], [(made.place, 0)], ALL))
-        return made
+        length = self.row(dtype, 0)
+        self.steps.append(Step(COUNT[dtype.name], [(length.place, 0)], ALL))
+        return length
 
     def converted(self, x: _Traced, dtype: np.dtype[Any]) -> _Traced:
         """The same as another dtype."""
@@ -264,22 +264,34 @@ def _values(recorder: _Recorder, meaning: Meaning, arguments: Sequence[Any], *, 
     values: list[Any] = []
     for k, argument in enumerate(arguments):
         if isinstance(argument, Tensor):
-            array = argument._array
-            step = 0 if not array.ndim else OWN if is_spread else array.dtype.itemsize
-            traced = _Traced(recorder, k + 1, step, array.dtype)
-            if k not in meaning.raw and array.dtype != compute.numpy:
-                if not is_spread:
-                    raise NotRecordedError("a conversion")
-                traced = recorder.converted(traced, compute.numpy)
-            values.append(traced)
+            as_dtype = None if k in meaning.raw else compute.numpy
+            values.append(_tensor_row(recorder, k, argument, as_dtype, is_spread=is_spread))
         elif fixed[k]:
-            if type(argument) in _NUMBERS:
-                recorder.guards.append((k + 1, _bits(argument)))
-            has_value = k in meaning.values and argument is not None
-            values.append(constant(argument, compute) if has_value else argument)
+            values.append(_fixed_value(recorder, meaning, k, argument, compute))
         else:
             values.append(_number(recorder, k, argument, compute))
     return meaning.scalar(NUMPY, *values), result
+
+
+def _tensor_row(
+    recorder: _Recorder, k: int, tensor: Tensor, dtype: np.dtype[Any] | None, *, is_spread: bool
+) -> _Traced:
+    """The elements of argument number ``k``, converted to a dtype if there is one."""
+    array = tensor._array
+    step = 0 if not array.ndim else OWN if is_spread else array.dtype.itemsize
+    row = _Traced(recorder, k + 1, step, array.dtype)
+    if dtype is None or array.dtype == dtype:
+        return row
+    if not is_spread:
+        raise NotRecordedError("a conversion")
+    return recorder.converted(row, dtype)
+
+
+def _fixed_value(recorder: _Recorder, meaning: Meaning, k: int, argument: Any, compute: DType) -> Any:
+    """Argument number ``k``, which calls of the program must have too."""
+    if type(argument) in _NUMBERS:
+        recorder.guards.append((k + 1, _bits(argument)))
+    return constant(argument, compute) if k in meaning.values and argument is not None else argument
 
 
 def _recorded(meaning: Meaning, arguments: Sequence[Any], *, is_spread: bool) -> Program:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from flambeau.codegen.cuda.mapped import Grid, MappedKernel, Memory, Operand, Program
 from flambeau.codegen.cuda.schedule import CudaSchedule, needs_barriers
-from flambeau.codegen.cuda.threads import ERROR, ThreadMapper, carry_tables, size_of
+from flambeau.codegen.cuda.threads import ERROR, Place, ThreadMapper, carry_tables, size_of
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.kernel.nest import (
     ONE,
@@ -57,6 +57,11 @@ class _Launch:
     """Definitions and earlier folds that it builds on, in order."""
     stores: tuple[Statement, ...] = ()
 
+    @property
+    def body(self) -> tuple[Statement, ...]:
+        """All of it, in order."""
+        return (*self.needed, *(() if self.loop is None else (self.loop,)), *self.stores)
+
 
 @dataclass(slots=True)
 class _Mapper:
@@ -91,50 +96,65 @@ class _Mapper:
         memories = self._memories(self.kernel.body)
         work, local = self._scratch_memories(self.kernel.body, self.schedule, set(), 0)
         mapper = ThreadMapper(self.kernel, self.schedule, local)
-        place = mapper.start(ERROR in [m.name for m in memories])
-        mapper.team_body(self.kernel.body, place)
+        mapper.team_body(self.kernel.body, mapper.start(ERROR in [m.name for m in memories]))
         sizes = tuple(self.kernel.axes) + tuple(x[0] for x in self.extra)
-        made = MappedKernel(
+        kernel = MappedKernel(
             self.name, self.schedule.threads, Grid((), 1, 1), sizes, memories + work + tuple(mapper.shared),
             mapper.b.body, self.schedule.narrow, self.schedule.contract,
         )  # fmt: skip
-        return Program((made,), tuple(self.extra))
+        return Program((kernel,), tuple(self.extra))
 
     def _kernel(self, launch: _Launch, number: int, is_one_of_many: bool) -> MappedKernel:
-        loop, schedule = launch.loop, self.schedule
-        name = f"{self.name}_{number}" if is_one_of_many else self.name
-        is_team = loop is not None and not loop.carries and schedule.team != "thread"
-        if not is_team:
-            schedule = replace(schedule, team="thread")
-        grid = Grid(loop.axes, schedule.teams, schedule.max_blocks) if loop is not None else Grid((), 1, 1)
-        body = (*launch.needed, *((loop,) if loop is not None else ()), *launch.stores)
-        memories = self._memories(body)
-        work, local = self._scratch_memories(body, schedule, self._private_scratch(loop), number)
+        loop, schedule = launch.loop, self._schedule_of(launch.loop)
+        memories = self._memories(launch.body)
+        work, local = self._scratch_memories(launch.body, schedule, self._private_scratch(loop), number)
         mapper = ThreadMapper(self.kernel, schedule, local)
-        place = mapper.start(ERROR in [m.name for m in memories])
+        start = mapper.start(ERROR in [m.name for m in memories])
+        tables = self._gather(launch, mapper, start)
+        if loop is not None:
+            tables |= self._map_loop(loop, number, schedule, mapper, start)
+        if launch.stores:
+            mapper.stores_by(mapper.thread, launch.stores, start)
+        sizes = tuple(self.kernel.axes) + tuple(dict.fromkeys(x[0] for x in self.extra))
+        return MappedKernel(
+            f"{self.name}_{number}" if is_one_of_many else self.name,
+            schedule.threads if loop is not None or tables else 32,
+            Grid((), 1, 1) if loop is None else Grid(loop.axes, schedule.teams, schedule.max_blocks),
+            sizes, memories + work + tuple(tables.values()) + tuple(mapper.shared), mapper.b.body,
+            schedule.narrow, schedule.contract,
+        )  # fmt: skip
+
+    def _schedule_of(self, loop: Loop | None) -> CudaSchedule:
+        """Teams of several threads are for iterations of loops that carry nothing."""
+        is_team = loop is not None and not loop.carries
+        return self.schedule if is_team else replace(self.schedule, team="thread")
+
+    def _gather(self, launch: _Launch, mapper: ThreadMapper, start: Place) -> dict[str, Memory]:
+        """Emit what a launch builds on; the tables of partial states that it reads."""
         tables: dict[str, Memory] = {}
         for s in launch.needed:
-            if isinstance(s, Loop):
-                for carry in s.carries:
-                    made = self._tables(carry, self._number_of(s))
-                    tables.update({m.name: m for m in made})
-                    mapper.gather(carry, made, place)
-            else:
-                mapper.statement(s, place)
-        if loop is not None and loop.carries:
-            for carry in loop.carries:
-                tables.update({m.name: m for m in self._tables(carry, number)})
-            mapper.grid_fold(loop, place, [self._tables(c, number) for c in loop.carries])
-        elif loop is not None and is_team:
-            mapper.team_loop(loop, place)
-        elif loop is not None:
-            mapper.thread_loop(loop, place)
-        if launch.stores:
-            mapper.stores_by(mapper.thread, launch.stores, place)
-        sizes = tuple(self.kernel.axes) + tuple(dict.fromkeys(x[0] for x in self.extra))
-        everything = memories + work + tuple(tables.values()) + tuple(mapper.shared)
-        threads = schedule.threads if loop is not None or tables else 32
-        return MappedKernel(name, threads, grid, sizes, everything, mapper.b.body, schedule.narrow, schedule.contract)
+            if not isinstance(s, Loop):
+                mapper.statement(s, start)
+                continue
+            for carry in s.carries:
+                parts = self._tables(carry, self._number_of(s))
+                tables.update({m.name: m for m in parts})
+                mapper.gather(carry, parts, start)
+        return tables
+
+    def _map_loop(
+        self, loop: Loop, number: int, schedule: CudaSchedule, mapper: ThreadMapper, start: Place
+    ) -> dict[str, Memory]:
+        """Emit the loop of a launch; the tables of partial states that it writes."""
+        if loop.carries:
+            tables = [self._tables(carry, number) for carry in loop.carries]
+            mapper.grid_fold(loop, start, tables)
+            return {m.name: m for parts in tables for m in parts}
+        if schedule.team == "thread":
+            mapper.thread_loop(loop, start)
+        else:
+            mapper.team_loop(loop, start)
+        return {}
 
     def _number_of(self, loop: Loop) -> int:
         return [s for s in self.kernel.body if isinstance(s, Loop)].index(loop)

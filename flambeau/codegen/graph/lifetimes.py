@@ -12,6 +12,7 @@ from flambeau.analysis.alias import AliasAnalysis
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
 from flambeau.ir.value import Value
+from flambeau.schema.alias import WILDCARD
 from flambeau.schema.types import ListType, TensorType
 
 SAME_VALUE = frozenset({"prim::unchecked_cast", "prim::unchecked_unwrap_optional", "prim::Guard", "prim::profile"})
@@ -28,13 +29,24 @@ def _is_view(node: Node) -> bool:
     return all(isinstance(v.static_type, TensorType) for v in (node.operand(0), *node.results))
 
 
+def _is_item(node: Node) -> bool:
+    """Whether the result of an operator is an item of a list, which keeps it."""
+    definition = node.definition
+    if definition is None or definition.schema.is_mutable or not node.operands:
+        return False
+    if not isinstance(node.operand(0).static_type, ListType):
+        return False
+    alias = definition.schema.returns[0].alias
+    return alias is not None and alias.is_wildcard
+
+
 def _is_stored(user: Node, offset: int) -> bool:
     """Whether an operand is put into a container."""
     if user.op in _CONTAINERS:
         return True
     arguments = user.definition.schema.arguments if user.definition is not None else ()
     alias = arguments[offset].alias if offset < len(arguments) else None
-    return alias is not None and alias.after == ("*",)
+    return alias is not None and alias.after == (WILDCARD,)
 
 
 def _passed_on(user: Node, offset: int) -> Sequence[Value] | None:
@@ -89,7 +101,7 @@ class Lifetimes:
             return self._only_looked_at(result)
         if definition is not None and definition.schema.is_mutable and isinstance(result.static_type, TensorType):
             return self._only_looked_at(result)
-        if node.op in ("aten::__getitem__", "aten::select") and isinstance(node.operand(0).static_type, ListType):
+        if _is_item(node):
             return self._only_looked_at(result) and not self._alias.is_written(node.operand(0))
         return False
 

@@ -182,9 +182,7 @@ def _read(rep: Representation, words: Iterator[int], seen: _Seen) -> Any:
         case Tupled():
             return tuple([_read(r, words, seen) for r in rep.items])
         case Optional():
-            present = next(words) & 1
-            value = _read(rep.inner, words, seen) if present else [next(words) for _ in range(word_count(rep.inner))]
-            return value if present else None
+            return _read_optional(rep, words, seen)
         case Element():
             return wrap(_bits_element(next(words), rep.dtype))
         case Float():
@@ -197,6 +195,14 @@ def _read(rep: Representation, words: Iterator[int], seen: _Seen) -> Any:
             return rep.value
         case Unknown():
             return None
+
+
+def _read_optional(rep: Optional, words: Iterator[int], seen: _Seen) -> Any:
+    if next(words) & 1:
+        return _read(rep.inner, words, seen)
+    for _ in range(word_count(rep.inner)):
+        next(words)
+    return None
 
 
 def _read_list(rep: Listed, block: int, seen: _Seen) -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -71,16 +71,16 @@ class _Call:
         written: list[Tensor] = []
         try:
             for k, (p, value) in enumerate(zip(self.signature.parameters, arguments, strict=True)):
-                known = set(self.leaves)
+                before = set(self.leaves)
                 words += self.words(p, value, k + 1)
-                new = [self.leaves[block][0] for block in self.leaves.keys() - known]
+                new = [self.leaves[block][0] for block in self.leaves.keys() - before]
                 written += [x for x in new if p.is_written and isinstance(x, Tensor)]
         except _UnfitError:
             return MISSED
-        given = (ctypes.c_int64 * max(1, len(words)))(*words)
+        operands = (ctypes.c_int64 * max(1, len(words)))(*words)
         results = (ctypes.c_int64 * max(1, sum(map(word_count, self.signature.results))))()
         try:
-            code = _FUNCTION(function_address)(self.address, ctypes.addressof(given), ctypes.addressof(results))
+            code = _FUNCTION(function_address)(self.address, ctypes.addressof(operands), ctypes.addressof(results))
             for tensor in written:
                 tensor.bump_version()
             if code:
@@ -93,35 +93,29 @@ class _Call:
 
     def words(self, p: Parameter, value: Any, origin: int) -> list[int]:
         """The words of an argument. Raises _UnfitError."""
-        r = p.representation
-        match r:
-            case Int() if type(value) is int and -(1 << 63) <= value < 1 << 63:
-                return [value]
-            case Float() if type(value) is float:
-                return [_bits(value)]
-            case Float() if type(value) is int:
-                return [_bits(_as_float(value))]
-            case Bool() if type(value) is bool:
-                return [int(value)]
-            case Fixed() if value is r.value:
+        match p.representation:
+            case Int() | Float() | Bool() as number:
+                return [_number_word(number, value)]
+            case Fixed() as fixed if value is fixed.value:
                 return []
-            case Element():
-                array = _array(value)
-                if array.dtype != r.dtype.numpy or array.ndim or not array.flags.aligned:
-                    raise _UnfitError
-                return [int.from_bytes(array.tobytes(), "little")]
-            case Array():
-                return self.array(p, r, value, origin)
-            case Tupled() if type(value) is (list if r.is_list else tuple) and len(value) == len(r.items):
-                return [w for k, v in enumerate(value) for w in self.words(p.item(k), v, origin)]
-            case Optional():
-                if value is None:
-                    return [0] * (1 + word_count(r.inner))
-                return [1, *self.words(p.inner(), value, origin)]
-            case Listed() if type(value) in (list, tuple):
-                item = Parameter(r.item, p.is_written)
-                return [self.new_list([self.words(item, v, origin) for v in value], word_count(r.item))]
+            case Element() as element:
+                return [_element_word(element, value)]
+            case Array() as array:
+                return self.array(p, array, value, origin)
+            case Tupled() as items if type(value) is (list if items.is_list else tuple):
+                return self.items(p, items, value, origin)
+            case Optional(inner):
+                return [0] * (1 + word_count(inner)) if value is None else [1, *self.words(p.inner(), value, origin)]
+            case Listed(item) if type(value) in (list, tuple):
+                rows = [self.words(Parameter(item, p.is_written), v, origin) for v in value]
+                return [self.new_list(rows, word_count(item))]
         raise _UnfitError
+
+    def items(self, p: Parameter, r: Tupled, values: Sequence[Any], origin: int) -> list[int]:
+        """The words of a tuple, or of a list of known length."""
+        if len(values) != len(r.items):
+            raise _UnfitError
+        return [w for k, value in enumerate(values) for w in self.words(p.item(k), value, origin)]
 
     def array(self, p: Parameter, r: Array, value: Any, origin: int) -> list[int]:
         """The words of a tensor, and a block that stands for its memory."""
@@ -237,11 +231,11 @@ class _Call:
         """A tensor on a copy of a block that several results show: all on one storage."""
         start = block + BLOCK_DATA
         reach = data - start + _extent(shape, strides, dtype.itemsize)
-        known = self.storages.get(block)
-        if known is None or known.nbytes < reach:
+        storage = self.storages.get(block)
+        if storage is None or storage.nbytes < reach:
             memory = np.frombuffer(ctypes.string_at(start, reach), np.uint8).copy()
-            known = self.storages[block] = Storage(memory)
-        return Tensor(np.ndarray(shape, dtype.numpy, known.bytes, data - start, strides), known)
+            storage = self.storages[block] = Storage(memory)
+        return Tensor(np.ndarray(shape, dtype.numpy, storage.bytes, data - start, strides), storage)
 
     def free(self) -> None:
         """Free all blocks of the ring."""
@@ -258,6 +252,27 @@ def _fill(address: int, words: list[int]) -> None:
     """Write words to memory."""
     for k, value in enumerate(words):
         ctypes.c_int64.from_address(address + 8 * k).value = value
+
+
+def _number_word(r: Int | Float | Bool, value: Any) -> int:
+    """The word of a number; an int is a float too, as Python has it."""
+    match r:
+        case Int() if type(value) is int and -(1 << 63) <= value < 1 << 63:
+            return value
+        case Float() if type(value) is float:
+            return _bits(value)
+        case Float() if type(value) is int:
+            return _bits(_as_float(value))
+        case Bool() if type(value) is bool:
+            return int(value)
+    raise _UnfitError
+
+
+def _element_word(r: Element, value: Any) -> int:
+    array = _array(value)
+    if array.dtype != r.dtype.numpy or array.ndim or not array.flags.aligned:
+        raise _UnfitError
+    return int.from_bytes(array.tobytes(), "little")
 
 
 def _as_float(value: int) -> float:

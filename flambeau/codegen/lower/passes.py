@@ -186,26 +186,34 @@ class Nest:
         kept = self.keep_rows(needed, plan[p + 1 :])
         operands = [a for x in needed for a in x.args] + [f.args[0] for f in folds]
         self.emit([x for x in operands if not self.is_full(x)])
-        carries = tuple([Carry(f"s{self.folds.index(f)}", f.args[0].dtype, reduction(f).reducer) for f in folds])
-        scans = [x for x in needed if x.op == "scan" and (x not in self.rows or x in kept)]
-        self.running = {x: Carry(f"r{self.scans.index(x)}", x.dtype, reduction(x).reducer) for x in scans}
-        with self.b.loop(*(self.axes[d] for d in self.folded), carries=(*carries, *self.running.values())):
+        carries = {f: Carry(f"s{self.folds.index(f)}", f.args[0].dtype, reduction(f).reducer) for f in folds}
+        self.running = self.running_states([x for x in needed if x not in self.rows or x in kept])
+        with self.b.loop(*self.folded_axes, carries=(*carries.values(), *self.running.values())):
             self.names.append({})
             for x in needed:
                 self.names[-1][x] = self.element(x, kept)
-            for fold, carry in zip(folds, carries, strict=True):
+            for fold, carry in carries.items():
                 self.fold(fold, carry)
             for k in stores:
                 self.b.store(f"y{k}", self.name_of(self.outputs[k]))
             self.names.pop()
-        self.names[-1].update({fold: carry.name for fold, carry in zip(folds, carries, strict=True)})
+        self.names[-1].update({fold: carry.name for fold, carry in carries.items()})
+
+    @property
+    def folded_axes(self) -> tuple[str, ...]:
+        return tuple([self.axes[d] for d in self.folded])
+
+    def running_states(self, computed: list[Expr]) -> dict[Expr, Carry]:
+        """What a loop carries for the scans among what it computes."""
+        scans = [x for x in computed if x.op == "scan"]
+        return {x: Carry(f"r{self.scans.index(x)}", x.dtype, reduction(x).reducer) for x in scans}
 
     def keep_rows(self, needed: list[Expr], later: list[tuple[list[Expr], list[int]]]) -> set[Expr]:
         """Give what is costly and needed again later a row of scratch; which expressions get one now."""
         kept = set()
         for x in reversed(needed):
             if x.op in COSTLY and x not in self.rows and any(x in self.needs(p) for p in later):
-                self.rows[x] = self.b.scratch(f"row{len(self.rows)}", x.dtype, tuple(self.axes[d] for d in self.folded))
+                self.rows[x] = self.b.scratch(f"row{len(self.rows)}", x.dtype, self.folded_axes)
                 kept.add(x)
         return kept
 
@@ -219,7 +227,7 @@ class Nest:
         return name
 
     def fold(self, fold: Expr, carry: Carry) -> None:
-        at = self.b.position(*(self.axes[d] for d in self.folded)) if carry.reducer.startswith("arg") else None
+        at = self.b.position(*self.folded_axes) if carry.reducer.startswith("arg") else None
         self.b.accumulate(carry.name, self.name_of(fold.args[0]), at)
 
     def emit(self, targets: list[Expr]) -> None:

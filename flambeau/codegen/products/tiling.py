@@ -115,21 +115,29 @@ def _form(
     n, k = typical.sizes[product.column], typical.sizes[product.inner]
     size = element_type(product.b.dtype).itemsize
     side_by_side = special.strides[product.b.name, product.column] == size
-    step_by_step = all(special.strides[b.name, product.inner] == size for b in (product.a, product.b))
     rows, vectors = tile_shape(m, -(-n // lanes), target)
     is_deep = k >= (lanes if product.row is None else DOTTED_DEPTH * m)
-    if not side_by_side and step_by_step and m <= DOTTED_ROWS and is_deep and lanes > 1:
+    if m <= DOTTED_ROWS and is_deep and lanes > 1 and not side_by_side and _is_step_by_step(special, product):
         most = 4 if target.vector_registers >= 32 else 2
         return "dots", -(-m // -(-m // most)), 1
     if product.row is None:
-        if not side_by_side:
-            return "", 1, 1
-        streams = n >= STREAM_COLUMNS * lanes and special.sizes[product.column] * size <= MOST_STREAMED
-        return "stream" if streams else "tiles", rows, vectors
+        return (_vector_form(n, special, product, lanes), rows, vectors) if side_by_side else ("", 1, 1)
     packed = not side_by_side or (m >= PACK_ROWS and n * k * size >= PACK_FROM)
     if _is_for_blas(special, product, k * vectors * lanes * size if packed else 0, m * n * k, target):
         return "blas", 1, 4
     return "packed" if packed else "tiles", rows, vectors
+
+
+def _is_step_by_step(special: Specialized, product: Product) -> bool:
+    """Whether the elements of both factors lie side by side along the folded axis."""
+    size = element_type(product.b.dtype).itemsize
+    return all(special.strides[b.name, product.inner] == size for b in (product.a, product.b))
+
+
+def _vector_form(n: int, special: Specialized, product: Product, lanes: int) -> str:
+    """The form of a vector times a matrix of typically `n` columns, whose rows lie side by side."""
+    row_bytes = special.sizes[product.column] * element_type(product.b.dtype).itemsize
+    return "stream" if n >= STREAM_COLUMNS * lanes and row_bytes <= MOST_STREAMED else "tiles"
 
 
 def _is_for_blas(special: Specialized, product: Product, panel: int, work: int, target: Target) -> bool:
