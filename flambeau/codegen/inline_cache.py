@@ -102,33 +102,33 @@ class InlineCache:
         """Words that plans of one pattern share, by what they say: a program's, a block's, those of outputs."""
         self._looks: dict[Any, _Look] = {}
 
-    def add(self, plan: Plan, given: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> bool:
-        """Publish ``plan`` for inputs that look exactly like ``given``; ``arrays`` is what they became as arrays.
+    def add(self, plan: Plan, values: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> bool:
+        """Publish ``plan`` for inputs that look exactly like ``values``; ``arrays`` is what they became as arrays.
 
         True where only sizes change from call to call, so that plans for any size would serve: see ``add_sized``.
         """
         if not all(
-            type(x) is np.ndarray or (type(x), a.dtype.name) in _NUMBERS for x, a in zip(given, arrays, strict=True)
+            type(x) is np.ndarray or (type(x), a.dtype.name) in _NUMBERS for x, a in zip(values, arrays, strict=True)
         ):
             return False
         with self._lock:
-            self._add(plan, given, arrays)
-            return self._changes(given, arrays)
+            self._add(plan, values, arrays)
+            return self._changes(values, arrays)
 
-    def add_sized(self, plans: Sequence[SizedPlan], given: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> None:
-        """Publish plans for inputs like ``given``, whatever their sizes. They are tried after all others."""
+    def add_sized(self, plans: Sequence[SizedPlan], values: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> None:
+        """Publish plans for inputs like ``values``, whatever their sizes. They are tried after all others."""
         with self._lock:
             for sized in plans:
                 if self._sized_count < MAX_SIZED:
                     self._sized_count += 1
-                    self._publish_last(self._sized(sized, given, arrays))
+                    self._publish_last(self._sized(sized, values, arrays))
 
-    def add_loops(self, loops: LoopsPlan, given: Sequence[Any]) -> None:
-        """Publish a program of loops for inputs like ``given``: of any sizes, or of no axes at all."""
+    def add_loops(self, loops: LoopsPlan, values: Sequence[Any]) -> None:
+        """Publish a program of loops for inputs like ``values``: of any sizes, or of no axes at all."""
         with self._lock:
             inputs: list[int] = []
             ranks = [0]
-            for x in given:
+            for x in values:
                 if type(x) is np.ndarray:
                     ranks.append(x.ndim)
                     sizes = 0 if x.ndim or loops.geometry else self._numbers(())
@@ -159,9 +159,9 @@ class InlineCache:
             self.cell[0] = 0
             self._last = None
 
-    def add_pattern(self, plan: Plan, given: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> None:
+    def add_pattern(self, plan: Plan, values: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> None:
         """Publish what all calls of a plan's pattern have in common, for inputs of these types."""
-        kinds = [type(x) if type(x) is not np.ndarray else None for x in given]
+        kinds = [type(x) if type(x) is not np.ndarray else None for x in values]
         is_known = all(k is None or (k, a.dtype.name) in _NUMBERS for k, a in zip(kinds, arrays, strict=True))
         with self._lock:
             self._calls += 1
@@ -171,18 +171,18 @@ class InlineCache:
             if words is None:
                 return
             self._patterns += 1
-            look = self._look(given, arrays)
+            look = self._look(values, arrays)
             bucket = bucket_of([None if k is not None else a for k, a in zip(kinds, arrays, strict=True)])
-            made = self._record(self._pattern(plan, words, look) | {"next": look.buckets[bucket]})
-            look.buckets[bucket] = ctypes.addressof(made)
+            plan_record = self._record(self._pattern(plan, words, look) | {"next": look.buckets[bucket]})
+            look.buckets[bucket] = ctypes.addressof(plan_record)
 
-    def _look(self, given: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> _Look:
+    def _look(self, values: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> _Look:
         """The patterns of inputs of these types."""
-        key = tuple([(type(x), a.dtype, a.ndim) for x, a in zip(given, arrays, strict=True)])
+        key = tuple([(type(x), a.dtype, a.ndim) for x, a in zip(values, arrays, strict=True)])
         look = self._looks.get(key)
         if look is None:
             inputs: list[int] = []
-            for x, a in zip(given, arrays, strict=True):
+            for x, a in zip(values, arrays, strict=True):
                 is_array = type(x) is np.ndarray
                 inputs += [self._object(a.dtype), a.ndim, 0, a.itemsize] if is_array else self._number(x, a)
             buckets = (ctypes.c_int64 * BUCKETS)()
@@ -213,11 +213,11 @@ class InlineCache:
             "pool": _pool(plan),
         }  # fmt: skip
 
-    def _changes(self, given: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> bool:
+    def _changes(self, values: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> bool:
         """Whether this is the second size of a pattern."""
         if not is_row_major(arrays):
             return False
-        look = tuple([(type(x), a.dtype, a.ndim) for x, a in zip(given, arrays, strict=True)])
+        look = tuple([(type(x), a.dtype, a.ndim) for x, a in zip(values, arrays, strict=True)])
         shape = next(a.shape for a in arrays if a.ndim)
         first = self._shapes.setdefault(look, shape) if len(self._shapes) < MAX_SIZED else self._shapes.get(look)
         if first is None or first == shape or look in self._known:
@@ -225,8 +225,8 @@ class InlineCache:
         self._known.add(look)
         return True
 
-    def _add(self, plan: Plan, given: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> None:
-        look = tuple([(type(x), a.dtype, a.shape, a.strides) for x, a in zip(given, arrays, strict=True)])
+    def _add(self, plan: Plan, values: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> None:
+        look = tuple([(type(x), a.dtype, a.shape, a.strides) for x, a in zip(values, arrays, strict=True)])
         if self._count >= MAX_CHAIN or plan.variant is None or look in self._known:
             return
         self._known.add(look)
@@ -240,7 +240,7 @@ class InlineCache:
             row = self._row(o) if size <= READY_UP_TO else 0
             outputs += [self._object(o.dtype), len(o.shape), self._numbers(o.shape), strides, size, int(o.large), row]
         inputs: list[int] = []
-        for x, a in zip(given, arrays, strict=True):
+        for x, a in zip(values, arrays, strict=True):
             if type(x) is np.ndarray:
                 inputs += [self._object(a.dtype), a.ndim, self._numbers(a.shape), self._numbers(a.strides)]
             else:
@@ -250,14 +250,14 @@ class InlineCache:
             "flags": RELEASE_GIL if plan.nanoseconds >= RELEASE_FROM else 0,
             "pool": threads.run_address(plan.threads) if plan.step else 0,
         }  # fmt: skip
-        made = self._record(words)
-        self._last = self._last or made
-        self.cell[0] = ctypes.addressof(made)
+        plan_record = self._record(words)
+        self._last = self._last or plan_record
+        self.cell[0] = ctypes.addressof(plan_record)
 
-    def _sized(self, sized: SizedPlan, given: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> dict[str, int]:
+    def _sized(self, sized: SizedPlan, values: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> dict[str, int]:
         """The words of a plan for any size."""
         inputs: list[int] = []
-        for x, a in zip(given, arrays, strict=True):
+        for x, a in zip(values, arrays, strict=True):
             is_array = type(x) is np.ndarray
             inputs += [self._object(a.dtype), a.ndim, 0, a.itemsize] if is_array else self._number(x, a)
         outputs: list[int] = []
@@ -286,21 +286,21 @@ class InlineCache:
         }  # fmt: skip
 
     def _record(self, words: dict[str, int]) -> Any:
-        made = PLAN.pack(**words)
-        self._keep.append(made)
-        return made
+        plan_record = PLAN.pack(**words)
+        self._keep.append(plan_record)
+        return plan_record
 
     def _publish_last(self, words: dict[str, int]) -> None:
-        made = self._record(words)
+        plan_record = self._record(words)
         if self._last is None:
-            self.cell[0] = ctypes.addressof(made)
+            self.cell[0] = ctypes.addressof(plan_record)
         else:
-            self._last[PLAN.word("next")] = ctypes.addressof(made)
-        self._last = made
+            self._last[PLAN.word("next")] = ctypes.addressof(plan_record)
+        self._last = plan_record
 
-    def _number(self, given: Any, array: npt.NDArray[Any]) -> list[int]:
+    def _number(self, values: Any, array: npt.NDArray[Any]) -> list[int]:
         """The record of a Python number."""
-        return [0, _NUMBERS[type(given), array.dtype.name], self._object(type(given)), 0]
+        return [0, _NUMBERS[type(values), array.dtype.name], self._object(type(values)), 0]
 
     def _row(self, output: Output) -> int:
         """Storages for results."""

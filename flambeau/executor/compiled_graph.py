@@ -168,7 +168,7 @@ class CompiledGraph:
             Parameter(rep, number in self._written, ones_of(rep, given))
             for number, (rep, given) in enumerate(zip(made.parameters, arguments, strict=True))
         ])
-        signature = Signature(parameters, made.made.results, made.made.record_words)
+        signature = Signature(parameters, made.emitted.results, made.emitted.record_words)
         try:
             entry = make_entry(signature, made.address, self.fast_path or missed, made.fail)
         except CannotCompileError:

@@ -127,9 +127,9 @@ def _facts(name: str, graph: Graph, wholes: list[CompiledGraph], calls: int, rea
         variants=len(made),
         from_cache=sum(n.code.is_from_cache for n in made),
         object_bytes=sum(n.code.object_bytes for n in made),
-        groups=max((len(n.made.groups) for n in made), default=0),
-        tight_loops=max((n.made.tight_loops for n in made), default=0),
-        lanes=max((len(n.made.lanes) for n in made), default=0),
+        groups=max((len(n.emitted.groups) for n in made), default=0),
+        tight_loops=max((n.emitted.tight_loops for n in made), default=0),
+        lanes=max((len(n.emitted.lanes) for n in made), default=0),
         range=place(graph) if name != WHOLE else None,
     )
 
@@ -174,7 +174,8 @@ def _without_kernel(plan: ExecutionPlan) -> Iterator[Interpreted]:
 
 def _python_of(whole: CompiledGraph) -> list[Interpreted]:
     """Nodes that native code has Python run."""
-    called = {n: s.reason for native in whole.variants for s in native.made.exit_points if s.is_called for n in s.nodes}
+    exit_points = [s for native in whole.variants for s in native.emitted.exit_points]
+    called = {n: s.reason for s in exit_points if s.is_called for n in s.nodes}
     return [
         Interpreted(n.op, f"{NO_FORM} here ({why}): {RUN}" if why else f"{NO_FORM}: {RUN}", n.range)
         for n, why in called.items()
@@ -225,7 +226,7 @@ def _named(node: Node, reason: str) -> Interpreted:
 def _kernels(plan: ExecutionPlan, measure: bool | None) -> Iterator[KernelReport]:
     """The facts of the groups of a plan, those that are part of a native function named as such."""
     natives = [native for _, native in functions(plan)]
-    by_plans = {kernel_of(s.nodes[0]) for native in natives for s in native.made.groups if not s.is_embedded}
+    by_plans = {kernel_of(s.nodes[0]) for native in natives for s in native.emitted.groups if not s.is_embedded}
     compiled = {kernel_of(n) for native in natives for n in native.graph.find_all(FUSION)}
     for kernel in plan.kernels:
         known = kernel_report(kernel, measure)

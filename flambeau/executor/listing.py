@@ -26,7 +26,7 @@ def loops(name: str, plans: Iterable[ExecutionPlan]) -> str:
     for plan in plans:
         parts += [text for kernel in plan.kernels for text in _kernel_loops(kernel)]
         for title, native in functions(plan):
-            parts.append(f"# {title}\n" + "".join(_loop_lines(native.graph.body, native.made.lanes, "")))
+            parts.append(f"# {title}\n" + "".join(_loop_lines(native.graph.body, native.emitted.lanes, "")))
     return "\n".join(parts) or nothing(name, "#")
 
 

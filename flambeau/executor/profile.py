@@ -96,7 +96,7 @@ class _Profiler:
             if known is None:
                 start = time.perf_counter()
                 made = CountingFunction(native, self._run_exit_point(native))
-                for exit_point in made.made.exit_points:
+                for exit_point in made.emitted.exit_points:
                     if exit_point.is_called:
                         whole.code_of(exit_point)
                 self.ledger.excess += time.perf_counter() - start

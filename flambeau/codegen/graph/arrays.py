@@ -41,10 +41,10 @@ def rank(native: Native) -> int:
 
 def known_int(fn: EmittedFunction, value: Value) -> int:
     """An int that must be known when the code is made."""
-    found = memory.literal(fn.values.index(value))
-    if found is None:
+    literal = memory.literal(fn.values.index(value))
+    if literal is None:
         raise CannotCompileError(f"%{value.name} must be a constant")
-    return found
+    return literal
 
 
 def optional_int(fn: EmittedFunction, value: Value) -> Scalar | None:
@@ -120,21 +120,21 @@ def slice_(fn: EmittedFunction, node: Node) -> None:
 
 
 def _clamped(fn: EmittedFunction, bound: Scalar | None, size: Register, otherwise: Register) -> Register:
-    """A bound of a slice as a place from 0 to the size."""
+    """A bound of a slice as an index from 0 to the size."""
     e = fn.e
     if bound is None:
         return otherwise
-    known = memory.literal(bound.register)
-    if known == (1 << 63) - 1:
+    literal = memory.literal(bound.register)
+    if literal == (1 << 63) - 1:
         return size
-    if known == 0:
+    if literal == 0:
         return number(0)
     at = bound.register
-    if known is None:
+    if literal is None:
         at = e.select(e.icmp("slt", at, number(0)), e.binary("add", at, size), at)
-    elif known < 0:
-        at = e.binary("add", size, number(known))
-    if known is None or known < 0:
+    elif literal < 0:
+        at = e.binary("add", size, number(literal))
+    if literal is None or literal < 0:
         at = e.intrinsic("smax", at, number(0))
     return e.intrinsic("smin", at, size)
 
@@ -167,20 +167,20 @@ def t(fn: EmittedFunction, node: Node) -> None:
 
 def permute(fn: EmittedFunction, node: Node) -> None:
     """`permute`."""
-    count, given = array(fn, node.operand(0)).rep.rank, fn.values.get(node.operand(1))
-    order = _known_list(given)
+    count, dims = array(fn, node.operand(0)).rep.rank, fn.values.get(node.operand(1))
+    order = _known_list(dims)
     if sorted(d % count for d in order) != list(range(count)):
         raise CannotCompileError(f"permute to {order}")
     permuted(fn, node, [d % count for d in order])
 
 
-def _known_list(given: Native) -> list[int]:
-    if not isinstance(given, TupleValue):
+def _known_list(dims: Native) -> list[int]:
+    if not isinstance(dims, TupleValue):
         raise CannotCompileError("dimensions must be constants")
-    found = [memory.literal(i.register) if isinstance(i, Scalar) else None for i in given.items]
-    if any(f is None for f in found):
+    literals = [memory.literal(i.register) if isinstance(i, Scalar) else None for i in dims.items]
+    if any(literal is None for literal in literals):
         raise CannotCompileError("dimensions must be constants")
-    return [f for f in found if f is not None]
+    return [literal for literal in literals if literal is not None]
 
 
 def unsqueeze(fn: EmittedFunction, node: Node) -> None:
@@ -202,10 +202,10 @@ def squeeze(fn: EmittedFunction, node: Node) -> None:
     if len(node.operands) != 2 or not isinstance(fn.values.get(node.operand(1)), Scalar):
         raise CannotCompileError("which axes squeeze takes away depends on sizes")
     dim = axis_of(fn, node.operand(1), x.rep.rank)
-    known = memory.literal(x.sizes[dim])
-    if known is None:
+    literal = memory.literal(x.sizes[dim])
+    if literal is None:
         raise CannotCompileError("whether squeeze takes the axis away depends on its size")
-    if known != 1:
+    if literal != 1:
         fn.values.set_view(node.result(), x)
         return
     sizes, strides = x.sizes[:dim] + x.sizes[dim + 1 :], x.strides[:dim] + x.strides[dim + 1 :]
@@ -214,13 +214,13 @@ def squeeze(fn: EmittedFunction, node: Node) -> None:
 
 def expand(fn: EmittedFunction, node: Node) -> None:
     """`expand`: axes of size one are repeated without moving."""
-    e, x, given = fn.e, array(fn, node.operand(0)), fn.values.get(node.operand(1))
-    if not isinstance(given, TupleValue) or len(given.items) < x.rep.rank:
+    e, x, wanted_sizes = fn.e, array(fn, node.operand(0)), fn.values.get(node.operand(1))
+    if not isinstance(wanted_sizes, TupleValue) or len(wanted_sizes.items) < x.rep.rank:
         raise CannotCompileError("the number of sizes of expand is not known")
-    missing = len(given.items) - x.rep.rank
+    missing = len(wanted_sizes.items) - x.rep.rank
     sizes: list[Register] = []
     strides: list[Register] = []
-    for k, wanted in enumerate(given.items):
+    for k, wanted in enumerate(wanted_sizes.items):
         assert isinstance(wanted, Scalar)
         if k < missing:
             fn.exits.fail_if(e.icmp("slt", wanted.register, number(0)), node)
@@ -241,13 +241,13 @@ def expand(fn: EmittedFunction, node: Node) -> None:
 
 def view(fn: EmittedFunction, node: Node) -> None:
     """`view` and `reshape` of what lies row-major in memory without gaps."""
-    e, x, given = fn.e, array(fn, node.operand(0)), fn.values.get(node.operand(1))
-    if not isinstance(given, TupleValue) or not all(isinstance(i, Scalar) for i in given.items):
+    e, x, new_sizes = fn.e, array(fn, node.operand(0)), fn.values.get(node.operand(1))
+    if not isinstance(new_sizes, TupleValue) or not all(isinstance(i, Scalar) for i in new_sizes.items):
         raise CannotCompileError("the number of sizes is not known")
     if x.rep.dense != x.rep.rank:
         raise CannotCompileError("whether the tensor lies in one piece is not known")
     total = product(fn, x.sizes)
-    wanted = [i.register for i in given.items if isinstance(i, Scalar)]
+    wanted = [i.register for i in new_sizes.items if isinstance(i, Scalar)]
     unknown = [k for k, w in enumerate(wanted) if memory.literal(w) == -1]
     if len(unknown) > 1:
         raise CannotCompileError("it has two sizes that follow from the others")
@@ -395,17 +395,17 @@ def each_element(
 
 
 def _nest(
-    fn: EmittedFunction, sizes: list[Register], places: list[Register], arrays: list[ArrayValue], axis: int,
+    fn: EmittedFunction, sizes: list[Register], addresses: list[Register], arrays: list[ArrayValue], axis: int,
     body: Callable[[list[Register]], None],
 ) -> None:  # fmt: skip
     if axis == len(sizes):
-        body(places)
+        body(addresses)
         return
 
     def iteration(index: Register) -> None:
         here = [
             memory.offset_address(fn.e, p, index, a.strides[axis], memory.element(a.rep.dtype).itemsize)
-            for p, a in zip(places, arrays, strict=True)
+            for p, a in zip(addresses, arrays, strict=True)
         ]
         _nest(fn, sizes, here, arrays, axis + 1, body)
 

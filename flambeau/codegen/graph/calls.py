@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from flambeau.codegen.graph import memory, native_values
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.exit_points import RARE, ExitPoint
-from flambeau.codegen.graph.lists import made_of
+from flambeau.codegen.graph.lists import list_of
 from flambeau.codegen.graph.module import MOST_CALLEES, Callee, NewCalleeError, UnknownResultError
 from flambeau.codegen.graph.native_values import CannotCompileError, Native, Scalar, TupleValue, words_of
 from flambeau.codegen.graph.representation import Array, Element, Listed, Representation, Tupled, Unknown, llvm_words
@@ -79,7 +79,7 @@ def _emit(fn: EmittedFunction, node: Node, callee: Callee, given: Sequence[Nativ
     for native, rep in zip(given, callee.parameters, strict=True):
         argument = native
         if isinstance(native, TupleValue) and isinstance(rep, Listed):
-            argument = made_of(fn, [fn.slots.converted(i, rep.item) for i in native.items], rep.item)
+            argument = list_of(fn, [fn.slots.converted(i, rep.item) for i in native.items], rep.item)
             ends.append(argument)
         elif native.rep != rep:
             argument = fn.slots.converted(native, rep)

@@ -182,7 +182,7 @@ class CalleeEmitter(FunctionEmitter):
         words: list[Register] = []
         for value, native, rep in zip(self.graph.returns, natives, wanted, strict=True):
             if isinstance(native, TupleValue) and isinstance(rep, Listed):
-                made = lists.made_of(self, [self.slots.converted(i, rep.item) for i in native.items], rep.item)
+                made = lists.list_of(self, [self.slots.converted(i, rep.item) for i in native.items], rep.item)
                 words += words_of(made)
                 continue
             result = self.slots.converted(native, rep)

@@ -29,9 +29,9 @@ from flambeau.ir.node import Node
 from flambeau.schema.dtype import DType
 
 
-def _refuse_format(fn: EmittedFunction, node: Node, place: int) -> None:
+def _refuse_format(fn: EmittedFunction, node: Node, offset: int) -> None:
     """Memory formats other than the usual are Python's."""
-    if len(node.operands) > place and literal_of(fn.values.get(node.operand(place))) not in (None, 0, 1):
+    if len(node.operands) > offset and literal_of(fn.values.get(node.operand(offset))) not in (None, 0, 1):
         raise CannotCompileError("a memory format")
 
 
@@ -45,9 +45,9 @@ def clone(fn: EmittedFunction, node: Node) -> None:
     x = array(fn, node.operand(0))
 
     if x.rep.dense == x.rep.rank:
-        made = new(fn, x.rep.dtype, x.sizes, node)
-        arrays.copy_elements(fn, made, x)
-        fn.values.set_new(node.result(), made)
+        copied = new(fn, x.rep.dtype, x.sizes, node)
+        arrays.copy_elements(fn, copied, x)
+        fn.values.set_new(node.result(), copied)
         return
     dense = is_dense_now(fn, x)
     is_native = fn.e.binary("or", dense, _in_order(fn, x))
@@ -75,18 +75,18 @@ def _is_short(fn: EmittedFunction, x: ArrayValue) -> Register:
 
 def _copy(fn: EmittedFunction, node: Node, x: ArrayValue, dense: Register) -> ArrayValue:
     """A row-major copy of a tensor that may lie in one piece."""
-    e, made = fn.e, new(fn, x.rep.dtype, x.sizes, node)
+    e, copied = fn.e, new(fn, x.rep.dtype, x.sizes, node)
     whole, steps, after = e.label("whole"), e.label("steps"), e.label("after")
     e.branch_if(dense, whole, steps)
     for label in (whole, steps):
         e.start(label)
         rank = x.rep.rank if label == whole else x.rep.dense
         arrays.copy_elements(
-            fn, made, ArrayValue(Array(x.rep.dtype, x.rep.rank, rank), x.owner, x.data, x.sizes, x.strides)
+            fn, copied, ArrayValue(Array(x.rep.dtype, x.rep.rank, rank), x.owner, x.data, x.sizes, x.strides)
         )
         e.branch(after)
     e.start(after)
-    return made
+    return copied
 
 
 def contiguous(fn: EmittedFunction, node: Node) -> None:
@@ -113,14 +113,14 @@ def _itself_or_copy(fn: EmittedFunction, node: Node, x: ArrayValue, dense: Regis
     fn.slots.store(slots, x)
     e.branch(after)
     e.start(steps)
-    made = new(fn, x.rep.dtype, x.sizes, node)
-    arrays.copy_elements(fn, made, x)
-    fn.slots.store(slots, made)
+    copied = new(fn, x.rep.dtype, x.sizes, node)
+    arrays.copy_elements(fn, copied, x)
+    fn.slots.store(slots, copied)
     e.branch(after)
     e.start(after)
-    found = fn.slots.load(slots, rep)
-    assert isinstance(found, ArrayValue)
-    return found
+    loaded = fn.slots.load(slots, rep)
+    assert isinstance(loaded, ArrayValue)
+    return loaded
 
 
 def is_contiguous(fn: EmittedFunction, node: Node) -> None:
@@ -128,11 +128,11 @@ def is_contiguous(fn: EmittedFunction, node: Node) -> None:
     x = array(fn, node.operand(0))
     if len(node.operands) > 1 and literal_of(fn.values.get(node.operand(1))) not in (None, 0):
         raise CannotCompileError("a memory format")
-    known = Register("true", "i1", 1) if x.rep.dense == x.rep.rank else None
-    if known is None:
+    contiguous_now = Register("true", "i1", 1) if x.rep.dense == x.rep.rank else None
+    if contiguous_now is None:
         empty = fn.e.icmp("eq", product(fn, x.sizes), number(0))
-        known = fn.e.binary("or", empty, is_dense_now(fn, x))
-    fn.values.set(node.result(), Scalar(Bool(), known))
+        contiguous_now = fn.e.binary("or", empty, is_dense_now(fn, x))
+    fn.values.set(node.result(), Scalar(Bool(), contiguous_now))
 
 
 def convert(fn: EmittedFunction, node: Node) -> None:
@@ -166,33 +166,33 @@ def _dtype_to(fn: EmittedFunction, node: Node) -> DType:
 def _converted(fn: EmittedFunction, node: Node, x: ArrayValue, dtype: DType, s: Registers) -> None:
     memory.element(x.rep.dtype), memory.element(dtype)
 
-    def made() -> ArrayValue:
+    def copied() -> ArrayValue:
         target = new(fn, dtype, x.sizes, node)
         seen = ArrayValue(Array(x.rep.dtype, x.rep.rank, x.rep.rank), x.owner, x.data, x.sizes, x.strides)
         flat = arrays.flattened(fn, [target, seen])
 
-        def one(places: list[Register]) -> None:
-            element = Operand(memory.load_element(fn.e, places[1], x.rep.dtype), x.rep.dtype)
-            memory.store_element(fn.e, places[0], s.cast(element, dtype).register, dtype)
+        def one(addresses: list[Register]) -> None:
+            element = Operand(memory.load_element(fn.e, addresses[1], x.rep.dtype), x.rep.dtype)
+            memory.store_element(fn.e, addresses[0], s.cast(element, dtype).register, dtype)
 
         each_element(fn, flat[0].sizes, flat, one)
         return target
 
     if x.rep.dense == x.rep.rank:
-        fn.values.set_new(node.result(), made())
+        fn.values.set_new(node.result(), copied())
     else:
-        either(fn, node, is_dense_now(fn, x), Array(dtype, x.rep.rank, 0), made)
+        either(fn, node, is_dense_now(fn, x), Array(dtype, x.rep.rank, 0), copied)
 
 
 # -- joins ------------------------------------------------------------------------------------------------------------
 
 
 def _parts(fn: EmittedFunction, node: Node) -> list[ArrayValue]:
-    given = fn.values.get(node.operand(0))
-    if not isinstance(given, TupleValue) or not given.items:
+    joined = fn.values.get(node.operand(0))
+    if not isinstance(joined, TupleValue) or not joined.items:
         raise CannotCompileError("how many tensors are joined is not known")
     parts = []
-    for one in given.items:
+    for one in joined.items:
         if not isinstance(one, ArrayValue):
             raise CannotCompileError("tensors without axes are joined")
         parts.append(one)
@@ -216,32 +216,32 @@ def cat(fn: EmittedFunction, node: Node) -> None:
             if k != dim:
                 fn.exits.fail_if(e.icmp("ne", p.sizes[k], parts[0].sizes[k]), node)
     sizes = (*parts[0].sizes[:dim], total, *parts[0].sizes[dim + 1 :])
-    made = new(fn, parts[0].rep.dtype, sizes, node)
+    copied = new(fn, parts[0].rep.dtype, sizes, node)
     start = number(0)
     for p in parts:
-        _place(fn, made, p, dim, start, p.sizes)
+        _copy_into(fn, copied, p, dim, start, p.sizes)
         start = memory.add(e, start, p.sizes[dim])
-    fn.values.set_new(node.result(), made)
+    fn.values.set_new(node.result(), copied)
 
 
-def _place(
-    fn: EmittedFunction, made: ArrayValue, part: ArrayValue, dim: int, start: Register, sizes: Sequence[Register]
+def _copy_into(
+    fn: EmittedFunction, copied: ArrayValue, part: ArrayValue, dim: int, start: Register, sizes: Sequence[Register]
 ) -> None:
-    """Copy a part into its place."""
-    dtype = made.rep.dtype
-    data = memory.offset_address(fn.e, made.data, start, made.strides[dim], memory.element(dtype).itemsize)
-    target = ArrayValue(Array(dtype, len(sizes), 0), made.owner, data, tuple(sizes), made.strides)
+    """Copy a part to where it starts along an axis."""
+    dtype = copied.rep.dtype
+    data = memory.offset_address(fn.e, copied.data, start, copied.strides[dim], memory.element(dtype).itemsize)
+    target = ArrayValue(Array(dtype, len(sizes), 0), copied.owner, data, tuple(sizes), copied.strides)
     arrays.copy_elements(fn, target, part)
 
 
 def stack(fn: EmittedFunction, node: Node) -> None:
     """`stack`: tensors side by side along a new axis."""
-    given = fn.values.get(node.operand(0))
-    if isinstance(given, ListValue):
-        stack_list(fn, node, given)
+    joined = fn.values.get(node.operand(0))
+    if isinstance(joined, ListValue):
+        stack_list(fn, node, joined)
         return
-    if isinstance(given, TupleValue) and given.items and all(map(_has_no_axes, given.items)):
-        _elements_side_by_side(fn, node, given.items)
+    if isinstance(joined, TupleValue) and joined.items and all(map(_has_no_axes, joined.items)):
+        _elements_side_by_side(fn, node, joined.items)
         return
     e, parts = fn.e, _parts(fn, node)
     rank = parts[0].rep.rank
@@ -250,13 +250,13 @@ def stack(fn: EmittedFunction, node: Node) -> None:
         for own, first in zip(p.sizes, parts[0].sizes, strict=True):
             fn.exits.fail_if(e.icmp("ne", own, first), node)
     sizes = (*parts[0].sizes[:dim], number(len(parts)), *parts[0].sizes[dim:])
-    made = new(fn, parts[0].rep.dtype, sizes, node)
+    copied = new(fn, parts[0].rep.dtype, sizes, node)
     for k, p in enumerate(parts):
         seen_sizes = (*p.sizes[:dim], number(1), *p.sizes[dim:])
         strides = (*p.strides[:dim], number(0), *p.strides[dim:])
         seen = ArrayValue(Array(p.rep.dtype, rank + 1, 0), p.owner, p.data, seen_sizes, strides)
-        _place(fn, made, seen, dim, number(k), seen_sizes)
-    fn.values.set_new(node.result(), made)
+        _copy_into(fn, copied, seen, dim, number(k), seen_sizes)
+    fn.values.set_new(node.result(), copied)
 
 
 def _has_no_axes(native: Native) -> bool:
@@ -271,12 +271,12 @@ def _elements_side_by_side(fn: EmittedFunction, node: Node, items: Sequence[Nati
         raise CannotCompileError("the dtype of what is joined is not known")
     dtype, s = tensor_type[0], Registers(fn, node, is_exact=False)
     operands = [s.cast(arrays.load(fn, item), dtype) for item in items]
-    made = new(fn, dtype, (number(len(operands)),), node)
+    copied = new(fn, dtype, (number(len(operands)),), node)
     step = memory.element(dtype).itemsize
     for k, operand in enumerate(operands):
-        place = memory.offset_address(fn.e, made.data, number(k), number(step), step)
-        memory.store_element(fn.e, place, operand.register, dtype)
-    fn.values.set_new(node.result(), made)
+        address = memory.offset_address(fn.e, copied.data, number(k), number(step), step)
+        memory.store_element(fn.e, address, operand.register, dtype)
+    fn.values.set_new(node.result(), copied)
 
 
 # -- pieces -----------------------------------------------------------------------------------------------------------

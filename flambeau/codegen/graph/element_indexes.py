@@ -25,26 +25,26 @@ INTEGERS = frozenset({"int64", "int32"})
 
 def index(fn: EmittedFunction, node: Node) -> None:
     """`aten::index`: by elements, a new tensor, or an element in a register."""
-    given = fn.values.get(node.operand(1))
-    if not _are_elements(given):
+    indices = fn.values.get(node.operand(1))
+    if not _are_elements(indices):
         gather.index(fn, node)
         return
     x = array(fn, node.operand(0))
-    part = _at(fn, node, x, given)
+    part = _at(fn, node, x, indices)
     if part.rep.rank == 0:
         set_element(fn, node.result(), load(fn, part))
         return
     if part.rep.rank > 1 and x.rep.dense != x.rep.rank:
         raise CannotCompileError("a copy of a tensor whose order in memory is not known")
-    made = new(fn, x.rep.dtype, part.sizes, node)
-    copy_elements(fn, made, part)
-    fn.values.set_new(node.result(), made)
+    copied = new(fn, x.rep.dtype, part.sizes, node)
+    copy_elements(fn, copied, part)
+    fn.values.set_new(node.result(), copied)
 
 
 def index_put_(fn: EmittedFunction, node: Node) -> None:
     """`aten::index_put_`: by elements, a number, or a tensor that is broadcast to the slice."""
-    given = fn.values.get(node.operand(1))
-    if not _are_elements(given):
+    indices = fn.values.get(node.operand(1))
+    if not _are_elements(indices):
         scatter.index_put(fn, node)
         return
     x, source = array(fn, node.operand(0)), fn.values.get(node.operand(2))
@@ -52,7 +52,7 @@ def index_put_(fn: EmittedFunction, node: Node) -> None:
         raise CannotCompileError("values that are no tensor")
     if literal_of(fn.values.get(node.operand(3))) is not False:
         raise CannotCompileError("values that are added")
-    part = _at(fn, node, x, given)
+    part = _at(fn, node, x, indices)
     write_all(fn, node, part, [source], lambda _, value: _cast(fn, node, value, x), reads_target=False)
     fn.values.set_view(node.result(), x)
 
@@ -61,11 +61,11 @@ def _cast(fn: EmittedFunction, node: Node, value: Operand, x: ArrayValue) -> Reg
     return Registers(fn, node, is_exact=False).cast(value, x.rep.dtype).register
 
 
-def _are_elements(given: Native) -> bool:
+def _are_elements(indices: Native) -> bool:
     """Whether a list of indexes has integers without axes only, and None for axes that stay."""
-    if not isinstance(given, TupleValue):
+    if not isinstance(indices, TupleValue):
         return False
-    named = [i for i in given.items if not (isinstance(i, FixedValue) and i.rep.value is None)]
+    named = [i for i in indices.items if not (isinstance(i, FixedValue) and i.rep.value is None)]
     return bool(named) and all(_is_element(i) for i in named)
 
 
@@ -76,19 +76,19 @@ def _is_element(native: Native) -> bool:
     return rep.dtype.name in INTEGERS
 
 
-def _at(fn: EmittedFunction, node: Node, x: ArrayValue, given: Native) -> ArrayValue:
+def _at(fn: EmittedFunction, node: Node, x: ArrayValue, indices: Native) -> ArrayValue:
     """The slice that elements name; leaves the function where one is out of range."""
-    assert isinstance(given, TupleValue)
-    if len(given.items) > x.rep.rank:
+    assert isinstance(indices, TupleValue)
+    if len(indices.items) > x.rep.rank:
         raise CannotCompileError("more indexes than the tensor has axes")
     e, data, last = fn.e, x.data, -1
     itemsize = memory.element(x.rep.dtype).itemsize
-    for axis, item in enumerate(given.items):
+    for axis, item in enumerate(indices.items):
         if isinstance(item, Scalar | ArrayValue):
             index = hoisted_bounds_checks.checked_index(fn, _as_int(fn, load(fn, item)), x.sizes[axis], node)
             data = memory.offset_address(e, data, index, x.strides[axis], itemsize)
             last = axis
-    stays = [k for k in range(x.rep.rank) if k >= len(given.items) or isinstance(given.items[k], FixedValue)]
+    stays = [k for k in range(x.rep.rank) if k >= len(indices.items) or isinstance(indices.items[k], FixedValue)]
     rep = Array(x.rep.dtype, len(stays), min(x.rep.dense, x.rep.rank - 1 - last))
     return ArrayValue(rep, x.owner, data, _chosen(x.sizes, stays), _chosen(x.strides, stays))
 

@@ -87,10 +87,10 @@ def nest_of(fn: EmittedFunction, node: Node) -> Nest | None:
         return None
     reps = tuple(n.rep for n in natives)
     key = (reps, tuple(map(str, types)), fn.e.target.user_flags, fn.e.target.vector_bits)
-    known = _nests.setdefault(node.attribute("Subgraph"), {})
-    if key not in known:
-        known[key] = _made(node.attribute("Subgraph"), [t for t in types if t is not None], reps, fn.e.target)
-    return known[key]
+    nests = _nests.setdefault(node.attribute("Subgraph"), {})
+    if key not in nests:
+        nests[key] = _new_nest(node.attribute("Subgraph"), [t for t in types if t is not None], reps, fn.e.target)
+    return nests[key]
 
 
 def _type_of(native: Native) -> Type | None:
@@ -105,7 +105,7 @@ def _type_of(native: Native) -> Type | None:
     return next(type_ for kind, type_ in _NUMBERS if isinstance(native.rep, kind))
 
 
-def _made(graph: Graph, types: Sequence[Type], reps: Sequence[Representation], target: Target) -> Nest | None:
+def _new_nest(graph: Graph, types: Sequence[Type], reps: Sequence[Representation], target: Target) -> Nest | None:
     try:
         lowered = lower_graph(graph, types, name="nest")
     except LoweringError:
@@ -209,9 +209,9 @@ def sizes_of_axes(fn: EmittedFunction, nest: Nest, natives: Sequence[Native]) ->
         for axis, size in zip(b.axes, native.sizes, strict=True):
             if axis == ONE:
                 continue
-            known = sizes.setdefault(axis, size)
-            if known.text != size.text:
-                conditions.append(e.icmp("eq", known, size))
+            so_far = sizes.setdefault(axis, size)
+            if so_far.text != size.text:
+                conditions.append(e.icmp("eq", so_far, size))
     conditions += [e.icmp("ne", sizes[a], number(0)) for a in kernel.axes if a in nest.never_empty]
     conditions.append(e.icmp("ult", _work(fn, nest, sizes), number(nest.most_work)))
     if any(len(b.moving_axes) > 1 and b.like != () for b in kernel.outputs):
@@ -232,14 +232,14 @@ def _work(fn: EmittedFunction, nest: Nest, sizes: dict[str, Register]) -> Regist
 
 def _in_order(fn: EmittedFunction, inputs: Sequence[ArrayValue]) -> list[Register]:
     """Whether no input's axes lie in memory in another order than row-major, in which results then are."""
-    found: list[Register] = []
+    conditions: list[Register] = []
     for x in inputs:
         for outer, inner in zip(x.strides[:-1], x.strides[1:], strict=True):
             if x.rep.dense != x.rep.rank:
-                found.append(fn.e.icmp("sge", outer, inner))
+                conditions.append(fn.e.icmp("sge", outer, inner))
         if x.rep.rank > 1 and not x.rep.dense:
-            found.append(fn.e.icmp("sge", x.strides[-1], number(0)))
-    return found
+            conditions.append(fn.e.icmp("sge", x.strides[-1], number(0)))
+    return conditions
 
 
 def run_nest(
@@ -251,24 +251,24 @@ def run_nest(
     flag = e.slot("i32", 4)
     e.raw(f"store i32 0, ptr {flag}")
     e.raw(f"store ptr {flag}, ptr {block}")
-    places: dict[str, Native] = {}
+    buffers: dict[str, Native] = {}
     for b, native in zip(kernel.inputs, (fn.values.get(v) for v in node.operands), strict=True):
-        places[b.name] = native
+        buffers[b.name] = native
         data = native.data if isinstance(native, ArrayValue) else _in_slot(fn, native)
         memory.store_word(e, block, nest.layout.data[b.name], data)
-    made: list[tuple[Representation, Register | ArrayValue]] = []
+    results: list[tuple[Representation, Register | ArrayValue]] = []
     for b, rep in zip(kernel.outputs, reps, strict=True):
         if isinstance(rep, Element):
-            place = e.slot("i64", 8)
-            made.append((rep, place))
-            memory.store_word(e, block, nest.layout.data[b.name], place)
+            element = e.slot("i64", 8)
+            results.append((rep, element))
+            memory.store_word(e, block, nest.layout.data[b.name], element)
             continue
         assert isinstance(rep, Array)
         new = arrays.new(fn, rep.dtype, [number(1) if a == ONE else sizes[a] for a in b.axes], node)
-        places[b.name] = new
-        made.append((rep, new))
+        buffers[b.name] = new
+        results.append((rep, new))
         memory.store_word(e, block, nest.layout.data[b.name], new.data)
-    _fill(fn, nest, block, sizes, places)
+    _fill(fn, nest, block, sizes, buffers)
     high = number(1) if nest.first is None else _size(fn, nest, nest.first, sizes)
     run = f"(ptr {block}, i64 0, i64 {high})"
     if nest.in_lanes is None:
@@ -284,7 +284,7 @@ def run_nest(
     if nest.parts.may_fail:
         failed = e.define(f"load i32, ptr {flag}", "i32", 1)
         fn.exits.fail_if(e.icmp("ne", failed, e.like(failed, 0)), node)
-    return [_result(fn, rep, place) for rep, place in made]
+    return [_result(fn, rep, element) for rep, element in results]
 
 
 def _result(fn: EmittedFunction, rep: Representation, place: Register | ArrayValue) -> Native:

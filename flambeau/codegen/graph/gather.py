@@ -1,4 +1,4 @@
-"""Elements in other places, chosen ones, and tensors made of how many there are."""
+"""Elements at other indexes, chosen ones, and counts of elements."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def roll(fn: EmittedFunction, node: Node) -> None:
         if dim is None or not -x.rep.rank <= dim < x.rep.rank or dim % x.rep.rank in amounts:
             raise CannotCompileError("dimensions that are not known, not there or there twice")
         amounts[dim % x.rep.rank] = _remainder(fn, shift.register, x.sizes[dim])
-    made = new(fn, x.rep.dtype, x.sizes, node)
+    rolled = new(fn, x.rep.dtype, x.sizes, node)
 
     def nest(axis: int, source: Register, target: Register) -> None:
         if axis == x.rep.rank:
@@ -61,7 +61,7 @@ def roll(fn: EmittedFunction, node: Node) -> None:
         def run(start: Register, count: Register, to: Register) -> None:
             def iteration(k: Register) -> None:
                 here = memory.offset_address(e, source, memory.add(e, start, k), x.strides[axis], _itemsize(x))
-                there = memory.offset_address(e, target, memory.add(e, to, k), made.strides[axis], _itemsize(x))
+                there = memory.offset_address(e, target, memory.add(e, to, k), rolled.strides[axis], _itemsize(x))
                 nest(axis + 1, here, there)
 
             each(fn, count, iteration)
@@ -74,8 +74,8 @@ def roll(fn: EmittedFunction, node: Node) -> None:
         run(number(0), rest, amount)
         run(rest, amount, number(0))
 
-    nest(0, x.data, made.data)
-    fn.values.set_new(node.result(), made)
+    nest(0, x.data, rolled.data)
+    fn.values.set_new(node.result(), rolled)
 
 
 def _remainder(fn: EmittedFunction, a: Register, size: Register) -> Register:
@@ -102,19 +102,19 @@ def flatten(fn: EmittedFunction, node: Node) -> None:
 
 
 def index(fn: EmittedFunction, node: Node) -> None:
-    """`x[mask]` and `x[places]` with one tensor along the first axes."""
-    x, given = array(fn, node.operand(0)), fn.values.get(node.operand(1))
-    if not isinstance(given, TupleValue) or not given.items or not isinstance(given.items[0], ArrayValue):
+    """`x[mask]` and `x[rows]` with one tensor along the first axes."""
+    x, indices = array(fn, node.operand(0)), fn.values.get(node.operand(1))
+    if not isinstance(indices, TupleValue) or not indices.items or not isinstance(indices.items[0], ArrayValue):
         raise CannotCompileError("an index by other things than one tensor")
-    if any(not (isinstance(i, FixedValue) and i.rep == Fixed(None)) for i in given.items[1:]):
+    if any(not (isinstance(i, FixedValue) and i.rep == Fixed(None)) for i in indices.items[1:]):
         raise CannotCompileError("an index by several tensors")
-    by = given.items[0]
+    by = indices.items[0]
     if by.rep.rank != 1 or x.rep.rank == 0:
         raise CannotCompileError("an index by a tensor of another rank than 1")
     if by.rep.dtype.name == "bool":
         _by_mask(fn, node, x, by)
     elif by.rep.dtype.name in ("int64", "int32"):
-        _by_places(fn, node, x, by)
+        _by_vector(fn, node, x, by)
     else:
         raise CannotCompileError(f"an index by {by.rep.dtype}")
 
@@ -137,20 +137,20 @@ def _by_mask(fn: EmittedFunction, node: Node, x: ArrayValue, mask: ArrayValue) -
 
     e.raw(f"store i64 0, ptr {counter}")
     each(fn, x.sizes[0], lambda k: _add_to(fn, counter, e.convert("zext", look(k), "i64")))
-    made = new(fn, x.rep.dtype, (counted(), *x.sizes[1:]), node)
+    gathered = new(fn, x.rep.dtype, (counted(), *x.sizes[1:]), node)
     e.raw(f"store i64 0, ptr {counter}")
 
     def take(k: Register) -> None:
         chosen, passed = e.label("chosen"), e.label("passed")
         e.branch_if(look(k), chosen, passed)
         e.start(chosen)
-        copy_elements(fn, _row(fn, made, counted()), _row(fn, x, k))
+        copy_elements(fn, _row(fn, gathered, counted()), _row(fn, x, k))
         _add_to(fn, counter, number(1))
         e.branch(passed)
         e.start(passed)
 
     each(fn, x.sizes[0], take)
-    fn.values.set_new(node.result(), made)
+    fn.values.set_new(node.result(), gathered)
 
 
 def _add_to(fn: EmittedFunction, slot: Register, amount: Register) -> None:
@@ -159,39 +159,39 @@ def _add_to(fn: EmittedFunction, slot: Register, amount: Register) -> None:
     e.raw(f"store i64 {total}, ptr {slot}")
 
 
-def _by_places(fn: EmittedFunction, node: Node, x: ArrayValue, places: ArrayValue) -> None:
+def _by_vector(fn: EmittedFunction, node: Node, x: ArrayValue, rows: ArrayValue) -> None:
     e = fn.e
-    made = new(fn, x.rep.dtype, (places.sizes[0], *x.sizes[1:]), node)
+    gathered = new(fn, x.rep.dtype, (rows.sizes[0], *x.sizes[1:]), node)
 
     def take(k: Register) -> None:
-        at = memory.load_element(e, _at(fn, places, 0, k), places.rep.dtype)
+        at = memory.load_element(e, _at(fn, rows, 0, k), rows.rep.dtype)
         at = at if at.type == "i64" else e.convert("sext", at, "i64")
         at = e.select(e.icmp("slt", at, number(0)), e.binary("add", at, x.sizes[0]), at)
         fn.exits.fail_if(e.icmp("uge", at, x.sizes[0]), node)
-        copy_elements(fn, _row(fn, made, k), _row(fn, x, at))
+        copy_elements(fn, _row(fn, gathered, k), _row(fn, x, at))
 
-    each(fn, places.sizes[0], take)
-    fn.values.set_new(node.result(), made)
+    each(fn, rows.sizes[0], take)
+    fn.values.set_new(node.result(), gathered)
 
 
-def stack_list(fn: EmittedFunction, node: Node, given: ListValue) -> None:
+def stack_list(fn: EmittedFunction, node: Node, tensors: ListValue) -> None:
     """`stack` of a list whose length is known at run time only, along a new first axis."""
-    from_list = given.rep.item
+    from_list = tensors.rep.item
     if not isinstance(from_list, Array) or axis_of(fn, node.operand(1), from_list.rank + 1) != 0:
         raise CannotCompileError("tensors of a list that are not stacked along the first axis")
-    e, count = fn.e, lists.length(fn, given)
+    e, count = fn.e, lists.length(fn, tensors)
     fn.exits.fail_if(e.icmp("eq", count, number(0)), node)
-    first = _tensor(lists.item(fn, given, number(0)))
-    made = new(fn, from_list.dtype, (count, *first.sizes), node)
+    first = _tensor(lists.item(fn, tensors, number(0)))
+    stacked = new(fn, from_list.dtype, (count, *first.sizes), node)
 
-    def place(k: Register) -> None:
-        one = _tensor(lists.item(fn, given, k))
+    def put(k: Register) -> None:
+        one = _tensor(lists.item(fn, tensors, k))
         for own, size in zip(one.sizes, first.sizes, strict=True):
             fn.exits.fail_if(e.icmp("ne", own, size), node)
-        copy_elements(fn, _row(fn, made, k), one)
+        copy_elements(fn, _row(fn, stacked, k), one)
 
-    each(fn, count, place)
-    fn.values.set_new(node.result(), made)
+    each(fn, count, put)
+    fn.values.set_new(node.result(), stacked)
 
 
 def _tensor(native: Native) -> ArrayValue:
@@ -220,16 +220,16 @@ def bincount(fn: EmittedFunction, node: Node) -> None:
 
     each(fn, x.sizes[0], largest)
     size = e.binary("add", e.define(f"load i64, ptr {most}", "i64", 1), number(1))
-    made = new(fn, dtypes.int64, (e.intrinsic("smax", size, least),), node)
-    fill(fn, made, constant(0, dtypes.int64))
+    counts = new(fn, dtypes.int64, (e.intrinsic("smax", size, least),), node)
+    fill(fn, counts, constant(0, dtypes.int64))
 
     def count(k: Register) -> None:
-        place = _at(fn, made, 0, load(k))
-        more = e.binary("add", memory.load_element(e, place, dtypes.int64), number(1))
-        memory.store_element(e, place, more, dtypes.int64)
+        address = _at(fn, counts, 0, load(k))
+        more = e.binary("add", memory.load_element(e, address, dtypes.int64), number(1))
+        memory.store_element(e, address, more, dtypes.int64)
 
     each(fn, x.sizes[0], count)
-    fn.values.set_new(node.result(), made)
+    fn.values.set_new(node.result(), counts)
 
 
 def equal(fn: EmittedFunction, node: Node) -> None:
@@ -249,8 +249,8 @@ def equal(fn: EmittedFunction, node: Node) -> None:
     e.branch_if(fits, same, done)
     e.start(same)
 
-    def compare(at: Sequence[Register]) -> None:
-        a, b = (memory.load_element(e, place, x.rep.dtype) for place in at)
+    def compare(addresses: Sequence[Register]) -> None:
+        a, b = (memory.load_element(e, address, x.rep.dtype) for address in addresses)
         alike = e.fcmp("oeq", a, b) if x.rep.dtype.is_floating_point else e.icmp("eq", a, b)
         so_far = e.binary("and", e.define(f"load i1, ptr {result}", "i1", 1), alike)
         e.raw(f"store i1 {so_far}, ptr {result}")

@@ -14,23 +14,23 @@ from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.node import Node
 
 
-def _move(fn: EmittedFunction, given: ListValue, start: Register, to: Register, count: Register) -> None:
+def _move(fn: EmittedFunction, changed: ListValue, start: Register, to: Register, count: Register) -> None:
     """Move items within a list."""
     e = fn.e
-    size = memory.multiply(e, count, number(8 * word_count(given.rep.item)))
-    source, target = item_address(fn, given, start), item_address(fn, given, to)
+    size = memory.multiply(e, count, number(8 * word_count(changed.rep.item)))
+    source, target = item_address(fn, changed, start), item_address(fn, changed, to)
     e.raw(f"call void @llvm.memmove.p0.p0.i64(ptr {target}, ptr {source}, i64 {size}, i1 false)")
 
 
 def pop(fn: EmittedFunction, node: Node) -> None:
     """`pop`, `del`: the list's hold on the item goes to the result, or ends."""
-    e, given = fn.e, lists.changeable(fn, node.operand(0))
-    size = length(fn, given)
-    index = lists.wrapped(fn, given, node.operand(1), node)
-    taken = item(fn, given, index)
+    e, changed = fn.e, lists.changeable(fn, node.operand(0))
+    size = length(fn, changed)
+    index = lists.wrapped(fn, changed, node.operand(1), node)
+    taken = item(fn, changed, index)
     less = e.binary("sub nsw", size, number(1))
-    _move(fn, given, e.binary("add nsw", index, number(1)), index, e.binary("sub nsw", less, index))
-    set_length(fn, given, less)
+    _move(fn, changed, e.binary("add nsw", index, number(1)), index, e.binary("sub nsw", less, index))
+    set_length(fn, changed, less)
     if node.results:
         fn.values.set_new(node.result(), taken)
     else:
@@ -39,51 +39,51 @@ def pop(fn: EmittedFunction, node: Node) -> None:
 
 def insert(fn: EmittedFunction, node: Node) -> None:
     """`insert`: before an index that is clamped to the ends."""
-    e, given = fn.e, lists.changeable(fn, node.operand(0))
-    lists.settle(fn, given.rep, fn.values.get(node.operand(2)).rep)
-    new = fn.slots.converted(fn.values.get(node.operand(2)), given.rep.item)
+    e, changed = fn.e, lists.changeable(fn, node.operand(0))
+    lists.settle(fn, changed.rep, fn.values.get(node.operand(2)).rep)
+    new = fn.slots.converted(fn.values.get(node.operand(2)), changed.rep.item)
     fn.values.retain(new)
-    size = length(fn, given)
-    make_room(fn, given, size)
+    size = length(fn, changed)
+    make_room(fn, changed, size)
     at = fn.values.index(node.operand(1))
     at = e.select(e.icmp("slt", at, number(0)), e.binary("add", at, size), at)
     at = e.intrinsic("smin", e.intrinsic("smax", at, number(0)), size)
-    _move(fn, given, at, e.binary("add nsw", at, number(1)), e.binary("sub nsw", size, at))
-    put(fn, given, at, new)
-    set_length(fn, given, e.binary("add nsw", size, number(1)))
+    _move(fn, changed, at, e.binary("add nsw", at, number(1)), e.binary("sub nsw", size, at))
+    put(fn, changed, at, new)
+    set_length(fn, changed, e.binary("add nsw", size, number(1)))
 
 
 def clear(fn: EmittedFunction, node: Node) -> None:
     """`clear`."""
-    given = lists.changeable(fn, node.operand(0))
-    size = length(fn, given)
-    set_length(fn, given, number(0))
-    if holds_blocks(given.rep.item):
-        each(fn, size, lambda k: fn.values.drop(item(fn, given, k)))
+    changed = lists.changeable(fn, node.operand(0))
+    size = length(fn, changed)
+    set_length(fn, changed, number(0))
+    if holds_blocks(changed.rep.item):
+        each(fn, size, lambda k: fn.values.drop(item(fn, changed, k)))
 
 
 def reverse(fn: EmittedFunction, node: Node) -> None:
     """`reverse`, in place."""
-    e, given = fn.e, lists.changeable(fn, node.operand(0))
-    last = e.binary("sub nsw", length(fn, given), number(1))
+    e, changed = fn.e, lists.changeable(fn, node.operand(0))
+    last = e.binary("sub nsw", length(fn, changed), number(1))
 
     def swap(k: Register) -> None:
         other = e.binary("sub nsw", last, k)
-        a, b = item(fn, given, k), item(fn, given, other)
-        put(fn, given, k, b)
-        put(fn, given, other, a)
+        a, b = item(fn, changed, k), item(fn, changed, other)
+        put(fn, changed, k, b)
+        put(fn, changed, other, a)
 
     each(fn, e.binary("ashr", e.binary("add nsw", last, number(1)), number(1)), swap)
 
 
 def extend(fn: EmittedFunction, node: Node) -> None:
     """`extend`, `+=`: the items that the other list has now, which may be the same list."""
-    given, other = lists.changeable(fn, node.operand(0)), fn.values.get(node.operand(1))
+    changed, other = lists.changeable(fn, node.operand(0)), fn.values.get(node.operand(1))
     for rep in _item_reps(other):
-        lists.settle(fn, given.rep, rep)
-    _append_all(fn, given, other)
+        lists.settle(fn, changed.rep, rep)
+    _append_all(fn, changed, other)
     if node.results:
-        fn.values.set_view(node.result(0), given)
+        fn.values.set_view(node.result(0), changed)
 
 
 def _item_reps(other: Native) -> list[Representation]:
@@ -118,41 +118,41 @@ def concatenate(fn: EmittedFunction, node: Node) -> None:
     reps = [r for part in parts for r in _item_reps(part)]
     rep = lists.item_rep(fn, node.result(), reps)
     sizes = [length(fn, p) for p in parts]
-    made = new_list(fn, Listed(rep), memory.add(fn.e, sizes[0], sizes[1]))
+    new_items = new_list(fn, Listed(rep), memory.add(fn.e, sizes[0], sizes[1]))
     for part in parts:
-        _append_all(fn, made, part)
-    fn.values.set_new(node.result(), made)
+        _append_all(fn, new_items, part)
+    fn.values.set_new(node.result(), new_items)
 
 
 def slice_(fn: EmittedFunction, node: Node) -> None:
     """`items[start:end]`: a new list."""
-    e, given = fn.e, fn.values.get(node.operand(0))
-    if not isinstance(given, ListValue):
-        raise CannotCompileError(f"a slice of {native_values.describe(given.rep)}")
+    e, changed = fn.e, fn.values.get(node.operand(0))
+    if not isinstance(changed, ListValue):
+        raise CannotCompileError(f"a slice of {native_values.describe(changed.rep)}")
     step = memory.literal(fn.values.index(node.operand(3)))
     if step != 1:
-        _stepped(fn, node, given, step)
+        _stepped(fn, node, changed, step)
         return
-    size = length(fn, given)
+    size = length(fn, changed)
     start, end = (
         _bound(fn, fn.values.get(v), size, o) for v, o in zip(node.operands[1:3], (number(0), size), strict=True)
     )
     count = e.intrinsic("smax", e.binary("sub nsw", end, start), number(0))
-    made = new_list(fn, given.rep, count)
-    bytes_ = memory.multiply(e, count, number(8 * word_count(given.rep.item)))
-    source, target = item_address(fn, given, start), item_address(fn, made, number(0))
+    new_items = new_list(fn, changed.rep, count)
+    bytes_ = memory.multiply(e, count, number(8 * word_count(changed.rep.item)))
+    source, target = item_address(fn, changed, start), item_address(fn, new_items, number(0))
     e.raw(f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {bytes_}, i1 false)")
-    set_length(fn, made, count)
-    if holds_blocks(given.rep.item):
-        each(fn, count, lambda k: fn.values.retain(item(fn, made, k)))
-    fn.values.set_new(node.result(), made)
+    set_length(fn, new_items, count)
+    if holds_blocks(changed.rep.item):
+        each(fn, count, lambda k: fn.values.retain(item(fn, new_items, k)))
+    fn.values.set_new(node.result(), new_items)
 
 
-def _stepped(fn: EmittedFunction, node: Node, given: ListValue, step: int | None) -> None:
+def _stepped(fn: EmittedFunction, node: Node, changed: ListValue, step: int | None) -> None:
     """`items[start:end:step]`."""
     if not step:
         raise CannotCompileError("a slice of a list with a step that is not known")
-    e, size = fn.e, length(fn, given)
+    e, size = fn.e, length(fn, changed)
     last = e.binary("sub", size, number(1))
     around = (number(0), size) if step > 0 else (last, number(-1))
     low, high = (number(0), size) if step > 0 else (number(-1), last)
@@ -162,16 +162,16 @@ def _stepped(fn: EmittedFunction, node: Node, given: ListValue, step: int | None
     distance = e.binary("sub", end, start) if step > 0 else e.binary("sub", start, end)
     reach = e.intrinsic("smax", distance, number(0))
     count = e.binary("sdiv", e.binary("add", reach, number(abs(step) - 1)), number(abs(step)))
-    made = new_list(fn, given.rep, count)
+    new_items = new_list(fn, changed.rep, count)
 
     def one(k: Register) -> None:
-        value = item(fn, given, e.binary("add", start, e.binary("mul", k, number(step))))
+        value = item(fn, changed, e.binary("add", start, e.binary("mul", k, number(step))))
         fn.values.retain(value)
-        put(fn, made, k, value)
+        put(fn, new_items, k, value)
 
     each(fn, count, one)
-    set_length(fn, made, count)
-    fn.values.set_new(node.result(), made)
+    set_length(fn, new_items, count)
+    fn.values.set_new(node.result(), new_items)
 
 
 def _bound(

@@ -17,37 +17,37 @@ from flambeau.ir.node import Node
 FALSE, TRUE = Register("false", "i1", 1), Register("true", "i1", 1)
 
 
-def _kind(given: Native) -> Int | Float | Bool:
+def _kind(sequence: Native) -> Int | Float | Bool:
     """What all items of a list are."""
     reps: set[Representation] = set()
-    if isinstance(given, ListValue):
-        reps = {given.rep.item}
-    elif isinstance(given, TupleValue):
-        reps = {i.rep for i in given.items}
+    if isinstance(sequence, ListValue):
+        reps = {sequence.rep.item}
+    elif isinstance(sequence, TupleValue):
+        reps = {i.rep for i in sequence.items}
     if len(reps) == 1 and isinstance(kind := reps.pop(), Int | Float | Bool):
         return kind
-    raise CannotCompileError(f"of {native_values.describe(given.rep)}")
+    raise CannotCompileError(f"of {native_values.describe(sequence.rep)}")
 
 
-def _items(fn: EmittedFunction, given: Native, body: Callable[[Register], None]) -> None:
+def _items(fn: EmittedFunction, sequence: Native, body: Callable[[Register], None]) -> None:
     """``body`` of the register of each item, in order."""
-    if isinstance(given, TupleValue):
-        for one in given.items:
+    if isinstance(sequence, TupleValue):
+        for one in sequence.items:
             assert isinstance(one, Scalar)
             body(one.register)
         return
-    assert isinstance(given, ListValue)
+    assert isinstance(sequence, ListValue)
 
     def iteration(k: Register) -> None:
-        one = lists.item(fn, given, k)
+        one = lists.item(fn, sequence, k)
         assert isinstance(one, Scalar)
         body(one.register)
 
-    each(fn, lists.length(fn, given), iteration)
+    each(fn, lists.length(fn, sequence), iteration)
 
 
 def _folded(
-    fn: EmittedFunction, given: Native, start: Register, step: Callable[[Register, Register], Register]
+    fn: EmittedFunction, sequence: Native, start: Register, step: Callable[[Register, Register], Register]
 ) -> Register:
     e, slot = fn.e, fn.e.slot(start.type, 8)
     if e.lanes > 1:
@@ -58,16 +58,16 @@ def _folded(
         state = e.define(f"load {start.type}, ptr {slot}", start.type, 1)
         e.raw(f"store {start.type} {step(state, one)}, ptr {slot}")
 
-    _items(fn, given, iteration)
+    _items(fn, sequence, iteration)
     return e.define(f"load {start.type}, ptr {slot}", start.type, 1)
 
 
 def extreme(fn: EmittedFunction, node: Node) -> None:
     """`min` and `max` of a list: the first of equals; leaves the function where there are no items."""
-    e, given = fn.e, fn.values.get(node.operand(0))
-    kind = _kind(given)
-    fn.exits.fail_if(e.icmp("eq", lists.length(fn, given), number(0)), node)
-    first = given.items[0] if isinstance(given, TupleValue) else lists.item(fn, _list(given), number(0))
+    e, sequence = fn.e, fn.values.get(node.operand(0))
+    kind = _kind(sequence)
+    fn.exits.fail_if(e.icmp("eq", lists.length(fn, sequence), number(0)), node)
+    first = sequence.items[0] if isinstance(sequence, TupleValue) else lists.item(fn, _list(sequence), number(0))
     assert isinstance(first, Scalar)
     below = node.op == "prim::min"
 
@@ -79,47 +79,47 @@ def extreme(fn: EmittedFunction, node: Node) -> None:
             better = e.icmp(signs + ("lt" if below else "gt"), one, best)
         return e.select(better, one, best)
 
-    fn.values.set(node.result(), Scalar(kind, _folded(fn, given, first.register, step)))
+    fn.values.set(node.result(), Scalar(kind, _folded(fn, sequence, first.register, step)))
 
 
-def _list(given: Native) -> ListValue:
-    assert isinstance(given, ListValue)
-    return given
+def _list(sequence: Native) -> ListValue:
+    assert isinstance(sequence, ListValue)
+    return sequence
 
 
 def total(fn: EmittedFunction, node: Node) -> None:
     """`sum` of a list, from left to right."""
-    e, given = fn.e, fn.values.get(node.operand(0))
-    kind = _kind(given)
+    e, sequence = fn.e, fn.values.get(node.operand(0))
+    kind = _kind(sequence)
     if len(node.operands) != 1:
         raise CannotCompileError("a sum that starts elsewhere")
     if isinstance(kind, Float):
-        found = _folded(fn, given, float_constant(0.0, "double", 1), lambda a, b: e.user("fadd", a, b))
-        fn.values.set(node.result(), Scalar(Float(), found))
+        folded = _folded(fn, sequence, float_constant(0.0, "double", 1), lambda a, b: e.user("fadd", a, b))
+        fn.values.set(node.result(), Scalar(Float(), folded))
         return
 
     def step(a: Register, b: Register) -> Register:
         return e.binary("add", a, e.convert("zext", b, "i64") if isinstance(kind, Bool) else b)
 
-    fn.values.set(node.result(), Scalar(Int(), _folded(fn, given, number(0), step)))
+    fn.values.set(node.result(), Scalar(Int(), _folded(fn, sequence, number(0), step)))
 
 
 def some_or_all(fn: EmittedFunction, node: Node) -> None:
     """`any` and `all` of a list of bools."""
-    given = fn.values.get(node.operand(0))
-    if not isinstance(_kind(given), Bool):
+    sequence = fn.values.get(node.operand(0))
+    if not isinstance(_kind(sequence), Bool):
         raise CannotCompileError("of a list of numbers")
     op, start = ("or", FALSE) if node.op == "aten::any" else ("and", TRUE)
-    fn.values.set(node.result(), Scalar(Bool(), _folded(fn, given, start, lambda a, b: fn.e.binary(op, a, b))))
+    fn.values.set(node.result(), Scalar(Bool(), _folded(fn, sequence, start, lambda a, b: fn.e.binary(op, a, b))))
 
 
 def contains(fn: EmittedFunction, node: Node) -> None:
     """`item in list`, of ints: a float may be in a list that is not equal to it."""
-    e, given, wanted = fn.e, fn.values.get(node.operand(0)), fn.values.scalar(node.operand(1))
-    if not isinstance(_kind(given), Int) or not isinstance(wanted.rep, Int):
+    e, sequence, wanted = fn.e, fn.values.get(node.operand(0)), fn.values.scalar(node.operand(1))
+    if not isinstance(_kind(sequence), Int) or not isinstance(wanted.rep, Int):
         raise CannotCompileError("in a list of floats, which Python compares as objects first")
-    found = _folded(fn, given, FALSE, lambda a, b: e.binary("or", a, e.icmp("eq", b, wanted.register)))
-    fn.values.set(node.result(), Scalar(Bool(), found))
+    folded = _folded(fn, sequence, FALSE, lambda a, b: e.binary("or", a, e.icmp("eq", b, wanted.register)))
+    fn.values.set(node.result(), Scalar(Bool(), folded))
 
 
 def equal(fn: EmittedFunction, node: Node) -> None:

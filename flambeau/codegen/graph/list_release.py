@@ -41,7 +41,7 @@ def _release_text(functions: dict[str, str], name: str, rep: Listed) -> str:
         first = f.at(items, BLOCK_DATA, "i8")
         with f.loop(f.get(block, LIST, "length")) as k:
             item = f.at(first, f.op("mul", k, word_count(rep.item)))
-            for index, inner in _block_places(rep.item):
+            for index, inner in _block_words(rep.item):
                 function = release_function(functions, inner) if isinstance(inner, Listed) else "release"
                 m.own(function, "void (ptr)")
                 f.call(function, f.word_of(item, index, "ptr"))
@@ -51,18 +51,18 @@ def _release_text(functions: dict[str, str], name: str, rep: Listed) -> str:
     return m.text()
 
 
-def _block_places(rep: Representation, start: int = 0) -> list[tuple[int, Representation]]:
+def _block_words(rep: Representation, start: int = 0) -> list[tuple[int, Representation]]:
     """Where among an item's words the addresses of blocks are."""
     match rep:
         case Listed() | Array():
             return [(start, rep)]
         case Tupled():
-            places = []
+            block_words = []
             for part in rep.items:
-                places += _block_places(part, start)
+                block_words += _block_words(part, start)
                 start += word_count(part)
-            return places
+            return block_words
         case Optional():
-            return _block_places(rep.inner, start + 1)
+            return _block_words(rep.inner, start + 1)
         case _:
             return []

@@ -63,7 +63,7 @@ def construct(fn: EmittedFunction, node: Node) -> None:
         fn.values.set_view(result, TupleValue(tuple(items)))
         return
     rep = item_rep(fn, result, [i.rep for i in items])
-    fn.values.set_new(result, made_of(fn, [fn.slots.converted(i, rep) for i in items], rep))
+    fn.values.set_new(result, list_of(fn, [fn.slots.converted(i, rep) for i in items], rep))
 
 
 def item_rep(fn: EmittedFunction, value: Value, items: Sequence[Representation]) -> Representation:
@@ -107,14 +107,14 @@ def _in_memory(rep: Representation) -> Representation:
             return rep
 
 
-def made_of(fn: EmittedFunction, items: list[Native], rep: Representation) -> ListValue:
-    """A new list of these items, each held once more."""
-    made = new_list(fn, Listed(rep), number(len(items)))
+def list_of(fn: EmittedFunction, items: list[Native], rep: Representation) -> ListValue:
+    """A new list of these items, each with one more reference."""
+    copied = new_list(fn, Listed(rep), number(len(items)))
     for k, item in enumerate(items):
         fn.values.retain(item)
-        put(fn, made, number(k), item)
-    set_length(fn, made, number(len(items)))
-    return made
+        put(fn, copied, number(k), item)
+    set_length(fn, copied, number(len(items)))
+    return copied
 
 
 def new_list(fn: EmittedFunction, rep: Listed, capacity: Register) -> ListValue:
@@ -122,8 +122,8 @@ def new_list(fn: EmittedFunction, rep: Listed, capacity: Register) -> ListValue:
     e = fn.e
     list_block = fn.exits.new_block(number(0))
     least = e.select(e.icmp("sgt", capacity, number(4)), capacity, number(4))
-    if (known := memory.literal(capacity)) is not None:
-        least = number(max(known, 4))
+    if (constant := memory.literal(capacity)) is not None:
+        least = number(max(constant, 4))
     items = fn.exits.new_block(memory.multiply(e, least, number(8 * max(1, word_count(rep.item)))))
     memory.store_word(e, list_block, LIST.word("length"), number(0))
     memory.store_word(e, list_block, LIST.word("capacity"), least)
@@ -131,48 +131,49 @@ def new_list(fn: EmittedFunction, rep: Listed, capacity: Register) -> ListValue:
     return ListValue(rep, list_block)
 
 
-def length(fn: EmittedFunction, given: Native) -> Register:
+def length(fn: EmittedFunction, sequence: Native) -> Register:
     """How many items there are."""
-    if isinstance(given, TupleValue):
-        return number(len(given.items))
-    assert isinstance(given, ListValue)
-    return memory.load_word(fn.e, given.block, LIST.word("length"), "i64")
+    if isinstance(sequence, TupleValue):
+        return number(len(sequence.items))
+    assert isinstance(sequence, ListValue)
+    return memory.load_word(fn.e, sequence.block, LIST.word("length"), "i64")
 
 
-def set_length(fn: EmittedFunction, given: ListValue, size: Register) -> None:
+def set_length(fn: EmittedFunction, sequence: ListValue, size: Register) -> None:
     """Say how many items there are."""
-    memory.store_word(fn.e, given.block, LIST.word("length"), size)
+    memory.store_word(fn.e, sequence.block, LIST.word("length"), size)
 
 
-def item_address(fn: EmittedFunction, given: ListValue, index: Register) -> Register:
+def item_address(fn: EmittedFunction, sequence: ListValue, index: Register) -> Register:
     """Where an item's words are."""
     e = fn.e
-    block = memory.load_word(e, given.block, LIST.word("items"), "ptr")
+    block = memory.load_word(e, sequence.block, LIST.word("items"), "ptr")
     first = e.define(f"getelementptr inbounds i8, ptr {block}, i64 {BLOCK_DATA}", "ptr", 1)
-    place = memory.multiply(e, index, number(word_count(given.rep.item)), " nsw")
-    return e.define(f"getelementptr inbounds i64, ptr {first}, i64 {place}", "ptr", 1)
+    offset = memory.multiply(e, index, number(word_count(sequence.rep.item)), " nsw")
+    return e.define(f"getelementptr inbounds i64, ptr {first}, i64 {offset}", "ptr", 1)
 
 
-def item(fn: EmittedFunction, given: ListValue, index: Register) -> Native:
-    """An item, not held."""
-    address = item_address(fn, given, index)
-    words = [memory.load_word(fn.e, address, k, kind, tag(kind)) for k, kind in enumerate(llvm_words(given.rep.item))]
-    return native_values.from_words(given.rep.item, words)
+def item(fn: EmittedFunction, sequence: ListValue, index: Register) -> Native:
+    """An item, without a reference of its own."""
+    address = item_address(fn, sequence, index)
+    kinds = llvm_words(sequence.rep.item)
+    words = [memory.load_word(fn.e, address, k, kind, tag(kind)) for k, kind in enumerate(kinds)]
+    return native_values.from_words(sequence.rep.item, words)
 
 
-def put(fn: EmittedFunction, given: ListValue, index: Register, value: Native) -> None:
-    """Write an item's words; the list takes over a hold on it."""
-    address = item_address(fn, given, index)
+def put(fn: EmittedFunction, sequence: ListValue, index: Register, value: Native) -> None:
+    """Write an item's words; the list takes over a reference to it."""
+    address = item_address(fn, sequence, index)
     for k, word in enumerate(words_of(value)):
         memory.store_word(fn.e, address, k, word, tag(word.type))
 
 
-def wrapped(fn: EmittedFunction, given: Native, index: Value, node: Node) -> Register:
+def wrapped(fn: EmittedFunction, sequence: Native, index: Value, node: Node) -> Register:
     """An index counted from the front; leaves the function where it is out of range."""
-    e, size = fn.e, length(fn, given)
+    e, size = fn.e, length(fn, sequence)
     at = fn.values.index(index)
-    known = memory.literal(at)
-    if known is not None and known >= 0:
+    constant = memory.literal(at)
+    if constant is not None and constant >= 0:
         fn.exits.fail_if(e.icmp("sge", at, size), node)
         return at
     counted = e.select(e.icmp("slt", at, number(0)), e.binary("add", at, size), at)
@@ -182,43 +183,43 @@ def wrapped(fn: EmittedFunction, given: Native, index: Value, node: Node) -> Reg
 
 def get_item(fn: EmittedFunction, node: Node) -> None:
     """`aten::__getitem__` of a list."""
-    given = fn.values.get(node.operand(0))
-    if isinstance(given, TupleValue):
-        _get_known(fn, node, given)
+    sequence = fn.values.get(node.operand(0))
+    if isinstance(sequence, TupleValue):
+        _get_known(fn, node, sequence)
         return
-    if not isinstance(given, ListValue):
-        raise CannotCompileError(f"items of {native_values.describe(given.rep)}")
-    fn.values.set_view(node.result(), item(fn, given, wrapped(fn, given, node.operand(1), node)))
+    if not isinstance(sequence, ListValue):
+        raise CannotCompileError(f"items of {native_values.describe(sequence.rep)}")
+    fn.values.set_view(node.result(), item(fn, sequence, wrapped(fn, sequence, node.operand(1), node)))
 
 
-def _get_known(fn: EmittedFunction, node: Node, given: TupleValue) -> None:
+def _get_known(fn: EmittedFunction, node: Node, sequence: TupleValue) -> None:
     e = fn.e
     at = memory.literal(fn.values.index(node.operand(1)))
-    if at is not None and -len(given.items) <= at < len(given.items):
-        fn.values.set_view(node.result(), given.items[at])
+    if at is not None and -len(sequence.items) <= at < len(sequence.items):
+        fn.values.set_view(node.result(), sequence.items[at])
         return
-    if not given.items or any(holds_blocks(i.rep) or i.rep != given.items[0].rep for i in given.items):
+    if not sequence.items or any(holds_blocks(i.rep) or i.rep != sequence.items[0].rep for i in sequence.items):
         raise CannotCompileError("an item at an index that is not known, of items that differ")
-    index = wrapped(fn, given, node.operand(1), node)
-    words = list(words_of(given.items[0]))
-    for k, other in enumerate(given.items[1:], 1):
+    index = wrapped(fn, sequence, node.operand(1), node)
+    words = list(words_of(sequence.items[0]))
+    for k, other in enumerate(sequence.items[1:], 1):
         here = e.icmp("eq", index, number(k))
         words = [e.select(here, b, a) for a, b in zip(words, words_of(other), strict=True)]
-    fn.values.set(node.result(), native_values.from_words(given.items[0].rep, words))
+    fn.values.set(node.result(), native_values.from_words(sequence.items[0].rep, words))
 
 
 def set_item(fn: EmittedFunction, node: Node) -> None:
     """`aten::_set_item`."""
-    given = changeable(fn, node.operand(0))
-    index = wrapped(fn, given, node.operand(1), node)
-    new = fn.slots.converted(fn.values.get(node.operand(2)), given.rep.item)
-    if holds_blocks(given.rep.item):
+    sequence = changeable(fn, node.operand(0))
+    index = wrapped(fn, sequence, node.operand(1), node)
+    new = fn.slots.converted(fn.values.get(node.operand(2)), sequence.rep.item)
+    if holds_blocks(sequence.rep.item):
         fn.values.retain(new)
-        old = item(fn, given, index)
-        put(fn, given, index, new)
+        old = item(fn, sequence, index)
+        put(fn, sequence, index, new)
         fn.values.drop(old)
     else:
-        put(fn, given, index, new)
+        put(fn, sequence, index, new)
     _same(fn, node)
 
 
@@ -230,42 +231,42 @@ def _same(fn: EmittedFunction, node: Node) -> None:
 
 def changeable(fn: EmittedFunction, value: Value) -> ListValue:
     """A list that may be changed."""
-    given = fn.values.get(value)
-    if not isinstance(given, ListValue):
-        raise CannotCompileError(f"a change of {native_values.describe(given.rep)}")
-    return given
+    sequence = fn.values.get(value)
+    if not isinstance(sequence, ListValue):
+        raise CannotCompileError(f"a change of {native_values.describe(sequence.rep)}")
+    return sequence
 
 
 def append(fn: EmittedFunction, node: Node) -> None:
     """`aten::append`."""
-    e, given = fn.e, changeable(fn, node.operand(0))
-    settle(fn, given.rep, fn.values.get(node.operand(1)).rep)
-    new = fn.slots.converted(fn.values.get(node.operand(1)), given.rep.item)
+    e, sequence = fn.e, changeable(fn, node.operand(0))
+    settle(fn, sequence.rep, fn.values.get(node.operand(1)).rep)
+    new = fn.slots.converted(fn.values.get(node.operand(1)), sequence.rep.item)
     fn.values.retain(new)
-    size = length(fn, given)
-    make_room(fn, given, size)
-    put(fn, given, size, new)
-    set_length(fn, given, e.binary("add nuw nsw", size, number(1)))
+    size = length(fn, sequence)
+    make_room(fn, sequence, size)
+    put(fn, sequence, size, new)
+    set_length(fn, sequence, e.binary("add nuw nsw", size, number(1)))
     _same(fn, node)
 
 
-def make_room(fn: EmittedFunction, given: ListValue, size: Register) -> None:
+def make_room(fn: EmittedFunction, sequence: ListValue, size: Register) -> None:
     """Room for one more item than ``size``."""
     e = fn.e
-    capacity = memory.load_word(e, given.block, LIST.word("capacity"), "i64")
+    capacity = memory.load_word(e, sequence.block, LIST.word("capacity"), "i64")
     grow, ready = e.label("grow"), e.label("ready")
     e.raw(f"br i1 {e.icmp('sge', size, capacity)}, label %{grow}, label %{ready}, !prof !20")
     e.start(grow)
     larger = e.binary("mul", capacity, number(2))
-    width = 8 * word_count(given.rep.item)
+    width = 8 * word_count(sequence.rep.item)
     items = fn.exits.new_block(e.binary("mul", larger, number(width)))
-    old = memory.load_word(e, given.block, LIST.word("items"), "ptr")
+    old = memory.load_word(e, sequence.block, LIST.word("items"), "ptr")
     bytes_ = e.binary("mul", size, number(width))
     new_first = e.define(f"getelementptr inbounds i8, ptr {items}, i64 {BLOCK_DATA}", "ptr", 1)
     old_first = e.define(f"getelementptr inbounds i8, ptr {old}, i64 {BLOCK_DATA}", "ptr", 1)
     e.raw(f"call void @llvm.memcpy.p0.p0.i64(ptr {new_first}, ptr {old_first}, i64 {bytes_}, i1 false)")
-    memory.store_word(e, given.block, LIST.word("items"), items)
-    memory.store_word(e, given.block, LIST.word("capacity"), larger)
+    memory.store_word(e, sequence.block, LIST.word("items"), items)
+    memory.store_word(e, sequence.block, LIST.word("capacity"), larger)
     e.raw(f"call void @drop_block(ptr {old})")
     e.branch(ready)
     e.start(ready)
@@ -273,65 +274,65 @@ def make_room(fn: EmittedFunction, given: ListValue, size: Register) -> None:
 
 def copy(fn: EmittedFunction, node: Node) -> None:
     """`aten::list`, `aten::copy`: a new list of the same items."""
-    given = fn.values.get(node.operand(0))
-    if isinstance(given, TupleValue):
+    sequence = fn.values.get(node.operand(0))
+    if isinstance(sequence, TupleValue):
         if stays_apart(fn, node.result()):
-            fn.values.set_view(node.result(), given)
+            fn.values.set_view(node.result(), sequence)
             return
-        rep = item_rep(fn, node.result(), [i.rep for i in list(given.items)])
-        fn.values.set_new(node.result(), made_of(fn, [fn.slots.converted(i, rep) for i in given.items], rep))
+        rep = item_rep(fn, node.result(), [i.rep for i in list(sequence.items)])
+        fn.values.set_new(node.result(), list_of(fn, [fn.slots.converted(i, rep) for i in sequence.items], rep))
         return
-    assert isinstance(given, ListValue)
-    size = length(fn, given)
-    made = new_list(fn, given.rep, size)
-    _copy_items(fn, given, made, size)
-    fn.values.set_new(node.result(), made)
+    assert isinstance(sequence, ListValue)
+    size = length(fn, sequence)
+    copied = new_list(fn, sequence.rep, size)
+    _copy_items(fn, sequence, copied, size)
+    fn.values.set_new(node.result(), copied)
 
 
-def _copy_items(fn: EmittedFunction, given: ListValue, made: ListValue, size: Register) -> None:
+def _copy_items(fn: EmittedFunction, sequence: ListValue, copied: ListValue, size: Register) -> None:
     e = fn.e
-    bytes_ = memory.multiply(e, size, number(8 * word_count(given.rep.item)))
-    source, target = item_address(fn, given, number(0)), item_address(fn, made, number(0))
+    bytes_ = memory.multiply(e, size, number(8 * word_count(sequence.rep.item)))
+    source, target = item_address(fn, sequence, number(0)), item_address(fn, copied, number(0))
     e.raw(f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {bytes_}, i1 false)")
-    set_length(fn, made, size)
-    if holds_blocks(given.rep.item):
-        each(fn, size, lambda k: fn.values.retain(item(fn, made, k)))
+    set_length(fn, copied, size)
+    if holds_blocks(sequence.rep.item):
+        each(fn, size, lambda k: fn.values.retain(item(fn, copied, k)))
 
 
 def repeat(fn: EmittedFunction, node: Node) -> None:
     """`aten::mul` of a list and an int."""
     first, second = fn.values.get(node.operand(0)), fn.values.get(node.operand(1))
-    given, times = (first, node.operand(1)) if not isinstance(first, Scalar) else (second, node.operand(0))
+    sequence, times = (first, node.operand(1)) if not isinstance(first, Scalar) else (second, node.operand(0))
     e = fn.e
     count = fn.values.index(times)
     count = e.select(e.icmp("sgt", count, number(0)), count, number(0))
-    items = list(given.items) if isinstance(given, TupleValue) else None
+    items = list(sequence.items) if isinstance(sequence, TupleValue) else None
     if items is not None:
         rep = item_rep(fn, node.result(), [i.rep for i in items])
         items = [fn.slots.converted(i, rep) for i in items]
     else:
-        assert isinstance(given, ListValue)
-        rep = given.rep.item
-    size = length(fn, given)
+        assert isinstance(sequence, ListValue)
+        rep = sequence.rep.item
+    size = length(fn, sequence)
     total = memory.multiply(e, count, size)
-    made = new_list(fn, Listed(rep), total)
+    copied = new_list(fn, Listed(rep), total)
 
     def one_round(k: Register) -> None:
         start = memory.multiply(e, k, size)
         if items is not None:
             for n, value in enumerate(items):
                 fn.values.retain(value)
-                put(fn, made, memory.add(e, start, number(n)), value)
+                put(fn, copied, memory.add(e, start, number(n)), value)
         else:
-            assert isinstance(given, ListValue)
+            assert isinstance(sequence, ListValue)
 
             def one(n: Register) -> None:
-                value = item(fn, given, n)
+                value = item(fn, sequence, n)
                 fn.values.retain(value)
-                put(fn, made, memory.add(e, start, n), value)
+                put(fn, copied, memory.add(e, start, n), value)
 
             each(fn, size, one)
 
     each(fn, count, one_round)
-    set_length(fn, made, total)
-    fn.values.set_new(node.result(), made)
+    set_length(fn, copied, total)
+    fn.values.set_new(node.result(), copied)

@@ -116,33 +116,33 @@ def _tuple(fn: EmittedFunction, node: Node) -> None:
 
 
 def _unpack(fn: EmittedFunction, node: Node) -> None:
-    given = fn.values.get(node.operand(0))
-    if isinstance(given, ListValue):
-        wrong = fn.e.icmp("ne", lists.length(fn, given), number(len(node.results)))
+    container = fn.values.get(node.operand(0))
+    if isinstance(container, ListValue):
+        wrong = fn.e.icmp("ne", lists.length(fn, container), number(len(node.results)))
         fn.exits.fail_if(wrong, node)
         for k, value in enumerate(node.results):
-            fn.values.set_view(value, lists.item(fn, given, number(k)))
+            fn.values.set_view(value, lists.item(fn, container, number(k)))
         return
-    if not isinstance(given, TupleValue) or len(given.items) != len(node.results):
+    if not isinstance(container, TupleValue) or len(container.items) != len(node.results):
         raise CannotCompileError("a container whose length is not known or wrong")
-    for value, item in zip(node.results, given.items, strict=True):
+    for value, item in zip(node.results, container.items, strict=True):
         fn.values.set_view(value, item)
 
 
 def _tuple_index(fn: EmittedFunction, node: Node) -> None:
-    given, at = fn.values.get(node.operand(0)), arrays.known_int(fn, node.operand(1))
-    if not isinstance(given, TupleValue) or not -len(given.items) <= at < len(given.items):
+    container, at = fn.values.get(node.operand(0)), arrays.known_int(fn, node.operand(1))
+    if not isinstance(container, TupleValue) or not -len(container.items) <= at < len(container.items):
         raise CannotCompileError("an index into a tuple that is not known")
-    fn.values.set_view(node.result(), given.items[at])
+    fn.values.set_view(node.result(), container.items[at])
 
 
 def _range_length(fn: EmittedFunction, node: Node) -> None:
     e = fn.e
     low, high, step = (fn.values.index(v) for v in node.operands)
-    known = memory.literal(step)
-    if known is None or known == 0:
+    constant = memory.literal(step)
+    if constant is None or constant == 0:
         fn.exits.fail_if(e.icmp("eq", step, number(0)), node)
-    if known == 1:
+    if constant == 1:
         count = memory.subtract(e, high, low)
         size = e.select(e.icmp("slt", low, high), count, number(0))
         fn.values.set(node.result(), Scalar(Int(), size))
@@ -200,14 +200,14 @@ def _is_none(native: Native) -> bool:
 
 def _min_max(fn: EmittedFunction, node: Node) -> None:
     """`min` and `max` of a list of known length, as the interpreter picks: the first of equals."""
-    given = fn.values.get(node.operand(0))
-    if isinstance(given, ListValue):
+    container = fn.values.get(node.operand(0))
+    if isinstance(container, ListValue):
         list_folds.extreme(fn, node)
         return
-    if not isinstance(given, TupleValue) or not given.items:
+    if not isinstance(container, TupleValue) or not container.items:
         raise CannotCompileError("of a list whose length is not known")
-    e, best = fn.e, given.items[0]
-    for item in given.items[1:]:
+    e, best = fn.e, container.items[0]
+    for item in container.items[1:]:
         assert isinstance(best, Scalar)
         assert isinstance(item, Scalar)
         if best.rep != item.rep:
@@ -227,13 +227,13 @@ def _length(fn: EmittedFunction, node: Node) -> None:
 
 
 def _unwrap(fn: EmittedFunction, node: Node) -> None:
-    given = fn.values.get(node.operand(0))
-    if isinstance(given, OptionalValue):
-        fn.exits.fail_if(fn.e.binary("xor", given.present, fn.e.like(given.present, 1)), node)
-        given = given.inner
-    elif _is_none(given):
+    optional = fn.values.get(node.operand(0))
+    if isinstance(optional, OptionalValue):
+        fn.exits.fail_if(fn.e.binary("xor", optional.present, fn.e.like(optional.present, 1)), node)
+        optional = optional.inner
+    elif _is_none(optional):
         raise CannotCompileError("None is unwrapped")
-    fn.values.set_view(node.result(), given)
+    fn.values.set_view(node.result(), optional)
 
 
 lowers("prim::ListConstruct")(lists.construct)

@@ -34,14 +34,14 @@ def count(reps: Sequence[Representation]) -> int:
     return sum(map(word_count, reps))
 
 
-def word(address: int, place: int) -> int:
-    """The word at a place after an address."""
-    return ctypes.c_int64.from_address(address + 8 * place).value
+def word(address: int, index: int) -> int:
+    """The word with an index, counted from an address."""
+    return ctypes.c_int64.from_address(address + 8 * index).value
 
 
-def set_word(address: int, place: int, value: int) -> None:
+def set_word(address: int, index: int, value: int) -> None:
     """Write a word."""
-    ctypes.c_int64.from_address(address + 8 * place).value = value
+    ctypes.c_int64.from_address(address + 8 * index).value = value
 
 
 def _float_bits(value: float) -> int:
@@ -92,10 +92,10 @@ class Arguments:
                 return [ctypes.addressof(leaf), array.__array_interface__["data"][0], *array.shape, *array.strides]
             case Listed():
                 items = [w for item in value for w in self._words(item, rep.item, number)]
-                made = new_list(self._context, items, len(value), word_count(rep.item))
-                BLOCK.write(made, "references", FOREVER)
-                self.lists.append((number, rep, made, value))
-                return [made]
+                new = new_list(self._context, items, len(value), word_count(rep.item))
+                BLOCK.write(new, "references", FOREVER)
+                self.lists.append((number, rep, new, value))
+                return [new]
             case Tupled():
                 return [w for v, r in zip(value, rep.items, strict=True) for w in self._words(v, r, number)]
             case Optional():
@@ -128,36 +128,36 @@ class _Seen:
     """
 
     def __init__(self) -> None:
-        self._given: dict[int, Tensor] = {}
+        self._arguments: dict[int, Tensor] = {}
         self._storages: dict[int, Storage] = {}
 
-    def given(self, block: int) -> Tensor | None:
+    def argument(self, block: int) -> Tensor | None:
         """The argument whose block it is."""
         if not block or not BLOCK.read(block, "origin"):
             return None
-        if block not in self._given:
-            found: Any = ctypes.cast(LEAF.read(block, "object"), ctypes.py_object).value
-            self._given[block] = found if isinstance(found, Tensor) else wrap(found)
-        return self._given[block]
+        if block not in self._arguments:
+            value: Any = ctypes.cast(LEAF.read(block, "object"), ctypes.py_object).value
+            self._arguments[block] = value if isinstance(value, Tensor) else wrap(value)
+        return self._arguments[block]
 
     def tensor(self, rep: Array, words: Sequence[int]) -> Tensor:
         """The tensor of an array's words."""
         array = _array_at(rep, words)
-        given = self.given(words[0])
-        if given is None:
+        argument = self.argument(words[0])
+        if argument is None:
             return self._on_block(words[0], array)
-        own = given._array
+        own = argument._array
         sizes, strides = tuple(words[2 : 2 + rep.rank]), tuple(words[2 + rep.rank :])
         is_same = own.__array_interface__["data"][0] == words[1] and (own.shape, own.strides) == (sizes, strides)
-        return given if is_same else share(given, array)
+        return argument if is_same else share(argument, array)
 
     def _on_block(self, block: int, array: npt.NDArray[Any]) -> Tensor:
         storage = self._storages.get(block) if array.size else None
         if storage is None:
-            made = wrap(array)
+            new = wrap(array)
             if array.size:
-                self._storages[block] = made._storage
-            return made
+                self._storages[block] = new._storage
+            return new
         mine = Storage(array)
         low = min(storage.address, mine.address)
         high = max(storage.address + storage.nbytes, mine.address + mine.nbytes)
@@ -254,12 +254,12 @@ def new_block(context: int, size: int) -> int:
 
 def new_list(context: int, words: Sequence[int], length: int, width: int) -> int:
     """A list of items of ``width`` words each, these words, in the ring of a call."""
-    room, made = new_block(context, 8 * width * max(4, length)), new_block(context, 0)
-    for place, number in enumerate(words):
-        set_word(room + BLOCK_DATA, place, number)
+    room, new = new_block(context, 8 * width * max(4, length)), new_block(context, 0)
+    for index, number in enumerate(words):
+        set_word(room + BLOCK_DATA, index, number)
     for name, value in (("length", length), ("capacity", max(4, length)), ("items", room)):
-        LIST.write(made, name, value)
-    return made
+        LIST.write(new, name, value)
+    return new
 
 
 def _unlink(block: int) -> int:
@@ -288,12 +288,12 @@ Shown = Sequence[tuple[Tensor, int]]
 
 def shown(reps: Sequence[Representation], address: int, values: Sequence[Any]) -> Shown:
     """The tensors among values that `read` gave, with their blocks."""
-    found, place = [], 0
+    tensors, offset = [], 0
     for rep, value in zip(reps, values, strict=True):
         if isinstance(rep, Array):
-            found.append((value, word(address, place)))
-        place += word_count(rep)
-    return found
+            tensors.append((value, word(address, offset)))
+        offset += word_count(rep)
+    return tensors
 
 
 def write(
@@ -303,8 +303,8 @@ def write(
     words: list[int] = []
     for rep, value in zip(reps, values, strict=True):
         words += _result_words(rep, value, context, operands)
-    for place, number in enumerate(words):
-        set_word(address, place, number)
+    for index, number in enumerate(words):
+        set_word(address, index, number)
 
 
 def _result_words(rep: Representation, value: Any, context: int, operands: Shown) -> list[int]:
@@ -370,12 +370,12 @@ def write_lists(
         assert isinstance(rep, Listed)
         block = word(address, count(reps[:number]))
         words = [w for v in values[number] for w in _result_words(rep.item, v, context, ())]
-        made = new_list(context, words, len(values[number]), word_count(rep.item))
+        new = new_list(context, words, len(values[number]), word_count(rep.item))
         old = LIST.read(block, "items")
         for name in ("length", "capacity", "items"):
-            LIST.write(block, name, LIST.read(made, name))
+            LIST.write(block, name, LIST.read(new, name))
         _free(_unlink(old))
-        _free(_unlink(made))
+        _free(_unlink(new))
 
 
 def write_group(reps: Sequence[Representation], values: Sequence[Any], outputs: int, context: int) -> None:
@@ -391,13 +391,13 @@ def _dtype(rep: Representation) -> DType:
 
 
 def take(
-    reps: Sequence[Representation], results: Sequence[int], given: Arguments, changed: Sequence[int]
+    reps: Sequence[Representation], results: Sequence[int], arguments: Arguments, changed: Sequence[int]
 ) -> tuple[Any, ...]:
     """The results of a call: copies of what is in its blocks, but for arguments and parts of them.
 
     The lists in the arguments number ``changed`` become what the call made of them.
     """
-    lists = [(rep, block, value) for number, rep, block, value in given.lists if number in changed]
+    lists = [(rep, block, value) for number, rep, block, value in arguments.lists if number in changed]
     taking = _Taking({block: value for _, block, value in lists})
     for r, own in _each(reps, iter(results)):
         taking.measure(r, own)
@@ -475,10 +475,10 @@ class _Taking:
         return [self.take(rep.item, words) for _ in range(LIST.read(block, "length"))]
 
     def _tensor(self, rep: Array, words: Sequence[int]) -> Tensor:
-        known = tuple(words)
-        if known not in self._tensors:
-            self._tensors[known] = self._new_tensor(rep, words)
-        return self._tensors[known]
+        key = tuple(words)
+        if key not in self._tensors:
+            self._tensors[key] = self._new_tensor(rep, words)
+        return self._tensors[key]
 
     def _new_tensor(self, rep: Array, words: Sequence[int]) -> Tensor:
         block = words[0]

@@ -54,15 +54,15 @@ class NativeFunction:
         self.choices = choices
         start = time.perf_counter()
         self.parameters = tuple(parameters)
-        self.made: FunctionText = self._compiled()
-        if self.made.cost:
-            refused = CannotCompileError(self.made.cost)
-            refused.node = self.made.costly
+        self.emitted: FunctionText = self._compiled()
+        if self.emitted.cost:
+            refused = CannotCompileError(self.emitted.cost)
+            refused.node = self.emitted.costly
             raise refused
         self.run_exit_point = run_exit_point
-        self.inline_caches = [inline_cache_of(exit_point) for exit_point in self.made.groups]
+        self.inline_caches = [inline_cache_of(exit_point) for exit_point in self.emitted.groups]
         self._serve = _server(weakref.ref(self))
-        self.tensors = TensorBlocks(self.made.tensors)
+        self.tensors = TensorBlocks(self.emitted.tensors)
         self.code: NativeCode = self._link()
         self._function = _FUNCTION(self.code.addresses[SYMBOL])
         self.milliseconds = (time.perf_counter() - start) * 1e3
@@ -73,23 +73,23 @@ class NativeFunction:
 
     def _link(self) -> NativeCode:
         imports = python_imports()
-        if self.made.groups:
+        if self.emitted.groups:
             imports[RUN_GROUP] = group_runner_address()
         imports[SERVE] = id(self._serve)
-        imports.update(c_imports(self.made.libm))
-        imports.update({code.symbol: code.address for code in self.made.foreign})
+        imports.update(c_imports(self.emitted.libm))
+        imports.update({code.symbol: code.address for code in self.emitted.foreign})
         imports.update(self.tensors.addresses)
-        for exit_point, inline_cache in zip(self.made.groups, self.inline_caches, strict=True):
+        for exit_point, inline_cache in zip(self.emitted.groups, self.inline_caches, strict=True):
             imports[exit_point.cell] = ctypes.addressof(inline_cache.cell)
         return engine().link(
-            self.made.text, (SYMBOL,), imports, optimise=self.is_optimised, is_glue=not self.choices.optimise
+            self.emitted.text, (SYMBOL,), imports, optimise=self.is_optimised, is_glue=not self.choices.optimise
         )
 
     @property
     def is_optimised(self) -> bool:
         """Whether LLVM's passes run, which is worth their time for loops."""
         has_loops = self.graph.find("prim::Loop") is not None
-        return self.choices.optimise and (has_loops or bool(self.made.callees))
+        return self.choices.optimise and (has_loops or bool(self.emitted.callees))
 
     def _target(self) -> Target:
         target = engine().target
@@ -106,8 +106,8 @@ class NativeFunction:
         What the function does to the lists in the arguments number ``changed`` is done to them; others are copied.
         """
         self.calls += 1
-        results = (ctypes.c_int64 * max(1, marshalling.count(self.made.results)))()
-        record = (ctypes.c_int64 * self.made.record_words)()
+        results = (ctypes.c_int64 * max(1, marshalling.count(self.emitted.results)))()
+        record = (ctypes.c_int64 * self.emitted.record_words)()
         context = CONTEXT.pack(record=ctypes.addressof(record))
         address = ctypes.addressof(context)
         CONTEXT.write(address, "previous", address)
@@ -119,7 +119,7 @@ class NativeFunction:
                 code = self._function(address, holder.address, ctypes.addressof(results))
                 if code:
                     self.fail(code, address)
-                reps = self.made.results
+                reps = self.emitted.results
             finally:
                 taken = marshalling.take(reps, list(results), holder, changed)
             return taken
@@ -134,7 +134,7 @@ class NativeFunction:
         elif code < 0:
             exit_point = _raising(MemoryError(OUT_OF_MEMORY), self._asked_for_memory(code))
         else:
-            exit_point = self.made.exit_points[code - 1]
+            exit_point = self.emitted.exit_points[code - 1]
         words = CONTEXT.read(context, "record")
         try:
             self.run_exit_point(_called_by(exit_point, calls), marshalling.read(exit_point.input_reps, words))
@@ -147,19 +147,19 @@ class NativeFunction:
     def _asked_for_memory(self, code: int) -> Node | None:
         """The node whose allocation failed, where the code tells."""
         index = NO_MEMORY_AT - code
-        return self.made.allocating[index] if 0 <= index < len(self.made.allocating) else None
+        return self.emitted.allocating[index] if 0 <= index < len(self.emitted.allocating) else None
 
     def _calls(self, context: int) -> list[Node]:
         """The calls of functions that call themselves through which a failure came, the innermost first."""
-        trace = CONTEXT.read(context, "trace") if self.made.callees else 0
+        trace = CONTEXT.read(context, "trace") if self.emitted.callees else 0
         count = min(marshalling.word(trace, 0), KEPT) if trace else 0
-        return [self.made.exit_points[marshalling.word(trace, 1 + k)].nodes[0] for k in range(count)]
+        return [self.emitted.exit_points[marshalling.word(trace, 1 + k)].nodes[0] for k in range(count)]
 
     def serve(self, context: int, number: int, inputs: int, outputs: int) -> int:
         """Run an exit point for native code; writes the words of its results, and gives 1 where a fused group
         failed.
         """
-        exit_point = self.made.exit_points[number]
+        exit_point = self.emitted.exit_points[number]
         if exit_point.cell:
             values = marshalling.read_group(exit_point.input_reps, inputs)
             try:
@@ -217,7 +217,7 @@ def _server(reference: weakref.ref[NativeFunction]) -> Callable[[int, int, int, 
 
 def forget_values(error: BaseException) -> None:
     """Let the frames that an error came through let go of tensors: the memory that those show may be freed any time."""
-    known: BaseException | None = error
-    while known is not None:
-        traceback.clear_frames(known.__traceback__)
-        known = known.__cause__ or known.__context__
+    linked: BaseException | None = error
+    while linked is not None:
+        traceback.clear_frames(linked.__traceback__)
+        linked = linked.__cause__ or linked.__context__

@@ -250,12 +250,12 @@ class Shim(NativeFunction):
     @property
     def results(self) -> tuple[Representation, ...]:
         """What it gives, as words."""
-        return self.made.results
+        return self.emitted.results
 
     def _compiled(self) -> FunctionText:
-        made = super()._compiled()
-        made.operators = ()  # Python runs them whatever that costs: the caller has no other way
-        return made
+        emitted = super()._compiled()
+        emitted.operators = ()  # Python runs them whatever that costs: the caller has no other way
+        return emitted
 
     def _told(self, code: int, context: int, raised: BaseException | int) -> int:
         try:
@@ -273,21 +273,21 @@ class Shim(NativeFunction):
             PREFIX + name: ctypes.cast(getattr(ctypes.pythonapi, c_name), ctypes.c_void_p).value or 0
             for name, c_name in _API.items()
         }
-        if self.made.groups:
+        if self.emitted.groups:
             imports[RUN_GROUP] = group_runner_address()
         imports.update({SERVE: id(self._serve), _FAIL: id(self._failed)})
-        imports.update(c_imports(self.made.libm))
-        imports.update({code.symbol: code.address for code in self.made.foreign})
+        imports.update(c_imports(self.emitted.libm))
+        imports.update({code.symbol: code.address for code in self.emitted.foreign})
         imports.update(self.tensors.addresses)
-        for exit_point, inline_cache in zip(self.made.groups, self.inline_caches, strict=True):
+        for exit_point, inline_cache in zip(self.emitted.groups, self.inline_caches, strict=True):
             imports[exit_point.cell] = ctypes.addressof(inline_cache.cell)
         optimise = self.choices.optimise
         return engine().link(self._text(), (SYMBOL, SHIM), imports, optimise=optimise, is_glue=not optimise)
 
     def _text(self) -> str:
         """The function's module with the shim in it."""
-        text = self.made.text
-        asks = bool(self.made.groups) or " @ask(" in text
+        text = self.emitted.text
+        asks = bool(self.emitted.groups) or " @ask(" in text
         if not asks:
             head, _, rest = text.partition(_CLOCK)
             if not rest:
@@ -302,9 +302,9 @@ class Shim(NativeFunction):
             stores += [change, f"  %g{k} = getelementptr i64, ptr %given, i64 {k}", f"  store i64 %w{k}, ptr %g{k}"]
         return text + _TEXT.format(
             p=PREFIX, fail=_FAIL, shim=SHIM, symbol=SYMBOL, interrupted=INTERRUPTED, size=CONTEXT.words,
-            record=self.made.record_words, count=max(1, len(kinds)), previous=CONTEXT.word("previous"),
+            record=self.emitted.record_words, count=max(1, len(kinds)), previous=CONTEXT.word("previous"),
             next=CONTEXT.word("next"), record_at=CONTEXT.word("record"), stores="\n".join(stores),
-            parameters="".join(taken), owners=_owners(self.parameters, self.made.results),
+            parameters="".join(taken), owners=_owners(self.parameters, self.emitted.results),
             take=f"  %gil = call i32 @{PREFIX}take_gil()" if asks else "",
             give=f"  call void @{PREFIX}give_gil(i32 %gil)" if asks else "",
         )  # fmt: skip

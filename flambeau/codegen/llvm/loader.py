@@ -55,32 +55,32 @@ def is_supported() -> bool:
 
 def link(content: bytes, exports: tuple[str, ...], find: Find) -> Image:
     """Put an object into memory. Raises NotLinkedError where something in it is not understood."""
-    given = _read(content)
-    layout = _arrange(given)
+    source = _read(content)
+    layout = _arrange(source)
     base = _allocate(layout.size)
     image = Image({})
     # When the process ends, code may still be running in threads, and destructors are still to come.
     weakref.finalize(image, _c().munmap, base, layout.size).atexit = False
     memory = bytearray(layout.size)
-    for s in given.sections:
+    for s in source.sections:
         if s.place is not None and s.kind == _BITS:
             memory[s.place : s.place + s.size] = content[s.offset : s.offset + s.size]
-    addresses = {k: _address(given, k, base, find) for k in {r.symbol for r in given.relocations}}
+    addresses = {k: _address(source, k, base, find) for k in {r.symbol for r in source.relocations}}
     for symbol, place in layout.stubs.items():
         struct.pack_into("<6sQ", memory, place, _STUB, addresses[symbol])
     for symbol, place in layout.table.items():
         struct.pack_into("<Q", memory, place, addresses[symbol])
-    for r in given.relocations:
+    for r in source.relocations:
         _relocate(memory, base, r, layout, addresses[r.symbol])
     ctypes.memmove(base, bytes(memory), layout.size)
     for start, size, protection in layout.parts:
         if size and _c().mprotect(base + start, size, protection):
             raise NotLinkedError("the system does not let memory be executed")
-    wanted = {s.name: k for k, s in enumerate(given.symbols) if s.section != _UNDEFINED}
+    wanted = {s.name: k for k, s in enumerate(source.symbols) if s.section != _UNDEFINED}
     for name in exports:
         if name not in wanted:
             raise NotLinkedError(f"there is no symbol {name}")
-        image.addresses[name] = _address(given, wanted[name], base, find)
+        image.addresses[name] = _address(source, wanted[name], base, find)
     return image
 
 
@@ -134,21 +134,21 @@ def _read(content: bytes) -> _Object:
             "<IIQQQQIIQQ", content, start + k * size
         )
         sections.append(_Section(kind, flags, at, length, link, info, alignment))
-    given = _Object(sections)
+    source = _Object(sections)
     for s in sections:
         is_needed = s.flags & _ALLOCATED and s.kind != _UNWINDING
         if is_needed and (s.kind not in (_BITS, _NO_BITS) or s.flags & _THREAD_LOCAL):
             raise NotLinkedError(f"a section of type {s.kind} with flags {s.flags}")
         s.place = 0 if is_needed else None
         if s.kind == _SYMBOLS:
-            given.symbols = _symbols(content, s, sections[s.link])
+            source.symbols = _symbols(content, s, sections[s.link])
     for s in sections:
         if s.kind == _ADDENDS and sections[s.info].place is not None:
             for at in range(s.offset, s.offset + s.size, 24):
                 offset, info, addend = struct.unpack_from("<QQq", content, at)
                 relocation = _Relocation(sections[s.info], offset, info & 0xFFFFFFFF, info >> 32, addend)
-                given.relocations.append(relocation)
-    return given
+                source.relocations.append(relocation)
+    return source
 
 
 def _symbols(content: bytes, table: _Section, names: _Section) -> list[_Symbol]:
@@ -176,12 +176,12 @@ class _Layout:
     table: dict[int, int]
 
 
-def _arrange(given: _Object) -> _Layout:
+def _arrange(source: _Object) -> _Layout:
     """Give each section its place."""
     stubs: dict[int, int] = {}
     table: dict[int, int] = {}
-    for r in given.relocations:
-        if r.kind == _CALL and given.symbols[r.symbol].section == _UNDEFINED:
+    for r in source.relocations:
+        if r.kind == _CALL and source.symbols[r.symbol].section == _UNDEFINED:
             stubs[r.symbol] = 0
         elif r.kind in _FROM_TABLE:
             table[r.symbol] = 0
@@ -193,7 +193,7 @@ def _arrange(given: _Object) -> _Layout:
         (_WRITABLE, _READ | _WRITE, {}, 1),
     ):
         start = at
-        for s in given.sections:
+        for s in source.sections:
             if s.place is not None and s.flags & (_CODE | _WRITABLE) == wanted:
                 s.place = at = _up(at, s.alignment)
                 at += s.size
@@ -203,7 +203,7 @@ def _arrange(given: _Object) -> _Layout:
             at += step
         at = _up(at, mmap.PAGESIZE)
         parts.append((start, at - start, protection))
-    if any(s.place is not None and s.flags & _CODE and s.flags & _WRITABLE for s in given.sections):
+    if any(s.place is not None and s.flags & _CODE and s.flags & _WRITABLE for s in source.sections):
         raise NotLinkedError("a section of code that writes itself")
     return _Layout(max(at, mmap.PAGESIZE), parts, stubs, table)
 
@@ -216,14 +216,14 @@ def _up(at: int, step: int) -> int:
 # -- linking ----------------------------------------------------------------------------------------------------------
 
 
-def _address(given: _Object, number: int, base: int, find: Find) -> int:
-    symbol = given.symbols[number]
+def _address(source: _Object, number: int, base: int, find: Find) -> int:
+    symbol = source.symbols[number]
     if symbol.section == _UNDEFINED:
-        found = find(symbol.name)
-        if found is None:
+        external = find(symbol.name)
+        if external is None:
             raise NotLinkedError(f"symbol {symbol.name} is not defined")
-        return found
-    place = None if symbol.section >= _RESERVED else given.sections[symbol.section].place
+        return external
+    place = None if symbol.section >= _RESERVED else source.sections[symbol.section].place
     if place is None:
         raise NotLinkedError(f"symbol {symbol.name} is in section {symbol.section}")
     return base + place + symbol.value
@@ -259,8 +259,8 @@ def _c() -> Any:
 
 
 def _allocate(size: int) -> int:
-    found = _c().mmap(None, size, _READ | _WRITE, _PRIVATE_ANONYMOUS, -1, 0)
-    if found is None or found == ctypes.c_void_p(-1).value:
+    external = _c().mmap(None, size, _READ | _WRITE, _PRIVATE_ANONYMOUS, -1, 0)
+    if external is None or external == ctypes.c_void_p(-1).value:
         raise MemoryError(f"no memory for {size} bytes of code")
-    address: int = found
+    address: int = external
     return address

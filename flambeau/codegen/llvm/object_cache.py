@@ -48,9 +48,9 @@ def default_directory() -> str | None:
     """Where entries are, by the custom of the system; None where no home is known or the cache is turned off."""
     if os.environ.get("FLAMBEAU_CACHE", "").lower() in ("off", "0", "no", "false"):
         return None
-    given = os.environ.get("FLAMBEAU_CACHE_DIR")
-    if given:
-        return given
+    setting = os.environ.get("FLAMBEAU_CACHE_DIR")
+    if setting:
+        return setting
     if sys.platform == "win32":
         root = os.environ.get("LOCALAPPDATA")
         return os.path.join(root, "flambeau", "cache") if root else None
@@ -64,8 +64,8 @@ def default_directory() -> str | None:
 
 def default_bound() -> int:
     """How many bytes the entries may have together."""
-    given = os.environ.get("FLAMBEAU_CACHE_MB", "")
-    return (int(given) if given.isdecimal() else DEFAULT_MEGABYTES) << 20
+    setting = os.environ.get("FLAMBEAU_CACHE_MB", "")
+    return (int(setting) if setting.isdecimal() else DEFAULT_MEGABYTES) << 20
 
 
 def key_of(*parts: str) -> str:
@@ -91,7 +91,7 @@ class CacheInfo:
     bytes: int
     bound: int
     hits: int
-    """Entries found by processes of this version since the cache was last cleared."""
+    """Hits of processes of this version since the cache was last cleared."""
     misses: int
     processors: dict[str, int]
     """Entries by the processor that they were made for."""
@@ -170,10 +170,10 @@ class ObjectCache:
         """Whether nobody else may put files into the directory."""
         if self._is_ready is None:
             try:
-                found = os.stat(self.path)
+                status = os.stat(self.path)
             except OSError:
                 return False
-            self._is_ready = stat.S_ISDIR(found.st_mode) and _is_own(found)
+            self._is_ready = stat.S_ISDIR(status.st_mode) and _is_own(status)
             if not self._is_ready:
                 _tell(f"{self.path} is not used: it is no directory that only this user may write to")
         return self._is_ready
@@ -188,16 +188,16 @@ class ObjectCache:
     def _shrink(self) -> int:
         """Delete what was used least recently until a tenth is free; the bytes that are left."""
         entries = sorted(self._entries(), key=lambda e: e[1].st_mtime_ns)
-        total = sum(found.st_size for _, found in entries)
+        total = sum(status.st_size for _, status in entries)
         if total <= self.bound:
             return total
-        for path, found in entries:
+        for path, status in entries:
             if total <= self.bound * 9 // 10:
                 break
             with contextlib.suppress(OSError):
                 os.unlink(path)
                 _tell(f"deleted {path}: the cache is full")
-            total -= found.st_size
+            total -= status.st_size
         return total
 
     def _entries(self) -> Iterator[tuple[str, os.stat_result]]:
@@ -212,8 +212,8 @@ class ObjectCache:
         """What is in it."""
         sizes: list[int] = []
         processors: dict[str, int] = {}
-        for path, found in self._entries():
-            sizes.append(found.st_size)
+        for path, status in self._entries():
+            sizes.append(status.st_size)
             name = _made_for(path)
             if name is not None:
                 processors[name] = processors.get(name, 0) + 1
@@ -238,7 +238,7 @@ class ObjectCache:
         return count
 
     def count(self) -> None:
-        """Add what this process found and missed to the counts."""
+        """Add the hits and misses of this process to the counts."""
         if (self.hits or self.misses) and self._is_trusted():
             line = f"{self.hits} {self.misses}\n".encode()
             with contextlib.suppress(OSError):
@@ -263,18 +263,18 @@ def _opened(place: str, flags: int) -> int:
     for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
         flags |= getattr(os, name, 0)
     handle = os.open(place, flags, 0o600)
-    found = os.fstat(handle)
-    is_plain = stat.S_ISREG(found.st_mode)
-    if is_plain and _is_own(found):
+    status = os.fstat(handle)
+    is_plain = stat.S_ISREG(status.st_mode)
+    if is_plain and _is_own(status):
         return handle
     os.close(handle)
     raise PermissionError("it is not this user's own, or others may write to it" if is_plain else "it is no plain file")
 
 
-def _is_own(found: os.stat_result) -> bool:
+def _is_own(status: os.stat_result) -> bool:
     if sys.platform == "win32":
         return True
-    return found.st_uid == os.geteuid() and not found.st_mode & OTHERS_MAY_WRITE
+    return status.st_uid == os.geteuid() and not status.st_mode & OTHERS_MAY_WRITE
 
 
 def _checked(whole: bytes, key: str, processor: str) -> bytes | None:

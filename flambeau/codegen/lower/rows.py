@@ -93,9 +93,9 @@ def batch_norm(arguments: Arguments, result: DType) -> Expr:
     return _affine(apply("mul", apply("sub", x, mean), scale), weight, bias)
 
 
-def number(given: Any, dtype: str) -> Expr:
+def number(parameter: Any, dtype: str) -> Expr:
     """A number argument as a value."""
-    return cast(given, dtype) if isinstance(given, Expr) else constant(given, dtype)
+    return cast(parameter, dtype) if isinstance(parameter, Expr) else constant(parameter, dtype)
 
 
 def _normalised(arguments: Arguments, result: DType) -> tuple[Expr, tuple[int, ...], list[int | None]]:
@@ -109,8 +109,8 @@ def _normalised(arguments: Arguments, result: DType) -> tuple[Expr, tuple[int, .
     for size, dim in zip(sizes, x.dims[start:], strict=True):
         if isinstance(size, Dim) and (dim is None or dim.root is not size.root):
             raise LoweringError("normalisation over a size of another dimension")
-    known = [size if isinstance(size, int) else None for size in sizes]
-    return view(x, x.dims, (*[None] * start, *known)), tuple(range(start, len(x.dims))), known
+    constants = [size if isinstance(size, int) else None for size in sizes]
+    return view(x, x.dims, (*[None] * start, *constants)), tuple(range(start, len(x.dims))), constants
 
 
 def _checked(eps: Expr, x: Expr, sizes: list[Any]) -> Expr:
@@ -126,16 +126,16 @@ def _checked(eps: Expr, x: Expr, sizes: list[Any]) -> Expr:
     return eps
 
 
-def _parameter(given: Expr | None, sizes: list[int | None], like: Expr) -> Expr | None:
+def _parameter(parameter: Expr | None, sizes: list[int | None], like: Expr) -> Expr | None:
     """A weight or bias of exactly these sizes; of another dtype it is the operator's to refuse."""
-    if given is None:
+    if parameter is None:
         return None
-    if len(given.dims) != len(sizes) or given.dtype != like.dtype:
-        raise LoweringError(f"a parameter of {len(given.dims)} dimensions of {given.dtype}")
-    for mine, theirs in zip(given.dims, like.dims[len(like.dims) - len(sizes) :], strict=True):
+    if len(parameter.dims) != len(sizes) or parameter.dtype != like.dtype:
+        raise LoweringError(f"a parameter of {len(parameter.dims)} dimensions of {parameter.dtype}")
+    for mine, theirs in zip(parameter.dims, like.dims[len(like.dims) - len(sizes) :], strict=True):
         if (mine is None) != (theirs is None):
             raise LoweringError("a parameter of other sizes than what it is for")
-    return view(given, given.dims, tuple(sizes))
+    return view(parameter, parameter.dims, tuple(sizes))
 
 
 def _per_channel(vector: Expr, x: Expr) -> Expr:

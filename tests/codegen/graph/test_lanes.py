@@ -18,7 +18,7 @@ COUNTS = (0, 1, 2, 7, 8, 9, 17, 31, 32, 33, 65)
 
 def runs_as_lanes(script: Any) -> bool:
     """Whether a loop of a script runs as lanes, where vectors are wide enough."""
-    return engine().target.vector_bits < FEWEST_BITS or any(f.made.lanes for f in native_functions(script))
+    return engine().target.vector_bits < FEWEST_BITS or any(f.emitted.lanes for f in native_functions(script))
 
 
 def mandelbrot(width: int, height: int, limit: int) -> Tensor:
