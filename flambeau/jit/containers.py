@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from flambeau.jit.convert import MismatchError, converter
-from flambeau.jit.infer import type_of_value
+from flambeau.jit.infer import shared_type
 from flambeau.program.shared import SharedDict, SharedList
 from flambeau.schema.types import DictType, ListType
 
@@ -62,7 +62,7 @@ class ScriptList(_Shared):
     def __init__(self, items: Iterable[Any]) -> None:
         """Raises TypeError if the items have no common type of the language."""
         values = list(items)
-        type_ = type_of_value(values)
+        type_ = shared_type(values)
         assert isinstance(type_, ListType)
         self.type = type_
         """The list's type."""
@@ -140,12 +140,14 @@ class ScriptDict(_Shared):
 
     def __init__(self, items: Mapping[Any, Any]) -> None:
         """Raises TypeError if keys or values have no common type of the language."""
-        type_ = type_of_value(dict(items))
+        type_ = shared_type(dict(items))
         assert isinstance(type_, DictType)
         self.type = type_
         """The dict's type."""
         self._key, self._value = converter(type_.key), converter(type_.value)
-        self.shared: SharedDict = SharedDict(items)
+        self.shared: SharedDict = SharedDict()
+        for key, value in items.items():
+            self[key] = value
 
     def _checked(self, key: Any) -> Any:
         try:

@@ -112,6 +112,8 @@ def _device(value: Any) -> Device:
 def _any(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return from_numpy(value)
+    if isinstance(value, np.str_):
+        return str(value)
     return _number(value) if isinstance(value, np.generic) else value
 
 
@@ -205,7 +207,7 @@ def _dict(key: Converter, value: Converter) -> Converter:
         if isinstance(shared, SharedDict):
             for k, v in shared.items():
                 key(k)
-                value(v)
+                shared[k] = value(v)
             return shared
         if not isinstance(mapping, Mapping):
             raise MismatchError(f"{_shown(mapping)} is no dict")

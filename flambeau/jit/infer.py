@@ -1,62 +1,152 @@
-"""The types of Python values, where nobody declared one.
+"""The types of Python values where nobody declared one: of attributes of modules, of items that Python shares.
 
->>> str(type_of_value([1, None])), str(type_of_value({"a": (1, 2.5)}))
+>>> inference = TypeInference(lambda value: None)
+>>> str(inference.type_of([1, None])), str(inference.type_of({"a": (1, 2.5)}))
 ('int?[]', 'Dict(str, (int, float))')
+
+What kinds of values there are is said once, by `frontend.scopes.python_constants.constant_type` for constants and here for the rest.
+Who asks says what objects of classes are, and whether an empty container holds tensors or is refused.
 """
 
 from __future__ import annotations
 
 import enum
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, Final
 
 import numpy as np
 
-from flambeau.frontend.scopes.python_constants import constant_type, enum_type
+from flambeau.frontend.scopes.python_constants import constant_type
 from flambeau.frontend.scopes.type_annotations import try_type_of
+from flambeau.nn.module import Module
 from flambeau.program.instances import definition_or_compiled
+from flambeau.schema.set_type import SetType
 from flambeau.schema.subtype import unify_all
 from flambeau.schema.types import GENERATOR, STRING, TENSOR, DictType, ListType, TupleType, Type
 from flambeau.tensor.random import Generator
 from flambeau.tensor.tensor import Tensor
 
-NO_COMMON = "the {what} of a {kind} have no common type, but {types}. Declare the type, or pass values of one type"
-NO_TYPE = "a value of type {kind} has no type in a program"
+NO_TYPE = "Cannot infer concrete type of {module}.{name}"
+NO_COMMON = "the {what} of a {kind} have different types: {types}. Declare the type, or give values of one type"
+HOLDS_ITSELF = "a {kind} that holds itself has no type"
+NO_SUBMODULE = (
+    "Cannot infer concrete type of flambeau.nn.Module: modules must be registered as submodules; "
+    "several go into nn.ModuleList or nn.ModuleDict"
+)
+EMPTY = (
+    "an empty {kind} tells nothing of its elements' type; annotate the attribute in the class body, for example "
+    "`{name}: {example}`"
+)
+_EXAMPLES: Final = {
+    "list": ("items", "list[int]"), "dict": ("table", "dict[str, int]"), "set": ("names", "set[str]"),
+}  # fmt: skip
+
+ObjectType = Callable[[Any], Type | None]
+"""The type of what is no number, text, tensor or container of Python's; None for what programs cannot have."""
 
 
-def type_of_value(value: Any) -> Type:
-    """The type of a value; empty lists are of tensors, empty dicts from str to Tensor.
+class NoTypeError(TypeError):
+    """A value that no type of the language describes; the text says why."""
 
-    Raises TypeError for what has no type in programs, and for containers of values without a common type.
-    """
-    if isinstance(value, Tensor | np.ndarray):
+
+class TypeInference:
+    """Infers types. Raises NoTypeError for what has none, and CompileError for a class that cannot be compiled."""
+
+    def __init__(self, object_type: ObjectType, *, is_empty_of_tensors: bool = False) -> None:
+        """With `is_empty_of_tensors` empty lists and sets are of tensors, empty dicts from str to Tensor."""
+        self._object_type = object_type
+        self._is_empty_of_tensors = is_empty_of_tensors
+        self._outer: list[object] = []
+        """The containers around the value that is looked at."""
+
+    def type_of(self, value: Any) -> Type:
+        """The type of a value."""
+        match value:
+            case Tensor():
+                return TENSOR
+            case list() | dict() | set() | tuple():
+                return self._container(value)
+            case Module():
+                raise NoTypeError(NO_SUBMODULE)
+            case enum.Enum():
+                return _enum_type(value)
+        try:
+            return constant_type(value)
+        except TypeError:
+            return self._object(value)
+
+    def _object(self, value: Any) -> Type:
+        type_ = self._object_type(value)
+        if type_ is None:
+            raise NoTypeError(NO_TYPE.format(module=type(value).__module__, name=type(value).__qualname__))
+        return type_
+
+    def _container(self, value: Collection[Any]) -> Type:
+        if any(value is outer for outer in self._outer):
+            raise NoTypeError(HOLDS_ITSELF.format(kind=type(value).__name__))
+        self._outer.append(value)
+        try:
+            match value:
+                case dict():
+                    return self._dict(value)
+                case tuple():
+                    return self._tuple(value)
+                case set():
+                    return SetType(self._element([*value], "elements", "set") or TENSOR)
+            return ListType(self._element([*value], "elements", "list") or TENSOR)
+        finally:
+            self._outer.pop()
+
+    def _dict(self, value: dict[Any, Any]) -> Type:
+        key = self._element([*value], "keys", "dict")
+        item = self._element([*value.values()], "values", "dict")
+        return DictType(key or STRING, item or TENSOR)
+
+    def _tuple(self, value: tuple[Any, ...]) -> Type:
+        """One whose class is annotated is of that class; what `namedtuple` makes says nothing of its fields."""
+        is_named = hasattr(value, "_fields") and "__annotations__" in vars(type(value))
+        named = self._object_type(value) if is_named else None
+        return named or TupleType(tuple([self.type_of(item) for item in value]))
+
+    def _element(self, items: Sequence[Any], what: str, kind: str) -> Type | None:
+        """The type that all items have; None where there are no items, if that is allowed."""
+        if not items:
+            if self._is_empty_of_tensors:
+                return None
+            name, example = _EXAMPLES[kind]
+            raise NoTypeError(EMPTY.format(kind=kind, name=name, example=example))
+        try:
+            types = [self.type_of(item) for item in items]
+        except NoTypeError as error:
+            raise NoTypeError(f"Could not infer type of {kind} element: {error}") from None
+        element = unify_all(types)
+        if element is None:
+            shown = ", ".join(dict.fromkeys(type_.annotation for type_ in types))
+            raise NoTypeError(NO_COMMON.format(what=what, kind=kind, types=shown))
+        return element
+
+
+def _enum_type(member: enum.Enum) -> Type:
+    try:
+        return constant_type(member)
+    except TypeError as error:  # its members are not all ints, all floats or all texts
+        raise NoTypeError(str(error)) from None
+
+
+def shared_type(value: Any) -> Type:
+    """The type of a list or dict that Python and programs share. Raises TypeError for what has none."""
+    return TypeInference(_shared_object_type, is_empty_of_tensors=True).type_of(value)
+
+
+def _shared_object_type(value: Any) -> Type | None:
+    """Arrays are converted to tensors, numbers of NumPy to Python's; classes are compiled now if they are not."""
+    if isinstance(value, np.ndarray):
         return TENSOR
+    if isinstance(value, np.number | np.bool_):
+        return constant_type(value.item())
     if isinstance(value, Generator):
         return GENERATOR
-    if isinstance(value, enum.Enum):
-        return enum_type(type(value))
-    if isinstance(value, list):
-        return ListType(_common([type_of_value(v) for v in value], "elements", "list") or TENSOR)
-    if isinstance(value, dict):
-        keys = _common([type_of_value(k) for k in value], "keys", "dict")
-        values = _common([type_of_value(v) for v in value.values()], "values", "dict")
-        return DictType(keys or STRING, values or TENSOR)
     if isinstance(value, tuple):
-        named = try_type_of(type(value), None, None) if hasattr(value, "_fields") else None
-        return named or TupleType(tuple(type_of_value(v) for v in value))
-    try:
-        return constant_type(value)
-    except TypeError:
-        definition = definition_or_compiled(getattr(value, "script_object", value))
-        if definition is not None:
-            return definition.type
-        raise TypeError(NO_TYPE.format(kind=type(value).__name__)) from None
-
-
-def _common(types: list[Type], what: str, kind: str) -> Type | None:
-    if not types:
-        return None
-    found = unify_all(types)
-    if found is None:
-        shown = ", ".join(dict.fromkeys(t.annotation for t in types))
-        raise TypeError(NO_COMMON.format(what=what, kind=kind, types=shown))
-    return found
+        return try_type_of(type(value), None, None)
+    definition = definition_or_compiled(getattr(value, "script_object", value))
+    return None if definition is None else definition.type

@@ -12,7 +12,7 @@ from flambeau.frontend.scopes.name_resolution import Resolver
 from flambeau.frontend.scopes.python_constants import constant_type, constant_value
 from flambeau.frontend.scopes.type_annotations import try_type_of, type_of
 from flambeau.jit.convert import MismatchError, converter
-from flambeau.jit.infer_type import NoTypeError, infer_type
+from flambeau.jit.infer import NoTypeError, TypeInference
 from flambeau.jit.modules.annotations import Attribute, class_annotations
 from flambeau.jit.modules.methods import TEXTS, stubs_of, texts_of
 from flambeau.nn.hooks import Hook
@@ -43,6 +43,7 @@ class Facts:
     ) -> None:
         """`known` has what was found out about classes; it is added to."""
         self._resolver = resolver
+        self._inference = TypeInference(self._object_type)
         self.python = type(module)
         self.types: dict[str, Type] = {}
         self.values: dict[str, Any] = {}
@@ -104,7 +105,9 @@ class Facts:
         else:
             self.constants[name] = None
         declared = self._annotations.get(name)
-        if declared is not None and tensor is not None and isinstance(self._declared(declared), OptionalType):
+        if declared is None or tensor is None or typing.Final in (declared, typing.get_origin(declared)):
+            return
+        if isinstance(self._declared(declared), OptionalType):
             self.types[name] = OptionalType(TENSOR)
 
     def _plain(self, module: Module, name: str, value: Any, is_constant: bool) -> None:
@@ -125,7 +128,7 @@ class Facts:
 
     def _convert(self, name: str, value: Any, declared: Any) -> None:
         try:
-            type_ = infer_type(value, self._class_type) if declared is None else self._declared(declared)
+            type_ = self._inference.type_of(value) if declared is None else self._declared(declared)
             self.values[name] = converter(type_)(constant_value(value))
             self.types[name] = type_
         except (NoTypeError, MismatchError, ValueError, OverflowError, CompileError) as error:
@@ -136,10 +139,10 @@ class Facts:
         refuse_array_attribute(annotation, self._resolver)
         return type_of(annotation, self._resolver)
 
-    def _class_type(self, cls: type) -> Type | None:
-        if issubclass(cls, tuple):  # what `namedtuple` makes says nothing of its fields
-            return try_type_of(cls, self._resolver, None) if "__annotations__" in vars(cls) else None
-        return self._resolver.class_type(cls, None)
+    def _object_type(self, value: Any) -> Type | None:
+        if isinstance(value, tuple):
+            return try_type_of(type(value), self._resolver, None)
+        return self._resolver.class_type(type(value), None)
 
     def _constant(self, name: str, value: Any) -> None:
         wrong = next(_no_constants(value), None)
@@ -168,11 +171,11 @@ def _methods_of(cls: type) -> tuple[tuple[str, Any], ...]:
     return tuple(found.items())
 
 
-def _no_constants(value: Any) -> Iterator[Any]:
-    """What in a value keeps it from being a constant."""
-    if isinstance(value, list | tuple):
+def _no_constants(value: Any, outer: tuple[Any, ...] = ()) -> Iterator[Any]:
+    """What in a value keeps it from being a constant; `outer` are the lists and tuples around it."""
+    if isinstance(value, list | tuple) and not any(value is one for one in outer):
         for item in value:
-            yield from _no_constants(item)
+            yield from _no_constants(item, (*outer, value))
         return
     try:
         constant_type(value)

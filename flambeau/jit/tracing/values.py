@@ -24,6 +24,7 @@ NOT_TRACEABLE = (
     "Numbers are fixed in a trace: close over them, or pass them as 0-d tensors"
 )
 EMPTY_LIST = "List trace inputs must have elements"
+HOLDS_ITSELF = "a list or dict that holds itself cannot be traced"
 EMPTY_DICT = "Dict trace inputs must have entries"
 BAD_OUTPUT = (
     "Only tensors, lists, tuples of tensors, or dictionary of tensors can be output from traced functions, got a "
@@ -76,8 +77,19 @@ class _NotTraceableError(Exception):
     """A part of an input is nothing that can be traced."""
 
 
+def _holds_itself(value: Any, outer: tuple[Any, ...] = ()) -> bool:
+    if not isinstance(value, tuple | list | Mapping):
+        return False
+    if any(value is one for one in outer):
+        return True
+    items = value.values() if isinstance(value, Mapping) else value
+    return any(_holds_itself(item, (*outer, value)) for item in items)
+
+
 def fresh(args: Sequence[Any]) -> tuple[Any, ...]:
     """Example inputs with tensors of their own. Raises RuntimeError for what cannot be traced."""
+    if _holds_itself(args):
+        raise RuntimeError(HOLDS_ITSELF)
     try:
         return tuple(map(copied, args))
     except _NotTraceableError:
