@@ -1,8 +1,9 @@
 """From the tree of a function to its graph: emission, exits made structured, variables made values.
 
+>>> from flambeau.frontend.trees.function_conversion import parse_source
 >>> from flambeau.frontend.scopes.name_resolution import Names
->>> [function] = compile_source("def f(x: int, y: int = 2) -> int:\\n    return x * y\\n", Names())
->>> str(function.schema)
+>>> [tree] = parse_source("def f(x: int, y: int = 2) -> int:\\n    return x * y\\n", "<string>")
+>>> str(compile_def(tree, Names()).schema)
 'f(int x, int y=2) -> int'
 """
 
@@ -16,7 +17,6 @@ from flambeau.frontend.closures.bound import NOTHING_BOUND, Bound
 from flambeau.frontend.closures.captures import unused_home
 from flambeau.frontend.closures.generator_expressions import keep_expression
 from flambeau.frontend.closures.nested_functions import closure
-from flambeau.frontend.closures.template import Template, TemplateResolver
 from flambeau.frontend.closures.yielding_methods import generator_method
 from flambeau.frontend.emit import (
     augmented,
@@ -47,8 +47,7 @@ from flambeau.frontend.emit.python_block_calls import emit_python_block
 from flambeau.frontend.emit.type_variables import TypeVariables
 from flambeau.frontend.emit.values import attribute_rules, iterators, python_values
 from flambeau.frontend.emit.values.sugared import Emitter, ExpressionRule, Rules, StatementRule, Sugared
-from flambeau.frontend.scopes.array_annotations import TEXTS, refuse_arrays
-from flambeau.frontend.scopes.name_resolution import Resolver, recursion_error
+from flambeau.frontend.scopes.name_resolution import Resolver
 from flambeau.frontend.scopes.parameter_defaults import as_declared, broadcast_default, check_defaults, written_defaults
 from flambeau.frontend.scopes.scope_tree import Scope, scope_tree
 from flambeau.frontend.scopes.type_annotations import broadcast_count, names_array, type_of_tree
@@ -56,7 +55,6 @@ from flambeau.frontend.ssa.cleanup import clean
 from flambeau.frontend.ssa.exits import make_structured
 from flambeau.frontend.ssa.to_ssa import to_ssa
 from flambeau.frontend.trees import tree_views as t
-from flambeau.frontend.trees.function_conversion import parse_source
 from flambeau.ir.graph import Graph
 from flambeau.program.function import Function
 from flambeau.schema.array_type import holds_arrays, plain
@@ -66,7 +64,6 @@ from flambeau.schema.types import NONE, TENSOR, ListType, OptionalType, TensorTy
 from flambeau.util.depth import TOO_DEEP, deep_recursion
 from flambeau.util.errors import CompileError, NotSupportedError
 from flambeau.util.record import replace
-from flambeau.util.source import SourceRange
 
 EXPRESSIONS: Final[Mapping[type, ExpressionRule]] = {
     t.Var: call_expressions.emit_name,
@@ -394,81 +391,4 @@ def _fall_off(e: Emitter, tree: t.Def) -> None:
     e.insert("prim::ReturnStmt", (e.constant(None),))
 
 
-def compile_source(text: str, resolver: Resolver, *, filename: str = "<string>") -> list[Function]:
-    """The functions of a source text, in order. They may call each other, in any order but not recursively.
-
-    Raises CompileError or FrontendError.
-    """
-    trees = parse_source(text, filename)
-    unit = _SourceUnit(trees, resolver)
-    return [unit.compiled(tree) for tree in trees]
-
-
-class _SourceUnit:
-    """Functions of one text that see each other, before what the resolver around them knows."""
-
-    holds_closures = True
-
-    def __init__(self, trees: list[t.Def], outer: Resolver) -> None:
-        self.outer = outer
-        self.reaches_python = outer.reaches_python
-        self.trees: dict[str, t.Def] = {}
-        for tree in trees:
-            if tree.name in self.trees:
-                raise CompileError(
-                    f"function '{tree.name}' is defined twice: overloads have to have different names", tree.ident.range
-                )
-            self.trees[tree.name] = tree
-        self.done: dict[str, Function] = {}
-        self.active: list[str] = []
-
-    def compiled(self, tree: t.Def, where: SourceRange | None = None) -> Function:
-        if tree.name in self.active:
-            raise recursion_error(tree.name, where or tree.range)
-        if tree.name not in self.done:
-            refuse_arrays(tree, self, TEXTS)
-            self.active.append(tree.name)
-            try:
-                self.done[tree.name] = compile_def(tree, self)
-            finally:
-                self.active.pop()
-        return self.done[tree.name]
-
-    def resolve(self, name: str) -> Any:
-        """One of the text's own functions, or what the name means outside."""
-        return self.trees[name] if name in self.trees else self.outer.resolve(name)
-
-    def member(self, owner: Any, name: str) -> Any:
-        """An attribute of what a name means outside."""
-        return self.outer.member(owner, name)
-
-    def compile_function(self, fn: Any, where: SourceRange) -> Function | None:
-        """One of the text's own functions, or another."""
-        if not isinstance(fn, t.Def):
-            return self.outer.compile_function(fn, where)
-        caller = self.active[-1] if self.active else ""
-        try:
-            return self.compiled(fn, where)
-        except CompileError as error:
-            raise error.with_caller(fn.name, caller, where) from None
-
-    def template(self, fn: Any) -> Template | None:
-        """One of the text's own functions, or another, to be compiled for a call."""
-        if isinstance(fn, t.Def):
-            return Template(fn, self, written_defaults(fn, self), compile_def)
-        return self.outer.template(fn) if isinstance(self.outer, TemplateResolver) else None
-
-    def operator_name(self, value: Any) -> str | None:
-        """The operator that a Python function stands for, as the enclosing resolver says."""
-        return self.outer.operator_name(value)
-
-    def class_type(self, cls: type, where: SourceRange | None) -> Type | None:
-        """The type of a Python class, as the enclosing resolver says."""
-        return self.outer.class_type(cls, where)
-
-    def sugared(self, value: Any, where: SourceRange) -> Any:
-        """What a Python value is to programs, as the enclosing resolver says."""
-        return self.outer.sugared(value, where)
-
-
-__all__ = ["compile_def", "compile_source", "declared_schema"]
+__all__ = ["compile_def", "declared_schema"]

@@ -4,7 +4,7 @@
 >>> str(inference.type_of([1, None])), str(inference.type_of({"a": (1, 2.5)}))
 ('int?[]', 'Dict(str, (int, float))')
 
-What kinds of values there are is said once, by `frontend.scopes.python_constants.constant_type` for constants and here for the rest.
+What kinds of values there are is said once, by `frontend.scopes.python_constants` for constants and here for the rest.
 Who asks says what objects of classes are, and whether an empty container holds tensors or is refused.
 """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from flambeau.frontend.compile_function import compile_source
+from flambeau.frontend.compile_text import compile_source
 from flambeau.frontend.source.python_source import NameScope
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph

@@ -14,7 +14,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from flambeau.frontend.compile_function import compile_def, compile_source
+from flambeau.frontend.compile_function import compile_def
+from flambeau.frontend.compile_text import compile_source
 from flambeau.frontend.emit.builtins.language_forms import LANGUAGE_FORMS
 from flambeau.frontend.emit.implicit_conversions import convert
 from flambeau.frontend.emit.schema_matching import call_method

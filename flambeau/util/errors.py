@@ -287,7 +287,11 @@ def _shown_frames(frames: Sequence[Frame]) -> Iterator[str]:
 
 
 def traceback_text(last_line: str, frames: Iterable[Frame]) -> str:
-    """The text of a failure at run time: frames outermost first, then `last_line`; only that line without frames."""
+    """The text of a failure at run time: frames outermost first, then `last_line`; only that line without frames.
+
+    It is TorchScript's own, and right where native code ran too: that leaves before an operation that fails, which the
+    interpreter repeats.
+    """
     shown = list(_shown_frames(tuple(frames)))
     if not shown:
         return last_line

@@ -130,14 +130,14 @@ CASES: list[tuple[str, str, int, str, str]] = [
     ),
     (
         "recursion",
-        "def f(x: int) -> int:\n    return f(x)\n",
+        "def f(x: int):\n    return f(x)\n",
         2,
         "f",
         "function 'f' is called recursively. Recursive calls are not supported",
     ),
     (
         "mutual recursion",
-        "def f(x: int) -> int:\n    return g(x)\ndef g(x: int) -> int:\n    return f(x)\n",
+        "def f(x: int):\n    return g(x)\ndef g(x: int) -> int:\n    return f(x)\n",
         4,
         "f",
         "function 'f' is called recursively. Recursive calls are not supported",

@@ -11,7 +11,7 @@ from typing import Any, Dict, ForwardRef, List, NamedTuple, Optional, Tuple, Uni
 import pytest
 
 import flambeau
-from flambeau.frontend.compile_function import compile_source
+from flambeau.frontend.compile_text import compile_source
 from flambeau.frontend.scopes.name_resolution import Names
 from flambeau.frontend.scopes.python_constants import enum_type
 from flambeau.frontend.scopes.type_annotations import type_of

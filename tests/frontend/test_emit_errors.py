@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from flambeau import ops as _ops
-from flambeau.frontend.compile_function import compile_source
+from flambeau.frontend.compile_text import compile_source
 from flambeau.frontend.scopes.name_resolution import Names
 from flambeau.util.errors import CompileError
 from tests.frontend.refusals import CASES

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 import flambeau
-from flambeau.frontend.compile_function import compile_def, compile_source
+from flambeau.frontend.compile_function import compile_def
+from flambeau.frontend.compile_text import compile_source
 from flambeau.frontend.scopes.name_resolution import Names
 from flambeau.frontend.trees.function_conversion import parse_source
 from flambeau.interpreter.reference import evaluate

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import flambeau
-from flambeau.frontend.compile_function import compile_source
+from flambeau.frontend.compile_text import compile_source
 from flambeau.frontend.scopes.name_resolution import Names
 
 torch = pytest.importorskip("torch", reason="torch is a peer, not a dependency")

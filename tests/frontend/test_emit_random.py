@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from flambeau.frontend.compile_function import compile_source
+from flambeau.frontend.compile_text import compile_source
 from flambeau.frontend.scopes.name_resolution import Names
 from flambeau.interpreter.reference import evaluate
 from flambeau.ir.verify import verify

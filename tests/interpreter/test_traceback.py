@@ -111,3 +111,24 @@ def test_frames_of_a_program_called_from_python_follow() -> None:
     with pytest.raises(ExecutionError) as caught:
         interpret(graph, [0])
     assert [name for name, _ in caught.value.frames] == ["outer", "f", "g"]
+
+
+@pytest.mark.parametrize("backend", ["native", "interpreter"])
+def test_whoever_runs_a_program_its_failures_read_alike(backend: str) -> None:
+    """Native code leaves before an operation that fails; the interpreter repeats it."""
+
+    def divide(n: int, by: int) -> int:
+        total = 0
+        for k in range(n):
+            total += k // by
+        return total
+
+    function = flambeau.script(backend=backend)(divide)
+    for _ in range(3):
+        assert function(4, 1) == 6
+    with pytest.raises(ZeroDivisionError) as caught:
+        function(4, 0)
+    text = str(caught.value)
+    assert text.startswith("The following operation failed in the TorchScript interpreter.\nTraceback of TorchScript")
+    assert "            total += k // by\n                     ~~~~~~~ <--- HERE\n" in text
+    assert text.endswith("RuntimeError: division by 0")

@@ -74,3 +74,41 @@ def test_what_it_returns_must_be_declared() -> None:
         @flambeau.script
         def down(n: int):  # type: ignore[no-untyped-def]
             return 0 if n == 0 else down(n - 1)
+
+
+FACTORIAL = """
+def factorial(n: int) -> int:
+    if n <= 1:
+        return 1
+    return n * factorial(n - 1)
+"""
+EVEN_AND_ODD = """
+def is_even(n: int) -> bool:
+    return True if n == 0 else is_odd(n - 1)
+
+def is_odd(n: int) -> bool:
+    return False if n == 0 else is_even(n - 1)
+
+def both(n: int):
+    return is_even(n), is_odd(n)
+"""
+
+
+def test_functions_of_one_text() -> None:
+    assert flambeau.CompilationUnit(FACTORIAL).factorial(5) == 120
+    unit = flambeau.CompilationUnit(EVEN_AND_ODD)
+    assert unit.both(7) == (False, True)
+    assert unit.is_odd(4) is False
+    unit.define("def steps(n: int, by: int = 2) -> int:\n    return 0 if n <= 0 else 1 + steps(n - by)\n")
+    assert unit.steps(7) == 4
+
+
+def test_function_of_a_text_that_does_not_say_what_it_returns_is_refused() -> None:
+    with pytest.raises(CompileError, match="function 'f' is called recursively") as caught:
+        flambeau.CompilationUnit("def f(n: int):\n    return 0 if n == 0 else f(n - 1)\n")
+    assert 'File "<string>", line 2' in str(caught.value)
+    unit = flambeau.CompilationUnit("")
+    with pytest.raises(CompileError, match="undefined value missing"):
+        unit.define("def f(n: int) -> int:\n    return f(n - 1) + missing\n")
+    unit.define("def f(n: int) -> int:\n    return 0 if n == 0 else 1 + f(n - 1)\n")
+    assert unit.f(3) == 3

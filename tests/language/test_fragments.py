@@ -14,7 +14,7 @@ import pytest
 
 import flambeau
 from flambeau import Tensor, jit, nn
-from flambeau.frontend.compile_function import compile_source
+from flambeau.frontend.compile_text import compile_source
 from flambeau.frontend.scopes.name_resolution import Names
 
 CASES: list[tuple[str, type[BaseException], Callable[[], Any]]] = []
