@@ -22,7 +22,7 @@ from flambeau.codegen.graph.lowerings import lower
 from flambeau.codegen.graph.module import Callee, Module, UnknownResultError
 from flambeau.codegen.graph.native_values import CannotCompileError, OptionalValue, words_of
 from flambeau.codegen.graph.representation import Representation, llvm_words
-from flambeau.codegen.graph.runtime import METADATA, POLL_INTERVAL, PREFIX, ask_text, runtime_text
+from flambeau.codegen.graph.runtime import METADATA, POLL_INTERVAL, PREFIX, ask_text, clock_text, runtime_text
 from flambeau.codegen.graph.scope import Scope
 from flambeau.codegen.graph.side_exits import SideExits
 from flambeau.codegen.graph.slots import Assumptions, Slots
@@ -193,7 +193,8 @@ class FunctionEmitter:
         declared = (d for d in e.declarations if d not in groups)
         calls = (call_stack.call_stack_text(), *self.module.texts) if self.module.callees else ()
         e.fresh = max(e.fresh, parts.fresh)
-        texts = (runtime_text(), asks, groups, cells, symbols, *declared, *parts.functions.values(), *calls, body)
+        runtime = (runtime_text(), clock_text(), asks, groups)
+        texts = (*runtime, cells, symbols, *declared, *parts.functions.values(), *calls, body)
         return "\n".join((*texts, METADATA, HINTS, *parts.notes, *e.scopes(), ""))
 
     # -- blocks -------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ Everything is internal to the module it is put into, so that LLVM can inline wha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 
 from flambeau.codegen.graph.abi import INTERRUPTED
@@ -53,6 +53,15 @@ def runtime_text() -> str:
 
 
 @cache
+def clock_text() -> str:
+    """``look_at_clock(context)``, for functions whose caller has the GIL."""
+    m = ModuleBuilder({alias: C_INTERFACE[name] for alias, name in FUNCTIONS.items()}, PREFIX)
+    m.access = ", " + BLOCKS
+    _add_look_at_clock(m)
+    return m.text(behind=runtime_text())
+
+
+@cache
 def ask_text() -> str:
     """``ask(context, exit point, inputs, outputs)``, for functions that call Python: it runs an exit point, and gives a
     code. What it raises stays set.
@@ -76,7 +85,6 @@ def runtime_module() -> ModuleBuilder:
     m.symbol("serve")
     _add_blocks(m)
     _add_counts(m)
-    _add_look_at_clock(m)
     return m
 
 
@@ -155,11 +163,16 @@ def _ask(m: ModuleBuilder) -> FunctionBuilder:
 
 def call_with_numbers(f: FunctionBuilder, function: Value, numbers: Sequence[Value]) -> Value:
     """What a Python callable gives for ints; null where it raises."""
-    arguments = f.slot(f"[{len(numbers)} x ptr]", 16)
-    objects = [f.call("number", number) for number in numbers]
+    return call_with_objects(f, function, len(numbers), (f.call("number", number) for number in numbers))
+
+
+def call_with_objects(f: FunctionBuilder, function: Value, count: int, arguments: Iterable[Value]) -> Value:
+    """What a Python callable gives for new objects, which are dropped; null where it raises."""
+    memory = f.slot(f"[{count} x ptr]", 16)
+    objects = list(arguments)
     for k, argument in enumerate(objects):
-        f.set_word(arguments, k, argument)
-    answer = f.call("call", function, arguments, len(numbers), NULL)
+        f.set_word(memory, k, argument)
+    answer = f.call("call", function, memory, count, NULL)
     for argument in objects:
         f.call("drop_reference", argument)
     return answer

@@ -32,9 +32,19 @@ from flambeau.codegen.graph.representation import (
     llvm_words,
     word_count,
 )
-from flambeau.codegen.graph.runtime import CYCLES, FUNCTIONS, PREFIX, SERVE
+from flambeau.codegen.graph.runtime import (
+    CYCLES,
+    FUNCTIONS,
+    PREFIX,
+    SERVE,
+    call_with_objects,
+    clock_text,
+    runtime_text,
+)
 from flambeau.codegen.inline_cache import InlineCache
 from flambeau.codegen.layouts import BLOCK, CONTEXT, FOREVER, LEAF
+from flambeau.codegen.llvm.builder import FALSE, NULL, FunctionBuilder, ModuleBuilder, Operand, Value
+from flambeau.codegen.llvm.c_interface import C_INTERFACE
 from flambeau.codegen.llvm.engine import NativeCode, c_imports, engine
 from flambeau.ir.graph import Graph
 
@@ -46,178 +56,137 @@ _API = {
     "fetch": "PyErr_Fetch", "normalize": "PyErr_NormalizeException", "set_traceback": "PyException_SetTraceback",
 }  # fmt: skip
 _FAIL = PREFIX + "fail"
-_CLOCK = "define internal i64 @look_at_clock(ptr %context) "
-_CLOCK_TEXT = f"""{_CLOCK}noinline cold {{
-entry:
-  %now = call i64 @llvm.readcyclecounter()
-  %polled.p = getelementptr i64, ptr %context, i64 {CONTEXT.word("polled")}
-  %polled = load i64, ptr %polled.p
-  %thread.p = getelementptr i64, ptr %context, i64 {CONTEXT.word("thread")}
-  %is_first = icmp eq i64 %polled, 0
-  br i1 %is_first, label %begin, label %look
-begin:
-  store i64 %now, ptr %polled.p
-  %has = call i32 @{PREFIX}has_gil()
-  %is_mine = icmp ne i32 %has, 0
-  br i1 %is_mine, label %let_others, label %fine
-let_others:
-  %given = call ptr @{PREFIX}save_thread()
-  store ptr %given, ptr %thread.p
-  ret i64 0
-look:
-  %spent = sub i64 %now, %polled
-  %due = icmp ugt i64 %spent, {CYCLES}
-  br i1 %due, label %poll, label %fine
-poll:
-  store i64 %now, ptr %polled.p
-  %state = call i32 @{PREFIX}take_gil()
-  %signal = call i32 @{PREFIX}check_signals()
-  call void @{PREFIX}give_gil(i32 %state)
-  %quiet = icmp eq i32 %signal, 0
-  %code = select i1 %quiet, i64 0, i64 {INTERRUPTED}
-  ret i64 %code
-fine:
-  ret i64 0
-}}
-"""
-"""What a function does now and then whose caller may have the GIL or not: it gives up one that it was called with."""
-_TEXT = """
-declare i32 @{p}take_gil()
-declare void @{p}give_gil(i32)
-declare i32 @{p}has_gil()
-declare void @{p}fetch(ptr, ptr, ptr)
-declare void @{p}normalize(ptr, ptr, ptr)
-declare i32 @{p}set_traceback(ptr, ptr)
-@{fail} = external global i8
-
-define internal ptr @fetched() {{
-entry:
-  %kind = alloca ptr, align 8
-  %value = alloca ptr, align 8
-  %traceback = alloca ptr, align 8
-  call void @{p}fetch(ptr %kind, ptr %value, ptr %traceback)
-  call void @{p}normalize(ptr %kind, ptr %value, ptr %traceback)
-  %error = load ptr, ptr %value
-  %trace = load ptr, ptr %traceback
-  %none = icmp eq ptr %trace, null
-  br i1 %none, label %done, label %join
-join:
-  %code = call i32 @{p}set_traceback(ptr %error, ptr %trace)
-  call void @{p}drop_reference(ptr %trace)
-  br label %done
-done:
-  %class = load ptr, ptr %kind
-  call void @{p}drop_reference(ptr %class)
-  ret ptr %error
-}}
-
-define internal void @tell(i64 %code, ptr %context, ptr %error) noinline cold {{
-entry:
-  %given = alloca [3 x ptr], align 16
-  %state = call i32 @{p}take_gil()
-  %context.i = ptrtoint ptr %context to i64
-  %a0 = call ptr @{p}number(i64 %code)
-  %a1 = call ptr @{p}number(i64 %context.i)
-  %is_set = icmp eq i64 %code, {interrupted}
-  br i1 %is_set, label %fetch, label %number
-fetch:
-  %raised = call ptr @fetched()
-  br label %ask
-number:
-  %zero = call ptr @{p}number(i64 0)
-  br label %ask
-ask:
-  %a2 = phi ptr [%raised, %fetch], [%zero, %number]
-  %p1 = getelementptr ptr, ptr %given, i64 1
-  %p2 = getelementptr ptr, ptr %given, i64 2
-  store ptr %a0, ptr %given
-  store ptr %a1, ptr %p1
-  store ptr %a2, ptr %p2
-  %answer = call ptr @{p}call(ptr @{fail}, ptr %given, i64 3, ptr null)
-  %word = call i64 @{p}value_of(ptr %answer)
-  store i64 %word, ptr %error
-  call void @{p}drop_reference(ptr %answer)
-  call void @{p}drop_reference(ptr %a0)
-  call void @{p}drop_reference(ptr %a1)
-  call void @{p}drop_reference(ptr %a2)
-  call void @{p}give_gil(i32 %state)
-  ret void
-}}
-
-define i32 @{shim}(ptr %results, ptr %error{parameters}) {{
-entry:
-  %context = alloca [{size} x i64], align 16
-  %record = alloca [{record} x i64], align 16
-  %given = alloca [{count} x i64], align 16
-  store [{size} x i64] zeroinitializer, ptr %context
-  %previous = getelementptr i64, ptr %context, i64 {previous}
-  %next = getelementptr i64, ptr %context, i64 {next}
-  %record.p = getelementptr i64, ptr %context, i64 {record_at}
-  store ptr %context, ptr %previous
-  store ptr %context, ptr %next
-  store ptr %record, ptr %record.p
-{stores}
-{take}
-  %code = call i64 @{symbol}(ptr %context, ptr %given, ptr %results)
-  %fine = icmp eq i64 %code, 0
-  br i1 %fine, label %owners, label %failed
-owners:
-{owners}
-  br label %done
-failed:
-  call void @tell(i64 %code, ptr %context, ptr %error)
-  br label %done
-done:
-{give}
-  %status = select i1 %fine, i32 0, i32 1
-  ret i32 %status
-}}
-"""
-_WIDENED = {
-    "i1": "  %w{k} = zext i1 %x{k} to i64", "double": "  %w{k} = bitcast double %x{k} to i64",
-    "i64": "  %w{k} = add i64 %x{k}, 0", "ptr": "  %w{k} = ptrtoint ptr %x{k} to i64",
-}  # fmt: skip
-_BLOCK = f"""  %b{{k}} = alloca [{LEAF.word("object") + 1} x i64], align 16
-  store [{LEAF.word("object") + 1} x i64] zeroinitializer, ptr %b{{k}}
-  store i64 {FOREVER}, ptr %b{{k}}
-  %w{{k}} = ptrtoint ptr %b{{k}} to i64"""
-"""A block that stands for memory of the caller's, and for no argument that Python knows."""
 
 
-def _owners(parameters: Sequence[Representation], results: Sequence[Representation]) -> str:
-    """What makes the owners of results something that a caller without blocks can use."""
-    blocks = [(k, number) for k, number in enumerate(_numbers(parameters)) if number is not None]
-    lines, place = [], 0
-    for n, rep in enumerate(leaves(results)):
+def _clock_text() -> str:
+    """``look_at_clock(context)`` for callers that may have the GIL or not: it gives up one that the function was called
+    with.
+    """
+    m = _module()
+    f = m.function("i64 look_at_clock", "ptr context", attributes="noinline cold")
+    (context,) = f.parameters
+    now, polled = f.define("call i64 @llvm.readcyclecounter()", "i64"), f.get(context, CONTEXT, "polled")
+    with f.when(f.compare("eq", polled, 0)):
+        f.put(context, CONTEXT, polled=now)
+        with f.when(f.compare("ne", f.call("has_gil"), 0)):
+            f.put(context, CONTEXT, thread=f.call("save_thread"))
+        f.ret(0)
+    f.return_unless(f.compare("ugt", f.op("sub", now, polled), CYCLES), 0)
+    f.put(context, CONTEXT, polled=now)
+    state = f.call("take_gil")
+    signal = f.call("check_signals")
+    f.call("give_gil", state)
+    f.ret(f.pick(f.compare("eq", signal, 0), 0, INTERRUPTED))
+    return m.text(behind=runtime_text())
+
+
+def _module() -> ModuleBuilder:
+    interface = {alias: C_INTERFACE[name] for alias, name in _API.items()}
+    return ModuleBuilder(interface, PREFIX, own={SYMBOL: "i64 (ptr, ptr, ptr)"})
+
+
+def _add_tell(m: ModuleBuilder) -> None:
+    """``tell(code, context, error)``: writes the word that `describe` gives for a failure."""
+    f = m.function("ptr fetched")
+    kind, value, traceback = (f.slot("ptr", 8) for _ in range(3))
+    f.call("fetch", kind, value, traceback)
+    f.call("normalize", kind, value, traceback)
+    error, trace = f.load(value, "ptr"), f.load(traceback, "ptr")
+    with f.when(f.compare("ne", trace, NULL)):
+        f.call("set_traceback", error, trace)
+        f.call("drop_reference", trace)
+    f.call("drop_reference", f.load(kind, "ptr"))
+    f.ret(error)
+    f = m.function("void tell", "i64 code", "ptr context", "ptr error", attributes="noinline cold")
+    code, context, word = f.parameters
+    state = f.call("take_gil")
+    is_set = f.compare("eq", code, INTERRUPTED)
+    raised = f.choose(is_set, lambda: f.call("fetched"), lambda: f.call("number", 0))
+    numbers = [f.call("number", n) for n in (code, f.convert("ptrtoint", context, "i64"))]
+    answer = call_with_objects(f, m.symbol("fail"), 3, [*numbers, raised])
+    f.store(word, f.call("value_of", answer))
+    f.call("drop_reference", answer)
+    f.call("give_gil", state)
+    f.ret()
+
+
+def _shim_text(behind: str, parameters: Sequence[Representation], emitted: FunctionText, *, takes_gil: bool) -> str:
+    """The shim of a function, which calls it with words and tells its caller how it went."""
+    m = _module()
+    _add_tell(m)
+    kinds = [kind for rep in parameters for kind in llvm_words(rep)]
+    numbers = _numbers(parameters)
+    declared = [f"{kind} x{k}" for k, (kind, n) in enumerate(zip(kinds, numbers, strict=True)) if n is None]
+    f = m.function(f"i32 {SHIM}", "ptr results", "ptr error", *declared, exported=True)
+    results, error, *passed = f.parameters
+    context = f.slot(f"[{CONTEXT.words} x i64]", 16)
+    record = f.slot(f"[{emitted.record_words} x i64]", 16)
+    words = f.slot(f"[{max(1, len(kinds))} x i64]", 16)
+    f.clear(context, CONTEXT.words)
+    f.put(context, CONTEXT, previous=context, next=context, record=record)
+    rest = iter(passed)
+    blocks: list[tuple[Value, int]] = []
+    for k, number in enumerate(numbers):
+        if number is None:
+            value = next(rest)
+            f.set_word(words, k, f.convert("zext", value, "i64") if value.type == "i1" else value)
+        else:
+            blocks.append((_leaf(f), number))
+            f.set_word(words, k, blocks[-1][0])
+    gil = f.call("take_gil") if takes_gil else None
+    code = f.call(SYMBOL, context, words, results)
+    fine = f.compare("eq", code, 0)
+    succeeded, failed, done = f.label("succeeded"), f.label("failed"), f.label("done")
+    f.branch_if(fine, succeeded, failed)
+    f.start(succeeded)
+    _tell_owners(f, results, blocks, emitted.results)
+    f.branch(done)
+    f.start(failed)
+    f.call("tell", code, context, error)
+    f.start(done)
+    if gil is not None:
+        f.call("give_gil", gil)
+    f.ret(f.pick(fine, 0, 1, "i32"))
+    return m.text(behind)
+
+
+def _leaf(f: FunctionBuilder) -> Value:
+    """A block that stands for memory of the caller's, and for no argument that Python knows."""
+    words = LEAF.word("object") + 1
+    leaf = f.slot(f"[{words} x i64]", 16)
+    f.clear(leaf, words)
+    f.put(leaf, LEAF, references=FOREVER)
+    return leaf
+
+
+def _tell_owners(
+    f: FunctionBuilder, results: Value, blocks: Sequence[tuple[Value, int]], reps: Sequence[Representation]
+) -> None:
+    """Make of the owners of results something that a caller without blocks can use."""
+    offset = 0
+    for rep in leaves(reps):
         if isinstance(rep, Array):
-            lines += [
-                f"  %o{n}.p = getelementptr i64, ptr %results, i64 {place}", f"  %o{n}.i = load i64, ptr %o{n}.p",
-                f"  %o{n}.b = inttoptr i64 %o{n}.i to ptr",
-                f"  %o{n}.q = getelementptr i64, ptr %o{n}.b, i64 {BLOCK.word('raw')}",
-            ]  # fmt: skip
-            known = "false"
-            chosen = "0"
-            for k, number in blocks:
-                lines.append(f"  %o{n}.c{k} = icmp eq i64 %o{n}.i, %w{k}")
-                lines.append(f"  %o{n}.k{k} = or i1 {known}, %o{n}.c{k}")
-                lines.append(f"  %o{n}.n{k} = select i1 %o{n}.c{k}, i64 {number + 1}, i64 {chosen}")
-                known, chosen = f"%o{n}.k{k}", f"%o{n}.n{k}"
-            # The word before an argument's block is nothing: the results' place stands in for it.
-            lines += [
-                f"  %o{n}.s = select i1 {known}, ptr %results, ptr %o{n}.q", f"  %o{n}.r = load i64, ptr %o{n}.s",
-                f"  %o{n} = select i1 {known}, i64 {chosen}, i64 %o{n}.r", f"  store i64 %o{n}, ptr %o{n}.p",
-            ]  # fmt: skip
-        place += word_count(rep)
-    return "\n".join(lines)
+            at = f.at(results, offset)
+            owner = f.load(at, "ptr")
+            is_argument: Value = FALSE
+            chosen: Operand = 0
+            for block, number in blocks:
+                is_this = f.compare("eq", owner, block)
+                is_argument = f.op("or", is_this, is_argument)
+                chosen = f.pick(is_this, number + 1, chosen)
+            # The word before an argument's block is nothing: the results' address stands in for it.
+            raw = f.load(f.pick(is_argument, results, f.field(owner, BLOCK, "raw"), "ptr"))
+            f.store(at, f.pick(is_argument, chosen, raw))
+        offset += word_count(rep)
 
 
 def leaves(results: Sequence[Representation]) -> list[Representation]:
     """The numbers and arrays of results, which may be tuples or None."""
-    found: list[Representation] = []
+    parts: list[Representation] = []
     for rep in results:
         if rep != Fixed(None):
-            found += leaves(rep.items) if isinstance(rep, Tupled) else (rep,)
-    return found
+            parts += leaves(rep.items) if isinstance(rep, Tupled) else (rep,)
+    return parts
 
 
 def _numbers(parameters: Sequence[Representation]) -> list[int | None]:
@@ -239,7 +208,7 @@ class Shim(NativeFunction):
     ) -> None:  # fmt: skip
         """`describe` is called with the GIL, once for each failure."""
         self._describe = describe
-        self._failed = self._told  # native code has its address, so it must be one object
+        self._failed = self._word_of_failure  # native code has its address, so it must be one object
         super().__init__(graph, parameters, run_exit_point, inline_cache_of, choices=choices, prepare=prepare)
 
     @property
@@ -257,7 +226,7 @@ class Shim(NativeFunction):
         emitted.operators = ()  # Python runs them whatever that costs: the caller has no other way
         return emitted
 
-    def _told(self, code: int, context: int, raised: BaseException | int) -> int:
+    def _word_of_failure(self, code: int, context: int, raised: BaseException | int) -> int:
         try:
             if isinstance(raised, BaseException):
                 return self._describe(raised)
@@ -289,22 +258,7 @@ class Shim(NativeFunction):
         text = self.emitted.text
         asks = bool(self.emitted.groups) or " @ask(" in text
         if not asks:
-            head, _, rest = text.partition(_CLOCK)
-            if not rest:
+            if clock_text() not in text:
                 raise CannotCompileError("the function does not say when it looks at the clock")
-            text = head + _CLOCK_TEXT + rest.partition("\n}\n")[2]
-        kinds = [kind for rep in self.parameters for kind in llvm_words(rep)]
-        stores, taken = [], []
-        for k, (kind, number) in enumerate(zip(kinds, _numbers(self.parameters), strict=True)):
-            if number is None:
-                taken.append(f", {kind} %x{k}")
-            change = (_WIDENED[kind] if number is None else _BLOCK).format(k=k)
-            stores += [change, f"  %g{k} = getelementptr i64, ptr %given, i64 {k}", f"  store i64 %w{k}, ptr %g{k}"]
-        return text + _TEXT.format(
-            p=PREFIX, fail=_FAIL, shim=SHIM, symbol=SYMBOL, interrupted=INTERRUPTED, size=CONTEXT.words,
-            record=self.emitted.record_words, count=max(1, len(kinds)), previous=CONTEXT.word("previous"),
-            next=CONTEXT.word("next"), record_at=CONTEXT.word("record"), stores="\n".join(stores),
-            parameters="".join(taken), owners=_owners(self.parameters, self.emitted.results),
-            take=f"  %gil = call i32 @{PREFIX}take_gil()" if asks else "",
-            give=f"  call void @{PREFIX}give_gil(i32 %gil)" if asks else "",
-        )  # fmt: skip
+            text = text.replace(clock_text(), _clock_text(), 1)
+        return text + _shim_text(text, self.parameters, self.emitted, takes_gil=asks)

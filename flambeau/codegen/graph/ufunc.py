@@ -18,9 +18,11 @@ from flambeau.analysis.alias import AliasAnalysis
 from flambeau.codegen.graph.function import SYMBOL, FunctionEmitter, FunctionText
 from flambeau.codegen.graph.native_values import CannotCompileError
 from flambeau.codegen.graph.representation import Representation
-from flambeau.codegen.graph.runtime import FUNCTIONS, METADATA, PREFIX, SERVE, runtime_text
+from flambeau.codegen.graph.runtime import FUNCTIONS, METADATA, PREFIX, SERVE, call_with_numbers, runtime_text
 from flambeau.codegen.graph.slots import Assumptions, WidenError
-from flambeau.codegen.graph.ufunc_loop import Kind, Loop
+from flambeau.codegen.graph.ufunc_loop import PARAMETERS, Kind, add_loop
+from flambeau.codegen.llvm.builder import NULL, ModuleBuilder, Signature
+from flambeau.codegen.llvm.c_interface import C_INTERFACE
 from flambeau.codegen.llvm.engine import NativeCode, c_imports, engine
 from flambeau.ir.graph import Graph
 
@@ -31,76 +33,39 @@ _FLAGS = 61 if platform.machine().lower() in ("x86_64", "amd64", "i686") and sys
 """The C library's mask of all floating-point exceptions. NumPy would warn of flags that are set, even by a way of a
 branch that the program does not take and that vectors compute; scripts do not warn."""
 
-_RUNTIME = f"""
-declare i32 @{PREFIX}take_gil()
-declare void @{PREFIX}give_gil(i32)
-declare ptr @{PREFIX}occurred()
-declare i64 @llvm.smin.i64(i64, i64)
-declare i64 @llvm.umin.i64(i64, i64)
-declare i64 @llvm.umax.i64(i64, i64)
-declare i32 @fetestexcept(i32)
-declare i32 @feclearexcept(i32)
-@{_RUN} = external global i8
 
-define internal void @forget_flags() alwaysinline #0 {{
-entry:
-  %raised = call i32 @fetestexcept(i32 {_FLAGS})
-  %any = icmp ne i32 %raised, 0
-  br i1 %any, label %clear, label %done
-clear:
-  %code = call i32 @feclearexcept(i32 {_FLAGS})
-  br label %done
-done:
-  ret void
-}}
 
-define internal void @run_in_python(i64 %kind, ptr %args, ptr %steps, i64 %start, i64 %count) noinline cold {{
-entry:
-  %given = alloca [5 x ptr], align 16
-  %state = call i32 @{PREFIX}take_gil()
-  %error = call ptr @{PREFIX}occurred()
-  %failed = icmp ne ptr %error, null
-  br i1 %failed, label %done, label %ask
-ask:
-  %args.i = ptrtoint ptr %args to i64
-  %steps.i = ptrtoint ptr %steps to i64
-  %a0 = call ptr @{PREFIX}number(i64 %kind)
-  %a1 = call ptr @{PREFIX}number(i64 %args.i)
-  %a2 = call ptr @{PREFIX}number(i64 %steps.i)
-  %a3 = call ptr @{PREFIX}number(i64 %start)
-  %a4 = call ptr @{PREFIX}number(i64 %count)
-  %p1 = getelementptr ptr, ptr %given, i64 1
-  %p2 = getelementptr ptr, ptr %given, i64 2
-  %p3 = getelementptr ptr, ptr %given, i64 3
-  %p4 = getelementptr ptr, ptr %given, i64 4
-  store ptr %a0, ptr %given
-  store ptr %a1, ptr %p1
-  store ptr %a2, ptr %p2
-  store ptr %a3, ptr %p3
-  store ptr %a4, ptr %p4
-  %answer = call ptr @{PREFIX}call(ptr @{_RUN}, ptr %given, i64 5, ptr null)
-  call void @{PREFIX}drop_reference(ptr %a0)
-  call void @{PREFIX}drop_reference(ptr %a1)
-  call void @{PREFIX}drop_reference(ptr %a2)
-  call void @{PREFIX}drop_reference(ptr %a3)
-  call void @{PREFIX}drop_reference(ptr %a4)
-  %raised = icmp eq ptr %answer, null
-  br i1 %raised, label %done, label %drop
-drop:
-  call void @{PREFIX}drop_reference(ptr %answer)
-  br label %done
-done:
-  call void @{PREFIX}give_gil(i32 %state)
-  ret void
-}}
-"""
-_PYTHON_LOOP = """
-define void @{name}(ptr %args, ptr %dims, ptr %steps, ptr %data) #0 {{
-  %n = load i64, ptr %dims
-  call void @run_in_python(i64 {kind}, ptr %args, ptr %steps, i64 0, i64 %n)
-  ret void
-}}
-"""
+def _module() -> ModuleBuilder:
+    """A module with what loops call: ``forget_flags()``, and ``run_in_python(choice, args, steps, start, count)``."""
+    interface = {alias: C_INTERFACE[name] for alias, name in _API.items()}
+    own = {SYMBOL: "i64 (ptr, ptr, ptr)", "fetestexcept": "i32 (i32)", "feclearexcept": "i32 (i32)"}
+    m = ModuleBuilder(interface, PREFIX, own=own)
+    m.declarations.update(dict.fromkeys(Signature(own[name]).declaration(name) for name in list(own)[1:]))
+    f = m.function("void forget_flags", attributes="alwaysinline #0")
+    raised = f.call("fetestexcept", _FLAGS)
+    with f.when(f.compare("ne", raised, 0)):
+        f.call("feclearexcept", _FLAGS)
+    f.ret()
+    parameters = ("i64 choice", "ptr args", "ptr steps", "i64 start", "i64 count")
+    f = m.function("void run_in_python", *parameters, attributes="noinline cold")
+    choice, args, steps, start, count = f.parameters
+    state = f.call("take_gil")
+    with f.when(f.is_null(f.call("occurred"))):
+        addresses = [f.convert("ptrtoint", address, "i64") for address in (args, steps)]
+        answer = call_with_numbers(f, m.symbol("run"), [choice, *addresses, start, count])
+        with f.when(f.compare("ne", answer, NULL)):
+            f.call("drop_reference", answer)
+    f.call("give_gil", state)
+    f.ret()
+    return m
+
+
+def _add_python_loop(m: ModuleBuilder, name: str, choice: int) -> None:
+    """A loop whose elements Python runs, all at once."""
+    f = m.function(f"void {name}", *PARAMETERS, exported=True, attributes="#0")
+    args, dims, steps, _ = f.parameters
+    f.call("run_in_python", choice, args, steps, 0, f.load(dims))
+    f.ret()
 
 
 class _Screening(FunctionEmitter):
@@ -115,12 +80,12 @@ def screening_text(graph: Graph, parameters: Sequence[Representation]) -> Functi
     alias = AliasAnalysis(graph)
     for _ in range(64):
         try:
-            made = _Screening(graph, alias, assumed, engine().target).run(parameters)
+            text = _Screening(graph, alias, assumed, engine().target).run(parameters)
         except WidenError:
             continue
-        if made.groups or made.operators or " @ask(" in made.text or "call ptr @new_block(" in made.text:
+        if text.groups or text.operators or " @ask(" in text.text or "call ptr @new_block(" in text.text:
             raise CannotCompileError("Python has a part in it, or it makes lists")
-        return made
+        return text
     raise CannotCompileError("the types of values that loops carry do not settle")
 
 
@@ -132,16 +97,19 @@ def link(
     ``run(number of the choice, arguments, steps, start, count)`` runs elements in Python.
     """
     names = [f"{LOOP}{k}" for k in range(len(loops))]
+    m = _module()
     if function is None:
-        bodies = [_PYTHON_LOOP.format(name=name, kind=k) for k, name in enumerate(names)]
-        text = "\n".join((runtime_text(), _RUNTIME, *bodies, METADATA))
+        for k, name in enumerate(names):
+            _add_python_loop(m, name, k)
+        head = runtime_text()
+        text = "\n".join((head, m.text(head), METADATA))
     else:
         head, rest = function.text.split(f"define i64 @{SYMBOL}(", 1)
         inlined = f"{head}define internal i64 @{SYMBOL}({rest.replace(' #0 {', ' #0 alwaysinline {', 1)}"
-        polls = "call i64 @look_at_clock(" in function.text.split(f"@{SYMBOL}(", 1)[1]
-        numbered = enumerate(zip(names, loops, strict=True))
-        bodies = [Loop(name, k, *kinds, polls=polls).text() for k, (name, kinds) in numbered]
-        text = "\n".join((inlined, _RUNTIME, *bodies, "!30 = distinct !{}", ""))
+        polls = "call i64 @look_at_clock(" in rest
+        for k, (name, kinds) in enumerate(zip(names, loops, strict=True)):
+            add_loop(m, name, k, *kinds, polls=polls)
+        text = f"{inlined}\n{m.text(inlined)}"
     imports = {
         PREFIX + name: ctypes.cast(getattr(ctypes.pythonapi, c_name), ctypes.c_void_p).value or 0
         for name, c_name in _API.items()

@@ -68,6 +68,8 @@ class ModuleBuilder:
         """Declarations of LLVM's own functions, and of variables of the module."""
         self.access = ""
         """What loads and stores say of themselves behind the address."""
+        self.metadata: list[str] = []
+        """Nodes of metadata, behind all functions."""
         self._defined: dict[str, Signature] = {name: Signature(kind) for name, kind in (own or {}).items()}
         self._functions: list[FunctionBuilder] = []
 
@@ -111,12 +113,14 @@ class ModuleBuilder:
         self.symbols[name] = kind
         return Value(f"@{self.prefix}{name}", "ptr", 1)
 
-    def text(self) -> str:
-        """The text of the module."""
+    def text(self, behind: str = "") -> str:
+        """The text of the module; of one that goes behind another text, without what that declares."""
         bodies = [f.text() for f in self._functions]
         imports = [Signature(self.interface[name]).declaration(self.prefix + name) for name in self.imported]
         symbols = [f"@{self.prefix}{name} = external global {kind}" for name, kind in self.symbols.items()]
-        return "\n".join([*imports, *symbols, *self.declarations, *bodies, ""])
+        declared = set(behind.splitlines())
+        head = [line for line in (*imports, *symbols, *self.declarations) if line not in declared]
+        return "\n".join([*head, *bodies, *self.metadata, ""])
 
 
 class FunctionBuilder(Emitter):
@@ -196,18 +200,22 @@ class FunctionBuilder(Emitter):
         number = index if isinstance(index, int) else self.typed(index, "i64")
         return self.define(f"getelementptr {element}, ptr {self.typed(base, 'ptr')}, i64 {number}", "ptr")
 
-    def load(self, address: Value, kind: str = "i64") -> Value:
-        """What is in memory."""
-        return self.define(f"load {kind}, ptr {self.typed(address, 'ptr')}{self.module.access}", kind)
+    def load(self, address: Value, kind: str = "i64", access: str = "") -> Value:
+        """What is in memory; ``access`` is what the load says of itself, if not what all of the module say."""
+        return self.define(f"load {kind}, ptr {self.typed(address, 'ptr')}{access or self.module.access}", kind)
 
     def load_acquire(self, address: Value) -> Value:
         """An address that another thread may just have published."""
         return self.define(f"load atomic ptr, ptr {self.typed(address, 'ptr')} acquire, align 8", "ptr")
 
-    def store(self, address: Value, value: Operand, kind: str = "") -> None:
+    def store(self, address: Value, value: Operand, kind: str = "", access: str = "") -> None:
         """Write to memory."""
         value = self.typed(value, kind or (value.full_type if isinstance(value, Value) else "i64"))
-        self.raw(f"store {value.full_type} {value}, ptr {self.typed(address, 'ptr')}{self.module.access}")
+        self.raw(f"store {value.full_type} {value}, ptr {self.typed(address, 'ptr')}{access or self.module.access}")
+
+    def clear(self, address: Value, words: int) -> None:
+        """Set words to 0."""
+        self.raw(f"store [{words} x i64] zeroinitializer, ptr {self.typed(address, 'ptr')}")
 
     def word_of(self, base: Value, index: Operand, kind: str = "i64") -> Value:
         """A word of an array of words."""
@@ -290,9 +298,9 @@ class FunctionBuilder(Emitter):
         """Go to a block."""
         self._end(f"br label %{label}")
 
-    def branch_if(self, condition: Value, yes: str, no: str) -> None:
-        """Go to one of two blocks."""
-        self._end(f"br i1 {self.typed(condition, 'i1')}, label %{yes}, label %{no}")
+    def branch_if(self, condition: Value, yes: str, no: str, note: str = "") -> None:
+        """Go to one of two blocks; ``note`` is what the branch says of itself."""
+        self._end(f"br i1 {self.typed(condition, 'i1')}, label %{yes}, label %{no}{note}")
 
     def switch(self, value: Value, otherwise: str, cases: Mapping[int, str]) -> None:
         """Go to the block of a number."""
@@ -359,6 +367,10 @@ class FunctionBuilder(Emitter):
         """
         return Loop(self, self.typed(count, "i64"), carried)
 
+    def repeat(self, count: Operand, *carried: Value, note: str = "") -> Repetition:
+        """``with f.repeat(n) as k``: as `loop`, for an ``n`` above 0; ``note``: what the branch back says of itself."""
+        return Repetition(self, self.typed(count, "i64"), carried, note)
+
     def follow(self, first: Value, advance: Callable[[Value], Value]) -> Chain:
         """``with f.follow(first, next_of) as item``: what is built inside runs for each struct of a chain."""
         return Chain(self, first, advance)
@@ -413,6 +425,44 @@ class Loop:
             f.lines[self._line + k] = f"  {register} = phi {register.type} {pairs}"
         f.branch(self.head)
         f.start(self.after)
+
+
+class Repetition:
+    """A counted loop that asks whether to go on behind an iteration, not before."""
+
+    def __init__(self, f: FunctionBuilder, count: Value, carried: Sequence[Value], note: str) -> None:
+        self._f, self._count, self._note = f, count, note
+        self._first = [word(0), *carried]
+        self.values: list[Value] = []
+        """The carried values at the start of the iteration; behind the loop, at its end."""
+        self._following: list[Value] = list(carried)
+
+    def __enter__(self) -> Value:
+        f = self._f
+        self._before, self._body = f.block, f.label("body")
+        f.start(self._body)
+        index, *self.values = self._registers = [Value(f.name("k"), v.type, 1) for v in self._first]
+        self._line = len(f.lines)
+        f.lines.extend("" for _ in self._registers)
+        return index
+
+    def carry(self, *values: Value) -> None:
+        """Say what the next iteration starts with."""
+        for value, first in zip(values, self._first[1:], strict=True):
+            self._f.typed(value, first.full_type)
+        self._following = list(values)
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is not None:
+            return
+        f, after = self._f, self._f.label("after")
+        following = [f.op("add", self._registers[0], 1), *self._following]
+        for k, (register, first, value) in enumerate(zip(self._registers, self._first, following, strict=True)):
+            pairs = f"[{first}, %{self._before}], [{value}, %{f.block}]"
+            f.lines[self._line + k] = f"  {register} = phi {register.type} {pairs}"
+        f.branch_if(f.compare("slt", following[0], self._count), self._body, after, self._note)
+        self.values = following[1:]
+        f.start(after)
 
 
 class Chain:
