@@ -183,7 +183,8 @@ def _scheduled(kernel: Kernel, geometry: Geometry, ranges: dict[str, Range], cho
     typical = resized(special, {axis: least for axis, (least, _) in ranges.items()})
     target = engine().target
     if is_product(kernel):
-        tiling = choose_tiling(typical, special, target, threads.threads_for(choices.num_threads))
+        largest = resized(special, {axis: most for axis, (_, most) in ranges.items()})
+        tiling = choose_tiling(typical, special, largest, target, threads.threads_for(choices.num_threads))
         if tiling is not None and tiling.form == "blas":
             tiling = replace(tiling, blas_threads=choices.num_threads or thread_count.ANY)
         if tiling is not None:

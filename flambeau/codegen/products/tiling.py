@@ -72,9 +72,11 @@ class Tiling(Schedule):
         return f"product {how} by {self.shared} side by side: {sides}{own}"
 
 
-def choose_tiling(typical: Specialized, special: Specialized, target: Target, threads: int) -> Tiling | None:
-    """A tiling for calls like `special`, whose sizes are of the same classes as those of `typical`; None for what is no
-    product, or one that plain loops serve.
+def choose_tiling(
+    typical: Specialized, special: Specialized, largest: Specialized, target: Target, threads: int
+) -> Tiling | None:
+    """A tiling for calls like `special`, whose sizes are of the same classes as those of `typical`, the least, and of
+    `largest`; None for what is no product, or one that plain loops serve.
     """
     product = match(special)
     if product is None or 0 in special.sizes.values():
@@ -82,6 +84,8 @@ def choose_tiling(typical: Specialized, special: Specialized, target: Target, th
     lanes = target.vector_bits // element_type(product.b.dtype).bits
     m = typical.sizes[product.row] if product.row is not None else 1
     form, rows, vectors = _form(typical, special, product, m, lanes, target)
+    if form == "stream" and not _fits_stream(largest, product):
+        form = "tiles"
     if not form:
         return None
     by_columns = form in ("stream", "dots", "packed")
@@ -121,7 +125,7 @@ def _form(
         most = 4 if target.vector_registers >= 32 else 2
         return "dots", -(-m // -(-m // most)), 1
     if product.row is None:
-        return (_vector_form(n, special, product, lanes), rows, vectors) if side_by_side else ("", 1, 1)
+        return ("stream" if n >= STREAM_COLUMNS * lanes else "tiles", rows, vectors) if side_by_side else ("", 1, 1)
     packed = not side_by_side or (m >= PACK_ROWS and n * k * size >= PACK_FROM)
     if _is_for_blas(special, product, k * vectors * lanes * size if packed else 0, m * n * k, target):
         return "blas", 1, 4
@@ -134,10 +138,9 @@ def _is_step_by_step(special: Specialized, product: Product) -> bool:
     return all(special.strides[b.name, product.inner] == size for b in (product.a, product.b))
 
 
-def _vector_form(n: int, special: Specialized, product: Product, lanes: int) -> str:
-    """The form of a vector times a matrix of typically `n` columns, whose rows lie side by side."""
-    row_bytes = special.sizes[product.column] * element_type(product.b.dtype).itemsize
-    return "stream" if n >= STREAM_COLUMNS * lanes and row_bytes <= MOST_STREAMED else "tiles"
+def _fits_stream(largest: Specialized, product: Product) -> bool:
+    """Whether the results of every call that the code may serve are few enough to be kept at hand."""
+    return largest.sizes[product.column] * element_type(product.b.dtype).itemsize <= MOST_STREAMED
 
 
 def _is_for_blas(special: Specialized, product: Product, panel: int, work: int, target: Target) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
+import flambeau
 from flambeau.codegen import get_num_threads, set_num_threads
 from flambeau.codegen.kernel import KernelError
 from flambeau.codegen.llvm.engine import Engine, using
@@ -195,3 +196,16 @@ def test_plans_say_how_they_run() -> None:
     assert "product tiles" in run.explain()
     run(b, np.concatenate([x, x]), w)
     assert len(run.variants) == 1, "code does not depend on the number of rows, but for what is left over"
+
+
+def test_a_vector_times_wider_and_wider_matrices() -> None:
+    product = flambeau.CompilationUnit("""
+def product(x: Tensor, w: Tensor) -> Tensor:
+    return flambeau.matmul(x, w) * 2.0
+""").product
+    # The first width is the least of its class: the code that is chosen for it serves the others too.
+    for width in [1 << 14] * 8 + [(1 << 15) - 1] * 4:
+        for depth in (9, 12):
+            x, w = np.ones(depth, np.float32), np.full((depth, width), 0.5, np.float32)
+            result = product(flambeau.from_numpy(x), flambeau.from_numpy(w)).numpy()
+            np.testing.assert_array_equal(result, np.full(width, depth, np.float32))
