@@ -205,10 +205,12 @@ class Generator:
     # -- control ------------------------------------------------------------------------------------------------------
 
     def branch(self) -> list[Node]:
-        """A variable gets another value, or is changed."""
+        """A variable gets another value, which comes back as well."""
         target = self.scope.some("exact", "int", "smooth")
         if target is None or target.text in ("ids", "w"):
             return self.define()
+        if target.text not in self.returned:
+            self.returned.append(target.text)
         test = self.draw.choice(["flag", "k > 0", f"bool({condition(self.scope)})"])
         other = leaf(self.scope, target.family, onto=target.axes)
         limit = 9 if target.family == "smooth" else 50
