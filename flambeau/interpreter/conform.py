@@ -10,7 +10,8 @@ An empty list or dict has every element type: Python's own containers do not say
 from __future__ import annotations
 
 import enum
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 
 from flambeau.interpreter.awaiting import Await
 from flambeau.interpreter.future import Future
@@ -24,7 +25,6 @@ from flambeau.schema.types import (
     AnyEnumType,
     AnyListType,
     AnyTupleType,
-    AnyType,
     AwaitType,
     BoolType,
     ClassType,
@@ -33,7 +33,6 @@ from flambeau.schema.types import (
     DictType,
     EnumType,
     FloatType,
-    FunctionType,
     FutureType,
     GeneratorType,
     InterfaceType,
@@ -75,38 +74,56 @@ def conforms(value: Any, type_: Type) -> bool:
     classes = _CLASSES.get(type(type_))
     if classes is not None:
         return type(value) in classes or (isinstance(value, classes) and not isinstance(value, bool | int))
-    match type_:
-        case TensorType():
-            return isinstance(value, Tensor) and _is_refined(value, type_)
-        case OptionalType(element):
-            return value is None or conforms(value, element)
-        case UnionType(members):
-            return any(conforms(value, m) for m in members)
-        case ListType(element):
-            return isinstance(value, list) and all(conforms(item, element) for item in value)
-        case SetType(element):
-            return isinstance(value, set) and all(conforms(item, element) for item in value)
-        case TupleType(elements):
-            return (
-                isinstance(value, tuple)
-                and len(value) == len(elements)
-                and all(map(conforms, value, elements))
-                and (not type_.fields or getattr(value, "_fields", type_.fields) == type_.fields)
-            )
-        case DictType(key, item):
-            return isinstance(value, dict) and all(conforms(k, key) and conforms(v, item) for k, v in value.items())
-        case EnumType():
-            return isinstance(value, enum.Enum) and (type_.python is None or isinstance(value, type_.python))
-        case ClassType() | InterfaceType():
-            definition = definition_of(value)
-            if definition is None and getattr(type_.definition, "is_open", False):
-                definition = subclass_of(type_.definition, value)
-            return definition is not None and is_subtype(definition.type, type_)
-        case AnyClassType():
-            return definition_of(value) is not None
-        case AnyType() | FunctionType():
-            return True
-    return True
+    check = _CHECKS.get(type(type_))
+    return check is None or check(value, type_)
+
+
+def _is_tensor(value: Any, type_: TensorType) -> bool:
+    return isinstance(value, Tensor) and _is_refined(value, type_)
+
+
+def _is_optional(value: Any, type_: OptionalType) -> bool:
+    return value is None or conforms(value, type_.element)
+
+
+def _is_member(value: Any, type_: UnionType) -> bool:
+    return any(conforms(value, member) for member in type_.members)
+
+
+def _is_list(value: Any, type_: ListType) -> bool:
+    return isinstance(value, list) and all(conforms(item, type_.element) for item in value)
+
+
+def _is_set(value: Any, type_: SetType) -> bool:
+    return isinstance(value, set) and all(conforms(item, type_.element) for item in value)
+
+
+def _is_dict(value: Any, type_: DictType) -> bool:
+    if not isinstance(value, dict):
+        return False
+    return all(conforms(key, type_.key) and conforms(item, type_.value) for key, item in value.items())
+
+
+def _is_tuple(value: Any, type_: TupleType) -> bool:
+    if not isinstance(value, tuple) or len(value) != len(type_.elements):
+        return False
+    is_named_so = not type_.fields or getattr(value, "_fields", type_.fields) == type_.fields
+    return is_named_so and all(map(conforms, value, type_.elements))
+
+
+def _is_enum_member(value: Any, type_: EnumType) -> bool:
+    return isinstance(value, enum.Enum) and (type_.python is None or isinstance(value, type_.python))
+
+
+def _is_object(value: Any, type_: ClassType | InterfaceType) -> bool:
+    definition = definition_of(value)
+    if definition is None and getattr(type_.definition, "is_open", False):
+        definition = subclass_of(type_.definition, value)
+    return definition is not None and is_subtype(definition.type, type_)
+
+
+def _is_any_object(value: Any, type_: AnyClassType) -> bool:
+    return definition_of(value) is not None
 
 
 def _is_refined(value: Tensor, type_: TensorType) -> bool:
@@ -119,6 +136,14 @@ def _is_refined(value: Tensor, type_: TensorType) -> bool:
     return len(shape) == len(type_.sizes) and all(
         known is None or known < 0 or known == size for known, size in zip(type_.sizes, shape, strict=True)
     )
+
+
+_CHECKS: Final[dict[type[Type], Callable[[Any, Any], bool]]] = {
+    TensorType: _is_tensor, OptionalType: _is_optional, UnionType: _is_member, ListType: _is_list, SetType: _is_set,
+    DictType: _is_dict, TupleType: _is_tuple, EnumType: _is_enum_member, ClassType: _is_object,
+    InterfaceType: _is_object, AnyClassType: _is_any_object,
+}  # fmt: skip
+"""What decides for types that have parts or a definition; whatever a value is, it is a value of the others."""
 
 
 def kind_of(value: Any) -> str:

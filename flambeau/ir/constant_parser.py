@@ -13,13 +13,13 @@ from flambeau.schema.device import Device
 from flambeau.schema.lexer import Tokens, unescape
 from flambeau.schema.type_text import WORDS, TypeParser, parse_number
 from flambeau.schema.types import (
-    BOOL,
-    COMPLEX,
-    FLOAT,
+    BoolType,
     ClassType,
+    ComplexType,
     DeviceType,
     DictType,
     EnumType,
+    FloatType,
     ListType,
     OptionalType,
     TensorType,
@@ -37,6 +37,11 @@ _COLUMNS = re.compile(
 _ELEMENT = re.compile(r"\{(?:(-?(?:nan|inf|[\d.e+-]+))|\((-?[\w.+-]+),(-?[\w.+-]+)\))\}")
 """A tensor with one element: `{3}`, `{(2,3)}`."""
 _BACKENDS = ("CPU", "CUDA", "Meta")
+_OF_LITERALS: dict[type[Type], tuple[tuple[type, ...], Callable[[Any], Any]]] = {
+    BoolType: ((int,), bool), FloatType: ((int,), float), ComplexType: ((int, float), complex),
+    DeviceType: ((str,), Device),
+}  # fmt: skip
+"""Types whose values are written as literals of other types: those of Python's types, and what makes the value."""
 
 
 class ConstantParser:
@@ -222,27 +227,27 @@ class ConstantParser:
 
     def fit(self, value: Any, type_: Type) -> Any:
         """`value` as the type wants it: literals leave open whether 1 is an int, a bool or a float."""
+        if isinstance(type_, OptionalType):
+            return value if value is None else self.fit(value, type_.element)
+        if isinstance(value, TensorLiteral):
+            return self._made(value, type_)
+        if isinstance(value, list | dict | tuple):
+            return self._fit_container(value, type_)
+        if isinstance(type_, EnumType) and isinstance(value, EnumMember | ClassType):
+            return self._enum_member(value, type_)
+        if type(type_) in _OF_LITERALS:
+            literals, convert = _OF_LITERALS[type(type_)]
+            return convert(value) if isinstance(value, literals) else value
+        return value
+
+    def _fit_container(self, value: Any, type_: Type) -> Any:
         match type_:
-            case OptionalType(element) if value is not None:
-                return self.fit(value, element)
-            case _ if type_ == BOOL and isinstance(value, int):
-                return bool(value)
-            case _ if type_ == FLOAT and isinstance(value, int):
-                return float(value)
-            case _ if type_ == COMPLEX and isinstance(value, int | float):
-                return complex(value)
-            case DeviceType() if isinstance(value, str):
-                return Device(value)
             case ListType(element) if isinstance(value, list):
                 return [self.fit(v, element) for v in value]
             case DictType(key, element) if isinstance(value, dict):
                 return {self.fit(k, key): self.fit(v, element) for k, v in value.items()}
             case TupleType(elements) if isinstance(value, tuple) and len(value) == len(elements):
                 return tuple(self.fit(v, t) for v, t in zip(value, elements, strict=True))
-            case EnumType() if isinstance(value, EnumMember | ClassType):
-                return self._enum_member(value, type_)
-            case _ if isinstance(value, TensorLiteral):
-                return self._made(value, type_)
         return value
 
     def _enum_member(self, value: Any, type_: EnumType) -> Any:

@@ -11,10 +11,9 @@ import builtins
 import types
 import typing
 import warnings
-from typing import Any, Union
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Union
 
-from flambeau.interpreter.awaiting import Await
-from flambeau.interpreter.future import Future
 from flambeau.tensor.tensor import Tensor
 
 BARE = "Attempted to use {name} without a contained type. Please add a contained type, e.g. {name}[int]"
@@ -73,27 +72,37 @@ def _check(target: Any) -> None:
 
 def _is(obj: Any, target: Any, warned: list[bool]) -> bool:
     _check(target)
-    if target is Any:
-        return True
-    if target is None:
-        return obj is None
+    if target is Any or target is None:
+        return target is Any or obj is None
     origin = typing.get_origin(target) or getattr(target, "__origin__", None)
-    args = typing.get_args(target) or getattr(target, "__args__", ())
     if origin is None:
         return builtins.isinstance(obj, target)
-    if origin is Union or origin is types.UnionType:
+    args = typing.get_args(target) or getattr(target, "__args__", ())
+    if origin in (Union, types.UnionType):
         return any(_is(obj, arg, warned) for arg in args)
-    if origin in (Future, Await):
-        return builtins.isinstance(obj, origin)
     if not builtins.isinstance(obj, origin) or builtins.isinstance(obj, Tensor):
         return False
-    if origin is tuple:
-        return len(obj) == len(args) and all(_is(o, a, warned) for o, a in zip(obj, args, strict=True))
-    if not obj and origin in (list, dict):
+    holds = _CONTENTS.get(origin)
+    return holds is None or holds(obj, args, warned)
+
+
+def _tuple_holds(obj: tuple[Any, ...], args: Sequence[Any], warned: list[bool]) -> bool:
+    return len(obj) == len(args) and all(_is(o, a, warned) for o, a in zip(obj, args, strict=True))
+
+
+def _list_holds(obj: list[Any], args: Sequence[Any], warned: list[bool]) -> bool:
+    if not obj:
         warned.append(True)
-        return True
-    if origin is list:
-        return all(_is(o, args[0], warned) for o in obj)
-    if origin is dict:
-        return all(_is(k, args[0], warned) and _is(v, args[1], warned) for k, v in obj.items())
-    return True
+    return all(_is(o, args[0], warned) for o in obj)
+
+
+def _dict_holds(obj: dict[Any, Any], args: Sequence[Any], warned: list[bool]) -> bool:
+    if not obj:
+        warned.append(True)
+    return all(_is(k, args[0], warned) and _is(v, args[1], warned) for k, v in obj.items())
+
+
+_CONTENTS: Final[dict[Any, Callable[[Any, Sequence[Any], list[bool]], bool]]] = {
+    tuple: _tuple_holds, list: _list_holds, dict: _dict_holds,
+}  # fmt: skip
+"""Whether what is in a container is of the types that its own type names; what is in others does not count."""

@@ -306,17 +306,14 @@ def array_function(fn: Any, classes: ModuleClasses, options: Options) -> ArrayFu
     Raises CompileError for what is refused whatever the arrays are.
     """
     inner = innermost_function(fn)
-    says = any("ndarray" in str(a) or "NDArray" in str(a) for a in getattr(inner, "__annotations__", {}).values())
-    if not says and not _MAKERS.intersection(inner.__code__.co_names):
+    if not _may_be_of_arrays(inner):
         return None
     resolver = PythonResolver(NameScope.of_function(fn), classes, inner.__name__)
     template = resolver.template(fn)
     assert template is not None
     params = template.tree.decl.params
     named = [p.name for p in params if p.annotation is not None and names_array(p.annotation, template.resolver)]
-    returns = template.tree.decl.returns
-    of_arrays = bool(named) or (returns is not None and names_array(returns, template.resolver))
-    if not of_arrays and not _makes_arrays(template):
+    if not named and not _returns_array(template) and not _makes_arrays(template):
         return None
     if template.tree.decl.vararg is not None or template.tree.decl.kwarg is not None:
         return None
@@ -324,6 +321,18 @@ def array_function(fn: Any, classes: ModuleClasses, options: Options) -> ArrayFu
     declared = {p.name: type_of_tree(p.annotation, template.resolver) for p in params if p.annotation is not None}
     _check(function, {name: declared[name] for name in named})
     return function
+
+
+def _may_be_of_arrays(fn: types.FunctionType) -> bool:
+    """Whether arrays are named in annotations or made in the body, as far as texts and names tell."""
+    texts = map(str, getattr(fn, "__annotations__", {}).values())
+    is_annotated = any("ndarray" in text or "NDArray" in text for text in texts)
+    return is_annotated or not _MAKERS.isdisjoint(fn.__code__.co_names)
+
+
+def _returns_array(template: Template) -> bool:
+    returns = template.tree.decl.returns
+    return returns is not None and names_array(returns, template.resolver)
 
 
 def _makes_arrays(template: Template) -> bool:

@@ -7,7 +7,7 @@ import types
 import warnings
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ParamSpec, Protocol, TypeVar, overload
+from typing import Any, Final, ParamSpec, Protocol, TypeVar, overload
 
 from flambeau.executor.executor import Executor
 from flambeau.executor.options import BackendName, Options
@@ -179,33 +179,58 @@ def script(
 
 def script_with(obj: Any, options: Options) -> Any:
     """`script` with its options gathered."""
-    if isinstance(obj, list):
-        return ScriptList(obj)
-    if isinstance(obj, dict):
-        return ScriptDict(obj)
-    if is_disabled() or isinstance(obj, ScriptModule | ScriptInstance | ScriptList | ScriptDict):
+    if is_disabled() and not isinstance(obj, list | dict):
         return obj
-    if isinstance(obj, ScriptFunction):
-        return obj if options == obj.options else ScriptFunction.with_options(obj, options)
-    if hasattr(type(obj), SUBSTITUTE) and not isinstance(obj, Module):
+    scripting = next((scripting for kind, scripting in _SCRIPTING if isinstance(obj, kind)), None)
+    if hasattr(type(obj), SUBSTITUTE) and not isinstance(obj, _AS_THEY_ARE):
         return script_with(getattr(obj, SUBSTITUTE)(), options)
-    if isinstance(obj, Module):
-        with REGISTRY.lock:
-            return RecursiveScriptModule.of(obj, CLASSES, options)
-    if isinstance(obj, types.ModuleType):
-        found = vars(obj).values()
-        own = [v for v in found if inspect.isfunction(v) and v.__module__ == obj.__name__]
-        return {fn.__name__: script_with(fn, options) for fn in own}
-    if isinstance(obj, type):
-        if issubclass(obj, Module):
-            raise RuntimeError(MODULE_CLASS.format(obj))
-        return script_class(obj, CLASSES)
+    if scripting is not None:
+        return scripting(obj, options)
     if inspect.isfunction(obj) or inspect.ismethod(obj) or hasattr(obj, "__wrapped__"):
         return script_function(obj, options)
-    definition = define(type(obj), CLASSES)
-    if definition is not None:
-        return ScriptInstance(obj, definition, options)
-    raise TypeError(WHAT_TO_SCRIPT.format(kind=type(obj).__name__, hint="it has no Python source to compile"))
+    return _instance(obj, options)
+
+
+def _module(module: Module, options: Options) -> RecursiveScriptModule:
+    with REGISTRY.lock:
+        return RecursiveScriptModule.of(module, CLASSES, options)
+
+
+def _functions_of(module: types.ModuleType, options: Options) -> dict[str, Any]:
+    """The functions that a module of Python defines, scripted, by name."""
+    own = [v for v in vars(module).values() if inspect.isfunction(v) and v.__module__ == module.__name__]
+    return {function.__name__: script_with(function, options) for function in own}
+
+
+def _class(cls: type, options: Options) -> Any:
+    if issubclass(cls, Module):
+        raise RuntimeError(MODULE_CLASS.format(cls))
+    return script_class(cls, CLASSES)
+
+
+def _instance(value: Any, options: Options) -> ScriptInstance:
+    definition = define(type(value), CLASSES)
+    if definition is None:
+        raise TypeError(WHAT_TO_SCRIPT.format(kind=type(value).__name__, hint="it has no Python source to compile"))
+    return ScriptInstance(value, definition, options)
+
+
+def _with_options(function: ScriptFunction, options: Options) -> ScriptFunction:
+    return function if options == function.options else ScriptFunction.with_options(function, options)
+
+
+_AS_THEY_ARE: Final = (list, dict, ScriptModule, ScriptInstance, ScriptList, ScriptDict, ScriptFunction, Module)
+"""Nothing is asked for a substitute of these."""
+_SCRIPTING: Final[tuple[tuple[Any, Callable[[Any, Options], Any]], ...]] = (
+    (list, lambda items, options: ScriptList(items)),
+    (dict, lambda items, options: ScriptDict(items)),
+    ((ScriptModule, ScriptInstance, ScriptList, ScriptDict), lambda scripted, options: scripted),
+    (ScriptFunction, _with_options),
+    (Module, _module),
+    (types.ModuleType, _functions_of),
+    (type, _class),
+)
+"""How each kind of object is scripted; the first that fits counts."""
 
 
 def script_function(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from typing import Any, Final
 
 from flambeau.ir.value import Value
-from flambeau.jit.modules.classes import IGNORED, KEYED, ORDERED, ModuleClasses, child_types, held_attributes
+from flambeau.jit.modules.classes import IGNORED, KEYED, ORDERED, ModuleClasses, Origin, child_types, held_attributes
 from flambeau.jit.modules.hooks import HookedCall, HookTable
 from flambeau.jit.modules.methods import (
     is_ignored,
@@ -27,8 +27,8 @@ from flambeau.util.source import SourceRange
 
 def definition_of(owner: Value) -> ClassDefinition | None:
     """The class of an object, if that is known."""
-    found = owner.static_type.definition if isinstance(owner.static_type, NamedType) else None
-    return found if isinstance(found, ClassDefinition) else None
+    definition = owner.static_type.definition if isinstance(owner.static_type, NamedType) else None
+    return definition if isinstance(definition, ClassDefinition) else None
 
 
 def attribute(classes: ModuleClasses, owner: Value, name: str, where: SourceRange) -> Any:
@@ -40,36 +40,58 @@ def attribute(classes: ModuleClasses, owner: Value, name: str, where: SourceRang
     origin = classes.origin(definition)
     if origin is None or definition is None:
         return None
-    module = origin.module
-    if name in origin.functions:
-        function = origin.functions[name]
-        plain = inspect.isfunction(function) and not hasattr(function, "operator_name")
-        return FunctionAttribute(type(module).__name__, name, function) if plain else function
-    overloads = origin.source.overloads(name)
-    if overloads:
-        return OverloadedMethod(owner, overloads)
-    if name in definition.constants or name in definition.methods or name in origin.source.text_methods():
-        return None
-    python = python_method(module, name)
-    if python is not None and static_function(module, name) is None:
-        return PythonMethod(owner, name, python)
-    if method_source(module, name) is not None and not is_unused_property(module, name):
-        return None
-    if is_ignored(module, name):
-        raise CompileError(IGNORED.format(owner=type(module).__name__, name=name), where)
-    special = _of_every_module(module, origin.keys, owner, name)
-    if special is not None:
-        return special
-    bound = origin.source.static(name)
-    if bound is not None:
-        return bound
-    static = static_function(module, name)
-    if static is not None:
-        return static
-    reason = classes.why_missing(definition, name)
+    for rule in _RULES:
+        value = rule(origin, definition, owner, name)
+        if value is not _NOT_HERE:
+            return value
+    if is_ignored(origin.module, name):
+        raise CompileError(IGNORED.format(owner=type(origin.module).__name__, name=name), where)
+    special = _of_every_module(origin.module, origin.keys, owner, name)
+    if special is None:
+        special = origin.source.static(name) or static_function(origin.module, name)
+    reason = classes.why_missing(definition, name) if special is None else None
     if reason is not None:
         raise CompileError(reason, where)
-    return None
+    return special
+
+
+def _function(origin: Origin, definition: ClassDefinition, owner: Value, name: str) -> Any:
+    """A function or class that the instance has as an attribute."""
+    if name not in origin.functions:
+        return _NOT_HERE
+    function = origin.functions[name]
+    is_plain = inspect.isfunction(function) and not hasattr(function, "operator_name")
+    return FunctionAttribute(type(origin.module).__name__, name, function) if is_plain else function
+
+
+def _overloads(origin: Origin, definition: ClassDefinition, owner: Value, name: str) -> Any:
+    overloads = origin.source.overloads(name)
+    return OverloadedMethod(owner, overloads) if overloads else _NOT_HERE
+
+
+def _of_definition(origin: Origin, definition: ClassDefinition, owner: Value, name: str) -> Any:
+    """None for what the compiled class has."""
+    is_there = name in definition.constants or name in definition.methods or name in origin.source.text_methods()
+    return None if is_there else _NOT_HERE
+
+
+def _python_method(origin: Origin, definition: ClassDefinition, owner: Value, name: str) -> Any:
+    """A method that stays Python."""
+    python = python_method(origin.module, name)
+    is_method = python is not None and static_function(origin.module, name) is None
+    return PythonMethod(owner, name, python) if python is not None and is_method else _NOT_HERE
+
+
+def _to_compile(origin: Origin, definition: ClassDefinition, owner: Value, name: str) -> Any:
+    """None for a method or property that is compiled when it is asked for."""
+    module = origin.module
+    is_source = method_source(module, name) is not None and not is_unused_property(module, name)
+    return None if is_source else _NOT_HERE
+
+
+_NOT_HERE: Final = object()
+_RULES: Final = (_function, _overloads, _of_definition, _python_method, _to_compile)
+"""What an attribute may be, in the order in which it is looked for; each gives `_NOT_HERE` for what is not its own."""
 
 
 def _of_every_module(module: Module, keys: list[str] | None, owner: Value, name: str) -> Any:

@@ -62,16 +62,20 @@ class Facts:
         self.methods = (*methods, *stubs_of(module).items(), *((t, None) for t in texts_of(module)))
         self.tensors = tuple(module._parameters), tuple(module._buffers)
         """Which attributes are parameters, and which buffers."""
-        for holder in (module._parameters, module._buffers):
-            for name, tensor in holder.items():
-                self._tensor(name, tensor)
+        for name, tensor in (*module._parameters.items(), *module._buffers.items()):
+            self._tensor(name, tensor)
+        self._add_children(module, children)
+        self.types["training"], self.values["training"] = BOOL, module.training
+        self._add_plain(module)
+
+    def _add_children(self, module: Module, children: Mapping[str, ScriptObject]) -> None:
         for name, child in children.items():
             self.types[name], self.values[name] = child.type, child
             self._annotate_child(name, child)
-        for name, sub in module._modules.items():
-            if sub is None:
-                self.constants[name] = None
-        self.types["training"], self.values["training"] = BOOL, module.training
+        self.constants.update({name: None for name, child in module._modules.items() if child is None})
+
+    def _add_plain(self, module: Module) -> None:
+        """What is no tensor and no module: constants, those of the class too, functions and stored values."""
         constant_names = self._constant_names()
         for name, value in vars(module).items():
             if name not in _OWN and not name.startswith("__") and name not in self.ignored:
@@ -81,9 +85,9 @@ class Facts:
                 self._constant(name, getattr(type(module), name))
 
     def _constant_names(self) -> set[str]:
-        found = set(getattr(self.python, "__constants__", ()))
+        listed = set(getattr(self.python, "__constants__", ()))
         finals = {n for n, a in self._annotations.items() if typing.Final in (a, typing.get_origin(a))}
-        return (found | finals) - self.ignored
+        return (listed | finals) - self.ignored
 
     def _annotate_child(self, name: str, child: ScriptObject) -> None:
         """A submodule annotated with an interface is known by that: another module may take its place."""

@@ -86,10 +86,9 @@ class Recorder:
 
     def handle(self, definition: OpDef, arguments: Sequence[Any], proceed: Any) -> Any:
         """Record one operator call: the interceptor."""
-        if definition.family == "metadata" and isinstance(arguments[0], TracedTensor):
-            asked = vars(TracedTensor).get(definition.name.removeprefix("aten::"))
-            if asked is not None and len(arguments) == 1:
-                return asked(arguments[0])  # a function that asks what a method asks
+        question = _question(definition, arguments)
+        if question is not None:
+            return question(arguments[0])
         self._locate()
         operands = [
             self.values.value_of(value, argument.type)
@@ -97,6 +96,17 @@ class Recorder:
         ]
         if any(isinstance(a, Tensor) and self.values.is_nameless(a) for a in arguments):
             self.values.name_variables()
+        result = self._run(definition, arguments, proceed)
+        if self._outplace:
+            operands = self._out_of_place(definition, arguments, operands)
+        returns = [r.type for r in definition.schema.returns]
+        node = self.graph.insert(self._recorded_as(definition), operands, returns)
+        if len(returns) > 1:
+            return tuple([self._result(r, v) for r, v in zip(result, node.results, strict=True)])
+        return self._result(result, node.result()) if returns else result
+
+    def _run(self, definition: OpDef, arguments: Sequence[Any], proceed: Any) -> Any:
+        """The result of an operator; a tensor that it gives back as it is becomes another one on the same memory."""
         try:
             with observer.observing(None):
                 result = proceed([plain(a) for a in arguments])
@@ -105,19 +115,16 @@ class Recorder:
             raise
         if definition.draws(arguments):
             self.random.append(definition.name)
-        if isinstance(result, Tensor) and not definition.schema.is_mutable and any(result is a for a in arguments):
-            result = _alias(result)
-        returns = [r.type for r in definition.schema.returns]
-        if self._outplace and isinstance(arguments[0], Tensor) and definition.schema.is_mutable:
+        is_argument = isinstance(result, Tensor) and any(result is a for a in arguments)
+        return _alias(result) if is_argument and not definition.schema.is_mutable else result
+
+    def _out_of_place(self, definition: OpDef, arguments: Sequence[Any], operands: list[Value]) -> list[Value]:
+        """The operands of what is recorded in place of an operator that writes; warns of what the trace loses."""
+        if definition.schema.is_mutable and isinstance(arguments[0], Tensor):
             self._warn_of_views(definition, arguments[0])
-        if self._outplace and definition.name == "aten::copy_" and isinstance(arguments[1], Tensor):
-            operands = [operands[1], operands[0]]  # what is copied, made as large as what it went to
-        node = self.graph.insert(self._recorded_as(definition), operands, returns)
-        results = result if len(returns) > 1 else (result,)
-        if not returns:
-            return result
-        kept = [self._result(r, v) for r, v in zip(results, node.results, strict=True)]
-        return tuple(kept) if len(returns) > 1 else kept[0]
+        if definition.name == "aten::copy_" and isinstance(arguments[1], Tensor):
+            return [operands[1], operands[0]]  # what is copied, made as large as what it went to
+        return operands
 
     def _warn_of_views(self, definition: OpDef, written: Tensor) -> None:
         """Other tensors on the memory that is written would not see, in the trace, what becomes of it."""
@@ -367,6 +374,13 @@ def _alias(tensor: Tensor) -> Tensor:
 
 def _raise(error: Exception) -> None:
     raise error
+
+
+def _question(definition: OpDef, arguments: Sequence[Any]) -> Any:
+    """The method of traced tensors that asks what a function asks; None for other operators."""
+    if definition.family != "metadata" or not isinstance(arguments[0], TracedTensor) or len(arguments) != 1:
+        return None
+    return vars(TracedTensor).get(definition.name.removeprefix("aten::"))
 
 
 def _apart(result: Any, arguments: set[int] | None) -> Any:

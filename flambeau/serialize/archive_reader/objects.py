@@ -6,7 +6,7 @@ Values are checked against the types that the class declares: what runs the code
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any, Final
 
 from flambeau.nn.parameter import Parameter
@@ -136,39 +136,52 @@ class Objects:
             raise PickleError(f"{what} is a {wanted}, and the same object is a {was} elsewhere")
 
     def _composed(self, value: Any, type_: t.Type, what: str) -> Any:
-        match type_:
-            case t.OptionalType(element):
-                return None if value is None else self._fitting(value, element, what)
-            case t.ListType(element):
-                if type(value) is not list:
-                    raise _wrong(value, type_, what)
-                self._give(value, type_, what)
-                if not self._are_plain(value, element):
-                    value[:] = [self._fitting(item, element, what) for item in value]
-            case t.DictType(key, item_type):
-                if not isinstance(value, dict):
-                    raise _wrong(value, type_, what)
-                self._give(value, type_, what)
-                if not (self._are_plain(value, key) and self._are_plain(value.values(), item_type)):
-                    for name, item in value.items():
-                        self._fitting(name, key, what)
-                        value[name] = self._fitting(item, item_type, what)
-            case t.TupleType(elements):
-                if not isinstance(value, tuple) or len(value) != len(elements):
-                    raise _wrong(value, type_, what)
-                items = [self._fitting(v, e, what) for v, e in zip(value, elements, strict=True)]
-                return tuple(items) if type_.name is None else tuple_class(type_)(*items)
-            case t.UnionType(members):
-                return self._one_of(value, members, type_, what)
-            case t.ClassType():
-                if not isinstance(value, ScriptObject) or value.type != type_:
-                    raise _wrong(value, type_, what)
-            case t.InterfaceType():
-                if not isinstance(value, ScriptObject) or type_.definition.why_not(value.type) is not None:
-                    raise _wrong(value, type_, what)
-            case t.EnumType():
-                if type_.python is None or not isinstance(value, type_.python):
-                    raise _wrong(value, type_, what)
+        fit = _COMPOSED.get(type(type_))
+        return value if fit is None else fit(self, value, type_, what)
+
+    def _optional(self, value: Any, type_: t.OptionalType, what: str) -> Any:
+        return None if value is None else self._fitting(value, type_.element, what)
+
+    def _list(self, value: Any, type_: t.ListType, what: str) -> Any:
+        if type(value) is not list:
+            raise _wrong(value, type_, what)
+        self._give(value, type_, what)
+        if not self._are_plain(value, type_.element):
+            value[:] = [self._fitting(item, type_.element, what) for item in value]
+        return value
+
+    def _dict(self, value: Any, type_: t.DictType, what: str) -> Any:
+        if not isinstance(value, dict):
+            raise _wrong(value, type_, what)
+        self._give(value, type_, what)
+        if not (self._are_plain(value, type_.key) and self._are_plain(value.values(), type_.value)):
+            for name, item in value.items():
+                self._fitting(name, type_.key, what)
+                value[name] = self._fitting(item, type_.value, what)
+        return value
+
+    def _tuple(self, value: Any, type_: t.TupleType, what: str) -> Any:
+        if not isinstance(value, tuple) or len(value) != len(type_.elements):
+            raise _wrong(value, type_, what)
+        items = [self._fitting(v, e, what) for v, e in zip(value, type_.elements, strict=True)]
+        return tuple(items) if type_.name is None else tuple_class(type_)(*items)
+
+    def _union(self, value: Any, type_: t.UnionType, what: str) -> Any:
+        return self._one_of(value, type_.members, type_, what)
+
+    def _object(self, value: Any, type_: t.ClassType, what: str) -> Any:
+        if not isinstance(value, ScriptObject) or value.type != type_:
+            raise _wrong(value, type_, what)
+        return value
+
+    def _with_interface(self, value: Any, type_: t.InterfaceType, what: str) -> Any:
+        if not isinstance(value, ScriptObject) or type_.definition.why_not(value.type) is not None:
+            raise _wrong(value, type_, what)
+        return value
+
+    def _enum_member(self, value: Any, type_: t.EnumType, what: str) -> Any:
+        if type_.python is None or not isinstance(value, type_.python):
+            raise _wrong(value, type_, what)
         return value
 
     def _are_plain(self, values: Collection[Any], type_: t.Type) -> bool:
@@ -187,6 +200,14 @@ class Objects:
             except PickleError:
                 continue
         raise _wrong(value, type_, what)
+
+
+_COMPOSED: Final[dict[type[t.Type], Callable[[Objects, Any, Any, str], Any]]] = {
+    t.OptionalType: Objects._optional, t.ListType: Objects._list, t.DictType: Objects._dict,
+    t.TupleType: Objects._tuple, t.UnionType: Objects._union, t.ClassType: Objects._object,
+    t.InterfaceType: Objects._with_interface, t.EnumType: Objects._enum_member,
+}  # fmt: skip
+"""How values are fitted to each type that has parts or a definition; a list or dict stays the object that it is."""
 
 
 def _shorten(entries: dict[Any, Any], length: int) -> None:

@@ -18,6 +18,7 @@ from flambeau.tensor.tensor import Tensor, view_of, wrap
 from flambeau.util.record import dataclass
 
 SIZE_LIMIT: Final = 1 << 62
+MAX_AXES: Final = 64
 MapLocation = Callable[[str], str]
 """From the device that a storage was written on to the one that it is to be on."""
 NO_DEVICE = (
@@ -121,26 +122,40 @@ def tensor_of(
     if not isinstance(storage, StoredMemory):
         raise PickleError("a tensor is made of something that is no storage")
     dtype = storage.dtype
-    for what in (sizes, strides):
-        if not isinstance(what, tuple) or not all(type(n) is int and 0 <= n < SIZE_LIMIT for n in what):
-            got = shown(what)
-            raise PickleError(f"expected sizes and strides of a tensor as tuples of numbers from 0 on, got {got}")
-    if len(sizes) != len(strides) or type(offset) is not int or not 0 <= offset < SIZE_LIMIT or len(sizes) > 64:
-        raise PickleError(f"a tensor has sizes {shown(sizes)}, strides {shown(strides)} and offset {shown(offset)}")
+    _check_layout(offset, sizes, strides)
     if requires_grad is True and not (dtype.is_floating_point or dtype.is_complex):
         raise PickleError(f"a tensor of {dtype.name} cannot have gradients")
+    _check_extent(storage, offset, sizes, strides)
+    if storage.row is None:
+        return TensorShape(dtype, sizes, strides, storage.device, requires_grad is True)
+    tensor = view_of(_flagged(storage.row, flags), sizes, strides, offset)
+    return tensor.requires_grad_(True) if requires_grad is True else tensor
+
+
+def _check_layout(offset: Any, sizes: Any, strides: Any) -> None:
+    """Raise PickleError for what are no numbers that could be an offset, sizes and strides."""
+    for numbers in (sizes, strides):
+        if not isinstance(numbers, tuple) or not all(map(_is_size, numbers)):
+            got = shown(numbers)
+            raise PickleError(f"expected sizes and strides of a tensor as tuples of numbers from 0 on, got {got}")
+    if len(sizes) != len(strides) or not _is_size(offset) or len(sizes) > MAX_AXES:
+        raise PickleError(f"a tensor has sizes {shown(sizes)}, strides {shown(strides)} and offset {shown(offset)}")
+
+
+def _is_size(number: Any) -> bool:
+    return type(number) is int and 0 <= number < SIZE_LIMIT
+
+
+def _check_extent(storage: StoredMemory, offset: int, sizes: tuple[int, ...], strides: tuple[int, ...]) -> None:
+    """Raise PickleError if a tensor would leave its storage, or would be too large once it is copied."""
     last = offset + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) if all(sizes) else -1
     if last >= storage.count:
         raise PickleError(
             f"a tensor of sizes {shown(list(sizes))}, strides {shown(list(strides))} and offset {offset} does not fit "
             f"into storage '{storage.key}' of {storage.count} elements"
         )
-    if dtype.itemsize * math.prod(max(n, 1) for n in sizes) > storage.limits.expanded_bytes:
+    if storage.dtype.itemsize * math.prod(max(n, 1) for n in sizes) > storage.limits.expanded_bytes:
         raise PickleError(f"a tensor of sizes {shown(list(sizes))} has {exceeded(storage.limits, 'expanded_bytes')}")
-    if storage.row is None:
-        return TensorShape(dtype, sizes, strides, storage.device, requires_grad is True)
-    tensor = view_of(_flagged(storage.row, flags), sizes, strides, offset)
-    return tensor.requires_grad_(True) if requires_grad is True else tensor
 
 
 def _flagged(row: Tensor, flags: Any) -> Tensor:
