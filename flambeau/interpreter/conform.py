@@ -16,6 +16,7 @@ from typing import Any, Final
 from flambeau.interpreter.awaiting import Await
 from flambeau.interpreter.future import Future
 from flambeau.program.instances import definition_of, subclass_of
+from flambeau.schema.array_type import ArrayType
 from flambeau.schema.device import Device
 from flambeau.schema.set_type import SetType
 from flambeau.schema.subtype import is_subtype
@@ -141,7 +142,7 @@ def _is_refined(value: Tensor, type_: TensorType) -> bool:
 _CHECKS: Final[dict[type[Type], Callable[[Any, Any], bool]]] = {
     TensorType: _is_tensor, OptionalType: _is_optional, UnionType: _is_member, ListType: _is_list, SetType: _is_set,
     DictType: _is_dict, TupleType: _is_tuple, EnumType: _is_enum_member, ClassType: _is_object,
-    InterfaceType: _is_object, AnyClassType: _is_any_object,
+    InterfaceType: _is_object, AnyClassType: _is_any_object, ArrayType: _is_tensor,
 }  # fmt: skip
 """What decides for types that have parts or a definition; whatever a value is, it is a value of the others."""
 
