@@ -8,10 +8,16 @@ the operators' declarations; `help(flambeau.gelu)` shows what an operator does a
 [2.0, 3.0]
 """
 
+# ruff: noqa: E402  (what is imported stays, so no collection goes over it; and methods of tensors come before the rest)
 from __future__ import annotations
 
 from math import e, inf, nan, pi
 from typing import Any as _Any
+
+from flambeau.util.no_collection import no_collection as _no_collection
+
+_importing = _no_collection()
+_importing.__enter__()  # what is imported stays; where this module is not completed, its end is that of the block
 
 from flambeau import ops as _ops
 from flambeau.ops import surface as _surface
@@ -94,19 +100,21 @@ channels_last = memory_format.channels_last
 channels_last_3d = memory_format.channels_last_3d
 _surface.install()
 
-from flambeau import amp, backends, cpu, cuda, fft, ir, jit, linalg, nn, special  # noqa: E402  (methods of tensors come first)
-from flambeau.codegen import get_num_threads, set_num_threads  # noqa: E402
-from flambeau.interpreter.tasks import get_num_interop_threads, set_num_interop_threads  # noqa: E402
-from flambeau.jit import futures, library  # noqa: E402
-from flambeau.jit import torch_names as _C  # noqa: E402, N812
-from flambeau.jit.classes.interfaces import interface  # noqa: E402
-from flambeau.jit.disabled import disabled  # noqa: E402
-from flambeau.jit.loading.load import load_values as load  # noqa: E402
-from flambeau.jit.script import script  # noqa: E402
-from flambeau.jit.tracing.trace import trace  # noqa: E402
-from flambeau.jit.unit import CompilationUnit  # noqa: E402
-from flambeau.jit.vectorize import vectorize  # noqa: E402
-from flambeau.serialize.archive_writer.values_file import save  # noqa: E402
+from flambeau import amp, backends, cpu, cuda, fft, ir, jit, linalg, nn, special
+from flambeau.codegen import get_num_threads, set_num_threads
+from flambeau.interpreter.tasks import get_num_interop_threads, set_num_interop_threads
+from flambeau.jit import futures, library
+from flambeau.jit import torch_names as _C  # noqa: N812
+from flambeau.jit.classes.interfaces import interface
+from flambeau.jit.disabled import disabled
+from flambeau.jit.loading.load import load_values as load
+from flambeau.jit.script import script
+from flambeau.jit.tracing.trace import trace
+from flambeau.jit.unit import CompilationUnit
+from flambeau.jit.vectorize import vectorize
+from flambeau.serialize.archive_writer.values_file import save
+
+_importing.__exit__(None, None, None)
 
 
 def __getattr__(name: str) -> _Any:

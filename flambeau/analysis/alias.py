@@ -158,6 +158,10 @@ class AliasAnalysis:
         if any(p.escaped for p in both) or any_overlap(both, self._returned):
             self._returned |= both
 
+    def note_replaced(self, old: Value, new: Value) -> None:
+        """Stay right after a new value, which nobody makes in every round of a loop anew, took the place of another."""
+        self._points_to.replace(old, new)
+
     def may_exchange(self, first: Node, second: Node) -> bool:
         """Whether two neighbours may run in the other order: no data, memory or effect goes from one to the other."""
         results = set(first.results)

@@ -46,6 +46,9 @@ evaluates: Final = RuleTable[Callable[[Node], Any]]("evaluation before a graph r
 """Registers what gives the Python value of a node's result, or UNKNOWN, by kind."""
 
 
+_decides: Final = RuleTable[Callable[[Node], bool | None]]("conditions that hold whatever tensors come")
+
+
 def known(value: Value, conditions: dict[Value, Any] | None = None) -> Any:
     """The Python value of what is known, else UNKNOWN; tensors in a list or tuple are known by their types.
 
@@ -68,6 +71,20 @@ def known(value: Value, conditions: dict[Value, Any] | None = None) -> Any:
         return known(node.nested_blocks[0 if way else 1].returns[value.index], conditions)
     rule = evaluates.get(node.op)
     return UNKNOWN if rule is None else rule(node)
+
+
+def decided(condition: Value) -> bool | None:
+    """What a condition surely is, by constants and by which values may be None. Unlike `known` it does not ask what
+    types say of tensors, which may stem from an example.
+    """
+    node = condition.defining_node
+    if node is None:
+        return None
+    if constants.is_constant(condition):
+        value = constants.constant_value(condition)
+        return value if isinstance(value, bool) else None
+    rule = _decides.get(node.op)
+    return None if rule is None else rule(node)
 
 
 def never_none(type_: Type) -> bool:
@@ -213,6 +230,16 @@ def _identity(node: Node) -> Any:
     return (x and y) == (node.op == "aten::__is__")
 
 
+@_decides("aten::__is__", "aten::__isnot__")
+def _identity_by_types(node: Node) -> bool | None:
+    first, second = (v.static_type for v in node.operands)
+    if first == NONE and second == NONE:
+        return node.op == "aten::__is__"
+    if (first == NONE and never_none(second)) or (second == NONE and never_none(first)):
+        return node.op == "aten::__isnot__"
+    return None
+
+
 @evaluates("prim::isinstance")
 def _isinstance(node: Node) -> Any:
     """Whether a value of a plain type is of one of some types; ints and bools may stand for each other."""
@@ -243,6 +270,12 @@ def _comparison(node: Node) -> Any:
 def _not(node: Node) -> Any:
     x = known(node.operand(0))
     return not x if isinstance(x, bool) else UNKNOWN
+
+
+@_decides("aten::__not__")
+def _decided_negation(node: Node) -> bool | None:
+    negated = decided(node.operand(0))
+    return None if negated is None else not negated
 
 
 _PLAIN = (IntType, FloatType, BoolType, StringType)

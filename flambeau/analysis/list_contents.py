@@ -7,7 +7,7 @@ said of what is in them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.effects import own_writes
@@ -25,26 +25,26 @@ from flambeau.schema.types import ListType, TensorType, Type, is_number, without
 class ListContents:
     """What the lists of a graph hold, as far as a walk over the graph has come."""
 
-    def __init__(self, graph: Graph, facts: Callable[[], AliasAnalysis]) -> None:
+    def __init__(self, graph: Graph, nodes: Sequence[Node], facts: Callable[[], AliasAnalysis]) -> None:
         """`facts` is asked only for graphs that have lists of tensors and write to lists."""
         self._elements: dict[Value, Type] = {}
         self._stores: dict[Node, list[Value]] = {}
         self._open: set[Value] = set()
         self.changed = False
         """Set when less is known of a list than was; what was read from it before is not right any more."""
-        made = [v for n in graph.all_nodes() for v in n.results if is_tensor_list(v.static_type)]
+        made = [v for n in nodes for v in n._results if is_tensor_list(v.static_type)]
         lists = [v for v in graph.parameters if _holds_tensor_lists(v.static_type)] + made
-        writers = [n for n in graph.all_nodes() if _may_write_lists(n)] if lists else []
+        writers = [n for n in nodes if _may_write_lists(n)] if lists else []
         if writers:
             self._find_stores(lists, writers, facts())
 
     def _find_stores(self, lists: list[Value], writers: list[Node], facts: AliasAnalysis) -> None:
+        written_by = list(map(facts.writes, writers))
         for value in lists:
             is_flat = isinstance(value.static_type, ListType) and isinstance(value.static_type.element, TensorType)
             is_parameter = value.defining_node is None
             places = facts.places(value)
-            for node in writers:
-                written = facts.writes(node)
+            for node, written in zip(writers, written_by, strict=True):
                 if is_parameter and not is_flat and facts.may_reach(value, written):
                     self._open.add(value)
                 if not any_overlap(written, places):
@@ -110,7 +110,7 @@ def _as_element(type_: Type, element: Type) -> Type | None:
 
 
 def _may_write_lists(node: Node) -> bool:
-    if node.nested_blocks or not own_writes(node):
+    if node._blocks or not own_writes(node):
         return False
     definition = node.definition
     if definition is None or node.op in kinds.OPAQUE:

@@ -27,8 +27,8 @@ from flambeau.util.errors import InternalError
 
 @contextmanager
 def keeping_analyses(graph: Graph) -> Iterator[None]:
-    """Inside a `with`, analyses of the graph are computed once, until they are forgotten."""
-    graph.analyses = {}
+    """Inside a `with`, analyses of the graph are computed once, until they are forgotten; those that it has count."""
+    graph.analyses = graph.analyses or {}
     try:
         yield
     finally:
@@ -46,6 +46,13 @@ def alias_analysis(graph: Graph) -> AliasAnalysis:
     return kept
 
 
+def kept_alias_analysis(graph: Graph) -> AliasAnalysis | None:
+    """The alias analysis that is kept, for whoever changes the graph and can keep it right."""
+    kept = None if graph.analyses is None else graph.analyses.get(AliasAnalysis)
+    assert kept is None or isinstance(kept, AliasAnalysis)
+    return kept
+
+
 def forget_analyses(graph: Graph) -> None:
     """The graph has changed in a way that analyses do not know of."""
     if graph.analyses is not None:
@@ -54,8 +61,8 @@ def forget_analyses(graph: Graph) -> None:
 
 def check_analyses(graph: Graph, stage: str) -> None:
     """Raise InternalError where the kept alias analysis says less than a new one would: a pass preserved it wrongly."""
-    kept = None if graph.analyses is None else graph.analyses.get(AliasAnalysis)
-    if not isinstance(kept, AliasAnalysis):
+    kept = kept_alias_analysis(graph)
+    if kept is None:
         return
     new = AliasAnalysis(graph)
     values = [*graph.parameters]

@@ -6,20 +6,26 @@ outside (a wildcard). A place that has escaped may be reached through the wildca
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
 from flambeau.schema.set_type import SetType
 from flambeau.schema.types import (
     AnyType,
     AwaitType,
+    BoolType,
     ClassType,
     DictType,
+    FloatType,
     FutureType,
     GeneratorType,
+    IntType,
     ListType,
     NamedType,
+    NoneType,
     OptionalType,
     RRefType,
+    StringType,
     TensorType,
     TupleType,
     Type,
@@ -36,9 +42,10 @@ TENSOR: Keys = frozenset({"Tensor"})
 
 def keys_of(type_: Type) -> Keys:
     """The kinds of memory a value of this type may be; empty for numbers, strings and the like."""
+    plain = _KEYS_OF_PLAIN.get(type_.__class__)
+    if plain is not None:
+        return plain
     match type_:
-        case TensorType():
-            return TENSOR
         case OptionalType() | UnionType():
             return frozenset().union(*map(keys_of, type_.contained))
         case ListType() | DictType() | SetType():
@@ -52,6 +59,12 @@ def keys_of(type_: Type) -> Keys:
         case GeneratorType():
             return frozenset({"Generator"})
     return frozenset({ANYTHING}) if type_.kind in ("AnyListType", "AnyTupleType", "AnyDictType") else NO_KEYS
+
+
+_KEYS_OF_PLAIN: Final[Mapping[type[Type], Keys]] = {
+    TensorType: TENSOR, IntType: NO_KEYS, FloatType: NO_KEYS, BoolType: NO_KEYS, StringType: NO_KEYS, NoneType: NO_KEYS,
+}  # fmt: skip
+"""What `keys_of` says of the types of most values."""
 
 
 def compatible(a: Keys, b: Keys) -> bool:
@@ -113,7 +126,7 @@ class Memory:
     def __init__(self) -> None:
         self._wild: dict[str, Place] = {}
         self.changed = False
-        """Set whenever a place gets contents or escapes."""
+        """Set when a place that was there before gets contents or escapes: what was read from it says too little."""
 
     def wildcard(self, key: str, elements: Keys = NO_KEYS) -> Place:
         """All outside memory of a kind."""
@@ -122,6 +135,7 @@ class Memory:
             place = self._wild[key] = Place(frozenset({key}), elements, is_wild=True)
         elif not elements <= place.element_keys:
             place.element_keys |= elements
+            self.changed = True
         return place
 
     def wildcards(self, type_: Type) -> set[Place]:
@@ -144,6 +158,12 @@ class Memory:
             found |= new
             waiting.extend(new)
         return found
+
+    def fill(self, container: Place, places: Iterable[Place]) -> None:
+        """Put something into a container that nothing has looked into yet."""
+        container.contents.update(places)
+        if container.escaped:
+            self.escape(container.contents)
 
     def put(self, container: Place, places: Iterable[Place]) -> None:
         """Something may now lie in `container`."""

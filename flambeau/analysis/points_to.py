@@ -1,15 +1,19 @@
-"""Runs over a graph until nothing new can be said of what its values point to."""
+"""Runs over a graph until nothing new can be said of what its values point to.
+
+A value is said everything of before anything uses it, except what a loop gives to its next round. So one run is enough
+unless that, or something put into memory that was there before, or memory that escapes, says more.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
 from flambeau.analysis.effects import hidden_writes
 from flambeau.analysis.memory import Memory, Place, compatible, element_keys, keys_of, of_kind, own_places
 from flambeau.ir import kinds
-from flambeau.ir.constants import is_mutable
+from flambeau.ir.constants import CONSTANT, is_mutable
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
 from flambeau.ir.printer import SUBGRAPH
@@ -17,6 +21,7 @@ from flambeau.ir.value import Value
 from flambeau.ir.walk import subgraphs
 from flambeau.schema.alias import AliasInfo
 from flambeau.schema.function import FunctionSchema
+from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import ANY, FUNCTION, DictType, ListType, OptionalType, TupleType, Type, UnionType
 
 _NOTHING: frozenset[Place] = frozenset()
@@ -47,13 +52,18 @@ class PointsTo:
             self.memory.changed = False
             self._block(graph.body)
 
-    def of(self, value: Value) -> Iterable[Place]:
+    def of(self, value: Value) -> Collection[Place]:
         """What a value may point to."""
         return self._points.get(value, _NOTHING)
 
     def is_new(self, value: Value) -> bool:
         """Whether the node that gives a value makes the memory of it, in every round of a loop anew."""
         return value in self._new
+
+    def replace(self, old: Value, new: Value) -> None:
+        """`new`, of which nothing is known, gives from now on what `old` gave."""
+        if old in self._points:
+            self._points[new] = self._points[old]
 
     # -- recording ----------------------------------------------------------------------------------------------------
 
@@ -65,17 +75,12 @@ class PointsTo:
         # Most of what is said has been said before, of hundreds of places in a long program.
         new = set(places) - known
         if new:
-            new = set(of_kind(new, wanted))
-        if new:
-            known |= new
-            self.memory.changed = True
+            known.update(of_kind(new, wanted))
 
     def _write(self, node: Node, places: Iterable[Place]) -> None:
         new = set(places)
-        known = self.writes.get(node)
-        if new and (known is None or not new <= known):
-            self.writes[node] = new if known is None else known | new
-            self.memory.changed = True
+        if new:
+            self.writes.setdefault(node, set()).update(new)
 
     def _fresh(self, value: Value) -> Place | None:
         """The memory that comes into being with a value."""
@@ -101,7 +106,12 @@ class PointsTo:
             step()
 
     def _step(self, node: Node) -> Callable[[], None] | None:
-        """What to do for a node each time it is reached; None for one that has to do with numbers alone."""
+        """What to do for a node each time it is reached; None where it is done with: it has to do with numbers alone,
+        or gives new memory whatever its operands are.
+        """
+        if node.op == CONSTANT:
+            self._constant(node)
+            return None
         rule = _RULES.get(node.op)
         if rule is not None:
             return partial(rule, self, node)
@@ -117,11 +127,21 @@ class PointsTo:
             return partial(self._built, node)
         definition = node.definition
         if definition is not None:
-            is_plain = not any(keys_of(v.static_type) for v in (*node.operands, *node.results)) and not hidden_writes(
-                node
-            )
-            return None if is_plain else partial(self._operator, node, definition.schema)
-        return partial(self._query if node.op in kinds.QUERY else self._opaque, node)
+            return self._step_of_operator(node, definition)
+        if node.op in kinds.QUERY:
+            self._query(node)
+            return None
+        return partial(self._opaque, node)
+
+    def _step_of_operator(self, node: Node, definition: OpDef) -> Callable[[], None] | None:
+        schema = definition.schema
+        if schema.says_aliases or (definition.traits.writes_when is not None and hidden_writes(node)):
+            is_plain = not any(keys_of(v.static_type) for v in (*node.operands, *node.results))
+            return None if is_plain else partial(self._operator, node, schema)
+        if any(element_keys(v.static_type) for v in node.results):
+            return partial(self._operator, node, schema)
+        self._query(node)
+        return None
 
     def _query(self, node: Node) -> None:
         for value in node.results:
@@ -139,11 +159,10 @@ class PointsTo:
         place = self._shared.get(key)
         if place is None:
             place = self._shared[key] = Place(keys_of(type_), element_keys(type_))
-            if not isinstance(held, list | dict | tuple):
-                self.memory.escape((place,))
+            place.escaped = not isinstance(held, list | dict | tuple)
             for item, inner in _inside(held, type_):
                 if is_mutable(item):
-                    self.memory.put(place, (self._held(item, inner),))
+                    self.memory.fill(place, (self._held(item, inner),))
         return place
 
     def _if(self, node: Node) -> None:
@@ -159,14 +178,18 @@ class PointsTo:
             self._add(result, self.of(start))
         self._block(body)
         for parameter, returned, result in zip(body.parameters[1:], body.returns[1:], node.results, strict=False):
+            before = len(self.of(parameter))
             self._add(parameter, self.of(returned))
             self._add(result, self.of(returned))
+            if len(self.of(parameter)) > before:
+                self.memory.changed = True
 
     def _built(self, node: Node) -> None:
         for value in node.results:
+            put = self.memory.put if value in self._new else self.memory.fill
             place = self._fresh(value)
             if place is not None:
-                self.memory.put(place, of_kind(self._all_of(node.operands), place.element_keys))
+                put(place, of_kind(self._all_of(node.operands), place.element_keys))
 
     def _taken(self, node: Node) -> None:
         sources = self._all_of(node.operands)
@@ -270,24 +293,27 @@ class PointsTo:
             for name in alias.sets:
                 self._add(value, sets.get(name, _NOTHING))
             return
+        put = self.memory.put if value in self._new else self.memory.fill
         place = self._fresh(value)
         if place is None or not place.element_keys:
             return
         named = [sets.get(n, set()) for inner in (alias.contained if alias else ()) if inner for n in inner.sets]
         if any(named):
-            self.memory.put(place, of_kind(set().union(*named), place.element_keys))
+            put(place, of_kind(set().union(*named), place.element_keys))
         else:
-            self._fill(place, value.static_type, self.memory.reach(given))
+            self._fill(place, value.static_type, self.memory.reach(given), put)
 
-    def _fill(self, place: Place, type_: Type, given: set[Place]) -> None:
+    def _fill(
+        self, place: Place, type_: Type, given: set[Place], put: Callable[[Place, Iterable[Place]], None]
+    ) -> None:
         """A new container may hold whatever was given, and new containers of it: `items()` makes tuples."""
-        self.memory.put(place, of_kind(given, place.element_keys))
+        put(place, of_kind(given, place.element_keys))
         for part in _parts(type_):
             keys = keys_of(part)
             if keys:
                 made = self._made.setdefault((place, part), Place(keys, element_keys(part)))
-                self.memory.put(place, (made,))
-                self._fill(made, part, given)
+                put(place, (made,))
+                self._fill(made, part, given, put)
 
 
 def memory_key(held: Any) -> int:
@@ -328,7 +354,6 @@ def _may_write(node: Node) -> bool:
 
 
 _RULES: Mapping[str, Callable[[PointsTo, Node], None]] = {
-    "prim::Constant": PointsTo._constant,
     "prim::If": PointsTo._if,
     "prim::Loop": PointsTo._loop,
     "prim::GetAttr": PointsTo._get_attribute,

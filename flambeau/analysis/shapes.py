@@ -20,7 +20,7 @@ is so. Types of values that something may resize keep no sizes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from flambeau.analysis import lattice
@@ -39,6 +39,7 @@ from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import (
     ListType,
     OptionalType,
+    TensorType,
     TupleType,
     Type,
     without_refinement,
@@ -50,33 +51,44 @@ def propagate(graph: Graph) -> bool:
 
     What the types of other values said before is forgotten: it may stem from an example.
     """
-    before = [v.static_type for node in graph.all_nodes() for v in _defined(node)]
-    erase(graph)
-    _Propagation(graph).run()
-    return before != [v.static_type for node in graph.all_nodes() for v in _defined(node)]
+    nodes = list(graph.all_nodes())
+    tensors = _tensors(nodes)
+    before = [v.static_type for v in tensors]
+    _erase(tensors)
+    _Propagation(graph, nodes, tensors).run()
+    return before != [v.static_type for v in tensors]
 
 
 def erase(graph: Graph) -> None:
     """Forget everything about the tensors in a graph, parameters and constants excepted."""
-    for node in graph.all_nodes():
-        if node.op == constants.CONSTANT:
-            continue
-        for value in _defined(node):
-            if holds_tensors(value.static_type):
-                value.set_type(without_refinement(value.static_type))
+    _erase(_tensors(list(graph.all_nodes())))
 
 
-def _defined(node: Node) -> list[Value]:
-    return [*node.results, *(v for block in node.nested_blocks for v in block.parameters)]
+def _erase(tensors: Sequence[Value]) -> None:
+    for value in tensors:
+        if value.defining_node is None or value.defining_node.op != constants.CONSTANT:
+            value.set_type(without_refinement(value.static_type))
+
+
+def _tensors(nodes: Sequence[Node]) -> list[Value]:
+    """The values among those that nodes define which are, or hold, tensors."""
+    found = []
+    for node in nodes:
+        found += [v for v in node._results if holds_tensors(v.static_type)]
+        for block in node._blocks:
+            found += [v for v in block._parameters if holds_tensors(v.static_type)]
+    return found
 
 
 class _Propagation:
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, nodes: Sequence[Node], tensors: Sequence[Value]) -> None:
         self._graph = graph
+        self._nodes = nodes
+        self._tensors = tensors
         self._alias: AliasAnalysis | None = None
         self._unstable = self._written_by(may_resize)
         self._asked = self._written_by(lambda node: node.op == "aten::requires_grad_")
-        self._lists = ListContents(graph, self._facts)
+        self._lists = ListContents(graph, nodes, self._facts)
         self._conditions: dict[Value, Any] = {}
         """What is known of the condition of each `prim::If` that was come to, as of the last time."""
 
@@ -87,9 +99,8 @@ class _Propagation:
             for value in self._graph.parameters:
                 value.set_type(self._lasting(value, self._lists.given(value)))
             self._block(self._graph.body)
-        for node in self._graph.all_nodes():
-            for value in _defined(node):
-                value.set_type(lattice.settled(value.static_type))
+        for value in self._tensors:
+            value.set_type(lattice.settled(value.static_type))
 
     def _facts(self) -> AliasAnalysis:
         if self._alias is None:
@@ -98,12 +109,11 @@ class _Propagation:
 
     def _written_by(self, condition: Callable[[Node], bool]) -> set[Value]:
         """The values that are, or hold, tensors which such nodes may write to."""
-        writers = [n for n in self._graph.all_nodes() if condition(n)]
+        writers = [n for n in self._nodes if condition(n)]
         if not writers:
             return set()
         facts = self._facts()
-        values = [*self._graph.parameters, *(v for n in self._graph.all_nodes() for v in _defined(n))]
-        tensors = [v for v in values if holds_tensors(v.static_type)]
+        tensors = [*(v for v in self._graph.parameters if holds_tensors(v.static_type)), *self._tensors]
         return {v for v in tensors if any(facts.writes_to(n, v) for n in writers)}
 
     def _block(self, block: Block) -> None:
@@ -120,8 +130,11 @@ class _Propagation:
 
     def _set(self, value: Value, type_: Type) -> None:
         """Give a value a refinement of its declared type; other types stay as they are."""
-        if holds_tensors(value.static_type):
-            value.set_type(self._lasting(value, fit(without_refinement(value.static_type), type_)))
+        declared = value.static_type
+        if declared.__class__ is TensorType and type_.__class__ is TensorType:
+            value.set_type(self._lasting(value, type_))
+        elif holds_tensors(declared):
+            value.set_type(self._lasting(value, fit(without_refinement(declared), type_)))
 
     def _lasting(self, value: Value, type_: Type) -> Type:
         """What holds of a value at every time: not its sizes if something changes them."""
@@ -250,6 +263,8 @@ def may_resize(node: Node) -> bool:
     """Whether the node may change the sizes of a tensor that exists."""
     if node.op.startswith("^"):
         return not getattr(node.attributes.get("callable"), "keeps_sizes", False)
+    if node.op in kinds.STRUCTURAL and node.op not in kinds.OPAQUE:
+        return False
     called = _called_graph(node)
     if called is not None:
         return any(_resizes_here(n) for graph in _reached(called) for n in graph.all_nodes())

@@ -13,6 +13,7 @@ from flambeau.executor import eager as _eager  # noqa: F401  (operators by thems
 from flambeau.executor.explain import caches_of, compilation_of
 from flambeau.executor.options import Options
 from flambeau.executor.plan import ExecutionPlan, make_plan
+from flambeau.executor.prepared_graph import PreparedGraph
 from flambeau.executor.report import Explanation, PassReport
 from flambeau.interpreter import reference
 from flambeau.interpreter.code import Code
@@ -30,6 +31,7 @@ from flambeau.tensor import defaults, dispatch
 from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.util import log
 from flambeau.util.inversions import GENERATOR_STEPS, TASK_EXECUTOR, TRY_RUNNER
+from flambeau.util.no_collection import no_collection
 from flambeau.util.record import replace
 
 
@@ -49,6 +51,7 @@ class Executor:
         self._flows: SpecialisationCache[tuple[specs.Spec, gradients.Asking], Flow] = SpecialisationCache(
             "flows of gradients", options.max_plans, describe=lambda key: specs.describe(key[0])
         )
+        self._prepared = PreparedGraph(function)
         self._latest: ExecutionPlan | None = None
         self.asking_call: asking_calls.AskingCall | None = None
         self.stub = DispatchStub()
@@ -73,6 +76,8 @@ class Executor:
         if plan is None or plan.spec != spec:
             if specs.asks_for_gradients(spec):
                 return self._with_gradients(spec, arguments, gradients.asking(arguments))
+            if arguments and isinstance(arguments[0], ScriptObject) and is_grad_enabled():
+                self._flow_of_method(spec, arguments)  # the plan goes on from what this looks at
             plan = self._plan(spec, arguments)
             self._latest = plan
         plan.runs += 1
@@ -87,12 +92,16 @@ class Executor:
 
     def _marked(self, plan: ExecutionPlan, arguments: Sequence[Any]) -> Any:
         """The call of a method whose object may have parameters that ask for gradients."""
-        asks = gradients.asking(arguments)
-        flow = None if asks[0] is False else self.flow(plan.spec, arguments, asks)
+        flow = self._flow_of_method(plan.spec, arguments)
         result = single(plan.run(arguments))
         if flow is not None:
             gradients.mark(flow, result, arguments)
         return result
+
+    def _flow_of_method(self, spec: specs.Spec, arguments: Sequence[Any]) -> Flow | None:
+        """How gradients flow from the parameters of the object; None where none of them asks for any."""
+        asks = gradients.asking(arguments)
+        return None if asks[0] is False else self.flow(spec, arguments, asks)
 
     def _with_gradients(self, spec: specs.Spec, arguments: Sequence[Any], asks: gradients.Asking) -> Any:
         """A call with arguments that ask for gradients."""
@@ -119,10 +128,13 @@ class Executor:
         """What the function does with arguments that ask for gradients."""
         flow = self._flows.get((spec, asks))
         if flow is None:
-            flow = self._flows.get_or_make(
-                (spec, asks), lambda cause: gradients.flow_through(self.function, arguments, asks)
-            )
+            flow = self._flows.get_or_make((spec, asks), lambda cause: self._new_flow(arguments, asks))
         return flow
+
+    @no_collection()
+    def _new_flow(self, arguments: Sequence[Any], asks: gradients.Asking) -> Flow:
+        graph = self._prepared.look(gradients.Plain(arguments).arguments)
+        return gradients.flow_through(graph, arguments, asks)
 
     def _plain_code(self) -> Code:
         """The function as written, for interceptors that want to see every operator."""
@@ -147,7 +159,8 @@ class Executor:
             # Native code changes copies of lists and dicts: those that the caller shares are interpreted.
             is_shared = any(part in SHARED for part in spec)
             options = replace(self.options, backend="interpreter") if is_shared else self.options
-            return make_plan(self.function, arguments, options, cause)
+            prepared = self._prepared.take(spec, options)
+            return make_plan(self.function, arguments, options, cause, prepared=prepared)
 
         return self._plans.get_or_make(spec, make, self._log_eviction)
 

@@ -10,18 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from flambeau.analysis import shapes
 from flambeau.analysis.gradients import Flow, Marks, flow_of
 from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value
-from flambeau.passes import constant_propagation, inline
-from flambeau.program.function import Function
 from flambeau.program.object import ScriptObject
 from flambeau.schema.opdef import OpDef
-from flambeau.specialise.parameters import specialise
 from flambeau.tensor import unrecorded
 from flambeau.tensor.tensor import Tensor
-from flambeau.util.no_collection import no_collection
 
 Asks = bool | tuple[bool, ...]
 """Whether a value is, or holds, a tensor that asks for gradients; of an object, which of the tensors in it do."""
@@ -73,13 +68,8 @@ def _asks(value: Any) -> bool:
     return False
 
 
-@no_collection()
-def flow_through(function: Function, arguments: Sequence[Any], asks: Asking) -> Flow:
-    """What a function does with arguments that ask for gradients."""
-    graph = specialise(function.graph, arguments)
-    inline.do(graph)
-    constant_propagation.do(graph, values_only=True)
-    shapes.propagate(graph)
+def flow_through(graph: Graph, arguments: Sequence[Any], asks: Asking) -> Flow:
+    """What a function, of which this is the graph for a plan, does with arguments that ask for gradients."""
     objects = {v: a for v, a in zip(graph.parameters, arguments, strict=True) if isinstance(a, ScriptObject)}
     return flow_of(graph, [asked is True for asked in asks], _attributes_that_ask(graph, objects))
 

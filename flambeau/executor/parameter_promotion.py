@@ -19,11 +19,12 @@ from typing import Any, Final
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.gradients import is_about_tensor
 from flambeau.executor.assigned import READ, WRITE, changes_nothing_else, make_variables, may_be_variable
+from flambeau.executor.inlined_graph import inlined_graph
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
-from flambeau.passes import constant_propagation, inline
+from flambeau.passes import constant_propagation
 from flambeau.program.function import Function
 from flambeau.schema.function import Argument, FunctionSchema
 from flambeau.schema.types import (
@@ -98,6 +99,7 @@ class Promotion:
                 _write_in(graph, place, value)
             elif isinstance(value, list):
                 _take_apart(graph, place, len(value))
+        constant_propagation.do(graph, values_only=True)
         schema = self._schema
         hidden = self._graph.parameters[self._parameters :]
         taken: list[Argument] = []
@@ -150,9 +152,7 @@ def promotion_of(function: Function) -> Promotion | None:
 def _lift(function: Function) -> Promotion | None:
     if not function.graph.parameters or not _is_module(function.graph.parameters[0].static_type):
         return None
-    graph = clone_graph(function.frozen_graph)
-    inline.do(graph)
-    constant_propagation.do(graph, values_only=True)
+    graph = clone_graph(inlined_graph(function))
     owner, count = graph.parameters[0], len(graph.parameters) - 1
     reads: dict[Path, list[Node]] = {}
     types: dict[Path, Type] = {}

@@ -13,8 +13,10 @@ from flambeau.codegen.graph.module import Prepare
 from flambeau.executor.compiled_graph import CompiledGraph
 from flambeau.executor.forks import attach_tasks
 from flambeau.executor.fused import FusedKernel, Shared
+from flambeau.executor.inlined_graph import inlined_graph
 from flambeau.executor.lowered_groups import LoweredGroups
 from flambeau.executor.options import FUSING, Options
+from flambeau.executor.prepared_graph import is_prepared_apart
 from flambeau.executor.region import Region, with_regions
 from flambeau.executor.split_groups import split_groups
 from flambeau.executor.strict_fusion import check_strict_fusion
@@ -23,11 +25,9 @@ from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import compile_graph
 from flambeau.interpreter.machine import run
 from flambeau.ir.clone import clone_graph
-from flambeau.ir.frozen import is_frozen
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.passes import pipeline
-from flambeau.passes.inline import callee_of
 from flambeau.passes.pipeline import PassRecord
 from flambeau.program.function import Function
 from flambeau.schema.types import TupleType, Type
@@ -121,11 +121,14 @@ def make_plan(
     options: Options,
     cause: str,
     record: Callable[[PassRecord], None] | None = None,
+    prepared: Graph | None = None,
 ) -> ExecutionPlan:
-    """A plan for arguments like these; `record` is told of every pass. Raises CompileError for too deep a program."""
+    """A plan for arguments like these; `record` is told of every pass. `prepared`, if there is one, becomes the graph
+    of the plan: it has the first passes behind it. Raises CompileError for too deep a program.
+    """
     try:
         with deep_recursion():
-            return _make_plan(function, arguments, options, cause, record)
+            return _make_plan(function, arguments, options, cause, record, prepared)
     except RecursionError:
         raise CompileError(TOO_DEEP, _deepest(function.graph).range) from None
 
@@ -147,14 +150,19 @@ def _make_plan(
     options: Options,
     cause: str,
     record: Callable[[PassRecord], None] | None,
+    prepared: Graph | None,
 ) -> ExecutionPlan:
     clock = _Clock()
     with progress(f"compiling {function.short_name}") as tell:
-        _freeze_callees(function.frozen_graph)
-        graph = specialise(function.graph, arguments)
+
+        def specialised() -> Graph:
+            return specialise(_start(function, options, record), arguments)
+
+        graph = specialised() if prepared is None else prepared
         clock.lap("specialise")
         tell("passes")
-        graph = _optimised(graph, options, _watching(function, record))
+        steps = pipeline.STEPS if prepared is None else pipeline.STEPS_ON_PREPARED
+        graph = _optimised(graph, specialised, options, _watching(function, record), steps)
         clock.lap("passes")
         lowered: LoweredGroups = {}
         if options.backend == "native":
@@ -181,14 +189,11 @@ def _make_plan(
     return plan
 
 
-def _freeze_callees(graph: Graph) -> None:
-    """Freeze the graphs that will be inlined: a plan relies on them as on its own."""
-    waiting = [graph]
-    while waiting:
-        for node in waiting.pop().all_nodes():
-            callee = callee_of(node)
-            if callee is not None and not is_frozen(callee.graph):
-                waiting.append(callee.frozen_graph)
+def _start(function: Function, options: Options, record: Callable[[PassRecord], None] | None) -> Graph:
+    """What a plan is a copy of: the graph with its calls inlined, unless somebody wants to see that, or not to have it.
+    """
+    inlined = inlined_graph(function)
+    return inlined if record is None and is_prepared_apart(options) else function.graph
 
 
 def _told(function: Function, plan: ExecutionPlan) -> str:
@@ -229,10 +234,13 @@ def prepare_callees(options: Options) -> Prepare:
     """What makes the graphs of functions that call themselves ready to be called from native code."""
 
     def prepare(function: Function, types: Sequence[Type]) -> Graph:
-        graph = clone_graph(function.graph)
-        for value, type_ in zip(graph.parameters, types, strict=True):
-            value.set_type(type_)
-        graph = _optimised(graph, options, None)
+        def typed() -> Graph:
+            graph = clone_graph(function.graph)
+            for value, type_ in zip(graph.parameters, types, strict=True):
+                value.set_type(type_)
+            return graph
+
+        graph = _optimised(typed(), typed, options)
         lowered: LoweredGroups = {}
         split_groups(graph, lowered)
         attach_kernels(graph, options.choices, lowered)
@@ -253,21 +261,27 @@ def _is_one_group(graph: Graph) -> bool:
     return len(nodes) == 1 and len(group) == 1 and results == group
 
 
-def _optimised(graph: Graph, options: Options, record: Callable[[PassRecord], None] | None) -> Graph:
-    """The graph after the passes; as it was if one of them fails, which is warned of."""
-    plain = clone_graph(graph)
+def _optimised(
+    graph: Graph,
+    unchanged: Callable[[], Graph],
+    options: Options,
+    record: Callable[[PassRecord], None] | None = None,
+    steps: Sequence[pipeline.Step] = pipeline.STEPS,
+) -> Graph:
+    """The graph after the passes; if one of them fails, which is warned of, what `unchanged` gives."""
     try:
         pipeline.optimise(
             graph,
             without=options.passes_left_out,
             check=options.verify,
             record=record,
+            steps=steps,
         )
     except InternalError as error:
         if options.verify:
             raise
         warn_user(f"{error}. The function runs unoptimised; please report this", RuntimeWarning)
-        return plain
+        return unchanged()
     return graph
 
 

@@ -48,8 +48,9 @@ def clone_nodes(source: Block, target: Block, copies: Copies) -> None:
         target.append(clone_node(node, target.graph, copies))
 
 
-def clone_node(node: Node, graph: Graph, copies: Copies) -> Node:
-    """A copy in no block, with copies of the nested blocks and subgraphs. Constants are shared with the original."""
+def clone_node(node: Node, graph: Graph, copies: Copies, *, with_blocks: bool = True) -> Node:
+    """A copy in no block, with copies of the nested blocks, unless told otherwise, and of subgraphs. Constants are
+    shared with the original."""
     new = Node(graph, node.op)
     new.copy_metadata(node)
     new.attributes.update({name: _clone_attribute(value) for name, value in node.attributes.items()})
@@ -57,8 +58,9 @@ def clone_node(node: Node, graph: Graph, copies: Copies) -> Node:
         new.add_operand(copies.get(value, value))
     for value in node.results:
         copies[value] = new.add_result(value.static_type, value._name)
-    for block in node.nested_blocks:
-        clone_block(block, new.add_block(), copies)
+    if with_blocks:
+        for block in node.nested_blocks:
+            clone_block(block, new.add_block(), copies)
     return new
 
 

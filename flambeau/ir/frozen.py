@@ -39,7 +39,7 @@ WRITERS: dict[type, tuple[str, ...]] = {
             "remove_parameter", "remove_return"),
     Node: ("add_block", "add_operand", "add_result", "copy_metadata", "erase", "insert_after", "insert_before",
            "insert_operand", "move_after", "move_before", "remove_block", "remove_operand", "remove_result",
-           "replace_operand", "replace_uses_of", "set_operands"),
+           "replace_operand", "replace_uses_of", "set_op", "set_operands"),
     Value: ("copy_metadata", "replace_uses_with", "set_name", "set_type"),
 }  # fmt: skip
 """The methods that change a graph, by the class that has them."""

@@ -32,7 +32,7 @@ from flambeau.ir.uses import UsedValue, User
 from flambeau.ir.value_names import ValueNames
 from flambeau.schema import match
 from flambeau.schema.opdef import OpDef
-from flambeau.schema.types import TENSOR, Type, without_refinement
+from flambeau.schema.types import TENSOR, TensorType, Type, without_refinement
 from flambeau.util.source import SourceRange
 
 RETURN = "prim::Return"
@@ -85,12 +85,18 @@ class Value(UsedValue["Node"], ValueMethods["Node"]):
 
     def set_type(self, static_type: Type) -> Value:
         """Give it another type."""
-        self.static_type = static_type
+        before, self.static_type = self.static_type, static_type
+        # What is known of a tensor, arrays aside, selects no overload.
+        if static_type.__class__ is not TensorType or before.__class__ is not TensorType:
+            if self.defining_node is not None:
+                self.defining_node._definition = None
+            for use in self._uses:
+                use.user._definition = None
         return self
 
     def copy_metadata(self, other: Value) -> Value:
         """Take the type of `other`, and its name if it has one."""
-        self.static_type = other.static_type
+        self.set_type(other.static_type)
         if other.has_name:
             self.set_name(other.name)
         return self
@@ -110,7 +116,7 @@ class Node(User[Value, "Block"], NodeMethods[Value, "Block"]):
     """One operation. Create with `Graph.create`; it belongs to no block until inserted. `str(node)` is its text."""
 
     __slots__ = (
-        "_definition", "_operands", "_results", "attributes", "call_chain", "graph", "is_erased", "range", "scope",
+        "_operands", "_results", "attributes", "call_chain", "graph", "is_erased", "range", "scope",
     )  # fmt: skip
 
     def __init__(self, graph: Graph, op: str) -> None:
@@ -131,7 +137,7 @@ class Node(User[Value, "Block"], NodeMethods[Value, "Block"]):
         self._blocks = []
         self._owner = self._previous = self._next = None
         self._order = 0
-        self._definition: tuple[object, OpDef | None] | None = None
+        self._definition: tuple[int, OpDef | None] | None = None
 
     # -- results ------------------------------------------------------------------------------------------------------
 
@@ -152,6 +158,7 @@ class Node(User[Value, "Block"], NodeMethods[Value, "Block"]):
         """Append a result."""
         value = Value(type_, self.graph.new_number(), node=self, index=len(self._results))
         self._results.append(value)
+        self._definition = None
         if name:
             self.graph.rename(value, name)
         return value
@@ -160,6 +167,7 @@ class Node(User[Value, "Block"], NodeMethods[Value, "Block"]):
         """Drop a result. Raises ValueError if it is used."""
         _refuse_used(self._results[index], f"output {index} of {self.op}")
         _invalidate(self._results.pop(index))
+        self._definition = None
         for i, value in enumerate(self._results):
             value.index = i
 
@@ -180,12 +188,11 @@ class Node(User[Value, "Block"], NodeMethods[Value, "Block"]):
     @property
     def definition(self) -> OpDef | None:
         """The operator overload that the operand types select, or None for structural and unknown operators."""
-        operands, results = [v.static_type for v in self._operands], [v.static_type for v in self._results]
-        key = (match.registry_version(), operands, results)
-        if self._definition is None or self._definition[0] != key:
-            version, *types = key
-            plain = [tuple(map(without_refinement, t)) for t in types]
-            self._definition = (key, match.overload_of_plain(version, self.op, *plain))
+        version = match.registry_version()
+        if self._definition is None or self._definition[0] != version:
+            operands = tuple([without_refinement(v.static_type) for v in self._operands])
+            results = tuple([without_refinement(v.static_type) for v in self._results])
+            self._definition = (version, match.overload_of_plain(version, self.op, operands, results))
         return self._definition[1]
 
     def attribute(self, name: str) -> Any:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
 from flambeau.ir.node_list import ListedNode, NodeList
@@ -42,21 +40,41 @@ class InsertionPoint(Generic[NodeT, BlockT]):
         """Insert before a node, or at the end of a block, from now on."""
         self._insertion_point = target.return_node if isinstance(target, NodeList) else target
 
-    @contextmanager
-    def inserting(self, target: NodeT | BlockT) -> Iterator[None]:
+    def inserting(self, target: NodeT | BlockT) -> Inserting:
         """Insert before a node, or at the end of a block, inside a `with`."""
-        before = self._insertion_point
-        self.set_insertion_point(target)
-        try:
-            yield
-        finally:
-            self._insertion_point = before
+        return Inserting(self, target)
 
-    @contextmanager
-    def at_range(self, source_range: SourceRange | None) -> Iterator[None]:
+    def at_range(self, source_range: SourceRange | None) -> AtRange:
         """Give nodes created inside a `with` this source range."""
-        before, self.current_range = self.current_range, source_range
-        try:
-            yield
-        finally:
-            self.current_range = before
+        return AtRange(self, source_range)
+
+
+class Inserting:
+    """A block of a program within which nodes are inserted somewhere else."""
+
+    __slots__ = ("_before", "_graph", "_target")
+
+    def __init__(self, graph: InsertionPoint[Any, Any], target: Any) -> None:
+        self._graph, self._target = graph, target
+
+    def __enter__(self) -> None:
+        self._before = self._graph.insertion_point
+        self._graph.set_insertion_point(self._target)
+
+    def __exit__(self, *_: object) -> None:
+        self._graph.set_insertion_point(self._before)
+
+
+class AtRange:
+    """A block of a program within which nodes get a source range."""
+
+    __slots__ = ("_before", "_graph", "_range")
+
+    def __init__(self, graph: InsertionPoint[Any, Any], source_range: SourceRange | None) -> None:
+        self._graph, self._range = graph, source_range
+
+    def __enter__(self) -> None:
+        self._before, self._graph.current_range = self._graph.current_range, self._range
+
+    def __exit__(self, *_: object) -> None:
+        self._graph.current_range = self._before

@@ -6,7 +6,6 @@ A list ends with a pseudo node that nobody meets who walks over it. `graph.Node`
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
 from typing import Any, Generic, Self, TypeVar
 
 from flambeau.ir.node_order import give_order
@@ -132,9 +131,7 @@ class NodeList(Generic[NodeT]):
         while node is not None and node is not end:
             following = node._next
             yield node
-            node = node._next if node._owner is self else following
-            while node is not None and node._owner is not self:
-                node = node._next
+            node = node._next if node._owner is self else self._after_removed(following)
 
     def __reversed__(self) -> Iterator[NodeT]:
         node = self.return_node._previous
@@ -155,15 +152,38 @@ class NodeList(Generic[NodeT]):
 
     def walk(self) -> Iterator[NodeT]:
         """Every node at every depth, outer before inner; the one just yielded may be removed."""
-        waiting: list[Iterator[NodeT]] = [iter(self)]
-        while waiting:
-            for node in waiting[-1]:
+        # One generator, not one a block: this is what passes do most.
+        outer: list[tuple[Any, NodeT, NodeT | None, Iterator[Any]]] = []
+        block: Any = self
+        node: NodeT | None = self._first
+        while block is not None:
+            end = block.return_node
+            while node is not None and node is not end:
+                following = node._next
                 yield node
                 if node._blocks:
-                    waiting.append(chain.from_iterable(node.nested_blocks))
-                    break
-            else:
-                waiting.pop()
+                    inner = iter(node.nested_blocks)
+                    outer.append((block, node, following, inner))
+                    block = next(inner)
+                    node, end = block._first, block.return_node
+                else:
+                    node = node._next if node._owner is block else block._after_removed(following)
+            block = None
+            while outer and block is None:
+                around, owner, following, inner = outer[-1]
+                block = next(inner, None)
+                if block is not None:
+                    node = block._first
+                else:
+                    outer.pop()
+                    block = around
+                    node = owner._next if owner._owner is block else block._after_removed(following)
+
+    def _after_removed(self, following: NodeT | None) -> NodeT | None:
+        """Where to go on behind a node that is no longer here, and that was before `following`."""
+        while following is not None and following._owner is not self:
+            following = following._next
+        return following
 
     def append(self, node: NodeT) -> NodeT:
         """Insert a node at the end."""

@@ -54,8 +54,10 @@ class UsedValue(Generic[UserT]):
 class User(ListedNode[BlockT], Generic[ValueT, BlockT]):
     """A node, as far as it has operands."""
 
-    __slots__ = ()
+    __slots__ = ("_definition",)
     _operands: list[ValueT]
+    _definition: Any
+    """What was found to be its operator's overload; None when a type, an operand or the operator has changed since."""
 
     @property
     def operands(self) -> tuple[ValueT, ...]:
@@ -70,6 +72,7 @@ class User(ListedNode[BlockT], Generic[ValueT, BlockT]):
         """Append an operand."""
         value._uses[Use(self, len(self._operands))] = None
         self._operands.append(value)
+        self._definition = None
 
     def replace_operand(self, index: int, value: ValueT) -> ValueT:
         """Put another operand at `index`; returns the old one."""
@@ -77,6 +80,7 @@ class User(ListedNode[BlockT], Generic[ValueT, BlockT]):
         del old._uses[Use(self, index)]
         self._operands[index] = value
         value._uses[Use(self, index)] = None
+        self._definition = None
         return old
 
     def insert_operand(self, index: int, value: ValueT) -> None:
@@ -92,9 +96,15 @@ class User(ListedNode[BlockT], Generic[ValueT, BlockT]):
         new = list(values)
         for index, old in enumerate(self._operands):
             del old._uses[Use(self, index)]
-        self._operands.clear()
-        for value in new:
-            self.add_operand(value)
+        self._operands[:] = new
+        self._definition = None
+        for index, value in enumerate(new):
+            value._uses[Use(self, index)] = None
+
+    def set_op(self, op: str) -> None:
+        """Make it another operator of the same operands and results."""
+        self.op = op
+        self._definition = None
 
     def replace_uses_of(self, old: ValueT, new: ValueT) -> None:
         """Let this node use `new` wherever it uses `old`."""

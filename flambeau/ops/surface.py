@@ -61,8 +61,8 @@ def _derived(short: str) -> Function:
 def methods() -> dict[str, Function]:
     """Every operator that is a method of `Tensor`, by its Python name."""
     functions: dict[str, Function] = {}
-    for name, short in public_names():
-        positions = [p for d in definitions(name) if d.is_method and (p := self_position(d)) is not None]
+    for name, short, overloads in _public():
+        positions = [p for d in overloads if d.is_method and (p := self_position(d)) is not None]
         if positions:
             functions[short] = _method(name, short, min(positions))
     return functions
@@ -93,10 +93,17 @@ def member(path: str, name: str) -> Function:
 
 def public_names() -> Iterator[tuple[str, str]]:
     """Qualified and Python names of the operators that concern tensors, Python's special methods excepted."""
+    return ((name, short) for name, short, _ in _public())
+
+
+def _public() -> Iterator[tuple[str, str, list[OpDef]]]:
+    """Of each such operator also the overloads that a Python caller can reach."""
     for name in registry.names():
         scope, _, short = name.partition("::")
-        if scope == "aten" and not short.startswith("__") and not short[:1].isupper() and definitions(name):
-            yield name, short
+        if scope == "aten" and not short.startswith("__") and not short[:1].isupper():
+            overloads = definitions(name)
+            if overloads:
+                yield name, short, overloads
 
 
 def definitions(name: str) -> list[OpDef]:

@@ -29,7 +29,7 @@ def to_in_place(graph: Graph) -> bool:
     changed = False
     for node in list(graph.all_nodes()):
         if _is_activation(node) and registry.overloads(f"{node.op}_") and _may_write(graph, node):
-            node.op = f"{node.op}_"
+            node.set_op(f"{node.op}_")
             changed = True
     return changed
 

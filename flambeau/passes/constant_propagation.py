@@ -16,7 +16,7 @@ from typing import Any
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.effects import own_effect, own_writes
-from flambeau.analysis.manager import alias_analysis, forget_analyses
+from flambeau.analysis.manager import alias_analysis, forget_analyses, kept_alias_analysis
 from flambeau.analysis.memory import keys_of
 from flambeau.analysis.points_to import memory_key
 from flambeau.ir import constants, literals
@@ -48,10 +48,9 @@ def do(graph: Graph, *, values_only: bool = False, facts: bool = False) -> bool:
     folder = _Folder(graph, False)
     while True:
         if folder.run(facts):
-            fold_control.do(graph, facts=facts)
-            changed = folder.is_stale = True
+            folder.is_stale |= fold_control.do(graph, facts=facts)
+            changed = True
         elif not folder.look_again():
-            folder.finish()
             return changed
 
 
@@ -63,7 +62,9 @@ class _Folder:
         self._settled: set[Value] = set()
         """Constants that were made, of which the facts know nothing: nobody writes to them."""
         self.is_stale = False
-        """Whether the graph has changed since the facts were found."""
+        """Whether ways have gone since the facts were found, on which memory was shared, written or seen outside."""
+        self._is_refused = False
+        """Whether the facts forbade anything."""
 
     def run(self, facts: bool) -> bool:
         """Fold in program order; a branch that is taken for certain takes the place of its `prim::If` on the way."""
@@ -73,7 +74,8 @@ class _Folder:
             if node.is_erased:
                 continue
             if node.op == "prim::If":
-                changed = fold_control.take_known_way(node, conditions) or changed
+                if fold_control.take_known_way(node, conditions):
+                    changed = self.is_stale = True
             elif all(map(_may_be_known, node.operands)) and node.op != constants.CONSTANT and not node.nested_blocks:
                 changed = (self._may_run(node) and self._fold(node)) or changed
         return changed
@@ -86,17 +88,17 @@ class _Folder:
         return self._facts
 
     def look_again(self) -> bool:
-        """Forget facts that could say more by now; whether there were any."""
-        if self._facts is None or not self.is_stale:
+        """Forget facts that forbade something, and could allow it by now; whether there were any."""
+        if not self._is_refused or not self.is_stale:
             return False
-        self._facts = None
+        self._facts, self._is_refused = None, False
         forget_analyses(self._graph)
         return True
 
-    def finish(self) -> None:
-        """Constants that are memory were made, of which an analysis that is kept knows nothing."""
-        if any(keys_of(v.static_type) for v in self._settled):
-            forget_analyses(self._graph)
+    def _is_written(self, value: Value) -> bool:
+        is_written = self.facts.has_writers(value)
+        self._is_refused |= is_written
+        return is_written
 
     def _may_run(self, node: Node) -> bool:
         if not node.results or own_effect(node) is not Effect.NONE or own_writes(node):
@@ -116,9 +118,9 @@ class _Folder:
         if constants.is_constant(value):
             if value in self._settled or not constants.is_mutable(constants.constant_value(value)):
                 return True
-            return not self.facts.has_writers(value)
+            return not self._is_written(value)
         if node.op in _CONTAINERS:
-            return all(map(self._is_known, node.operands)) and not self.facts.has_writers(value)
+            return all(map(self._is_known, node.operands)) and not self._is_written(value)
         return False
 
     def _fold(self, node: Node) -> bool:
@@ -132,7 +134,10 @@ class _Folder:
                 insert_constant(self._graph, r, _type(v.static_type, r))
                 for v, r in zip(node.results, results, strict=True)
             ]
+        kept = kept_alias_analysis(self._graph)
         for old, value in zip(node.results, new, strict=True):
+            if kept is not None:
+                kept.note_replaced(old, value)
             if old.has_name:
                 self._graph.rename(value, old.name)
             old.replace_uses_with(value)
@@ -150,11 +155,12 @@ class _Folder:
                 return False
             if not constants.is_mutable(result):
                 continue
-            if self.facts.has_writers(value):
+            if self._is_written(value):
                 return False
             if self.facts.leaves(value):
                 known = _memory_of_operands(node) if known is None else known
                 if memory_key(result) not in known:
+                    self._is_refused = True
                     return False
         return True
 

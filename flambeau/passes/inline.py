@@ -15,35 +15,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flambeau.ir.clone import insert_graph
+from flambeau.analysis.constant_evaluation import decided
+from flambeau.ir.clone import Copies, clone_node
 from flambeau.ir.constants import CONSTANT
 from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
+from flambeau.ir.node import Block, Node
 from flambeau.ir.printer import SUBGRAPH
 from flambeau.ir.value import Value
-from flambeau.ir.walk import nodes_within
 from flambeau.passes.recursion import Recursion
 from flambeau.program.function import Function
 from flambeau.schema.types import ClassType
+from flambeau.util.source import SourceRange
 
 CALLS = frozenset({"prim::CallFunction", "prim::CallMethod"})
 
 
-def do(graph: Graph) -> bool:
-    """Inline every call at every depth; subgraphs of forks and the like included."""
-    return _inline(graph, Recursion(callee_of))
+def do(graph: Graph, *, is_folding: bool = False) -> bool:
+    """Inline every call at every depth; subgraphs of forks and the like included.
 
-
-def _inline(graph: Graph, known: Recursion) -> bool:
-    changed = False
-    for node in list(graph.all_nodes()):
-        inner = node.attributes.get(SUBGRAPH)
-        if isinstance(inner, Graph):
-            changed |= _inline(inner, known)
-        callee = callee_of(node)
-        if callee is not None and not known.is_recursive(callee):
-            changed = _expand(node, callee, known) or changed
-    return changed
+    With `is_folding`, of the branches in a callee only those are copied that its arguments do not rule out already.
+    """
+    return _Inliner(is_folding).inline(graph)
 
 
 def callee_of(node: Node) -> Function | None:
@@ -68,34 +60,87 @@ def is_exact(owner: Value) -> bool:
     return owner.defining_node is not None and owner.defining_node.op in (CONSTANT, "prim::CreateObject")
 
 
-def _expand(call: Node, callee: Function, known: Recursion) -> bool:
-    given: Sequence[Value] = call.operands[1:] if call.op == "prim::CallFunction" else call.operands
-    body = callee.graph
-    if len(body.parameters) != len(given) or len(body.returns) != len(call.results):
-        return False
-    before = call.previous
-    graph, block = call.graph, call.owner_block
-    with graph.inserting(call):
-        results = insert_graph(graph, body, given)
-    first = block.first if before is None else before.next
-    added: list[Node] = []
-    while first is not None and first is not call:
-        added.append(first)
-        first = first.next
-    for node in added:
-        for inner in nodes_within(node):
-            inner.call_chain = (*call.call_chain, (callee.short_name, call.range), *inner.call_chain)
-    for old, new in zip(call.results, results, strict=True):
-        old.replace_uses_with(new)
-    function = call.operand(0)
-    call.erase()
-    if function.defining_node is not None and function.defining_node.op == CONSTANT and not function.is_used:
-        function.defining_node.erase()
-    for inner in [n for node in added for n in nodes_within(node)]:
-        again = callee_of(inner)
-        if again is not None and not known.is_recursive(again):
-            _expand(inner, again, known)
-        subgraph = inner.attributes.get(SUBGRAPH)
-        if isinstance(subgraph, Graph):
-            _inline(subgraph, known)
-    return True
+class _Inliner:
+    def __init__(self, is_folding: bool) -> None:
+        self._is_folding = is_folding
+        self._recursion = Recursion(callee_of)
+
+    def inline(self, graph: Graph) -> bool:
+        """Inline every call of a graph."""
+        changed = False
+        for node in list(graph.all_nodes()):
+            inner = node.attributes.get(SUBGRAPH)
+            if isinstance(inner, Graph):
+                changed |= self.inline(inner)
+            callee = callee_of(node)
+            if callee is not None and not self._recursion.is_recursive(callee):
+                changed = self._expand(node, callee) or changed
+        return changed
+
+    def _expand(self, call: Node, callee: Function) -> bool:
+        given: Sequence[Value] = call.operands[1:] if call.op == "prim::CallFunction" else call.operands
+        body = callee.graph
+        if len(body.parameters) != len(given) or len(body.returns) != len(call.results):
+            return False
+        copies = dict(zip(body.parameters, given, strict=True))
+        copy = _Copy(call, callee.short_name, copies, self._is_folding)
+        copy.nodes_of(body.body, call)
+        for old, returned in zip(call.results, body.returns, strict=True):
+            old.replace_uses_with(copies[returned])
+        function = call.operand(0)
+        call.erase()
+        if function.defining_node is not None and function.defining_node.op == CONSTANT and not function.is_used:
+            function.defining_node.erase()
+        for inner in copy.unfinished:
+            again = callee_of(inner)
+            if again is not None and not self._recursion.is_recursive(again):
+                self._expand(inner, again)
+            subgraph = inner.attributes.get(SUBGRAPH)
+            if isinstance(subgraph, Graph):
+                self.inline(subgraph)
+        return True
+
+
+class _Copy:
+    """A callee's nodes, copied to where it is called."""
+
+    def __init__(self, call: Node, name: str, copies: Copies, is_folding: bool) -> None:
+        self._graph = call.graph
+        self._copies = copies
+        self._is_folding = is_folding
+        self._calls: tuple[tuple[str, SourceRange | None], ...] = (*call.call_chain, (name, call.range))
+        """Through which the nodes come to be there."""
+        self.unfinished: list[Node] = []
+        """Copies that call something themselves, or have a subgraph."""
+
+    def nodes_of(self, source: Block, following: Node) -> None:
+        """Copy the nodes of a block to before a node."""
+        copies, graph, block = self._copies, self._graph, following.owner_block
+        for node in source:
+            if node._blocks:
+                way = decided(copies[node.operand(0)]) if self._is_folding and node.op == "prim::If" else None
+                if way is not None:
+                    self._branch(node, node._blocks[0 if way else 1], following)
+                    continue
+            new = clone_node(node, graph, copies, with_blocks=False)
+            new.call_chain = (*self._calls, *new.call_chain) if new.call_chain else self._calls
+            block._link(new, following)
+            if new.op in CALLS or SUBGRAPH in new.attributes:
+                self.unfinished.append(new)
+            for inner in node._blocks:
+                self._block(inner, new.add_block())
+
+    def _branch(self, node: Node, taken: Block, following: Node) -> None:
+        """Copy what a `prim::If` does that always goes one way."""
+        self.nodes_of(taken, following)
+        for result, returned in zip(node.results, taken.returns, strict=True):
+            self._copies[result] = self._copies.get(returned, returned)
+
+    def _block(self, source: Block, target: Block) -> None:
+        copies = self._copies
+        for parameter in source.parameters:
+            copies[parameter] = target.add_parameter(parameter.static_type, parameter._name)
+        self.nodes_of(source, target.return_node)
+        for value in source.returns:
+            target.add_return(copies.get(value, value))
+        target.return_node.call_chain = self._calls

@@ -287,6 +287,12 @@ STEPS: tuple[Step, ...] = (
 """All passes, in order. A name ending in `_2`, `_3` is the same pass again."""
 
 
+_LAST_OF_PREPARED = "shapes"
+_COUNT = [step.name for step in STEPS].index(_LAST_OF_PREPARED) + 1
+STEPS_ON_PREPARED = STEPS[_COUNT:]
+"""What is left to do for a graph that `prepare` was given."""
+
+
 def check_order(steps: Sequence[Step]) -> None:
     """Raise ValueError if a step stands where its constraints forbid."""
     place = {step.name: index for index, step in enumerate(steps)}
@@ -314,6 +320,8 @@ def _base(name: str) -> str:
     return stem if number.isdigit() else name
 
 
+PREPARING: frozenset[str] = frozenset(_base(step.name) for step in STEPS[:_COUNT])
+"""The passes that `prepare` runs."""
 PASSES: Mapping[str, Pass] = {_base(step.name): step.run for step in STEPS} | {
     "canonicalize": canonicalize.do,
     "fold_control": fold_control.do,
@@ -345,6 +353,15 @@ def optimise(
             if _base(step.name) not in without:
                 changed = _run(step, graph, check, record) or changed
     return changed
+
+
+def prepare(graph: Graph) -> None:
+    """Run the first passes, up to the one after which everything is known of each value. What they found of memory is
+    kept for the others.
+    """
+    graph.analyses = {}
+    for step in STEPS[:_COUNT]:
+        _run(step, graph, False, None)
 
 
 def _run(step: Step, graph: Graph, check: bool, record: Record | None) -> bool:

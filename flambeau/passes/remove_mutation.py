@@ -171,7 +171,7 @@ def _rewrite(value: Value, holders: list[Value]) -> None:
         for inner in nodes_within(node):
             _use(inner, names, current)
         if node in writers:
-            node.op = registry.out_of_place(node.op)
+            node.set_op(registry.out_of_place(node.op))
             current = node.result()
         node = node.next
     _use(block.return_node, names, current)

@@ -124,6 +124,11 @@ class FunctionSchema:
         return tuple(i for i, alias in entering if alias is not None and WILDCARD in (alias.after or ()))
 
     @cached_property
+    def says_aliases(self) -> bool:
+        """Whether an argument is written, or a result may be memory that was there before."""
+        return any(a.alias is not None for a in (*self.arguments, *self.returns))
+
+    @cached_property
     def concerns_tensors(self) -> bool:
         """Whether a tensor goes in or comes out; other operators belong to the language alone."""
         return any(_holds_tensors(a.type) for a in (*self.arguments, *self.returns))

@@ -158,6 +158,8 @@ def _equality(names: list[str]) -> Callable[[Any, Any], Any]:
     values = _values(names)
 
     def __eq__(self: Any, other: Any) -> Any:  # noqa: N807 - it becomes a method
+        if other is self:
+            return True
         return values(self) == values(other) if other.__class__ is self.__class__ else NotImplemented
 
     return __eq__

@@ -59,8 +59,12 @@ class Emission:
         rule = self.rules.expressions.get(type(tree))
         if rule is None:
             raise CompileError(f"Cannot emit expr for: {tree}", tree.range)
-        with self.builder.graph.at_range(tree.range):
+        graph = self.builder.graph
+        before, graph.current_range = graph.current_range, tree.range
+        try:
             return rule(self, tree, hint)
+        finally:
+            graph.current_range = before
 
     def value(self, tree: Expr, hint: Type | None = None) -> Value:
         """The value of an expression. Raises CompileError if it has none."""

@@ -44,7 +44,14 @@ class Tree:
     @property
     def children(self) -> tuple[Tree, ...]:
         """Direct subtrees, in printed order, absent ones left out."""
-        return tuple(child for value in self._values() for child in _subtrees(value))
+        found: list[Tree] = []
+        for name in self._parts() if self.__class__ not in _PARTS else _PARTS[self.__class__]:
+            value = getattr(self, name)
+            if value.__class__ is tuple:
+                found += [item for item in value if isinstance(item, Tree)]
+            elif isinstance(value, Tree):
+                found.append(value)
+        return tuple(found)
 
     def walk(self) -> Iterator[Tree]:
         """This tree and all trees in it, parents first; a subtree that is shared appears each time."""
@@ -69,8 +76,10 @@ class Tree:
                 parts.append(value)
         return self.head, tuple(parts)
 
-    def _values(self) -> list[Any]:
-        return [getattr(self, item.name) for item in fields(self)[1:]]
+    def _parts(self) -> tuple[str, ...]:
+        """The names of the fields, but for the range."""
+        names = _PARTS[self.__class__] = tuple([item.name for item in fields(self)[1:]])
+        return names
 
     def __str__(self) -> str:
         return layout(self)
@@ -79,10 +88,8 @@ class Tree:
         return f"<{type(self).__name__} at {self.range}>"
 
 
-def _subtrees(value: object) -> tuple[Tree, ...]:
-    if isinstance(value, Tree):
-        return (value,)
-    return tuple(item for item in value if isinstance(item, Tree)) if isinstance(value, tuple) else ()
+_PARTS: dict[type[Tree], tuple[str, ...]] = {}
+"""What `Tree._parts` said of each class."""
 
 
 @tree_class

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import FunctionType
 from typing import Any, Final
 
 import numpy as np
@@ -90,27 +91,48 @@ def by_name(schema: FunctionSchema, function: Callable[..., Any]) -> Callable[..
     code = getattr(function, "__code__", None)
     if code is not None and list(code.co_varnames[: code.co_argcount]) == names and not code.co_kwonlyargcount:
         return function
-    parameters = inspect.signature(function).parameters
-    if list(parameters)[: len(names)] == names:
+    defaults = _plain_defaults(function)
+    parameters = inspect.signature(function).parameters if defaults is None else {}
+    if defaults is None:
+        defaults = {name: parameter.default for name, parameter in parameters.items()}
+    if list(defaults)[: len(names)] == names:
         return function
-    unknown = [n for n, p in parameters.items() if p.default is p.empty and n not in names]
+    unknown = [n for n, default in defaults.items() if default is inspect.Parameter.empty and n not in names]
     if unknown:
         raise ValueError(f"{schema.full_name}: the kernel needs {', '.join(unknown)}, which the schema does not have")
-    chosen = [(i, name) for i, name in enumerate(names) if name in parameters]
+    chosen = [(i, name) for i, name in enumerate(names) if name in defaults]
     if any(p.kind is not p.POSITIONAL_OR_KEYWORD for p in parameters.values()):
 
         def call_by_name(*arguments: Any) -> Any:
             return function(**{name: arguments[i] for i, name in chosen})
 
         return call_by_name
-    return _by_position(function, parameters, chosen)
+    return _by_position(function, defaults, chosen)
+
+
+def _plain_defaults(function: Callable[..., Any]) -> dict[str, Any] | None:
+    """The default of each parameter, `inspect.Parameter.empty` where there is none, of a function all of whose
+    parameters are called by position or name and that stands for no other; None for what takes `inspect.signature`,
+    which is slow.
+    """
+    if type(function) is not FunctionType or function.__dict__:
+        return None
+    code = function.__code__
+    unusual = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+    if code.co_kwonlyargcount or code.co_posonlyargcount or code.co_flags & unusual:
+        return None
+    given = function.__defaults__ or ()
+    missing = (inspect.Parameter.empty,) * (code.co_argcount - len(given))
+    return dict(zip(code.co_varnames[: code.co_argcount], (*missing, *given), strict=True))
 
 
 def _by_position(
-    function: Callable[..., Any], parameters: Mapping[str, inspect.Parameter], chosen: Sequence[tuple[int, str]]
+    function: Callable[..., Any], parameters: Mapping[str, Any], chosen: Sequence[tuple[int, str]]
 ) -> Callable[..., Any]:
-    """`function` called by position with some arguments of a schema, as pairs of an index and the parameter's name."""
-    defaults = [p.default for p in parameters.values()]
+    """`function` called by position with some arguments of a schema, as pairs of an index and the parameter's name.
+    `parameters` has the default of each parameter.
+    """
+    defaults = list(parameters.values())
     order = list(parameters)
     pairs = [(order.index(name), i) for i, name in chosen]
 

@@ -53,6 +53,8 @@ class Permissions:
                 similar = registry.similar(name)
                 raise ValueError(UNKNOWN.format(name=name, similar=f": {', '.join(similar)}?" if similar else ""))
         self.allowed = frozenset(names)
+        self._checked: set[Function] = set()
+        """Functions that something calls which was let through, and they with it."""
 
     def refuses(self, name: str) -> bool:
         """Whether code may not call this operator."""
@@ -60,14 +62,16 @@ class Permissions:
 
     def check(self, graph: Graph, title: str) -> None:
         """Raise ArchiveError if the graph, or a function that it surely calls, reaches the world."""
-        for node in _nodes(graph, set()):
+        seen = set(self._checked)
+        for node in _nodes(graph, seen):
             if node.op.startswith("^"):
                 called: Any = node.attributes.get("callable")
                 if getattr(called, "__module__", "") not in _OF_LANGUAGE:
                     raise ArchiveError(located(f"{title}: {OF_PYTHON}", node.range))
-            elif node.definition is not None and self.refuses(node.op):
+            elif self.refuses(node.op) and node.definition is not None:
                 text = REFUSED.format(places=node.op, names=[node.op])
                 raise ArchiveError(located(f"{title}: {text}", node.range))
+        self._checked = seen
 
 
 def _nodes(graph: Graph, seen: set[Function]) -> Iterator[Node]:

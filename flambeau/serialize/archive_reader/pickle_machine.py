@@ -87,6 +87,9 @@ def check_key(value: Any) -> None:
         waiting += [item for item in items if type(item) is tuple]
 
 
+EMPTY: Final = "it takes more from its stack than there is"
+
+
 class PickleMachine:
     """Reads one pickle of protocol 2 or 3.
 
@@ -145,7 +148,19 @@ class PickleMachine:
 
     def number(self, form: struct.Struct) -> Any:
         """The next number."""
-        return form.unpack(self.take(form.size))[0]
+        at = self._at
+        if at + form.size > len(self._data):
+            self.take(form.size)
+        self._at = at + form.size
+        return form.unpack_from(self._data, at)[0]
+
+    def byte(self) -> int:
+        """The next byte, as a number."""
+        at = self._at
+        if at >= len(self._data):
+            self.take(1)
+        self._at = at + 1
+        return self._data[at]
 
     def line(self) -> str:
         """The text up to the end of the line."""
@@ -162,7 +177,7 @@ class PickleMachine:
         """The last value that does not lie below a mark."""
         floor = self._marks[-1] if self._marks else 0
         if len(self._stack) <= floor:
-            raise PickleError("it takes more from its stack than there is")
+            raise PickleError(EMPTY)
         return self._stack.pop()
 
     def top(self) -> Any:
@@ -186,13 +201,13 @@ class PickleMachine:
 
     def keep(self, index: int) -> None:
         """Remember the last value by a number."""
-        self._memo[index] = self.top()
+        self._memo[index] = self._stack[-1]
 
     def get(self, index: int) -> None:
         """What was remembered by a number."""
         if index not in self._memo:
             raise PickleError(f"nothing was remembered as number {index}")
-        self.push(self._memo[index])
+        self._stack.append(self._memo[index])
 
     def check_open(self, container: Any) -> None:
         """Raise PickleError for a list or dict that an object has already: its items were looked at then."""
@@ -229,8 +244,11 @@ def _build(machine: PickleMachine) -> None:
 
 def _tuple(count: int) -> Callable[[PickleMachine], None]:
     def make(machine: PickleMachine) -> None:
-        items = [machine.pop() for _ in range(count)]
-        machine.push(tuple(reversed(items)))
+        stack = machine._stack
+        start = len(stack) - count
+        if start < (machine._marks[-1] if machine._marks else 0):
+            raise PickleError(EMPTY)
+        stack[start:] = (tuple(stack[start:]),)
 
     return make
 
@@ -284,12 +302,12 @@ def _persistent(machine: PickleMachine) -> None:
     machine.push(machine.meanings.persistent(machine.pop()))
 
 
-_UINT8, _UINT16, _INT32, _UINT32, _UINT64, _DOUBLE = map(struct.Struct, ("<B", "<H", "<i", "<I", "<Q", ">d"))
+_UINT16, _INT32, _UINT32, _UINT64, _DOUBLE = map(struct.Struct, ("<H", "<i", "<I", "<Q", ">d"))
 _STOP: Final = b"."[0]
 _INSTRUCTIONS: Final[dict[bytes, Callable[[PickleMachine], None]]] = {
     b"\x80": _protocol,
     b"(": PickleMachine.mark,
-    b"K": lambda m: m.push(m.number(_UINT8)),
+    b"K": lambda m: m._stack.append(m.byte()),
     b"M": lambda m: m.push(m.number(_UINT16)),
     b"J": lambda m: m.push(m.number(_INT32)),
     b"\x8a": _long,
@@ -297,7 +315,7 @@ _INSTRUCTIONS: Final[dict[bytes, Callable[[PickleMachine], None]]] = {
     b"X": lambda m: m.push(m.take(m.number(_UINT32)).decode("utf-8", "surrogatepass")),
     b"\x8d": lambda m: m.push(m.take(m.number(_UINT64)).decode("utf-8", "surrogatepass")),
     b"B": lambda m: m.push(m.take(m.number(_UINT32))),
-    b"C": lambda m: m.push(m.take(m.number(_UINT8))),
+    b"C": lambda m: m.push(m.take(m.byte())),
     b"N": lambda m: m.push(None),
     b"\x88": lambda m: m.push(True),
     b"\x89": lambda m: m.push(False),
@@ -314,9 +332,9 @@ _INSTRUCTIONS: Final[dict[bytes, Callable[[PickleMachine], None]]] = {
     b"d": _dict,
     b"s": lambda m: _update(m, _pair(m)),
     b"u": lambda m: _update(m, m.since_mark()),
-    b"q": lambda m: m.keep(m.number(_UINT8)),
+    b"q": lambda m: m.keep(m.byte()),
     b"r": lambda m: m.keep(m.number(_UINT32)),
-    b"h": lambda m: m.get(m.number(_UINT8)),
+    b"h": lambda m: m.get(m.byte()),
     b"j": lambda m: m.get(m.number(_UINT32)),
     b"c": _names,
     b"\x81": _make,

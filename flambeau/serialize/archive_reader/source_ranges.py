@@ -32,6 +32,8 @@ class SourceRanges:
         self._entries: list[Any] = []
         self._strings: tuple[Any, ...] | None = None
         self._sources: dict[Any, Source] = {}
+        self._found: dict[int, Source | None] = {}
+        """The same by the identity of what is written in an entry: most of the entries share it."""
         self._counted: tuple[Source | None, list[int]] = None, []
         """The code's source, and where in its UTF-8 bytes each line begins."""
         self._length = 0
@@ -52,7 +54,8 @@ class SourceRanges:
             return place
         try:
             written, begin, end = self._entries[index][1]
-            source = self._source(written)
+            source = self._found[id(written)] if id(written) in self._found else self._source(written)
+            self._found[id(written)] = source
             if source is None:
                 return place
             return _range(source, begin, end) or place
