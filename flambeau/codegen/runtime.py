@@ -22,14 +22,18 @@ from flambeau.codegen.inline_cache import InlineCache
 from flambeau.codegen.kernel.dtypes import KernelError, element_type
 from flambeau.codegen.kernel.nest import Kernel
 from flambeau.codegen.llvm.abi import OUTSIDE
-from flambeau.codegen.plans import Plan, Variant, make_plan
+from flambeau.codegen.plans import Plan, plan_by
+from flambeau.codegen.schedules import Schedules
 from flambeau.codegen.shapes import Span
 from flambeau.codegen.sized_plans import sized_plans
+from flambeau.codegen.variants import Variant
 from flambeau.specialise.cache import SpecialisationCache
 
 Array = npt.NDArray[Any]
 Layout = tuple[np.dtype[Any], tuple[int, ...], tuple[int, ...]]
 """Of an array: dtype, shape, strides in bytes."""
+MAX_PATTERNS = 64
+"""Patterns of calls whose schedules and code a kernel keeps; what was asked for longest ago goes first."""
 MAX_PLANS = 256
 """Plans a kernel keeps; the oldest goes first."""
 
@@ -73,6 +77,7 @@ class CompiledKernel:
         self.plans_cache: SpecialisationCache[tuple[Any, ...], Plan] = SpecialisationCache(
             f"launches of {kernel.name}", MAX_PLANS, describe=lambda key: ", ".join(str(shape) for shape, _ in key)
         )
+        self.schedules = Schedules(kernel, spans, choices, MAX_PATTERNS)
         self._inline_cache = InlineCache()
 
     @property
@@ -146,7 +151,7 @@ class CompiledKernel:
         return arrays
 
     def _new_plan(self, arrays: list[Array]) -> Plan:
-        plan = make_plan(self.kernel, self.spans, arrays, self._choices)
+        plan = plan_by(self.schedules, arrays)
         if plan.variant is not None and plan.variant not in self.variants:
             self.variants.append(plan.variant)
         return plan

@@ -6,9 +6,10 @@ import weakref
 from collections.abc import Iterator
 
 from flambeau.codegen import available
-from flambeau.codegen.plans import Plan, Variant
+from flambeau.codegen.plans import Plan
 from flambeau.codegen.runtime import CompiledKernel
 from flambeau.codegen.threads import shared_by
+from flambeau.codegen.variants import Variant
 from flambeau.executor import limits
 from flambeau.executor.advice import SlowPart, calls_itself, loop_part, recursion_part
 from flambeau.executor.compiled_graph import CompiledGraph

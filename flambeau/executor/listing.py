@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from flambeau.codegen.graph.native import NativeFunction
 from flambeau.codegen.kernel.printer import print_kernel
 from flambeau.codegen.llvm.engine import engine
-from flambeau.codegen.plans import Plan, Variant
+from flambeau.codegen.plans import Plan
 from flambeau.codegen.runtime import CompiledKernel
+from flambeau.codegen.variants import Variant
 from flambeau.executor.compiled_graph import CompiledGraph
 from flambeau.executor.fused import FusedKernel
 from flambeau.executor.plan import ExecutionPlan

@@ -62,7 +62,7 @@ def test_c15_no_plan_is_made_where_only_bounds_change(name: str, monkeypatch: py
     def refuse(*args: Any, **named: Any) -> Any:
         raise AssertionError("a plan is made for a slice of another length")
 
-    monkeypatch.setattr(runtime, "make_plan", refuse)
+    monkeypatch.setattr(runtime, "plan_by", refuse)
     script(*[flambeau.from_numpy(a) for a in PROGRAMS[name](70)])
 
 

@@ -109,7 +109,7 @@ def test_c15_sizes_in_iteration_make_no_plans_once_their_classes_are_known(
     def refuse(*args: Any, **named: Any) -> Any:
         raise AssertionError("a plan is made for another size")
 
-    monkeypatch.setattr(runtime, "make_plan", refuse)
+    monkeypatch.setattr(runtime, "plan_by", refuse)
     monkeypatch.setattr(runtime.CompiledKernel, "call_and_keep", refuse)
     for n in lengths:
         script(flambeau.from_numpy(RNG.standard_normal((n, 12)).astype(np.float32)))
