@@ -106,11 +106,11 @@ from flambeau.interpreter.tasks import get_num_interop_threads, set_num_interop_
 from flambeau.jit import futures, library
 from flambeau.jit import torch_names as _C  # noqa: N812
 from flambeau.jit.classes.interfaces import interface
+from flambeau.jit.compilation_unit import CompilationUnit
 from flambeau.jit.disabled import disabled
 from flambeau.jit.loading.load import load_values as load
 from flambeau.jit.script import script
 from flambeau.jit.tracing.trace import trace
-from flambeau.jit.unit import CompilationUnit
 from flambeau.jit.vectorize import vectorize
 from flambeau.serialize.archive_writer.values_file import save
 

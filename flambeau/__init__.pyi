@@ -139,7 +139,7 @@ from flambeau.jit.disabled import disabled as disabled
 from flambeau.jit.loading.load import load_values as load
 from flambeau.jit.script import script as script
 from flambeau.jit.tracing.trace import trace as trace
-from flambeau.jit.unit import CompilationUnit as CompilationUnit
+from flambeau.jit.compilation_unit import CompilationUnit as CompilationUnit
 from flambeau.jit.vectorize import vectorize as vectorize
 from flambeau.serialize.archive_writer.values_file import save as save
 

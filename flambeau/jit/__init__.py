@@ -8,6 +8,7 @@ from flambeau.jit import _logging, _recursive, _state, annotations, frontend
 from flambeau.jit.arguments import ArgumentError
 from flambeau.jit.blocks import _IgnoreContextManager, record_function, strict_fusion
 from flambeau.jit.classes.interfaces import interface
+from flambeau.jit.compilation_unit import CompilationUnit, create_function_from_graph
 from flambeau.jit.containers import ScriptDict, ScriptList
 from flambeau.jit.decompositions import _register_decomposition
 from flambeau.jit.execution import (
@@ -37,18 +38,17 @@ from flambeau.jit.helpers import isinstance_ as isinstance
 from flambeau.jit.inventory import _unique_state_dict, export_opnames
 from flambeau.jit.library import custom_op
 from flambeau.jit.loading.load import load
-from flambeau.jit.modules.annotations import Attribute
-from flambeau.jit.modules.methods import export
+from flambeau.jit.modules.module_annotations import Attribute
+from flambeau.jit.modules.module_methods import export
+from flambeau.jit.modules.module_overloads import _overload_method
 from flambeau.jit.modules.old_style import ScriptModule, script_method
-from flambeau.jit.modules.overloads import _overload_method
 from flambeau.jit.modules.script_module import RecursiveScriptModule
 from flambeau.jit.overloads import _overload
 from flambeau.jit.saving import save
 from flambeau.jit.script import script
 from flambeau.jit.script_profile import _ScriptProfile
-from flambeau.jit.tracing.helpers import allow, dynamic, script_if_tracing
 from flambeau.jit.tracing.trace import get_trace_graph, trace, trace_module
-from flambeau.jit.unit import CompilationUnit, create_function_from_graph
+from flambeau.jit.tracing.trace_helpers import allow, dynamic, script_if_tracing
 from flambeau.serialize.archive_reader.limits import LoadLimits
 from flambeau.util.errors import (
     ArchiveError,

@@ -12,12 +12,12 @@ from collections.abc import Callable
 from typing import Any
 
 from flambeau.executor.options import Options
-from flambeau.jit.modules.classes import ModuleClasses
-from flambeau.jit.modules.methods import exported_methods
+from flambeau.jit.modules.module_classes import ModuleClasses
+from flambeau.jit.modules.module_methods import exported_methods
 from flambeau.jit.modules.script_module import RecursiveScriptModule
-from flambeau.jit.registry import REGISTRY
 from flambeau.jit.resolver import PythonResolver
 from flambeau.jit.script import CLASSES
+from flambeau.jit.script_registry import REGISTRY
 from flambeau.nn.module import Module
 
 

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from flambeau.frontend.source.python_source import innermost_function
 from flambeau.jit.disabled import disabled
-from flambeau.jit.registry import REGISTRY, ScriptRegistry
+from flambeau.jit.script_registry import REGISTRY, ScriptRegistry
 from flambeau.program.function import Function
 from flambeau.util.errors import FrontendError
 

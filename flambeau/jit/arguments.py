@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from flambeau.jit.convert import Converter, MismatchError, converter, type_name
+from flambeau.jit.value_conversion import Converter, MismatchError, converter, type_name
 from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
 from flambeau.schema.types import TensorType
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from flambeau.jit.convert import MismatchError, converter
 from flambeau.jit.infer import shared_type
+from flambeau.jit.value_conversion import MismatchError, converter
 from flambeau.program.shared import SharedDict, SharedList
 from flambeau.schema.types import DictType, ListType
 

@@ -133,7 +133,7 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
         """What Numba, which asks for this, knows it as: functions that it compiles call the script's native code."""
         known = self._known_to_numba
         if known is None or known.callee.script is not self:  # whoever wraps a function may have copied its attributes
-            from flambeau.jit.with_numba.bridge import numba_type  # needs Numba, which is loaded if it asks
+            from flambeau.jit.with_numba.numba_bridge import numba_type  # needs Numba, which is loaded if it asks
 
             known = self._known_to_numba = numba_type(self)
         return known

@@ -23,19 +23,19 @@ from flambeau.frontend.trees.function_conversion import get_tree
 from flambeau.frontend.trees.tree_views import Apply, Select
 from flambeau.ir.value import Value
 from flambeau.jit.array_function import ArrayFunction
-from flambeau.jit.classes.definitions import PythonSource, find_or_define
+from flambeau.jit.classes.class_definitions import PythonSource, find_or_define
+from flambeau.jit.classes.class_rules import is_user_class
+from flambeau.jit.classes.class_values import ClassValue, IgnoredClass, SetAttributeForm, TypeForm, super_form
 from flambeau.jit.classes.interface_definitions import find_interface, is_interface
-from flambeau.jit.classes.rules import is_user_class
-from flambeau.jit.classes.values import ClassValue, IgnoredClass, SetAttributeForm, TypeForm, super_form
 from flambeau.jit.compiling import compiling, kept, promise, tidy
 from flambeau.jit.modules import lookup as module_lookup
-from flambeau.jit.modules.classes import ModuleClasses
-from flambeau.jit.modules.hooks import HookedCall
+from flambeau.jit.modules.module_classes import ModuleClasses
+from flambeau.jit.modules.module_hooks import HookedCall
+from flambeau.jit.modules.module_source import ModuleSource
 from flambeau.jit.modules.old_style import ScriptModule
-from flambeau.jit.modules.source import ModuleSource
 from flambeau.jit.overloads import OverloadedFunction, as_compile_error, declarations, signature_tree
 from flambeau.jit.value_methods import value_method
-from flambeau.jit.with_numba.calls import NumbaValue, numba_function
+from flambeau.jit.with_numba.numba_calls import NumbaValue, numba_function
 from flambeau.nn.module import Module
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.function import Function

@@ -13,18 +13,18 @@ from flambeau.executor.executor import Executor
 from flambeau.executor.options import BackendName, Options
 from flambeau.frontend.source.python_source import innermost_function
 from flambeau.frontend.trees.function_conversion import get_tree
-from flambeau.jit.classes.instances import ScriptInstance
 from flambeau.jit.classes.script_class import define, let_instances_be_met, script_class
+from flambeau.jit.classes.script_instances import ScriptInstance
 from flambeau.jit.containers import ScriptDict, ScriptList
 from flambeau.jit.disabled import is_disabled
 from flambeau.jit.function import ScriptFunction
-from flambeau.jit.modules.classes import ModuleClasses
+from flambeau.jit.modules.module_classes import ModuleClasses
 from flambeau.jit.modules.old_style import ScriptModule
 from flambeau.jit.modules.prepared import METHOD as SUBSTITUTE
 from flambeau.jit.modules.script_module import RecursiveScriptModule
 from flambeau.jit.overloads import refuse_direct
-from flambeau.jit.registry import REGISTRY
 from flambeau.jit.resolver import PythonResolver, array_function, compile_python_function
+from flambeau.jit.script_registry import REGISTRY
 from flambeau.nn.module import Module
 from flambeau.util.errors import CompileError, without_frames
 

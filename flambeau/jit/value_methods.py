@@ -19,11 +19,11 @@ from flambeau.frontend.scopes.name_resolution import Resolver
 from flambeau.frontend.source.python_source import parameter_defaults
 from flambeau.frontend.trees.function_conversion import get_tree
 from flambeau.ir.value import Value
+from flambeau.jit.classes.class_scope import class_scope
+from flambeau.jit.classes.class_values import BoundFunction
 from flambeau.jit.classes.method_trees import bound_to_class
-from flambeau.jit.classes.scope import class_scope
-from flambeau.jit.classes.values import BoundFunction
 from flambeau.jit.compiling import compiling, tidy
-from flambeau.jit.registry import ScriptRegistry
+from flambeau.jit.script_registry import ScriptRegistry
 from flambeau.program.function import Function
 from flambeau.program.named_tuples import user_class
 from flambeau.schema.types import EnumType, TupleType, Type

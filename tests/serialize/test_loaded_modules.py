@@ -167,7 +167,7 @@ def test_writing_does_not_reach_the_file(tmp_path: Path, monkeypatch: pytest.Mon
     before = path.read_bytes()
     path.chmod(0o444)
     for limit in (1 << 30, 1000):  # read whole, and mapped
-        monkeypatch.setattr("flambeau.serialize.archive_reader.container.MAPPED_ABOVE", limit)
+        monkeypatch.setattr("flambeau.serialize.archive_reader.container_reader.MAPPED_ABOVE", limit)
         loaded, other = flambeau.jit.load(path), flambeau.jit.load(path)
         with flambeau.no_grad():
             loaded.weight.fill_(3.0)

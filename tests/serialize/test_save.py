@@ -15,7 +15,7 @@ import pytest
 
 import flambeau
 from flambeau import Tensor, jit, nn
-from flambeau.serialize.archive_writer import container
+from flambeau.serialize.archive_writer import container_writer as container
 from tests.serialize.saved_modules import CASES, Attributes, compiled, function, helper
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -18,7 +18,7 @@ from typing import Protocol
 from flambeau.frontend.closures.bound import Bound
 from flambeau.frontend.emit.type_variables import InferenceRestart, TypeVariables
 from flambeau.ir.walk import nodes_within
-from flambeau.jit.registry import ScriptRegistry
+from flambeau.jit.script_registry import ScriptRegistry
 from flambeau.program.classes import Attribute, ClassDefinition
 from flambeau.program.function import Function
 from flambeau.schema.types import ClassType, Type

@@ -14,7 +14,7 @@ from flambeau.frontend.source.class_source import class_range
 from flambeau.frontend.source.python_source import NameScope, parameter_defaults
 from flambeau.frontend.trees.function_conversion import get_tree
 from flambeau.frontend.trees.tree_views import Def, Dots, ExprStmt, Pass, StringLiteral
-from flambeau.jit.registry import ScriptRegistry
+from flambeau.jit.script_registry import ScriptRegistry
 from flambeau.nn.module import Module
 from flambeau.program.classes import InterfaceDefinition
 from flambeau.schema.function import FunctionSchema

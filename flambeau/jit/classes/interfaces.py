@@ -14,9 +14,9 @@ from __future__ import annotations
 from typing import TypeVar
 
 from flambeau.jit.classes.interface_definitions import INTERFACE, define_interface
-from flambeau.jit.registry import REGISTRY
 from flambeau.jit.resolver import PythonResolver
 from flambeau.jit.script import CLASSES
+from flambeau.jit.script_registry import REGISTRY
 
 C = TypeVar("C", bound=type)
 

@@ -6,9 +6,9 @@ import enum
 from typing import Any
 
 from flambeau.frontend.scopes.type_annotations import type_of
-from flambeau.jit.classes.definitions import CHANGED, PythonSource
+from flambeau.jit.classes.class_definitions import CHANGED, PythonSource
 from flambeau.jit.classes.interface_definitions import is_interface
-from flambeau.jit.modules.classes import ModuleClasses
+from flambeau.jit.modules.module_classes import ModuleClasses
 from flambeau.jit.resolver import PythonResolver, is_class_of_objects
 from flambeau.program.classes import ClassDefinition
 from flambeau.util.inversions import CLASS_COMPILER

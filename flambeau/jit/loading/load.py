@@ -7,11 +7,11 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from typing import IO, Any, Final
 
-from flambeau.jit.loading.objects import view
-from flambeau.jit.loading.shapes import restore_shapes
+from flambeau.jit.loading.loaded_objects import view
+from flambeau.jit.loading.loaded_shapes import restore_shapes
 from flambeau.jit.modules.script_module import RecursiveScriptModule
 from flambeau.schema.device import Device
-from flambeau.serialize.archive_reader.container import Container
+from flambeau.serialize.archive_reader.container_reader import Container
 from flambeau.serialize.archive_reader.limits import DEFAULT, LoadLimits
 from flambeau.serialize.archive_reader.permissions import Permissions
 from flambeau.serialize.archive_reader.pickle_names import read_pickle

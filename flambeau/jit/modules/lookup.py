@@ -6,9 +6,17 @@ import inspect
 from typing import Any, Final
 
 from flambeau.ir.value import Value
-from flambeau.jit.modules.classes import IGNORED, KEYED, ORDERED, ModuleClasses, Origin, child_types, held_attributes
-from flambeau.jit.modules.hooks import HookedCall, HookTable
-from flambeau.jit.modules.methods import (
+from flambeau.jit.modules.module_classes import (
+    IGNORED,
+    KEYED,
+    ORDERED,
+    ModuleClasses,
+    Origin,
+    child_types,
+    held_attributes,
+)
+from flambeau.jit.modules.module_hooks import HookedCall, HookTable
+from flambeau.jit.modules.module_methods import (
     is_ignored,
     is_of_base,
     is_unused_property,
@@ -16,8 +24,16 @@ from flambeau.jit.modules.methods import (
     python_method,
     static_function,
 )
-from flambeau.jit.modules.overloads import OverloadedMethod
-from flambeau.jit.modules.values import TABLES, WALKS, Contains, FunctionAttribute, PythonMethod, TableMethod, Walk
+from flambeau.jit.modules.module_overloads import OverloadedMethod
+from flambeau.jit.modules.module_values import (
+    TABLES,
+    WALKS,
+    Contains,
+    FunctionAttribute,
+    PythonMethod,
+    TableMethod,
+    Walk,
+)
 from flambeau.nn.module import Module
 from flambeau.program.classes import ClassDefinition
 from flambeau.schema.types import NamedType, Type

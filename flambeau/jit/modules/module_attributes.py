@@ -11,10 +11,10 @@ from flambeau.frontend.scopes.array_annotations import refuse_array_attribute
 from flambeau.frontend.scopes.name_resolution import Resolver
 from flambeau.frontend.scopes.python_constants import constant_type, constant_value
 from flambeau.frontend.scopes.type_annotations import try_type_of, type_of
-from flambeau.jit.convert import MismatchError, converter
 from flambeau.jit.infer import NoTypeError, TypeInference
-from flambeau.jit.modules.annotations import Attribute, class_annotations
-from flambeau.jit.modules.methods import TEXTS, stubs_of, texts_of
+from flambeau.jit.modules.module_annotations import Attribute, class_annotations
+from flambeau.jit.modules.module_methods import TEXTS, stubs_of, texts_of
+from flambeau.jit.value_conversion import MismatchError, converter
 from flambeau.nn.hooks import Hook
 from flambeau.nn.module import Module
 from flambeau.nn.uninitialized import UNINITIALIZED, is_lazy

@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 from flambeau.frontend.source.python_source import NameScope
 from flambeau.frontend.trees.function_conversion import parse_source
 from flambeau.jit.disabled import is_disabled
-from flambeau.jit.modules.methods import TEXTS, Stub
+from flambeau.jit.modules.module_methods import TEXTS, Stub
 from flambeau.nn.module import Module
 
 TOO_EARLY = (

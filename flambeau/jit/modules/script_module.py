@@ -14,23 +14,23 @@ from flambeau.frontend.source.python_source import NameScope
 from flambeau.ir.graph import Graph
 from flambeau.jit import saving
 from flambeau.jit.arguments import ArgumentError
-from flambeau.jit.convert import MismatchError, converter, outliving, type_name
 from flambeau.jit.modules import python_view
-from flambeau.jit.modules.classes import KEYED, ORDERED, ModuleClasses, Origin
 from flambeau.jit.modules.fixed import FixedModule
 from flambeau.jit.modules.live_tensors import LiveTensors
-from flambeau.jit.modules.methods import (
+from flambeau.jit.modules.module_classes import KEYED, ORDERED, ModuleClasses, Origin
+from flambeau.jit.modules.module_methods import (
     exported_methods,
     method_source,
     properties_of,
     python_method,
     static_function,
 )
+from flambeau.jit.modules.module_source import ModuleSource
 from flambeau.jit.modules.old_style import ScriptModule
 from flambeau.jit.modules.prepared import prepared
 from flambeau.jit.modules.promoted_method import method_of
 from flambeau.jit.modules.script_method import ScriptMethod, has_view, shown
-from flambeau.jit.modules.source import ModuleSource
+from flambeau.jit.value_conversion import MismatchError, converter, outliving, type_name
 from flambeau.nn import hooks
 from flambeau.nn.hooks import Registered
 from flambeau.nn.module import Module

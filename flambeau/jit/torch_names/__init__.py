@@ -44,6 +44,7 @@ from flambeau.ir.torchscript.types import (
 )
 from flambeau.ir.value import Use, Value
 from flambeau.jit._state import _clear_class_state as _jit_clear_class_registry
+from flambeau.jit.compilation_unit import CompilationUnit
 from flambeau.jit.containers import ScriptDict, ScriptList
 from flambeau.jit.modules.script_module import RecursiveScriptModule as ScriptModule
 from flambeau.jit.torch_names.file_reader import (
@@ -55,15 +56,6 @@ from flambeau.jit.torch_names.file_writer import PyTorchFileWriter
 from flambeau.jit.torch_names.flattened import _jit_flatten, _jit_unflatten
 from flambeau.jit.torch_names.handle import ModuleHandle, _freeze_module, _jit_debug_module_iterators
 from flambeau.jit.torch_names.pass_table import PASSES
-from flambeau.jit.torch_names.passes import (
-    _create_function_from_graph,
-    _jit_erase_non_input_shape_information,
-    _jit_interpret_graph,
-    _jit_pass_custom_pattern_based_rewrite_graph,
-    _propagate_shapes,
-    parse_ir,
-    run_pass,
-)
 from flambeau.jit.torch_names.schemas import (
     Argument,
     FunctionSchema,
@@ -72,7 +64,15 @@ from flambeau.jit.torch_names.schemas import (
     _jit_get_schemas_for_operator,
     parse_schema,
 )
-from flambeau.jit.unit import CompilationUnit
+from flambeau.jit.torch_names.torch_passes import (
+    _create_function_from_graph,
+    _jit_erase_non_input_shape_information,
+    _jit_interpret_graph,
+    _jit_pass_custom_pattern_based_rewrite_graph,
+    _propagate_shapes,
+    parse_ir,
+    run_pass,
+)
 from flambeau.ops.operator_namespaces import OperatorNamespace
 from flambeau.ops.python_forms import infer_size as _infer_size
 from flambeau.tensor.observer import current as _get_tracing_state

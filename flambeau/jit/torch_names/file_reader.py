@@ -20,7 +20,7 @@ import numpy as np
 from flambeau.jit.loading.load import get_extra_files
 from flambeau.schema.dtype import DType
 from flambeau.serialize.archive_format import SERIALIZATION_ID
-from flambeau.serialize.archive_reader.container import Container
+from flambeau.serialize.archive_reader.container_reader import Container
 from flambeau.serialize.archive_reader.program import version_of
 from flambeau.tensor.tensor import Tensor, wrap
 

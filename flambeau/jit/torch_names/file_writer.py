@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from typing import Any, Self
 
 from flambeau.serialize.archive_format import PLAIN_VERSION
-from flambeau.serialize.archive_writer.container import Bytes, ContainerWriter
+from flambeau.serialize.archive_writer.container_writer import Bytes, ContainerWriter
 from flambeau.serialize.archive_writer.output import folder_of, opened
 
 FINISHED = "write_end_of_file was called: nothing can be added to '{name}' any more"

@@ -14,8 +14,8 @@ from flambeau.ir.equal import first_difference
 from flambeau.ir.graph import Graph
 from flambeau.ir.literals import is_tensor
 from flambeau.ir.node import Node
+from flambeau.jit.tracing.inputs_and_outputs import flat
 from flambeau.jit.tracing.run import Call, Recorded, Run, state_restored
-from flambeau.jit.tracing.values import flat
 from flambeau.passes.freeze_objects import objects_below
 from flambeau.program.object import ScriptObject
 from flambeau.util.errors import GuardError, TracerWarning, TracingCheckError

@@ -10,12 +10,12 @@ from typing import Any
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value
-from flambeau.jit.tracing import modules as trace_modules
+from flambeau.jit.tracing import traced_modules as trace_modules
 from flambeau.jit.tracing.baking import Baked, range_of_line, warn_user
-from flambeau.jit.tracing.facts import drop_implied
-from flambeau.jit.tracing.modules import TracedMethod
-from flambeau.jit.tracing.recorder import Recorder
-from flambeau.jit.tracing.values import Outputs, define_inputs, fresh, parameter_names, signature_names
+from flambeau.jit.tracing.inputs_and_outputs import Outputs, define_inputs, fresh, parameter_names, signature_names
+from flambeau.jit.tracing.redundant_guards import drop_implied
+from flambeau.jit.tracing.trace_recorder import Recorder
+from flambeau.jit.tracing.traced_modules import TracedMethod
 from flambeau.nn.module import Module
 from flambeau.nn.uninitialized import UNINITIALIZED, is_lazy
 from flambeau.passes import constant_pooling, dce

@@ -9,13 +9,13 @@ from flambeau.executor.options import Options
 from flambeau.ir.graph import Graph
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.modules import python_view
-from flambeau.jit.modules.classes import ModuleClasses
 from flambeau.jit.modules.live_tensors import LiveTensors
-from flambeau.jit.modules.methods import EXPORTED, exported_methods
+from flambeau.jit.modules.module_classes import ModuleClasses
+from flambeau.jit.modules.module_methods import EXPORTED, exported_methods
 from flambeau.jit.modules.old_style import ScriptModule
 from flambeau.jit.modules.script_module import RecursiveScriptModule
 from flambeau.jit.tracing.baking import Baked
-from flambeau.jit.tracing.modules import TracedMethod, resolve_reads
+from flambeau.jit.tracing.traced_modules import TracedMethod, resolve_reads
 from flambeau.nn.module import Module
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.function import Function

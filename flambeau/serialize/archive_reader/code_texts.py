@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Final
 
 from flambeau.serialize.archive_format import CODE
-from flambeau.serialize.archive_reader.container import Container
+from flambeau.serialize.archive_reader.container_reader import Container
 from flambeau.serialize.archive_reader.limits import exceeded
 
 _TOKEN: Final = re.compile(r"\w+|[^\w\s]")

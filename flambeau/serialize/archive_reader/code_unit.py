@@ -26,9 +26,9 @@ from flambeau.schema.types import TENSOR, ClassType, TupleType, Type
 from flambeau.serialize.archive_format import CODE, ROOT, code_record
 from flambeau.serialize.archive_reader.code_file import CodeFile
 from flambeau.serialize.archive_reader.code_names import ArchiveNames, known_enum
-from flambeau.serialize.archive_reader.container import Container
+from flambeau.serialize.archive_reader.container_reader import Container
 from flambeau.serialize.archive_reader.finish import compile_callees, finish
-from flambeau.serialize.archive_reader.literals import LiteralReader
+from flambeau.serialize.archive_reader.literal_reader import LiteralReader
 from flambeau.serialize.archive_reader.permissions import Permissions
 from flambeau.serialize.archive_reader.source_ranges import SourceRanges, to_original
 from flambeau.util.depth import deep_recursion

@@ -17,7 +17,7 @@ from flambeau.ir import kinds
 from flambeau.schema import registry
 from flambeau.serialize.archive_format import code_record
 from flambeau.serialize.archive_reader.code_file import STRING, parse_code
-from flambeau.serialize.archive_reader.container import Container
+from flambeau.serialize.archive_reader.container_reader import Container
 from flambeau.serialize.archive_reader.permissions import Permissions, reaches_world
 from flambeau.serialize.archive_reader.special_operators import SPECIAL
 from flambeau.util.errors import FrontendError

@@ -20,10 +20,10 @@ from flambeau.serialize.archive_format import (
     STORAGES,
     TAGGED_LISTS,
 )
-from flambeau.serialize.archive_reader.container import Container
+from flambeau.serialize.archive_reader.container_reader import Container
 from flambeau.serialize.archive_reader.limits import exceeded
 from flambeau.serialize.archive_reader.pickle_machine import PickleError, PickleMachine, check_key, shown
-from flambeau.serialize.archive_reader.storages import QUANTIZED, MapLocation, Storages, storage_kind, tensor_of
+from flambeau.serialize.archive_reader.storage_reader import QUANTIZED, MapLocation, Storages, storage_kind, tensor_of
 from flambeau.tensor.size import Size
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.no_collection import no_collection

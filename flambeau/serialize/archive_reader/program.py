@@ -19,14 +19,14 @@ from flambeau.serialize.archive_format import (
 )
 from flambeau.serialize.archive_reader.code_texts import code_texts
 from flambeau.serialize.archive_reader.code_unit import CodeUnit
-from flambeau.serialize.archive_reader.container import Container
+from flambeau.serialize.archive_reader.container_reader import Container
 from flambeau.serialize.archive_reader.limits import exceeded
-from flambeau.serialize.archive_reader.objects import Objects
+from flambeau.serialize.archive_reader.object_reader import Objects
 from flambeau.serialize.archive_reader.operators import Named, objections
 from flambeau.serialize.archive_reader.permissions import REFUSED, Permissions
 from flambeau.serialize.archive_reader.pickle_machine import is_expandable
 from flambeau.serialize.archive_reader.pickle_names import read_pickle
-from flambeau.serialize.archive_reader.storages import MapLocation
+from flambeau.serialize.archive_reader.storage_reader import MapLocation
 from flambeau.util.depth import deep_recursion
 from flambeau.util.record import dataclass
 

@@ -16,7 +16,7 @@ from typing import Any
 from flambeau.ir.graph import Graph
 from flambeau.ir.walk import blocks, subgraphs
 from flambeau.serialize.archive_format import DEBUG_FORMAT, DEBUG_SUFFIX
-from flambeau.serialize.archive_reader.container import Container
+from flambeau.serialize.archive_reader.container_reader import Container
 from flambeau.serialize.archive_reader.limits import exceeded
 from flambeau.serialize.archive_reader.pickle_names import read_plain
 from flambeau.util.source import Source, SourceRange

@@ -19,12 +19,12 @@ from flambeau.serialize.archive_format import (
     TRACED_INPUTS,
     version_since,
 )
+from flambeau.serialize.archive_writer.archive_names import ArchiveNames
 from flambeau.serialize.archive_writer.code_files import CodeFiles
-from flambeau.serialize.archive_writer.container import Bytes, ContainerWriter, Sink
+from flambeau.serialize.archive_writer.container_writer import Bytes, ContainerWriter, Sink
 from flambeau.serialize.archive_writer.contents import Contents
-from flambeau.serialize.archive_writer.names import ArchiveNames
+from flambeau.serialize.archive_writer.pickled_values import ValuePickler
 from flambeau.serialize.archive_writer.source_table import source_table
-from flambeau.serialize.archive_writer.values import ValuePickler
 from flambeau.util.depth import deep_recursion
 from flambeau.util.record import dataclass, field
 

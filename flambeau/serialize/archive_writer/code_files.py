@@ -26,9 +26,9 @@ from flambeau.program.function import Function
 from flambeau.schema.function import Argument
 from flambeau.schema.types import NONE, ClassType, EnumType, InterfaceType, TupleType, Type
 from flambeau.serialize.archive_format import code_record
+from flambeau.serialize.archive_writer.archive_names import ArchiveNames
 from flambeau.serialize.archive_writer.contents import Contents, type_of_constant
-from flambeau.serialize.archive_writer.names import ArchiveNames
-from flambeau.serialize.archive_writer.objects import FULL_BACKWARD_HOOK, has_full_backward_hook, none_constants
+from flambeau.serialize.archive_writer.pickled_objects import FULL_BACKWARD_HOOK, has_full_backward_hook, none_constants
 from flambeau.serialize.python_print import print_with_marks, result_type
 from flambeau.serialize.python_print_literals import ConstantTable, literal
 from flambeau.serialize.python_print_names import is_plain_name

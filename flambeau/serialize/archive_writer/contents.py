@@ -19,7 +19,7 @@ from flambeau.schema.function import FunctionSchema
 from flambeau.schema.set_type import SetType
 from flambeau.schema.types import ClassType, EnumType, InterfaceType, TupleType, Type, without_refinement
 from flambeau.serialize.archive_writer.contexts import with_context_objects
-from flambeau.serialize.archive_writer.objects import held_by
+from flambeau.serialize.archive_writer.pickled_objects import held_by
 from flambeau.tensor.tensor import Tensor
 
 PYTHON_CALL = (

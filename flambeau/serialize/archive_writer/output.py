@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from flambeau.serialize.archive_format import STREAM_NAME
-from flambeau.serialize.archive_writer.container import Bytes, Sink
+from flambeau.serialize.archive_writer.container_writer import Bytes, Sink
 
 Target = str | os.PathLike[str] | IO[bytes]
 NO_DIRECTORY = "Parent directory {directory} does not exist: make it before saving '{path}'"

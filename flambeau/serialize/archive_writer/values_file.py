@@ -14,10 +14,10 @@ from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import Effect
 from flambeau.schema.types import ANY, Type
 from flambeau.serialize.archive_format import DATA, PLAIN_VERSION
-from flambeau.serialize.archive_writer.container import ContainerWriter
+from flambeau.serialize.archive_writer.container_writer import ContainerWriter
 from flambeau.serialize.archive_writer.output import Target, folder_of, opened
-from flambeau.serialize.archive_writer.storages import write_tensor
-from flambeau.serialize.archive_writer.values import ValuePickler
+from flambeau.serialize.archive_writer.pickled_values import ValuePickler
+from flambeau.serialize.archive_writer.storage_writer import write_tensor
 from flambeau.tensor.size import Size
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.depth import deep_recursion

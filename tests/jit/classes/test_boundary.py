@@ -13,9 +13,9 @@ import flambeau
 from flambeau import Tensor, nn
 from flambeau.interpreter.reference import evaluate
 from flambeau.jit import CompileError, ScriptError
-from flambeau.jit.modules.classes import ModuleClasses
-from flambeau.jit.registry import ScriptRegistry
+from flambeau.jit.modules.module_classes import ModuleClasses
 from flambeau.jit.resolver import PythonResolver, compile_python_function
+from flambeau.jit.script_registry import ScriptRegistry
 from tests.jit.classes.comparing import BACKENDS
 from tests.jit.classes.programs import Context, Counter, Cube, Node, Shape, Square
 

@@ -194,7 +194,7 @@ def test_errors_can_be_caught() -> None:
 
 
 def test_errors_that_nobody_asks_for_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    from flambeau.jit.with_numba import errors as numba_errors
+    from flambeau.jit.with_numba import numba_errors as numba_errors
 
     monkeypatch.setattr(numba_errors, "MAX_ERRORS", 2)
 

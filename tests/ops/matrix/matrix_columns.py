@@ -12,8 +12,8 @@ from functools import cache
 from typing import Any, Final
 
 from flambeau.ir.parser import parse_ir
+from flambeau.jit.compilation_unit import create_function_from_graph
 from flambeau.jit.function import ScriptFunction
-from flambeau.jit.unit import create_function_from_graph
 from flambeau.schema.opdef import OpDef
 from flambeau.tensor import dispatch
 

@@ -34,14 +34,14 @@ from flambeau.frontend.trees.tree_views import Def
 from flambeau.ir.graph import Graph
 from flambeau.jit.classes import subclasses
 from flambeau.jit.classes.attribute_inference import define_attributes
+from flambeau.jit.classes.class_rules import check_class
+from flambeau.jit.classes.class_scope import class_scope
 from flambeau.jit.classes.forms import is_class_variable, is_final
 from flambeau.jit.classes.generator_methods import method_template, yielding
 from flambeau.jit.classes.method_trees import COMPARISONS, bound_to_class, compared_with_any
 from flambeau.jit.classes.records import RecordSource, Written, is_generated, is_generated_text, record_fields
-from flambeau.jit.classes.rules import check_class
-from flambeau.jit.classes.scope import class_scope
 from flambeau.jit.compiling import afterwards, compiling, is_compiling, kept, promise, tidy
-from flambeau.jit.registry import ScriptRegistry
+from flambeau.jit.script_registry import ScriptRegistry
 from flambeau.program.classes import Attribute, ClassDefinition, Property
 from flambeau.program.function import Function
 from flambeau.schema.function import FunctionSchema

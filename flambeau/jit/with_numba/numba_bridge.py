@@ -40,8 +40,8 @@ from flambeau.executor.compiled_graph import CompiledGraph
 from flambeau.executor.options import Options
 from flambeau.executor.plan import prepare_callees
 from flambeau.ir.graph import Graph
-from flambeau.jit.with_numba import results
-from flambeau.jit.with_numba.errors import described
+from flambeau.jit.with_numba import numba_results
+from flambeau.jit.with_numba.numba_errors import described
 from flambeau.schema.dtype import from_numpy_dtype
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.types import BoolType, FloatType, IntType, TensorType, Type
@@ -213,14 +213,14 @@ def _signature(callee: Callee, args: Sequence[Any], kws: dict[str, Any]) -> tupl
         if rep is None:
             raise refuse(f": '{argument.name}' is {actual}")
         looks.append(rep)
-        wanted.append(actual if isinstance(actual, types.Omitted | types.Array) else results.kind_of(rep))
+        wanted.append(actual if isinstance(actual, types.Omitted | types.Array) else numba_results.kind_of(rep))
     shim, written = callee.shim(looks)
     frozen = [number for number, kind in enumerate(wanted) if not getattr(kind, "mutable", True)]
     for number in sorted(written.intersection(frozen)):
         raise refuse(READ_ONLY.format(name=schema.arguments[number].name))
     aliases = AliasAnalysis(shim.graph)
     stays_so = aliases.may_contain_alias([shim.graph.parameters[k] for k in frozen], shim.graph.returns)
-    returned = [results.kind_of(r, is_read_only=stays_so) for r in shim.results]
+    returned = [numba_results.kind_of(r, is_read_only=stays_so) for r in shim.results]
     return wanted, returned[0] if len(returned) == 1 else types.none
 
 
@@ -269,7 +269,7 @@ def _emit_call(context: Any, builder: Any, signature: Any, arguments: Any) -> An
     status = builder.call(pointer, [builder.bitcast(words, address), error, *values])
     with cgutils.if_unlikely(builder, cgutils.is_not_null(builder, status)):
         _leave(context.call_conv, builder, builder.load(error))
-    return results.made(context, builder, signature, arguments, words, shim.results)
+    return numba_results.made(context, builder, signature, arguments, words, shim.results)
 
 
 def _registers(context: Any, builder: Any, declared: Type, kind: Any, value: Any) -> list[Any]:
@@ -278,7 +278,7 @@ def _registers(context: Any, builder: Any, declared: Type, kind: Any, value: Any
 
     types = _types()
     if isinstance(kind, types.Omitted):
-        return [context.get_constant(results.kind_of(_NUMBERS[type(declared)]), kind.value)]
+        return [context.get_constant(numba_results.kind_of(_NUMBERS[type(declared)]), kind.value)]
     if not isinstance(kind, types.Array):
         return [value]
     array = context.make_array(kind)(context, builder, value)

@@ -6,7 +6,7 @@ from typing import Any
 
 from flambeau.jit.modules.script_module import RecursiveScriptModule
 from flambeau.schema.types import DictType, ListType, TensorType, TupleType, Type
-from flambeau.serialize.archive_reader.storages import TensorShape
+from flambeau.serialize.archive_reader.storage_reader import TensorShape
 
 
 def restore_shapes(module: RecursiveScriptModule, inputs: dict[str, list[Any]]) -> None:

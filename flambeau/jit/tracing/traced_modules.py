@@ -22,8 +22,8 @@ from flambeau.ir.graph import Graph
 from flambeau.ir.node import RETURN, Node
 from flambeau.ir.value import Value
 from flambeau.ir.walk import nodes_within
-from flambeau.jit.tracing.forks import ENTER_FORK, EXIT_FORK, between, outline_fork, settle_types
-from flambeau.jit.tracing.recorder import ENTER, EXIT
+from flambeau.jit.tracing.trace_recorder import ENTER, EXIT
+from flambeau.jit.tracing.traced_forks import ENTER_FORK, EXIT_FORK, between, outline_fork, settle_types
 from flambeau.jit.tracing.traced_values import READ
 from flambeau.passes import dce
 from flambeau.program.classes import ClassDefinition

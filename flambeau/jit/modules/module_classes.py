@@ -12,13 +12,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from flambeau.frontend.scopes.name_resolution import Resolver
-from flambeau.jit.modules.annotations import warn_of_empty_annotations
-from flambeau.jit.modules.methods import exported_methods, is_ignored, texts_of
+from flambeau.jit.modules.module_annotations import warn_of_empty_annotations
 from flambeau.jit.modules.module_attributes import Facts, KnownClasses
+from flambeau.jit.modules.module_methods import exported_methods, is_ignored, texts_of
+from flambeau.jit.modules.module_source import ModuleSource
 from flambeau.jit.modules.owners import owner_of
 from flambeau.jit.modules.shells import shell_of
-from flambeau.jit.modules.source import ModuleSource
-from flambeau.jit.registry import ScriptRegistry
+from flambeau.jit.script_registry import ScriptRegistry
 from flambeau.nn.container import ModuleDict, ModuleList, Sequential
 from flambeau.nn.module import Module
 from flambeau.nn.parameter_containers import ParameterDict, ParameterList

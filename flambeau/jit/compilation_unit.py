@@ -12,9 +12,9 @@ from flambeau.ir.graph import Graph
 from flambeau.ir.verify import verify
 from flambeau.jit.compiling import tidy
 from flambeau.jit.function import ScriptFunction
-from flambeau.jit.registry import REGISTRY
 from flambeau.jit.resolver import PythonResolver
 from flambeau.jit.script import CLASSES
+from flambeau.jit.script_registry import REGISTRY
 from flambeau.program.function import Function
 from flambeau.program.signature import schema_of
 from flambeau.util.errors import CompileError, without_frames

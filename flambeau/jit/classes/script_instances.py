@@ -23,10 +23,10 @@ from typing import Any, Final
 from flambeau.executor.executor import Executor, executor_of
 from flambeau.executor.options import Options
 from flambeau.jit.arguments import ArgumentError
-from flambeau.jit.classes.values import source_of
-from flambeau.jit.convert import MismatchError, converter
+from flambeau.jit.classes.class_values import source_of
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.modules.script_method import ScriptMethod
+from flambeau.jit.value_conversion import MismatchError, converter
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.function import Function
 

@@ -13,10 +13,10 @@ from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph
 from flambeau.ir.literals import TensorLiteral
 from flambeau.ir.parser import parse_ir as parse
+from flambeau.jit.compilation_unit import create_function_from_graph
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.torch_names.handle import ModuleHandle
 from flambeau.jit.torch_names.pass_table import PASSES
-from flambeau.jit.unit import create_function_from_graph
 from flambeau.passes import retype, rewrite_patterns
 from flambeau.schema.dtype import float32
 from flambeau.schema.types import TENSOR, TensorType, Type

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flambeau.schema.device import META
 from flambeau.schema.dtype import DType
 from flambeau.serialize.archive_format import STORAGE_NAMES, TENSOR_GLOBAL
-from flambeau.serialize.archive_writer.container import Bytes
+from flambeau.serialize.archive_writer.container_writer import Bytes
 from flambeau.serialize.archive_writer.opcodes import PickleStream
 from flambeau.tensor.layout import contiguous_strides
 from flambeau.tensor.storage import Storage

@@ -18,8 +18,8 @@ from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.frontend.scopes.name_resolution import MISSING, recursion_error
 from flambeau.frontend.trees.tree_views import Apply, StringLiteral
 from flambeau.ir.value import Value
-from flambeau.jit.classes.definitions import PythonSource
-from flambeau.jit.modules.source import ModuleSource
+from flambeau.jit.classes.class_definitions import PythonSource
+from flambeau.jit.modules.module_source import ModuleSource
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.function import Function
 from flambeau.schema.set_type import SetType

@@ -8,13 +8,13 @@ from typing import Any
 
 from flambeau.executor.executor import executor_of
 from flambeau.executor.options import Options
-from flambeau.jit.classes.instances import CALLED_BY_PYTHON
-from flambeau.jit.convert import MismatchError, converter
-from flambeau.jit.loading.module import LoadedModule
+from flambeau.jit.classes.script_instances import CALLED_BY_PYTHON
+from flambeau.jit.loading.loaded_module import LoadedModule
 from flambeau.jit.modules import python_view
 from flambeau.jit.modules.promoted_method import method_of
 from flambeau.jit.modules.script_method import ScriptMethod, shown
 from flambeau.jit.script import CLASSES
+from flambeau.jit.value_conversion import MismatchError, converter
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.object import ScriptObject
 

@@ -17,11 +17,11 @@ from flambeau.frontend.trees.function_conversion import NO_SELF, get_tree, parse
 from flambeau.frontend.trees.tree_views import Def, Ident, Param
 from flambeau.jit.classes.method_trees import bound_to_class
 from flambeau.jit.compiling import compiling, is_compiling, kept, promise, tidy
-from flambeau.jit.modules.hooks import HookTable, compile_hooks
-from flambeau.jit.modules.methods import is_of_base, is_unused_property, method_source
-from flambeau.jit.modules.overloads import declared_overloads, overload_name
+from flambeau.jit.modules.module_hooks import HookTable, compile_hooks
+from flambeau.jit.modules.module_methods import is_of_base, is_unused_property, method_source
+from flambeau.jit.modules.module_overloads import declared_overloads, overload_name
 from flambeau.jit.overloads import signature_tree
-from flambeau.jit.registry import ScriptRegistry
+from flambeau.jit.script_registry import ScriptRegistry
 from flambeau.nn.module import Module
 from flambeau.nn.utils.computed import SCRIPT
 from flambeau.nn.utils.parametrize import COMPILED, is_caching

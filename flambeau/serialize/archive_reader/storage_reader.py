@@ -11,7 +11,7 @@ import numpy as np
 from flambeau.schema.device import CPU, META, Device
 from flambeau.schema.dtype import DType
 from flambeau.serialize.archive_format import STORAGES
-from flambeau.serialize.archive_reader.container import Container
+from flambeau.serialize.archive_reader.container_reader import Container
 from flambeau.serialize.archive_reader.limits import LoadLimits, exceeded
 from flambeau.serialize.archive_reader.pickle_machine import PickleError, shown
 from flambeau.tensor.tensor import Tensor, view_of, wrap

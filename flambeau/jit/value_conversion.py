@@ -1,7 +1,7 @@
 """Python values into a program, by the declared type of each parameter.
 
 Lists and dicts are copied (a program's changes to them stay inside), tensors are shared, NumPy arrays become tensors
-over the same memory, NumPy numbers become Python's. Objects go in as they are (`classes.convert`).
+over the same memory, NumPy numbers become Python's. Objects go in as they are (`classes.object_conversion`).
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from flambeau.jit.classes.convert import MismatchError as MismatchError
-from flambeau.jit.classes.convert import object_converter
+from flambeau.jit.classes.object_conversion import MismatchError as MismatchError
+from flambeau.jit.classes.object_conversion import object_converter
 from flambeau.program.named_tuples import tuple_class
 from flambeau.program.shared import SharedDict, SharedList
 from flambeau.schema import types as t

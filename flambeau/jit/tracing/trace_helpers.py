@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 from flambeau.jit.script import script
-from flambeau.jit.tracing.recorder import Recorder
 from flambeau.jit.tracing.symbols import TracedFloat, TracedNumber
+from flambeau.jit.tracing.trace_recorder import Recorder
 from flambeau.tensor import observer
 from flambeau.tensor.tensor import Tensor
 

@@ -18,8 +18,8 @@ from flambeau.ir.constants import insert_constant
 from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value
 from flambeau.jit.tracing.baking import COMPARING, FACTS, KINDS, Baker, precision_of, same_contents, user_range
-from flambeau.jit.tracing.forks import ENTER_FORK, EXIT_FORK, TracedFuture
 from flambeau.jit.tracing.symbols import TracedFloat, TracedInt, TracedNumber
+from flambeau.jit.tracing.traced_forks import ENTER_FORK, EXIT_FORK, TracedFuture
 from flambeau.jit.tracing.traced_tensor import TracedShape, TracedTensor
 from flambeau.jit.tracing.traced_values import TracedValues, tensor_type
 from flambeau.nn.module import Module

@@ -28,9 +28,9 @@ from flambeau.schema.types import (
     UnionType,
 )
 from flambeau.serialize.archive_format import PICKLE_MODULE, RESTORE_TYPE, TAGGED_LISTS
-from flambeau.serialize.archive_writer.objects import has_own_state, members_of, own_state
 from flambeau.serialize.archive_writer.opcodes import PickleStream
-from flambeau.serialize.archive_writer.storages import StorageRecords, write_tensor
+from flambeau.serialize.archive_writer.pickled_objects import has_own_state, members_of, own_state
+from flambeau.serialize.archive_writer.storage_writer import StorageRecords, write_tensor
 from flambeau.tensor.tensor import Tensor
 
 _BUILDERS = {text: name for name, text in TAGGED_LISTS.items()}

@@ -6,8 +6,8 @@ from typing import Any
 
 from flambeau.executor.options import Options
 from flambeau.jit.modules import python_view
-from flambeau.jit.modules.classes import ModuleClasses
 from flambeau.jit.modules.live_tensors import LiveTensors
+from flambeau.jit.modules.module_classes import ModuleClasses
 from flambeau.jit.modules.script_module import (
     RecursiveScriptModule,
     ScriptContainer,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from flambeau.frontend.emit.values.python_calls import modifier
-from flambeau.jit.modules.overloads import TABLE
+from flambeau.jit.modules.module_overloads import TABLE
 from flambeau.nn.module import Module
 from flambeau.nn.utils.computed import SCRIPT
 

@@ -12,7 +12,7 @@ from flambeau.ir.constants import insert_constant
 from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value
 from flambeau.jit.tracing.baking import warn_user
-from flambeau.jit.tracing.recorder import Recorder
+from flambeau.jit.tracing.trace_recorder import Recorder
 from flambeau.jit.tracing.traced_values import tensor_type
 from flambeau.nn.module import Module
 from flambeau.schema import types as t
