@@ -2,21 +2,9 @@
 
 from __future__ import annotations
 
+from flambeau.codegen.kernel import nest
 from flambeau.codegen.kernel.dtypes import element_type
-from flambeau.codegen.kernel.nest import (
-    Accumulate,
-    Buffer,
-    Const,
-    Extent,
-    Kernel,
-    Let,
-    Load,
-    Loop,
-    Position,
-    Statement,
-    Store,
-    Within,
-)
+from flambeau.codegen.kernel.nest import Kernel, Statement
 from flambeau.codegen.kernel.opset import TRAPPING
 
 
@@ -29,18 +17,18 @@ def hoist(kernel: Kernel) -> Kernel:
 
 def _single(statement: Statement) -> Statement:
     """Loops over one axis each; carried states stay with the outermost."""
-    if not isinstance(statement, Loop):
+    if not isinstance(statement, nest.Loop):
         return statement
     body = tuple(_single(s) for s in statement.body)
     for axis in reversed(statement.axes[1:]):
-        body = (Loop((axis,), (), body),)
-    return Loop(statement.axes[:1], statement.carries, body)
+        body = (nest.Loop((axis,), (), body),)
+    return nest.Loop(statement.axes[:1], statement.carries, body)
 
 
-def _out_of(body: tuple[Statement, ...], buffers: dict[str, Buffer]) -> tuple[Statement, ...]:
+def _out_of(body: tuple[Statement, ...], buffers: dict[str, nest.Buffer]) -> tuple[Statement, ...]:
     result: list[Statement] = []
     for statement in body:
-        if not isinstance(statement, Loop):
+        if not isinstance(statement, nest.Loop):
             result.append(statement)
             continue
         inner = _out_of(statement.body, buffers)
@@ -52,29 +40,29 @@ def _out_of(body: tuple[Statement, ...], buffers: dict[str, Buffer]) -> tuple[St
             else:
                 kept.append(s)
                 fixed |= _defines(s)
-        result.append(Loop(statement.axes, statement.carries, tuple(kept)))
+        result.append(nest.Loop(statement.axes, statement.carries, tuple(kept)))
     return tuple(result)
 
 
 def _defines(s: Statement) -> set[str]:
-    if isinstance(s, Loop):
+    if isinstance(s, nest.Loop):
         return {c.name for c in s.carries}
-    return set() if isinstance(s, Store | Accumulate) else {s.name}
+    return set() if isinstance(s, nest.Store | nest.Accumulate) else {s.name}
 
 
-def _is_free(s: Statement, axes: tuple[str, ...], fixed: set[str], buffers: dict[str, Buffer]) -> bool:
-    if isinstance(s, Const | Extent):
+def _is_free(s: Statement, axes: tuple[str, ...], fixed: set[str], buffers: dict[str, nest.Buffer]) -> bool:
+    if isinstance(s, nest.Const | nest.Extent):
         return True
-    if isinstance(s, Position):
+    if isinstance(s, nest.Position):
         return not set(s.axes) & set(axes)
-    if isinstance(s, Load):
+    if isinstance(s, nest.Load):
         buffer = buffers[s.buffer]
         is_fixed = {value for _, value in s.at} & fixed
         return buffer.role == "in" and not set(buffer.axes) & set(axes) and not is_fixed
-    if isinstance(s, Within):
+    if isinstance(s, nest.Within):
         # The operator looks at its indices whether or not there is something to load.
         return s.value not in fixed
-    if isinstance(s, Let):
+    if isinstance(s, nest.Let):
         # An integer division may report an error, which a loop without iterations must not.
         traps = s.op in TRAPPING and element_type(s.dtype).is_integer
         return not traps and not set(s.args) & fixed

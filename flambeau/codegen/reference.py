@@ -13,23 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from flambeau.codegen import reference_scalar as scalar
+from flambeau.codegen.kernel import nest
 from flambeau.codegen.kernel.dtypes import element_type
-from flambeau.codegen.kernel.nest import (
-    ONE,
-    Accumulate,
-    Carry,
-    Const,
-    Extent,
-    Kernel,
-    Let,
-    Load,
-    Loop,
-    Position,
-    Running,
-    Statement,
-    Store,
-    Within,
-)
+from flambeau.codegen.kernel.nest import ONE, Kernel, Statement
 from flambeau.codegen.shapes import broadcast_sizes, refuse_empty
 
 Array = npt.NDArray[Any]
@@ -53,7 +39,7 @@ class _Machine:
         self.axes = {b.name: b.axes for b in kernel.buffers}
         self.at: dict[str, int] = {ONE: 0}
         self.values: dict[str, Any] = {}
-        self.open: dict[str, Carry] = {}
+        self.open: dict[str, nest.Carry] = {}
         self.carried: dict[str, list[tuple[Any, Any]]] = {}
 
     def shape(self, axes: tuple[str, ...]) -> tuple[int, ...]:
@@ -68,7 +54,7 @@ class _Machine:
         for statement in body:
             _MEANINGS[type(statement)](self, statement)
 
-    def loop(self, loop: Loop) -> None:
+    def loop(self, loop: nest.Loop) -> None:
         for carry in loop.carries:
             self.carried[carry.name] = []
             self.open[carry.name] = carry
@@ -84,61 +70,61 @@ class _Machine:
 
     # --- statements, each as `_MEANINGS` says
 
-    def const(self, s: Const) -> None:
+    def const(self, s: nest.Const) -> None:
         self.values[s.name] = scalar.make(s.value, s.dtype)
 
-    def position(self, s: Position) -> None:
+    def position(self, s: nest.Position) -> None:
         row_major = 0
         for axis in s.axes:
             row_major = row_major * self.sizes[axis] + self.at[axis]
         self.values[s.name] = np.int64(row_major)
 
-    def extent(self, s: Extent) -> None:
+    def extent(self, s: nest.Extent) -> None:
         self.values[s.name] = np.int64(math.prod(self.sizes[a] for a in s.axes))
 
-    def load(self, s: Load) -> None:
+    def load(self, s: nest.Load) -> None:
         self.values[s.name] = self.memory[s.buffer][self.index(s.buffer, s.at)]
 
-    def running(self, s: Running) -> None:
+    def running(self, s: nest.Running) -> None:
         self.values[s.name] = reduce_values(self.open[s.carry], self.carried[s.carry])
 
-    def within(self, s: Within) -> None:
+    def within(self, s: nest.Within) -> None:
         if not 0 <= self.values[s.value] < self.sizes[s.axis]:
             raise IndexError(f"{self.values[s.value]} is not within {s.axis} of size {self.sizes[s.axis]}")
         self.values[s.name] = self.values[s.value]
 
-    def let(self, s: Let) -> None:
+    def let(self, s: nest.Let) -> None:
         args = tuple(self.values[a] for a in s.args)
         if s.op == "cast":
             self.values[s.name] = scalar.cast(args[0], s.dtype)
         else:
             self.values[s.name] = scalar.evaluate(s.op, args, args[-1].dtype.name)
 
-    def store(self, s: Store) -> None:
+    def store(self, s: nest.Store) -> None:
         memory, index, value = self.memory[s.buffer], self.index(s.buffer, s.at), self.values[s.value]
         memory[index] = scalar.evaluate(s.op, (memory[index], value), memory.dtype.name) if s.op else value
 
-    def accumulate(self, s: Accumulate) -> None:
+    def accumulate(self, s: nest.Accumulate) -> None:
         position = self.values[s.position] if s.position is not None else None
         self.carried[s.carry].append((self.values[s.value], position))
 
 
 _MEANINGS: dict[type[Statement], Callable[[_Machine, Any], None]] = {
-    Const: _Machine.const,
-    Position: _Machine.position,
-    Extent: _Machine.extent,
-    Load: _Machine.load,
-    Running: _Machine.running,
-    Within: _Machine.within,
-    Let: _Machine.let,
-    Store: _Machine.store,
-    Accumulate: _Machine.accumulate,
-    Loop: _Machine.loop,
+    nest.Const: _Machine.const,
+    nest.Position: _Machine.position,
+    nest.Extent: _Machine.extent,
+    nest.Load: _Machine.load,
+    nest.Running: _Machine.running,
+    nest.Within: _Machine.within,
+    nest.Let: _Machine.let,
+    nest.Store: _Machine.store,
+    nest.Accumulate: _Machine.accumulate,
+    nest.Loop: _Machine.loop,
 }
 """What each kind of statement does."""
 
 
-def reduce_values(carry: Carry, met: list[tuple[Any, Any]]) -> Any:
+def reduce_values(carry: nest.Carry, met: list[tuple[Any, Any]]) -> Any:
     """What a carried state is after it has met these (value, position) pairs."""
     values = [v for v, _ in met]
     if carry.reducer in _FOLDS:

@@ -6,22 +6,9 @@ from __future__ import annotations
 from flambeau.codegen.cuda.build import Builder, State, is_positional
 from flambeau.codegen.cuda.mapped import WARP, Memory, Operand
 from flambeau.codegen.cuda.schedule import CudaSchedule, needs_barriers
+from flambeau.codegen.kernel import nest
 from flambeau.codegen.kernel.dtypes import element_type
-from flambeau.codegen.kernel.nest import (
-    ONE,
-    Accumulate,
-    Carry,
-    Const,
-    Extent,
-    Kernel,
-    Let,
-    Load,
-    Loop,
-    Position,
-    Statement,
-    Store,
-    walk,
-)
+from flambeau.codegen.kernel.nest import ONE, Kernel, Statement, walk
 from flambeau.codegen.kernel.opset import TRAPPING
 from flambeau.util.record import dataclass, field, replace
 
@@ -34,7 +21,7 @@ def size_of(axis: str) -> str:
     return f"#{axis}"
 
 
-def carry_tables(carry: Carry, size: Operand) -> tuple[Memory, ...]:
+def carry_tables(carry: nest.Carry, size: Operand) -> tuple[Memory, ...]:
     """Tables of partial states of a fold."""
     tables = [Memory(f"part.{carry.name}", carry.dtype, "global", "work", (size,))]
     if is_positional(carry.reducer):
@@ -50,7 +37,7 @@ class Place:
     """Names of the nest's values here."""
     at: dict[str, Operand] = field(default_factory=dict)
     """Index of every axis that a loop runs over here."""
-    carries: dict[str, tuple[Carry, State]] = field(default_factory=dict)
+    carries: dict[str, tuple[nest.Carry, State]] = field(default_factory=dict)
     """States of the folds open here, as variables."""
 
     def child(self) -> Place:
@@ -73,7 +60,8 @@ class ThreadMapper:
     @staticmethod
     def may_trap(body: tuple[Statement, ...]) -> bool:
         """Whether some statement may divide an integer by zero."""
-        return any(isinstance(s, Let) and s.op in TRAPPING and element_type(s.dtype).is_integer for s in walk(body))
+        lets = (s for s in walk(body) if isinstance(s, nest.Let))
+        return any(s.op in TRAPPING and element_type(s.dtype).is_integer for s in lets)
 
     def start(self, has_error: bool) -> Place:
         """The first statements: where this thread is."""
@@ -93,11 +81,11 @@ class ThreadMapper:
 
     # --- loops
 
-    def thread_loop(self, loop: Loop, place: Place) -> None:
+    def thread_loop(self, loop: nest.Loop, place: Place) -> None:
         """Every iteration of a loop by one thread of the grid."""
         self._iterations(loop, self.team, self.teams, place)
 
-    def grid_fold(self, loop: Loop, place: Place, tables: list[tuple[Memory, ...]]) -> None:
+    def grid_fold(self, loop: nest.Loop, place: Place, tables: list[tuple[Memory, ...]]) -> None:
         """A fold by all threads of the grid; each block leaves a partial state."""
         states = self._open(loop, place)
         self.thread_loop(loop, place)
@@ -107,7 +95,7 @@ class ThreadMapper:
                 for value, memory in zip(state, memories, strict=True):
                     self.b.write(memory.name, value, self.block)
 
-    def gather(self, carry: Carry, tables: tuple[Memory, ...], place: Place) -> None:
+    def gather(self, carry: nest.Carry, tables: tuple[Memory, ...], place: Place) -> None:
         """Fold the partial states of all blocks; every block gets the same answer."""
         b, threads = self.b, self.schedule.threads
         state = self._variables(carry)
@@ -117,7 +105,7 @@ class ThreadMapper:
         (folded,) = self._fold_block([(carry, state)], threads)
         place.values[carry.name] = folded[-1]
 
-    def team_loop(self, loop: Loop, place: Place) -> None:
+    def team_loop(self, loop: nest.Loop, place: Place) -> None:
         """Every iteration of a loop by one team."""
         stop = self._total(loop)
         with self.b.loop(self.team, stop, self.teams) as iteration:
@@ -130,13 +118,13 @@ class ThreadMapper:
     def team_body(self, body: tuple[Statement, ...], place: Place) -> None:
         """Statements that a team runs together: loops shared out, stores by one thread, the rest by all."""
         for s in body:
-            if isinstance(s, Loop):
+            if isinstance(s, nest.Loop):
                 states = self._open(s, place)
                 self._iterations(s, self.lane, self.schedule.team_size, place)
                 if self.has_barriers:
                     self.b.barrier()
                 self._close(s, states, place)
-            elif isinstance(s, Store):
+            elif isinstance(s, nest.Store):
                 self.stores_by(self.lane, (s,), place)
             else:
                 self.statement(s, place)
@@ -147,7 +135,7 @@ class ThreadMapper:
             for s in stores:
                 self.statement(s, place)
 
-    def _total(self, loop: Loop) -> Operand:
+    def _total(self, loop: nest.Loop) -> Operand:
         total: Operand = 1
         for axis in loop.axes:
             total = self.b.index("mul", total, size_of(axis))
@@ -161,14 +149,14 @@ class ThreadMapper:
         if axes:
             place.at[axes[0]] = iteration
 
-    def _iterations(self, loop: Loop, first: Operand, step: Operand, place: Place) -> None:
+    def _iterations(self, loop: nest.Loop, first: Operand, step: Operand, place: Place) -> None:
         """The iterations ``first``, ``first + step``, ... of a loop, one after another."""
         with self.b.loop(first, self._total(loop), step) as iteration:
             inside = place.child()
             self._split(loop.axes, iteration, inside)
             self.body(loop.body, inside)
 
-    def _sequential(self, loop: Loop, place: Place) -> None:
+    def _sequential(self, loop: nest.Loop, place: Place) -> None:
         states = self._open(loop, place)
         self._nested(loop.axes, loop.body, place.child())
         for carry in loop.carries:
@@ -188,7 +176,7 @@ class ThreadMapper:
     def body(self, body: tuple[Statement, ...], place: Place) -> None:
         """Statements that one thread runs by itself."""
         for s in body:
-            if isinstance(s, Loop):
+            if isinstance(s, nest.Loop):
                 self._sequential(s, place)
             else:
                 self.statement(s, place)
@@ -196,23 +184,23 @@ class ThreadMapper:
     def statement(self, s: Statement, place: Place) -> None:
         """A statement that is not a loop."""
         b = self.b
-        if isinstance(s, Const):
+        if isinstance(s, nest.Const):
             place.values[s.name] = b.const(s.value, s.dtype)
-        elif isinstance(s, Load):
+        elif isinstance(s, nest.Load):
             place.values[s.name] = b.read(s.buffer, s.dtype, *self._index(s.buffer, place))
-        elif isinstance(s, Let):
+        elif isinstance(s, nest.Let):
             place.values[s.name] = self._let(s, place)
-        elif isinstance(s, Position | Extent):
+        elif isinstance(s, nest.Position | nest.Extent):
             place.values[s.name] = self._number(s, place)
-        elif isinstance(s, Store):
+        elif isinstance(s, nest.Store):
             b.write(s.buffer, place.values[s.value], *self._index(s.buffer, place))
         else:
-            assert isinstance(s, Accumulate), s
+            assert isinstance(s, nest.Accumulate), s
             carry, state = place.carries[s.carry]
             met = [place.values[s.value]] + ([place.values[s.position]] if s.position is not None else [])
             self._update(carry, state, met)
 
-    def _let(self, s: Let, place: Place) -> str:
+    def _let(self, s: nest.Let, place: Place) -> str:
         args = [place.values[a] for a in s.args]
         if s.op == "cast":
             return self.b.cast(args[0], s.dtype)
@@ -222,12 +210,12 @@ class ThreadMapper:
                 self.b.write(ERROR, self.b.const(1, "int32"), 0)
         return self.b.let(s.op, *args)
 
-    def _number(self, s: Position | Extent, place: Place) -> str:
+    def _number(self, s: nest.Position | nest.Extent, place: Place) -> str:
         """A position or an extent as a value."""
-        number: Operand = 1 if isinstance(s, Extent) else 0
+        number: Operand = 1 if isinstance(s, nest.Extent) else 0
         for axis in s.axes:
             number = self.b.index("mul", number, size_of(axis))
-            if isinstance(s, Position):
+            if isinstance(s, nest.Position):
                 number = self.b.index("add", number, place.at[axis])
         if isinstance(number, int):
             return self.b.const(number, "int64")
@@ -245,27 +233,27 @@ class ThreadMapper:
 
     # --- folds
 
-    def _variables(self, carry: Carry) -> State:
+    def _variables(self, carry: nest.Carry) -> State:
         start = self.b.identity(carry.reducer, carry.dtype)
         return [self.b.var(v, self.b.dtypes[v]) for v in start]
 
-    def _open(self, loop: Loop, place: Place) -> dict[str, State]:
+    def _open(self, loop: nest.Loop, place: Place) -> dict[str, State]:
         states = {c.name: self._variables(c) for c in loop.carries}
         place.carries.update({c.name: (c, states[c.name]) for c in loop.carries})
         return states
 
-    def _update(self, carry: Carry, state: State, met: State) -> None:
+    def _update(self, carry: nest.Carry, state: State, met: State) -> None:
         for var, value in zip(state, self.b.combine(carry.reducer, state, met), strict=True):
             self.b.assign(var, value)
 
-    def _close(self, loop: Loop, states: dict[str, State], place: Place) -> None:
+    def _close(self, loop: nest.Loop, states: dict[str, State], place: Place) -> None:
         """Bring the states of a team's threads together."""
         folded = self._fold_block([(c, states[c.name]) for c in loop.carries], self.schedule.team_size)
         for carry, state in zip(loop.carries, folded, strict=True):
             place.values[carry.name] = state[-1]
             place.carries.pop(carry.name)
 
-    def _fold_block(self, states: list[tuple[Carry, State]], threads: int) -> list[State]:
+    def _fold_block(self, states: list[tuple[nest.Carry, State]], threads: int) -> list[State]:
         """States of the threads of a team folded; every thread gets the answer."""
         b = self.b
         if threads == 1 or not states:

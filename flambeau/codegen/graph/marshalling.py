@@ -9,20 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from flambeau.codegen.graph.representation import (
-    Array,
-    Bool,
-    Element,
-    Fixed,
-    Float,
-    Int,
-    Listed,
-    Optional,
-    Representation,
-    Tupled,
-    Unknown,
-    word_count,
-)
+from flambeau.codegen.graph import representation as forms
+from flambeau.codegen.graph.representation import Representation, word_count
 from flambeau.codegen.layouts import BLOCK, BLOCK_DATA, BLOCK_PADDING, CONTEXT, FOREVER, LEAF, LIST
 from flambeau.schema.dtype import DType
 from flambeau.tensor.storage import Storage
@@ -67,7 +55,7 @@ class Arguments:
     def __init__(self, arguments: Sequence[Any], parameters: Sequence[Representation], context: int) -> None:
         self._keep: list[Any] = []
         self._context = context
-        self.lists: list[tuple[int, Listed, int, list[Any]]] = []
+        self.lists: list[tuple[int, forms.Listed, int, list[Any]]] = []
         """Of each list in the arguments: the argument's number, how it looks, its block, and the list."""
         words: list[int] = []
         for number, (value, rep) in enumerate(zip(arguments, parameters, strict=True)):
@@ -85,32 +73,32 @@ class Arguments:
             # None itself, or what a program has not set on its way here and does not look at.
             return [0] * word_count(rep)
         match rep:
-            case Array():
+            case forms.Array():
                 array = value._array
                 leaf = LEAF.pack(references=FOREVER, origin=1 + number, object=id(value))
                 self._keep += [leaf, array, value]
                 return [ctypes.addressof(leaf), array.__array_interface__["data"][0], *array.shape, *array.strides]
-            case Listed():
+            case forms.Listed():
                 items = [w for item in value for w in self._words(item, rep.item, number)]
                 new = new_list(self._context, items, len(value), word_count(rep.item))
                 BLOCK.write(new, "references", FOREVER)
                 self.lists.append((number, rep, new, value))
                 return [new]
-            case Tupled():
+            case forms.Tupled():
                 return [w for v, r in zip(value, rep.items, strict=True) for w in self._words(v, r, number)]
-            case Optional():
+            case forms.Optional():
                 return [1, *self._words(value, rep.inner, number)]
-            case Element():
+            case forms.Element():
                 return [_element_bits(value._array)]
-            case Float():
+            case forms.Float():
                 return [_float_bits(value)]
-            case Int() | Bool():
+            case forms.Int() | forms.Bool():
                 return [int(value)]
-            case Fixed() | Unknown():
+            case forms.Fixed() | forms.Unknown():
                 return []
 
 
-def _array_at(rep: Array, words: Sequence[int]) -> npt.NDArray[Any]:
+def _array_at(rep: forms.Array, words: Sequence[int]) -> npt.NDArray[Any]:
     """The elements at an address, as an array that holds nothing."""
     data, sizes, strides = words[1], tuple(words[2 : 2 + rep.rank]), tuple(words[2 + rep.rank :])
     itemsize = rep.dtype.itemsize
@@ -140,7 +128,7 @@ class _Seen:
             self._arguments[block] = value if isinstance(value, Tensor) else wrap(value)
         return self._arguments[block]
 
-    def tensor(self, rep: Array, words: Sequence[int]) -> Tensor:
+    def tensor(self, rep: forms.Array, words: Sequence[int]) -> Tensor:
         """The tensor of an array's words."""
         array = _array_at(rep, words)
         argument = self.argument(words[0])
@@ -175,29 +163,29 @@ def read(reps: Sequence[Representation], address: int) -> list[Any]:
 
 def _read(rep: Representation, words: Iterator[int], seen: _Seen) -> Any:
     match rep:
-        case Array():
+        case forms.Array():
             return seen.tensor(rep, [next(words) for _ in range(word_count(rep))])
-        case Listed():
+        case forms.Listed():
             return _read_list(rep, next(words), seen)
-        case Tupled():
+        case forms.Tupled():
             return tuple([_read(r, words, seen) for r in rep.items])
-        case Optional():
+        case forms.Optional():
             return _read_optional(rep, words, seen)
-        case Element():
+        case forms.Element():
             return wrap(_bits_element(next(words), rep.dtype))
-        case Float():
+        case forms.Float():
             return _bits_float(next(words))
-        case Bool():
+        case forms.Bool():
             return bool(next(words) & 1)
-        case Int():
+        case forms.Int():
             return next(words)
-        case Fixed():
+        case forms.Fixed():
             return rep.value
-        case Unknown():
+        case forms.Unknown():
             return None
 
 
-def _read_optional(rep: Optional, words: Iterator[int], seen: _Seen) -> Any:
+def _read_optional(rep: forms.Optional, words: Iterator[int], seen: _Seen) -> Any:
     if next(words) & 1:
         return _read(rep.inner, words, seen)
     for _ in range(word_count(rep.inner)):
@@ -205,12 +193,12 @@ def _read_optional(rep: Optional, words: Iterator[int], seen: _Seen) -> Any:
     return None
 
 
-def _read_list(rep: Listed, block: int, seen: _Seen) -> list[Any]:
+def _read_list(rep: forms.Listed, block: int, seen: _Seen) -> list[Any]:
     words = _item_words(rep, block)
     return [_read(rep.item, words, seen) for _ in range(LIST.read(block, "length"))]
 
 
-def _item_words(rep: Listed, block: int) -> Iterator[int]:
+def _item_words(rep: forms.Listed, block: int) -> Iterator[int]:
     size, first = LIST.read(block, "length"), LIST.read(block, "items") + BLOCK_DATA
     return iter((ctypes.c_int64 * (size * word_count(rep.item))).from_address(first)[:] if size else ())
 
@@ -221,10 +209,10 @@ def read_group(reps: Sequence[Representation], inputs: int) -> list[Any]:
     for k, rep in enumerate(reps):
         address = word(inputs, k)
         match rep:
-            case Array():
+            case forms.Array():
                 words = [0, *(ctypes.c_int64 * (1 + 2 * rep.rank)).from_address(address)[:]]
                 values.append(wrap(_array_at(rep, words)))
-            case Element():
+            case forms.Element():
                 memory: Any = (ctypes.c_char * rep.dtype.itemsize).from_address(word(address, 0))
                 values.append(wrap(np.frombuffer(memory, rep.dtype.numpy).copy().reshape(())))
             case _:
@@ -290,7 +278,7 @@ def shown(reps: Sequence[Representation], address: int, values: Sequence[Any]) -
     """The tensors among values that `read` gave, with their blocks."""
     tensors, offset = [], 0
     for rep, value in zip(reps, values, strict=True):
-        if isinstance(rep, Array):
+        if isinstance(rep, forms.Array):
             tensors.append((value, word(address, offset)))
         offset += word_count(rep)
     return tensors
@@ -309,25 +297,25 @@ def write(
 
 def _result_words(rep: Representation, value: Any, context: int, operands: Shown) -> list[int]:
     match rep:
-        case Array():
+        case forms.Array():
             return _array_words(rep, value, context, operands)
-        case Element():
+        case forms.Element():
             _check(rep.dtype, 0, value)
             return [_element_bits(value._array)]
-        case Float():
+        case forms.Float():
             return [_float_bits(value)]
-        case Int() | Bool():
+        case forms.Int() | forms.Bool():
             return [int(value)]
-        case Tupled():
+        case forms.Tupled():
             return [w for v, r in zip(value, rep.items, strict=True) for w in _result_words(r, v, context, operands)]
-        case Listed():
+        case forms.Listed():
             items = [w for v in value for w in _result_words(rep.item, v, context, operands)]
             return [new_list(context, items, len(value), word_count(rep.item))]
-        case Optional():
+        case forms.Optional():
             if value is None:
                 return [0] * word_count(rep)
             return [1, *_result_words(rep.inner, value, context, operands)]
-        case Fixed() | Unknown():
+        case forms.Fixed() | forms.Unknown():
             return []
 
 
@@ -336,7 +324,7 @@ def _check(dtype: DType, rank: int, value: Any) -> None:
         raise RuntimeError(f"an operator gave {value!r} where its declaration says {dtype} of rank {rank}")
 
 
-def _array_words(rep: Array, value: Any, context: int, operands: Shown) -> list[int]:
+def _array_words(rep: forms.Array, value: Any, context: int, operands: Shown) -> list[int]:
     _check(rep.dtype, rep.rank, value)
     array = value._array
     for operand, owner in operands:
@@ -367,7 +355,7 @@ def write_lists(
     """Make native code's lists what Python made of the copies it was given."""
     for number in changed:
         rep = reps[number]
-        assert isinstance(rep, Listed)
+        assert isinstance(rep, forms.Listed)
         block = word(address, count(reps[:number]))
         words = [w for v in values[number] for w in _result_words(rep.item, v, context, ())]
         new = new_list(context, words, len(values[number]), word_count(rep.item))
@@ -381,12 +369,12 @@ def write_lists(
 def write_group(reps: Sequence[Representation], values: Sequence[Any], outputs: int, context: int) -> None:
     """Put the words of a fused group's results where native code looks for them; elements are in memory too."""
     for k, (rep, value) in enumerate(zip(reps, values, strict=True)):
-        in_memory = rep if isinstance(rep, Array) else Array(_dtype(rep), 0)
+        in_memory = rep if isinstance(rep, forms.Array) else forms.Array(_dtype(rep), 0)
         write((in_memory,), (value,), word(outputs, k), context)
 
 
 def _dtype(rep: Representation) -> DType:
-    assert isinstance(rep, Element)
+    assert isinstance(rep, forms.Element)
     return rep.dtype
 
 
@@ -428,39 +416,39 @@ class _Taking:
     def measure(self, rep: Representation, words: Sequence[int]) -> None:
         """Find out how far tensors reach into their blocks."""
         match rep:
-            case Array() | Listed() if not words[0]:
+            case forms.Array() | forms.Listed() if not words[0]:
                 return  # a variable that this way through the program never set
-            case Array() if not BLOCK.read(words[0], "origin"):
+            case forms.Array() if not BLOCK.read(words[0], "origin"):
                 sizes, strides = words[2 : 2 + rep.rank], words[2 + rep.rank :]
                 reach = sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) + rep.dtype.itemsize
                 end = words[1] - words[0] - BLOCK_DATA + (0 if 0 in sizes else reach)
                 self._reach[words[0]] = max(end, self._reach.get(words[0], 0))
-            case Listed():
+            case forms.Listed():
                 items = _item_words(rep, words[0])
                 for r, own in _each((rep.item,) * LIST.read(words[0], "length"), items):
                     self.measure(r, own)
-            case Tupled():
+            case forms.Tupled():
                 for r, own in _each(rep.items, iter(words)):
                     self.measure(r, own)
-            case Optional() if words[0] & 1:
+            case forms.Optional() if words[0] & 1:
                 self.measure(rep.inner, words[1:])
 
     def take(self, rep: Representation, words: Iterator[int]) -> Any:
         """The object of the next words."""
         match rep:
-            case Array():
+            case forms.Array():
                 own = [next(words) for _ in range(word_count(rep))]
                 return self._tensor(rep, own) if own[0] else None
-            case Listed():
+            case forms.Listed():
                 block = next(words)
                 if not block:
                     return None
                 if block not in self._lists:
                     self._lists[block] = self.items(rep, block)
                 return self._lists[block]
-            case Tupled():
+            case forms.Tupled():
                 return tuple([self.take(r, words) for r in rep.items])
-            case Optional():
+            case forms.Optional():
                 if next(words) & 1:
                     return self.take(rep.inner, words)
                 for _ in range(word_count(rep.inner)):
@@ -469,18 +457,18 @@ class _Taking:
             case _:
                 return _read(rep, words, self._seen)
 
-    def items(self, rep: Listed, block: int) -> list[Any]:
+    def items(self, rep: forms.Listed, block: int) -> list[Any]:
         """The items of a list."""
         words = _item_words(rep, block)
         return [self.take(rep.item, words) for _ in range(LIST.read(block, "length"))]
 
-    def _tensor(self, rep: Array, words: Sequence[int]) -> Tensor:
+    def _tensor(self, rep: forms.Array, words: Sequence[int]) -> Tensor:
         key = tuple(words)
         if key not in self._tensors:
             self._tensors[key] = self._new_tensor(rep, words)
         return self._tensors[key]
 
-    def _new_tensor(self, rep: Array, words: Sequence[int]) -> Tensor:
+    def _new_tensor(self, rep: forms.Array, words: Sequence[int]) -> Tensor:
         block = words[0]
         if BLOCK.read(block, "origin"):
             return self._seen.tensor(rep, words)

@@ -5,20 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias, TypeGuard
 
-from flambeau.codegen.graph.representation import (
-    Array,
-    Bool,
-    Element,
-    Fixed,
-    Float,
-    Int,
-    Listed,
-    Optional,
-    Representation,
-    Tupled,
-    Unknown,
-    llvm_words,
-)
+from flambeau.codegen.graph import representation as forms
+from flambeau.codegen.graph.representation import Representation, llvm_words
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.llvm.emitter import float_constant, int_constant
 from flambeau.ir.node import Node
@@ -52,7 +40,7 @@ class Affine:
 class Scalar:
     """A number, or a tensor's only element, in a register."""
 
-    rep: Int | Float | Bool | Element
+    rep: forms.Int | forms.Float | forms.Bool | forms.Element
     register: Register
     affine: Affine | None = None
     """For an int made inside the innermost counted loop, if it moves evenly."""
@@ -61,13 +49,13 @@ class Scalar:
     def dtype(self) -> DType:
         """The element type it has as a tensor."""
         match self.rep:
-            case Int():
+            case forms.Int():
                 return int64
-            case Float():
+            case forms.Float():
                 return float64
-            case Bool():
+            case forms.Bool():
                 return bool_
-            case Element():
+            case forms.Element():
                 return self.rep.dtype
 
 
@@ -75,7 +63,7 @@ class Scalar:
 class ArrayValue:
     """A tensor in memory; strides are in bytes."""
 
-    rep: Array
+    rep: forms.Array
     owner: Register
     data: Register
     sizes: tuple[Register, ...]
@@ -87,7 +75,7 @@ class ArrayValue:
 class ListValue:
     """A list by reference."""
 
-    rep: Listed
+    rep: forms.Listed
     block: Register
 
 
@@ -98,16 +86,16 @@ class TupleValue:
     items: tuple[Native, ...]
 
     @property
-    def rep(self) -> Tupled:
+    def rep(self) -> forms.Tupled:
         """The items' representations."""
-        return Tupled(tuple(i.rep for i in self.items))
+        return forms.Tupled(tuple(i.rep for i in self.items))
 
 
 @dataclass(slots=True)
 class OptionalValue:
     """A value behind a flag."""
 
-    rep: Optional
+    rep: forms.Optional
     present: Register
     inner: Native
 
@@ -116,7 +104,7 @@ class OptionalValue:
 class FixedValue:
     """A value known now."""
 
-    rep: Fixed
+    rep: forms.Fixed
 
 
 Native: TypeAlias = Scalar | ArrayValue | ListValue | TupleValue | OptionalValue | FixedValue
@@ -153,27 +141,27 @@ def from_words(rep: Representation, words: Sequence[Register]) -> Native:
 
 def _take(rep: Representation, words: list[Register]) -> tuple[Native, list[Register]]:
     match rep:
-        case Int() | Float() | Bool() | Element():
+        case forms.Int() | forms.Float() | forms.Bool() | forms.Element():
             return Scalar(rep, words[0]), words[1:]
-        case Array():
+        case forms.Array():
             end = 2 + rep.rank
             sizes, strides = tuple(words[2:end]), tuple(words[end : end + rep.rank])
             return ArrayValue(rep, words[0], words[1], sizes, strides), words[end + rep.rank :]
-        case Listed():
+        case forms.Listed():
             return ListValue(rep, words[0]), words[1:]
-        case Tupled():
+        case forms.Tupled():
             items = []
             for item in rep.items:
                 made, words = _take(item, words)
                 items.append(made)
             return TupleValue(tuple(items)), words
-        case Optional():
+        case forms.Optional():
             inner, rest = _take(rep.inner, words[1:])
             return OptionalValue(rep, words[0], inner), rest
-        case Fixed():
+        case forms.Fixed():
             return FixedValue(rep), words
-        case Unknown():
-            return FixedValue(Fixed(None)), words
+        case forms.Unknown():
+            return FixedValue(forms.Fixed(None)), words
 
 
 def unused(rep: Representation) -> list[Register]:
@@ -198,12 +186,12 @@ def join(a: Representation, b: Representation) -> Representation:
 
 def _of_one_kind(a: Representation, b: Representation) -> Representation | None:
     match a, b:
-        case Array(), Array() if (a.dtype, a.rank) == (b.dtype, b.rank):
-            return Array(a.dtype, a.rank, min(a.dense, b.dense))
-        case Tupled(), Tupled() if len(a.items) == len(b.items):
-            return Tupled(tuple(_join_inside(x, y) for x, y in zip(a.items, b.items, strict=True)))
-        case Optional(), Optional():
-            return Optional(_join_inside(a.inner, b.inner))
+        case forms.Array(), forms.Array() if (a.dtype, a.rank) == (b.dtype, b.rank):
+            return forms.Array(a.dtype, a.rank, min(a.dense, b.dense))
+        case forms.Tupled(), forms.Tupled() if len(a.items) == len(b.items):
+            return forms.Tupled(tuple(_join_inside(x, y) for x, y in zip(a.items, b.items, strict=True)))
+        case forms.Optional(), forms.Optional():
+            return forms.Optional(_join_inside(a.inner, b.inner))
         case _:
             return None
 
@@ -211,44 +199,44 @@ def _of_one_kind(a: Representation, b: Representation) -> Representation | None:
 def _with_absence(a: Representation, b: Representation) -> Representation | None:
     """What holds None, or what may be None, and something else."""
     match a, b:
-        case Fixed(None), Fixed():
+        case forms.Fixed(None), forms.Fixed():
             return None
-        case Fixed(None), Optional():
+        case forms.Fixed(None), forms.Optional():
             return b
-        case Fixed(None), _:
-            return Optional(b)
-        case Optional(), Fixed():
+        case forms.Fixed(None), _:
+            return forms.Optional(b)
+        case forms.Optional(), forms.Fixed():
             return None
-        case Optional(), _:
-            return Optional(_join_inside(a.inner, b))
+        case forms.Optional(), _:
+            return forms.Optional(_join_inside(a.inner, b))
         case _:
             return None
 
 
-def _is_single(rep: Representation) -> TypeGuard[Element | Array]:
-    return isinstance(rep, Element) or (isinstance(rep, Array) and rep.rank == 0)
+def _is_single(rep: Representation) -> TypeGuard[forms.Element | forms.Array]:
+    return isinstance(rep, forms.Element) or (isinstance(rep, forms.Array) and rep.rank == 0)
 
 
 def _join_inside(a: Representation, b: Representation) -> Representation:
-    return join(b, a) if isinstance(a, Element) else join(a, b)
+    return join(b, a) if isinstance(a, forms.Element) else join(a, b)
 
 
 def describe(rep: Representation) -> str:
     """A representation in words."""
     match rep:
-        case Array():
+        case forms.Array():
             return f"a {rep.dtype} tensor of rank {rep.rank}"
-        case Element():
+        case forms.Element():
             return f"a {rep.dtype} tensor of rank 0"
-        case Unknown():
+        case forms.Unknown():
             return "not known"
-        case Listed():
+        case forms.Listed():
             return f"a list ({describe(rep.item)})"
-        case Tupled():
+        case forms.Tupled():
             return f"({', '.join(map(describe, rep.items))})"
-        case Optional():
+        case forms.Optional():
             return f"{describe(rep.inner)} or None"
-        case Fixed():
+        case forms.Fixed():
             return repr(rep.value)
         case _:
             return type(rep).__name__.lower()
@@ -261,19 +249,19 @@ def is_nothing(native: Native) -> bool:
 
 def integer(number: int) -> Scalar:
     """A literal int."""
-    return Scalar(Int(), int_constant(number, "i64", 1))
+    return Scalar(forms.Int(), int_constant(number, "i64", 1))
 
 
 def constant_of(value: Any) -> Native:
     """A constant of the program; its registers are literals."""
     if value is None or isinstance(value, str):
-        return FixedValue(Fixed(value))
+        return FixedValue(forms.Fixed(value))
     if isinstance(value, bool):
-        return Scalar(Bool(), int_constant(int(value), "i1", 1))
+        return Scalar(forms.Bool(), int_constant(int(value), "i1", 1))
     if isinstance(value, int):
         return integer(value)
     if isinstance(value, float):
-        return Scalar(Float(), float_constant(value, "double", 1))
+        return Scalar(forms.Float(), float_constant(value, "double", 1))
     if isinstance(value, list | tuple):
         return TupleValue(tuple(map(constant_of, value)))
-    return FixedValue(Fixed(value))
+    return FixedValue(forms.Fixed(value))

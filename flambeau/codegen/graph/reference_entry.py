@@ -10,19 +10,8 @@ from typing import Any
 import numpy as np
 
 from flambeau.codegen.callable_type import MISSED
-from flambeau.codegen.graph.representation import (
-    Array,
-    Bool,
-    Element,
-    Fixed,
-    Float,
-    Int,
-    Listed,
-    Optional,
-    Representation,
-    Tupled,
-    word_count,
-)
+from flambeau.codegen.graph import representation as forms
+from flambeau.codegen.graph.representation import Representation, word_count
 from flambeau.codegen.graph.signature import Parameter, Signature
 from flambeau.codegen.layouts import BLOCK, BLOCK_DATA, BLOCK_PADDING, CONTEXT, FOREVER, LEAF, LIST
 from flambeau.schema.dtype import DType
@@ -94,30 +83,30 @@ class _Call:
     def words(self, p: Parameter, value: Any, origin: int) -> list[int]:
         """The words of an argument. Raises _UnfitError."""
         match p.representation:
-            case Int() | Float() | Bool() as number:
+            case forms.Int() | forms.Float() | forms.Bool() as number:
                 return [_number_word(number, value)]
-            case Fixed() as fixed if value is fixed.value:
+            case forms.Fixed() as fixed if value is fixed.value:
                 return []
-            case Element() as element:
+            case forms.Element() as element:
                 return [_element_word(element, value)]
-            case Array() as array:
+            case forms.Array() as array:
                 return self.array(p, array, value, origin)
-            case Tupled() as items if type(value) is (list if items.is_list else tuple):
+            case forms.Tupled() as items if type(value) is (list if items.is_list else tuple):
                 return self.items(p, items, value, origin)
-            case Optional(inner):
+            case forms.Optional(inner):
                 return [0] * (1 + word_count(inner)) if value is None else [1, *self.words(p.inner(), value, origin)]
-            case Listed(item) if type(value) in (list, tuple):
+            case forms.Listed(item) if type(value) in (list, tuple):
                 rows = [self.words(Parameter(item, p.is_written), v, origin) for v in value]
                 return [self.new_list(rows, word_count(item))]
         raise _UnfitError
 
-    def items(self, p: Parameter, r: Tupled, values: Sequence[Any], origin: int) -> list[int]:
+    def items(self, p: Parameter, r: forms.Tupled, values: Sequence[Any], origin: int) -> list[int]:
         """The words of a tuple, or of a list of known length."""
         if len(values) != len(r.items):
             raise _UnfitError
         return [w for k, value in enumerate(values) for w in self.words(p.item(k), value, origin)]
 
-    def array(self, p: Parameter, r: Array, value: Any, origin: int) -> list[int]:
+    def array(self, p: Parameter, r: forms.Array, value: Any, origin: int) -> list[int]:
         """The words of a tensor, and a block that stands for its memory."""
         array = _array(value)
         plain = array.flags.aligned and all(s >= 0 and s % array.itemsize == 0 for s in array.strides)
@@ -167,32 +156,32 @@ class _Call:
     def value(self, r: Representation, words: Iterator[int]) -> Any:
         """The object of the next words."""
         match r:
-            case Int():
+            case forms.Int():
                 return next(words)
-            case Float():
+            case forms.Float():
                 return struct.unpack("d", struct.pack("q", next(words)))[0]
-            case Bool():
+            case forms.Bool():
                 return bool(next(words))
-            case Fixed():
+            case forms.Fixed():
                 return r.value
-            case Element():
+            case forms.Element():
                 bits = struct.pack("q", next(words))[: r.dtype.itemsize]
                 return wrap(np.frombuffer(bits, r.dtype.numpy).reshape(()).copy())
-            case Tupled():
+            case forms.Tupled():
                 return tuple([self.value(item, words) for item in r.items])
-            case Optional():
+            case forms.Optional():
                 present = next(words)
                 inner = [next(words) for _ in range(word_count(r.inner))]
                 return self.value(r.inner, iter(inner)) if present else None
-            case Listed():
+            case forms.Listed():
                 return self.list(r, next(words))
-            case Array():
+            case forms.Array():
                 block, data = next(words), next(words)
                 shape = tuple([next(words) for _ in range(r.rank)])
                 strides = tuple([next(words) for _ in range(r.rank)])
                 return self.tensor(r.dtype, block, data, shape, strides)
 
-    def list(self, r: Listed, block: int) -> Any:
+    def list(self, r: forms.Listed, block: int) -> Any:
         """The list of a block, the same one each time."""
         if block not in self.lists:
             size, items = LIST.read(block, "length"), LIST.read(block, "items")
@@ -254,21 +243,21 @@ def _fill(address: int, words: list[int]) -> None:
         ctypes.c_int64.from_address(address + 8 * k).value = value
 
 
-def _number_word(r: Int | Float | Bool, value: Any) -> int:
+def _number_word(r: forms.Int | forms.Float | forms.Bool, value: Any) -> int:
     """The word of a number; an int is a float too, as Python has it."""
     match r:
-        case Int() if type(value) is int and -(1 << 63) <= value < 1 << 63:
+        case forms.Int() if type(value) is int and -(1 << 63) <= value < 1 << 63:
             return value
-        case Float() if type(value) is float:
+        case forms.Float() if type(value) is float:
             return _bits(value)
-        case Float() if type(value) is int:
+        case forms.Float() if type(value) is int:
             return _bits(_as_float(value))
-        case Bool() if type(value) is bool:
+        case forms.Bool() if type(value) is bool:
             return int(value)
     raise _UnfitError
 
 
-def _element_word(r: Element, value: Any) -> int:
+def _element_word(r: forms.Element, value: Any) -> int:
     array = _array(value)
     if array.dtype != r.dtype.numpy or array.ndim or not array.flags.aligned:
         raise _UnfitError

@@ -6,17 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from flambeau.analysis.operator_rules import asked
-from flambeau.codegen.graph.representation import (
-    Array,
-    Bool,
-    Element,
-    Fixed,
-    Float,
-    Int,
-    Listed,
-    Representation,
-    Tupled,
-)
+from flambeau.codegen.graph import representation as forms
+from flambeau.codegen.graph.representation import Representation
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
 from flambeau.schema.device import Device
@@ -36,22 +27,22 @@ from flambeau.schema.types import (
     VarType,
 )
 
-_NUMBERS: tuple[tuple[type, Type], ...] = ((Int, IntType()), (Float, FloatType()), (Bool, BoolType()))
+_NUMBERS: tuple[tuple[type, Type], ...] = ((forms.Int, IntType()), (forms.Float, FloatType()), (forms.Bool, BoolType()))
 CPU = Device("cpu")
 
 
 def rule_argument(rep: Representation, literal: Any = UNKNOWN) -> Any:
     """What a rule takes for an operand: a tensor's type, a constant, the type of a number, or `UNKNOWN`."""
     match rep:
-        case Array():
+        case forms.Array():
             return TensorType(dtype=rep.dtype, sizes=(None,) * rep.rank, device=CPU, requires_grad=False)
-        case Element():
+        case forms.Element():
             return TensorType(dtype=rep.dtype, sizes=(), device=CPU, requires_grad=False)
-        case Fixed():
+        case forms.Fixed():
             return rep.value
-        case Tupled():
+        case forms.Tupled():
             return [rule_argument(item) for item in rep.items]
-        case Int() | Float() | Bool():
+        case forms.Int() | forms.Float() | forms.Bool():
             if literal is not UNKNOWN:
                 return literal
             return next(t for kind, t in _NUMBERS if isinstance(rep, kind))
@@ -85,29 +76,29 @@ def of_type(type_: Type) -> Representation | None:
     """How values of a declared type look; None where the type does not say enough."""
     match type_:
         case IntType():
-            return Int()
+            return forms.Int()
         case FloatType():
-            return Float()
+            return forms.Float()
         case BoolType():
-            return Bool()
+            return forms.Bool()
         case NoneType():
-            return Fixed(None)
+            return forms.Fixed(None)
         case TensorType():
             return _of_tensor(type_)
         case ListType():
             item = of_type(type_.element)
-            return None if item is None else Listed(item)
+            return None if item is None else forms.Listed(item)
         case TupleType():
             items = [i for i in map(of_type, type_.elements) if i is not None]
-            return Tupled(tuple(items)) if len(items) == len(type_.elements) else None
+            return forms.Tupled(tuple(items)) if len(items) == len(type_.elements) else None
         case _:
             return None
 
 
-def _of_tensor(type_: TensorType) -> Array | None:
+def _of_tensor(type_: TensorType) -> forms.Array | None:
     if type_.dtype is None or type_.sizes is None or type_.requires_grad is not False:
         return None
-    return Array(type_.dtype, len(type_.sizes))
+    return forms.Array(type_.dtype, len(type_.sizes))
 
 
 def may_hold_tensors(type_: Type) -> bool:

@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
+from flambeau.codegen.graph import representation as forms
 from flambeau.codegen.graph import result_types
 from flambeau.codegen.graph.native_values import CannotCompileError, describe
-from flambeau.codegen.graph.representation import (
-    Array,
-    Bool,
-    Element,
-    Fixed,
-    Float,
-    Int,
-    Listed,
-    Optional,
-    Representation,
-    Tupled,
-)
+from flambeau.codegen.graph.representation import Representation
 from flambeau.schema.types import BOOL, FLOAT, INT, NONE, ListType, OptionalType, TensorType, TupleType, Type
 
 
@@ -23,34 +13,34 @@ def declared_rep(type_: Type) -> Representation | None:
     """How values of a declared type look, None among them; None where the type does not say enough."""
     if isinstance(type_, OptionalType):
         inner = declared_rep(type_.element)
-        return None if inner is None else Optional(inner)
+        return None if inner is None else forms.Optional(inner)
     return result_types.of_type(type_)
 
 
 def type_of(rep: Representation, declared: Type) -> Type:
     """What the graph of a function may rely on of an argument that looks like this."""
-    if isinstance(declared, OptionalType) and not isinstance(rep, Optional | Fixed):
+    if isinstance(declared, OptionalType) and not isinstance(rep, forms.Optional | forms.Fixed):
         declared = declared.element
     match rep:
-        case Array() | Element():
+        case forms.Array() | forms.Element():
             return _tensor(rep)
-        case Tupled() if isinstance(declared, TupleType) and len(declared.elements) == len(rep.items):
+        case forms.Tupled() if isinstance(declared, TupleType) and len(declared.elements) == len(rep.items):
             return declared.with_contained(tuple(map(type_of, rep.items, declared.elements)))
-        case Listed() if isinstance(declared, ListType):
+        case forms.Listed() if isinstance(declared, ListType):
             return ListType(type_of(rep.item, declared.element))
-        case Optional() if isinstance(declared, OptionalType):
+        case forms.Optional() if isinstance(declared, OptionalType):
             return declared.with_contained((type_of(rep.inner, declared.element),))
-        case Int():
+        case forms.Int():
             return INT
-        case Float():
+        case forms.Float():
             return FLOAT
-        case Bool():
+        case forms.Bool():
             return BOOL
-        case Fixed() if rep.value is None:
+        case forms.Fixed() if rep.value is None:
             return NONE
     raise CannotCompileError(f"it is given {describe(rep)}")
 
 
-def _tensor(rep: Array | Element) -> TensorType:
-    rank = rep.rank if isinstance(rep, Array) else 0
+def _tensor(rep: forms.Array | forms.Element) -> TensorType:
+    rank = rep.rank if isinstance(rep, forms.Array) else 0
     return TensorType(dtype=rep.dtype, sizes=(None,) * rank, device=result_types.CPU, requires_grad=False)

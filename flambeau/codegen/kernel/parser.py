@@ -5,25 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from flambeau.codegen.kernel import nest
 from flambeau.codegen.kernel.dtypes import KernelError, element_type
-from flambeau.codegen.kernel.nest import (
-    Accumulate,
-    Buffer,
-    Carry,
-    Const,
-    Definition,
-    Extent,
-    Kernel,
-    Let,
-    Load,
-    Loop,
-    Number,
-    Position,
-    Running,
-    Statement,
-    Store,
-    Within,
-)
+from flambeau.codegen.kernel.nest import Definition, Kernel, Number, Statement
 
 _HEAD = re.compile(r"kernel (\w+) \{$")
 _BUFFER = re.compile(r"(in|out|scratch) (\w+): (\w+)\[(.*)\](?: (row-major)| like (.+))?$")
@@ -48,7 +32,7 @@ class _Parser:
     def __init__(self, text: str) -> None:
         self.lines = [(n, line.strip()) for n, line in enumerate(text.splitlines(), 1) if line.strip()]
         self.at = 0
-        self.buffers: dict[str, Buffer] = {}
+        self.buffers: dict[str, nest.Buffer] = {}
 
     def fail(self, why: str) -> KernelError:
         number, line = self.lines[min(self.at, len(self.lines) - 1)] if self.lines else (0, "")
@@ -73,7 +57,7 @@ class _Parser:
             role, name, dtype, buffer_axes, is_row_major, like = declaration.groups()
             element_type(dtype)
             deciding = () if is_row_major else _split(like) if like else None
-            self.buffers[name] = Buffer(name, dtype, role, _split(buffer_axes), deciding)
+            self.buffers[name] = nest.Buffer(name, dtype, role, _split(buffer_axes), deciding)
             self.at += 1
         body = self.body()
         if self.at != len(self.lines):
@@ -92,56 +76,56 @@ class _Parser:
         if (head := _LOOP.match(line)) is not None:
             carries = tuple([self.carry(part) for part in _split(head[2])])
             self.at += 1
-            return Loop(_split(head[1]), carries, self.body())
+            return nest.Loop(_split(head[1]), carries, self.body())
         statement = self.simple(line)
         self.at += 1
         return statement
 
-    def carry(self, text: str) -> Carry:
+    def carry(self, text: str) -> nest.Carry:
         match = _CARRY.match(text)
         if match is None:
             raise self.fail("expected 'NAME: DTYPE = REDUCER'")
-        return Carry(*match.groups())
+        return nest.Carry(*match.groups())
 
     def simple(self, line: str) -> Statement:
         """A statement on one line."""
         if (store := _STORE.match(line)) is not None:
             buffer, axes, op, value = store.groups()
-            return Store(buffer, value, self.indexes(buffer, axes), op or "")
+            return nest.Store(buffer, value, self.indexes(buffer, axes), op or "")
         if (accumulate := _ACCUMULATE.match(line)) is not None:
-            return Accumulate(*accumulate.groups())
+            return nest.Accumulate(*accumulate.groups())
         definition = _DEFINE.match(line)
         if definition is None:
             raise self.fail("expected a statement")
         name, dtype, op, rest = definition.groups(default="")
         special = _DEFINITIONS.get(op)
-        return Let(name, dtype, op, _split(rest)) if special is None else special(self, name, dtype, rest)
+        return nest.Let(name, dtype, op, _split(rest)) if special is None else special(self, name, dtype, rest)
 
     # --- definitions that are no operations on values
 
-    def const(self, name: str, dtype: str, rest: str) -> Const:
-        return Const(name, dtype, self.number(rest))
+    def const(self, name: str, dtype: str, rest: str) -> nest.Const:
+        return nest.Const(name, dtype, self.number(rest))
 
-    def position(self, name: str, _dtype: str, rest: str) -> Position:
-        return Position(name, _split(rest))
+    def position(self, name: str, _dtype: str, rest: str) -> nest.Position:
+        return nest.Position(name, _split(rest))
 
-    def extent(self, name: str, _dtype: str, rest: str) -> Extent:
-        return Extent(name, _split(rest))
+    def extent(self, name: str, _dtype: str, rest: str) -> nest.Extent:
+        return nest.Extent(name, _split(rest))
 
-    def load(self, name: str, dtype: str, rest: str) -> Load:
+    def load(self, name: str, dtype: str, rest: str) -> nest.Load:
         access = _ACCESS.match(rest)
         if access is None:
             raise self.fail("expected 'load BUFFER[AXES]'")
-        return Load(name, dtype, access[1], self.indexes(access[1], access[2]))
+        return nest.Load(name, dtype, access[1], self.indexes(access[1], access[2]))
 
-    def running(self, name: str, dtype: str, rest: str) -> Running:
-        return Running(name, dtype, rest)
+    def running(self, name: str, dtype: str, rest: str) -> nest.Running:
+        return nest.Running(name, dtype, rest)
 
-    def within(self, name: str, _dtype: str, rest: str) -> Within:
+    def within(self, name: str, _dtype: str, rest: str) -> nest.Within:
         operands = _split(rest)
         if len(operands) != 2:
             raise self.fail("expected 'within VALUE, AXIS'")
-        return Within(name, *operands)
+        return nest.Within(name, *operands)
 
     def indexes(self, name: str, axes: str) -> tuple[tuple[str, str], ...]:
         """The axes of an access that values stand for."""

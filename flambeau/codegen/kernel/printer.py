@@ -4,22 +4,8 @@ from __future__ import annotations
 
 import math
 
-from flambeau.codegen.kernel.nest import (
-    Accumulate,
-    Buffer,
-    Const,
-    Extent,
-    Kernel,
-    Let,
-    Load,
-    Loop,
-    Number,
-    Position,
-    Running,
-    Statement,
-    Store,
-    Within,
-)
+from flambeau.codegen.kernel import nest
+from flambeau.codegen.kernel.nest import Kernel, Number, Statement
 
 
 def print_kernel(kernel: Kernel) -> str:
@@ -34,7 +20,7 @@ def print_kernel(kernel: Kernel) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _order(b: Buffer) -> str:
+def _order(b: nest.Buffer) -> str:
     if b.like is None:
         return ""
     return f" like {', '.join(b.like)}" if b.like else " row-major"
@@ -49,9 +35,9 @@ def print_number(value: Number) -> str:
     return repr(value)
 
 
-def _print_body(body: tuple[Statement, ...], buffers: dict[str, Buffer], indent: str, lines: list[str]) -> None:
+def _print_body(body: tuple[Statement, ...], buffers: dict[str, nest.Buffer], indent: str, lines: list[str]) -> None:
     for statement in body:
-        if isinstance(statement, Loop):
+        if isinstance(statement, nest.Loop):
             carries = ", ".join(f"{c.name}: {c.dtype} = {c.reducer}" for c in statement.carries)
             head = f"for {', '.join(statement.axes)}".rstrip()
             lines.append(f"{indent}{head}{' reduce ' + carries if carries else ''} {{")
@@ -61,29 +47,29 @@ def _print_body(body: tuple[Statement, ...], buffers: dict[str, Buffer], indent:
             lines.append(indent + _print_simple(statement, buffers))
 
 
-def _access(buffer: Buffer, at: tuple[tuple[str, str], ...] = ()) -> str:
+def _access(buffer: nest.Buffer, at: tuple[tuple[str, str], ...] = ()) -> str:
     places = dict(at)
     return f"{buffer.name}[{', '.join(places.get(a, a) for a in buffer.axes)}]"
 
 
-def _print_simple(statement: Statement, buffers: dict[str, Buffer]) -> str:
-    if isinstance(statement, Const):
+def _print_simple(statement: Statement, buffers: dict[str, nest.Buffer]) -> str:
+    if isinstance(statement, nest.Const):
         return f"{statement.name}: {statement.dtype} = const {print_number(statement.value)}"
-    if isinstance(statement, Position):
+    if isinstance(statement, nest.Position):
         return f"{statement.name}: int64 = position {', '.join(statement.axes)}".rstrip()
-    if isinstance(statement, Extent):
+    if isinstance(statement, nest.Extent):
         return f"{statement.name}: int64 = extent {', '.join(statement.axes)}".rstrip()
-    if isinstance(statement, Load):
+    if isinstance(statement, nest.Load):
         return f"{statement.name}: {statement.dtype} = load {_access(buffers[statement.buffer], statement.at)}"
-    if isinstance(statement, Running):
+    if isinstance(statement, nest.Running):
         return f"{statement.name}: {statement.dtype} = running {statement.carry}"
-    if isinstance(statement, Within):
+    if isinstance(statement, nest.Within):
         return f"{statement.name}: int64 = within {statement.value}, {statement.axis}"
-    if isinstance(statement, Let):
+    if isinstance(statement, nest.Let):
         return f"{statement.name}: {statement.dtype} = {statement.op} {', '.join(statement.args)}"
-    if isinstance(statement, Store):
+    if isinstance(statement, nest.Store):
         op = f"{statement.op} " if statement.op else ""
         return f"store {_access(buffers[statement.buffer], statement.at)}, {op}{statement.value}"
-    assert isinstance(statement, Accumulate)
+    assert isinstance(statement, nest.Accumulate)
     at = f" at {statement.position}" if statement.position is not None else ""
     return f"{statement.carry} <- {statement.value}{at}"

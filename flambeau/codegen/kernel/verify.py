@@ -5,24 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from flambeau.codegen.kernel import nest
 from flambeau.codegen.kernel.dtypes import ELEMENT_TYPES, KernelError
-from flambeau.codegen.kernel.nest import (
-    ONE,
-    Accumulate,
-    Carry,
-    Const,
-    Extent,
-    Kernel,
-    Let,
-    Load,
-    Loop,
-    Position,
-    Running,
-    Statement,
-    Store,
-    Within,
-    walk,
-)
+from flambeau.codegen.kernel.nest import ONE, Kernel, Statement, walk
 from flambeau.codegen.kernel.opset import REDUCERS, TRAPPING, reduced_dtype, result_dtype
 from flambeau.codegen.kernel.printer import print_kernel
 from flambeau.util.record import dataclass, replace
@@ -43,7 +28,7 @@ class _Scope:
     """Of the values that are defined here."""
     axes: tuple[str, ...]
     """Over which loops run here."""
-    carries: dict[str, Carry]
+    carries: dict[str, nest.Carry]
     """Of the loops around, by name."""
 
 
@@ -54,7 +39,7 @@ class _Verifier:
         self.buffers = {b.name: b for b in kernel.buffers}
         self.defined: set[str] = set()
         self.group_of: dict[str, tuple[str, ...]] = {}
-        self.indexed = {a for s in walk(kernel.body) if isinstance(s, Load) for a, _ in s.at}
+        self.indexed = {a for s in walk(kernel.body) if isinstance(s, nest.Load) for a, _ in s.at}
         self.filled: set[str] = set()
         """Buffers that something before has stored to, at every place."""
         self.within: dict[str, str] = {}
@@ -76,7 +61,7 @@ class _Verifier:
     def body(self, body: tuple[Statement, ...], scope: _Scope) -> None:
         scope = replace(scope, dtypes=dict(scope.dtypes))
         for statement in body:
-            if isinstance(statement, Loop):
+            if isinstance(statement, nest.Loop):
                 self.loop(statement, scope)
                 continue
             try:
@@ -84,7 +69,7 @@ class _Verifier:
             except KernelError as error:
                 self.faults.append(str(error))
 
-    def loop(self, loop: Loop, scope: _Scope) -> None:
+    def loop(self, loop: nest.Loop, scope: _Scope) -> None:
         for axis in loop.axes:
             self.loop_axis(axis, loop, scope)
         for c in loop.carries:
@@ -98,7 +83,7 @@ class _Verifier:
         for c in loop.carries:
             scope.dtypes[c.name] = reduced_dtype(c.reducer, c.dtype)
 
-    def loop_axis(self, axis: str, loop: Loop, scope: _Scope) -> None:
+    def loop_axis(self, axis: str, loop: nest.Loop, scope: _Scope) -> None:
         if axis not in self.kernel.axes:
             self.faults.append(f"loop over unknown axis {axis}")
         if axis in scope.axes:
@@ -122,20 +107,20 @@ class _Verifier:
 
     # --- statements, each as `_CHECKS` says
 
-    def const(self, s: Const, scope: _Scope) -> None:
+    def const(self, s: nest.Const, scope: _Scope) -> None:
         self.define(s.name, s.dtype, scope)
 
-    def position(self, s: Position, scope: _Scope) -> None:
+    def position(self, s: nest.Position, scope: _Scope) -> None:
         self.axis_number(s, scope, scope.axes)
 
-    def extent(self, s: Extent, scope: _Scope) -> None:
+    def extent(self, s: nest.Extent, scope: _Scope) -> None:
         self.axis_number(s, scope, self.kernel.axes)
 
-    def axis_number(self, s: Position | Extent, scope: _Scope, axes: tuple[str, ...]) -> None:
+    def axis_number(self, s: nest.Position | nest.Extent, scope: _Scope, axes: tuple[str, ...]) -> None:
         self.define(s.name, "int64", scope)
         self.faults += [f"{s.name}: axis {a} is not in scope" for a in s.axes if a not in axes]
 
-    def running_state(self, s: Running, scope: _Scope) -> None:
+    def running_state(self, s: nest.Running, scope: _Scope) -> None:
         self.define(s.name, s.dtype, scope)
         carry = scope.carries.get(s.carry)
         if carry is None or carry.reducer in ("argmax", "argmin"):
@@ -146,13 +131,13 @@ class _Verifier:
             raise KernelError(f"{s.name}: {s.carry} is read before it meets the value of this iteration")
         self.running.add(s.carry)
 
-    def within_axis(self, s: Within, scope: _Scope) -> None:
+    def within_axis(self, s: nest.Within, scope: _Scope) -> None:
         self.define(s.name, "int64", scope)
         self.within[s.name] = s.axis
         if self.dtype(s.value, scope) != "int64" or s.axis not in self.kernel.axes:
             raise KernelError(f"{s.name}: within takes an int64 and an axis, got {s.value}, {s.axis}")
 
-    def load(self, s: Load, scope: _Scope) -> None:
+    def load(self, s: nest.Load, scope: _Scope) -> None:
         self.lie_within(s.name, s.at, scope)
         if s.at and s.buffer in self.buffers and self.buffers[s.buffer].role != "in":
             raise KernelError(f"{s.name}: only inputs are loaded at places that values say")
@@ -161,14 +146,14 @@ class _Verifier:
         if s.dtype != self.buffers[s.buffer].dtype:
             raise KernelError(f"{s.name}: load of {s.buffer} gives {self.buffers[s.buffer].dtype}, not {s.dtype}")
 
-    def let(self, s: Let, scope: _Scope) -> None:
+    def let(self, s: nest.Let, scope: _Scope) -> None:
         operands = tuple(self.dtype(a, scope) for a in s.args)
         got = s.dtype if s.op == "cast" and len(operands) == 1 else result_dtype(s.op, operands)
         self.define(s.name, s.dtype, scope)
         if got != s.dtype:
             raise KernelError(f"{s.name}: {s.op} gives {got}, not {s.dtype}")
 
-    def store(self, s: Store, scope: _Scope) -> None:
+    def store(self, s: nest.Store, scope: _Scope) -> None:
         self.access(s.buffer, scope.axes + tuple(a for a, _ in s.at), "in", "store")
         if self.dtype(s.value, scope) != self.buffers[s.buffer].dtype:
             raise KernelError(f"store of {self.dtype(s.value, scope)} {s.value} to {s.buffer}")
@@ -180,7 +165,7 @@ class _Verifier:
             self.filled.add(s.buffer)
             self.stored_once(s, scope.axes)
 
-    def accumulate(self, s: Accumulate, scope: _Scope) -> None:
+    def accumulate(self, s: nest.Accumulate, scope: _Scope) -> None:
         if s.carry not in scope.carries:
             raise KernelError(f"{s.carry} <- {s.value} stands outside the loop that carries {s.carry}")
         carry = scope.carries[s.carry]
@@ -198,7 +183,7 @@ class _Verifier:
             if self.within.get(value) != axis:
                 raise KernelError(f"{what}: {value} is not known to lie within {axis}")
 
-    def changes(self, s: Store, scope: _Scope) -> None:
+    def changes(self, s: nest.Store, scope: _Scope) -> None:
         """A store at places that values say."""
         what, dtype = f"store {s.buffer}", self.buffers[s.buffer].dtype
         self.lie_within(what, s.at, scope)
@@ -210,7 +195,7 @@ class _Verifier:
         if s.op and (s.op in TRAPPING or result_dtype(s.op, (dtype, dtype)) != dtype):
             raise KernelError(f"{what}: {s.op} does not put two {dtype} together")
 
-    def stored_once(self, s: Store, axes: tuple[str, ...]) -> None:
+    def stored_once(self, s: nest.Store, axes: tuple[str, ...]) -> None:
         """A loop over an axis that an output does not have would store it often, or never where the axis is empty."""
         buffer = self.buffers[s.buffer]
         repeats = [a for a in axes if a not in buffer.axes]
@@ -229,14 +214,14 @@ class _Verifier:
 
 
 _CHECKS: dict[type[Statement], Callable[[_Verifier, Any, _Scope], None]] = {
-    Const: _Verifier.const,
-    Position: _Verifier.position,
-    Extent: _Verifier.extent,
-    Running: _Verifier.running_state,
-    Within: _Verifier.within_axis,
-    Load: _Verifier.load,
-    Let: _Verifier.let,
-    Store: _Verifier.store,
-    Accumulate: _Verifier.accumulate,
+    nest.Const: _Verifier.const,
+    nest.Position: _Verifier.position,
+    nest.Extent: _Verifier.extent,
+    nest.Running: _Verifier.running_state,
+    nest.Within: _Verifier.within_axis,
+    nest.Load: _Verifier.load,
+    nest.Let: _Verifier.let,
+    nest.Store: _Verifier.store,
+    nest.Accumulate: _Verifier.accumulate,
 }
 """What is checked of each kind of statement but loops."""

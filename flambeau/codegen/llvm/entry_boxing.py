@@ -4,20 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from flambeau.codegen.graph import representation as forms
 from flambeau.codegen.graph.native_values import CannotCompileError
-from flambeau.codegen.graph.representation import (
-    Array,
-    Bool,
-    Element,
-    Fixed,
-    Float,
-    Int,
-    Listed,
-    Optional,
-    Representation,
-    Tupled,
-    word_count,
-)
+from flambeau.codegen.graph.representation import Representation, word_count
 from flambeau.codegen.layouts import BLOCK_DATA, LIST
 from flambeau.codegen.llvm.builder import NULL, FunctionBuilder, Value
 from flambeau.codegen.llvm.entry_constants import StubConstants
@@ -33,24 +22,24 @@ class Boxing:
         """A new reference to the object of words; null, with an exception, if there is none."""
         f, m = self.f, self.f.module
         match r:
-            case Int():
+            case forms.Int():
                 return f.call("PyLong_FromLongLong", f.load(words))
-            case Float():
+            case forms.Float():
                 return f.call("PyFloat_FromDouble", f.load(words, "double"))
-            case Bool():
+            case forms.Bool():
                 is_true = f.compare("ne", f.load(words), 0)
                 return self.reference(f.pick(is_true, m.symbol("true"), m.symbol("false"), "ptr"))
-            case Fixed():
+            case forms.Fixed():
                 return self.reference(self.constants.object(r.value))
-            case Element():
+            case forms.Element():
                 return f.call("box_element", words, self.constants.descr(r.dtype), r.dtype.itemsize)
-            case Array():
+            case forms.Array():
                 return f.call("box_array", words, r.rank, self.constants.descr(r.dtype), r.dtype.itemsize)
-            case Tupled():
+            case forms.Tupled():
                 return f.call(self._maker(r, lambda boxing, source: boxing.make_tuple(r.items, source)), words)
-            case Optional():
+            case forms.Optional():
                 return f.call(self._maker(r, lambda boxing, source: boxing.make_optional(r, source)), words)
-            case Listed():
+            case forms.Listed():
                 return f.call(self._maker(r, lambda boxing, source: boxing.make_list(r, source)), words)
             case _:
                 raise CannotCompileError("a result that holds what is no number, tensor, tuple or list of those")
@@ -61,7 +50,7 @@ class Boxing:
             return self.box(results[0], words)
         if not results:
             return self.reference(self.f.module.symbol("none"))
-        return self.box(Tupled(tuple(results)), words)
+        return self.box(forms.Tupled(tuple(results)), words)
 
     def reference(self, object_: Value) -> Value:
         """A new reference to an object."""
@@ -95,14 +84,14 @@ class Boxing:
         self.f.call("Py_DecRef", result)
         self.f.ret(NULL)
 
-    def make_optional(self, r: Optional, words: Value) -> None:
+    def make_optional(self, r: forms.Optional, words: Value) -> None:
         """Return a value, or None."""
         f = self.f
         with f.when(f.compare("ne", f.load(words), 0)):
             f.ret(self.box(r.inner, f.at(words, 1)))
         f.ret(self.reference(f.module.symbol("none")))
 
-    def make_list(self, r: Listed, words: Value) -> None:
+    def make_list(self, r: forms.Listed, words: Value) -> None:
         """Return a list; one that came up before among the results is the same list again: its block remembers it."""
         f = self.f
         block = f.load(words, "ptr")

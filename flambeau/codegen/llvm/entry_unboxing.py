@@ -2,19 +2,8 @@
 
 from __future__ import annotations
 
-from flambeau.codegen.graph.representation import (
-    Array,
-    Bool,
-    Element,
-    Fixed,
-    Float,
-    Int,
-    Listed,
-    Optional,
-    Representation,
-    Tupled,
-    word_count,
-)
+from flambeau.codegen.graph import representation as forms
+from flambeau.codegen.graph.representation import Representation, word_count
 from flambeau.codegen.graph.signature import Parameter
 from flambeau.codegen.layouts import BLOCK_DATA, LEAF, LIST
 from flambeau.codegen.llvm.builder import NULL, FunctionBuilder, Value, word
@@ -25,11 +14,11 @@ from flambeau.codegen.llvm.entry_constants import StubConstants
 def leaves_of(r: Representation) -> int:
     """How many leaves a value needs beside those of items of lists."""
     match r:
-        case Array():
+        case forms.Array():
             return 1
-        case Tupled():
+        case forms.Tupled():
             return sum(map(leaves_of, r.items))
-        case Optional():
+        case forms.Optional():
             return leaves_of(r.inner)
         case _:
             return 0
@@ -52,25 +41,25 @@ class Unboxing:
         """Put the words of an object to an address; ``leaf`` is that of its first leaf."""
         f, m, r = self.f, self.f.module, p.representation
         match r:
-            case Int():
+            case forms.Int():
                 self.require(f.call("unbox_int", object_, words))
-            case Float():
+            case forms.Float():
                 self._unbox_float(object_, words)
-            case Bool():
+            case forms.Bool():
                 is_true = f.compare("eq", object_, m.symbol("true"))
                 self.require(f.op("or", is_true, f.compare("eq", object_, m.symbol("false"))))
                 f.store(words, f.convert("zext", is_true, "i64"))
-            case Element():
+            case forms.Element():
                 self.require(f.call("unbox_element", object_, words, self.constants.descr(r.dtype), r.dtype.itemsize))
-            case Array():
+            case forms.Array():
                 self._unbox_array(p, r, object_, words, leaf)
-            case Fixed():
+            case forms.Fixed():
                 self.require(f.compare("eq", object_, self.constants.object(r.value)))
-            case Tupled():
+            case forms.Tupled():
                 self._unbox_tuple(p, r, object_, words, leaf)
-            case Optional():
+            case forms.Optional():
                 self._unbox_optional(p, r, object_, words, leaf)
-            case Listed():
+            case forms.Listed():
                 block = f.call(_list_reader(self.constants, r, p.is_written), self.context, object_, self.origin)
                 self.require(f.compare("ne", block, NULL))
                 f.store(words, block)
@@ -89,13 +78,13 @@ class Unboxing:
         self.require(f.call("unbox_float", object_, words))
         f.start(done)
 
-    def _unbox_array(self, p: Parameter, r: Array, object_: Value, words: Value, leaf: Value) -> None:
+    def _unbox_array(self, p: Parameter, r: forms.Array, object_: Value, words: Value, leaf: Value) -> None:
         flags = ALIGNED | (WRITEABLE if p.is_written else 0)
         ones = -1 if p.ones is None else sum(1 << k for k, is_one in enumerate(p.ones) if is_one)
         looks = (self.constants.descr(r.dtype), r.rank, r.dtype.itemsize, flags, r.dense, ones)
         self.require(self.f.call("unbox_array", self.context, object_, words, leaf, self.origin, *looks))
 
-    def _unbox_tuple(self, p: Parameter, r: Tupled, object_: Value, words: Value, leaf: Value) -> None:
+    def _unbox_tuple(self, p: Parameter, r: forms.Tupled, object_: Value, words: Value, leaf: Value) -> None:
         f, kind = self.f, "List" if r.is_list else "Tuple"
         self.require(f.compare("eq", self._type_of(object_), f.module.symbol(f"{kind.lower()}_type")))
         self.require(f.compare("eq", f.call(f"Py{kind}_Size", object_), len(r.items)))
@@ -103,7 +92,7 @@ class Unboxing:
             self.unbox(p.item(k), f.call(f"Py{kind}_GetItem", object_, k), words, leaf)
             words, leaf = f.at(words, word_count(item)), f.at(leaf, leaves_of(item) * LEAF.words)
 
-    def _unbox_optional(self, p: Parameter, r: Optional, object_: Value, words: Value, leaf: Value) -> None:
+    def _unbox_optional(self, p: Parameter, r: forms.Optional, object_: Value, words: Value, leaf: Value) -> None:
         f = self.f
         absent, present, done = f.label("absent"), f.label("present"), f.label("done")
         f.branch_if(f.compare("eq", object_, f.module.symbol("none")), absent, present)
@@ -117,7 +106,7 @@ class Unboxing:
         f.start(done)
 
 
-def _list_reader(constants: StubConstants, r: Listed, is_written: bool) -> str:
+def _list_reader(constants: StubConstants, r: forms.Listed, is_written: bool) -> str:
     """A function of a context, an object and an origin: the block of a new list of the object's items, or null."""
     name, is_new = constants.function_for(f"read_list {is_written}", r)
     if is_new:
@@ -126,7 +115,7 @@ def _list_reader(constants: StubConstants, r: Listed, is_written: bool) -> str:
     return name
 
 
-def _build_list_reader(unboxing: Unboxing, r: Listed, is_written: bool) -> None:
+def _build_list_reader(unboxing: Unboxing, r: forms.Listed, is_written: bool) -> None:
     f, context, object_ = unboxing.f, unboxing.context, unboxing.f.parameters[1]
     width, leaves = word_count(r.item), leaves_of(r.item)
     count = f.call("length", object_)
