@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+from collections.abc import Sequence
 
 from flambeau.util.record import dataclass, field
 
@@ -225,6 +226,35 @@ class Emitter:
         """``name = phi`` in the current block."""
         pairs = ", ".join(f"[{value}, %{label}]" for value, label in incoming)
         self.raw(f"{name} = phi {a.full_type} {pairs}")
+
+    def offset(self, base: Value, index: Value | int, element: str = "i8") -> Value:
+        """The address so many elements behind another; bytes where nothing else is said."""
+        return self.define(f"getelementptr {element}, ptr {base}, i64 {index}", "ptr", 1)
+
+    def read(self, address: Value, element: str, lanes: int = 1, *, align: int = 0) -> Value:
+        """A value in memory, at a multiple of ``align`` if that is not the usual for its type."""
+        note = f", align {align}" if align else ""
+        return self.define(f"load {vector_type(element, lanes)}, ptr {address}{note}", element, lanes)
+
+    def write(self, value: Value, address: Value, *, align: int = 0) -> None:
+        """Write a value to memory."""
+        note = f", align {align}" if align else ""
+        self.raw(f"store {value.full_type} {value}, ptr {address}{note}")
+
+    def shuffle(self, a: Value, b: Value, picks: Sequence[int]) -> Value:
+        """Lanes of two vectors, those of the second counted behind those of the first."""
+        listed = ", ".join(f"i32 {k}" for k in picks)
+        text = f"shufflevector {a.full_type} {a}, {b.full_type} {b}, <{len(picks)} x i32> <{listed}>"
+        return self.define(text, a.type, len(picks))
+
+    def call_function(self, result: str, symbol: str, *arguments: Value) -> Value:
+        """What a function of another module gives; nothing where its result is ``void``."""
+        self.declare(f"declare {result} @{symbol}({', '.join([a.full_type for a in arguments])})")
+        text = f"call {result} @{symbol}({', '.join([f'{a.full_type} {a}' for a in arguments])})"
+        if result != "void":
+            return self.define(text, result, 1)
+        self.raw(text)
+        return Value("", "void", 1)
 
     def any_lane(self, mask: Value) -> Value:
         """Whether any lane of a mask is set."""

@@ -67,7 +67,7 @@ class ProductEmitter(NestEmitter):
         """An address some bytes on."""
         if offset == 0 or (isinstance(offset, Value) and offset.text == "0"):
             return base
-        return self.e.define(f"getelementptr i8, ptr {base}, i64 {offset}", "ptr", 1)
+        return self.e.offset(base, offset)
 
     def repeat(self, iterations: Value, state: list[Value], body: Callable[[list[Value]], list[Value]]) -> list[Value]:
         """A state after `body` was applied to it so many times."""
@@ -154,15 +154,15 @@ class ProductEmitter(NestEmitter):
         size = self.type.itemsize
         for r, sums_of_row in enumerate(sums):
             for v, value in enumerate(sums_of_row):
-                e.raw(f"store {value.full_type} {value}, ptr {self.at(slot, (r * width + v * self.lanes) * size)}")
+                e.write(value, self.at(slot, (r * width + v * self.lanes) * size))
 
         def one(child: Scope) -> None:
             start = e.binary("mul nsw", child.index[row], word(width * size))
-            base = e.define(f"getelementptr i8, ptr {slot}, i64 {start}", "ptr", 1)
+            base = e.offset(slot, start)
             for v, old in enumerate(sums[0]):
                 at_vector = self._at_vector(v, last if v == len(sums[0]) - 1 else self.lanes, child)
                 place = self.at(base, v * self.lanes * size)
-                self._finish(e.define(f"load {old.full_type}, ptr {place}", old.type, old.lanes), at_vector)
+                self._finish(e.read(place, old.type, old.lanes), at_vector)
 
         self.counted(self.loop_over(row), word(0), word(len(sums)), 1, scope, one)
 

@@ -6,9 +6,10 @@ the sums. A vector of columns is done some columns at a time; then the lanes of 
 
 from __future__ import annotations
 
-from flambeau.codegen.llvm.emitter import Value, float_constant, vector_type
+from flambeau.codegen.llvm.emitter import Value, float_constant
 from flambeau.codegen.llvm.nest import Scope
 from flambeau.codegen.products.base import ProductEmitter, word
+from flambeau.codegen.products.pack import halves
 from flambeau.codegen.products.tile import TileShape, load_columns, multiply_add
 
 AT_A_TIME = 4
@@ -28,12 +29,12 @@ class Dots:
         """The tile at this place, finished and stored."""
         p, lanes = self.p, self.p.lanes
         a, b = scope.pointers[p.product.a.name], scope.pointers[p.product.b.name]
-        found: list[list[Value]] = [[] for _ in range(self.shape.rows)]
+        vectors_left: list[list[Value]] = [[] for _ in range(self.shape.rows)]
         for first in range(0, lanes, AT_A_TIME):
             count = min(AT_A_TIME, lanes - first)
-            for row, sums in zip(found, self.columns(a, b, first, count), strict=True):
+            for row, sums in zip(vectors_left, self.columns(a, b, first, count), strict=True):
                 row += sums
-        p.epilogue([[fold_across(p, row)] for row in found], self.shape.last, scope)
+        p.epilogue([[fold_across(p, row)] for row in vectors_left], self.shape.last, scope)
 
     def columns(self, a: Value, b: Value, first: int, count: int) -> list[list[Value]]:
         """The sums of some columns, by row; zeros where the tile has none of them."""
@@ -61,14 +62,14 @@ class Dots:
 
     def starts(self, b: Value, first: int, count: int) -> list[Value]:
         """Where columns begin; those that the tile does not have begin where its last one does."""
-        p, e, found = self.p, self.e, []
+        p, e, vectors_left = self.p, self.e, []
         for c in range(first, first + count):
             if isinstance(self.shape.last, int):
-                found.append(p.at(b, p.times(self.across, c)))
+                vectors_left.append(p.at(b, p.times(self.across, c)))
                 continue
             number = e.intrinsic("smin", word(c), e.binary("sub", self.shape.last, word(1)))
-            found.append(p.at(b, e.binary("mul nsw", number, p.bytes_of(self.across))))
-        return found
+            vectors_left.append(p.at(b, e.binary("mul nsw", number, p.bytes_of(self.across))))
+        return vectors_left
 
     def sums(self, a: Value, columns: list[Value]) -> list[Value]:
         """The sums of all rows and some columns, by row, their lanes not folded yet."""
@@ -116,19 +117,13 @@ class Dots:
 
 def fold_across(p: ProductEmitter, vectors: list[Value]) -> Value:
     """The sum of each of as many vectors as they have lanes, one in each lane."""
-    found, lanes = list(vectors), len(vectors)
-    vt = vector_type(p.type.llvm, lanes)
+    vectors_left, lanes = list(vectors), len(vectors)
     distance = lanes // 2
     while distance:
-        low = ", ".join(f"i32 {j if not j & distance else lanes + j - distance}" for j in range(lanes))
-        high = ", ".join(f"i32 {j + distance if not j & distance else lanes + j}" for j in range(lanes))
         folded = []
-        for a, b in zip(found[:distance], found[distance:], strict=True):
-            parts = [
-                p.e.define(f"shufflevector {vt} {a}, {vt} {b}, <{lanes} x i32> <{picks}>", a.type, lanes)
-                for picks in (low, high)
-            ]
-            folded.append(p.e.fadd(parts[0], parts[1]))
-        found = folded
+        for a, b in zip(vectors_left[:distance], vectors_left[distance:], strict=True):
+            low, high = (p.e.shuffle(a, b, picks) for picks in halves(lanes, distance))
+            folded.append(p.e.fadd(low, high))
+        vectors_left = folded
         distance //= 2
-    return found[0]
+    return vectors_left[0]

@@ -48,8 +48,7 @@ class _Loops:
         self.outer(list(self.product.outer), scope)
         allocates = raw is not None or self.tiling.form == "blas"
         if raw is not None:
-            self.e.declare(f"declare void @{FREE}(ptr)")
-            self.e.raw(f"call void @{FREE}(ptr {raw})")
+            self.e.call_function("void", FREE, raw)
         text = "\n".join(self.e.declarations) + "\n" + p.function(symbol) + ATTRIBUTES
         return NativeText(symbol, text, tuple(self.e.libm), allocates, True)
 

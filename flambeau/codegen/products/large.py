@@ -46,14 +46,12 @@ class Large:
             base, step = scope.pointers[self.place], p.bytes_of(p.stride(self.place, self.row))
         else:
             step = e.binary("mul nsw", self.n, word(size))
-            e.declare(f"declare ptr @{ALLOCATE}(i64)")
-            e.declare(f"declare void @{FREE}(ptr)")
-            base = raw = e.define(f"call ptr @{ALLOCATE}(i64 {e.binary('mul nsw', m, step)})", "ptr", 1)
+            base = raw = e.call_function("ptr", ALLOCATE, e.binary("mul nsw", m, step))
         self.call(scope, base, e.binary("sdiv", step, word(size)), m)
         if not self.is_done():
             p.counted(p.loop_over(self.row), word(0), m, 1, scope, lambda child: self.finish(child, base, step))
         if raw is not None:
-            e.raw(f"call void @{FREE}(ptr {raw})")
+            e.call_function("void", FREE, raw)
 
     def is_done(self) -> bool:
         """Whether the product alone is asked for, and stands where it is to be."""
@@ -86,15 +84,14 @@ class Large:
     def finish(self, scope: Scope, base: Value, step: Value) -> None:
         """The epilogue of one row."""
         p, e = self.p, self.e
-        start = e.define(f"getelementptr i8, ptr {base}, i64 {e.binary('mul nsw', scope.index[self.row], step)}",
-                         "ptr", 1)  # fmt: skip
+        start = e.offset(base, e.binary("mul nsw", scope.index[self.row], step))
         width = p.tiling.vectors * p.lanes
         _, left = p.whole_iterations(self.n, width)
         middle = e.binary("sub", self.n, left)
         loop = p.loop_over(self.column)
 
         def some(vectors: int, last: Value | int, child: Scope) -> None:
-            at = e.define(f"getelementptr {p.type.llvm}, ptr {start}, i64 {child.index[self.column]}", "ptr", 1)
+            at = e.offset(start, child.index[self.column], p.type.llvm)
             masks = [None] * (vectors - 1) + [p.mask_of(last)]
             sums = [load_columns(p, p.at(at, v * p.lanes * p.type.itemsize), mask) for v, mask in enumerate(masks)]
             p.epilogue([sums], last, child)

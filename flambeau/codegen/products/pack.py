@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from flambeau.codegen.llvm.emitter import Value, vector_type
+from flambeau.codegen.llvm.emitter import Value
 from flambeau.codegen.products.base import ProductEmitter, Step, word
 from flambeau.codegen.products.tile import TileShape, load_columns
 
@@ -47,7 +47,7 @@ def _row_bytes(p: ProductEmitter, shape: TileShape) -> int:
 
 
 def _store(p: ProductEmitter, value: Value, place: Value) -> None:
-    p.e.raw(f"store {value.full_type} {value}, ptr {place}, align {p.type.itemsize}")
+    p.e.write(value, place, align=p.type.itemsize)
 
 
 def _rows(p: ProductEmitter, shape: TileShape, base: Value, panel: Value, step: Step) -> None:
@@ -81,23 +81,23 @@ def _transposed(p: ProductEmitter, shape: TileShape, base: Value, panel: Value, 
     _one_by_one(p, shape, _along(p, base, start, size), _along(p, panel, start, row), size, across, left)
 
 
+def halves(lanes: int, distance: int) -> tuple[list[int], list[int]]:
+    """The lanes of two vectors that trade places at a distance: those of the first result, and of the second."""
+    low = [j if not j & distance else lanes + j - distance for j in range(lanes)]
+    return low, [j + distance if not j & distance else lanes + j for j in range(lanes)]
+
+
 def transpose(p: ProductEmitter, vectors: list[Value]) -> list[Value]:
     """The columns of a square of rows."""
-    lanes, found = len(vectors), list(vectors)
-    vt = vector_type(p.type.llvm, lanes)
+    lanes, rows = len(vectors), list(vectors)
     distance = lanes // 2
     while distance:
-        low = ", ".join(f"i32 {j if not j & distance else lanes + j - distance}" for j in range(lanes))
-        high = ", ".join(f"i32 {j + distance if not j & distance else lanes + j}" for j in range(lanes))
         for i in range(lanes):
             if not i & distance:
-                a, b = found[i], found[i + distance]
-                found[i], found[i + distance] = (
-                    p.e.define(f"shufflevector {vt} {a}, {vt} {b}, <{lanes} x i32> <{picks}>", a.type, lanes)
-                    for picks in (low, high)
-                )
+                a, b = rows[i], rows[i + distance]
+                rows[i], rows[i + distance] = (p.e.shuffle(a, b, picks) for picks in halves(lanes, distance))
         distance //= 2
-    return found
+    return rows
 
 
 def _one_by_one(
@@ -109,7 +109,7 @@ def _one_by_one(
     def row(k: Value) -> None:
         source, target = _along(p, base, k, step), _along(p, panel, k, _row_bytes(p, shape))
         for c, start in enumerate(starts):
-            number = p.e.define(f"load {t.llvm}, ptr {p.at(source, start)}", t.llvm, 1)
+            number = p.e.read(p.at(source, start), t.llvm)
             _store(p, number, p.at(target, c * t.itemsize))
 
     _loop(p, p.size(p.product.inner) if depth is None else depth, row)

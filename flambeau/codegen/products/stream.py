@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from flambeau.codegen.llvm.emitter import Value, float_constant, vector_type
+from flambeau.codegen.llvm.emitter import Value, float_constant
 from flambeau.codegen.llvm.nest import Scope
 from flambeau.codegen.products.base import ProductEmitter, word
 from flambeau.codegen.products.tile import TileShape, load_columns, multiply_add
@@ -55,19 +55,18 @@ class Stream:
     def sum_at(self, scope: Scope, vector: int) -> Value:
         """Where the sums of a vector of columns are."""
         index = scope.index[self.p.product.column]
-        base = self.e.define(f"getelementptr {self.p.type.llvm}, ptr {self.room}, i64 {index}", "ptr", 1)
+        base = self.e.offset(self.room, index, self.p.type.llvm)
         return self.p.at(base, vector * self.p.lanes * self.p.type.itemsize)
 
     def load(self, place: Value) -> Value:
         """Sums from memory."""
-        vt = vector_type(self.p.type.llvm, self.p.lanes)
-        return self.e.define(f"load {vt}, ptr {place}, align 16", self.p.type.llvm, self.p.lanes)
+        return self.e.read(place, self.p.type.llvm, self.p.lanes, align=16)
 
     def clear(self, shape: TileShape, scope: Scope) -> None:
         """No sums yet."""
         zero = float_constant(0.0, self.p.type.llvm, self.p.lanes)
         for v in range(shape.vectors):
-            self.e.raw(f"store {zero.full_type} {zero}, ptr {self.sum_at(scope, v)}, align 16")
+            self.e.write(zero, self.sum_at(scope, v), align=16)
 
     def rows(self, count: int, scope: Scope) -> None:
         """Some rows of the matrix, each times its number."""
@@ -76,7 +75,7 @@ class Stream:
         numbers = []
         for r in range(count):
             place = p.at(scope.pointers[p.product.a.name], p.times(a_step, r))
-            numbers.append(self.e.splat(self.e.define(f"load {t.llvm}, ptr {place}", t.llvm, 1), p.lanes))
+            numbers.append(self.e.splat(self.e.read(place, t.llvm), p.lanes))
 
         def add(shape: TileShape, child: Scope) -> None:
             base = child.pointers[p.product.b.name]
@@ -93,7 +92,7 @@ class Stream:
                 assert value is not None
                 # What came before is added last: rows of a block first sum up among themselves, with smaller errors.
                 value = self.e.fadd(self.load(place), value)
-                self.e.raw(f"store {value.full_type} {value}, ptr {place}, align 16")
+                self.e.write(value, place, align=16)
 
         self.each(scope, add)
 

@@ -86,7 +86,7 @@ class Tile:
         first = k % self.chains * rows * vectors
         for r in range(rows):
             place = self.p.at(a, self.rows_at[r])
-            number = self.e.define(f"load {self.p.type.llvm}, ptr {place}", self.p.type.llvm, 1)
+            number = self.e.read(place, self.p.type.llvm)
             number = self.e.splat(number, self.p.lanes)
             for v in range(vectors):
                 at = first + r * vectors + v
@@ -111,13 +111,12 @@ def load_columns(p: ProductEmitter, place: Value, mask: Value | None) -> Value:
     t, lanes = p.type, p.lanes
     vt = vector_type(t.llvm, lanes)
     if mask is None:
-        return p.e.define(f"load {vt}, ptr {place}, align {t.itemsize}", t.llvm, lanes)
+        return p.e.read(place, t.llvm, lanes, align=t.itemsize)
     suffix = f"v{lanes}f{t.bits}" if lanes > 1 else f"f{t.bits}"
     if lanes == 1:
         dummy = p.e.slot(t.llvm)
-        p.e.raw(f"store {t.llvm} {float_constant(0.0, t.llvm, 1)}, ptr {dummy}")
-        chosen = p.e.define(f"select i1 {mask}, ptr {place}, ptr {dummy}", "ptr", 1)
-        return p.e.define(f"load {t.llvm}, ptr {chosen}, align {t.itemsize}", t.llvm, 1)
+        p.e.write(float_constant(0.0, t.llvm, 1), dummy)
+        return p.e.read(p.e.select(mask, place, dummy), t.llvm, align=t.itemsize)
     p.e.declare(f"declare {vt} @llvm.masked.load.{suffix}.p0(ptr, i32, <{lanes} x i1>, {vt})")
     text = f"call {vt} @llvm.masked.load.{suffix}.p0(ptr {place}, i32 {t.itemsize}, <{lanes} x i1> {mask}, "
     return p.e.define(f"{text}{vt} zeroinitializer)", t.llvm, lanes)

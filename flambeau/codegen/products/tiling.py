@@ -125,7 +125,9 @@ def _form(
         most = 4 if target.vector_registers >= 32 else 2
         return "dots", -(-m // -(-m // most)), 1
     if product.row is None:
-        return ("stream" if n >= STREAM_COLUMNS * lanes else "tiles", rows, vectors) if side_by_side else ("", 1, 1)
+        if not side_by_side:
+            return "", 1, 1
+        return ("tiles", "stream")[n >= STREAM_COLUMNS * lanes], rows, vectors
     packed = not side_by_side or (m >= PACK_ROWS and n * k * size >= PACK_FROM)
     if _is_for_blas(special, product, k * vectors * lanes * size if packed else 0, m * n * k, target):
         return "blas", 1, 4
