@@ -29,12 +29,12 @@ class Dots:
         """The tile at this place, finished and stored."""
         p, lanes = self.p, self.p.lanes
         a, b = scope.pointers[p.product.a.name], scope.pointers[p.product.b.name]
-        vectors_left: list[list[Value]] = [[] for _ in range(self.shape.rows)]
+        sums_of_rows: list[list[Value]] = [[] for _ in range(self.shape.rows)]
         for first in range(0, lanes, AT_A_TIME):
             count = min(AT_A_TIME, lanes - first)
-            for row, sums in zip(vectors_left, self.columns(a, b, first, count), strict=True):
+            for row, sums in zip(sums_of_rows, self.columns(a, b, first, count), strict=True):
                 row += sums
-        p.epilogue([[fold_across(p, row)] for row in vectors_left], self.shape.last, scope)
+        p.epilogue([[fold_across(p, row)] for row in sums_of_rows], self.shape.last, scope)
 
     def columns(self, a: Value, b: Value, first: int, count: int) -> list[list[Value]]:
         """The sums of some columns, by row; zeros where the tile has none of them."""
@@ -62,14 +62,14 @@ class Dots:
 
     def starts(self, b: Value, first: int, count: int) -> list[Value]:
         """Where columns begin; those that the tile does not have begin where its last one does."""
-        p, e, vectors_left = self.p, self.e, []
+        p, e, addresses = self.p, self.e, []
         for c in range(first, first + count):
             if isinstance(self.shape.last, int):
-                vectors_left.append(p.at(b, p.times(self.across, c)))
+                addresses.append(p.at(b, p.times(self.across, c)))
                 continue
             number = e.intrinsic("smin", word(c), e.binary("sub", self.shape.last, word(1)))
-            vectors_left.append(p.at(b, e.binary("mul nsw", number, p.bytes_of(self.across))))
-        return vectors_left
+            addresses.append(p.at(b, e.binary("mul nsw", number, p.bytes_of(self.across))))
+        return addresses
 
     def sums(self, a: Value, columns: list[Value]) -> list[Value]:
         """The sums of all rows and some columns, by row, their lanes not folded yet."""
