@@ -10,7 +10,7 @@ that is known. If they give something wider, the function is emitted again.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.codegen.graph import lists, memory, native_values
@@ -38,7 +38,7 @@ def compile_function(
     graph: Graph,
     parameters: Sequence[Representation],
     target: Target,
-    emitter: type[FunctionEmitter] = FunctionEmitter,
+    emitter: Callable[..., FunctionEmitter] = FunctionEmitter,
     prepare: Prepare | None = None,
 ) -> FunctionText:
     """The text of a graph whose inputs look like this. Raises `CannotCompileError` with the reason if there is none.

@@ -21,7 +21,7 @@ from flambeau.codegen.graph.function import FunctionEmitter, FunctionText
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.module import Module
 from flambeau.codegen.graph.native import ExitHandler, NativeFunction
-from flambeau.codegen.graph.representation import Int, Representation
+from flambeau.codegen.graph.representation import Int
 from flambeau.codegen.graph.slots import Assumptions
 from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.llvm.emitter import Value as Register
@@ -130,10 +130,10 @@ class CountingEmitter(FunctionEmitter):
             self._count_lanes(node.owner_block)
         before = len(e.lines)
         super().lower(node)
-        made = e.lines[before:]
-        self.counters.weights.setdefault(node, weight(made))
+        emitted = e.lines[before:]
+        self.counters.weights.setdefault(node, weight(emitted))
         self.counters.around.setdefault(node, self._around)
-        if e.lanes == 1 and any(_SLOW.search(line) for line in made):
+        if e.lanes == 1 and any(_SLOW.search(line) for line in emitted):
             start = e.name("start")
             e.lines.insert(before, f"  {start} = call i64 @llvm.readcyclecounter()")
             self._spent(node, Register(start, "i64", 1))
@@ -173,9 +173,9 @@ class CountingEmitter(FunctionEmitter):
         self.parts.foreign[COUNTS] = ForeignCode(address, COUNTS, (), Int(), "", self.counters.memory)
         counts = Register(f"@{COUNTS}", "ptr", 1)
         for place, slot in enumerate(self.slots_of_counts):
-            found = e.define(f"load i64, ptr {slot}", "i64", 1)
+            count = e.define(f"load i64, ptr {slot}", "i64", 1)
             before = memory.load_word(e, counts, place, "i64")
-            memory.store_word(e, counts, place, e.define(f"add i64 {before}, {found}", "i64", 1))
+            memory.store_word(e, counts, place, e.define(f"add i64 {before}, {count}", "i64", 1))
         super()._leave()
 
 
@@ -205,15 +205,14 @@ class CountingFunction(NativeFunction):
         )
 
     def _compiled(self) -> FunctionText:
-        made: list[CountingEmitter] = []
+        last: list[CountingEmitter] = []
 
-        class Emitter(CountingEmitter):
-            def run(self, parameters: Sequence[Representation]) -> FunctionText:
-                made.append(self)
-                return super().run(parameters)
+        def emitter(*arguments: Any) -> CountingEmitter:
+            last[:] = [CountingEmitter(*arguments)]
+            return last[0]
 
-        text = compile_function(self.graph, self.parameters, self._target(), Emitter, self.prepare)
-        self.counters = made[-1].counters
+        text = compile_function(self.graph, self.parameters, self._target(), emitter, self.prepare)
+        self.counters = last[0].counters
         return text
 
     def __call__(self, arguments: Sequence[Any], changed: Sequence[int] = ()) -> tuple[Any, ...]:

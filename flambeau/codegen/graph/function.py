@@ -84,19 +84,18 @@ class FunctionText:
 class FunctionEmitter:
     """Emits one function: `values`, `exits` and `slots` say what has become of the graph so far."""
 
-    has_record = True
-    """Whether the function says where it failed, and with which operands."""
-
     def __init__(
-        self, graph: Graph, alias: AliasAnalysis, assumed: Assumptions, target: Target, module: Module | None = None
-    ) -> None:
+        self, graph: Graph, alias: AliasAnalysis, assumed: Assumptions, target: Target, module: Module | None = None,
+        *, has_record: bool = True,
+    ) -> None:  # fmt: skip
+        """`has_record`: the function says where it failed, and with which operands."""
         self.graph = graph
         self.alias = alias
         self.module = module or Module()
         self.parts = self.module.parts.copied()
         self.e = LaneEmitter(target, declarations=self.parts.declarations, libm=self.parts.libm)
         self.values = ValueTable(graph, alias, self.e, self.parts)
-        self.exits = SideExits(self.values, self.parts, has_record=self.has_record)
+        self.exits = SideExits(self.values, self.parts, has_record=has_record)
         self.slots = Slots(self.values, self.exits, assumed)
         self.poll_counter = self.e.slot("i64", 8)
         self.scope = Scope(graph.find("prim::Loop") is not None)

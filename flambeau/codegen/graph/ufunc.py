@@ -68,19 +68,14 @@ def _add_python_loop(m: ModuleBuilder, name: str, choice: int) -> None:
     f.ret()
 
 
-class _Screening(FunctionEmitter):
-    """Emits a function that only says that it failed, not where: its loop can be vectors."""
-
-    has_record = False
-
-
 def screening_text(graph: Graph, parameters: Sequence[Representation]) -> FunctionText:
     """The function of a graph of numbers. Raises `CannotCompileError` where Python would have a part in it."""
     assumed: Assumptions = {}
     alias = AliasAnalysis(graph)
     for _ in range(64):
         try:
-            text = _Screening(graph, alias, assumed, engine().target).run(parameters)
+            # It only says that it failed, not where: its loop can be vectors.
+            text = FunctionEmitter(graph, alias, assumed, engine().target, has_record=False).run(parameters)
         except WidenError:
             continue
         if text.groups or text.operators or " @ask(" in text.text or "call ptr @new_block(" in text.text:
