@@ -39,7 +39,8 @@ from flambeau.tensor.observer import thread
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.errors import CompileError
 
-Facts = tuple[Any, ...]
+Pattern = tuple[Any, ...]
+"""Dtypes and ranks of the arrays among the arguments: what a variant is compiled for."""
 _KEYS: Final[dict[Any, Type]] = {str: STRING, int: INT, float: FLOAT, bool: BOOL}
 _NUMBERS: Final[dict[Any, Type]] = {int: INT, float: FLOAT, bool: BOOL, str: STRING}
 MAX_VARIANTS: Final = 64
@@ -68,7 +69,7 @@ class ArrayFunction(ScriptFunction):
         self._arrays = [(p.name in arrays, k, p.name) for k, p in enumerate(template.tree.decl.params)]
         self._options = options
         self._generic = generic
-        self.variants_cache: SpecialisationCache[Facts, ScriptFunction[..., Any]] = SpecialisationCache(
+        self.variants_cache: SpecialisationCache[Pattern, ScriptFunction[..., Any]] = SpecialisationCache(
             f"functions of {template.tree.name} by arrays", MAX_VARIANTS, describe=str
         )
         self._latest: ScriptFunction[..., Any] | None = None
@@ -87,21 +88,21 @@ class ArrayFunction(ScriptFunction):
     def variant_for(self, args: Sequence[Any], kwargs: dict[str, Any]) -> ScriptFunction[..., Any]:
         """The function as compiled for the dtypes and ranks of these arguments."""
         count = len(args)
-        facts = tuple([
-            _facts(args[k] if k < count else kwargs.get(name, self._template.defaults.get(name)))
+        pattern = tuple([
+            _pattern_of(args[k] if k < count else kwargs.get(name, self._template.defaults.get(name)))
             for is_array, k, name in self._arrays if is_array
         ])  # fmt: skip
-        variant = self.variants_cache.get(facts)
+        variant = self.variants_cache.get(pattern)
         if variant is None:
-            variant = self.variants_cache.get_or_make(facts, lambda cause: self._compiled(facts))
+            variant = self.variants_cache.get_or_make(pattern, lambda cause: self._compiled(pattern))
         self._latest = variant
         return variant
 
-    def _compiled(self, facts: Facts) -> ScriptFunction[..., Any]:
+    def _compiled(self, pattern: Pattern) -> ScriptFunction[..., Any]:
         if len(self.variants_cache) >= MAX_VARIANTS:
             raise CompileError(TOO_MANY.format(name=self.__name__, count=MAX_VARIANTS), self._template.tree.range)
         names = [name for is_array, _, name in self._arrays if is_array]
-        compiled = {n: _type_of(f) for n, f in zip(names, facts, strict=True)}
+        compiled = {n: _type_of(part) for n, part in zip(names, pattern, strict=True)}
         types = {n: t for n, t in compiled.items() if t is not None}
         function = self.compiled_for(types)
         executor = executor_of(function) if self._options == Options() else Executor(function, self._options)
@@ -152,43 +153,43 @@ class ArrayFunction(ScriptFunction):
         return self._shown().__reduce__()
 
 
-def _facts(value: Any) -> Any:
+def _pattern_of(value: Any) -> Any:
     """What is known of an argument: of an array its dtype and rank, of a list or dict those of what is in it."""
     if isinstance(value, np.ndarray):
         return value.dtype, value.ndim
     if isinstance(value, Tensor):
         return value._array.dtype, value._array.ndim
     if isinstance(value, list):
-        return list, frozenset(map(_facts, value))
+        return list, frozenset(map(_pattern_of, value))
     if isinstance(value, dict):
-        return dict, frozenset((type(k), _facts(v)) for k, v in value.items())
+        return dict, frozenset((type(k), _pattern_of(v)) for k, v in value.items())
     if isinstance(value, tuple):
-        return tuple, tuple(map(_facts, value))
+        return tuple, tuple(map(_pattern_of, value))
     return type(value)
 
 
-def _type_of(facts: Any) -> Type | None:
+def _type_of(pattern: Any) -> Type | None:
     """The type of an argument of which this is known; None where it is as declared."""
-    if not isinstance(facts, tuple):
-        return NONE if facts is type(None) else _NUMBERS.get(facts)
-    kind, inner = facts
+    if not isinstance(pattern, tuple):
+        return NONE if pattern is type(None) else _NUMBERS.get(pattern)
+    kind, inner = pattern
     if kind is tuple:
-        types = [_type_of(f) for f in inner]
+        types = [_type_of(item) for item in inner]
         return None if None in types else TupleType(tuple([t for t in types if t is not None]))
     if kind is list:
         element = _common(inner)
         return None if element is None else ListType(element)
     if kind is dict:
-        element = _common({f for _, f in inner})
+        element = _common({item for _, item in inner})
         key = {k for k, _ in inner}
         known = _KEYS.get(key.pop()) if len(key) == 1 else None
         return None if element is None or known is None else DictType(known, element)
     return array_of(from_numpy_dtype(kind), inner)
 
 
-def _common(facts: Collection[Any]) -> Type | None:
-    """The type of items of which these are the facts; None for what is no type of arrays, and for no items."""
-    types = [_type_of(f) for f in facts]
+def _common(patterns: Collection[Any]) -> Type | None:
+    """The type of items of such patterns; None for what is no type of arrays, and for no items."""
+    types = [_type_of(pattern) for pattern in patterns]
     if not types:
         return array_of(None, None)
     if not all(t is not None and holds_arrays(t) for t in types):

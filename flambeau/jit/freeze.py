@@ -82,23 +82,28 @@ class FrozenModule(ScriptModule):
 
     @classmethod
     def around(
-        cls, held: ScriptObject, classes: ModuleClasses, options: Options, name: str, modules: dict[int, ScriptModule]
+        cls,
+        script_object: ScriptObject,
+        classes: ModuleClasses,
+        options: Options,
+        name: str,
+        modules: dict[int, ScriptModule],
     ) -> ScriptModule:
         """A module for an object; the same one for the same object."""
-        module = modules.get(id(held))
+        module = modules.get(id(script_object))
         if module is not None:
             return module
-        definition = held.type.definition
+        definition = script_object.type.definition
         kind = cls if classes.example(definition) is None else ScriptModule
-        module = modules[id(held)] = kind(held, classes, options, name)
+        module = modules[id(script_object)] = kind(script_object, classes, options, name)
         parameters = [a.name for a in definition.attributes if a.is_parameter]
         buffers = [a.name for a in definition.attributes if a.is_buffer]
-        python_view.register(held, module)
-        object.__setattr__(module, "_parameters", LiveTensors(held, parameters))
-        object.__setattr__(module, "_buffers", LiveTensors(held, buffers))
+        python_view.register(script_object, module)
+        object.__setattr__(module, "_parameters", LiveTensors(script_object, parameters))
+        object.__setattr__(module, "_buffers", LiveTensors(script_object, buffers))
         for attribute in definition.attributes:
-            if _is_module(attribute.type) and held.has(attribute.name):
-                child = held.get(attribute.name)
+            if _is_module(attribute.type) and script_object.has(attribute.name):
+                child = script_object.get(attribute.name)
                 short = getattr(child.type.definition.python, "__name__", attribute.name)
                 module._modules[attribute.name] = cls.around(child, classes, options, short, modules)
         return module
@@ -190,12 +195,12 @@ def freeze_module(
         wanted.add(name)
     kept = wanted.attributes | (_trained(mod) if getattr(mod, "training", False) else set())
     state = frozen_reads.freeze(wanted.methods, kept=kept, whole=wanted.whole)
-    held, definitions = rebuild(root, state, wanted.attributes, REGISTRY.unit.unique_name)
+    script_object, definitions = rebuild(root, state, wanted.attributes, REGISTRY.unit.unique_name)
     for definition in definitions:
         _own.add(definition)
         for function in definition.methods.values():
             attach(function)
-    frozen = FrozenModule.around(held, mod._classes, mod._options, mod._original_name, {})
+    frozen = FrozenModule.around(script_object, mod._classes, mod._options, mod._original_name, {})
     object.__setattr__(frozen, "_kept_hooks", wanted.hooks)
     frozen._take_hooks()
     return frozen
@@ -249,14 +254,14 @@ class _Wanted:
                 raise AttributeError(NOT_THERE.format(type=self.root._original_name, name=path))
             module = child
         assert isinstance(module, ScriptModule)
-        held = module.script_object
+        script_object = module.script_object
         if name in module._modules:
             child = module._modules[name]
             if isinstance(child, ScriptModule):
                 self.whole.append(child.script_object)
-        elif name in held.type.definition.slots:
-            self.attributes.add((id(held), name))
-        elif any(m.owner is held and m.name == name for m in self.methods):
+        elif name in script_object.type.definition.slots:
+            self.attributes.add((id(script_object), name))
+        elif any(m.owner is script_object and m.name == name for m in self.methods):
             pass
         else:
             try:
@@ -283,7 +288,7 @@ def run_frozen_optimizations(mod: ScriptModule, optimize_numerics: bool = True) 
     """
     if is_disabled():
         return
-    for definition in {definition_of(held) for held in objects_below([mod.script_object])} & set(_own):
+    for definition in set(map(definition_of, objects_below([mod.script_object]))) & set(_own):
         for function in definition.methods.values():
             graph = clone_graph(function.graph)
             changed = remove_dropout.do(graph)

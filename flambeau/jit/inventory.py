@@ -64,16 +64,16 @@ def _operators(graph: Graph) -> Iterator[str]:
 
 def _called(graph: Graph) -> list[Function]:
     """Functions and methods that a graph calls."""
-    names: list[Function] = []
+    functions: list[Function] = []
     for node in graph.all_nodes():
-        held = node.attributes.get("function")
-        if isinstance(held, Function):
-            names.append(held)
+        function = node.attributes.get("function")
+        if isinstance(function, Function):
+            functions.append(function)
         if node.op == "prim::CallMethod":
             methods = getattr(getattr(node.operand(0).static_type, "definition", None), "methods", {})
             method = methods.get(node.attribute("name"))
-            names += [method] if isinstance(method, Function) else []
-    return names
+            functions += [method] if isinstance(method, Function) else []
+    return functions
 
 
 def _unique_state_dict(module: Module, keep_vars: bool = False) -> dict[str, Tensor]:

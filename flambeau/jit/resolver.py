@@ -82,9 +82,9 @@ class PythonResolver:
 
     def compile_function(self, fn: Any, where: SourceRange) -> Function | None:
         """The compiled form of a called function. Raises CompileError with the chain of calls that led there."""
-        held = getattr(fn, "script_function", fn)
-        if isinstance(held, Function):
-            return held
+        function = getattr(fn, "script_function", fn)
+        if isinstance(function, Function):
+            return function
         if isinstance(fn, types.BuiltinFunctionType):
             raise CompileError(NOT_COMPILABLE.format(value=fn), where)
         if not inspect.isfunction(fn):

@@ -70,10 +70,10 @@ def _archive(m: Any, extra_files: ExtraFiles | None) -> Archive:
         if not isinstance(text, str | bytes):
             raise TypeError(EXTRA_FILE.format(name=name, kind=type(text).__name__))
     m = getattr(m, "ours", m)
-    held = vars(m).get("script_object") if hasattr(m, "__dict__") else None
+    script_object = vars(m).get("script_object") if hasattr(m, "__dict__") else None
     function = getattr(m, "script_function", None)
-    if isinstance(held, ScriptObject):
-        root = held
+    if isinstance(script_object, ScriptObject):
+        root = script_object
     elif isinstance(function, Function) and not hasattr(m, "owner"):
         root = placeholder(function)
     else:

@@ -215,9 +215,9 @@ class ClassDefinition:
 
     def forget(self, functions: Set[int]) -> None:
         """Compile methods anew that are among these functions, by identity."""
-        for held in (self.methods, self.static_methods):
-            for name in [n for n, f in held.items() if id(f) in functions]:
-                del held[name]
+        for methods in (self.methods, self.static_methods):
+            for name in [n for n, f in methods.items() if id(f) in functions]:
+                del methods[name]
         for name in [n for n, p in self.properties.items() if any(id(f) in functions for f in p)]:
             del self.properties[name]
         self._subclasses.clear()

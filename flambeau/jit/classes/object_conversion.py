@@ -51,15 +51,15 @@ def object_converter(type_: t.NamedType, converter_of: Callable[[t.Type], Conver
     """What takes Python values to objects of a class or interface, or raises `MismatchError`."""
 
     def convert(value: Any) -> Any:
-        held = getattr(value, "script_object", value)
-        definition = instances.definition_of(held)
-        if definition is None and (isinstance(type_, t.InterfaceType) or _is_subclass(held, type_)):
-            definition = _compiled(held)
+        instance = getattr(value, "script_object", value)
+        definition = instances.definition_of(instance)
+        if definition is None and (isinstance(type_, t.InterfaceType) or _is_subclass(instance, type_)):
+            definition = _compiled(instance)
         if definition is None or not is_subtype(definition.type, type_):
             raise MismatchError(_why_not(value, type_, definition))
-        if not isinstance(held, ScriptObject):
-            _look_at(held, definition, converter_of)
-        return held
+        if not isinstance(instance, ScriptObject):
+            _look_at(instance, definition, converter_of)
+        return instance
 
     return convert
 

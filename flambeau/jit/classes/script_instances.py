@@ -103,8 +103,8 @@ class ScriptInstance:
         return dir(self.script_object)
 
     def __repr__(self) -> str:
-        held = [(a.name, getattr(self.script_object, a.name, "?")) for a in self._definition.attributes]
-        shown = ", ".join(f"{name}={value!r}" for name, value in held)
+        attributes = [(a.name, getattr(self.script_object, a.name, "?")) for a in self._definition.attributes]
+        shown = ", ".join(f"{name}={value!r}" for name, value in attributes)
         return f"<scripted {type(self.script_object).__name__}{' with ' * bool(shown)}{shown}>"
 
     __hash__ = object.__hash__

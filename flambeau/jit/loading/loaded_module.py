@@ -30,22 +30,26 @@ class LoadedModule(RecursiveScriptModule):
 
     @classmethod
     def around(
-        cls, held: ScriptObject, classes: ModuleClasses, options: Options, modules: dict[int, RecursiveScriptModule]
+        cls,
+        script_object: ScriptObject,
+        classes: ModuleClasses,
+        options: Options,
+        modules: dict[int, RecursiveScriptModule],
     ) -> RecursiveScriptModule:
         """The module for an object; the same one for the same object."""
-        module = modules.get(id(held))
+        module = modules.get(id(script_object))
         if module is not None:
             return module
-        definition: ClassDefinition = held.type.definition
+        definition: ClassDefinition = script_object.type.definition
         kind: type[LoadedModule] = _kind_for(definition)
-        module = modules[id(held)] = kind(held, classes, options, definition.name.rpartition(".")[2])
-        python_view.register(held, module)
+        module = modules[id(script_object)] = kind(script_object, classes, options, definition.name.rpartition(".")[2])
+        python_view.register(script_object, module)
         parameters = [a.name for a in definition.attributes if a.is_parameter]
         buffers = [a.name for a in definition.attributes if a.is_buffer]
-        object.__setattr__(module, "_parameters", LiveTensors(held, parameters))
-        object.__setattr__(module, "_buffers", LiveTensors(held, buffers))
+        object.__setattr__(module, "_parameters", LiveTensors(script_object, parameters))
+        object.__setattr__(module, "_buffers", LiveTensors(script_object, buffers))
         for attribute in definition.attributes:
-            value = held.get(attribute.name) if held.has(attribute.name) else None
+            value = script_object.get(attribute.name) if script_object.has(attribute.name) else None
             if isinstance(value, ScriptObject) and value.type.definition.is_module:
                 module._modules[attribute.name] = cls.around(value, classes, options, modules)
         module._take_hooks()

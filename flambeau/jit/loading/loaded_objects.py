@@ -32,8 +32,8 @@ class LoadedObject:
     script_object: ScriptObject
     _methods: dict[str, ScriptMethod]
 
-    def __init__(self, held: ScriptObject) -> None:
-        object.__setattr__(self, "script_object", held)
+    def __init__(self, script_object: ScriptObject) -> None:
+        object.__setattr__(self, "script_object", script_object)
         object.__setattr__(self, "_methods", {})
 
     def _method(self, name: str) -> ScriptMethod:
@@ -92,13 +92,13 @@ def _forwarding(name: str) -> Callable[..., Any]:
     return call
 
 
-def view(held: ScriptObject) -> Any:
+def view(script_object: ScriptObject) -> Any:
     """What an object of a program is in Python."""
-    definition: ClassDefinition = held.type.definition
+    definition: ClassDefinition = script_object.type.definition
     if definition.is_module:
-        return LoadedModule.around(held, CLASSES, Options(), {})
-    found = _kind_for(frozenset(n for n in CALLED_BY_PYTHON if n in definition.methods))(held)
-    python_view.register(held, found)
+        return LoadedModule.around(script_object, CLASSES, Options(), {})
+    found = _kind_for(frozenset(n for n in CALLED_BY_PYTHON if n in definition.methods))(script_object)
+    python_view.register(script_object, found)
     return found
 
 

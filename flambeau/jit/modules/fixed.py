@@ -33,8 +33,8 @@ class FixedModule(ScriptModule):
     _loads_plainly = True
 
     def _knows(self, name: str) -> bool:
-        held = vars(self).get("script_object")
-        return held is None or name in held.type.definition.slots
+        script_object = vars(self).get("script_object")
+        return script_object is None or name in script_object.type.definition.slots
 
     def register_parameter(self, name: str, parameter: Any) -> None:
         """Only for a name that is there. Raises RuntimeError for another."""
@@ -59,9 +59,9 @@ class FixedModule(ScriptModule):
         super().__setattr__(name, value)
 
     def __delattr__(self, name: str) -> None:
-        held = vars(self).get("script_object")
-        if held is not None:
-            definition = held.type.definition
+        script_object = vars(self).get("script_object")
+        if script_object is not None:
+            definition = script_object.type.definition
             if any(name in names for names in (definition.slots, definition.constants, definition.methods)):
                 raise RuntimeError(NOT_DELETED.format(name=name))
         super().__delattr__(name)
@@ -84,8 +84,9 @@ class FixedModule(ScriptModule):
 
     def _exported(self, name: str) -> Any:
         """A method that Python has too, if the module's program has its own; else None."""
-        held = vars(self).get("script_object")
-        return None if held is None or name not in held.type.definition.methods else self.__getattr__(name)
+        script_object = vars(self).get("script_object")
+        is_own = script_object is not None and name in script_object.type.definition.methods
+        return self.__getattr__(name) if is_own else None
 
     def register_forward_pre_hook(self, *args: Any, **options: Any) -> NoReturn:
         """Hooks are compiled with the module. Raises RuntimeError."""

@@ -11,8 +11,8 @@ from flambeau.program.object import ScriptObject
 class LiveTensors(MutableMapping[str, Any]):
     """Parameters or buffers of a scripted module: by name, read from and written to its object: one truth."""
 
-    def __init__(self, held: ScriptObject, names: Iterable[str]) -> None:
-        self._held = held
+    def __init__(self, script_object: ScriptObject, names: Iterable[str]) -> None:
+        self._held = script_object
         self._names = dict.fromkeys(names)
 
     def __getitem__(self, name: str) -> Any:

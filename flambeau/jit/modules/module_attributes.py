@@ -35,7 +35,7 @@ KnownClasses = dict[type, tuple[dict[str, Any], tuple[tuple[str, Any], ...]]]
 """Annotations and methods of the classes met while one tree of modules is looked at."""
 
 
-class Facts:
+class ModuleAttributes:
     """What a program can see of one module."""
 
     def __init__(

@@ -13,7 +13,7 @@ from typing import Any
 
 from flambeau.frontend.scopes.name_resolution import Resolver
 from flambeau.jit.modules.module_annotations import warn_of_empty_annotations
-from flambeau.jit.modules.module_attributes import Facts, KnownClasses
+from flambeau.jit.modules.module_attributes import KnownClasses, ModuleAttributes
 from flambeau.jit.modules.module_methods import exported_methods, is_ignored, texts_of
 from flambeau.jit.modules.module_source import ModuleSource
 from flambeau.jit.modules.owners import owner_of
@@ -120,14 +120,14 @@ class ModuleClasses:
                 path = ".".join(n for n, _ in inside)
                 raise RuntimeError(CYCLE.format(name=type(child).__name__, path=path))
             children[name] = self._object_of(child, walk, inside)
-        facts = Facts(module, children, self.resolver_for(_nothing, type(module).__name__), walk.known)
-        owner = owner_of(type(module), facts.functions.values(), facts.types.values())
-        known, key = self._classes_beside(owner), facts.key()
+        attributes = ModuleAttributes(module, children, self.resolver_for(_nothing, type(module).__name__), walk.known)
+        owner = owner_of(type(module), attributes.functions.values(), attributes.types.values())
+        known, key = self._classes_beside(owner), attributes.key()
         definition = known.get(key)
         if definition is None:
-            known[key] = definition = self._define(module, facts, walk.shells)
+            known[key] = definition = self._define(module, attributes, walk.shells)
         objects[id(module)] = scripted_object = ScriptObject(definition.type)
-        for name, value in facts.values.items():
+        for name, value in attributes.values.items():
             scripted_object.set(name, value)
         return scripted_object
 
@@ -137,24 +137,24 @@ class ModuleClasses:
             self._classes[owner] = recent = Recent()
         return recent
 
-    def _define(self, module: Module, facts: Facts, shells: dict[int, Module]) -> ClassDefinition:
+    def _define(self, module: Module, attributes: ModuleAttributes, shells: dict[int, Module]) -> ClassDefinition:
         name = qualified_name(type(module))
         definition = self.registry.unit.create_class(name, is_module=True, should_mangle=True, python=type(module))
-        for attribute, type_ in facts.types.items():
+        for attribute, type_ in attributes.types.items():
             definition.add_attribute(
                 attribute,
                 type_,
                 is_parameter=attribute in module._parameters,
                 is_buffer=attribute in module._buffers,
             )
-        for constant, value in facts.constants.items():
+        for constant, value in attributes.constants.items():
             definition.add_constant(constant, value)
         shell = shell_of(module, shells)
         definition.source = source = ModuleSource(definition, shell, self.registry, self.resolver_for)
         for text, scope in texts_of(module).items():
             source.learn(text, scope)
         self._origins[definition] = Origin(
-            source, facts.failed, facts.functions, _keys_of(module), exported_methods(module)
+            source, attributes.failed, attributes.functions, _keys_of(module), exported_methods(module)
         )
         warn_of_empty_annotations(type(module))
         return definition

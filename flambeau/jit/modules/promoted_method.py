@@ -65,14 +65,14 @@ class _Seen:
         for depth, name in enumerate(path, 1):
             if not isinstance(value, ScriptObject):
                 return UNSET
-            held, place = value.values, value.type.definition.slot(name)
-            value = held[place]
+            stored, place = value.values, value.type.definition.slot(name)
+            value = stored[place]
             if is_assigned and depth == len(path):
-                self.cells.append((0, held, place))
+                self.cells.append((0, stored, place))
                 break
-            if (id(held), place) not in self.noted:
-                self.noted.add((id(held), place))
-                self.lists.append(held)
+            if (id(stored), place) not in self.noted:
+                self.noted.add((id(stored), place))
+                self.lists.append(stored)
                 self.places.append(place)
                 self.found.append(value)
         if isinstance(value, list):
@@ -81,7 +81,7 @@ class _Seen:
 
     def is_shared(self) -> bool:
         """Whether what the method assigns is read or assigned under another name as well."""
-        cells = [(id(held), place) for _, held, place in self.cells]
+        cells = [(id(stored), place) for _, stored, place in self.cells]
         return len(set(cells)) < len(cells) or not self.noted.isdisjoint(cells)
 
     def _note_items(self, items: list[Any]) -> None:
@@ -159,8 +159,8 @@ class PromotedMethod(ScriptMethod):
     ) -> Any:
         """The call of a method that assigns: what attributes become are the last results."""
         hidden = list(seen.hidden)
-        for at, held, place in seen.cells:
-            value = hidden[at] = held[place]
+        for at, stored, place in seen.cells:
+            value = hidden[at] = stored[place]
             if isinstance(value, Tensor) and (type(value) is not Tensor or value.requires_grad):
                 return self._call_slowly(*args)
         try:
@@ -174,8 +174,8 @@ class PromotedMethod(ScriptMethod):
         if flow is not None:
             gradients.mark(flow, results, (*args, *seen.taken))
         first = len(results) - len(seen.cells)
-        for (_, held, place), value in zip(seen.cells, results[first:], strict=True):
-            held[place] = value
+        for (_, stored, place), value in zip(seen.cells, results[first:], strict=True):
+            stored[place] = value
         return results[0] if first else None
 
     def _call_slowly(self, *args: Any, **kwargs: Any) -> Any:
@@ -214,7 +214,7 @@ class PromotedMethod(ScriptMethod):
             seen.taken = tuple(taken)
             seen.hidden = tuple(map(seen.stand_in, taken))
             first = len(taken) - len(seen.cells)
-            seen.cells = [(first + k, held, place) for k, (_, held, place) in enumerate(seen.cells)]
+            seen.cells = [(first + k, stored, place) for k, (_, stored, place) in enumerate(seen.cells)]
             seen.native = self._native(function)
         self._executor = self._with_object if seen.native is None else seen.native._executor
         self._seen = seen

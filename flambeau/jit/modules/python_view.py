@@ -15,9 +15,9 @@ _views: weakref.WeakKeyDictionary[ScriptObject, weakref.ref[Any]] = weakref.Weak
 _makers: list[Callable[[ScriptObject], Any]] = []
 
 
-def register(held: ScriptObject, view: Any) -> None:
+def register(script_object: ScriptObject, view: Any) -> None:
     """Let `view` stand for an object for as long as it lives."""
-    _views[held] = weakref.ref(view)
+    _views[script_object] = weakref.ref(view)
 
 
 def made_by(maker: Callable[[ScriptObject], Any]) -> None:
@@ -38,10 +38,10 @@ def handle_of(module: Any) -> Any:
     return _handles[0](module)
 
 
-def view_of(held: Any) -> Any:
+def view_of(script_object: Any) -> Any:
     """What stands for an object in Python; the value itself if it is no object of a program."""
-    if not isinstance(held, ScriptObject):
-        return held
-    known = _views.get(held)
+    if not isinstance(script_object, ScriptObject):
+        return script_object
+    known = _views.get(script_object)
     found = None if known is None else known()
-    return _makers[0](held) if found is None else found
+    return _makers[0](script_object) if found is None else found

@@ -122,32 +122,32 @@ class RecursiveScriptModule(FixedModule):
     def over(
         cls,
         module: Module,
-        held: ScriptObject,
+        script_object: ScriptObject,
         classes: ModuleClasses,
         options: Options,
         objects: dict[int, ScriptObject],
     ) -> Self:
         """A scripted module for `module`, with `held` as its object and one of `objects` for each module inside."""
-        return cls._wrap(module, held, classes, options, objects, {})
+        return cls._wrap(module, script_object, classes, options, objects, {})
 
     @classmethod
     def _wrap(
         cls,
         module: Module,
-        held: ScriptObject,
+        script_object: ScriptObject,
         classes: ModuleClasses,
         options: Options,
         objects: dict[int, ScriptObject],
         modules: dict[int, Module],
     ) -> Self:
-        kind = _kind_for(cls, module, classes.origin(held.type.definition))
-        scripted: Self = kind(held, classes, options, type(module).__name__)
+        kind = _kind_for(cls, module, classes.origin(script_object.type.definition))
+        scripted: Self = kind(script_object, classes, options, type(module).__name__)
         modules[id(module)] = scripted
-        python_view.register(held, scripted)
-        object.__setattr__(scripted, "_parameters", LiveTensors(held, module._parameters))
-        object.__setattr__(scripted, "_buffers", LiveTensors(held, module._buffers))
+        python_view.register(script_object, scripted)
+        object.__setattr__(scripted, "_parameters", LiveTensors(script_object, module._parameters))
+        object.__setattr__(scripted, "_buffers", LiveTensors(script_object, module._buffers))
         scripted._transient.update(module._transient)
-        origin = classes.origin(held.type.definition)
+        origin = classes.origin(script_object.type.definition)
         ignored = getattr(module, "__jit_ignored_attributes__", ())
         for name in (*(origin.failed if origin is not None else ()), *ignored):
             if name in vars(module):
@@ -228,15 +228,15 @@ class RecursiveScriptModule(FixedModule):
     # -- attributes ---------------------------------------------------------------------------------------------------
 
     def __getattr__(self, name: str) -> Any:
-        held = self.__dict__.get("script_object")
-        if held is not None:
-            definition = held.type.definition
+        script_object = self.__dict__.get("script_object")
+        if script_object is not None:
+            definition = script_object.type.definition
             if name in definition.properties:
                 return self._method(name)()
             if name in definition.methods:
                 return self._method(name)
             if name in definition.slots and name not in self._modules:
-                value = held.get(name)
+                value = script_object.get(name)
                 if not isinstance(value, ScriptObject | list | tuple | dict):
                     return value
                 return shown(value) if has_view(definition.attributes[definition.slot(name)].type) else value
@@ -255,11 +255,11 @@ class RecursiveScriptModule(FixedModule):
         return super().__getattr__(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        held = self.__dict__.get("script_object")
-        if held is None:
+        script_object = self.__dict__.get("script_object")
+        if script_object is None:
             object.__setattr__(self, name, value)
             return
-        definition = held.type.definition
+        definition = script_object.type.definition
         if name in definition.constants:
             raise RuntimeError(f"Cannot set '{name}': it is a constant of {self._original_name}")
         if name in self._modules:
@@ -275,7 +275,7 @@ class RecursiveScriptModule(FixedModule):
             super().__setattr__(name, value)
         else:
             try:
-                held.set(name, outliving(converter(attribute.type)(value)))
+                script_object.set(name, outliving(converter(attribute.type)(value)))
             except MismatchError as reason:
                 wanted, got = attribute.type.annotation, type_name(value)
                 raise RuntimeError(
@@ -320,13 +320,13 @@ class RecursiveScriptModule(FixedModule):
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self._copied(deepcopy(self.script_object, memo), memo, deep=True)
 
-    def _copied(self, held: ScriptObject, memo: dict[int, Any], *, deep: bool) -> Self:
-        duplicate = type(self)(held, self._classes, self._options, self._original_name)
+    def _copied(self, script_object: ScriptObject, memo: dict[int, Any], *, deep: bool) -> Self:
+        duplicate = type(self)(script_object, self._classes, self._options, self._original_name)
         memo[id(self)] = duplicate
-        python_view.register(held, duplicate)
+        python_view.register(script_object, duplicate)
         for name, value in vars(self).items():
             if name in ("_parameters", "_buffers"):
-                object.__setattr__(duplicate, name, LiveTensors(held, value))
+                object.__setattr__(duplicate, name, LiveTensors(script_object, value))
             elif name == "_modules":
                 object.__setattr__(duplicate, name, deepcopy(value, memo) if deep else dict(value))
             elif name not in vars(duplicate) and name not in Module.HOOKS:

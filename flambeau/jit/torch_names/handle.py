@@ -101,9 +101,9 @@ class ModuleHandle:
 
     def _parts(self, code: bool, attrs: bool, params: bool) -> str:
         definition = self._held.type.definition
-        held = [a for a in definition.attributes if self._held.has(a.name)]
-        parameters = "".join(f"{a.name} = {self._held.get(a.name)}\n" for a in held if a.is_parameter and params)
-        attributes = "".join(f"{a.name} = {self._held.get(a.name)}\n" for a in held if attrs)
+        stored = [a for a in definition.attributes if self._held.has(a.name)]
+        parameters = "".join(f"{a.name} = {self._held.get(a.name)}\n" for a in stored if a.is_parameter and params)
+        attributes = "".join(f"{a.name} = {self._held.get(a.name)}\n" for a in stored if attrs)
         methods = "".join(
             f"method {name} {{\n{indent(str(function.graph), '  ')}}}\n"
             for name, function in definition.methods.items() if code
@@ -165,8 +165,9 @@ def _jit_debug_module_iterators(handle: ModuleHandle) -> dict[str, list[Any]]:
 
 
 def _attributes(handle: ModuleHandle) -> list[tuple[str, Any]]:
-    held = handle._held
-    own = [(a.name, _shown(held.get(a.name))) for a in held.type.definition.attributes if held.has(a.name)]
+    script_object = handle._held
+    stored = [a.name for a in script_object.type.definition.attributes if script_object.has(a.name)]
+    own = [(name, _shown(script_object.get(name))) for name in stored]
     at = next((k + 1 for k, (name, _) in enumerate(own) if name == "training"), len(own))
     return [*own[:at], ("_is_full_backward_hook", None), *own[at:]]
 
@@ -195,12 +196,12 @@ def _freeze_module(
     return ModuleHandle(freeze_module(module.ours, preservedAttrs, preserve_parameters=preserveParameters))
 
 
-def _refuse_interfaces(held: Any, path: str, preserved: frozenset[str]) -> None:
-    definition = held.type.definition
+def _refuse_interfaces(script_object: Any, path: str, preserved: frozenset[str]) -> None:
+    definition = script_object.type.definition
     for attribute in definition.attributes:
         name = f"{path}{attribute.name}"
         if isinstance(attribute.type, InterfaceType) and name not in preserved:
             raise RuntimeError(INTERFACES.format(name=name, owner=definition.name.rpartition(".")[2]))
-        child = held.get(attribute.name) if held.has(attribute.name) else None
+        child = script_object.get(attribute.name) if script_object.has(attribute.name) else None
         if isinstance(child, ScriptObject) and child.type.definition.is_module:
             _refuse_interfaces(child, f"{name}.", preserved)

@@ -85,7 +85,7 @@ class Baker:
     def __init__(self, graph: Graph, *, guard: bool, warn: bool) -> None:
         self.graph = graph
         self.baked: list[Baked] = []
-        self.facts: list[FactGuard] = []
+        self.fact_guards: list[FactGuard] = []
         self._guard, self._warn = guard, warn
         self.failures: list[Baked] = []
         self._known: set[tuple[str, Value]] = set()
@@ -140,7 +140,7 @@ class Baker:
         while last is not None and last is not before:
             nodes.append(last)
             last = last.previous
-        self.facts.append(FactGuard(kind, tensor, fixed, entry, tuple(nodes)))
+        self.fact_guards.append(FactGuard(kind, tensor, fixed, entry, tuple(nodes)))
 
     def failed(self, operator: str, error: Exception) -> None:
         """An operator failed, and the program went on: it would have gone another way otherwise."""

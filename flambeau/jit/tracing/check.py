@@ -70,12 +70,12 @@ def _objects_restored(traced: Any) -> Iterator[None]:
     """Within the block, a traced module may assign its attributes; afterwards they are what they were."""
     owner = getattr(traced, "script_object", getattr(traced, "owner", None))
     below = objects_below([owner]) if isinstance(owner, ScriptObject) else []
-    before = [(held, list(held.values)) for held in below if isinstance(held, ScriptObject)]
+    before = [(instance, list(instance.values)) for instance in below if isinstance(instance, ScriptObject)]
     try:
         yield
     finally:
-        for held, values in before:
-            held.values[:] = values
+        for instance, values in before:
+            instance.values[:] = values
 
 
 def _tensors(graph: Graph) -> list[Node]:

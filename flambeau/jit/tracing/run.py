@@ -114,7 +114,7 @@ class Run:
             if self.module is not None:
                 _note_rebound(recorder, self.module, before, warn=warn)
         recorder.baker.warn_of_failures()
-        implied = {id(g.entry) for g in drop_implied(graph, recorder.baker.facts)}
+        implied = {id(g.entry) for g in drop_implied(graph, recorder.baker.fact_guards)}
         baked = [b for b in recorder.baker.baked if id(b) not in implied]
         recorded = Recorded(graph, recorder.values.self_value, baked, recorder.random)
         recorded.flat, recorded.result = clone_graph(graph), result
@@ -140,7 +140,8 @@ def _refuse_untraceable(module: Module) -> None:
     for path, one in module.named_modules():
         if vars(one).get("_backward_hooks") or vars(one).get("_backward_pre_hooks"):
             raise RuntimeError(BACKWARD_HOOKS.format(name=path or type(one).__name__))
-        if unknown := [n for held in (one._parameters, one._buffers) for n, value in held.items() if is_lazy(value)]:
+        tensors = (*one._parameters.items(), *one._buffers.items())
+        if unknown := [name for name, tensor in tensors if is_lazy(tensor)]:
             raise RuntimeError(UNINITIALIZED.format(owner=type(one).__qualname__, name=", ".join(unknown)))
 
 
@@ -150,16 +151,16 @@ def state_restored(module: Module | None) -> Iterator[None]:
     modules = [] if module is None else [m for m in module.modules() if "script_object" not in vars(m)]
     buffers = [(m, dict(m._buffers)) for m in modules]
     attributes = [(vars(m), dict(vars(m))) for m in modules]
-    tensors = [v for _, held in (*buffers, *attributes) for v in held.values() if isinstance(v, Tensor)]
+    tensors = [v for _, table in (*buffers, *attributes) for v in table.values() if isinstance(v, Tensor)]
     contents = [(t_, t_._version, t_._array.copy(order="K")) for t_ in tensors]
     try:
         yield
     finally:
-        for owner, held in buffers:
-            owner._buffers.update(held)
-        for now, held in attributes:
+        for owner, table in buffers:
+            owner._buffers.update(table)
+        for now, table in attributes:
             now.clear()
-            now.update(held)
+            now.update(table)
         for tensor, version, before in contents:
             if tensor._version != version:
                 tensor._array[...] = before

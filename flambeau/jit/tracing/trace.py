@@ -170,8 +170,8 @@ def trace_module(
     recorded = {name: runs[name].record(call_of(name, examples)) for name, examples in inputs.items()}
     traced = _module(mod, recorded)
     if _store_inputs:
-        held = {name: call_of(name, examples).given for name, examples in inputs.items()}
-        object.__setattr__(traced, "_traced_inputs", held)
+        inputs_of_methods = {name: call_of(name, examples).given for name, examples in inputs.items()}
+        object.__setattr__(traced, "_traced_inputs", inputs_of_methods)
     for examples in (inputs, *(check_inputs or ())) if check_trace else ():
         for name, example in examples.items():
             check(runs[name], getattr(traced, name), recorded[name], call_of(name, example), check_tolerance)

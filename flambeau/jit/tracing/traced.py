@@ -90,9 +90,9 @@ class TracedTree:
             if child is None:
                 own.add_constant(name, None)
             else:
-                held = self._object(child)
-                own.add_attribute(name, held.type)
-                scripted_object.set(name, held)
+                child_object = self._object(child)
+                own.add_attribute(name, child_object.type)
+                scripted_object.set(name, child_object)
         own.add_attribute("training", BOOL)
         scripted_object.set("training", module.training)
         self._plain.append(module)
@@ -125,13 +125,13 @@ class TracedTree:
                         source.method(name)
 
     def _add_attributes(self, module: Module) -> None:
-        held = self._objects[id(module)]
-        own = held.type.definition
+        script_object = self._objects[id(module)]
+        own = script_object.type.definition
         scripted = self._classes.object_of(module)
         for attribute in scripted.type.definition.attributes:
             if attribute.name not in own.slots:
                 own.add_attribute(attribute.name, attribute.type)
-                held.set(attribute.name, scripted.get(attribute.name))
+                script_object.set(attribute.name, scripted.get(attribute.name))
         for name, value in scripted.type.definition.constants.items():
             if name not in own.constants and name not in own.slots:
                 own.add_constant(name, value)
@@ -142,11 +142,11 @@ class TracedTree:
         return self._around(self.root, TracedModule, modules)
 
     def _around(self, module: Module, kind: type[TracedModule], modules: dict[int, Module]) -> TracedModule:
-        held = self._objects[id(module)]
-        traced = modules[id(module)] = kind(held, self._classes, Options(), type(module).__name__)
-        python_view.register(held, traced)
-        object.__setattr__(traced, "_parameters", LiveTensors(held, module._parameters))
-        object.__setattr__(traced, "_buffers", LiveTensors(held, module._buffers))
+        script_object = self._objects[id(module)]
+        traced = modules[id(module)] = kind(script_object, self._classes, Options(), type(module).__name__)
+        python_view.register(script_object, traced)
+        object.__setattr__(traced, "_parameters", LiveTensors(script_object, module._parameters))
+        object.__setattr__(traced, "_buffers", LiveTensors(script_object, module._buffers))
         traced._transient.update(module._transient)
         for name, child in module._modules.items():
             if child is None or isinstance(child, ScriptModule):

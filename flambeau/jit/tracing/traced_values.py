@@ -199,9 +199,9 @@ class TracedValues:
 
     def name_variables(self) -> None:
         """Values get the names of the variables that hold them when they are first used, or given to a module."""
-        for name, held in user_frame().f_locals.items():
-            if isinstance(held, Tensor) and self.is_nameless(held) and name.isidentifier():
-                self._values[id(held)].set_name(name)
+        for name, variable in user_frame().f_locals.items():
+            if isinstance(variable, Tensor) and self.is_nameless(variable) and name.isidentifier():
+                self._values[id(variable)].set_name(name)
 
 
 def _is_any_traced(items: Iterable[Any]) -> bool:

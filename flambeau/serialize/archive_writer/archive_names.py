@@ -112,8 +112,8 @@ class ArchiveNames:
                 for node in list(block):
                     for value in node.results:
                         value.set_type(self.renamed(value.static_type))
-                    for name, held in node.attributes.items():
-                        node.attributes[name] = self._attribute(held)
+                    for name, attribute in node.attributes.items():
+                        node.attributes[name] = self._attribute(attribute)
                     self._callee(part, node)
         return copy
 

@@ -50,9 +50,9 @@ def own_state(value: Any, definition: ClassDefinition) -> tuple[Any, Type]:
 def members_of(value: Any, definition: ClassDefinition) -> Iterator[tuple[str, Type, Any]]:
     """The attributes of an object that have values: name, type and value."""
     for attribute in definition.attributes:
-        held = held_by(value, attribute.name)
-        if held is not UNSET:
-            yield attribute.name, attribute.type, held
+        member = held_by(value, attribute.name)
+        if member is not UNSET:
+            yield attribute.name, attribute.type, member
         if attribute.name == "training" and has_full_backward_hook(definition):
             yield FULL_BACKWARD_HOOK, NONE, None
     for name in none_constants(definition):
