@@ -186,12 +186,12 @@ class InlineCache:
                 is_array = type(x) is np.ndarray
                 inputs += [self._object(a.dtype), a.ndim, 0, a.itemsize] if is_array else self._number(x, a)
             buckets = (ctypes.c_int64 * BUCKETS)()
-            place = CELL.word("looks")
-            words = {"next": self.cell[place], "inputs": self._numbers(inputs), "n": len(arrays)}
+            index = CELL.word("looks")
+            words = {"next": self.cell[index], "inputs": self._numbers(inputs), "n": len(arrays)}
             words["buckets"] = ctypes.addressof(buckets)
             record = LOOK.pack(**words)
             look = self._looks[key] = _Look(words["inputs"], len(arrays), buckets, record)
-            self.cell[place] = ctypes.addressof(record)
+            self.cell[index] = ctypes.addressof(record)
         return look
 
     def _pattern(self, plan: Plan, words: list[int], look: _Look) -> dict[str, int]:

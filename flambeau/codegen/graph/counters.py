@@ -47,7 +47,7 @@ _FREE = re.compile(r"^\w+:$|call void @llvm|llvm\.(?:fma|fabs|smin|smax|ctpop|mi
 
 @dataclass(slots=True)
 class Counters:
-    """What a profiling build counts, by the graph's own blocks and nodes. Numbers are places among the counts."""
+    """What a profiling build counts, by the graph's own blocks and nodes. Numbers are indexes of counts."""
 
     entries: dict[Block, int]
     """How often a block was entered."""
@@ -62,9 +62,9 @@ class Counters:
     memory: Any
     """The counts, added up over all calls."""
 
-    def count(self, place: int) -> int:
+    def count(self, index: int) -> int:
         """A count so far."""
-        return int(self.memory[place])
+        return int(self.memory[index])
 
 
 class CountingEmitter(FunctionEmitter):
@@ -86,8 +86,8 @@ class CountingEmitter(FunctionEmitter):
         self.slots_of_counts.append(slot)
         return len(self.slots_of_counts) - 1
 
-    def _add(self, place: int, more: Register) -> None:
-        e, slot = self.e, self.slots_of_counts[place]
+    def _add(self, index: int, more: Register) -> None:
+        e, slot = self.e, self.slots_of_counts[index]
         before = e.define(f"load i64, ptr {slot}", "i64", 1)
         after = e.define(f"add i64 {before}, {more}", "i64", 1)
         e.raw(f"store i64 {after}, ptr {slot}")
@@ -96,10 +96,10 @@ class CountingEmitter(FunctionEmitter):
         return self.e.define("call i64 @llvm.readcyclecounter()", "i64", 1)
 
     def _enter(self, block: Block, more: Register) -> None:
-        places = self.counters.entries
-        if block not in places:
-            places[block] = self._new_count()
-        self._add(places[block], more)
+        entries = self.counters.entries
+        if block not in entries:
+            entries[block] = self._new_count()
+        self._add(entries[block], more)
 
     # -- what is counted ----------------------------------------------------------------------------------------------
 
@@ -139,10 +139,10 @@ class CountingEmitter(FunctionEmitter):
             self._spent(node, Register(start, "i64", 1))
 
     def _spent(self, node: Node, start: Register) -> None:
-        places = self.counters.cycles
-        if node not in places:
-            places[node] = self._new_count()
-        self._add(places[node], self.e.define(f"sub i64 {self._cycle()}, {start}", "i64", 1))
+        cycles = self.counters.cycles
+        if node not in cycles:
+            cycles[node] = self._new_count()
+        self._add(cycles[node], self.e.define(f"sub i64 {self._cycle()}, {start}", "i64", 1))
 
     def _count_lanes(self, block: Block) -> None:
         """A block whose iterations run as lanes: as often as lanes run it."""
@@ -172,10 +172,10 @@ class CountingEmitter(FunctionEmitter):
         address = ctypes.addressof(self.counters.memory)
         self.parts.foreign[COUNTS] = ForeignCode(address, COUNTS, (), Int(), "", self.counters.memory)
         counts = Register(f"@{COUNTS}", "ptr", 1)
-        for place, slot in enumerate(self.slots_of_counts):
+        for index, slot in enumerate(self.slots_of_counts):
             count = e.define(f"load i64, ptr {slot}", "i64", 1)
-            before = memory.load_word(e, counts, place, "i64")
-            memory.store_word(e, counts, place, e.define(f"add i64 {before}, {count}", "i64", 1))
+            before = memory.load_word(e, counts, index, "i64")
+            memory.store_word(e, counts, index, e.define(f"add i64 {before}, {count}", "i64", 1))
         super()._leave()
 
 

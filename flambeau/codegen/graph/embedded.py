@@ -287,20 +287,20 @@ def run_nest(
     return [_result(fn, rep, element) for rep, element in results]
 
 
-def _result(fn: EmittedFunction, rep: Representation, place: Register | ArrayValue) -> Native:
-    if isinstance(place, ArrayValue):
+def _result(fn: EmittedFunction, rep: Representation, result: Register | ArrayValue) -> Native:
+    if isinstance(result, ArrayValue):
         assert isinstance(rep, Array)
-        return ArrayValue(rep, place.owner, place.data, place.sizes, place.strides)
+        return ArrayValue(rep, result.owner, result.data, result.sizes, result.strides)
     assert isinstance(rep, Element)
-    return Scalar(rep, memory.load_element(fn.e, place, rep.dtype))
+    return Scalar(rep, memory.load_element(fn.e, result, rep.dtype))
 
 
 def _in_slot(fn: EmittedFunction, native: Native) -> Register:
     """The address of a number."""
     assert isinstance(native, Scalar)
-    place = fn.e.slot("i64", 8)
-    memory.store_element(fn.e, place, native.register, native.dtype)
-    return place
+    slot = fn.e.slot("i64", 8)
+    memory.store_element(fn.e, slot, native.register, native.dtype)
+    return slot
 
 
 def _size(fn: EmittedFunction, nest: Nest, axis: str, sizes: dict[str, Register]) -> Register:

@@ -49,11 +49,11 @@ def _by_nest(fn: EmittedFunction, node: Node, nest: embedded.Nest, reps: Sequenc
             results = embedded.run_nest(fn, nest, node, sizes, reps)
         else:
             results = _by_plans(fn, node, reps, is_embedded=True)
-        for places, native in zip(slots, results, strict=True):
-            fn.slots.store(places, native)
+        for result_slots, native in zip(slots, results, strict=True):
+            fn.slots.store(result_slots, native)
         e.branch(after)
     e.start(after)
-    return [fn.slots.load(places, rep) for places, rep in zip(slots, reps, strict=True)]
+    return [fn.slots.load(result_slots, rep) for result_slots, rep in zip(slots, reps, strict=True)]
 
 
 def _by_plans(
@@ -66,15 +66,15 @@ def _by_plans(
     exit_point.cell, exit_point.is_embedded = f"flambeau_cell_{exit_point.number}", is_embedded
     fn.parts.groups.append(exit_point)
     inputs = memory.spilled(fn.e, [_input_words(fn, fn.values.get(v)) for v in exit_point.inputs])
-    places = [_output_place(fn, rep) for rep in reps]
-    outputs = memory.spilled(fn.e, places)
+    room = [_output_room(fn, rep) for rep in reps]
+    outputs = memory.spilled(fn.e, room)
     code = e.define(
         f"call i64 @run_group(ptr {fn.exits.context}, i64 {exit_point.number}, ptr @{exit_point.cell}, ptr {inputs}, "
         f"i64 {len(exit_point.inputs)}, ptr {outputs})", "i64", 1,
     )  # fmt: skip
     fn.exits.fail_if(e.icmp("eq", code, memory.number(1)), node)
     fn.exits.leave_unless_zero(code)
-    return [_taken(fn, rep, place) for rep, place in zip(reps, places, strict=True)]
+    return [_result_of(fn, rep, words) for rep, words in zip(reps, room, strict=True)]
 
 
 def _group_results(fn: EmittedFunction, node: Node) -> tuple[Representation, ...]:
@@ -128,15 +128,15 @@ def _input_words(fn: EmittedFunction, native: Native) -> Register:
         return memory.spilled(fn.e, [native.data, *native.sizes, *native.strides])
     if not isinstance(native, Scalar):
         raise CannotCompileError(f"a group takes tensors and numbers, not {native_values.describe(native.rep)}")
-    place = fn.e.slot("i64", 8)
+    element = fn.e.slot("i64", 8)
     if isinstance(native.rep, Element):
-        memory.store_element(fn.e, place, native.register, native.rep.dtype)
+        memory.store_element(fn.e, element, native.register, native.rep.dtype)
     else:
-        memory.store_word(fn.e, place, 0, native.register)
-    return memory.spilled(fn.e, [place])
+        memory.store_word(fn.e, element, 0, native.register)
+    return memory.spilled(fn.e, [element])
 
 
-def _output_place(fn: EmittedFunction, rep: Representation) -> Register:
+def _output_room(fn: EmittedFunction, rep: Representation) -> Register:
     """Room for an output's words, with the size of an element in front."""
     dtype, rank = (rep.dtype, rep.rank) if isinstance(rep, Array) else (_element(rep).dtype, 0)
     size = memory.element(dtype).itemsize
@@ -150,16 +150,16 @@ def _element(rep: Representation) -> Element:
     return rep
 
 
-def _taken(fn: EmittedFunction, rep: Representation, place: Register) -> Native:
+def _result_of(fn: EmittedFunction, rep: Representation, room: Register) -> Native:
     """A result of a kernel; one that is an element leaves its memory at once."""
     e = fn.e
     if isinstance(rep, Element):
-        owner = memory.load_word(e, place, 0, "ptr")
-        data = memory.load_word(e, place, 1, "ptr")
+        owner = memory.load_word(e, room, 0, "ptr")
+        data = memory.load_word(e, room, 1, "ptr")
         element = memory.load_element(e, data, rep.dtype)
         e.raw(f"call void @release(ptr {owner})")
         return Scalar(rep, element)
-    words = [memory.load_word(e, place, k, kind) for k, kind in enumerate(llvm_words(rep))]
+    words = [memory.load_word(e, room, k, kind) for k, kind in enumerate(llvm_words(rep))]
     return fn.values.densified(native_values.from_words(rep, words))
 
 

@@ -73,9 +73,9 @@ class ValueEmitter:
         self.prefixes: dict[str, Value] = {}
         """Running states in the lanes at hand, where the vector axis runs inside of their loop."""
 
-    def word(self, place: int, element: str) -> Value:
+    def word(self, index: int, element: str) -> Value:
         """A word of the block."""
-        address = self.e.define(f"getelementptr inbounds i64, ptr %block, i64 {place}", "ptr", 1)
+        address = self.e.define(f"getelementptr inbounds i64, ptr %block, i64 {index}", "ptr", 1)
         return self.e.define(f"load {element}, ptr {address}, align 8", element, 1)
 
     def prologue(self) -> Scope:

@@ -21,10 +21,10 @@ def dims_over(x: Expr, dim: Any, *, empty_is_all: bool = True) -> tuple[int, ...
     return tuple(sorted(d % rank for d in given))
 
 
-def reduce(x: Expr, reducer: str, places: tuple[int, ...], keepdim: bool) -> Expr:
-    """Fold the dimensions at `places`."""
-    kept: Dims = tuple(None if k in places else d for k, d in enumerate(x.dims) if keepdim or k not in places)
-    over = tuple(d.root for k in places if (d := x.dims[k]) is not None)
+def reduce(x: Expr, reducer: str, axes: tuple[int, ...], keepdim: bool) -> Expr:
+    """Fold the dimensions at `axes`."""
+    kept: Dims = tuple(None if k in axes else d for k, d in enumerate(x.dims) if keepdim or k not in axes)
+    over = tuple(d.root for k in axes if (d := x.dims[k]) is not None)
     dtype = "int64" if reducer in ("argmax", "argmin") else x.dtype
     if not over:
         alone = constant(0, "int64") if reducer.startswith("arg") else x
@@ -34,7 +34,7 @@ def reduce(x: Expr, reducer: str, places: tuple[int, ...], keepdim: bool) -> Exp
     return Expr("reduce", dtype, (x,), kept, Reduction(reducer, over))
 
 
-def count(x: Expr, places: tuple[int, ...], dtype: str) -> Expr:
-    """How many elements a fold over `places` meets."""
-    over: tuple[Dim, ...] = tuple(d for k in places if (d := x.dims[k]) is not None)
+def count(x: Expr, axes: tuple[int, ...], dtype: str) -> Expr:
+    """How many elements a fold over `axes` meets."""
+    over: tuple[Dim, ...] = tuple(d for k in axes if (d := x.dims[k]) is not None)
     return cast(Expr("extent", "int64", (), (), over), dtype) if over else constant(1, dtype)

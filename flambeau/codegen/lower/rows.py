@@ -18,9 +18,9 @@ Arguments = Mapping[str, Any]
 """Arguments by name: an `Expr` for a tensor or a number that is not constant, else the Python value."""
 
 
-def _deviation(x: Expr, places: tuple[int, ...]) -> tuple[Expr, Expr]:
+def _deviation(x: Expr, axes: tuple[int, ...]) -> tuple[Expr, Expr]:
     """(x - mean, sum of squares of that), with the dimensions kept."""
-    mean = apply("div", reduce(x, "sum", places, True), count(x, places, x.dtype))
+    mean = apply("div", reduce(x, "sum", axes, True), count(x, axes, x.dtype))
     off = apply("sub", x, mean)
     return off, apply("mul", off, off)
 
@@ -30,10 +30,10 @@ def variance(arguments: Arguments, result: DType, *, is_root: bool) -> Expr:
     x = cast(arguments["self"], result.name)
     if not element_type(x.dtype).is_float:
         raise LoweringError("variance of integers")
-    places = dims_over(x, arguments.get("dim"))
+    axes = dims_over(x, arguments.get("dim"))
     correction = arguments.get("correction", 1 if arguments.get("unbiased", True) else 0)
-    total = reduce(_deviation(x, places)[1], "sum", places, bool(arguments.get("keepdim", False)))
-    freedom = apply("sub", count(x, places, x.dtype), constant(1 if correction is None else correction, x.dtype))
+    total = reduce(_deviation(x, axes)[1], "sum", axes, bool(arguments.get("keepdim", False)))
+    freedom = apply("sub", count(x, axes, x.dtype), constant(1 if correction is None else correction, x.dtype))
     value = apply("div", total, apply("maximum", freedom, constant(0, x.dtype)))
     return apply("sqrt", value) if is_root else value
 
@@ -43,11 +43,11 @@ def softmax(accumulator: str, arguments: Arguments, result: DType) -> Expr:
     x = cast(arguments["self"], result.name)
     if not element_type(x.dtype).is_float or not x.dims:
         raise LoweringError(f"{accumulator} of {len(x.dims)} dimensions of {x.dtype}")
-    places = dims_over(x, arguments["dim"])
+    axes = dims_over(x, arguments["dim"])
     # A nan need not survive in the maximum: it comes back through the sum.
-    off = apply("sub", x, reduce(x, "maxnum", places, True))
+    off = apply("sub", x, reduce(x, "maxnum", axes, True))
     power = apply("exp", off)
-    total = reduce(power, "sum", places, True)
+    total = reduce(power, "sum", axes, True)
     if accumulator == "log_softmax":
         return apply("sub", off, apply("log", total))
     return apply("div", power, total)
@@ -55,17 +55,17 @@ def softmax(accumulator: str, arguments: Arguments, result: DType) -> Expr:
 
 def layer_norm(arguments: Arguments, result: DType) -> Expr:
     """Mean and variance over the last dimensions, then scale and shift."""
-    x, places, sizes = _normalised(arguments, result)
+    x, axes, sizes = _normalised(arguments, result)
     eps = number(arguments.get("eps", 1e-5), x.dtype)
-    value = _standardised(x, places, _checked(eps, x, arguments["normalized_shape"]))
+    value = _standardised(x, axes, _checked(eps, x, arguments["normalized_shape"]))
     return _affine(value, *(_parameter(arguments.get(name), sizes, x) for name in ("weight", "bias")))
 
 
 def rms_norm(arguments: Arguments, result: DType) -> Expr:
     """Division by the root of the mean square over the last dimensions, then scale."""
-    x, places, sizes = _normalised(arguments, result)
+    x, axes, sizes = _normalised(arguments, result)
     eps = arguments.get("eps")
-    mean = apply("div", reduce(apply("mul", x, x), "sum", places, True), count(x, places, x.dtype))
+    mean = apply("div", reduce(apply("mul", x, x), "sum", axes, True), count(x, axes, x.dtype))
     spacing = constant(float(np.finfo(x.dtype).eps), x.dtype) if eps is None else number(eps, x.dtype)
     spacing = _checked(spacing, x, arguments["normalized_shape"])
     value = apply("div", x, apply("sqrt", apply("add", mean, spacing)))
@@ -146,10 +146,10 @@ def _per_channel(vector: Expr, x: Expr) -> Expr:
     return view(vector, dims, (None,) * len(dims))
 
 
-def _standardised(x: Expr, places: tuple[int, ...], eps: Expr) -> Expr:
+def _standardised(x: Expr, axes: tuple[int, ...], eps: Expr) -> Expr:
     """(x - mean) / sqrt(variance + eps)."""
-    off, square = _deviation(x, places)
-    var = apply("div", reduce(square, "sum", places, True), count(x, places, x.dtype))
+    off, square = _deviation(x, axes)
+    var = apply("div", reduce(square, "sum", axes, True), count(x, axes, x.dtype))
     return apply("mul", off, apply("rsqrt", apply("add", var, eps)))
 
 
@@ -162,15 +162,15 @@ def _affine(value: Expr, weight: Expr | None, bias: Expr | None) -> Expr:
 def logsumexp(arguments: Arguments, result: DType) -> Expr:
     """The logarithm of a sum of exponentials, the largest taken off first unless it is infinite."""
     x = cast(arguments["self"], result.name)
-    places = dims_over(x, arguments["dim"])
-    largest = reduce(x, "maxnum", places, True)
+    axes = dims_over(x, arguments["dim"])
+    largest = reduce(x, "maxnum", axes, True)
     is_infinite = apply("eq", apply("abs", largest), constant(math.inf, x.dtype))
     largest = apply("select", is_infinite, constant(0.0, x.dtype), largest)
-    total = reduce(apply("exp", apply("sub", x, largest)), "sum", places, True)
+    total = reduce(apply("exp", apply("sub", x, largest)), "sum", axes, True)
     value = apply("add", apply("log", total), largest)
     if arguments.get("keepdim", False):
         return value
-    return view(value, tuple(d for k, d in enumerate(value.dims) if k not in places))
+    return view(value, tuple(d for k, d in enumerate(value.dims) if k not in axes))
 
 
 def norm(arguments: Arguments, result: DType) -> Expr:
@@ -180,17 +180,17 @@ def norm(arguments: Arguments, result: DType) -> Expr:
     if isinstance(order, Expr) or not element_type(result.name).is_float:
         raise LoweringError("a norm whose order is not constant")
     x = cast(arguments["self"], result.name)
-    places = dims_over(x, arguments.get("dim"))
+    axes = dims_over(x, arguments.get("dim"))
     keepdim = bool(arguments.get("keepdim", False))
     if order == 0:
-        return reduce(cast(apply("ne", x, constant(0, x.dtype)), x.dtype), "sum", places, keepdim)
+        return reduce(cast(apply("ne", x, constant(0, x.dtype)), x.dtype), "sum", axes, keepdim)
     size = apply("abs", x)
     if order == 1:
-        return reduce(size, "sum", places, keepdim)
+        return reduce(size, "sum", axes, keepdim)
     if order == 2:
-        return apply("sqrt", reduce(apply("mul", x, x), "sum", places, keepdim))
+        return apply("sqrt", reduce(apply("mul", x, x), "sum", axes, keepdim))
     if math.isinf(order):
-        return reduce(size, "max" if order > 0 else "min", places, keepdim)
+        return reduce(size, "max" if order > 0 else "min", axes, keepdim)
     raise LoweringError(f"norm of order {order}")
 
 

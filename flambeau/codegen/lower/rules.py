@@ -47,20 +47,20 @@ def fold(accumulator: str, arguments: Arguments, result: DType) -> Expr:
     """A reduction declared with an accumulator."""
     x = arguments["self"]
     keepdim = bool(arguments.get("keepdim", False))
-    places = dims_over(x, arguments.get("dim"), empty_is_all=accumulator not in ("any", "all"))
+    axes = dims_over(x, arguments.get("dim"), empty_is_all=accumulator not in ("any", "all"))
     if accumulator in ("any", "all"):
-        return cast(reduce(cast(x, "bool"), accumulator, places, keepdim), result.name)
+        return cast(reduce(cast(x, "bool"), accumulator, axes, keepdim), result.name)
     if accumulator in ("argmax", "argmin"):
         keepdim = keepdim and arguments.get("dim") is not None
-        return reduce(x, accumulator, places, keepdim)
+        return reduce(x, accumulator, axes, keepdim)
     x = cast(x, result.name)
     if accumulator == "mean":
-        return apply("div", reduce(x, "sum", places, keepdim), count(x, places, result.name))
+        return apply("div", reduce(x, "sum", axes, keepdim), count(x, axes, result.name))
     if accumulator in ("sum", "prod") and result.name == "bool":
         raise LoweringError(f"{accumulator} in bool")
     if accumulator not in ("sum", "prod", "max", "min"):
         raise LoweringError(f"no native fold is called {accumulator}")
-    return reduce(x, accumulator, places, keepdim)
+    return reduce(x, accumulator, axes, keepdim)
 
 
 SCANS = {"cumsum": "sum", "cumprod": "prod"}
@@ -70,9 +70,9 @@ SCANS = {"cumsum": "sum", "cumprod": "prod"}
 def extreme_at(accumulator: str, arguments: Arguments) -> tuple[Expr, Expr]:
     """The largest or smallest elements along a dimension, and their places."""
     x, keepdim = arguments["self"], bool(arguments.get("keepdim", False))
-    places = dims_over(x, arguments["dim"])
+    axes = dims_over(x, arguments["dim"])
     name = accumulator.removesuffix("_at")
-    return reduce(x, name, places, keepdim), reduce(x, f"arg{name}", places, keepdim)
+    return reduce(x, name, axes, keepdim), reduce(x, f"arg{name}", axes, keepdim)
 
 
 def scan(accumulator: str, arguments: Arguments, result: DType) -> Expr:
