@@ -6,7 +6,8 @@ def outer(x):                    outer: binds x, total, inner
         nonlocal total
         total += x * y
 
-Lambdas are functions too. The target of a comprehension counts as a name that the function around it reads.
+Lambdas are functions too. A comprehension has a scope of its own, which binds its targets; what `:=` assigns in it is
+a name of the function around.
 """
 
 from __future__ import annotations
@@ -14,14 +15,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from flambeau.frontend.trees.expression_trees import Starred, Var
-from flambeau.frontend.trees.python_trees import Import, Lambda, Nonlocal
+from flambeau.frontend.trees.expression_trees import DictComp, ListComp, Starred, Var
+from flambeau.frontend.trees.python_trees import Clause, Comprehension, Import, Lambda, Nonlocal
 from flambeau.frontend.trees.statement_trees import Decl, Def
 from flambeau.frontend.trees.tree_base import Expr, Stmt, Tree
 from flambeau.util.record import dataclass, field
 
 TARGETS: Final = frozenset({"Assign", "AugAssign", "For", "PythonBlock", "Walrus", "WithItem"})
 """Trees whose targets are assigned."""
+AnyComprehension = ListComp | DictComp | Comprehension
 
 
 @dataclass(eq=False, slots=True)
@@ -49,15 +51,16 @@ class Capture:
 
 @dataclass(eq=False, slots=True)
 class Scope:
-    """What the names of one function are."""
+    """What the names of one function or comprehension are."""
 
     parent: Scope | None
-    """The scope of the function around it."""
+    """The scope of what is around it."""
     bindings: dict[str, Binding]
     captures: dict[str, Capture] = field(default_factory=dict)
     """What it, or a function inside it, uses of the functions around, in the order of the first uses."""
     inner: dict[int, Scope] = field(default_factory=dict)
-    """The scopes of the functions inside it, by the identity of their trees."""
+    """The scopes of the functions and comprehensions inside it, by the identity of their trees."""
+    is_comprehension: bool = False
 
     def resolve(self, name: str) -> Binding | None:
         """What a name is in this scope or the nearest around that binds it."""
@@ -70,9 +73,17 @@ class Scope:
 
     def of(self, tree: Def | Lambda) -> Scope:
         """The scope of a function inside this one."""
-        if id(tree) not in self.inner:  # a tree that stands for a generator expression is made when it is met
-            self.inner[id(tree)] = scope_tree(tree, self)
-        return self.inner[id(tree)]
+        scope = self._find(tree)
+        if scope is None:  # a tree that stands for a generator expression is made when it is met
+            scope = self.inner[id(tree)] = scope_tree(tree, self)
+        return scope
+
+    def _find(self, tree: Def | Lambda) -> Scope | None:
+        """The scope of a function here, or in a comprehension here."""
+        if id(tree) in self.inner:
+            return self.inner[id(tree)]
+        inside = (scope._find(tree) for scope in self.inner.values() if scope.is_comprehension)
+        return next((scope for scope in inside if scope is not None), None)
 
 
 def scope_tree(tree: Def | Lambda, parent: Scope | None = None) -> Scope:
@@ -83,24 +94,46 @@ def scope_tree(tree: Def | Lambda, parent: Scope | None = None) -> Scope:
     parameters = _parameters(tree.decl)
     names = dict.fromkeys((*parameters, *sorted(_assigned(own) - declared)))
     scope = Scope(parent, {name: Binding(name, name in parameters) for name in names})
+    _note_uses(scope, own, declared)
+    return scope
+
+
+def _comprehension_scope(tree: AnyComprehension, parent: Scope) -> Scope:
+    """The scope of a comprehension, which binds its targets."""
+    names = dict.fromkeys(v.name for clause in _clauses(tree) for v in _targets(clause.target))
+    scope = Scope(parent, {name: Binding(name, is_parameter=False) for name in names}, is_comprehension=True)
+    _note_uses(scope, _inside(tree), ())
+    return scope
+
+
+def _note_uses(scope: Scope, parts: Iterable[Tree], declared: Iterable[str]) -> None:
+    """Find what a scope uses and does not bind; `declared` are names that it declares to be of a function around."""
     uses: dict[str, bool] = {}
-    for part in own:
+    for part in parts:
+        inner = _inner_scope(part, scope)
         if isinstance(part, Var):
             uses.setdefault(part.name, False)
-        elif isinstance(part, Def | Lambda):
-            inner = scope.inner[id(part)] = scope_tree(part, scope)
+        elif inner is not None:
+            scope.inner[id(part)] = inner
             for capture in inner.captures.values():
                 uses[capture.name] = uses.get(capture.name, False) or capture.is_assigned
     uses.update(dict.fromkeys(sorted(declared), True))
     for name, is_assigned in uses.items():
         if name not in scope.bindings:
-            scope.captures[name] = _capture(parent, name, is_assigned)
-    return scope
+            scope.captures[name] = _capture(scope, name, is_assigned)
 
 
-def _capture(parent: Scope | None, name: str, is_assigned: bool) -> Capture:
-    binding = None if parent is None else parent.resolve(name)
-    if binding is not None:
+def _inner_scope(part: Tree, scope: Scope) -> Scope | None:
+    """The scope of a function or comprehension; None for a tree without one."""
+    if isinstance(part, Def | Lambda):
+        return scope_tree(part, scope)
+    return _comprehension_scope(part, scope) if isinstance(part, AnyComprehension) else None
+
+
+def _capture(scope: Scope, name: str, is_assigned: bool) -> Capture:
+    """What a scope uses of those around it; a comprehension runs in the function around, and captures nothing of it."""
+    binding = None if scope.parent is None else scope.parent.resolve(name)
+    if binding is not None and not scope.is_comprehension:
         binding.is_captured = True
         binding.is_assigned_inside |= is_assigned
     return Capture(name, binding, is_assigned)
@@ -135,19 +168,45 @@ def _assigned(parts: Iterable[Tree]) -> set[str]:
             names.add(part.ident.name)
         elif isinstance(part, Def):
             names.add(part.name)
+        elif isinstance(part, AnyComprehension):  # by `:=`
+            names |= _assigned(_inside(part))
     return names
 
 
 def _own(body: Sequence[Tree]) -> Iterator[Tree]:
-    """The trees of a body, but for what is inside nested functions; their defaults are computed around them."""
+    """The trees of a body, but for what is inside nested functions and comprehensions.
+
+    Defaults of functions, and what the first clause of a comprehension goes over, are computed around them.
+    """
     pending: list[Tree] = list(reversed(body))
     while pending:
         part = pending.pop()
         yield part
         if isinstance(part, Lambda | Def):
             pending.extend(p.default for p in part.decl.params if p.default is not None)
+        elif isinstance(part, AnyComprehension):
+            pending.append(_clauses(part)[0].iterable)
         else:
             pending.extend(reversed(part.children))
+
+
+def _clauses(tree: AnyComprehension) -> Sequence[ListComp | DictComp | Clause]:
+    """What says a target and what it goes over, from the outermost loop to the innermost."""
+    return tree.clauses if isinstance(tree, Comprehension) else (tree,)
+
+
+def _inside(tree: AnyComprehension) -> Iterator[Tree]:
+    """The trees that are evaluated in a comprehension: all but what its first clause goes over."""
+    first = _clauses(tree)[0].iterable
+    pending: list[Tree] = list(tree.children)
+    parts: list[Tree] = []
+    while pending:
+        part = pending.pop(0)
+        if isinstance(part, Clause):
+            pending[:0] = part.children
+        elif part is not first:
+            parts.append(part)
+    return _own(parts)
 
 
 def _targets(target: Expr) -> list[Var]:
