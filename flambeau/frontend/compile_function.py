@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from flambeau.analysis import tensor_items
 from flambeau.frontend.closures.bound import NOTHING_BOUND, Bound
-from flambeau.frontend.closures.captures import unused_home
+from flambeau.frontend.closures.captures import homes_of, unused_home
 from flambeau.frontend.closures.generator_expressions import keep_expression
 from flambeau.frontend.closures.nested_functions import closure
 from flambeau.frontend.closures.yielding_methods import generator_method
@@ -250,16 +250,17 @@ def _emission(
             raise NotSupportedError(VARIABLE_ARGUMENTS, variable.range)
     returns = None if yields(tree) else tree.decl.returns
     declared = None if returns is None else type_of_tree(returns, resolver)
+    homes = homes_of((*bound.constants, *bound.aliases), bound.constants.values())
     scope: FunctionScope[Sugared] = FunctionScope(
         name=tree.name,
         resolver=resolver,
         symbols=symbols,
         has_self=self_type is not None or bound.has_self,
         receiver=receiver,
-        home=unused_home(tree, (*bound.constants, *bound.types), bound.constants.values()),
+        home=unused_home(tree, homes),
     )
     e = Emission(
-        builder=Builder(Graph(tree.name)),
+        builder=Builder(Graph(tree.name), homes=homes),
         scope=scope,
         flow=Flow(declared_return=declared),
         rules=RULES,

@@ -7,6 +7,7 @@ from typing import Final
 
 from flambeau.frontend.emit.type_variables import TypeVariables
 from flambeau.frontend.emit.values.sugared import Sugared
+from flambeau.frontend.scopes.captured_names import Name
 from flambeau.frontend.scopes.scope_tree import Scope
 from flambeau.frontend.trees.tree_views import Param
 from flambeau.schema.types import Type
@@ -19,7 +20,7 @@ class Bound:
 
     types: Mapping[str, Type] = field(default_factory=dict)
     """The types of parameters that say none themselves."""
-    constants: Mapping[str, Sugared] = field(default_factory=dict)
+    constants: Mapping[Name, Sugared] = field(default_factory=dict)
     """Names that stand for functions and the like; they are no parameters of the compiled function."""
     params: tuple[Param, ...] = ()
     """Further parameters: what a nested function reads of the function around it, what `*args` gather."""
@@ -27,7 +28,7 @@ class Bound:
     """The types of the calling function that are not known yet, where the call passes some."""
     cells: frozenset[str] = frozenset()
     """Parameters that are lists of one: variables of the function around it that it assigns."""
-    aliases: Mapping[str, str] = field(default_factory=dict)
+    aliases: Mapping[Name, str] = field(default_factory=dict)
     """Further names of parameters."""
     arrays: bool = False
     """Whether the caller is a program on arrays, so that what NumPy's functions make are some here too."""

@@ -5,14 +5,16 @@ f = partial(g, n); apply(lambda v: f(v) + k)    →    `apply` compiled with par
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from flambeau.frontend.closures.captures import Closure, captures
 from flambeau.frontend.emit.frames import Variable
 from flambeau.frontend.emit.implicit_conversions import pack_list
 from flambeau.frontend.emit.values.carried_values import take_along
 from flambeau.frontend.emit.values.sugared import Emitter, Sugared
-from flambeau.frontend.trees.tree_views import Ident, Param
+from flambeau.frontend.scopes.captured_names import Name
+from flambeau.frontend.scopes.scope_tree import used_names
+from flambeau.frontend.trees.tree_views import Def, Ident, Param
 from flambeau.ir.value import Value
 from flambeau.schema.types import Type
 from flambeau.util.errors import CompileError
@@ -24,10 +26,10 @@ from flambeau.util.source import SourceRange
 class CapturedParameters:
     """The parameters by name, and what a call passes for them."""
 
-    constants: dict[str, Sugared]
+    constants: dict[Name, Sugared]
     """What is no value, by the name where it arrives."""
     values: dict[str, Value] = field(default_factory=dict)
-    aliases: dict[str, str] = field(default_factory=dict)
+    aliases: dict[Name, str] = field(default_factory=dict)
     """Further names of parameters."""
     variables: dict[str, Variable] = field(default_factory=dict)
     """The variables that are passed, by parameter."""
@@ -49,30 +51,39 @@ def captured_parameters(
     where: SourceRange,
     closure: Closure | None,
     constants: Mapping[str, Sugared],
-    function: str,
+    tree: Def,
     refusal: str = "",
 ) -> CapturedParameters:
-    """What a call of `function` passes along: for `closure`, if it is nested, and for arguments that are no values.
+    """What a call of a function passes along: for `closure`, if it is nested, and for arguments that are no values.
 
     With a `refusal` it raises CompileError with that text if the function assigns a variable.
     """
     along = captures(e, where, closure, constants.values())
     result = CapturedParameters({})
     for name, constant in constants.items():
-        result.constants[name], parts = take_along(constant, f"{name}__{function}", where)
+        result.constants[name], parts = take_along(constant, f"{name}__{tree.name}", where)
         result.values.update(parts)
     result.values.update(along.values)
     result.constants.update(along.constants)
+    mentioned = {*(p.name for p in tree.decl.params), *used_names(tree.body)} if along.variables else set()
     for captured in along.variables.values():
-        first, *others = captured.names
-        result.aliases.update(dict.fromkeys(others, first))
+        first = captured.names[0]
+        parameter = first if isinstance(first, str) else _unused(str(first), mentioned)
+        result.aliases.update({name: parameter for name in captured.names if name != parameter})
         slot = captured.variable.slot
         if refusal and captured.is_assigned:
             raise CompileError(refusal, where)
-        value = e.load(first, captured.variable)
+        value = e.load(parameter, captured.variable)
         if captured.is_assigned:
             value = e.builder.cells.get(slot) or pack_list(e, [value], value.static_type)
-            result.cells[first] = value, captured.variable
-        result.variables[first] = captured.variable
-        result.values[first] = value
+            result.cells[parameter] = value, captured.variable
+        result.variables[parameter] = captured.variable
+        result.values[parameter] = value
     return result
+
+
+def _unused(name: str, mentioned: Container[str]) -> str:
+    """A name for a parameter that the function does not use for something else."""
+    while name in mentioned:
+        name += "_"
+    return name

@@ -2,7 +2,7 @@
 read and assign around them.
 
 A nested function that is called in another function than the one it was defined in finds its variables there under
-names that say whose they are: `x__outer3` for the x of `outer`, which begins in line 3.
+names that say whose they are: `CapturedName("x", "outer3")` for the x of `outer`, which begins in line 3.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Protocol, runtime_checkable
 from flambeau.frontend.emit.frames import Variable
 from flambeau.frontend.emit.values.carried_values import slots_of, take_along, things_in
 from flambeau.frontend.emit.values.sugared import Emitter, Sugared
+from flambeau.frontend.scopes.captured_names import CapturedName, Name
 from flambeau.frontend.scopes.scope_tree import Capture, Scope
 from flambeau.frontend.trees.tree_views import Def
 from flambeau.ir.value import Value
@@ -39,7 +40,7 @@ class Captured:
     """A variable that goes along, and the names it has where it arrives."""
 
     variable: Variable
-    names: list[str]
+    names: list[Name]
     is_assigned: bool = False
 
 
@@ -49,7 +50,7 @@ class Captures:
 
     variables: dict[str, Captured] = field(default_factory=dict)
     """By the slot here."""
-    constants: dict[str, Sugared] = field(default_factory=dict)
+    constants: dict[Name, Sugared] = field(default_factory=dict)
     """What is no value, by the name where it arrives."""
     values: dict[str, Value] = field(default_factory=dict)
     """What that is made of, by the name where it arrives."""
@@ -60,20 +61,26 @@ def closures_in(things: Iterable[Sugared]) -> list[Closure]:
     return [part for thing in things for part in things_in(thing) if isinstance(part, Closure)]
 
 
-def unused_home(tree: Def, names: Iterable[str], things: Iterable[Sugared]) -> str:
-    """What to call a function in the names of its variables elsewhere, so that no variable from elsewhere has it."""
+def homes_of(names: Iterable[Name], things: Iterable[Sugared]) -> set[str]:
+    """The functions that names are of, and that nested functions among things were defined in."""
+    homes = {closure.home for closure in closures_in(things)}
+    return homes | {name.home for name in names if isinstance(name, CapturedName)}
+
+
+def unused_home(tree: Def, homes: set[str]) -> str:
+    """What to call a function in the names of its variables elsewhere: by none of these, to which it is added."""
     plain = home = f"{tree.name}{tree.range.file_line_col()[1]}"
-    elsewhere, homes = list(names), {closure.home for closure in closures_in(things)}
     number = 1
-    while home in homes or any(name.endswith(f"__{home}") for name in elsewhere):
+    while home in homes:
         number += 1
         home = f"{plain}_{number}"
+    homes.add(home)
     return home
 
 
-def name_at(closure: Closure, name: str, home: str) -> str:
+def name_at(closure: Closure, name: str, home: str) -> Name:
     """What a name of a nested function is called in the function `home`."""
-    return name if closure.home == home else f"{name}__{closure.home}"
+    return name if closure.home == home else CapturedName(name, closure.home)
 
 
 def captures(e: Emitter, where: SourceRange, called: Closure | None, passed: Iterable[Sugared]) -> Captures:
@@ -89,13 +96,13 @@ def captures(e: Emitter, where: SourceRange, called: Closure | None, passed: Ite
         for capture in closure.captured:
             name = capture.name
             meaning = e.scope.find(name_at(closure, name, e.scope.home))
-            names = [*([name] if closure is called else []), f"{name}__{closure.home}"]
+            names: list[Name] = [*([name] if closure is called else []), CapturedName(name, closure.home)]
             if isinstance(meaning, Variable):
                 captured = result.variables.setdefault(meaning.slot, Captured(meaning, []))
                 captured.names += [n for n in names if n not in captured.names]
                 captured.is_assigned |= capture.is_assigned
             elif isinstance(meaning, Sugared):
-                meaning, values = take_along(meaning, names[-1], where)
+                meaning, values = take_along(meaning, str(names[-1]), where)
                 result.values.update(values)
                 result.constants.update(dict.fromkeys(names, meaning))
                 pending += closures_in([meaning])
@@ -107,9 +114,9 @@ def captures(e: Emitter, where: SourceRange, called: Closure | None, passed: Ite
     return result
 
 
-def names_needed(e: Emitter, value: Sugared) -> Mapping[str, bool]:
+def names_needed(e: Emitter, value: Sugared) -> Mapping[Name, bool]:
     """The names here that a function needs when it is called, and whether it assigns them."""
-    needed: dict[str, bool] = dict.fromkeys(slots_of(value), False)
+    needed: dict[Name, bool] = dict.fromkeys(slots_of(value), False)
     pending = closures_in([value])
     seen: set[int] = set()
     while pending:

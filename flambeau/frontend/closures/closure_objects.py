@@ -38,7 +38,7 @@ def holds_closures(e: Emitter) -> bool:
 
 def hold(e: Emitter, where: SourceRange, closure: Closure, template: Template) -> Value:
     """The function and what it reads around it, as a tuple. Raises CompileError for one that assigns variables."""
-    captured = captured_parameters(e, where, closure, {}, template.tree.name, ASSIGNS.format(name=template.tree.name))
+    captured = captured_parameters(e, where, closure, {}, template.tree, ASSIGNS.format(name=template.tree.name))
     values, extra = list(captured.values.values()), captured.trees(where)
     bound = Bound(captured.types, captured.constants, extra, aliases=captured.aliases, symbols=closure.symbols)
     compiled = template.compile(template.tree, e.scope.resolver, defaults=template.defaults, bound=bound)

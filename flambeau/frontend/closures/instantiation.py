@@ -64,7 +64,7 @@ def instantiate(
         else:
             constants[param.name] = argument.sugared
     _gather(e, tree, passed, types, constants, values, extra, where)
-    captured = captured_parameters(e, where, called, constants, tree.name)
+    captured = captured_parameters(e, where, called, constants, tree)
     types.update(captured.types)
     extra += captured.trees(where)
     values += [Given(value, where, name) for name, value in captured.values.items()]

@@ -1,6 +1,6 @@
 """Functions that return functions: inlined where they are called, so that the compiler knows what comes back.
 
-def make(k): return lambda x: x + k        g = make(3)    →    k__make1_1 = 3, and `g` stands for the lambda
+def make(k): return lambda x: x + k        g = make(3)    →    k of `make` is 3, and `g` stands for the lambda
 g(x)                                                           what the lambda reads is found under that name
 
 Which of several functions comes back may depend on conditions: then their number is a value of the graph.
@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from flambeau.frontend.closures.call_arguments import MISSING, Argument, is_function, matched, takes_anything
-from flambeau.frontend.closures.captures import Closure, name_at, unused_home
+from flambeau.frontend.closures.captures import Closure, homes_of, name_at, unused_home
 from flambeau.frontend.emit.conditions import emit_condition, refine
 from flambeau.frontend.emit.frames import Variable
 from flambeau.frontend.emit.implicit_conversions import convert
@@ -21,6 +21,7 @@ from flambeau.frontend.emit.values.carried_values import slots_of, values_in
 from flambeau.frontend.emit.values.function_groups import ChosenFunction
 from flambeau.frontend.emit.values.sugared import Emitter, Sugared
 from flambeau.frontend.emit.values.tuple_values import TupleValue
+from flambeau.frontend.scopes.captured_names import CapturedName
 from flambeau.frontend.scopes.name_resolution import MISSING as UNKNOWN
 from flambeau.frontend.scopes.name_resolution import Resolver, recursion_error
 from flambeau.frontend.scopes.python_constants import constant_type, constant_value
@@ -167,7 +168,8 @@ def call_maker(
         raise recursion_error(tree.name, where)
     if tree.decl.kwarg is not None:
         raise CompileError("a function that returns functions takes no **kwargs in programs", where)
-    home = unused_home(tree, e.scope.frame.all_names(), (a.sugared for a in (*args, *keywords.values())))
+    e.builder.homes |= homes_of((), (a.sugared for a in (*args, *keywords.values())))
+    home = unused_home(tree, e.builder.homes)
     scope = inlined_scope(e, tree, maker.resolver, home, None if called is None else called.symbols)
     frame = scope.frame
     frame.names.update(_seen_around(e, called))
@@ -175,7 +177,7 @@ def call_maker(
     with inlining(e, where, tree, scope, e.flow.inlined()):
         result = _result(e, tree)
     for name, meaning in frame.names.items():
-        e.scope.frame.names[f"{name}__{home}"] = meaning
+        e.scope.frame.names[name if isinstance(name, CapturedName) else CapturedName(name, home)] = meaning
         e.scope.frame.names.update({slot: frame.names[slot] for slot in slots_of(meaning) if slot in frame.names})
     return result
 

@@ -129,7 +129,7 @@ def end_arm(e: Emitter, frame: Frame[Sugared]) -> None:
 def behind_arms(e: Emitter, *arms: Frame[Sugared]) -> None:
     """What the ends of all arms from which control goes on have in common is known behind them."""
     paths = {n for arm in arms for n, meaning in arm.names.items() if isinstance(meaning, AttributeRefinement)}
-    for path in paths:
+    for path in map(str, paths):
         refinements = [arm.find(path) for arm in arms]
         owner = _owner(e, path)
         still = (None, AT_END, _count(e, owner))

@@ -10,6 +10,7 @@ from flambeau.frontend.emit.frames import Variable
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.sugared import Emitter
 from flambeau.frontend.emit.widening import may_widen
+from flambeau.frontend.scopes.captured_names import Name
 from flambeau.ir.value import Value
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import INT, Type
@@ -18,7 +19,7 @@ from flambeau.util.errors import CompileError
 NEW_TYPE = "Variable '{name}' previously had type {before} but is now being assigned to a value of type {after}"
 
 
-def open_cell(e: Emitter, name: str, cell: Value, type_: Type) -> None:
+def open_cell(e: Emitter, name: Name, cell: Value, type_: Type) -> None:
     """Let a variable be what a cell holds, and the cell what is stored in the variable."""
     first = e.graph.insert("prim::Constant", (), (INT,), value=0).result()
     e.store(name, e.emit("aten::__getitem__", (cell, first), type_), type_)
@@ -36,7 +37,7 @@ def close_cell(e: Emitter, variable: Variable, cell: Value) -> None:
     e.insert("prim::Store", (value,), name=variable.slot, type=variable.type)
 
 
-def _mirror(e: Emitter, name: str, cell: Value, stored: Value, type_: Type) -> None:
+def _mirror(e: Emitter, name: Name, cell: Value, stored: Value, type_: Type) -> None:
     if not is_subtype(stored.static_type, type_):
         meaning = e.scope.find(name)
         if isinstance(meaning, Variable):

@@ -13,6 +13,7 @@ from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values import magic_methods as magic
 from flambeau.frontend.emit.values.simple_value import SimpleValue, shown
 from flambeau.frontend.emit.values.sugared import Emitter, Sugared
+from flambeau.frontend.scopes.captured_names import Name
 from flambeau.frontend.trees.tree_views import (
     And,
     Compare,
@@ -56,7 +57,7 @@ from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass, field
 from flambeau.util.source import SourceRange
 
-Narrowings = dict[str, Type | Variable]
+Narrowings = dict[Name, Type | Variable]
 """Types that variables have where a condition holds, and variables that it binds on the way there."""
 
 
@@ -178,7 +179,7 @@ def refine(e: Emitter, narrowed: Narrowings) -> None:
         if isinstance(type_, Variable):
             e.scope.frame.names[name] = type_
             continue
-        if "." in name:
+        if isinstance(name, str) and "." in name:
             note(e, name, None if type_ == NONE else type_)
             continue
         sugared = e.lookup(name, e.graph.current_range or _NOWHERE)
@@ -296,7 +297,7 @@ def _emit_branching(e: Emitter, tree: Expr, left: Condition, is_and: bool) -> Co
     return _combined(is_and, left, right, left.value, None) if right.known == is_and else Condition(known=right.known)
 
 
-def _with_bound(right: Condition, bound: dict[str, Variable], is_and: bool) -> Condition:
+def _with_bound(right: Condition, bound: dict[Name, Variable], is_and: bool) -> Condition:
     """The second operand, with what it binds (`:=`) where it was evaluated for certain."""
     if not bound:
         return right

@@ -22,6 +22,7 @@ from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Sugared
 from flambeau.frontend.emit.widening import entered
 from flambeau.frontend.emit.with_statements import leave_contexts
+from flambeau.frontend.scopes.captured_names import Name
 from flambeau.frontend.trees.tree_base import Tree
 from flambeau.frontend.trees.tree_views import (
     Break,
@@ -122,7 +123,7 @@ def _merge(e: Emitter, condition: Value, a: Frame[Sugared], b: Frame[Sugared], w
                 e.scope.frame.names[name] = absent
 
 
-def _absent_behind(name: str, first: object, second: object, where: SourceRange) -> Absent | None:
+def _absent_behind(name: Name, first: object, second: object, where: SourceRange) -> Absent | None:
     """Why a name means nothing behind two arms of which one does not bind it; None if it means what it did before."""
     if isinstance(first, AttributeRefinement) or isinstance(second, AttributeRefinement):
         return None
@@ -147,7 +148,10 @@ def _chosen(
     return chosen(e, where, condition, one[1], other[1])
 
 
-def _merged_variable(e: Emitter, name: str, first: Variable, second: Variable, where: SourceRange) -> Variable | Absent:
+def _merged_variable(
+    e: Emitter, name: Name, first: Variable, second: Variable, where: SourceRange
+) -> Variable | Absent:
+    """The variable behind two arms that both assign it; none where it is of two types."""
     declared = first.declared if first.declared == second.declared else None
     wide = any(isinstance(t, UnionType) for t in (first.type, second.type, declared))
     type_ = unify(first.type, second.type, default_to_union=wide)

@@ -17,6 +17,7 @@ from flambeau.frontend.emit.graph_builder import Builder
 from flambeau.frontend.emit.type_variables import TypeVariables
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Iteration, Rules, Sugared
+from flambeau.frontend.scopes.captured_names import Name
 from flambeau.frontend.scopes.name_resolution import MISSING
 from flambeau.frontend.trees.tree_views import Expr, Select, Stmt, Var
 from flambeau.ir.graph import Graph
@@ -143,14 +144,15 @@ class Emission:
 
     # -- names --------------------------------------------------------------------------------------------------------
 
-    def load(self, name: str, variable: Variable) -> Value:
+    def load(self, name: Name, variable: Variable) -> Value:
         """The value of a variable here."""
         value = self.builder.emit("prim::Load", (), variable.type, name=variable.slot)
-        if name.isascii():
-            value.set_name(name)
+        text = str(name)
+        if text.isascii():
+            value.set_name(text)
         return value
 
-    def store(self, name: str, value: Value, type_: Type | None = None, wide: Type | None = None) -> None:
+    def store(self, name: Name, value: Value, type_: Type | None = None, wide: Type | None = None) -> None:
         """Let a variable of this scope hold a value from here on, known as `type_`; a new one may become a `wide`."""
         frame = self.scope.frame
         stored = value.static_type if type_ is None else type_
@@ -165,8 +167,9 @@ class Emission:
         declared = self.scope.as_written(stored) if before is None or not is_subtype(stored, before) else before
         frame.names[name] = Variable(stored, slot, declared)
         self.builder.store(slot, value, stored)
-        if not value.has_name and name.isascii() and value.owner_block is self.graph.insertion_block:
-            value.set_name(name)
+        text = str(name)
+        if not value.has_name and text.isascii() and value.owner_block is self.graph.insertion_block:
+            value.set_name(text)
 
     def store_aside(self, name: str, value: Value) -> Variable:
         """A variable that no name of this scope means: a parameter of a generator that is inlined."""
@@ -174,13 +177,13 @@ class Emission:
         self.builder.store(variable.slot, value, value.static_type)
         return variable
 
-    def _new_slot(self, name: str) -> str:
+    def _new_slot(self, name: Name) -> str:
         """What to store a new variable under: its name, unless that would overwrite the one that it shadows."""
         if isinstance(self.scope.frame.find(name), Absent | None):
-            return name + self.scope.suffix
-        return self.builder.new_slot(name)
+            return f"{name}{self.scope.suffix}"
+        return self.builder.new_slot(str(name))
 
-    def lookup(self, name: str, where: SourceRange) -> Sugared | None:
+    def lookup(self, name: Name, where: SourceRange) -> Sugared | None:
         """What a name of the program itself stands for; None if the program has no such name.
 
         Raises CompileError when it has one that cannot be used here.

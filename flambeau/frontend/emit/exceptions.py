@@ -28,6 +28,7 @@ from flambeau.frontend.emit.values.class_values import ExceptionClass
 from flambeau.frontend.emit.values.sugared import Emitter, Sugared
 from flambeau.frontend.emit.widening import entered
 from flambeau.frontend.emit.with_statements import leave_contexts
+from flambeau.frontend.scopes.captured_names import Name
 from flambeau.frontend.scopes.scope_tree import assigned_names, used_names
 from flambeau.frontend.ssa.cleanup import clean
 from flambeau.frontend.ssa.exits import make_structured
@@ -52,9 +53,9 @@ class _Body:
 
     function: Function
     inputs: list[Value]
-    cells: dict[str, tuple[Value, Variable]]
+    cells: dict[Name, tuple[Value, Variable]]
     """The lists that hold the variables it changes, by name."""
-    new: list[tuple[str, Type]]
+    new: list[tuple[Name, Type]]
     """Variables that are new in it."""
     falls: bool
     returns: Type | None
@@ -209,9 +210,8 @@ def _inner_emission(e: Emitter) -> Emission:
     flow: Flow[Sugared] = Flow(
         declared_return=e.flow.declared_return, exits=exits, generator=e.flow.generator if stops else None
     )
-    inner = Emission(
-        builder=Builder(Graph("try")), scope=scope, flow=flow, rules=e.rules, type_variables=e.type_variables
-    )
+    builder = Builder(Graph("try"), homes=e.builder.homes)
+    inner = Emission(builder=builder, scope=scope, flow=flow, rules=e.rules, type_variables=e.type_variables)
     inner.flow.wrap_return = lambda value: _outcome(inner, RETURNED, value)
     return inner
 
@@ -224,10 +224,10 @@ def _pass_caught(e: Emitter, inner: Emission, tree: Try) -> list[Value]:
     return [e.flow.caught]
 
 
-def _pass_names(e: Emitter, inner: Emission, tree: Try, inputs: list[Value]) -> dict[str, tuple[Value, Variable]]:
+def _pass_names(e: Emitter, inner: Emission, tree: Try, inputs: list[Value]) -> dict[Name, tuple[Value, Variable]]:
     """Let the body have what it uses, adding to `inputs`; the lists that keep what it changes, by name."""
     used, changed = _used_and_changed(e, tree)
-    cells: dict[str, tuple[Value, Variable]] = {}
+    cells: dict[Name, tuple[Value, Variable]] = {}
     for name in used:
         meaning = e.scope.find(name)
         if isinstance(meaning, Variable):
@@ -239,7 +239,7 @@ def _pass_names(e: Emitter, inner: Emission, tree: Try, inputs: list[Value]) -> 
             inputs.append(value)
             _parameter(inner, name, value, meaning, name in changed)
         elif isinstance(meaning, Sugared):
-            inner.scope.frame.names[name], parts = take_along(meaning, name, tree.body[0].range)
+            inner.scope.frame.names[name], parts = take_along(meaning, str(name), tree.body[0].range)
             for slot, value in parts.items():
                 inputs.append(value)
                 inner.store(slot, inner.graph.add_parameter(value.static_type, slot))
@@ -248,10 +248,10 @@ def _pass_names(e: Emitter, inner: Emission, tree: Try, inputs: list[Value]) -> 
     return cells
 
 
-def _used_and_changed(e: Emitter, tree: Try) -> tuple[list[str], set[str]]:
+def _used_and_changed(e: Emitter, tree: Try) -> tuple[list[Name], set[Name]]:
     """The names that the body uses, and those that it assigns; nested functions that it calls use and assign some."""
-    changed = assigned_names(tree.body)
-    used = dict.fromkeys(used_names(tree.body))
+    changed: set[Name] = {*assigned_names(tree.body)}
+    used: dict[Name, None] = dict.fromkeys(used_names(tree.body))
     for name in list(used):
         meaning = e.scope.find(name)
         if isinstance(meaning, Sugared):
@@ -261,8 +261,9 @@ def _used_and_changed(e: Emitter, tree: Try) -> tuple[list[str], set[str]]:
     return list(used), changed
 
 
-def _parameter(inner: Emission, name: str, value: Value, variable: Variable, is_cell: bool) -> None:
-    parameter = inner.graph.add_parameter(value.static_type, name if name.isascii() and name.isidentifier() else "")
+def _parameter(inner: Emission, name: Name, value: Value, variable: Variable, is_cell: bool) -> None:
+    text = str(name)
+    parameter = inner.graph.add_parameter(value.static_type, text if text.isascii() and text.isidentifier() else "")
     if is_cell:
         open_cell(inner, name, parameter, variable.type)
     else:

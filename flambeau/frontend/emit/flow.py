@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
 from flambeau.frontend.emit.frames import Frame, Variable
+from flambeau.frontend.scopes.captured_names import Name
 from flambeau.frontend.trees.tree_base import Tree
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
@@ -25,7 +26,7 @@ class LoopState(Generic[S]):
     """How many objects were entered outside the loop."""
     outside: Frame[S] | None = None
     """The scope around the loop."""
-    breaks: list[dict[str, Variable]] = field(default_factory=list)
+    breaks: list[dict[Name, Variable]] = field(default_factory=list)
     """For each `break`, what variables of the loop's own are defined there."""
     leaves: Variable | None = None
     """What a `break` sets, because it leaves a generator that is inlined around the body."""

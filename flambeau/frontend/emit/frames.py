@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Generic, TypeVar
 
+from flambeau.frontend.scopes.captured_names import Name
 from flambeau.schema.types import Type
 from flambeau.util.record import dataclass, field
 from flambeau.util.source import SourceRange
@@ -40,11 +41,11 @@ class Frame(Generic[S]):
     """One scope. A branch or a loop body has its own, whose names go away with it unless they are merged back."""
 
     parent: Frame[S] | None = None
-    names: dict[str, Variable | Absent | S] = field(default_factory=dict)
+    names: dict[Name, Variable | Absent | S] = field(default_factory=dict)
     hides: bool = False
     """Whether names bound here are others than those of the same name outside, as in a comprehension."""
 
-    def find(self, name: str) -> Variable | Absent | S | None:
+    def find(self, name: Name) -> Variable | Absent | S | None:
         """What a name means here; None when no scope of the program has it."""
         frame: Frame[S] | None = self
         while frame is not None:
@@ -54,25 +55,25 @@ class Frame(Generic[S]):
             frame = frame.parent
         return None
 
-    def find_outside(self, name: str) -> Variable | Absent | S | None:
+    def find_outside(self, name: Name) -> Variable | Absent | S | None:
         """What a name that is bound here for the first time means around this scope, if that is the same name."""
         return None if self.parent is None or self.hides else self.parent.find(name)
 
-    def all_names(self) -> Iterator[str]:
+    def all_names(self) -> Iterator[Name]:
         """The names that mean something here."""
         frame: Frame[S] | None = self
         while frame is not None:
             yield from frame.names
             frame = frame.parent
 
-    def all_variables(self) -> Iterator[tuple[str, Variable]]:
+    def all_variables(self) -> Iterator[tuple[Name, Variable]]:
         """The variables of this scope and of those around it, the innermost first."""
         frame: Frame[S] | None = self
         while frame is not None:
             yield from frame.variables()
             frame = frame.parent
 
-    def variables(self) -> Iterator[tuple[str, Variable]]:
+    def variables(self) -> Iterator[tuple[Name, Variable]]:
         """The variables that were stored in this scope itself."""
         for name, meaning in self.names.items():
             if isinstance(meaning, Variable):

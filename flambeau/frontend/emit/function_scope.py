@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Generic, TypeVar
 
 from flambeau.frontend.emit.frames import Absent, Frame, Variable
+from flambeau.frontend.scopes.captured_names import Name
 from flambeau.frontend.scopes.name_resolution import Resolver
 from flambeau.frontend.scopes.scope_tree import Scope
 from flambeau.program.classes import ClassDefinition
@@ -69,11 +70,11 @@ class FunctionScope(Generic[S]):
     annotated: dict[int, SourceRange] = field(default_factory=dict)
     """Where names are declared that were met already: a loop that is unrolled comes there again."""
 
-    def find(self, name: str) -> Variable | Absent | S | None:
+    def find(self, name: Name) -> Variable | Absent | S | None:
         """What a name means here; None when no scope of the program has it."""
         return self.frame.find(name)
 
-    def variable(self, name: str) -> Variable:
+    def variable(self, name: Name) -> Variable:
         """The variable of that name, which surely is one."""
         variable = self.frame.find(name)
         assert isinstance(variable, Variable), name

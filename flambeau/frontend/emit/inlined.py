@@ -21,6 +21,7 @@ from flambeau.frontend.emit.implicit_conversions import convert
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Sugared
 from flambeau.frontend.emit.with_statements import leave_contexts
+from flambeau.frontend.scopes.captured_names import Name
 from flambeau.frontend.scopes.scope_tree import Scope, scope_tree
 from flambeau.frontend.trees.tree_base import Tree
 from flambeau.frontend.trees.tree_views import Def, Expr, Return, Stmt, Yield
@@ -94,7 +95,7 @@ def expand(
     where: SourceRange,
     tree: Def,
     resolver: Any,
-    names: Mapping[str, Variable | Sugared],
+    names: Mapping[Name, Variable | Sugared],
     element: Type | None,
     body: Callable[[Sugared], bool],
     *,
@@ -142,7 +143,7 @@ class _Consumer:
     flag: Variable | None
     contexts: int
     """How many objects were entered around the loop."""
-    breaks: list[dict[str, Variable]] = field(default_factory=list)
+    breaks: list[dict[Name, Variable]] = field(default_factory=list)
 
     def emit(self, e: Emitter, item: Sugared) -> bool:
         """The body of the loop for an item; whether control goes on behind it."""

@@ -11,6 +11,7 @@ from flambeau.frontend.emit.attribute_refinement import forget_all
 from flambeau.frontend.emit.flow import LoopState
 from flambeau.frontend.emit.frames import Absent, Frame, Variable
 from flambeau.frontend.emit.values.sugared import Emitter, Iteration, Sugared
+from flambeau.frontend.scopes.captured_names import Name
 from flambeau.ir.value import Value
 from flambeau.schema.types import INT
 from flambeau.util.source import SourceRange
@@ -54,7 +55,7 @@ def _without_deleted(e: Emitter, body: Frame[Sugared]) -> None:
             e.scope.frame.names[name] = meaning
 
 
-def left_by_break(e: Emitter) -> dict[str, Variable]:
+def left_by_break(e: Emitter) -> dict[Name, Variable]:
     """The own variables of the loop emitted last that have a value, and one type, behind every `break`.
 
     Behind the loop they exist where it was left by `break`; before it they are given a value that nobody reads.
@@ -74,8 +75,8 @@ def left_by_break(e: Emitter) -> dict[str, Variable]:
 def note_break(e: Emitter) -> None:
     """Take down what variables of the loop are known at a `break`."""
     assert e.flow.loop is not None
-    variables: dict[str, Variable] = {}
-    hidden: set[str] = set()
+    variables: dict[Name, Variable] = {}
+    hidden: set[Name] = set()
     frame: Frame[Sugared] | None = e.scope.frame
     while frame is not None and frame is not e.flow.loop.outside:
         for name, meaning in frame.names.items():

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
+from flambeau.frontend.scopes.captured_names import Name
 from flambeau.frontend.trees.tree_base import Tree
 from flambeau.schema.element_type import joined
 from flambeau.schema.set_type import SetType
@@ -66,9 +67,9 @@ class TypeVariables:
     learned: dict[int, Type] = field(default_factory=dict)
     as_written: Callable[[Type], Type] | None = None
     """What the source of an inherited method means by a type."""
-    wide: dict[int, set[str]] = field(default_factory=dict)
+    wide: dict[int, set[Name]] = field(default_factory=dict)
     """Variables that have to be as wide as they were declared before a loop or `try`, by its tree."""
-    numbers: dict[int, dict[str, Type]] = field(default_factory=dict)
+    numbers: dict[int, dict[Name, Type]] = field(default_factory=dict)
     """What numbers of variables may be from the start of a loop or `try` on, by its tree."""
     error: CompileError | None = None
     """The first refusal that what is learned later may turn out to be none."""
@@ -251,7 +252,7 @@ class TypeVariables:
         self.error = None
         raise InferenceRestart(self)
 
-    def widen(self, tree: Tree, name: str) -> None:
+    def widen(self, tree: Tree, name: Name) -> None:
         """A loop or `try` makes a variable wider than it was known to be in front of it: start over, but once."""
         names = self.wide.setdefault(id(tree), set())
         if name in names:
@@ -260,7 +261,7 @@ class TypeVariables:
         self.error = None
         raise InferenceRestart(self)
 
-    def widen_numbers(self, tree: Tree, name: str, type_: Type) -> None:
+    def widen_numbers(self, tree: Tree, name: Name, type_: Type) -> None:
         """A loop or `try` gives a variable numbers of another kind than it had in front of it: start over."""
         types = self.numbers.setdefault(id(tree), {})
         types[name] = joined(types[name], type_) if name in types else type_

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from flambeau.frontend.emit.flow import Entry
 from flambeau.frontend.emit.frames import Variable
 from flambeau.frontend.emit.values.sugared import Emitter
+from flambeau.frontend.scopes.captured_names import Name
 from flambeau.frontend.trees.tree_base import Tree
 from flambeau.schema.element_type import holds_elements, joined, same_elements
 from flambeau.schema.subtype import is_subtype
@@ -43,7 +44,7 @@ def entered(e: Emitter, tree: Tree) -> Iterator[None]:
         e.flow.entries.pop()
 
 
-def note_numbers(e: Emitter, name: str, variable: Variable, type_: Type) -> None:
+def note_numbers(e: Emitter, name: Name, variable: Variable, type_: Type) -> None:
     """A variable is assigned numbers that it was not known to be.
 
     Raises `InferenceRestart` if a loop or `try` around it was entered before that was known.
@@ -59,7 +60,7 @@ def note_numbers(e: Emitter, name: str, variable: Variable, type_: Type) -> None
             e.type_variables.widen_numbers(entry.tree, name, both)
 
 
-def may_widen(e: Emitter, name: str, variable: Variable, type_: Type) -> bool:
+def may_widen(e: Emitter, name: Name, variable: Variable, type_: Type) -> bool:
     """Whether a variable that is known to be narrower may be assigned this here: it was declared as something wider.
 
     Raises `InferenceRestart` if a loop or `try` around it was entered with the variable narrow.

@@ -189,7 +189,7 @@ def suspended_generator(e: Emitter, where: SourceRange, call: GeneratorArguments
             types[name] = TENSOR if isinstance(value.static_type, TensorType) else value.static_type
             operands.append(value)
     refusal = ASSIGNS.format(name=tree.name)
-    captured = captured_parameters(e, where, call.closure, constants, tree.name, refusal)
+    captured = captured_parameters(e, where, call.closure, constants, tree, refusal)
     for name, variable in captured.variables.items():
         if variable.slot in e.builder.cells:
             raise CompileError(refusal, where)

@@ -22,6 +22,7 @@ from flambeau.frontend.emit.values.coroutines import (
 )
 from flambeau.frontend.emit.values.simple_value import ItemIteration, SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Iteration, Sugared
+from flambeau.frontend.scopes.captured_names import CapturedName, Name
 from flambeau.frontend.scopes.python_constants import constant_type, constant_value
 from flambeau.frontend.scopes.type_annotations import type_of_tree
 from flambeau.frontend.trees.tree_views import Def, Param, Try, Yield
@@ -104,7 +105,7 @@ class GeneratorIteration(Iteration):
             kept.attribute(e, where, "close").call(e, where, (), ())
             return True
         called = call.called
-        names: dict[str, Variable | Sugared] = {}
+        names: dict[Name, Variable | Sugared] = {}
         for name, value in called.values.items():
             if isinstance(value, Sugared):
                 names[name] = value
@@ -115,7 +116,8 @@ class GeneratorIteration(Iteration):
             name = capture.name
             meaning = e.scope.find(name_at(called.closure, name, e.scope.home))
             if isinstance(meaning, Variable | Sugared):
-                names[name] = names[f"{name}__{called.closure.home}"] = meaning  # the latter for what calls itself
+                names[name] = meaning
+                names[CapturedName(name, called.closure.home)] = meaning  # for what calls itself
             for slot in slots_of(meaning):
                 variable = e.scope.find(slot)
                 assert isinstance(variable, Variable)

@@ -1,0 +1,26 @@
+"""Names of variables outside of the function that defines them, where another function may have one of the same name.
+
+def outer(x):
+    return apply(lambda v: v * x)    →    `apply` gets what the lambda captures as CapturedName("x", "outer1")
+"""
+
+from __future__ import annotations
+
+from flambeau.util.record import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedName:
+    """A name of a defining scope, as other functions have it."""
+
+    name: str
+    home: str
+    """The function that defines it, told apart from others of its name."""
+
+    def __str__(self) -> str:
+        """What parameters and variables of the graph that hold it are called."""
+        return f"{self.name}__{self.home}"
+
+
+Name = str | CapturedName
+"""What a frame finds meanings by."""
