@@ -71,7 +71,12 @@ def bind(formal: Type, actual: Type, bindings: Bindings) -> bool:
 
 def has_variables(type_: Type) -> bool:
     """Whether a type variable occurs in it."""
-    return any(isinstance(t, VarType) for t in type_.walk())
+    if isinstance(type_, VarType):
+        return True
+    for inner in type_.contained:  # noqa: SIM110  # asked of every argument of every overload: without a generator
+        if has_variables(inner):
+            return True
+    return False
 
 
 def substitute(type_: Type, bindings: Bindings) -> Type:

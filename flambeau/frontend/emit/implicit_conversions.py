@@ -7,6 +7,7 @@ number and a string a device.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from flambeau.frontend.emit.fresh_containers import retype, written_as
 from flambeau.frontend.emit.values.sugared import Emitter
@@ -33,6 +34,8 @@ from flambeau.schema.types import (
 
 Plan = Callable[["Emitter"], Value]
 """Emits a value; run only when the call that it belongs to is certain."""
+CONTAINERS: Final = (ListType, DictType, TupleType, OptionalType)
+"""Types of what may be a new container."""
 
 
 
@@ -44,7 +47,7 @@ def keep(value: Value) -> Plan:
 def plan_conversion(value: Value, wanted: Type, *, implicit: bool) -> tuple[Type, Plan]:
     """The type and plan of `value`, as near to `wanted` as conversions bring it; if that will do, the caller says."""
     actual = value.static_type
-    new = _taken_on(value, wanted)
+    new = _taken_on(value, wanted) if isinstance(actual, CONTAINERS) else None
     if new is not None:
         return new, lambda e: _retyped(value, new)
     if isinstance(wanted, OptionalType) and not isinstance(actual, OptionalType | NoneType):
@@ -59,11 +62,8 @@ def plan_conversion(value: Value, wanted: Type, *, implicit: bool) -> tuple[Type
 
 
 def _taken_on(value: Value, wanted: Type) -> Type | None:
-    """The type that a new container takes on; None for what is none, or fits as it is."""
-    actual = value.static_type
-    if not (is_container(actual) or isinstance(actual, OptionalType)):
-        return None
-    return None if is_subtype(actual, wanted) or has_variables(wanted) else written_as(value, wanted)
+    """The type that a new container takes on; None for one that is not new, or fits as it is."""
+    return None if is_subtype(value.static_type, wanted) or has_variables(wanted) else written_as(value, wanted)
 
 
 def _plan_tuple(value: Value, actual: TupleType, wanted: Type, implicit: bool) -> tuple[Type, Plan] | None:

@@ -24,6 +24,8 @@ from flambeau.util.record import dataclass, field
 TARGETS: Final = frozenset({"Assign", "AugAssign", "For", "PythonBlock", "Walrus", "WithItem"})
 """Trees whose targets are assigned."""
 AnyComprehension = ListComp | DictComp | Comprehension
+SCOPED: Final = (Def, Lambda, ListComp, DictComp, Comprehension)
+"""Trees with scopes of their own."""
 
 
 @dataclass(eq=False, slots=True)
@@ -110,11 +112,10 @@ def _note_uses(scope: Scope, parts: Iterable[Tree], declared: Iterable[str]) -> 
     """Find what a scope uses and does not bind; `declared` are names that it declares to be of a function around."""
     uses: dict[str, bool] = {}
     for part in parts:
-        inner = _inner_scope(part, scope)
         if isinstance(part, Var):
             uses.setdefault(part.name, False)
-        elif inner is not None:
-            scope.inner[id(part)] = inner
+        elif isinstance(part, SCOPED):
+            inner = scope.inner[id(part)] = _inner_scope(part, scope)
             for capture in inner.captures.values():
                 uses[capture.name] = uses.get(capture.name, False) or capture.is_assigned
     uses.update(dict.fromkeys(sorted(declared), True))
@@ -123,11 +124,9 @@ def _note_uses(scope: Scope, parts: Iterable[Tree], declared: Iterable[str]) -> 
             scope.captures[name] = _capture(scope, name, is_assigned)
 
 
-def _inner_scope(part: Tree, scope: Scope) -> Scope | None:
-    """The scope of a function or comprehension; None for a tree without one."""
-    if isinstance(part, Def | Lambda):
-        return scope_tree(part, scope)
-    return _comprehension_scope(part, scope) if isinstance(part, AnyComprehension) else None
+def _inner_scope(part: Def | Lambda | AnyComprehension, scope: Scope) -> Scope:
+    """The scope of a function or comprehension inside another."""
+    return scope_tree(part, scope) if isinstance(part, Def | Lambda) else _comprehension_scope(part, scope)
 
 
 def _capture(scope: Scope, name: str, is_assigned: bool) -> Capture:
