@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from flambeau.analysis import tensor_items
 from flambeau.frontend.closures.bound import NOTHING_BOUND, Bound
-from flambeau.frontend.closures.captures import homes_of, unused_home
+from flambeau.frontend.closures.captures import defining_scopes
 from flambeau.frontend.closures.generator_expressions import keep_expression
 from flambeau.frontend.closures.nested_functions import closure
 from flambeau.frontend.closures.yielding_methods import generator_method
@@ -47,6 +47,7 @@ from flambeau.frontend.emit.python_block_calls import emit_python_block
 from flambeau.frontend.emit.type_variables import TypeVariables
 from flambeau.frontend.emit.values import attribute_rules, iterators, python_values
 from flambeau.frontend.emit.values.sugared import Emitter, ExpressionRule, Rules, StatementRule, Sugared
+from flambeau.frontend.scopes.captured_names import unique_name
 from flambeau.frontend.scopes.name_resolution import Resolver
 from flambeau.frontend.scopes.parameter_defaults import as_declared, broadcast_default, check_defaults, written_defaults
 from flambeau.frontend.scopes.scope_tree import Scope, scope_tree
@@ -250,17 +251,17 @@ def _emission(
             raise NotSupportedError(VARIABLE_ARGUMENTS, variable.range)
     returns = None if yields(tree) else tree.decl.returns
     declared = None if returns is None else type_of_tree(returns, resolver)
-    homes = homes_of((*bound.constants, *bound.aliases), bound.constants.values())
+    scope_names = defining_scopes((*bound.constants, *bound.aliases), bound.constants.values())
     scope: FunctionScope[Sugared] = FunctionScope(
         name=tree.name,
         resolver=resolver,
         symbols=symbols,
         has_self=self_type is not None or bound.has_self,
         receiver=receiver,
-        home=unused_home(tree, homes),
+        unique_name=unique_name(tree, scope_names),
     )
     e = Emission(
-        builder=Builder(Graph(tree.name), homes=homes),
+        builder=Builder(Graph(tree.name), scope_names=scope_names),
         scope=scope,
         flow=Flow(declared_return=declared),
         rules=RULES,

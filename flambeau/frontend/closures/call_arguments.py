@@ -81,7 +81,7 @@ def _all(e: Emitter, tree: Apply) -> tuple[list[Argument], dict[str, Argument]]:
 def _settled(e: Emitter, argument: Sugared, tree: Expr) -> Sugared:
     """A value of the graph where it is one; conditions become bools."""
     argument = argument.kept(e, tree.range)
-    value = argument.held(e, tree.range)
+    value = argument.stored_value(e, tree.range)
     return argument if value is None else SimpleValue(value)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Container, Mapping
 from flambeau.frontend.closures.captures import Closure, captures
 from flambeau.frontend.emit.frames import Variable
 from flambeau.frontend.emit.implicit_conversions import pack_list
-from flambeau.frontend.emit.values.carried_values import take_along
+from flambeau.frontend.emit.values.carried_values import carry
 from flambeau.frontend.emit.values.sugared import Emitter, Sugared
 from flambeau.frontend.scopes.captured_names import Name
 from flambeau.frontend.scopes.scope_tree import used_names
@@ -27,7 +27,7 @@ class CapturedParameters:
     """The parameters by name, and what a call passes for them."""
 
     constants: dict[Name, Sugared]
-    """What is no value, by the name where it arrives."""
+    """What is no value, by the name in the function that is called."""
     values: dict[str, Value] = field(default_factory=dict)
     aliases: dict[Name, str] = field(default_factory=dict)
     """Further names of parameters."""
@@ -54,14 +54,14 @@ def captured_parameters(
     tree: Def,
     refusal: str = "",
 ) -> CapturedParameters:
-    """What a call of a function passes along: for `closure`, if it is nested, and for arguments that are no values.
+    """What a call passes for captured variables: those of `closure`, if it is nested, and of functions as arguments.
 
     With a `refusal` it raises CompileError with that text if the function assigns a variable.
     """
     along = captures(e, where, closure, constants.values())
     result = CapturedParameters({})
     for name, constant in constants.items():
-        result.constants[name], parts = take_along(constant, f"{name}__{tree.name}", where)
+        result.constants[name], parts = carry(constant, f"{name}__{tree.name}", where)
         result.values.update(parts)
     result.values.update(along.values)
     result.constants.update(along.constants)

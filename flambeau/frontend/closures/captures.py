@@ -1,5 +1,4 @@
-"""What nested functions take along to where they are called: the variables that they, and the functions that they use,
-read and assign around them.
+"""What nested functions capture: the variables around them that they, and the functions that they use, read and assign.
 
 A nested function that is called in another function than the one it was defined in finds its variables there under
 names that say whose they are: `CapturedName("x", "outer3")` for the x of `outer`, which begins in line 3.
@@ -11,11 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from flambeau.frontend.emit.frames import Variable
-from flambeau.frontend.emit.values.carried_values import slots_of, take_along, things_in
+from flambeau.frontend.emit.values.carried_values import carry, slots_of, things_in
 from flambeau.frontend.emit.values.sugared import Emitter, Sugared
 from flambeau.frontend.scopes.captured_names import CapturedName, Name
 from flambeau.frontend.scopes.scope_tree import Capture, Scope
-from flambeau.frontend.trees.tree_views import Def
 from flambeau.ir.value import Value
 from flambeau.util.record import dataclass, field
 from flambeau.util.source import SourceRange
@@ -25,8 +23,8 @@ from flambeau.util.source import SourceRange
 class Closure(Protocol):
     """A function that sees variables of the function it was defined in."""
 
-    home: str
-    """The function it was defined in."""
+    defining_scope: str
+    """The unique name of the function it was defined in."""
     symbols: Scope
     """What its names are."""
 
@@ -37,7 +35,7 @@ class Closure(Protocol):
 
 @dataclass(slots=True)
 class Captured:
-    """A variable that goes along, and the names it has where it arrives."""
+    """A captured variable, and the names it has in the function that is called."""
 
     variable: Variable
     names: list[Name]
@@ -46,14 +44,14 @@ class Captured:
 
 @dataclass(slots=True)
 class Captures:
-    """All that goes along with a call."""
+    """All that a call passes for what is captured."""
 
     variables: dict[str, Captured] = field(default_factory=dict)
     """By the slot here."""
     constants: dict[Name, Sugared] = field(default_factory=dict)
-    """What is no value, by the name where it arrives."""
+    """What is no value, by the name in the function that is called."""
     values: dict[str, Value] = field(default_factory=dict)
-    """What that is made of, by the name where it arrives."""
+    """What that is made of, by the name in the function that is called."""
 
 
 def closures_in(things: Iterable[Sugared]) -> list[Closure]:
@@ -61,30 +59,19 @@ def closures_in(things: Iterable[Sugared]) -> list[Closure]:
     return [part for thing in things for part in things_in(thing) if isinstance(part, Closure)]
 
 
-def homes_of(names: Iterable[Name], things: Iterable[Sugared]) -> set[str]:
+def defining_scopes(names: Iterable[Name], things: Iterable[Sugared]) -> set[str]:
     """The functions that names are of, and that nested functions among things were defined in."""
-    homes = {closure.home for closure in closures_in(things)}
-    return homes | {name.home for name in names if isinstance(name, CapturedName)}
+    scopes = {closure.defining_scope for closure in closures_in(things)}
+    return scopes | {name.defining_scope for name in names if isinstance(name, CapturedName)}
 
 
-def unused_home(tree: Def, homes: set[str]) -> str:
-    """What to call a function in the names of its variables elsewhere: by none of these, to which it is added."""
-    plain = home = f"{tree.name}{tree.range.file_line_col()[1]}"
-    number = 1
-    while home in homes:
-        number += 1
-        home = f"{plain}_{number}"
-    homes.add(home)
-    return home
-
-
-def name_at(closure: Closure, name: str, home: str) -> Name:
-    """What a name of a nested function is called in the function `home`."""
-    return name if closure.home == home else CapturedName(name, closure.home)
+def name_at(closure: Closure, name: str, scope: str) -> Name:
+    """What a name of a nested function is called in another function, whose unique name is `scope`."""
+    return name if closure.defining_scope == scope else CapturedName(name, closure.defining_scope)
 
 
 def captures(e: Emitter, where: SourceRange, called: Closure | None, passed: Iterable[Sugared]) -> Captures:
-    """What goes along when `called` is called with functions as arguments."""
+    """What a call of `called` passes beside its arguments: what it captures, and what functions among these capture."""
     result = Captures()
     pending = [*([] if called is None else [called]), *closures_in(passed)]
     seen: set[int] = set()
@@ -95,14 +82,14 @@ def captures(e: Emitter, where: SourceRange, called: Closure | None, passed: Ite
         seen.add(id(closure))
         for capture in closure.captured:
             name = capture.name
-            meaning = e.scope.find(name_at(closure, name, e.scope.home))
-            names: list[Name] = [*([name] if closure is called else []), CapturedName(name, closure.home)]
+            meaning = e.scope.find(name_at(closure, name, e.scope.unique_name))
+            names: list[Name] = [*([name] if closure is called else []), CapturedName(name, closure.defining_scope)]
             if isinstance(meaning, Variable):
                 captured = result.variables.setdefault(meaning.slot, Captured(meaning, []))
                 captured.names += [n for n in names if n not in captured.names]
                 captured.is_assigned |= capture.is_assigned
             elif isinstance(meaning, Sugared):
-                meaning, values = take_along(meaning, str(names[-1]), where)
+                meaning, values = carry(meaning, str(names[-1]), where)
                 result.values.update(values)
                 result.constants.update(dict.fromkeys(names, meaning))
                 pending += closures_in([meaning])
@@ -125,7 +112,7 @@ def names_needed(e: Emitter, value: Sugared) -> Mapping[Name, bool]:
             continue
         seen.add(id(closure))
         for capture in closure.captured:
-            here = name_at(closure, capture.name, e.scope.home)
+            here = name_at(closure, capture.name, e.scope.unique_name)
             needed[here] = needed.get(here, False) or capture.is_assigned
             meaning = e.scope.find(here)
             if isinstance(meaning, Sugared):

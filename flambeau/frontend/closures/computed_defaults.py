@@ -52,7 +52,7 @@ def left_out(
     places = [p.name for p in tree.decl.params if not p.keyword_only]
     defaults: dict[str, Argument] = {}
     for name, variable in computed.items():
-        meaning = e.scope.find(name_at(closure, variable, e.scope.home))
+        meaning = e.scope.find(name_at(closure, variable, e.scope.unique_name))
         if name in keywords or name in places[: len(args)]:
             continue
         if not isinstance(meaning, Variable):

@@ -54,7 +54,7 @@ def keep_expression(e: Emitter, tree: Expr, compile_: Callable[..., Function]) -
     function = Def(where, Ident(where, "genexpr"), decl, (body,))
     function_value = closure(e, function, scope_tree(function, e.scope.symbols), compile_)
     source = e.sugared(clauses[0].iterable).kept(e, where)
-    value = source.held(e, where)
+    value = source.stored_value(e, where)
     argument = Argument(source if value is None else SimpleValue(value), where)
 
     def listed(e: Emitter) -> Value:

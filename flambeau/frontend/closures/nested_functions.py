@@ -44,7 +44,7 @@ class ClosureValue(Sugared):
     template: Template
     symbols: Scope
     """What its names are."""
-    home: str
+    defining_scope: str
     """The function it was defined in."""
     computed: Mapping[str, str] = field(default_factory=dict)
     """The variables there that hold defaults, by parameter."""
@@ -110,4 +110,4 @@ def closure(e: Emitter, tree: Def, symbols: Scope, compile_: Compiler) -> Closur
     params = tuple(replace(p, default=None) if p.name in computed else p for p in tree.decl.params)
     tree = replace(tree, decl=replace(tree.decl, params=params)) if computed else tree
     template = Template(tree, e.scope.resolver, written_defaults(tree, e.scope.resolver), compile_)
-    return ClosureValue(template, symbols, e.scope.home, computed)
+    return ClosureValue(template, symbols, e.scope.unique_name, computed)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from flambeau.frontend.closures.call_arguments import MISSING, Argument, is_function, matched, takes_anything
-from flambeau.frontend.closures.captures import Closure, homes_of, name_at, unused_home
+from flambeau.frontend.closures.captures import Closure, defining_scopes, name_at
 from flambeau.frontend.emit.conditions import emit_condition, refine
 from flambeau.frontend.emit.frames import Variable
 from flambeau.frontend.emit.implicit_conversions import convert
@@ -21,7 +21,7 @@ from flambeau.frontend.emit.values.carried_values import slots_of, values_in
 from flambeau.frontend.emit.values.function_groups import ChosenFunction
 from flambeau.frontend.emit.values.sugared import Emitter, Sugared
 from flambeau.frontend.emit.values.tuple_values import TupleValue
-from flambeau.frontend.scopes.captured_names import CapturedName
+from flambeau.frontend.scopes.captured_names import CapturedName, unique_name
 from flambeau.frontend.scopes.name_resolution import MISSING as UNKNOWN
 from flambeau.frontend.scopes.name_resolution import Resolver, recursion_error
 from flambeau.frontend.scopes.python_constants import constant_type, constant_value
@@ -168,16 +168,16 @@ def call_maker(
         raise recursion_error(tree.name, where)
     if tree.decl.kwarg is not None:
         raise CompileError("a function that returns functions takes no **kwargs in programs", where)
-    e.builder.homes |= homes_of((), (a.sugared for a in (*args, *keywords.values())))
-    home = unused_home(tree, e.builder.homes)
-    scope = inlined_scope(e, tree, maker.resolver, home, None if called is None else called.symbols)
+    e.builder.scope_names |= defining_scopes((), (a.sugared for a in (*args, *keywords.values())))
+    scope_name = unique_name(tree, e.builder.scope_names)
+    scope = inlined_scope(e, tree, maker.resolver, scope_name, None if called is None else called.symbols)
     frame = scope.frame
     frame.names.update(_seen_around(e, called))
     frame.names.update(_parameters(e, where, maker, matched(tree, args, keywords)))
     with inlining(e, where, tree, scope, e.flow.inlined()):
         result = _result(e, tree)
     for name, meaning in frame.names.items():
-        e.scope.frame.names[name if isinstance(name, CapturedName) else CapturedName(name, home)] = meaning
+        e.scope.frame.names[name if isinstance(name, CapturedName) else CapturedName(name, scope_name)] = meaning
         e.scope.frame.names.update({slot: frame.names[slot] for slot in slots_of(meaning) if slot in frame.names})
     return result
 
@@ -189,7 +189,7 @@ def _seen_around(e: Emitter, called: Closure | None) -> dict[str, Any]:
         return names
     for capture in called.captured:
         name = capture.name
-        meaning = e.scope.find(name_at(called, name, e.scope.home))
+        meaning = e.scope.find(name_at(called, name, e.scope.unique_name))
         if meaning is not None:
             names[name] = meaning
             names.update({slot: e.scope.find(slot) for slot in slots_of(meaning)})

@@ -66,7 +66,7 @@ def assign(e: Emitter, target: Expr, value: Sugared, where: SourceRange, annotat
         case TupleLiteral() | ListLiteral():
             assign_pattern(e, target, value, where)
         case Subscript():
-            is_value = value.held(e, where) is not None or not has_slice(e, target)
+            is_value = value.stored_value(e, where) is not None or not has_slice(e, target)
             assign_item(e, target, value.as_value(e, where) if is_value else listed(e, where, value))
         case Select():
             assign_attribute(e, target, value.as_value(e, where), annotation)
@@ -150,7 +150,7 @@ def assign_name(e: Emitter, where: SourceRange, name: str, value: Sugared, annot
     if name == "self" and e.scope.has_self:
         raise CompileError(REASSIGNED_SELF.format(kind="module"), where)
     value = value.kept(e, where)
-    stored = value.held(e, where)
+    stored = value.stored_value(e, where)
     outside = e.scope.frame.find_outside(name)
     if outside is not None and not isinstance(outside, Absent):
         if annotation is not None and id(where) not in e.scope.annotated:

@@ -146,7 +146,7 @@ def _to_tensor_item(e: Emitter, tree: AugAssign, target: Subscript, owner: Value
             arrays.check_in_place(tree.range, tree.op, item, right)
         new = binary(e, tree.range, tree.op, as_number(e, item), right)
         if is_array(new) and is_array(view):
-            new = arrays.converted(e, new, arrays.facts(item, tree.range)[0])
+            new = arrays.converted(e, new, arrays.dtype_and_rank(item, tree.range)[0])
         if index is None:
             source = as_tensor_like(e, tree.range, new, view)
             call_operator(e, tree.range, "aten::copy_", [view, source, e.constant(False)])

@@ -165,7 +165,7 @@ class ConditionValue(Sugared):
         """The bool."""
         return self.condition.as_value(e)
 
-    def held(self, e: Emitter, where: SourceRange) -> Value:
+    def stored_value(self, e: Emitter, where: SourceRange) -> Value:
         """The bool: what it tells of types is forgotten."""
         return self.condition.as_value(e)
 
@@ -224,7 +224,7 @@ def _emit_is_none(e: Emitter, tree: Compare) -> Condition | None:
         return None
     wants_none = tree.op == "is"
     meaning = asked(e, tested)
-    if isinstance(tested, Var | Select) and meaning.held(e, tested.range) is None:  # a function
+    if isinstance(tested, Var | Select) and meaning.stored_value(e, tested.range) is None:  # a function
         return Condition(known=not wants_none)
     value = meaning.as_value(e, tested.range)
     type_ = value.static_type

@@ -140,7 +140,7 @@ def _may_hold_function(e: Emitter, tree: Expr) -> bool:
         return True
     if not isinstance(tree, Var | Select) or not _names_no_value(e, tree):
         return False
-    return e.sugared(tree).held(e, tree.range) is None
+    return e.sugared(tree).stored_value(e, tree.range) is None
 
 
 def _names_no_value(e: Emitter, tree: Expr) -> bool:

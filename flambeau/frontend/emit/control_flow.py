@@ -200,7 +200,7 @@ def _ternary_arm(e: Emitter, node: Node, narrowed: Narrowings, tree: Expr, hint:
     with e.inside(block):
         refine(e, narrowed)
         meaning = e.sugared(tree, hint)
-        if meaning.held(e, tree.range) is None and isinstance(tree, Lambda | Var | Select):
+        if meaning.stored_value(e, tree.range) is None and isinstance(tree, Lambda | Var | Select):
             return meaning
         value = meaning.as_value(e, tree.range)
         block.add_return(value)

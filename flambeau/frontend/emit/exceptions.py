@@ -23,7 +23,7 @@ from flambeau.frontend.emit.graph_builder import Builder
 from flambeau.frontend.emit.implicit_conversions import pack_list, pack_tuple
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.simple_statements import OTHER_RETURN
-from flambeau.frontend.emit.values.carried_values import take_along
+from flambeau.frontend.emit.values.carried_values import carry
 from flambeau.frontend.emit.values.class_values import ExceptionClass
 from flambeau.frontend.emit.values.sugared import Emitter, Sugared
 from flambeau.frontend.emit.widening import entered
@@ -202,7 +202,7 @@ def _inner_emission(e: Emitter) -> Emission:
         name=e.scope.name,
         resolver=e.scope.resolver,
         symbols=e.scope.symbols,
-        home=e.scope.home,
+        unique_name=e.scope.unique_name,
         has_self=e.scope.has_self,
         inherited=e.scope.inherited,
         expanding=e.scope.expanding if stops else (),
@@ -210,7 +210,7 @@ def _inner_emission(e: Emitter) -> Emission:
     flow: Flow[Sugared] = Flow(
         declared_return=e.flow.declared_return, exits=exits, generator=e.flow.generator if stops else None
     )
-    builder = Builder(Graph("try"), homes=e.builder.homes)
+    builder = Builder(Graph("try"), scope_names=e.builder.scope_names)
     inner = Emission(builder=builder, scope=scope, flow=flow, rules=e.rules, type_variables=e.type_variables)
     inner.flow.wrap_return = lambda value: _outcome(inner, RETURNED, value)
     return inner
@@ -239,7 +239,7 @@ def _pass_names(e: Emitter, inner: Emission, tree: Try, inputs: list[Value]) -> 
             inputs.append(value)
             _parameter(inner, name, value, meaning, name in changed)
         elif isinstance(meaning, Sugared):
-            inner.scope.frame.names[name], parts = take_along(meaning, str(name), tree.body[0].range)
+            inner.scope.frame.names[name], parts = carry(meaning, str(name), tree.body[0].range)
             for slot, value in parts.items():
                 inputs.append(value)
                 inner.store(slot, inner.graph.add_parameter(value.static_type, slot))

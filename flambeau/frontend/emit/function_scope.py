@@ -56,8 +56,8 @@ class FunctionScope(Generic[S]):
     symbols: Scope
     """The function in the scope tree."""
     frame: Frame[S] = field(default_factory=Frame)
-    home: str = ""
-    """The function, as the names of variables that leave it say."""
+    unique_name: str = ""
+    """The function, told apart from others of its name, in the names of variables that are captured of it."""
     suffix: str = ""
     """What the slots of variables end in: those of a function that is inlined."""
     expanding: tuple[int, ...] = ()

@@ -33,8 +33,8 @@ class Builder:
     """Called with each value that is stored in a variable, by its slot."""
     calls: int = 0
     """How many calls of functions and methods were inserted."""
-    homes: set[str] = field(default_factory=set)
-    """What the functions are called that variables were captured of, here and in functions that are inlined here."""
+    scope_names: set[str] = field(default_factory=set)
+    """The unique names of functions that variables were captured of, here and in functions that are inlined here."""
     attribute_writes: int = 0
     """How many assignments of attributes were inserted."""
     _slots: int = 0

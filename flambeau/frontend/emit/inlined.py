@@ -21,7 +21,7 @@ from flambeau.frontend.emit.implicit_conversions import convert
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Sugared
 from flambeau.frontend.emit.with_statements import leave_contexts
-from flambeau.frontend.scopes.captured_names import Name
+from flambeau.frontend.scopes.captured_names import Name, unique_name
 from flambeau.frontend.scopes.scope_tree import Scope, scope_tree
 from flambeau.frontend.trees.tree_base import Tree
 from flambeau.frontend.trees.tree_views import Def, Expr, Return, Stmt, Yield
@@ -58,14 +58,14 @@ def own_statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
 
 
 def inlined_scope(
-    e: Emitter, tree: Def, resolver: Any, home: str, symbols: Scope | None, *, has_self: bool = False
+    e: Emitter, tree: Def, resolver: Any, scope_name: str, symbols: Scope | None, *, has_self: bool = False
 ) -> FunctionScope[Sugared]:
     """The scope of a function that is inlined here: its names have slots of their own."""
     around = e.scope
     return FunctionScope(
         name=tree.name,
         resolver=resolver,
-        home=home,
+        unique_name=scope_name,
         symbols=symbols or scope_tree(tree),
         suffix=f".{e.builder.new_number()}",
         expanding=(*around.expanding, id(tree)),
@@ -107,8 +107,8 @@ def expand(
 
     `jumps` says whether the body has a `break` or `continue`. Gives whether control can go on behind the loop.
     """
-    home = f"{tree.name}{tree.range.file_line_col()[1]}"
-    scope = inlined_scope(e, tree, resolver, home, symbols, has_self=is_method)
+    scope_name = unique_name(tree, e.builder.scope_names)
+    scope = inlined_scope(e, tree, resolver, scope_name, symbols, has_self=is_method)
     scope.frame.names.update(names)
     flag: Variable | None = None
     if jumps or any(isinstance(s, Return) for s in own_statements(tree.body)):

@@ -137,7 +137,7 @@ class SetDisplay(Sugared):
         """A new set."""
         return sets.display(e, where, self.items)
 
-    def held(self, e: Emitter, where: SourceRange) -> Value:
+    def stored_value(self, e: Emitter, where: SourceRange) -> Value:
         """A new set."""
         return self.as_value(e, where)
 

@@ -66,7 +66,7 @@ def emit_assignment(e: Emitter, tree: Assign) -> bool:
         for target in tree.targets:
             assign(e, target, SimpleValue(e.constant(None, e.type_variables.none_of(target))), where)
         return True
-    if len(tree.targets) > 1 and value.held(e, where) is not None:
+    if len(tree.targets) > 1 and value.stored_value(e, where) is not None:
         value = SimpleValue(value.as_value(e, where))  # evaluated once: each target is given the same value
     for target in tree.targets:
         assign(e, target, value, where, annotation)

@@ -141,7 +141,7 @@ def emit_callable(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     if len(tree.args) != 1 or tree.keywords:
         raise CompileError(f"callable expected 1 argument, got {len(tree.args)}", tree.callee.range)
     meaning = e.sugared(tree.args[0])
-    value = meaning.held(e, tree.args[0].range)
+    value = meaning.stored_value(e, tree.args[0].range)
     is_object = value is not None and isinstance(value.static_type, NamedType)
     can_be = is_object and any(meaning.has_attribute(e, tree.range, n) for n in ("__call__", "forward"))
     return ConditionValue(Condition(known=value is None or can_be))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from flambeau.frontend.emit.frames import Variable
 from flambeau.frontend.emit.loop_iterations import emit_while
 from flambeau.frontend.emit.schema_matching import call_operator
-from flambeau.frontend.emit.values.coroutines import HeldGenerator, HeldIteration
+from flambeau.frontend.emit.values.coroutines import SuspendedGenerator, SuspendedIteration
 from flambeau.frontend.emit.values.generator_calls import GeneratorIteration
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Iteration, Sugared
@@ -40,7 +40,7 @@ def emit_joined(
 def _is_lazy(part: Iteration) -> bool:
     """Whether a generator is what, or among what, an iteration goes over."""
     inner = (*getattr(part, "parts", ()), *(p for p in (getattr(part, "inner", None),) if p is not None))
-    return isinstance(part, GeneratorIteration | HeldIteration) or any(map(_is_lazy, inner))
+    return isinstance(part, GeneratorIteration | SuspendedIteration) or any(map(_is_lazy, inner))
 
 
 def _counted(
@@ -66,7 +66,7 @@ class _Joined:
     parts: Sequence[Iteration]
     counters: Sequence[Iteration]
     round: Variable = field(init=False)
-    generators: dict[int, tuple[HeldGenerator, Variable]] = field(init=False)
+    generators: dict[int, tuple[SuspendedGenerator, Variable]] = field(init=False)
     counts: dict[int, Value] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -74,8 +74,8 @@ class _Joined:
         self.round = e.store_aside("round", e.constant(0))
         self.generators, self.counts = {}, {}
         for at, part in enumerate(self.parts):
-            if isinstance(part, GeneratorIteration | HeldIteration):
-                source = part.source if isinstance(part, HeldIteration) else part.call.kept(e, self.where)
+            if isinstance(part, GeneratorIteration | SuspendedIteration):
+                source = part.source if isinstance(part, SuspendedIteration) else part.call.kept(e, self.where)
                 self.generators[at] = source, e.store_aside("item", e.emit("prim::Uninitialized", (), ANY))
             elif not any(part is counter for counter in self.counters):
                 count = part.trip_count(e, self.where)

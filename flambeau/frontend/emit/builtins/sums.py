@@ -13,7 +13,7 @@ from flambeau.frontend.emit.conditions import Condition
 from flambeau.frontend.emit.control_flow import emit_branches
 from flambeau.frontend.emit.implicit_conversions import pack_list, unpack_tuple
 from flambeau.frontend.emit.loop_iterations import emit_for
-from flambeau.frontend.emit.numpy.array_promotion import as_number, converted, facts
+from flambeau.frontend.emit.numpy.array_promotion import as_number, converted, dtype_and_rank
 from flambeau.frontend.emit.numpy.element_arithmetic import rounded
 from flambeau.frontend.emit.numpy.ndarray_methods import call_method
 from flambeau.frontend.emit.schema_matching import call_operator
@@ -80,7 +80,7 @@ def _sum_of(e: Emitter, where: SourceRange, items: Value, start: Value | None) -
 
 def _of_array(e: Emitter, where: SourceRange, items: Value) -> Value:
     """The items of an array added up by Python: in their own dtype, where `x.sum()` adds integers up in 64 bits."""
-    dtype, rank = facts(items, where)
+    dtype, rank = dtype_and_rank(items, where)
     total = as_number(e, call_method(e, where, "sum", items, (), [Given(e.constant(0), where, "axis")]))
     target = int64 if dtype is bool_ else dtype
     return rounded(e, where, total, target) if rank == 1 else converted(e, total, target)

@@ -71,7 +71,7 @@ def known_rank(value: Value) -> int | None:
     return value.static_type.rank if isinstance(value.static_type, ArrayType) else None
 
 
-def facts(value: Value, where: SourceRange) -> tuple[DType, int]:
+def dtype_and_rank(value: Value, where: SourceRange) -> tuple[DType, int]:
     """The dtype and rank of an array. Raises CompileError where only the run tells them."""
     type_ = value.static_type
     assert isinstance(type_, ArrayType)

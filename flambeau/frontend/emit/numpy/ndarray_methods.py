@@ -12,7 +12,7 @@ import numpy as np
 
 from flambeau.frontend.emit.implicit_conversions import pack_list, pack_tuple, unpack_tuple
 from flambeau.frontend.emit.numpy import array_promotion as arrays
-from flambeau.frontend.emit.numpy.array_promotion import as_number, facts
+from flambeau.frontend.emit.numpy.array_promotion import as_number, dtype_and_rank
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.sugared import Builtin, Emitter, Given, Sugared
 from flambeau.frontend.trees.tree_views import Apply
@@ -101,7 +101,7 @@ class Call:
 
     def floats(self) -> Value:
         """The array, in float64 where it holds integers or bools."""
-        dtype, _ = facts(self.array, self.where)
+        dtype, _ = dtype_and_rank(self.array, self.where)
         is_real = dtype.is_floating_point or dtype.is_complex
         return self.array if is_real else arrays.converted(self.e, self.array, float64)
 
@@ -117,9 +117,9 @@ def _fold(name: str, whole: str = "", *, floats: bool = False) -> Method:
         keep = c.arguments.get("keepdims", c.value(False))
         if axes is None and "keepdims" not in c.arguments:
             return c.op(whole or name, array)
-        axes = list(range(facts(array, c.where)[1])) if axes is None else axes
+        axes = list(range(dtype_and_rank(array, c.where)[1])) if axes is None else axes
         if name in ("prod", "any", "all"):
-            for axis in sorted((a % facts(array, c.where)[1] for a in axes), reverse=True):
+            for axis in sorted((a % dtype_and_rank(array, c.where)[1] for a in axes), reverse=True):
                 array = c.op(name, array, axis, keep)
             return array
         return c.op(name, array, axes, keep)
@@ -129,7 +129,7 @@ def _fold(name: str, whole: str = "", *, floats: bool = False) -> Method:
 
 def _spread(name: str) -> Method:
     def emit(c: Call) -> Value:
-        _, rank = facts(c.array, c.where)
+        _, rank = dtype_and_rank(c.array, c.where)
         axes = c.axes()
         ddof = c.arguments.get("ddof", c.value(0))
         keep = c.arguments.get("keepdims", c.value(False))
@@ -148,7 +148,7 @@ def _place(name: str) -> Method:
 
 def _check_signed(c: Call) -> None:
     """NumPy adds unsigned integers up in uint64, which arrays have not here."""
-    if facts(c.array, c.where)[0].name.startswith("uint"):
+    if dtype_and_rank(c.array, c.where)[0].name.startswith("uint"):
         raise CompileError(UNSIGNED.format(name=c.name), c.where)
 
 
@@ -180,7 +180,7 @@ def _flatten(c: Call) -> Value:
 
 
 def _transpose(c: Call) -> Value:
-    _, rank = facts(c.array, c.where)
+    _, rank = dtype_and_rank(c.array, c.where)
     return c.op("permute", c.array, c.axes("axes") or list(reversed(range(rank))))
 
 
@@ -199,7 +199,7 @@ def _argsort(c: Call) -> Value:
 
 
 def _fill(c: Call) -> Value:
-    dtype, _ = facts(c.array, c.where)
+    dtype, _ = dtype_and_rank(c.array, c.where)
     filled = call_operator(
         c.e, c.where, "aten::tensor", [c.arguments["value"]], [Given(c.e.constant(dtype.code, INT), c.where, "dtype")]
     )
@@ -208,7 +208,7 @@ def _fill(c: Call) -> Value:
 
 
 def _nonzero(c: Call) -> Value:
-    _, rank = facts(c.array, c.where)
+    _, rank = dtype_and_rank(c.array, c.where)
     places = c.op("nonzero", c.array)
     places.set_type(array_of(int64, 2))
     return pack_tuple(c.e, [c.op("select", places, 1, k) for k in range(rank)])
@@ -221,7 +221,7 @@ def _repeat(c: Call) -> Value:
 
 
 def _round(c: Call) -> Value:
-    dtype, _ = facts(c.array, c.where)
+    dtype, _ = dtype_and_rank(c.array, c.where)
     if not dtype.is_floating_point:
         decimals = c.arguments.get("decimals")
         if dtype.name == "bool" or (decimals is not None and constant_int(decimals) != 0):
@@ -251,13 +251,13 @@ def _astype(c: Call) -> Value:
 
 def _dot(c: Call) -> Value:
     left, right = arrays.promoted(c.e, c.where, [c.array, c.arguments["b"]])
-    if 0 in (facts(left, c.where)[1], facts(right, c.where)[1]):
+    if 0 in (dtype_and_rank(left, c.where)[1], dtype_and_rank(right, c.where)[1]):
         return c.op("mul", left, right)
     return c.op("matmul", left, right)
 
 
 def _tolist(c: Call) -> Value:
-    dtype, rank = facts(c.array, c.where)
+    dtype, rank = dtype_and_rank(c.array, c.where)
     element = arrays.element_type(dtype)
     result: Type = element
     for _ in range(rank):
@@ -267,7 +267,7 @@ def _tolist(c: Call) -> Value:
 
 
 def _item(c: Call) -> Value:
-    dtype, rank = facts(c.array, c.where)
+    dtype, rank = dtype_and_rank(c.array, c.where)
     array = c.op("reshape", c.array, []) if rank else c.array
     array.set_type(array_of(dtype, 0))
     return array
@@ -293,7 +293,7 @@ def _take(c: Call) -> Value:
 
 def _conj(c: Call) -> Value:
     """A new array of complex numbers; of others the array itself."""
-    dtype, _ = facts(c.array, c.where)
+    dtype, _ = dtype_and_rank(c.array, c.where)
     return c.op("clone", c.op("conj", c.array)) if dtype.is_complex else c.array
 
 
@@ -426,13 +426,13 @@ def array_attribute(
     if name == "size":
         return wrap(call_operator(e, where, "aten::numel", [array]))
     if name == "ndim":
-        return wrap(e.constant(facts(array, where)[1]))
+        return wrap(e.constant(dtype_and_rank(array, where)[1]))
     if name == "T":
         return wrap(_transpose(Call(e, where, name, array, {})))
     if name == "dtype":
-        return wrap(e.constant(facts(array, where)[0].code, INT))
+        return wrap(e.constant(dtype_and_rank(array, where)[0].code, INT))
     if name in ("real", "imag"):
-        dtype, rank = facts(array, where)
+        dtype, rank = dtype_and_rank(array, where)
         if dtype.is_complex:
             real = dtype.to_real()
             result = call_operator(e, where, f"aten::{name}", [array])

@@ -14,7 +14,7 @@ from flambeau.frontend.emit.binary_operators import binary
 from flambeau.frontend.emit.comparisons import compare
 from flambeau.frontend.emit.implicit_conversions import pack_list, unpack_tuple
 from flambeau.frontend.emit.numpy import array_promotion as arrays
-from flambeau.frontend.emit.numpy.array_promotion import facts, is_array, promoted
+from flambeau.frontend.emit.numpy.array_promotion import dtype_and_rank, is_array, promoted
 from flambeau.frontend.emit.numpy.element_arithmetic import positive
 from flambeau.frontend.emit.numpy.ndarray_methods import METHODS, SORTED, Call, call_method, constant_int, shape_of
 from flambeau.frontend.emit.schema_matching import call_operator
@@ -92,7 +92,7 @@ def _by_operands(e: Emitter, where: SourceRange, name: str, operator: str, value
 def _floats(e: Emitter, value: Value, where: SourceRange) -> Value:
     if not is_array(value):
         return value
-    dtype, _ = facts(value, where)
+    dtype, _ = dtype_and_rank(value, where)
     return value if dtype.is_floating_point or dtype.is_complex else arrays.converted(e, value, float64)
 
 
@@ -174,7 +174,7 @@ def _where(f: _Function) -> Value:
 def _stacked(rank_one: str, axis: int, otherwise: int) -> Callable[[_Function], Value]:
     def emit(f: _Function) -> Value:
         parts = f.parts()
-        is_flat = facts(parts[0], f.where)[1] == 1
+        is_flat = dtype_and_rank(parts[0], f.where)[1] == 1
         return f.joined(rank_one if is_flat else "cat", parts, axis if is_flat else otherwise)
 
     return emit
@@ -183,7 +183,7 @@ def _stacked(rank_one: str, axis: int, otherwise: int) -> Callable[[_Function], 
 def _like(f: _Function) -> Value:
     array = f.values[0]
     value = f.values[1] if f.name == "full_like" else f.e.constant(_LIKE[f.name])
-    code = f.named.pop("dtype", f.e.constant(facts(array, f.where)[0].code, INT))
+    code = f.named.pop("dtype", f.e.constant(dtype_and_rank(array, f.where)[0].code, INT))
     return call_operator(f.e, f.where, "aten::full_like", [array, value], [Given(code, f.where, "dtype")])
 
 
@@ -192,7 +192,7 @@ def _expand(f: _Function) -> Value:
 
 
 def _flip(f: _Function) -> Value:
-    _, rank = facts(f.values[0], f.where)
+    _, rank = dtype_and_rank(f.values[0], f.where)
     value = f.named.get("axis", f.values[1] if len(f.values) > 1 else None)
     axes = list(range(rank)) if value is None else [f.axis(1, 0)]
     return f.op("flip", f.values[0], pack_list(f.e, [f.e.constant(a) for a in axes], INT))
@@ -235,7 +235,8 @@ _RULES: Final[dict[str, Callable[[_Function], Value]]] = {
     "zeros_like": _like, "ones_like": _like, "empty_like": _like, "full_like": _like, "expand_dims": _expand,
     "flip": _flip, "sort": _sort, "dot": _dot, "count_nonzero": _count, "diff": _diff, "roll": _roll,
     "bincount": _bincount, "shape": lambda f: shape_of(f.e, f.where, f.values[0]),
-    "size": lambda f: f.op("numel", f.values[0]), "ndim": lambda f: f.e.constant(facts(f.values[0], f.where)[1]),
+    "size": lambda f: f.op("numel", f.values[0]),
+    "ndim": lambda f: f.e.constant(dtype_and_rank(f.values[0], f.where)[1]),
     "invert": lambda f: f.op("bitwise_not", f.values[0]),
     "conjugate": lambda f: f.op("clone", f.op("conj", f.values[0])),
 }  # fmt: skip

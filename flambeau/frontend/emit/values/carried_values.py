@@ -48,8 +48,8 @@ def slots_of(meaning: object) -> tuple[str, ...]:
     return meaning.slots if isinstance(meaning, Carried) else ()
 
 
-def take_along(thing: Sugared, name: str, where: SourceRange) -> tuple[Sugared, dict[str, Value]]:
-    """A thing as another function has it under that name, and the values by the variables that hold them there.
+def carry(thing: Sugared, name: str, where: SourceRange) -> tuple[Sugared, dict[str, Value]]:
+    """What another function has under that name for a thing of this one, and the values it is made of, by variable there.
 
     Raises CompileError for what cannot be had elsewhere.
     """

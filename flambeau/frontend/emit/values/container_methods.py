@@ -40,7 +40,7 @@ def named(e: Emitter, where: SourceRange, name: str, meaning: Sugared) -> Var:
 
 def listed(e: Emitter, where: SourceRange, source: Sugared) -> Value:
     """What can be looped over as a list; a list is taken as it is."""
-    value = source.held(e, where)
+    value = source.stored_value(e, where)
     if value is not None and isinstance(value.static_type, ListType):
         return value
     item = Var(where, Ident(where, "$item"))
@@ -94,7 +94,7 @@ class ContainerMethod(Builtin):
 
     def _extended(self, e: Emitter, tree: Apply, where: SourceRange) -> Value:
         source = e.sugared(tree.args[0], self._hint(e, tree.args[0]))
-        value = source.held(e, tree.args[0].range)
+        value = source.stored_value(e, tree.args[0].range)
         if value is None or not isinstance(value.static_type, ListType | TupleType):
             value = listed(e, tree.args[0].range, source)
         return call_operator(e, where, "aten::extend", [Given(self.owner, where), Given(value, tree.args[0].range)])
@@ -103,7 +103,7 @@ class ContainerMethod(Builtin):
         result = e.constant(None)
         for arg in tree.args:
             source = e.sugared(arg, self._hint(e, arg))
-            value = source.held(e, arg.range)
+            value = source.stored_value(e, arg.range)
             if value is None or not isinstance(value.static_type, DictType):
                 with e.scope.nested():
                     again = named(e, arg.range, "$source", source)

@@ -93,7 +93,7 @@ _active = _Active()
 
 
 @dataclass(slots=True)
-class HeldGenerator(Sugared):
+class SuspendedGenerator(Sugared):
     """A generator or an iterator that is kept."""
 
     is_lazy: ClassVar[bool] = True
@@ -126,7 +126,7 @@ class HeldGenerator(Sugared):
 
     def iterate(self, e: Emitter, where: SourceRange) -> Iteration:
         """Item by item."""
-        return HeldIteration(self)
+        return SuspendedIteration(self)
 
     def step(self, e: Emitter) -> tuple[Value, Value]:
         """Whether there is another item, and the item, which has its type only if there is."""
@@ -140,10 +140,10 @@ class HeldGenerator(Sugared):
 
 
 @dataclass(slots=True)
-class HeldIteration(Iteration):
+class SuspendedIteration(Iteration):
     """Over a generator that is kept."""
 
-    source: HeldGenerator
+    source: SuspendedGenerator
     all: ItemIteration | None = None
 
     def _all(self, e: Emitter, where: SourceRange) -> ItemIteration:
@@ -176,7 +176,7 @@ class HeldIteration(Iteration):
         return True
 
 
-def suspended_generator(e: Emitter, where: SourceRange, call: GeneratorArguments) -> HeldGenerator:
+def suspended_generator(e: Emitter, where: SourceRange, call: GeneratorArguments) -> SuspendedGenerator:
     """A call of a generator that stops at each `yield`. Raises CompileError for what cannot be kept."""
     tree = call.tree
     types: dict[str, Type] = {}
@@ -200,7 +200,7 @@ def suspended_generator(e: Emitter, where: SourceRange, call: GeneratorArguments
         has_self=call.is_method, symbols=None if call.closure is None else call.closure.symbols,
     )  # fmt: skip
     body, element = _suspended(call, bound, where)
-    return HeldGenerator(e.emit("^generator", [*operands, *captured.values.values()], ANY, callable=body), element)
+    return SuspendedGenerator(e.emit("^generator", [*operands, *captured.values.values()], ANY, callable=body), element)
 
 
 def _refusal(e: Emitter, name: str) -> Callable[[Value], None]:
@@ -253,15 +253,15 @@ class IteratorCall(Sugared):
     def kept(self, e: Emitter, where: SourceRange) -> Sugared:
         """An iterator, which sees what is done to the container meanwhile."""
         source = self.source.kept(e, where)
-        if isinstance(source, HeldGenerator):
+        if isinstance(source, SuspendedGenerator):
             return source
-        value = source.held(e, where)
+        value = source.stored_value(e, where)
         if value is None or not isinstance(value.static_type, ListType | DictType | StringType):
             value = listed(e, where, source)
         element = value.static_type.key if isinstance(value.static_type, DictType) else STRING
         if isinstance(value.static_type, ListType):
             element = value.static_type.element
-        return HeldGenerator(e.emit("^iter", (value,), ANY, callable=over), element)
+        return SuspendedGenerator(e.emit("^iter", (value,), ANY, callable=over), element)
 
 
 def emit_next(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
@@ -275,14 +275,14 @@ def emit_next(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
         if len(tree.args) == 2:
             raise CompileError(NO_NEXT.format(builtin=next), tree.callee.range)
         return source.attribute(e, tree.range, "__next__").call(e, tree.range, (), ())
-    if not isinstance(source, HeldGenerator):
+    if not isinstance(source, SuspendedGenerator):
         raise CompileError(f"'{source.kind}' object is not an iterator: call iter() on it", tree.args[0].range)
     if len(tree.args) == 1:
         return SimpleValue(_next_item(e, source))
     return SimpleValue(_next_or(e, source, tree.args[1]))
 
 
-def _next_item(e: Emitter, source: HeldGenerator) -> Value:
+def _next_item(e: Emitter, source: SuspendedGenerator) -> Value:
     """The next item; StopIteration is raised where there is none."""
     there, item = source.step(e)
     node = e.graph.insert("prim::If", (there,), ())
@@ -292,7 +292,7 @@ def _next_item(e: Emitter, source: HeldGenerator) -> Value:
     return source.item_of(e, item)
 
 
-def _next_or(e: Emitter, source: HeldGenerator, tree: Expr) -> Value:
+def _next_or(e: Emitter, source: SuspendedGenerator, tree: Expr) -> Value:
     """The next item; the value of `tree` where there is none."""
     default = e.value(tree, source.element)
     there, item = source.step(e)

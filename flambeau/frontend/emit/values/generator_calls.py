@@ -16,8 +16,8 @@ from flambeau.frontend.emit.inlined import expand, own_statements
 from flambeau.frontend.emit.values.carried_values import slots_of
 from flambeau.frontend.emit.values.coroutines import (
     GeneratorArguments,
-    HeldGenerator,
-    HeldIteration,
+    SuspendedGenerator,
+    SuspendedIteration,
     suspended_generator,
 )
 from flambeau.frontend.emit.values.simple_value import ItemIteration, SimpleValue
@@ -63,7 +63,7 @@ class GeneratorCall(Sugared):
         """The list of its items."""
         return self.kept(e, where).as_value(e, where) if self.must_stop(e) else self.listed(e)
 
-    def kept(self, e: Emitter, where: SourceRange) -> HeldGenerator:
+    def kept(self, e: Emitter, where: SourceRange) -> SuspendedGenerator:
         """The generator, which has not begun."""
         return suspended_generator(e, where, self.called)
 
@@ -101,7 +101,7 @@ class GeneratorIteration(Iteration):
         call = self.call
         if call.must_stop(e):
             kept = call.kept(e, where)
-            HeldIteration(kept).emit(e, where, body, jumps)
+            SuspendedIteration(kept).emit(e, where, body, jumps)
             kept.attribute(e, where, "close").call(e, where, (), ())
             return True
         called = call.called
@@ -114,10 +114,10 @@ class GeneratorIteration(Iteration):
         for capture in () if called.closure is None else called.closure.captured:
             assert called.closure is not None
             name = capture.name
-            meaning = e.scope.find(name_at(called.closure, name, e.scope.home))
+            meaning = e.scope.find(name_at(called.closure, name, e.scope.unique_name))
             if isinstance(meaning, Variable | Sugared):
                 names[name] = meaning
-                names[CapturedName(name, called.closure.home)] = meaning  # for what calls itself
+                names[CapturedName(name, called.closure.defining_scope)] = meaning  # for what calls itself
             for slot in slots_of(meaning):
                 variable = e.scope.find(slot)
                 assert isinstance(variable, Variable)

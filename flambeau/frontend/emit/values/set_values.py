@@ -65,7 +65,7 @@ def items_of(e: Emitter, where: SourceRange, value: Value) -> Value:
 
 def to_set(e: Emitter, where: SourceRange, source: Sugared) -> Value:
     """What can be looped over as a set; a set is taken as it is."""
-    value = source.held(e, where)
+    value = source.stored_value(e, where)
     return value if value is not None and is_set(value) else set_of(e, where, listed(e, where, source))
 
 

@@ -68,7 +68,7 @@ class SimpleValue(Sugared):
         """Itself."""
         return self.value
 
-    def held(self, e: Emitter, where: SourceRange) -> Value:
+    def stored_value(self, e: Emitter, where: SourceRange) -> Value:
         """Itself."""
         return self.value
 

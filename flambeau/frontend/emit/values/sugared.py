@@ -132,7 +132,7 @@ class Sugared:
         """The value it is. Raises CompileError if it is none."""
         raise CompileError(f"{self.kind} cannot be used as a value", where)
 
-    def held(self, e: Emitter, where: SourceRange) -> Value | None:
+    def stored_value(self, e: Emitter, where: SourceRange) -> Value | None:
         """The value that a variable holds when this is assigned to it; None if the name just stands for it."""
         return None
 

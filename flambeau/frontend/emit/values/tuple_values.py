@@ -26,9 +26,9 @@ class TupleValue(Sugared):
         """A tuple of the values of its items."""
         return pack_tuple(e, [item.as_value(e, where) for item in self.items])
 
-    def held(self, e: Emitter, where: SourceRange) -> Value | None:
+    def stored_value(self, e: Emitter, where: SourceRange) -> Value | None:
         """The tuple; None if functions are among its items."""
-        stored = [item.held(e, where) for item in self.items]
+        stored = [item.stored_value(e, where) for item in self.items]
         values = [value for value in stored if value is not None]
         return pack_tuple(e, values) if len(values) == len(stored) else None
 
