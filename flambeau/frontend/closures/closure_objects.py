@@ -36,7 +36,7 @@ def holds_closures(e: Emitter) -> bool:
     return bool(getattr(e.scope.resolver, "holds_closures", False))
 
 
-def hold(e: Emitter, where: SourceRange, closure: Closure, template: Template) -> Value:
+def closure_object(e: Emitter, where: SourceRange, closure: Closure, template: Template) -> Value:
     """The function and what it reads around it, as a tuple. Raises CompileError for one that assigns variables."""
     captured = captured_parameters(e, where, closure, {}, template.tree, ASSIGNS.format(name=template.tree.name))
     values, extra = list(captured.values.values()), captured.trees(where)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from flambeau.frontend.closures.call_arguments import Argument, emit_all
-from flambeau.frontend.closures.closure_objects import hold, holds_closures
+from flambeau.frontend.closures.closure_objects import closure_object, holds_closures
 from flambeau.frontend.closures.computed_defaults import computed_defaults, left_out
 from flambeau.frontend.closures.instantiation import instantiate
 from flambeau.frontend.closures.returned_functions import call_maker, makes_function
@@ -62,7 +62,7 @@ class ClosureValue(Sugared):
     def as_value(self, e: Emitter, where: SourceRange) -> Value:
         """The function with what it reads, in texts. Raises CompileError elsewhere: it can be called and passed on."""
         if holds_closures(e):
-            return hold(e, where, self, self.template)
+            return closure_object(e, where, self, self.template)
         raise CompileError(f"{self.kind} cannot be used as a value: {INSTEAD}", where)
 
     def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared:

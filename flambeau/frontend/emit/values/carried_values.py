@@ -49,7 +49,7 @@ def slots_of(meaning: object) -> tuple[str, ...]:
 
 
 def carry(thing: Sugared, name: str, where: SourceRange) -> tuple[Sugared, dict[str, Value]]:
-    """What another function has under that name for a thing of this one, and the values it is made of, by variable there.
+    """What another function has under that name for a thing of this one, and the values in it, by variable there.
 
     Raises CompileError for what cannot be had elsewhere.
     """

@@ -49,9 +49,9 @@ class AutocastClass(ContextClass):
         except TypeError as error:
             raise CompileError(f"autocast() {error}", where) from None
         device = bound.get("device_type")
-        kind = "cpu" if issubclass(self.python, CpuAutocast) else "cuda" if device is None else known(device)
+        kind = "cpu" if issubclass(self.python, CpuAutocast) else "cuda" if device is None else constant_of(device)
         enabled = bound.get("enabled")
-        if kind is not None and (is_enabled := True if enabled is None else known(enabled)) is not None:
+        if kind is not None and (is_enabled := True if enabled is None else constant_of(enabled)) is not None:
             try:
                 text = refusal(kind, is_enabled)
             except RuntimeError as error:
@@ -64,7 +64,7 @@ class AutocastClass(ContextClass):
         return ContextValue(self.python, chosen)
 
 
-def known(value: Value) -> Any:
+def constant_of(value: Value) -> Any:
     """What a value is; None if only the run tells."""
     node = value.defining_node
     return node.attributes.get("value") if node is not None and node.op == "prim::Constant" else None
