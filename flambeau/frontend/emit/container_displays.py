@@ -57,20 +57,20 @@ HETEROGENEOUS = (
     "trigger type refinement.\n{place}"
 )
 WRONG_ELEMENTS = (
-    "List type annotation `{hint}` did not match the types of the given list elements, which were unified to {found}"
+    "List type annotation `{hint}` did not match the types of the given list elements, which were unified to {actual}"
 )
 MANY_LISTS = "Cannot assign an empty list when there are multiple possible List type candidates in the Union annotation"
 NO_LIST_FITS = (
     "Union type annotation `{hint}` can hold multiple inner List types, but none of those types match the types of the "
-    "given list elements, which were unified to {found}"
+    "given list elements, which were unified to {actual}"
 )
 NO_INNER_LIST = "Expected an Union type annotation with an inner List type, but got {hint}"
 NOT_A_LIST = "Expected an annotation of type List, but got {hint}"
-MIXED_KEYS = "Dicts may only contain homogeneous keys, but the type of the first generated key was {found}"
-WRONG_KEY = "Dict type annotation `{hint}` did not match the type of an actual key type `{found}`"
-WRONG_VALUE = "Dict type annotation `{hint}` did not match the type of an actual value type `{found}`"
+MIXED_KEYS = "Dicts may only contain homogeneous keys, but the type of the first generated key was {actual}"
+WRONG_KEY = "Dict type annotation `{hint}` did not match the type of an actual key type `{actual}`"
+WRONG_VALUE = "Dict type annotation `{hint}` did not match the type of an actual value type `{actual}`"
 NO_INNER_DICT = "Expected an Union type annotation with an inner Dict type, but got {hint}"
-NOT_THAT_DICT = "Type annotation was inferred to be `{hint}`, but the type of {of} given by the dict literal is {found}"
+NOT_THAT_DICT = "Type annotation was inferred to be `{hint}`, but the type of {of} given by the dict literal is {actual}"
 NO_DICT_FITS = (
     "Union type annotation `{hint}` can hold multiple inner Dict types, but none of those dict types can hold the "
     "types of the given keys and values, which were unified to Dict[{key}, {value}]"
@@ -236,7 +236,7 @@ def list_element(e: Emitter, where: SourceRange, values: Sequence[Value], wanted
         converted = [v for v in values if not _converts(v.static_type, wanted.element)]
         if element is None or not converted:
             return wanted.element
-        raise CompileError(WRONG_ELEMENTS.format(hint=wanted.annotation, found=element.annotation), where)
+        raise CompileError(WRONG_ELEMENTS.format(hint=wanted.annotation, actual=element.annotation), where)
     if wanted is not None and not isinstance(wanted, AnyType):
         raise CompileError(NOT_A_LIST.format(hint=wanted.annotation), where)
     if element is None:
@@ -271,8 +271,8 @@ def _list_of_union(where: SourceRange, wanted: UnionType, element: Type | None) 
         if is_subtype(element, candidate.element):
             return candidate.element
     if len(candidates) == 1:
-        raise CompileError(WRONG_ELEMENTS.format(hint=candidates[0].annotation, found=element.annotation), where)
-    raise CompileError(NO_LIST_FITS.format(hint=wanted.annotation, found=element.annotation), where)
+        raise CompileError(WRONG_ELEMENTS.format(hint=candidates[0].annotation, actual=element.annotation), where)
+    raise CompileError(NO_LIST_FITS.format(hint=wanted.annotation, actual=element.annotation), where)
 
 
 def emit_dict(e: Emitter, tree: DictLiteral, hint: Type | None) -> Sugared:
@@ -332,7 +332,7 @@ def dict_type(
     if key is None or value is None:
         return DictType(STRING, TENSOR)
     if isinstance(key, UnionType):
-        raise CompileError(MIXED_KEYS.format(found=key.annotation), where)
+        raise CompileError(MIXED_KEYS.format(actual=key.annotation), where)
     if not is_key(key) or isinstance(key, AnyType):
         raise CompileError(BAD_KEY.format(key=key), where)
     if isinstance(value, UnionType) and not any(v.static_type == value for v in values):
@@ -344,9 +344,9 @@ def dict_type(
 def _check_entries(where: SourceRange, wanted: DictType, key: Type | None, value: Type | None) -> None:
     """Raise CompileError for keys and values that a dict of the expected type cannot hold."""
     if key is not None and not is_subtype(key, wanted.key):
-        raise CompileError(WRONG_KEY.format(hint=wanted.annotation, found=key.annotation), where)
+        raise CompileError(WRONG_KEY.format(hint=wanted.annotation, actual=key.annotation), where)
     if value is not None and not is_subtype(value, wanted.value):
-        text = WRONG_VALUE.format(hint=wanted.annotation, found=value.annotation)
+        text = WRONG_VALUE.format(hint=wanted.annotation, actual=value.annotation)
         is_number = value == INT and wanted.value == FLOAT
         raise CompileError(f"{text}. {cannot_hold(wanted, FLOAT, value)}" if is_number else text, where)
 
@@ -363,5 +363,5 @@ def _dict_of_union(where: SourceRange, wanted: UnionType, key: Type | None, valu
     if len(candidates) == 1:
         only = candidates[0]
         of, actual = ("keys", key) if not is_subtype(key, only.key) else ("values", value)
-        raise CompileError(NOT_THAT_DICT.format(hint=only.annotation, of=of, found=actual.annotation), where)
+        raise CompileError(NOT_THAT_DICT.format(hint=only.annotation, of=of, actual=actual.annotation), where)
     raise CompileError(NO_DICT_FITS.format(hint=wanted.annotation, key=key.annotation, value=value.annotation), where)
