@@ -56,7 +56,7 @@ def note(e: Emitter, path: str, type_: Type | None) -> None:
     owner, calls, before = _owner(e, path), e.builder.calls + e.builder.attribute_writes, e.scope.find(path)
     is_same_moment = isinstance(before, AttributeRefinement) and before.noted_at == calls
     if is_same_moment and isinstance(type_, OptionalType | UnionType):
-        refinement = _known(e, path)
+        refinement = _refined_type(e, path)
         type_ = type_ if refinement is None else common(type_, refinement) or type_
     lasts = owner is None or (isinstance(owner.type, TupleType) and path.count(".") == 1)
     e.scope.frame.names[path] = AttributeRefinement(type_, None if lasts else _count(e, owner), owner, calls)
@@ -79,7 +79,7 @@ def narrowed(e: Emitter, where: SourceRange, tree: Select, attribute: Sugared) -
     if not isinstance(attribute, SimpleValue):
         return attribute
     path, type_ = path_of(e, tree), attribute.value.static_type
-    refinement = None if path is None else _known(e, path)
+    refinement = None if path is None else _refined_type(e, path)
     if refinement is None or refinement == type_:
         return attribute
     if isinstance(type_, OptionalType) and refinement == type_.element:
@@ -89,7 +89,7 @@ def narrowed(e: Emitter, where: SourceRange, tree: Select, attribute: Sugared) -
     return SimpleValue(_checked(e, attribute.value, path or "", refinement))
 
 
-def _known(e: Emitter, path: str) -> Type | None:
+def _refined_type(e: Emitter, path: str) -> Type | None:
     """The type that an attribute is known to have here, beside that which it was declared with; None for none."""
     refinement = e.scope.find(path)
     if not isinstance(refinement, AttributeRefinement) or refinement.owner is not _owner(e, path):

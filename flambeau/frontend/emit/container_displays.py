@@ -70,7 +70,9 @@ MIXED_KEYS = "Dicts may only contain homogeneous keys, but the type of the first
 WRONG_KEY = "Dict type annotation `{hint}` did not match the type of an actual key type `{actual}`"
 WRONG_VALUE = "Dict type annotation `{hint}` did not match the type of an actual value type `{actual}`"
 NO_INNER_DICT = "Expected an Union type annotation with an inner Dict type, but got {hint}"
-NOT_THAT_DICT = "Type annotation was inferred to be `{hint}`, but the type of {of} given by the dict literal is {actual}"
+NOT_THAT_DICT = (
+    "Type annotation was inferred to be `{hint}`, but the type of {of} given by the dict literal is {actual}"
+)
 NO_DICT_FITS = (
     "Union type annotation `{hint}` can hold multiple inner Dict types, but none of those dict types can hold the "
     "types of the given keys and values, which were unified to Dict[{key}, {value}]"

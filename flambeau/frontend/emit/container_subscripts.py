@@ -38,11 +38,11 @@ NOT_ANNOTATED = (
 
 def constant_int(value: Value | None) -> int | None:
     """The number that an index is known to be; None if it is not known."""
-    number = _known(value)
+    number = _constant(value)
     return number if isinstance(number, int) and not isinstance(number, bool) else None
 
 
-def _known(value: Value | None) -> object:
+def _constant(value: Value | None) -> object:
     if (
         value is None
         or value.defining_node is None
@@ -66,7 +66,7 @@ def subscripted(e: Emitter, tree: Subscript, owner: Value, index: Sugared, hint:
             raise CompileError(DICT_INDEX, where)
         return TupleValue(modules[_slice(index, where)])
     position = index.as_value(e, where)
-    constant = _known(position)
+    constant = _constant(position)
     if constant is None or position.static_type != (INT if keys is None else STRING):
         return _any_of(e, where, owner, modules, position, hint, is_keyed=keys is not None)
     if keys is not None:

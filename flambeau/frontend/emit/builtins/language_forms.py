@@ -91,7 +91,7 @@ def _leaves(tree: Expr) -> list[Expr]:
     return [leaf for item in tree.items for leaf in _leaves(item)] if isinstance(tree, TupleLiteral) else [tree]
 
 
-def _known(answer: bool) -> FormValue:
+def _constant(answer: bool) -> FormValue:
     def emit(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
         return ConditionValue(Condition(known=answer))
 
@@ -102,8 +102,8 @@ LANGUAGE_FORMS: Final[dict[str, Sugared]] = {
     "annotate": FormValue("annotate", emit_annotate),
     "unwrap_optional": FormValue("_unwrap_optional", emit_unwrap_optional),
     "isinstance": FormValue("isinstance", emit_precise_isinstance),
-    "is_scripting": _known(True),
-    "is_tracing": _known(False),
+    "is_scripting": _constant(True),
+    "is_tracing": _constant(False),
     "fork": FormValue("fork", emit_fork),
     "wait": FormValue("wait", emit_wait),
     "awaitable": FormValue("_awaitable", emit_awaitable),

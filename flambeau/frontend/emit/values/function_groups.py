@@ -106,7 +106,7 @@ class FunctionTable(Sugared):
 
     def item(self, e: Emitter, where: SourceRange, index: Value) -> Sugared:
         """The function of a key, or one that is chosen by it when the program runs."""
-        constant = _known(index)
+        constant = _constant(index)
         if constant is not None:
             if constant not in self.keys:
                 raise CompileError(NO_KEY.format(key=constant, keys=", ".join(map(repr, self.keys))), where)
@@ -141,7 +141,7 @@ class FunctionTable(Sugared):
         if len(tree.args) != 2 or tree.keywords:
             raise CompileError("get of a dict of functions takes a key and the function for other keys", tree.range)
         index, other = e.value(tree.args[0]), e.sugared(tree.args[1])
-        constant = _known(index)
+        constant = _constant(index)
         if constant is not None:
             return self.items[self.keys.index(constant)] if constant in self.keys else other
         last = e.constant(len(self.items))
@@ -149,7 +149,7 @@ class FunctionTable(Sugared):
         return ChosenFunction(number, [*self.items, other])
 
 
-def _known(value: Value) -> str | int | None:
+def _constant(value: Value) -> str | int | None:
     """A text or number that is known while compiling."""
     node = value.defining_node
     if node is None or node.op != "prim::Constant" or value.static_type not in (INT, STRING):
