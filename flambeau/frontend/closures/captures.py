@@ -55,12 +55,12 @@ class Captures:
 
 
 def closures_in(things: Iterable[Sugared]) -> list[Closure]:
-    """The nested functions among, and inside of, these."""
+    """The nested functions among these, and in what these are made of."""
     return [part for thing in things for part in things_in(thing) if isinstance(part, Closure)]
 
 
 def defining_scopes(names: Iterable[Name], things: Iterable[Sugared]) -> set[str]:
-    """The functions that names are of, and that nested functions among things were defined in."""
+    """The unique names of the functions that captured names are of, and that nested functions were defined in."""
     scopes = {closure.defining_scope for closure in closures_in(things)}
     return scopes | {name.defining_scope for name in names if isinstance(name, CapturedName)}
 

@@ -32,7 +32,7 @@ class HoldsClosures(Protocol):
 
 
 def holds_closures(e: Emitter) -> bool:
-    """Whether nested functions are values where this is compiled: in texts."""
+    """Whether nested functions are values of the graph here, as in functions compiled from a text."""
     return bool(getattr(e.scope.resolver, "holds_closures", False))
 
 

@@ -27,7 +27,7 @@ CHANGED = "{path} was known to be {type}, and has been assigned something else s
 
 @dataclass(frozen=True, slots=True)
 class AttributeRefinement(Sugared):
-    """What is known of an attribute; kept in a frame under the attribute's path."""
+    """A type of an attribute that is narrower than declared; kept in a frame under the attribute's path."""
 
     type: Type | None
     """None where nothing is known any more."""
@@ -52,7 +52,7 @@ def path_of(e: Emitter, tree: Expr) -> str | None:
 
 
 def note(e: Emitter, path: str, type_: Type | None) -> None:
-    """From here on in this scope, an attribute is known to have a type, or nothing is known of it."""
+    """Refine an attribute to a type from here on in this scope, or take its refinement back."""
     owner, calls, before = _owner(e, path), e.builder.calls + e.builder.attribute_writes, e.scope.find(path)
     is_same_moment = isinstance(before, AttributeRefinement) and before.noted_at == calls
     if is_same_moment and isinstance(type_, OptionalType | UnionType):
@@ -127,7 +127,7 @@ def end_arm(e: Emitter, frame: Frame[Sugared]) -> None:
 
 
 def behind_arms(e: Emitter, *arms: Frame[Sugared]) -> None:
-    """What the ends of all arms from which control goes on have in common is known behind them."""
+    """Keep, behind arms, the refinements that hold at the end of each arm from which control goes on."""
     paths = {n for arm in arms for n, meaning in arm.names.items() if isinstance(meaning, AttributeRefinement)}
     for path in map(str, paths):
         refinements = [arm.find(path) for arm in arms]

@@ -20,7 +20,7 @@ NEW_TYPE = "Variable '{name}' previously had type {before} but is now being assi
 
 
 def open_cell(e: Emitter, name: Name, cell: Value, type_: Type) -> None:
-    """Let a variable be what a cell holds, and the cell what is stored in the variable."""
+    """Keep a variable in a cell: it starts as what the cell holds, and what it is assigned is written there as well."""
     first = e.graph.insert("prim::Constant", (), (INT,), value=0).result()
     e.store(name, e.emit("aten::__getitem__", (cell, first), type_), type_)
     slot = e.scope.frame.names[name]
@@ -30,7 +30,7 @@ def open_cell(e: Emitter, name: Name, cell: Value, type_: Type) -> None:
 
 
 def close_cell(e: Emitter, variable: Variable, cell: Value) -> None:
-    """Take a variable out of its cell again, wherever it was defined."""
+    """Assign what a cell holds to the variable that it was made for, wherever that was defined."""
     where = e.graph.current_range
     assert where is not None
     value = call_operator(e, where, "aten::__getitem__", [cell, e.constant(0)])

@@ -49,7 +49,7 @@ NOT_A_CLASS = "except needs classes of exceptions, but this is a {kind}"
 
 @dataclass(slots=True)
 class _Body:
-    """A body as compiled."""
+    """The body of a `try` as a function, and what its call passes and gives back."""
 
     function: Function
     inputs: list[Value]

@@ -59,13 +59,6 @@ class Frame(Generic[S]):
         """What a name that is bound here for the first time means around this scope, if that is the same name."""
         return None if self.parent is None or self.hides else self.parent.find(name)
 
-    def all_names(self) -> Iterator[Name]:
-        """The names that mean something here."""
-        frame: Frame[S] | None = self
-        while frame is not None:
-            yield from frame.names
-            frame = frame.parent
-
     def all_variables(self) -> Iterator[tuple[Name, Variable]]:
         """The variables of this scope and of those around it, the innermost first."""
         frame: Frame[S] | None = self

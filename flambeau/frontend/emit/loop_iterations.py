@@ -73,7 +73,7 @@ def left_by_break(e: Emitter) -> dict[Name, Variable]:
 
 
 def note_break(e: Emitter) -> None:
-    """Take down what variables of the loop are known at a `break`."""
+    """Note which variables of the loop are defined at a `break`."""
     assert e.flow.loop is not None
     variables: dict[Name, Variable] = {}
     hidden: set[Name] = set()

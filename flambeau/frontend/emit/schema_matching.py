@@ -380,7 +380,7 @@ def call_function(
 
 
 def _unify(e: Emitter, schema: FunctionSchema, args: Sequence[Given], keywords: Sequence[Given]) -> None:
-    """What a function wants tells what a list without a type is to hold."""
+    """Unify the types of arguments with those of parameters: a list of unknown items learns what it holds."""
     for formal, actual in zip(schema.arguments, args, strict=False):
         e.type_variables.unify(actual.value.static_type, formal.type)
     for actual in keywords:

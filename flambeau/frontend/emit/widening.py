@@ -27,7 +27,7 @@ from flambeau.util.record import replace
 
 @contextmanager
 def entered(e: Emitter, tree: Tree) -> Iterator[None]:
-    """Emit a loop: variables are wide already if its body was found to make them so."""
+    """Emit a loop or `try`: variables that its body was found to widen are wide in front of it already."""
     for name in e.type_variables.wide.get(id(tree), ()):
         meaning = e.scope.find(name)
         declared = meaning.declared if isinstance(meaning, Variable) else None

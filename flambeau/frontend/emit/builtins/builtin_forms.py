@@ -78,7 +78,7 @@ def tested_types(e: Emitter, tree: Expr) -> list[Type]:
 
 
 def instance_condition(e: Emitter, value: Value, tested: list[Type], name: str | None) -> Condition:
-    """What is known of `isinstance(value, tested)`."""
+    """`isinstance(value, tested)`: a constant where the type decides, else a test that narrows the variable."""
     members = _members(value.static_type)
     hits = [m for m in members or () if any(is_subtype(m, t) or _inherits(m, t) for t in tested)]
     if members is not None:
@@ -131,13 +131,13 @@ def _members(type_: Type) -> list[Type] | None:
 
 
 def emit_hasattr(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
-    """Always known while compiling."""
+    """`hasattr(x, name)`: a constant, as types say which attributes there are."""
     owner, name = _owner_and_name(e, tree, "hasattr", (2,))
     return ConditionValue(Condition(known=owner.has_attribute(e, tree.range, name)))
 
 
 def emit_callable(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
-    """Always known while compiling: functions can be called, and objects with `__call__` or `forward`."""
+    """`callable(x)`: a constant, true of functions and of objects with `__call__` or `forward`."""
     if len(tree.args) != 1 or tree.keywords:
         raise CompileError(f"callable expected 1 argument, got {len(tree.args)}", tree.callee.range)
     meaning = e.sugared(tree.args[0])

@@ -65,7 +65,7 @@ class AutocastClass(ContextClass):
 
 
 def constant_of(value: Value) -> Any:
-    """What a value is; None if only the run tells."""
+    """The constant that a value is; None if it is none."""
     node = value.defining_node
     return node.attributes.get("value") if node is not None and node.op == "prim::Constant" else None
 

@@ -61,7 +61,7 @@ class OperatorValue(Builtin):
         return SimpleValue(call_operator(e, where, self.name, bound, keywords))
 
     def attribute(self, e: Emitter, where: SourceRange, name: str) -> Sugared:
-        """An overload, `ops.aten.add.Tensor`: the operator all the same, as the operands' types tell the overload."""
+        """An overload, `ops.aten.add.Tensor`: the operator itself, as operands' types choose its overload."""
         overload = "" if name == "default" else name
         if self.receiver is not None or not any(d.schema.overload == overload for d in registry.overloads(self.name)):
             raise CompileError(f"attribute lookup is not defined on {self.kind}", where)
