@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from flambeau.analysis.alias import AliasAnalysis
+from flambeau.analysis.effects import own_writes
 from flambeau.codegen.callable_type import missed
 from flambeau.codegen.choices import USUAL, Choices
 from flambeau.codegen.graph import result_types
@@ -278,6 +279,8 @@ def _used(node: Node) -> list[Value]:
 
 def _written_inputs(graph: Graph) -> list[int]:
     """The parameters through which tensors are written; others may change because they share memory with them."""
+    if not any(map(own_writes, graph.all_nodes())):
+        return []
     apart = AliasAnalysis(graph, apart=True)
     return [k for k, v in enumerate(graph.parameters) if apart.has_tensor_writers(v)]
 

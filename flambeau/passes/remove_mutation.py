@@ -14,7 +14,7 @@ sizes the tensor has anyway: one that promotes or broadcasts would fail in place
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cmp_to_key, partial
 
 from flambeau.analysis import shapes
 from flambeau.analysis.alias import AliasAnalysis
@@ -22,8 +22,9 @@ from flambeau.analysis.manager import alias_analysis
 from flambeau.analysis.memory import Place
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
+from flambeau.ir.uses import Use
 from flambeau.ir.value import Value
-from flambeau.ir.walk import nodes_within
+from flambeau.ir.walk import ancestor_in
 from flambeau.schema import match, registry
 from flambeau.schema.types import TensorType, Type, is_number
 
@@ -161,23 +162,21 @@ def _is_private(value: Value, holders: list[Value], facts: AliasAnalysis, may_go
 
 def _rewrite(value: Value, holders: list[Value]) -> None:
     """Let each node use the latest result instead of the memory it stands for."""
-    names = set(holders)
     writers = {v.defining_node for v in holders if v is not value}
-    current = value
-    assert value.defining_node is not None
-    node: Node | None = value.defining_node.next
-    block = value.owner_block
-    while node is not None:
-        for inner in nodes_within(node):
-            _use(inner, names, current)
+    block, current = value.owner_block, value
+    used_in: dict[Node, list[Use[Node]]] = {}
+    for use in [use for holder in dict.fromkeys(holders) for use in holder.uses()]:
+        at = ancestor_in(use.user, block)
+        assert at is not None
+        used_in.setdefault(at, []).append(use)
+    for node in sorted(used_in, key=cmp_to_key(_in_order)):
+        for user, offset in used_in[node]:
+            if user.operand(offset) is not current:
+                user.replace_operand(offset, current)
         if node in writers:
             node.set_op(registry.out_of_place(node.op))
             current = node.result()
-        node = node.next
-    _use(block.return_node, names, current)
 
 
-def _use(node: Node, names: set[Value], current: Value) -> None:
-    for index, operand in enumerate(node.operands):
-        if operand in names and operand is not current:
-            node.replace_operand(index, current)
+def _in_order(first: Node, second: Node) -> int:
+    return -1 if first.is_before(second) else 1

@@ -20,7 +20,7 @@ from typing import Final
 
 from flambeau.util.locks import WhileAnyIsInside
 
-MOST_UNSEEN: Final = 600_000
+MOST_UNSEEN: Final = 1_000_000
 """Objects that may become old without a look at whether they are garbage, before everything is looked through."""
 
 _was_on = False
