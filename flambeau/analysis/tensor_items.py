@@ -67,15 +67,18 @@ def settle(graph: Graph) -> None:
             node.erase()
 
 
+def _is_plain_neighbour(user: Node, node: Node) -> bool:
+    """Whether a node is in the block of another, ends it not, and has no blocks of its own."""
+    return user.op != "prim::Return" and user.owner_block is node.owner_block and not user.nested_blocks
+
+
 def _is_read_at_once(node: Node, aliases: AliasAnalysis) -> bool:
     """Whether an item is only looked at, in the block where it is made, and last before anything that may be it is
     written; by that write at the latest, which puts it elsewhere.
     """
     item = node.result()
     waiting = {use.user for use in item.uses()}
-    if any(
-        user.op == "prim::Return" or user.owner_block is not node.owner_block or user.nested_blocks for user in waiting
-    ):
+    if not all(_is_plain_neighbour(user, node) for user in waiting):
         return False
     following = node.next
     while waiting and following is not None:

@@ -74,17 +74,16 @@ def remembered(flow: Flow, arguments: Sequence[Any], result: Any) -> AskingCall 
     marks = flow.results[0] if len(flow.results) == 1 else flow.results
     flat = marks if isinstance(marks, tuple) else (marks,)
     results = result if type(result) is tuple else (result,)
-    if len(flat) != len(results) or not all(isinstance(m, bool) for m in flat):
+    are_tensors = all(isinstance(r, Tensor) for r in results)
+    if len(flat) != len(results) or not are_tensors or not all(isinstance(m, bool) for m in flat):
         return None
-    if not all(isinstance(r, Tensor) for r in results):
-        return None
-    kinds: list[Any] = []
-    for value in arguments:
-        if isinstance(value, Tensor):
-            asks = value._requires_grad or value.grad_fn is not None
-            kinds.append((value._array.dtype, value._array.shape, asks))
-        elif type(value) in (bool, int, float, str):
-            kinds.append(type(value))
-        else:
-            return None
-    return AskingCall(tuple(kinds), flat)
+    kinds = tuple(map(_kind_of, arguments))
+    return None if None in kinds else AskingCall(kinds, flat)
+
+
+def _kind_of(argument: Any) -> Any:
+    """What must be the same of an argument in the next call; None where that is not for us to say."""
+    if isinstance(argument, Tensor):
+        asks = argument._requires_grad or argument.grad_fn is not None
+        return argument._array.dtype, argument._array.shape, asks
+    return type(argument) if type(argument) in (bool, int, float, str) else None

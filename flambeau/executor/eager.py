@@ -107,18 +107,16 @@ class EagerEntry:
 
     def learn(self, kernel: EntryKernel, arguments: Sequence[Any], result: Any) -> None:
         """Make a program for calls like one that ran in Python, if there may be one."""
+        if type(result) is not Tensor or len(self._tried) >= MAX_PATTERNS:
+            return
         is_row = isinstance(kernel.meaning, RowsMeaning)
         meant = [_unlisted(a) for a in arguments] if is_row else arguments
-        if type(result) is not Tensor or len(self._tried) >= MAX_PATTERNS or not all(map(_is_usual, meant)):
-            return
         most = max([a._array.size for a in arguments if isinstance(a, Tensor)], default=0)
-        if not 0 < most <= MOST_ELEMENTS or not 0 < result._array.size <= MOST_ELEMENTS:
+        if not all(map(_is_usual, meant)) or not _are_few(most, result._array.size):
             return
         in_one = not is_row and kernel.target is None and _lie_in_one(arguments, result._array.shape)
-        pattern = (in_one, *[_look(a, is_row) for a in meant])
-        if pattern in self._tried:
+        if not self._is_new((in_one, *[_look(a, is_row) for a in meant])):
             return
-        self._tried.add(pattern)
         program = self._program(kernel, meant, is_row, in_one)
         if program is None or most > program.most:
             return
@@ -128,6 +126,13 @@ class EagerEntry:
         if _agrees(kernel, plan, arguments, given):
             self.inline_cache.add_loops(plan, given)
 
+    def _is_new(self, pattern: tuple[Any, ...]) -> bool:
+        """Whether calls of a pattern were never looked at before; from now on they were."""
+        if pattern in self._tried:
+            return False
+        self._tried.add(pattern)
+        return True
+
     def _program(self, kernel: EntryKernel, arguments: Sequence[Any], is_row: bool, in_one: bool) -> Program | None:
         if is_row:
             return record_row(kernel.meaning, arguments)
@@ -136,6 +141,11 @@ class EagerEntry:
             if program is not None:
                 return program
         return record_spread(kernel.meaning, arguments, kernel.target)
+
+
+def _are_few(*counts: int) -> bool:
+    """Whether there are elements, and not so many that a call from Python costs little beside them."""
+    return all(0 < count <= MOST_ELEMENTS for count in counts)
 
 
 def _unlisted(argument: Any) -> Any:

@@ -162,16 +162,7 @@ def _refusal(nodes: Sequence[Node], types: Mapping[Value, Type]) -> LoweringErro
 
 def _cut(group: Node, pieces: Pieces) -> None:
     """Put a group's nodes back into its block, and make groups of the pieces that have kernels."""
-    graph, before = group.graph, group.previous
-    with graph.inserting(group):
-        results = insert_graph(graph, group.attribute("Subgraph"), group.operands)
-    added: list[Node] = []
-    current = group.owner_block.first if before is None else before.next
-    while current is not None and current is not group:
-        added.append(current)
-        current = current.next
-    for old, new in zip(group.results, results, strict=True):
-        old.replace_uses_with(new)
+    added = _put_back(group)
     nodes = [n for n in added if n.op != CONSTANT]
     for node in (nodes[k] for places, _ in pieces for k in places):
         node.move_before(group)
@@ -182,3 +173,18 @@ def _cut(group: Node, pieces: Pieces) -> None:
     for node in added:
         if node.op == CONSTANT and not node.result().is_used:
             node.erase()
+
+
+def _put_back(group: Node) -> list[Node]:
+    """Copy a group's nodes to before it, and let their results be used in place of its own; the copies."""
+    graph, before = group.graph, group.previous
+    with graph.inserting(group):
+        results = insert_graph(graph, group.attribute("Subgraph"), group.operands)
+    added: list[Node] = []
+    current = group.owner_block.first if before is None else before.next
+    while current is not None and current is not group:
+        added.append(current)
+        current = current.next
+    for old, new in zip(group.results, results, strict=True):
+        old.replace_uses_with(new)
+    return added

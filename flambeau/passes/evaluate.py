@@ -30,34 +30,42 @@ class _NotConstantError(Exception):
 
 def evaluate(node: Node) -> Any:
     """A tuple with the value of each result, or `NOT_FOLDED`. No refusal of the operator comes through."""
-    try:
-        operands = [_value(v) for v in node.operands]
-    except _NotConstantError:
-        return NOT_FOLDED
-    makes_memory = not _looks_at_operands(node)
-    if any(isinstance(v, _TEXTUAL) or (makes_memory and not _is_small(v)) for v in operands):
+    is_view = _looks_at_operands(node)
+    operands = _operands(node, is_view)
+    if operands is None:
         return NOT_FOLDED
     rule = _STRUCTURAL.get(node.op)
     if rule is not None:
         return rule(node, operands)
     definition = node.definition
-    if definition is None or (makes_memory and not _is_cheap(node, operands)):
+    if definition is None or not (is_view or _is_cheap(node, operands)):
         return NOT_FOLDED
+    result = _attempt(definition, operands)
+    results = (result,) if len(node.results) == 1 else result
+    is_complete = result is not NOT_FOLDED and isinstance(results, tuple) and len(results) == len(node.results)
+    return results if is_complete and (is_view or all(map(_is_small, results))) else NOT_FOLDED
+
+
+def _operands(node: Node, is_view: bool) -> list[Any] | None:
+    """The operands' values; None where they are not constant, only known by their text, or too large."""
     try:
-        result = definition.kernel(*operands)
-    except Exception as error:  # A refusal: the operator will raise it again when the program comes here.
+        operands = [_value(v) for v in node.operands]
+    except _NotConstantError:
+        return None
+    if any(isinstance(v, _TEXTUAL) or not (is_view or _is_small(v)) for v in operands):
+        return None
+    return operands
+
+
+def _attempt(definition: OpDef, operands: list[Any]) -> Any:
+    """What the operator gives, or `NOT_FOLDED` where it refuses: it will again, when the program comes here."""
+    try:
+        return definition.kernel(*operands)
+    except Exception as error:
         is_mistake = isinstance(error, _MISTAKES) and _fit(definition, operands)
         if definition.family != "custom" and (is_mistake or is_foreign(error)):
             raise
         return NOT_FOLDED
-    results = (result,) if len(node.results) == 1 else result
-    if (
-        not isinstance(results, tuple)
-        or len(results) != len(node.results)
-        or (makes_memory and not all(map(_is_small, results)))
-    ):
-        return NOT_FOLDED
-    return results
 
 
 def _fit(definition: OpDef, operands: list[Any]) -> bool:

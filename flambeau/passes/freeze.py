@@ -314,6 +314,20 @@ def _keep_whole(state: Frozen, held: Any) -> None:
 
 def _note_writes(state: Frozen) -> None:
     """Keep the attributes whose memory any of the methods writes, or hands out where it could be changed."""
+    together = _all_methods(state)
+    facts = AliasAnalysis(together, apart=True)
+    state.writes_outside = facts.writes_outside
+    written = _memory_of_written(together, facts)
+    for owner in objects_below(m.owner for m in state.methods) if written else ():
+        for attribute in definition_of(owner).attributes:
+            memory = memory_of(get(owner, attribute.name)) if has(owner, attribute.name) else set()
+            if not memory.isdisjoint(written):
+                state.written |= memory
+                state.kept.add((id(owner), attribute.name))
+
+
+def _all_methods(state: Frozen) -> Graph:
+    """One graph that does what all methods do, with what is known of their objects as constants."""
     together = Graph()
     for method in state.methods:
         # What is written in place is still the memory that is known, read through an attribute or not.
@@ -323,22 +337,20 @@ def _note_writes(state: Frozen) -> None:
         given = [together.add_parameter(v.static_type) for v in method.graph.parameters]
         for value in insert_graph(together, known, given):
             together.add_return(value)
-    facts = AliasAnalysis(together, apart=True)
-    state.writes_outside = facts.writes_outside
+    return together
+
+
+def _memory_of_written(graph: Graph, facts: AliasAnalysis) -> set[int]:
+    """The memory of constants that is written, or of lists and dicts that are handed out."""
     written: set[int] = set()
-    for node in together.find_all(CONSTANT):
+    for node in graph.find_all(CONSTANT):
         value = node.result()
         held = node.attributes.get("value")
         if is_object(held) or not constants.is_mutable(held):
             continue
         if facts.has_writers(value) or (isinstance(held, list | dict) and facts.is_returned(value)):
             written |= memory_of(held)
-    for owner in objects_below(m.owner for m in state.methods) if written else ():
-        for attribute in definition_of(owner).attributes:
-            memory = memory_of(get(owner, attribute.name)) if has(owner, attribute.name) else set()
-            if not memory.isdisjoint(written):
-                state.written |= memory
-                state.kept.add((id(owner), attribute.name))
+    return written
 
 
 def _take_snapshots(graph: Graph) -> None:

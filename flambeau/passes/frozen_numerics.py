@@ -12,7 +12,7 @@ input whether the weights may be folded, the graph asks for the rank.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -60,6 +60,22 @@ def do(graph: Graph, only: Reader | None = None, *, linears: bool | None = None)
 
 def _fold_one(graph: Graph, only: Reader | None, linears: bool | None) -> bool:
     facts: AliasAnalysis | None = None
+    for node, side, before in _pairs(graph, only, linears):
+        weights = _weights(before)
+        affine = folds_into_weights[node.op](node, side, before, weights) if weights is not None else None
+        if weights is None or affine is None:
+            continue
+        facts = facts or AliasAnalysis(graph)
+        if not any(map(facts.has_tensor_writers, (*before.operands[1:3], *node.operands[1:5]))):
+            _apply(before, node, weights, affine)
+            return True
+    return False
+
+
+def _pairs(graph: Graph, only: Reader | None, linears: bool | None) -> Iterator[tuple[Node, int, Node]]:
+    """Nodes that weights may take in, each with the operator before it, whose result nobody else looks at, and the
+    side from which that comes.
+    """
     for node in graph.all_nodes():
         read = folds_into_weights.get(node.op)
         if read is None or (only is not None and read is not only):
@@ -70,17 +86,8 @@ def _fold_one(graph: Graph, only: Reader | None, linears: bool | None) -> bool:
             if before is None or before.owner_block is not node.owner_block or not _is_private(source):
                 continue
             is_linear = before.op == "aten::linear"
-            if (is_linear and _is_guarded(before)) or (linears is not None and linears is not is_linear):
-                continue
-            weights = _weights(before)
-            affine = read(node, side, before, weights) if weights is not None else None
-            if weights is None or affine is None:
-                continue
-            facts = facts or AliasAnalysis(graph)
-            if not any(map(facts.has_tensor_writers, (*before.operands[1:3], *node.operands[1:5]))):
-                _apply(before, node, weights, affine)
-                return True
-    return False
+            if not (is_linear and _is_guarded(before)) and linears in (None, is_linear):
+                yield node, side, before
 
 
 def _sides(node: Node) -> Sequence[int]:
@@ -148,21 +155,18 @@ def _tensor(value: Value) -> Tensor | None:
 @folds_into_weights("aten::batch_norm")
 def norm(node: Node, side: int, before: Node, weights: tuple[Array, Array]) -> Affine | None:
     """A batch norm with constant statistics, not in training."""
-    given = [_tensor(v) for v in node.operands[1:5]]
-    scale, shift, mean, variance = given
+    tensors = [_tensor(v) for v in node.operands[1:5]]
     flags = node.operand(5), node.operand(7)
-    if mean is None or variance is None or not all(map(constants.is_constant, flags)):
+    if any(t is None and not constants.is_none(v) for t, v in zip(tensors, node.operands[1:5], strict=True)):
         return None
-    for tensor, value in zip(given, node.operands[1:5], strict=True):
-        if tensor is None and not constants.is_none(value):
-            return None
-    if constants.constant_value(flags[0]):
+    if not all(map(constants.is_constant, flags)) or constants.constant_value(flags[0]):
         return None
+    scale, shift, mean, variance = tensors
     channels = len(weights[1])
-    if mean.numel() not in ({channels, 1} if before.op == "aten::linear" else {channels}):
+    if mean is None or variance is None or not _are_per_channel(mean, before, channels):
         return None
     dtype = constants.constant_value(before.operand(1)).dtype
-    if any(t is not None and t.dtype is not dtype for t in given):
+    if any(t is not None and t.dtype is not dtype for t in tensors):
         return None
     wide_mean, wide_variance = (t._array.astype(np.float64) for t in (mean, variance))
     gain = 1.0 / np.sqrt(wide_variance + constants.constant_value(flags[1]))
@@ -170,6 +174,11 @@ def norm(node: Node, side: int, before: Node, weights: tuple[Array, Array]) -> A
         gain = gain * scale._array
     offset = -wide_mean * gain + (0.0 if shift is None else shift._array)
     return _finite(gain, offset, channels)
+
+
+def _are_per_channel(mean: Tensor, before: Node, channels: int) -> bool:
+    """Whether there is one statistic for each channel, or, behind a linear, one for all."""
+    return mean.numel() == channels or (mean.numel() == 1 and before.op == "aten::linear")
 
 
 def _finite(scale: Any, shift: Any, channels: int, adds_rank: bool = False) -> Affine | None:

@@ -32,16 +32,7 @@ def outline(nodes: Sequence[Node], kind: str) -> Node:
     inside = set(nodes)
     inner = Graph()
     copies: Copies = {}
-    inputs: list[Value] = []
-    for value in dict.fromkeys(v for node in nodes for v in operands_within(node)):
-        if value.defining_node in inside or _is_defined_within(value, inside):
-            continue
-        made_by = value.defining_node
-        if made_by is not None and made_by.op == CONSTANT and not is_tensor(made_by.attributes.get("value")):
-            inner.insert_node(clone_node(made_by, inner, copies))
-        else:
-            copies[value] = inner.add_parameter(value.static_type, value.name if value.has_name else "")
-            inputs.append(value)
+    inputs = _inputs(nodes, inside, inner, copies)
     for node in nodes:
         inner.insert_node(clone_node(node, inner, copies))
     outputs = [v for node in nodes for v in node.results if any(not _is_within(u.user, inside) for u in v.uses())]
@@ -57,6 +48,21 @@ def outline(nodes: Sequence[Node], kind: str) -> Node:
     for node in reversed(nodes):
         node.erase()
     return group
+
+
+def _inputs(nodes: Sequence[Node], inside: set[Node], inner: Graph, copies: Copies) -> list[Value]:
+    """The values from outside that nodes use, each now a parameter of the subgraph or a constant in it."""
+    inputs: list[Value] = []
+    for value in dict.fromkeys(v for node in nodes for v in operands_within(node)):
+        maker = value.defining_node
+        if maker in inside or _is_defined_within(value, inside):
+            continue
+        if maker is not None and maker.op == CONSTANT and not is_tensor(maker.attributes.get("value")):
+            inner.insert_node(clone_node(maker, inner, copies))
+        else:
+            copies[value] = inner.add_parameter(value.static_type, value.name if value.has_name else "")
+            inputs.append(value)
+    return inputs
 
 
 def _is_within(node: Node, inside: set[Node]) -> bool:

@@ -26,6 +26,7 @@ from flambeau.ir.uses import Use
 from flambeau.ir.value import Value
 from flambeau.ir.walk import ancestor_in
 from flambeau.schema import match, registry
+from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import TensorType, Type, is_number
 
 
@@ -60,23 +61,28 @@ def _may_go(node: Node, wanted: Callable[[Node], bool], checks_dtype: bool) -> b
 
 def is_removable(node: Node) -> bool:
     """Whether a node writes its first operand, and its functional form would give the same tensor."""
-    definition = node.definition
-    if definition is None or definition.family != "in_place" or len(node.results) != 1:
+    functional = _pointwise_form(node)
+    if functional is None or functional.dtype is None:
         return False
-    kind = registry.out_of_place(node.op)
-    self_type = node.operand(0).static_type
-    if not isinstance(self_type, TensorType) or self_type.dtype is None:
+    target, *others = node.operands
+    target_type = target.static_type
+    if not isinstance(target_type, TensorType) or target_type.dtype is None:
+        return False
+    if not all(_keeps_sizes(v.static_type, target_type) or _is_within_sizes(v, target) for v in others):
         return False
     types = [v.static_type for v in node.operands]
-    functional = match.find_overload(kind, types, [v.static_type for v in node.results])
-    if functional is None or functional.family != "pointwise" or functional.dtype is None:
-        return False
-    if not all(
-        _keeps_sizes(v.static_type, self_type) or _is_within_sizes(v, node.operand(0)) for v in node.operands[1:]
-    ):
-        return False
     given = [t if isinstance(t, TensorType) or is_number(t) else None for t in types]
-    return functional.dtype(*given) is self_type.dtype
+    return functional.dtype(*given) is target_type.dtype
+
+
+def _pointwise_form(node: Node) -> OpDef | None:
+    """The pointwise operator that does without a write what an in-place one does with it."""
+    definition = node.definition
+    if definition is None or definition.family != "in_place" or len(node.results) != 1:
+        return None
+    types = [v.static_type for v in node.operands]
+    functional = match.find_overload(registry.out_of_place(node.op), types, [node.result().static_type])
+    return functional if functional is not None and functional.family == "pointwise" else None
 
 
 def _keeps_sizes(type_: Type, target: TensorType) -> bool:

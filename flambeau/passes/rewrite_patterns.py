@@ -85,12 +85,7 @@ def _replace(
     last = found.nodes[anchor]
     with graph.inserting(last), graph.at_range(None):
         results = insert_graph(graph, replacement, inputs, copies)
-    by_name = {v.name: v for v in found.values}
-    for new, old in places.items():
-        made = next((copies[v] for v in copies if v.has_name and v.name == new), None)
-        source = found.values[by_name[old]].defining_node if old in by_name else None
-        if made is not None and made.defining_node is not None and source is not None:
-            made.defining_node.range = source.range
+    _take_ranges(found, copies, places)
     for old_value, result in zip((found.values[v] for v in pattern.returns), results, strict=True):
         if result not in inputs:
             result.set_type(old_value.static_type)
@@ -98,3 +93,15 @@ def _replace(
     for node in reversed(nodes):
         if not any(v.is_used for v in node.results):
             node.erase()
+
+
+def _take_ranges(match: Match, copies: dict[Value, Value], places: dict[str, str]) -> None:
+    """Let new nodes say that they were written where old ones were: `places` has for names of the replacement those of
+    the pattern.
+    """
+    by_name = {v.name: v for v in match.values}
+    for new, old in places.items():
+        made = next((copies[v] for v in copies if v.has_name and v.name == new), None)
+        source = match.values[by_name[old]].defining_node if old in by_name else None
+        if made is not None and made.defining_node is not None and source is not None:
+            made.defining_node.range = source.range
