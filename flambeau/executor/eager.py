@@ -118,8 +118,11 @@ class EagerEntry:
         if not self._is_new((in_one, *[_look(a, is_row) for a in meant])):
             return
         program = self._program(kernel, meant, is_row, in_one)
-        if program is None or most > program.most:
-            return
+        if program is not None and most <= program.most:
+            self._add(program, kernel, arguments, meant)
+
+    def _add(self, program: Program, kernel: EntryKernel, arguments: Sequence[Any], meant: Sequence[Any]) -> None:
+        """Have calls run a program from now on, if it gives what Python gives for these arguments."""
         assert machine.loops is not None
         plan = _plan_of(program, machine.loops)
         given = [a._array if isinstance(a, Tensor) else a for a in meant]

@@ -7,6 +7,7 @@ other, and the last one, which says what is next.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
 from typing import Any, Final
 
@@ -150,51 +151,59 @@ def _name(f: Any, site: Site) -> str:
     return str(getattr(named, "name", None) or getattr(named, "__name__", None) or site.kind)
 
 
+class _Shown:
+    """An operand as texts want it: `{a}` is one register, `{a.all}` several, `{a.plain}` the operand itself."""
+
+    __slots__ = ("plain",)
+
+    def __init__(self, operand: Any) -> None:
+        self.plain = operand
+
+    def __str__(self) -> str:
+        return f"r{self.plain}"
+
+    @property
+    def all(self) -> str:
+        """Registers with commas between them."""
+        return _registers(self.plain)
+
+
+_TEXTS: Final[Mapping[Op, str]] = {
+    Op.CALL0: "{d} = {name}()",
+    Op.CALL1: "{d} = {name}({a})",
+    Op.CALL2: "{d} = {name}({a}, {b})",
+    Op.CALL3: "{d} = {name}({a}, {b.all})",
+    Op.CALL: "{d} = {name}({a.all})",
+    Op.DO2: "{name}({a}, {b})",
+    **dict.fromkeys((Op.DO, Op.FORK, Op.AWAIT), "{name}({a.all})"),
+    Op.CALL_MANY: "{d.all} = {name}({a.all})",
+    Op.ADD: "{d} = {a} + {b}",
+    Op.MOVE: "{d} = {a}",
+    Op.MOVES: "{d.all} = {a.all}",
+    Op.UNPACK: "{d.all} = {a}",
+    Op.DROP: "{a.all}",
+    **dict.fromkeys((Op.TUPLE, Op.LIST, Op.DICT), "{d} = {a.all}"),
+    Op.GET_ATTR: "{d} = {a}.{f}",
+    Op.SET_ATTR: "{a}.{f} = {d}",
+    Op.WARN: "{a}, {b}",
+    **dict.fromkeys((Op.ENTERED, Op.LEFT), "{a}"),
+    Op.JUMP: "block {a.plain}",
+    Op.BRANCH: "{d}: block {a.plain}, else block {b.plain}",
+    Op.FOR: "{d} below {a}: block {b.plain[0]}, else block {b.plain[1]}",
+    Op.WHILE: "{d}: block {b.plain[0]}, else block {b.plain[1]}",
+    Op.LOOP: "{d} below {a} and r{f}: block {b.plain[0]}, else block {b.plain[1]}",
+    Op.RETURN: "{a.all}",
+}
+"""What follows the name of an opcode; calls of the program's own functions apart."""
+
+
 def instruction_text(code: Code, instruction: Instruction) -> str:
     """One instruction as text: `r5 = aten::add.Tensor(r0, r1, r3)`."""
     op, d, f, a, b, place = instruction
     site = code.sites[place]
-    match op:
-        case Op.CALL0 | Op.CALL1 | Op.CALL2 | Op.CALL3 | Op.CALL:
-            operands = {Op.CALL0: (), Op.CALL1: (a,), Op.CALL2: (a, b)}.get(op) if op is not Op.CALL3 else (a, *b)
-            return f"{op.name:<9} r{d} = {_name(f, site)}({_registers(a if operands is None else operands)})"
-        case Op.DO2:
-            return f"{op.name:<9} {_name(f, site)}(r{a}, r{b})"
-        case Op.DO | Op.FORK | Op.AWAIT:
-            return f"{op.name:<9} {_name(f, site)}({_registers(a)})"
-        case Op.CALL_MANY:
-            return f"{op.name:<9} {_registers(d)} = {_name(f, site)}({_registers(a)})"
-        case Op.ADD:
-            return f"{op.name:<9} r{d} = r{a} + r{b}"
-        case Op.MOVE:
-            return f"{op.name:<9} r{d} = r{a}"
-        case Op.MOVES | Op.UNPACK:
-            return f"{op.name:<9} {_registers(d)} = {_registers(a) if op is Op.MOVES else f'r{a}'}"
-        case Op.DROP:
-            return f"{op.name:<9} {_registers(a)}"
-        case Op.TUPLE | Op.LIST | Op.DICT:
-            return f"{op.name:<9} r{d} = {_registers(a)}"
-        case Op.GET_ATTR:
-            return f"{op.name:<9} r{d} = r{a}.{f}"
-        case Op.SET_ATTR:
-            return f"{op.name:<9} r{a}.{f} = r{d}"
-        case Op.WARN:
-            return f"{op.name:<9} r{a}, r{b}"
-        case Op.ENTERED | Op.LEFT:
-            return f"{op.name:<9} r{a}"
-        case Op.JUMP:
-            return f"{op.name:<9} block {a}"
-        case Op.BRANCH:
-            return f"{op.name:<9} r{d}: block {a}, else block {b}"
-        case Op.FOR:
-            return f"{op.name:<9} r{d} below r{a}: block {b[0]}, else block {b[1]}"
-        case Op.WHILE:
-            return f"{op.name:<9} r{d}: block {b[0]}, else block {b[1]}"
-        case Op.LOOP:
-            return f"{op.name:<9} r{d} below r{a} and r{f}: block {b[0]}, else block {b[1]}"
-        case Op.CALL_FUNCTION | Op.CALL_METHOD:
-            dropped = f", dropping {_registers(b[1])}" if b[1] else ""
-            callee = f if isinstance(f, str) else _name(f, site)
-            return f"{op.name:<13} {_registers(d)} = {callee}({_registers(a)}){dropped}, then block {b[0]}"
-        case Op.RETURN:
-            return f"{op.name:<9} {_registers(a)}"
+    if op in (Op.CALL_FUNCTION, Op.CALL_METHOD):
+        dropped = f", dropping {_registers(b[1])}" if b[1] else ""
+        callee = f if isinstance(f, str) else _name(f, site)
+        return f"{op.name:<13} {_registers(d)} = {callee}({_registers(a)}){dropped}, then block {b[0]}"
+    text = _TEXTS[op].format(name=_name(f, site), f=f, d=_Shown(d), a=_Shown(a), b=_Shown(b))
+    return f"{op.name:<9} {text}"

@@ -15,7 +15,7 @@ static type at once, so that an operator that breaks its word is found where it 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from flambeau.interpreter import structural
@@ -103,25 +103,10 @@ class Evaluator:
     def node(self, node: Node, values: list[Any], environment: Environment) -> tuple[Any, ...]:
         """The results of one node on its operands' values."""
         match node.op:
-            case "prim::Constant":
-                return (literal(node),)
             case "prim::If":
                 return self.block(node.nested_blocks[0 if values[0] else 1], environment)
             case "prim::Loop":
                 return self.loop(node, values, environment)
-            case "prim::TupleConstruct":
-                make = structural.tuple_maker(node)
-                return (tuple(values) if make is None else make(*values),)
-            case "prim::ListConstruct":
-                return (values,)
-            case "prim::DictConstruct":
-                return (dict(zip(values[::2], values[1::2], strict=True)),)
-            case "prim::TupleUnpack" | "prim::ListUnpack":
-                if len(values[0]) != len(node.results):
-                    raise RuntimeError(f"Expected {len(node.results)} elements in a list but found {len(values[0])}")
-                return tuple(values[0])
-            case "prim::unchecked_cast" | "prim::unchecked_unwrap_optional" | "prim::profile" | "prim::Guard":
-                return tuple(values[: len(node.results)])
             case "prim::GetAttr":
                 return (instances.reader(node.attribute("name"))(values[0]),)
             case "prim::SetAttr":
@@ -140,7 +125,8 @@ class Evaluator:
             case "aten::warn" | "python::warn":
                 warn_once(values[0], values[1], node.range, (*self.calls, node), self.warned)
                 return ()
-        return self.operation(node, values)
+        rule = _STRUCTURAL.get(node.op)
+        return self.operation(node, values) if rule is None else rule(node, values)
 
     def loop(self, node: Node, values: list[Any], environment: Environment) -> tuple[Any, ...]:
         limit, goes_on, *carried = values
@@ -202,3 +188,35 @@ class Evaluator:
 
 def _single(results: tuple[Any, ...]) -> Any:
     return results[0] if len(results) == 1 else results
+
+
+# -- nodes that only make and take apart ------------------------------------------------------------------------------
+
+
+def _tuple(node: Node, values: list[Any]) -> tuple[Any, ...]:
+    make = structural.tuple_maker(node)
+    return (tuple(values) if make is None else make(*values),)
+
+
+def _unpacked(node: Node, values: list[Any]) -> tuple[Any, ...]:
+    if len(values[0]) != len(node.results):
+        raise RuntimeError(f"Expected {len(node.results)} elements in a list but found {len(values[0])}")
+    return tuple(values[0])
+
+
+def _unchanged(node: Node, values: list[Any]) -> tuple[Any, ...]:
+    return tuple(values[: len(node.results)])
+
+
+_STRUCTURAL: Final[Mapping[str, Callable[[Node, list[Any]], tuple[Any, ...]]]] = {
+    "prim::Constant": lambda node, values: (literal(node),),
+    "prim::TupleConstruct": _tuple,
+    "prim::ListConstruct": lambda node, values: (values,),
+    "prim::DictConstruct": lambda node, values: (dict(zip(values[::2], values[1::2], strict=True)),),
+    "prim::TupleUnpack": _unpacked,
+    "prim::ListUnpack": _unpacked,
+    "prim::unchecked_cast": _unchanged,
+    "prim::unchecked_unwrap_optional": _unchanged,
+    "prim::profile": _unchanged,
+    "prim::Guard": _unchanged,
+}

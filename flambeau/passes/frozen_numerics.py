@@ -168,11 +168,9 @@ def norm(node: Node, side: int, before: Node, weights: tuple[Array, Array]) -> A
     dtype = constants.constant_value(before.operand(1)).dtype
     if any(t is not None and t.dtype is not dtype for t in tensors):
         return None
-    wide_mean, wide_variance = (t._array.astype(np.float64) for t in (mean, variance))
-    gain = 1.0 / np.sqrt(wide_variance + constants.constant_value(flags[1]))
-    if scale is not None:
-        gain = gain * scale._array
-    offset = -wide_mean * gain + (0.0 if shift is None else shift._array)
+    gain = 1.0 / np.sqrt(variance._array.astype(np.float64) + constants.constant_value(flags[1]))
+    gain = gain * (1.0 if scale is None else scale._array)
+    offset = -mean._array.astype(np.float64) * gain + (0.0 if shift is None else shift._array)
     return _finite(gain, offset, channels)
 
 
