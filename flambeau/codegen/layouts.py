@@ -38,6 +38,9 @@ class Layout:
     def __contains__(self, name: str) -> bool:
         return name in self.fields
 
+    def __repr__(self) -> str:
+        return f"Layout({self.fields!r})"
+
     def __getitem__(self, name: str) -> Field:
         return self.fields[name]
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy as np
 from flambeau.codegen.callable_type import CALLABLE_LAYOUT, forward_objects
 from flambeau.codegen.inline_cache import InlineCache
 from flambeau.codegen.layouts import Field, Layout, ObjectLayouts, measured_layout
-from flambeau.codegen.llvm.builder import ModuleBuilder
+from flambeau.codegen.llvm.builder import IMPORTED, ModuleBuilder
 from flambeau.codegen.llvm.c_interface import ALIGNED
 from flambeau.codegen.llvm.compiler import NativeError
 from flambeau.codegen.llvm.engine import NativeCode, engine
@@ -132,11 +133,15 @@ def keep(code: NativeCode) -> NativeCode:
 
 def imports_of(m: ModuleBuilder, more: Mapping[str, int] | None = None) -> dict[str, int]:
     """The addresses of what a module imports: functions of Python and NumPy, objects by name, and ``more``."""
+    return _addresses((*m.imported, *m.symbols), m.prefix, more)
+
+
+def _addresses(names: Iterable[str], prefix: str, more: Mapping[str, int] | None = None) -> dict[str, int]:
+    """The same by the names of what is imported, and what its symbols begin with."""
     known = {name: id(value) for name, value in _OBJECTS.items()}
     known |= numpy_functions() or {}
     known |= more or {}
-    names = (*m.imported, *m.symbols)
-    return {m.prefix + n: known[n] if n in known else address_of(getattr(ctypes.pythonapi, n)) for n in names}
+    return {prefix + n: known[n] if n in known else address_of(getattr(ctypes.pythonapi, n)) for n in names}
 
 
 def new_callable(code: int, cell: int, slow: Callable[..., Any], kept: tuple[Any, ...]) -> Callable[..., Any] | None:
@@ -194,11 +199,19 @@ _SYMBOLS = {"operators": "tensors"}
 @functools.cache
 def _support(entry: str) -> NativeCode | None:
     """The code of an entry."""
-    m = _entry_module(entry)
-    if m is None:
+    layouts = object_layouts()
+    if layouts is None or numpy_functions() is None:
         return None
+
+    def write() -> tuple[str, Sequence[str]]:
+        m = _entry_module(entry)
+        assert m is not None
+        return m.text(), (*m.imported, *m.symbols)
+
+    what = f"{entry} {sys.version} {np.__version__} {layouts!r}"
+    exports = (_SYMBOLS.get(entry, entry),)
     try:
-        return engine().link(m.text(), (_SYMBOLS.get(entry, entry),), imports_of(m), is_glue=True, optimise=True)
+        return engine().link_entry(what, exports, write, functools.partial(_addresses, prefix=IMPORTED))
     except NativeError:
         return None
 

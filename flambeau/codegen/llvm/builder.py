@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from flambeau.codegen.layouts import Layout
 from flambeau.codegen.llvm.emitter import Emitter, Target, int_constant
@@ -50,11 +50,15 @@ def word(value: int) -> Value:
     return int_constant(value, "i64", 1)
 
 
+IMPORTED: Final = "flambeau_"
+"""What symbols of imports begin with, unless a module says otherwise."""
+
+
 class ModuleBuilder:
     """The functions of one module, and what they import."""
 
     def __init__(
-        self, interface: Mapping[str, str], prefix: str = "flambeau_", own: Mapping[str, str] | None = None
+        self, interface: Mapping[str, str], prefix: str = IMPORTED, own: Mapping[str, str] | None = None
     ) -> None:
         self.prefix = prefix
         """Of the symbols of what is imported."""

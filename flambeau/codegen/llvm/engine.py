@@ -9,9 +9,10 @@ from __future__ import annotations
 import atexit
 import contextlib
 import ctypes
+import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -95,6 +96,31 @@ class Engine:
         spent = (time.perf_counter() - start) * 1e3
         return NativeCode(addresses, text, len(content), spent, is_from_cache, owner)
 
+    def link_entry(
+        self,
+        what: str,
+        exports: tuple[str, ...],
+        write: Callable[[], tuple[str, Sequence[str]]],
+        addresses_of: Callable[[Sequence[str]], dict[str, int]],
+    ) -> NativeCode:
+        """``link`` code that every process needs, for ``what`` a text says, without writing it where the cache has it.
+
+        ``write`` gives the text and the names of what it imports, ``addresses_of`` where these are by symbol. The cache
+        notes for each such text under which key its code lies: that becomes better at the end of a process.
+        """
+        start = time.perf_counter()
+        cache = object_cache()
+        place = key_of(self.identity, "entry", emitter_sources(), what) if cache else ""
+        note = _read_note(cache.load(place, self.processor.name)) if cache else None
+        content = cache.load(note[0], self.processor.name) if cache and note else None
+        if note is not None and content is not None:
+            addresses, owner = self._linked(content, exports, addresses_of(note[1]))
+            return NativeCode(addresses, "", len(content), (time.perf_counter() - start) * 1e3, True, owner)
+        text, names = write()
+        if cache:
+            cache.store(place, json.dumps([self._key(text, True, True), *names]).encode(), self.processor.name)
+        return self.link(text, exports, addresses_of(names), is_glue=True, optimise=True)
+
     def link_kernel(
         self, what: str, symbol: str, emit: Callable[[], NativeText], imports: Callable[[Needs], dict[str, int]]
     ) -> tuple[KernelText, NativeCode]:
@@ -161,6 +187,15 @@ class Engine:
         if self._compiler is None:
             self._compiler = Compiler(self.processor)
         return self._compiler
+
+
+def _read_note(note: bytes | None) -> tuple[str, list[str]] | None:
+    """A key, and the names of what its code imports; None for what is no such note."""
+    try:
+        key, *names = json.loads(note or b"")
+    except (ValueError, TypeError):
+        return None
+    return str(key), list(map(str, names))
 
 
 _engine_lock = Lock(forks_wait=True)
