@@ -24,6 +24,8 @@ from math import inf as inf
 from math import nan as nan
 from math import pi as pi
 from typing import Any as _Any
+from flambeau.util.no_collection import no_collection as _no_collection
+_importing = _no_collection()
 from flambeau import ops as _ops
 from flambeau.ops import surface as _surface
 from flambeau.ops.python_forms import block_diag as block_diag
@@ -79,7 +81,6 @@ from flambeau.tensor.create import asarray as asarray
 from flambeau.tensor.create import tensor as tensor
 from flambeau.tensor.defaults import get_default_dtype as get_default_dtype
 from flambeau.tensor.defaults import set_default_dtype as set_default_dtype
-from flambeau.tensor.text_form import set_printoptions as set_printoptions
 from flambeau.tensor.formats import Layout as Layout
 from flambeau.tensor.formats import MemoryFormat as MemoryFormat
 from flambeau.tensor.grad_mode import enable_grad as enable_grad
@@ -98,6 +99,7 @@ from flambeau.tensor.random import manual_seed as manual_seed
 from flambeau.tensor.random import set_rng_state as set_rng_state
 from flambeau.tensor.size import Size as Size
 from flambeau.tensor.tensor import Tensor as Tensor
+from flambeau.tensor.text_form import set_printoptions as set_printoptions
 from flambeau.tensor.typed import BFloat16Tensor as BFloat16Tensor
 from flambeau.tensor.typed import BoolTensor as BoolTensor
 from flambeau.tensor.typed import ByteTensor as ByteTensor
@@ -118,6 +120,7 @@ preserve_format = memory_format.preserve_format
 channels_last = memory_format.channels_last
 channels_last_3d = memory_format.channels_last_3d
 from flambeau import amp as amp
+from flambeau import autograd as autograd
 from flambeau import backends as backends
 from flambeau import cpu as cpu
 from flambeau import cuda as cuda
@@ -135,11 +138,11 @@ from flambeau.jit import futures as futures
 from flambeau.jit import library as library
 from flambeau.jit import torch_names as _C
 from flambeau.jit.classes.interfaces import interface as interface
+from flambeau.jit.compilation_unit import CompilationUnit as CompilationUnit
 from flambeau.jit.disabled import disabled as disabled
 from flambeau.jit.loading.load import load_values as load
 from flambeau.jit.script import script as script
 from flambeau.jit.tracing.trace import trace as trace
-from flambeau.jit.compilation_unit import CompilationUnit as CompilationUnit
 from flambeau.jit.vectorize import vectorize as vectorize
 from flambeau.serialize.archive_writer.values_file import save as save
 

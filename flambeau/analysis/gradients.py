@@ -18,11 +18,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flambeau.analysis.alias import AliasAnalysis
-from flambeau.ir import kinds
+from flambeau.analysis.effects import hidden_writes, own_effect
+from flambeau.ir import constants, kinds
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.ir.printer import SUBGRAPH
 from flambeau.ir.value import Value
+from flambeau.schema.opdef import UNKNOWN, Effect
 from flambeau.schema.types import TensorType, Type
 from flambeau.util.record import dataclass
 
@@ -44,6 +46,19 @@ class Flow:
     """Whether the graph itself looks at the need of gradients, or runs what nobody sees through."""
     attributes: tuple[tuple[str, ...], ...] = ()
     """Which attributes of the first parameter the graph assigns something to that depends on one that asks."""
+    is_repeatable: bool = False
+    """Whether a second run on the same arguments gives the same and changes nothing: no effects, no random numbers, no
+    writes to what was there before.
+    """
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether anything that leaves the graph depends on what asks, or it may be written."""
+        return _any(self.results) or True in self.parameters or True in self.written or bool(self.attributes)
+
+
+def _any(marks: Marks) -> bool:
+    return marks if isinstance(marks, bool) else any(_any(one) for one in marks)
 
 
 def flow_of(graph: Graph, asking: Sequence[bool], attributes: Sequence[Value] = ()) -> Flow:
@@ -78,6 +93,17 @@ class _Walk:
             tuple(v in self._asking and v in written for v in parameters),
             any(map(_is_open, self._nodes)),
             tuple(path for path in map(_path, self._assigned) if path is not None),
+            self._is_repeatable(),
+        )
+
+    def _is_repeatable(self) -> bool:
+        if not all(own_effect(n) is Effect.NONE or _is_idle(n) for n in self._nodes):
+            return False
+        if any(n.op == "prim::SetAttr" or hidden_writes(n) for n in self._nodes):
+            return False
+        written = {v for n in self._writers for v in self._written(n)}
+        return not any(v in written for v in self._graph.parameters) and not any(
+            v.defining_node is not None and v.defining_node.op == "prim::GetAttr" for v in written
         )
 
     def _marks(self, value: Value) -> Marks:
@@ -151,6 +177,15 @@ def _is_real(type_: Type) -> bool:
 def is_about_tensor(node: Node) -> bool:
     """Whether a node tells a parameter from a plain tensor on the same memory, or changes more than its elements."""
     return node.definition is not None and node.definition.is_about_tensor
+
+
+def _is_idle(node: Node) -> bool:
+    """Whether an operator that may draw random numbers does not: a dropout outside of training."""
+    definition = node.definition
+    if definition is None or definition.effect is not Effect.RANDOM:
+        return False
+    operands = [constants.constant_value(v) if constants.is_constant(v) else UNKNOWN for v in node.operands]
+    return not definition.draws(operands)
 
 
 def _path(assignment: Node) -> tuple[str, ...] | None:

@@ -12,7 +12,6 @@ from typing import Any
 
 from flambeau.analysis.gradients import Flow
 from flambeau.codegen.callable_type import MISSED
-from flambeau.tensor import unrecorded
 from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.tensor.tensor import Tensor
 
@@ -20,16 +19,17 @@ from flambeau.tensor.tensor import Tensor
 class AskingCall:
     """What is known of the last call with arguments that ask."""
 
-    __slots__ = ("_kinds", "_marks")
+    __slots__ = ("_is_recorded", "_kinds")
 
-    def __init__(self, kinds: tuple[Any, ...], marks: Any) -> None:
+    def __init__(self, kinds: tuple[Any, ...], *, is_recorded: bool) -> None:
         self._kinds = kinds
-        self._marks = marks
+        self._is_recorded = is_recorded
+        """Whether a result depends on what asks: native code alone does not serve it while gradients are recorded."""
 
     def __call__(self, quick: Callable[..., Any], arguments: Sequence[Any]) -> Any:
         """The result, or `MISSED`: of other arguments, or where native code does not serve them."""
         kinds = self._kinds
-        if len(arguments) != len(kinds):
+        if len(arguments) != len(kinds) or (self._is_recorded and is_grad_enabled()):
             return MISSED
         plain: list[Any] = []
         pairs: dict[int, tuple[Tensor, Tensor]] = {}
@@ -39,7 +39,7 @@ class AskingCall:
                     return MISSED
                 plain.append(value)
                 continue
-            array, asks = value._array, value._requires_grad or value.grad_fn is not None
+            array, asks = value._array, value.asks()
             if (array.dtype, array.shape, asks) != known or value.is_wrapped_number:
                 return MISSED
             if asks:
@@ -50,13 +50,9 @@ class AskingCall:
         result = quick(*plain)
         if result is MISSED:
             return result
-        several = type(result) is tuple
-        found = [_original(r, pairs) for r in result] if several else [_original(result, pairs)]
-        if is_grad_enabled():
-            for one, marked in zip(found, self._marks, strict=True):
-                if marked:
-                    unrecorded.mark(one, arguments)
-        return tuple(found) if several else found[0]
+        if type(result) is tuple:
+            return tuple([_original(r, pairs) for r in result])
+        return _original(result, pairs)
 
 
 def _original(result: Any, pairs: dict[int, tuple[Tensor, Tensor]]) -> Any:
@@ -71,19 +67,15 @@ def remembered(flow: Flow, arguments: Sequence[Any], result: Any) -> AskingCall 
     """What the next call may rely on; None where more is needed than results that ask."""
     if flow.is_open or True in flow.written or any(flow.parameters) or flow.attributes:
         return None
-    marks = flow.results[0] if len(flow.results) == 1 else flow.results
-    flat = marks if isinstance(marks, tuple) else (marks,)
     results = result if type(result) is tuple else (result,)
-    are_tensors = all(isinstance(r, Tensor) for r in results)
-    if len(flat) != len(results) or not are_tensors or not all(isinstance(m, bool) for m in flat):
+    if not all(isinstance(r, Tensor) for r in results):
         return None
     kinds = tuple(map(_kind_of, arguments))
-    return None if None in kinds else AskingCall(kinds, flat)
+    return None if None in kinds else AskingCall(kinds, is_recorded=flow.is_recorded)
 
 
 def _kind_of(argument: Any) -> Any:
     """What must be the same of an argument in the next call; None where that is not for us to say."""
     if isinstance(argument, Tensor):
-        asks = argument._requires_grad or argument.grad_fn is not None
-        return argument._array.dtype, argument._array.shape, asks
+        return argument._array.dtype, argument._array.shape, argument.asks()
     return type(argument) if type(argument) in (bool, int, float, str) else None

@@ -8,7 +8,7 @@ from typing import Any
 
 from flambeau.analysis.gradients import Flow
 from flambeau.codegen.callable_type import MISSED, DispatchStub
-from flambeau.executor import asking_calls, gradients, latest, listing, recording
+from flambeau.executor import asking_calls, gradients, latest, listing, recomputed_calls, recording
 from flambeau.executor import eager as _eager  # noqa: F401  (operators by themselves)
 from flambeau.executor.explain import caches_of, compilation_of
 from flambeau.executor.options import Options
@@ -93,10 +93,9 @@ class Executor:
     def _marked(self, plan: ExecutionPlan, arguments: Sequence[Any]) -> Any:
         """The call of a method whose object may have parameters that ask for gradients."""
         flow = self._flow_of_method(plan.spec, arguments)
-        result = single(plan.run(arguments))
-        if flow is not None:
-            gradients.mark(flow, result, arguments)
-        return result
+        if flow is None or not flow.is_recorded:
+            return single(plan.run(arguments))
+        return self._on_tape(flow, arguments, lambda: single(plan.run(arguments)))
 
     def _flow_of_method(self, spec: specs.Spec, arguments: Sequence[Any]) -> Flow | None:
         """How gradients flow from the parameters of the object; None where none of them asks for any."""
@@ -105,19 +104,37 @@ class Executor:
 
     def _with_gradients(self, spec: specs.Spec, arguments: Sequence[Any], asks: gradients.Asking) -> Any:
         """A call with arguments that ask for gradients."""
-        is_recording = is_grad_enabled()
         flow = self.flow(spec, arguments, asks)
-        if flow.is_open or (is_recording and True in flow.written):
-            with dispatch.intercepting(gradients.one_by_one):
-                return single(run(self._plain_code(), arguments))
+        if flow.is_open:
+            return self.recorded(arguments)
+        if is_grad_enabled() and flow.is_recorded:
+            return self._on_tape(flow, arguments, lambda: self._plainly(arguments))
+        result = self._plainly(arguments)
+        self.asking_call = asking_calls.remembered(flow, arguments, result)
+        return result
+
+    def _plainly(self, arguments: Sequence[Any]) -> Any:
+        """A call on plain tensors over the memory of those that ask for gradients."""
         plain = gradients.Plain(arguments)
         fast_path = self.stub.target
         result = MISSED if fast_path is None else fast_path(*plain.arguments)
-        result = plain.restored(self(*plain.arguments) if result is MISSED else result)
-        self.asking_call = asking_calls.remembered(flow, arguments, result)
-        if is_recording:
-            gradients.mark(flow, result, arguments)
-        return result
+        return plain.restored(self(*plain.arguments) if result is MISSED else result)
+
+    def _on_tape(self, flow: Flow, arguments: Sequence[Any], run: Callable[[], Any]) -> Any:
+        """A call whose results depend on what asks: one node of the tape where that can be, else one an operator."""
+        if not flow.is_repeatable:
+            return self.recorded(arguments)
+        result = run()
+        marks = flow.results[0] if len(flow.results) == 1 else flow.results
+        inputs = recomputed_calls.asking_tensors(arguments)
+        if recomputed_calls.put_on_tape(result, marks, inputs, lambda: self.recorded(arguments)):
+            return result
+        return self.recorded(arguments)
+
+    def recorded(self, arguments: Sequence[Any]) -> Any:
+        """A call of which each operator is put on the tape."""
+        with dispatch.intercepting(gradients.one_by_one):
+            return single(run(self._plain_code(), arguments))
 
     def once_more(self, arguments: Sequence[Any]) -> Any:
         """A call like the last one with arguments that ask for gradients; `MISSED` where it is not."""

@@ -1,8 +1,9 @@
-"""Calls with arguments that ask for gradients, while nothing records: plans as for any tensors, results that say so.
+"""Calls with arguments that ask for gradients.
 
-A plan is made for plain tensors on the same memory. What depends on an argument that asks follows from the graph
-(`analysis.gradients`), and is marked when the call is over, unless gradients are off. A function that writes such an
-argument, or asks about gradients itself, runs an operator at a time, each of which marks or refuses as in Python.
+What depends on such an argument follows from the graph (`analysis.gradients`). While gradients are recorded, a function
+of which a result does is one node of the tape (`recomputed_calls`), or runs an operator at a time, so that each is put
+on it, as in Python. Others, and all under `no_grad()`, have plans as for any tensors, which run on plain tensors over
+the same memory.
 """
 
 from __future__ import annotations
@@ -10,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from flambeau.analysis.gradients import Flow, Marks, flow_of
+from flambeau.analysis.gradients import Flow, flow_of
 from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value
 from flambeau.program.object import ScriptObject
 from flambeau.schema.opdef import OpDef
-from flambeau.tensor import unrecorded
 from flambeau.tensor.tensor import Tensor
 
 Asks = bool | tuple[bool, ...]
@@ -58,7 +58,7 @@ def _asks(value: Any) -> bool:
     while waiting:
         one = waiting.pop()
         if isinstance(one, Tensor):
-            if one._requires_grad or one.grad_fn is not None:
+            if one.asks():
                 return True
         elif isinstance(one, list | tuple | dict) and id(one) not in seen:
             seen.add(id(one))
@@ -99,7 +99,7 @@ class Plain:
 
     def _plain(self, value: Any) -> Any:
         if isinstance(value, Tensor):
-            return self._stand_in(value) if value._requires_grad or value.grad_fn is not None else value
+            return self._stand_in(value) if value.asks() else value
         if type(value) is tuple:
             return tuple([self._plain(item) for item in value])
         if isinstance(value, list) and _asks(value):
@@ -126,29 +126,6 @@ class Plain:
         return result
 
 
-def mark(flow: Flow, result: Any, arguments: Sequence[Any]) -> None:
-    """Have what depends on arguments that ask for gradients ask too: of the results, and of what was written."""
-    marks = flow.results[0] if len(flow.results) == 1 else flow.results
-    _mark(marks, result, arguments)
-    for is_written, value in zip(flow.parameters, arguments, strict=True):
-        if is_written:
-            unrecorded.mark(value, ())
-    for path in flow.attributes:
-        value = arguments[0]
-        for name in path:
-            value = value.values[value.type.definition.slot(name)]
-        unrecorded.mark(value, ())
-
-
-def _mark(marks: Marks, result: Any, arguments: Sequence[Any]) -> None:
-    if isinstance(marks, bool):
-        if marks:
-            unrecorded.mark(result, arguments)
-    elif isinstance(result, list | tuple) and len(result) == len(marks):
-        for one, item in zip(marks, result, strict=True):
-            _mark(one, item, arguments)
-
-
 def one_by_one(definition: OpDef, arguments: Sequence[Any], proceed: Callable[[Sequence[Any]], Any]) -> Any:
-    """An interceptor that changes nothing: each operator runs as Python calls it."""
+    """An interceptor that changes nothing: each operator runs as Python calls it, and is recorded."""
     return proceed(arguments)

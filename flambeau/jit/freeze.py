@@ -19,7 +19,6 @@ from flambeau.jit.modules.script_method import ScriptMethod
 from flambeau.jit.modules.script_module import RecursiveScriptModule as ScriptModule
 from flambeau.jit.modules.script_module import without_module
 from flambeau.jit.script_registry import REGISTRY
-from flambeau.nn import hooks
 from flambeau.nn.hooks import Registered
 from flambeau.nn.module import Module
 from flambeau.passes import freeze as frozen_reads
@@ -31,6 +30,7 @@ from flambeau.program.classes import ClassDefinition
 from flambeau.program.function import Function
 from flambeau.program.object import ScriptObject
 from flambeau.schema.types import ClassType
+from flambeau.util.hooks import add_hook
 from flambeau.util.record import replace
 
 NOT_SCRIPTED = (
@@ -112,7 +112,7 @@ class FrozenModule(ScriptModule):
         for table, names in zip(("_forward_pre_hooks", "_forward_hooks"), self._kept_hooks, strict=True):
             self._hooks(table).clear()
             for name in names:
-                hooks.add(self._hooks(table), Registered(without_module(self._method(name))))
+                add_hook(self._hooks(table), Registered(without_module(self._method(name))))
 
     def _method(self, name: str) -> ScriptMethod:
         method = self._methods.get(name)

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flambeau.nn.members import Members
 from flambeau.util.record import dataclass
 
-if TYPE_CHECKING:
-    from types import TracebackType
-
-
 Hook = Callable[..., Any]
-_numbers = itertools.count()
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,42 +26,6 @@ class Registered:
 
 Hooks = dict[int, Registered]
 """Hooks in the order in which they run, by the number in their handle."""
-
-
-class RemovableHandle:
-    """What registering a hook gives: `remove()` takes the hook away; so does leaving a `with` block.
-
-    >>> hooks: Hooks = {}
-    >>> handle = add(hooks, Registered(print))
-    >>> handle.remove()
-    >>> hooks
-    {}
-    """
-
-    def __init__(self, hooks: Hooks) -> None:
-        self.id = next(_numbers)
-        self._hooks = hooks
-
-    def remove(self) -> None:
-        """Take the hook away; nothing happens if it is gone already."""
-        self._hooks.pop(self.id, None)
-
-    def __enter__(self) -> RemovableHandle:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.remove()
-
-
-def add(hooks: Hooks, hook: Registered, prepend: bool = False) -> RemovableHandle:
-    """Put a hook behind the others, or before them with `prepend`."""
-    handle = RemovableHandle(hooks)
-    others = dict(hooks) if prepend else {}
-    if prepend:
-        hooks.clear()
-    hooks[handle.id] = hook
-    hooks.update(others)
-    return handle
 
 
 def run(module: Members, pre: Hooks, post: Hooks, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

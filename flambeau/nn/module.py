@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Self
 
 from flambeau.nn import conversion, hooks, state, walking
-from flambeau.nn.hooks import Hook, Hooks, Registered, RemovableHandle
+from flambeau.nn.hooks import Hook, Hooks, Registered
 from flambeau.nn.parameter import Buffer, Parameter
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
 from flambeau.tensor import dispatch, observer
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.hooks import RemovableHandle, add_hook
 
 NOT_INITIALISED = (
     "{name} has not been initialized: call super().__init__() before assigning parameters, buffers or submodules."
@@ -197,13 +198,13 @@ class Module:
         self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
         """Call `hook(module, args)` before `forward`; what it gives are the new arguments, unless it is None."""
-        return hooks.add(self._hooks("_forward_pre_hooks"), Registered(hook, with_kwargs), prepend)
+        return add_hook(self._hooks("_forward_pre_hooks"), Registered(hook, with_kwargs), prepend)
 
     def register_forward_hook(
         self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> RemovableHandle:
         """Call `hook(module, args, result)` after `forward`; what it gives is the new result, unless it is None."""
-        return hooks.add(self._hooks("_forward_hooks"), Registered(hook, with_kwargs, always_call), prepend)
+        return add_hook(self._hooks("_forward_hooks"), Registered(hook, with_kwargs, always_call), prepend)
 
     def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Raises RuntimeError: nothing is differentiated."""
@@ -388,15 +389,15 @@ class Module:
 
     def _register_state_dict_hook(self, hook: Hook) -> RemovableHandle:
         """Call `hook(module, state_dict, prefix, metadata)` when the state is read."""
-        return hooks.add(self._hooks("_state_dict_hooks"), Registered(hook))
+        return add_hook(self._hooks("_state_dict_hooks"), Registered(hook))
 
     def register_state_dict_pre_hook(self, hook: Hook) -> RemovableHandle:
         """Call `hook(module, prefix, keep_vars)` before the state is read."""
-        return hooks.add(self._hooks("_state_dict_pre_hooks"), Registered(hook))
+        return add_hook(self._hooks("_state_dict_pre_hooks"), Registered(hook))
 
     def register_state_dict_post_hook(self, hook: Hook) -> RemovableHandle:
         """Call `hook(module, state_dict, prefix, metadata)` when the state is read; it gives None."""
-        return hooks.add(self._hooks("_state_dict_hooks"), Registered(hook, gives_nothing=True))
+        return add_hook(self._hooks("_state_dict_hooks"), Registered(hook, gives_nothing=True))
 
     def register_load_state_dict_pre_hook(self, hook: Hook) -> RemovableHandle:
         """Call `hook(module, state_dict, prefix, metadata, strict, missing, unexpected, errors)` before loading."""
@@ -404,11 +405,11 @@ class Module:
 
     def _register_load_state_dict_pre_hook(self, hook: Hook, with_module: bool = False) -> RemovableHandle:
         """Call `hook(state_dict, prefix, metadata, strict, missing, unexpected, errors)` before state is loaded."""
-        return hooks.add(self._hooks("_load_state_dict_pre_hooks"), Registered(hook, with_module))
+        return add_hook(self._hooks("_load_state_dict_pre_hooks"), Registered(hook, with_module))
 
     def register_load_state_dict_post_hook(self, hook: Hook) -> RemovableHandle:
         """Call `hook(module, incompatible_keys)` after state was loaded."""
-        return hooks.add(self._hooks("_load_state_dict_post_hooks"), Registered(hook))
+        return add_hook(self._hooks("_load_state_dict_post_hooks"), Registered(hook))
 
     # -- text ---------------------------------------------------------------------------------------------------------
 

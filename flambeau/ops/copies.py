@@ -157,7 +157,7 @@ def set_window_kernel(
 
 def detach_in_place(self: Tensor) -> Tensor:
     """Forget how the tensor was computed."""
-    self.grad_fn = None
+    self._node = self._base = None
     self._requires_grad = False
     return self
 

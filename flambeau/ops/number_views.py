@@ -128,10 +128,17 @@ for _name in ("resolve_conj", "resolve_neg", "lift_fresh"):
         shape=lambda self: self.sizes,
         doc="The tensor itself: conjugation and negation are never put off here.",
     )
+
+
+def detached(self: Tensor) -> Tensor:
+    """The same memory as a tensor that is no view of any other."""
+    return Tensor(self._array, self._storage)
+
+
 for _name in ("alias", "detach"):
     view(
         f"aten::{_name}(Tensor(a) self) -> Tensor(a)",
-        kernel=lambda self: share(self, self._array),
+        kernel=(lambda self: share(self, self._array)) if _name == "alias" else detached,
         shape=lambda self: self.sizes,
         doc="The same memory as a tensor of its own, outside of any record of gradients.",
         is_function=_name == "detach",

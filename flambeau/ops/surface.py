@@ -16,7 +16,7 @@ from flambeau.schema.types import TensorType
 from flambeau.tensor import dispatch
 from flambeau.tensor.tensor import Tensor, install_method
 from flambeau.util.choice import Shortcut
-from flambeau.util.not_here import NO_GRADIENTS, OF_PACKAGE
+from flambeau.util.not_here import NO_OPTIMISERS, OF_PACKAGE
 
 Function = Callable[..., Any]
 
@@ -45,7 +45,7 @@ def function(short: str) -> Function:
     overloads = definitions(name)
     if not any(d.is_function for d in overloads):
         if short in OF_PACKAGE:
-            raise AttributeError(f"module 'flambeau' has no attribute '{short}'. {NO_GRADIENTS}")
+            raise AttributeError(f"module 'flambeau' has no attribute '{short}'. {NO_OPTIMISERS}")
         similar = [n.removeprefix("aten::") for n in registry.similar(name) if n.startswith("aten::")]
         hint = f"; similar: {', '.join(similar)}" if similar else ""
         raise AttributeError(f"module 'flambeau' has no attribute '{short}'{hint}")

@@ -14,6 +14,7 @@ from typing import Any, Final, NoReturn
 
 from flambeau.schema.dtype import DType
 from flambeau.schema.function import FunctionSchema
+from flambeau.schema.gradient import Gradient
 from flambeau.schema.traits import PLAIN, Traits
 from flambeau.schema.types import Type
 from flambeau.util.record import dataclass, field
@@ -120,8 +121,8 @@ class OpDef:
     which one it is: matmul, linear, addmm, ...; of what loads or stores where integers say, which one: gather,
     scatter_add, ...; empty for others.
     """
-    gradient: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
-    """One formula per argument that a gradient flows to."""
+    gradient: Gradient | None = None
+    """How gradients go back through it: a formula per argument that one flows to."""
     samples: Callable[[], Iterable[Sample]] | None = None
     """Calls for the derived tests."""
     errors: Callable[[], Iterable[ErrorSample]] | None = None

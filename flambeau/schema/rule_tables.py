@@ -77,5 +77,6 @@ def listing() -> dict[str, dict[str, tuple[str, ...]]]:
     for table in _tables:
         for name in table:
             rules = table.rules_of(name)
-            found.setdefault(name, {})[table.purpose] = tuple(r.__qualname__ for r in rules)
+            shown = tuple(getattr(rule, "__qualname__", type(rule).__name__) for rule in rules)
+            found.setdefault(name, {})[table.purpose] = shown
     return dict(sorted(found.items()))

@@ -15,12 +15,12 @@ from flambeau.schema.argument_rules import RuntimeTypes
 from flambeau.schema.bind import Binder, Plan
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.opdef import OpDef
-from flambeau.tensor import grad_mode, unrecorded
+from flambeau.tensor import grad_mode, recorder
 from flambeau.tensor.bridge import from_numpy_or_copy
 from flambeau.tensor.observer import current, thread, watchers
 from flambeau.tensor.random import Generator
+from flambeau.tensor.recorder import is_asked
 from flambeau.tensor.tensor import Tensor, wrap_number
-from flambeau.tensor.unrecorded import is_asked
 
 Proceed = Callable[[Sequence[Any]], Any]
 Handler = Callable[[OpDef, Sequence[Any], Proceed], Any]
@@ -83,7 +83,7 @@ def run(definition: OpDef, arguments: Sequence[Any]) -> Any:
     """Run an overload on all its arguments in schema order, through the interceptors."""
     stack = thread.handlers
     if not stack:
-        return unrecorded.run(definition, arguments) if is_asked(arguments) else definition.kernel(*arguments)
+        return recorder.run(definition, arguments) if is_asked(arguments) else definition.kernel(*arguments)
     handler, below = stack[-1], stack[:-1]
 
     def proceed(changed: Sequence[Any]) -> Any:
@@ -150,7 +150,7 @@ class Operator:
         if beside is not None and plan.is_direct and kernel is definition.kernel:  # native code serves none that ask
 
             def look(*args: Any) -> Any:
-                return unrecorded.run(definition, args) if is_asked(args) else kernel(*args)
+                return recorder.run(definition, args) if is_asked(args) else kernel(*args)
 
             return plan.runner(count, beside(definition.full_name, look))
 

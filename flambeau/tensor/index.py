@@ -30,7 +30,7 @@ SCALAR_INDEX: Final = (
 
 def get_item(self: Tensor, key: Any) -> Tensor:
     """`self[key]`. Raises IndexError, TypeError or ValueError for what is no index of it."""
-    if not thread.handlers and not self._requires_grad and self.grad_fn is None:
+    if not thread.handlers and not self.asks():
         quick = _plain_view(self, key)
         if quick is not None:
             return quick

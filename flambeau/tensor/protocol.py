@@ -21,7 +21,6 @@ from flambeau.tensor.dispatch import call, operator_of
 from flambeau.tensor.observer import thread
 from flambeau.tensor.python_forms import nonzero
 from flambeau.tensor.tensor import Tensor, install_method
-from flambeau.util.not_here import NO_GRADIENTS, OF_TENSORS
 
 _OPERANDS: Final = (Tensor, int, float, complex, SymbolicNumber, np.ndarray, np.generic)
 
@@ -59,8 +58,7 @@ def _binary(special: str, name: str, is_reflected: bool = False) -> Callable[[Te
 
 def _missing(self: Tensor, name: str) -> Any:
     """An attribute that tensors do not have."""
-    text = f"'{type(self).__name__}' object has no attribute '{name}'"
-    raise AttributeError(f"{text}. {NO_GRADIENTS}" if name in OF_TENSORS else text, name=name, obj=self)
+    raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
 
 
 def _reflected_symbolic(self: Tensor, other: SymbolicNumber, name: str) -> Any:
@@ -197,7 +195,6 @@ def _install() -> None:
         "data": _attribute("aten::detach", "The same memory without a record of gradients."),
     }  # fmt: skip
     methods |= {f"is_{kind}": _always(False, f"Whether it is {kind}: never.") for kind in OTHER_KINDS}
-    methods["retains_grad"] = _always(False, "Whether a result keeps its gradient: never.")
     methods["name"] = _always(None, "The name of a tensor: none has one.")
     for name, method in methods.items():
         install_method(name, method)

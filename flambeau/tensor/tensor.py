@@ -22,6 +22,7 @@ from flambeau.schema.dtype import DType
 from flambeau.tensor import layout, observer
 from flambeau.tensor.formats import Layout
 from flambeau.tensor.grad_mode import note_asked
+from flambeau.tensor.gradient_state import GradientState
 from flambeau.tensor.methods import TensorMethods
 from flambeau.tensor.observer import thread
 from flambeau.tensor.size import Size
@@ -46,7 +47,7 @@ def _row_major(array: Array) -> Array:
     return np.ndarray(array.shape, array.dtype, bytearray(), 0, strides)
 
 
-class Tensor(TensorMethods):
+class Tensor(GradientState, TensorMethods):
     """A window on a storage: element type, sizes, strides and where it begins, all held by one NumPy array.
     Operators are methods too (`t.add(u)`, `t.add_(u)`), installed from their declarations.
     >>> wrap(np.ones(2)).add(1).tolist()
@@ -54,7 +55,8 @@ class Tensor(TensorMethods):
     """
 
     __slots__ = (
-        "__weakref__", "_array", "_requires_grad", "_storage", "grad", "grad_fn", "is_wrapped_number", "output_nr",
+        "__weakref__", "_array", "_base", "_node", "_requires_grad", "_storage", "grad", "is_wrapped_number",
+        "output_nr",
     )  # fmt: skip
     __array_priority__ = 1000
 
@@ -62,13 +64,6 @@ class Tensor(TensorMethods):
     """Exactly the tensor's sizes and byte strides, over the storage's memory."""
     _storage: Storage
     """The memory, shared with all views."""
-    _requires_grad: bool
-    grad: Tensor | None
-    """The accumulated gradient of a leaf."""
-    grad_fn: Any
-    """The tape node that made it; None for a leaf."""
-    output_nr: int
-    """Which result of `grad_fn` it is."""
     is_wrapped_number: bool
     """Whether it stands for a Python number: such a tensor gives way to others in type promotion."""
 
@@ -82,7 +77,8 @@ class Tensor(TensorMethods):
         self._storage = Storage(array) if storage is None else storage
         self._requires_grad = False
         self.grad = None
-        self.grad_fn = None
+        self._node = None
+        self._base = None
         self.is_wrapped_number = False
         self.output_nr = 0
 
@@ -167,36 +163,6 @@ class Tensor(TensorMethods):
     def bump_version(self) -> None:
         """Note that its memory was written."""
         self._storage.version += 1
-
-    # Gradients
-
-    @property
-    def requires_grad(self) -> bool:
-        """Whether operations on it are recorded for `backward`."""
-        return self._requires_grad or self.grad_fn is not None
-
-    @requires_grad.setter
-    def requires_grad(self, value: bool) -> None:
-        self.requires_grad_(value)
-
-    @property
-    def is_leaf(self) -> bool:
-        """Whether no recorded operation made it."""
-        return self.grad_fn is None
-
-    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Ask for a gradient (or stop asking) and return the tensor. Raises RuntimeError for integers and for
-        results."""
-        if self.grad_fn is not None and not requires_grad:
-            raise RuntimeError(
-                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable "
-                "in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
-            )
-        if requires_grad and self.dtype.category < dtypes.Category.FLOAT:
-            raise RuntimeError("only Tensors of floating point dtype can require gradients")
-        if self.grad_fn is None:
-            self._requires_grad = bool(requires_grad and note_asked())
-        return self
 
     # Reading
 
@@ -305,7 +271,7 @@ class Tensor(TensorMethods):
         return (1, 0)
 
     def _is_recorded(self) -> bool:
-        return bool(getattr(self.grad_fn, "is_recorded", self.grad_fn is not None))
+        return self.grad_fn is not None
 
     def __len__(self) -> int:
         if self._array.ndim == 0:
@@ -377,7 +343,7 @@ class Tensor(TensorMethods):
         place = (tuple(self._array.shape), self.stride(), self.storage_offset())
         result = _rebuild(deepcopy(self._storage, memo), self.dtype, *place, self._requires_grad)
         memo[id(self)] = result
-        result.grad, result.grad_fn = deepcopy(self.grad, memo), self.grad_fn
+        result.grad = deepcopy(self.grad, memo)
         return result
 
     if TYPE_CHECKING:
@@ -447,16 +413,17 @@ def wrap_number(value: complex) -> Tensor:
 def share(base: Tensor, array: Array) -> Tensor:
     """A tensor on `base`'s storage, where `array` is a NumPy view of `base`'s memory with the wanted sizes and
     strides."""
-    return _window(array, base._storage)
+    return _window(array, base._storage, base)
 
 
-def _window(array: Array, storage: Storage) -> Tensor:
-    """`Tensor(array, storage)`, in half the time."""
+def _window(array: Array, storage: Storage, shown: Tensor | None = None) -> Tensor:
+    """`Tensor(array, storage)`, in half the time; a view of `shown`."""
     view = _new(Tensor)
     view._array = array
     view._storage = storage
     view._requires_grad = view.is_wrapped_number = False
-    view.grad = view.grad_fn = None
+    view.grad = view._node = None
+    view._base = None if shown is None else shown if shown._base is None else shown._base
     view.output_nr = 0
     return view
 
@@ -476,10 +443,10 @@ def view_of(
     item = numpy_dtype.itemsize
     byte_strides = [s * item for s in strides]
     if 0 in sizes:
-        return _window(np.ndarray(tuple(sizes), numpy_dtype, strides=byte_strides), storage)
+        return _window(np.ndarray(tuple(sizes), numpy_dtype, strides=byte_strides), storage, base)
     if offset is None and array.flags.c_contiguous:
         try:  # what lies inside of the array needs no bytes of the storage around it
-            return _window(np.ndarray(tuple(sizes), numpy_dtype, array, 0, byte_strides), storage)
+            return _window(np.ndarray(tuple(sizes), numpy_dtype, array, 0, byte_strides), storage, base)
         except (ValueError, TypeError):
             pass
     start = (0 if array is storage.base else array.ctypes.data - storage.address) if offset is None else offset * item
@@ -491,7 +458,7 @@ def view_of(
             f"setStorage: sizes {list(sizes)}, strides {list(strides)}, storage offset {start // item}, and itemsize "
             f"{item} requiring a storage size of {needed} are out of bounds for storage of size {storage.nbytes}"
         ) from None
-    return _window(window, storage)
+    return _window(window, storage, base)
 
 
 def install_method(name: str, method: Callable[..., Any]) -> None:

@@ -1,13 +1,14 @@
-"""What PyTorch has for gradients, and programs ask for: said to be missing, with what to write instead."""
+"""What PyTorch has around gradients and is missing here: said so, with what to write instead."""
 
 from __future__ import annotations
 
 from typing import Final
 
-OF_TENSORS: Final = frozenset({"backward", "retain_grad", "register_hook"})
-"""Methods of tensors that belong to gradients."""
-OF_PACKAGE: Final = frozenset({"autograd", "optim"})
-"""Modules that do."""
-NO_GRADIENTS: Final = (
-    "Nothing is differentiated yet: write the gradients with operators, and change parameters in place under no_grad()"
+OF_PACKAGE: Final = frozenset({"optim"})
+"""Modules that are missing."""
+NO_OPTIMISERS: Final = (
+    "There are no optimisers yet: after backward(), change parameters in place under no_grad(), p -= rate * p.grad"
+)
+IN_PROGRAMS: Final = (
+    "Gradients are computed outside of programs: return the tensor, and call backward() on it there"
 )

@@ -277,7 +277,7 @@ def _bits(value: float) -> int:
 
 def _array(value: Any) -> np.ndarray[Any, Any]:
     if type(value) is Tensor:
-        plain = not (value._requires_grad or value.grad_fn is not None or value.is_wrapped_number)
+        plain = not (value.asks() or value.is_wrapped_number)
         if plain and type(value._array) is np.ndarray:
             return value._array
     elif type(value) is np.ndarray:

@@ -6,14 +6,14 @@ from flambeau.codegen.layouts import Layout, ObjectLayouts
 from flambeau.codegen.llvm.builder import NULL, FunctionBuilder, ModuleBuilder, Value
 
 NEW_TENSOR = {
-    "_array": "array", "_storage": "storage", "_requires_grad": "false", "grad": "none", "grad_fn": "none",
-    "is_wrapped_number": "false", "output_nr": "zero",
+    "_array": "array", "_storage": "storage", "_requires_grad": "false", "grad": "none", "_node": "none",
+    "_base": "none", "is_wrapped_number": "false", "output_nr": "zero",
 }  # fmt: skip
 """What `Tensor(array)` puts into each slot."""
 NEW_STORAGE = {"base": "array", "_bytes": "none", "version": "zero"}
 """What `Storage(array)` puts into each slot."""
-_PLAIN = (("_requires_grad", "false"), ("grad_fn", "none"), ("is_wrapped_number", "false"))
-"""What a tensor has in its slots if all that counts of it is its array."""
+_PLAIN = (("_requires_grad", "false"), ("_node", "none"), ("is_wrapped_number", "false"))
+"""What a tensor has in its slots if all that counts of it is its array; the first two also what it is a view of."""
 
 
 def plain_array(f: FunctionBuilder, layouts: ObjectLayouts, tensor: Value) -> tuple[Value, Value]:
@@ -24,6 +24,12 @@ def plain_array(f: FunctionBuilder, layouts: ObjectLayouts, tensor: Value) -> tu
     is_plain = f.compare("ne", array, NULL)
     for slot, value in _PLAIN:
         is_same = f.compare("eq", f.get(tensor, layouts.tensor, slot), f.module.symbol(value))
+        is_plain = f.op("and", is_plain, is_same)
+    base = f.get(tensor, layouts.tensor, "_base")
+    is_no_view = f.op("or", f.is_null(base), f.compare("eq", base, f.module.symbol("none")))
+    shown = f.pick(is_no_view, tensor, base, "ptr")
+    for slot, value in _PLAIN[:2]:
+        is_same = f.compare("eq", f.get(shown, layouts.tensor, slot), f.module.symbol(value))
         is_plain = f.op("and", is_plain, is_same)
     return array, is_plain
 

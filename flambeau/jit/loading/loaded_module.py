@@ -15,11 +15,11 @@ from flambeau.jit.modules.script_module import (
     forwarding,
     without_module,
 )
-from flambeau.nn import hooks
 from flambeau.nn.hooks import Registered
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.object import ScriptObject
 from flambeau.program.unit import demangle
+from flambeau.util.hooks import add_hook
 
 _ORDERED = ("Sequential", "ModuleList", "ParameterList")
 _KEYED = ("ModuleDict", "ParameterDict")
@@ -59,7 +59,7 @@ class LoadedModule(RecursiveScriptModule):
         definition: ClassDefinition = self.script_object.type.definition
         for table, names in zip(("_forward_pre_hooks", "_forward_hooks"), definition.hooks, strict=True):
             for name in names:
-                hooks.add(self._hooks(table), Registered(without_module(self._method(name))))
+                add_hook(self._hooks(table), Registered(without_module(self._method(name))))
 
     def define(self, source: str) -> None:
         """Loaded modules have the methods that they were saved with. Raises RuntimeError."""

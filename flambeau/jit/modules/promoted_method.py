@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from operator import attrgetter, getitem, is_
 from typing import Any
 
-from flambeau.analysis.gradients import Flow
-from flambeau.executor import gradients
+from flambeau.executor import gradients, recomputed_calls
 from flambeau.executor.executor import Executor, executor_of
 from flambeau.executor.options import Options
 from flambeau.executor.parameter_promotion import Promotion, promotion_of
@@ -140,23 +139,24 @@ class PromotedMethod(ScriptMethod):
             raise
 
     def _marked(self, seen: _Seen, native: ScriptFunction, args: tuple[Any, ...], hidden: gradients.Asking) -> Any:
-        """The call of a method some of whose parameters ask for gradients: results that depend on them do too."""
+        """The call of a method some of whose parameters ask for gradients: recorded if a result depends on them."""
         args = native._signature.bind((*args, *seen.hidden), {})[: len(args)]
         arguments = (*args, *seen.hidden)
         asks = (*gradients.asking(args), *hidden)
         flow = native._executor.flow(spec_of(arguments), arguments, asks)
-        if flow.is_open or True in flow.written:
-            with intercepting(gradients.one_by_one):
-                return self._call_slowly(*args)
-        if seen.cells:
-            return self._assigning(seen, native, args, flow)
-        result = native(*arguments)
-        gradients.mark(flow, result, (*args, *seen.taken))
-        return result
+        if not (flow.is_open or flow.is_recorded):
+            return self._assigning(seen, native, args) if seen.cells else native(*arguments)
+        if flow.is_repeatable and not flow.is_open and not seen.cells:
+            result = native(*gradients.Plain(arguments).arguments)
+            executor, own = native._executor, (*args, *seen.taken)
+            marks = flow.results[0] if len(flow.results) == 1 else flow.results
+            inputs = recomputed_calls.asking_tensors(own)
+            if recomputed_calls.put_on_tape(result, marks, inputs, lambda: executor.recorded(own)):
+                return result
+        with intercepting(gradients.one_by_one):
+            return self._call_slowly(*args)
 
-    def _assigning(
-        self, seen: _Seen, native: ScriptFunction, args: tuple[Any, ...], flow: Flow | None = None
-    ) -> Any:
+    def _assigning(self, seen: _Seen, native: ScriptFunction, args: tuple[Any, ...]) -> Any:
         """The call of a method that assigns: what attributes become are the last results."""
         hidden = list(seen.hidden)
         for at, stored, place in seen.cells:
@@ -171,8 +171,6 @@ class PromotedMethod(ScriptMethod):
             if is_foreign(error):
                 raise
             return self._call_slowly(*args)  # fails as well, and leaves what was assigned before
-        if flow is not None:
-            gradients.mark(flow, results, (*args, *seen.taken))
         first = len(results) - len(seen.cells)
         for (_, stored, place), value in zip(seen.cells, results[first:], strict=True):
             stored[place] = value

@@ -31,7 +31,6 @@ from flambeau.jit.modules.prepared import prepared
 from flambeau.jit.modules.promoted_method import method_of
 from flambeau.jit.modules.script_method import ScriptMethod, has_view, shown
 from flambeau.jit.value_conversion import MismatchError, converter, outliving, type_name
-from flambeau.nn import hooks
 from flambeau.nn.hooks import Registered
 from flambeau.nn.module import Module
 from flambeau.program.classes import ClassDefinition
@@ -39,6 +38,7 @@ from flambeau.program.object import ScriptObject
 from flambeau.schema.types import InterfaceType
 from flambeau.tensor import observer
 from flambeau.util.depth import deep_recursion
+from flambeau.util.hooks import add_hook
 from flambeau.util.no_collection import no_collection
 
 NOT_SCRIPTED = (
@@ -116,7 +116,7 @@ class RecursiveScriptModule(FixedModule):
         for table, functions in (("_forward_pre_hooks", compiled.before), ("_forward_hooks", compiled.after)):
             for function in functions:
                 method = self._method(function.short_name)
-                hooks.add(self._hooks(table), Registered(without_module(method)))
+                add_hook(self._hooks(table), Registered(without_module(method)))
 
     @classmethod
     def over(

@@ -399,7 +399,7 @@ class PReLU(Layer):
 
     >>> import flambeau
     >>> flambeau.nn.PReLU()(flambeau.tensor([-2.0, 0.0, 3.0]))
-    tensor([-0.5000,  0.0000,  3.0000], grad_fn=<Unrecorded>)
+    tensor([-0.5000,  0.0000,  3.0000], grad_fn=<PreluKernelBackward0>)
     """
 
     __constants__ = ("num_parameters",)

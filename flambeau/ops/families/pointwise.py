@@ -15,10 +15,11 @@ values.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Final
 
+from flambeau.ops.derivatives.pointwise import PointwiseGradient
 from flambeau.ops.families import variants
 from flambeau.ops.families.elementwise import DtypeMap, Pointwise, planned
 from flambeau.ops.families.entry_kernel import EntryKernel
@@ -80,7 +81,6 @@ def pointwise(
     out: Sequence[str | None] | None = (),
     in_place: bool = True,
     aliases: Sequence[str] = (),
-    gradient: Mapping[str, Callable[..., Any]] | None = None,
     ulp: float = 0,
     samples: Callable[[], Iterable[Sample]] | None = None,
     errors: Callable[[], Iterable[ErrorSample]] | None = None,
@@ -100,7 +100,8 @@ def pointwise(
     kinds of number there is a meaning for; others raise NotImplementedError with `refusal`, where `{}` is the dtype.
     `check(common, *arguments)` may raise first, and before it `check_in_place` for the in-place form. `out` names the
     overloads that take `out`, one per schema (None: there is none; left away: as usual; `out=None`: nowhere).
-    `aliases` are further names. Without `native`, the meaning is one of arrays alone: kernels do not contain it.
+    `aliases` are further names. Gradients follow from the meaning, where no
+    formulas are written. Without `native`, the meaning is one of arrays alone: kernels do not contain it.
     """
     wanted = compute or (to_float if result is to_float else same)
     for number, text in enumerate(schemas):
@@ -118,7 +119,7 @@ def pointwise(
             shape=plan.predict_shape,
             scalar=scalar if native else None,
             compute=plan.predict_compute if native else None,
-            gradient=gradient or {},
+            gradient=PointwiseGradient(scalar, schema, frozenset(plan.raw)) if native and differentiable else None,
             differentiable=differentiable,
             samples=samples if number == 0 else None,
             errors=errors if number == 0 else None,

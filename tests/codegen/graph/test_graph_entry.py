@@ -177,7 +177,7 @@ def strange() -> dict[str, Any]:
     """Arrays and tensors that are not what a guard for a float32 vector wants."""
     raw = np.zeros(17, np.uint8)
     leaf, result = flambeau.ones(3).requires_grad_(), flambeau.ones(3)
-    result.grad_fn = object()
+    result._node = object()
 
     class Mine(np.ndarray):
         pass

@@ -10,6 +10,7 @@ from typing import Final
 from flambeau.frontend.emit.builtins.builtin_forms import emit_isinstance
 from flambeau.frontend.emit.builtins.builtin_types import CASTS
 from flambeau.frontend.emit.builtins.limits_of_dtypes import LimitsClass
+from flambeau.frontend.emit.builtins.standard_library import refusal
 from flambeau.frontend.emit.conditions import Condition, ConditionValue, may_be_none
 from flambeau.frontend.emit.forked_tasks import (
     emit_awaitable,
@@ -33,6 +34,7 @@ from flambeau.schema.types import (
     Type,
 )
 from flambeau.util.errors import CompileError
+from flambeau.util.not_here import IN_PROGRAMS
 
 WRONG_ANNOTATION = "expected an expression of type {wanted} but found {found}"
 ALWAYS_NONE = "The type of _unwrap_optional's argument could not be inferred from actual type None"
@@ -108,6 +110,7 @@ LANGUAGE_FORMS: Final[dict[str, Sugared]] = {
     "wait": FormValue("wait", emit_wait),
     "awaitable": FormValue("_awaitable", emit_awaitable),
     "awaitable_wait": FormValue("_awaitable_wait", emit_awaitable_wait),
+    "gradient": refusal("gradient", f"{IN_PROGRAMS}."),
     "finfo": LimitsClass("finfo"),
     "iinfo": LimitsClass("iinfo"),
     "record_function": RecordFunction(),

@@ -6,9 +6,9 @@ from typing import Final
 
 from flambeau.schema.types import DictType, ListType, OptionalType, StringType, TensorType, Type
 from flambeau.util.instead import instead
-from flambeau.util.not_here import NO_GRADIENTS
+from flambeau.util.not_here import IN_PROGRAMS
 
-_GRADIENTS: Final = f"{NO_GRADIENTS}."
+_GRADIENTS: Final = f"{IN_PROGRAMS}."
 _BYTES: Final = "Programs have no bytes: keep the text, or ord() of its letters."
 _LETTERS: Final = instead(
     "Write {code} for each letter.", "s.replace('a', 'b')", of="s.translate(str.maketrans('a', 'b'))", given="s: str"

@@ -1,0 +1,192 @@
+"""`backward` and `grad`: from tensors back over the tape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flambeau.autograd.engine import Run
+from flambeau.autograd.node import Edge, accumulate, edge_of
+from flambeau.ops.derivatives.operators import OPERATORS
+from flambeau.tensor.tensor import Tensor
+
+Tensors = Tensor | Sequence[Tensor]
+
+
+def backward(
+    tensors: Tensors,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Tensors | None = None,
+) -> None:
+    """Add the gradients of `tensors` to the `grad` of the leaves they were computed from.
+
+    Args:
+        tensors: tensors, or one, that ask for gradients.
+        grad_tensors: a gradient for each, of its shape; None for 1, of tensors with one element.
+        retain_graph: keep what was saved, for another run; by default if `create_graph`.
+        create_graph: record the run itself, so that gradients can be differentiated.
+        inputs: the leaves that get gradients; all if none are given.
+
+    Raises RuntimeError if a tensor asks for no gradient, a gradient has the wrong shape, or a saved tensor was written.
+
+    >>> import flambeau
+    >>> x = flambeau.tensor(3.0, requires_grad=True)
+    >>> backward(x * x)
+    >>> x.grad
+    tensor(6.)
+    """
+    roots = _listed(tensors)
+    given = _gradients(roots, grad_tensors)
+    if inputs is None:
+        run, targets = _run(roots, given, retain_graph, create_graph, None), []
+        run.finish([g for g in given if g is not None])
+        return
+    targets = _listed(inputs)
+    if not targets:
+        raise RuntimeError("'inputs' argument to backward() cannot be empty.")
+    for target, gradient in zip(targets, grad_of(roots, targets, given, retain_graph, create_graph), strict=True):
+        if gradient is not None:
+            accumulate(target, gradient, may_keep=False)
+
+
+def grad_of(
+    roots: Sequence[Tensor],
+    targets: Sequence[Tensor],
+    given: Sequence[Tensor | None],
+    retain_graph: bool | None,
+    create_graph: bool,
+    *,
+    ends_at_targets: bool = False,
+) -> list[Tensor | None]:
+    """The gradients of some tensors by others; None for those that nothing depends on. With `ends_at_targets`, without
+    what depends on one target through another."""
+    edges = [edge_of(target) for target in targets]
+    run = _run(roots, given, retain_graph, create_graph, edges, ends_at_targets=ends_at_targets)
+    run.finish([])
+    return [None if edge is None else run.captured.get((id(edge[0]), edge[1])) for edge in edges]
+
+
+def _run(
+    roots: Sequence[Tensor],
+    given: Sequence[Tensor | None],
+    retain_graph: bool | None,
+    create_graph: bool,
+    targets: Sequence[Edge] | None,
+    *,
+    ends_at_targets: bool = False,
+) -> Run:
+    keep = create_graph if retain_graph is None else retain_graph
+    run = Run(keep=keep, create_graph=create_graph, targets=targets, ends_at_targets=ends_at_targets)
+    edges = [edge_of(root) for root in roots]
+    if targets is not None:
+        run.restrict(edges)
+    for edge, gradient in zip(edges, given, strict=True):
+        if gradient is not None:
+            run.start(edge, gradient)
+    run.run()
+    return run
+
+
+def _listed(tensors: Tensors) -> list[Tensor]:
+    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+
+
+def _gradients(roots: Sequence[Tensor], given: Any) -> list[Tensor | None]:
+    """A gradient per root. Raises RuntimeError for one that is missing, or of another shape."""
+    listed = [given] * len(roots) if given is None else [given] if isinstance(given, Tensor) else list(given)
+    if len(listed) != len(roots):
+        raise RuntimeError(f"got {len(roots)} tensors and {len(listed)} gradients")
+    result: list[Tensor | None] = []
+    for number, (root, gradient) in enumerate(zip(roots, listed, strict=True)):
+        if not root.requires_grad:
+            raise RuntimeError(f"element {number} of tensors does not require grad and does not have a grad_fn")
+        if gradient is None:
+            if root.numel() != 1:
+                raise RuntimeError("grad can be implicitly created only for scalar outputs")
+            if root.dtype.is_complex:
+                raise RuntimeError("grad can be implicitly created only for real scalar outputs but got complex")
+            gradient = OPERATORS.ones_like(root.detach())
+        elif gradient._array.shape != root._array.shape:
+            raise RuntimeError(
+                f"Mismatch in shape: grad_output[{number}] has a shape of {_sizes(gradient)} and output[{number}] has "
+                f"a shape of {_sizes(root)}."
+            )
+        result.append(gradient)
+    return result
+
+
+def _sizes(tensor: Tensor) -> str:
+    return f"torch.Size({list(tensor._array.shape)})"
+
+
+def grad(
+    outputs: Tensors,
+    inputs: Tensors,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Tensor | None, ...]:
+    """The gradients of `outputs` by `inputs`, summed over the outputs; nothing is added to any `grad`.
+
+    Args:
+        outputs: tensors, or one, that ask for gradients.
+        inputs: tensors, or one, that they were computed from.
+        grad_outputs: a gradient for each output, of its shape; None for 1, of outputs with one element.
+        retain_graph: keep what was saved, for another run; by default if `create_graph`.
+        create_graph: record the run itself, so that gradients can be differentiated.
+        allow_unused: give None for inputs that nothing depends on, in place of raising RuntimeError.
+        is_grads_batched: each of `grad_outputs` has one axis more in front: one run for each element of it.
+        materialize_grads: give zeros in place of None.
+
+    >>> import flambeau
+    >>> x = flambeau.tensor(2.0, requires_grad=True)
+    >>> (first,) = grad(x**3, x, create_graph=True)
+    >>> first.item(), grad(first, x)[0].item()
+    (12.0, 12.0)
+    """
+    roots, targets = _listed(outputs), _listed(inputs)
+    for number, target in enumerate(targets):
+        if not target.requires_grad:
+            raise RuntimeError("One of the differentiated Tensors does not require grad")
+        del number
+    if is_grads_batched:
+        return _batched(roots, targets, grad_outputs, create_graph, bool(allow_unused), materialize_grads)
+    found = grad_of(roots, targets, _gradients(roots, grad_outputs), retain_graph, create_graph)
+    return tuple(_checked(found, targets, bool(allow_unused) or materialize_grads, materialize_grads))
+
+
+def _checked(
+    found: list[Tensor | None], targets: Sequence[Tensor], allow_unused: bool, materialize: bool
+) -> list[Tensor | None]:
+    for number, gradient in enumerate(found):
+        if gradient is None and not allow_unused:
+            raise RuntimeError(
+                f"The differentiated Tensor at index {number} appears to not have been used in the graph. Set "
+                "allow_unused=True if this is the desired behavior."
+            )
+        if gradient is None and materialize:
+            found[number] = OPERATORS.zeros_like(targets[number].detach())
+    return found
+
+
+def _batched(
+    roots: list[Tensor], targets: list[Tensor], batches: Any, create_graph: bool, allow_unused: bool, materialize: bool
+) -> tuple[Tensor | None, ...]:
+    listed = [batches] if isinstance(batches, Tensor) else list(batches)
+    runs = []
+    for number in range(listed[0].shape[0]):
+        given = _gradients(roots, [b[number] for b in listed])
+        runs.append(grad_of(roots, targets, given, True, create_graph))
+    columns: list[Tensor | None] = [
+        None if any(g is None for g in column) else OPERATORS.stack(list(column)) for column in zip(*runs, strict=True)
+    ]
+    return tuple(_checked(columns, targets, allow_unused or materialize, materialize))
+
+
+for _function in (backward, grad):
+    _function.language_form = "gradient"  # type: ignore[union-attr]  # how the compiler knows them

@@ -1,0 +1,212 @@
+"""The nodes of the tape: one for each recorded operator, with edges to the nodes that made its operands.
+
+>>> import flambeau
+>>> x = flambeau.ones(2, requires_grad=True)
+>>> node = (x * 3).sum().grad_fn
+>>> node.name(), node.next_functions[0][0].name()
+('SumBackward0', 'MulBackward0')
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+from weakref import ref
+
+from flambeau.tensor.tensor import Tensor
+from flambeau.util.hooks import RemovableHandle, add_hook
+from flambeau.util.locks import Lock
+
+Gradients = list[Tensor | None]
+Edge = tuple[Any, int] | None
+"""Where a gradient goes on: to a result of a node, to a leaf (with 0), or nowhere."""
+
+_sequence: Final = itertools.count()
+NO_HOOKS: Final[dict[int, Callable[..., Any]]] = {}
+"""Of nodes without hooks; never written."""
+
+
+class Node:
+    """An operation on the tape. Numbers grow as nodes are made: operands have smaller ones than what uses them."""
+
+    __slots__ = ("__weakref__", "edges", "metadata_", "post_hooks", "pre_hooks", "sequence")
+
+    def __init__(self, edges: Sequence[Edge]) -> None:
+        self.edges = edges
+        """One for each tensor that a gradient flows to."""
+        self.sequence = next(_sequence)
+        self.metadata_: dict[str, Any] | None = None
+        self.pre_hooks: dict[int, Callable[..., Any]] = NO_HOOKS
+        """Called with the gradients of the results, before the node runs."""
+        self.post_hooks: dict[int, Callable[..., Any]] = NO_HOOKS
+        """Called with the gradients of the operands and those of the results, after it ran."""
+
+    def apply(self, gradients: Gradients) -> Gradients:
+        """The gradients of the operands, one for each edge, from those of the results."""
+        raise NotImplementedError
+
+    def release(self) -> None:
+        """Let go of what was saved for the way back."""
+
+    def name(self) -> str:
+        """What kind of operation it is: `MulBackward0`."""
+        return type(self).__name__
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """The nodes that made the operands, each with which of its results it was; None for what asks for nothing."""
+        return tuple([_shown(edge) for edge in self.edges])
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """A dictionary for whoever wants to remember something about the node."""
+        if self.metadata_ is None:
+            self.metadata_ = {}
+        return self.metadata_
+
+    def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(grad_inputs, grad_outputs)` after the node ran; a tuple that it returns takes the place of
+        `grad_inputs`."""
+        if self.post_hooks is NO_HOOKS:
+            self.post_hooks = {}
+        return add_hook(self.post_hooks, hook)
+
+    def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(grad_outputs)` before the node runs; a tuple that it returns takes their place."""
+        if self.pre_hooks is NO_HOOKS:
+            self.pre_hooks = {}
+        return add_hook(self.pre_hooks, hook)
+
+    def register_result_hook(self, index: int, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(gradient)` with the gradient of one result; a tensor that it returns takes its place."""
+
+        def on_result(gradients: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...] | None:
+            if index >= len(gradients) or (gradient := gradients[index]) is None:
+                return None
+            return (*gradients[:index], replaced(hook(gradient), gradient), *gradients[index + 1 :])
+
+        return self.register_prehook(on_result)
+
+    def retain(self, tensor: Tensor) -> None:
+        """Keep the gradient of a result in its `grad`."""
+        if self.is_retained(tensor):
+            return
+        kept = ref(tensor)
+
+        def keep(gradient: Tensor) -> None:
+            if (result := kept()) is not None:
+                result.grad = gradient if result.grad is None else result.grad + gradient
+
+        self.metadata.setdefault("retained", []).append(kept)
+        self.register_result_hook(tensor.output_nr, keep)
+
+    def is_retained(self, tensor: Tensor) -> bool:
+        """Whether the gradient of a result is kept."""
+        return any(kept() is tensor for kept in (self.metadata_ or {}).get("retained", ()))
+
+    def __call__(self, *gradients: Tensor | None) -> Any:
+        """Run the node: the gradients of the operands; one alone if there is one."""
+        results = self.apply(list(gradients))
+        return results[0] if len(results) == 1 else tuple(results)
+
+
+def replaced(returned: Any, gradient: Tensor) -> Tensor:
+    """What a hook returned in the place of a gradient. Raises TypeError, or RuntimeError for another shape."""
+    if returned is None:
+        return gradient
+    if not isinstance(returned, Tensor):
+        raise TypeError(f"expected Tensor, but hook returned '{type(returned).__name__}'")
+    if returned._array.shape != gradient._array.shape:
+        raise RuntimeError(
+            f"hook returned a gradient of shape {list(returned._array.shape)} for one of shape "
+            f"{list(gradient._array.shape)}"
+        )
+    return returned
+
+
+class AccumulateGrad(Node):
+    """The end of the tape at a leaf, as `next_functions` shows it: gradients are added to `variable.grad`."""
+
+    __slots__ = ("variable",)
+
+    def __init__(self, variable: Tensor) -> None:
+        super().__init__(())
+        self.variable = variable
+
+    def apply(self, gradients: Gradients) -> Gradients:
+        """Add the gradient."""
+        if gradients[0] is not None:
+            accumulate(self.variable, gradients[0], may_keep=False)
+        return []
+
+
+class Leaf:
+    """What is known of a leaf besides its gradient: hooks, and the node that stands for it."""
+
+    __slots__ = ("hooks", "node", "post_hooks")
+
+    def __init__(self) -> None:
+        self.hooks: dict[int, Callable[..., Any]] = {}
+        """Called with the gradient before it is added."""
+        self.post_hooks: dict[int, Callable[..., Any]] = {}
+        """Called with the leaf after it was."""
+        self.node: ref[AccumulateGrad] | None = None
+
+
+_leaves: Final[dict[int, tuple[ref[Tensor], Leaf]]] = {}
+"""The leaves of which something is known, by identity: equality of tensors is about their elements."""
+_accumulating: Final = Lock()
+
+
+def leaf_of(tensor: Tensor) -> Leaf:
+    """What is known of a leaf; from now on, if nothing was."""
+    found = known_leaf(tensor)
+    if found is None:
+        identity = id(tensor)
+        found = Leaf()
+        _leaves[identity] = (ref(tensor, lambda _: _leaves.pop(identity, None)), found)
+    return found
+
+
+def known_leaf(tensor: Tensor) -> Leaf | None:
+    """What is known of a leaf; None if nothing is."""
+    entry = _leaves.get(id(tensor))
+    return None if entry is None or entry[0]() is not tensor else entry[1]
+
+
+def accumulator(tensor: Tensor) -> AccumulateGrad:
+    """The node that stands for a leaf: the same as long as somebody has it."""
+    leaf = leaf_of(tensor)
+    node = None if leaf.node is None else leaf.node()
+    if node is None:
+        node = AccumulateGrad(tensor)
+        leaf.node = ref(node)
+    return node
+
+
+def edge_of(tensor: Tensor) -> Edge:
+    """Where a tensor's gradient goes: to the node that made it, or to the leaf itself; None if it asks for none."""
+    node = tensor.grad_fn
+    if node is not None:
+        return (node, tensor.output_nr)
+    return (tensor, 0) if tensor._requires_grad else None
+
+
+def _shown(edge: Edge) -> tuple[Any, int]:
+    if edge is None:
+        return (None, 0)
+    target, index = edge
+    return (accumulator(target), 0) if isinstance(target, Tensor) else (target, index)
+
+
+def accumulate(leaf: Tensor, gradient: Tensor, *, may_keep: bool) -> None:
+    """Add to a leaf's gradient. `may_keep` says that nobody else has the memory of `gradient`."""
+    with _accumulating:
+        before = leaf.grad
+        if before is None:
+            leaf.grad = gradient if may_keep else gradient.clone()
+        elif gradient.requires_grad or before.requires_grad:
+            leaf.grad = before + gradient
+        else:
+            before.add_(gradient)

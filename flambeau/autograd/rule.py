@@ -1,0 +1,119 @@
+"""How calls of an operator are recorded: which operands gradients flow to, and what is kept for the way back.
+
+>>> from flambeau.schema import registry
+>>> rule = rule_of(registry.get("aten::mul.Tensor"))
+>>> rule.node_type.__name__, [name for _, name in rule.operands]
+('MulBackward0', ['self', 'other'])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from flambeau.autograd.operator_node import OperatorNode
+from flambeau.schema import registry
+from flambeau.schema.gradient import Call, Formula, Gradient, Written, written
+from flambeau.schema.opdef import OpDef
+from flambeau.tensor.tensor import Tensor
+from flambeau.util.record import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The formulas of a call in which certain operands ask for gradients."""
+
+    formulas: tuple[tuple[int, Formula], ...]
+    """For operands that ask: their number among those that gradients may flow to, and the formula."""
+    kept: tuple[tuple[str, int], ...]
+    """What formulas need: arguments by position; results, -1 and down."""
+
+
+class Rule:
+    """How calls of one overload are recorded."""
+
+    def __init__(self, definition: OpDef, gradient: Gradient) -> None:
+        self.definition = definition
+        self.gradient = gradient
+        index = definition.schema.index
+        self.operands: Final = tuple([(index[name], name) for name in gradient.names if name in index])
+        """Position and name of the arguments that gradients may flow to."""
+        self.node_type: type[OperatorNode] = type(_node_name(definition), (OperatorNode,), {"__slots__": ()})
+        self.is_in_place: Final = _writes_first(definition)
+        self.flows: Final = definition.differentiable
+        self._plans: dict[Any, Plan] = {}
+
+    def plan(self, asking: tuple[bool, ...], is_complex: bool, arguments: Sequence[Any]) -> Plan:
+        """The plan of a call whose operands ask for gradients or not."""
+        statics = () if self.gradient.is_static else self.gradient.statics(tuple(arguments))
+        key = (asking, is_complex, statics)
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = self._plans[key] = self._make(asking, Call(is_complex, statics))
+        return plan
+
+    def _make(self, asking: tuple[bool, ...], call: Call) -> Plan:
+        formulas: list[tuple[int, Formula]] = []
+        needs: dict[str, int] = {}
+        index = self.definition.schema.index
+        for number, ((_, name), asks) in enumerate(zip(self.operands, asking, strict=True)):
+            formula = self.gradient.formula(name, call) if asks else None
+            if formula is not None:
+                formulas.append((number, formula))
+                for need in formula.needs:
+                    if need not in ("grad", "grads") and not (need in formula.optional and need not in index):
+                        needs[need] = self._position(need)
+        return Plan(tuple(formulas), tuple(needs.items()))
+
+    def _position(self, need: str) -> int:
+        index = self.definition.schema.index
+        if need in index:
+            return index[need]
+        if need.endswith("_sizes") and need.removesuffix("_sizes") in index:
+            return index[need.removesuffix("_sizes")]
+        return -1 if need in ("result", "results", "results_sizes") else -1 - int(need.removeprefix("result"))
+
+
+def _writes_first(definition: OpDef) -> bool:
+    arguments = definition.schema.arguments
+    alias = arguments[0].alias if arguments else None
+    return alias is not None and alias.is_write
+
+
+def _node_name(definition: OpDef) -> str:
+    short = definition.schema.name.partition("::")[2].strip("_")
+    return "".join(part.capitalize() for part in short.split("_")) + "Backward0"
+
+
+_rules: dict[OpDef, Rule | None] = {}
+
+
+def rule_of(definition: OpDef) -> Rule | None:
+    """The rule of an overload; None if no gradient is known for it."""
+    if definition not in _rules:
+        gradient = gradient_of(definition)
+        _rules[definition] = None if gradient is None else Rule(definition, gradient)
+    return _rules[definition]
+
+
+def gradient_of(definition: OpDef) -> Gradient | None:
+    """The formulas of an overload: written for it (`aten::max.dim`; `aten::max.` is the one without) or for all of
+    its name, or else of its declaration; None if there are none."""
+    overload = definition.full_name.partition(".")[2]
+    names = (definition.name, registry.out_of_place(definition.name))
+    candidates = [written(f"{name}.{overload}") for name in names] + [written(name) for name in names]
+    gradient = next((g for g in candidates if g is not None), definition.gradient)
+    if isinstance(gradient, Written) and not any(name in definition.schema.index for name in gradient.names):
+        return None  # another overload's
+    return gradient
+
+
+def is_complex(values: Sequence[Any]) -> bool:
+    """Whether there is a complex tensor or number among values, or in lists of them."""
+    for value in values:
+        if isinstance(value, Tensor):
+            if value._array.dtype.kind in "cV" and value.dtype.is_complex:
+                return True
+        elif isinstance(value, complex) or (isinstance(value, list | tuple) and is_complex(value)):
+            return True
+    return False

@@ -1,0 +1,156 @@
+"""Recording: an operator on tensors that ask for gradients runs, and its results know how they were computed.
+
+>>> import flambeau
+>>> x = flambeau.ones(2, requires_grad=True)
+>>> (x * 2).grad_fn.name()
+'MulBackward0'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flambeau.autograd import views
+from flambeau.autograd.node import Edge, Gradients, Node, edge_of
+from flambeau.autograd.operator_node import OperatorNode, Shape
+from flambeau.autograd.rule import Plan, Rule, gradient_of, is_complex, rule_of
+from flambeau.ops.derivatives.operators import OPERATORS
+from flambeau.schema.gradient import Decomposed
+from flambeau.schema.opdef import OpDef
+from flambeau.tensor import recorder
+from flambeau.tensor.tensor import Tensor
+from flambeau.util.inversions import TAPE
+
+
+class NotDifferentiable(Node):
+    """Stands for an operator without formulas: what it computes asks for gradients, and none can go back through it."""
+
+    __slots__ = ("operator",)
+
+    def __init__(self, operator: str, edges: Sequence[Edge]) -> None:
+        super().__init__(edges)
+        self.operator = operator
+
+    def apply(self, gradients: Gradients) -> Gradients:
+        """Raise: there is no formula."""
+        raise NotImplementedError(f"derivative for {self.operator} is not implemented")
+
+
+@TAPE.provide
+def record(definition: OpDef, arguments: Sequence[Any]) -> Any:
+    """Run an operator of whose operands one asks for gradients, and put a node for it on the tape.
+
+    Raises RuntimeError for a write that may not be while gradients are recorded.
+    """
+    gradient = gradient_of(definition)
+    if gradient is None and definition.family == "composite":
+        return definition.kernel(*arguments)  # its parts are recorded
+    if isinstance(gradient, Decomposed):
+        names = [a.name for a in definition.schema.arguments]
+        return gradient.body(OPERATORS, **dict(zip(names, arguments, strict=True)))
+    written = recorder.refuse_writes(definition, arguments)
+    rule = rule_of(definition)
+    if rule is None:
+        return _without_formula(definition, arguments, written)
+    call = _Call(rule, arguments)
+    if call.is_without_formula:
+        return _without_formula(definition, arguments, written)
+    if rule.is_in_place:
+        return call.in_place()
+    result = definition.kernel(*arguments)
+    if call.plan.formulas:
+        call.attach(result)
+    return result
+
+
+def _without_formula(definition: OpDef, arguments: Sequence[Any], written: Sequence[Tensor]) -> Any:
+    result = definition.kernel(*arguments)
+    flows = definition.differentiable
+    if flows is False or (written and not recorder.is_asked_beside(definition, arguments)):
+        return result
+    node = NotDifferentiable(definition.name, [edge_of(tensor) for tensor in recorder.tensors_in(list(arguments))])
+    several = (
+        result if isinstance(flows, bool) else [r for r, is_needed in zip(result, flows, strict=True) if is_needed]
+    )
+    for tensor in recorder.tensors_in(several):
+        if tensor._array.dtype.kind in "fcV" and not any(tensor is a for a in arguments if not written):
+            tensor._node, tensor.output_nr = node, 0
+    return result
+
+
+class _Call:
+    """One call of an operator with formulas."""
+
+    def __init__(self, rule: Rule, arguments: Sequence[Any]) -> None:
+        self.rule = rule
+        self.arguments = arguments
+        self.edges: list[Edge] = []
+        self.shapes: list[Shape | None] = []
+        self.counts: list[int] = []
+        asking = []
+        for position, _ in rule.operands:
+            value = arguments[position]
+            if isinstance(value, Tensor):
+                asking.append(self._add(value))
+                self.counts.append(-1)
+            elif isinstance(value, list | tuple):
+                asking.append(True in list(map(self._add, value)))
+                self.counts.append(len(value))
+            else:
+                asking.append(self._add(None))
+                self.counts.append(-1)
+        self.plan: Plan = rule.plan(tuple(asking), is_complex(arguments), arguments)
+        self.is_without_formula = len(self.plan.formulas) < sum(asking)
+
+    def _add(self, value: Any) -> bool:
+        edge = edge_of(value) if isinstance(value, Tensor) else None
+        self.edges.append(edge)
+        self.shapes.append(None if edge is None else (value._array.shape, value._array.dtype))
+        return edge is not None
+
+    def in_place(self) -> Any:
+        """Run an operator that writes its first operand, which from then on is its result."""
+        target = self.arguments[0]
+        before = {
+            name: self.arguments[position].clone()
+            for name, position in self.plan.kept
+            if position == 0 and isinstance(target, Tensor)
+        }
+        behind = views.base_edge(target)
+        result = self.rule.definition.kernel(*self.arguments)
+        if self.plan.formulas:
+            node = self._node(is_single=True)
+            views.note_written(target, behind, node)
+            self._keep(node, result, before)
+        return result
+
+    def attach(self, result: Any) -> None:
+        """Have the results know the node."""
+        is_list = isinstance(result, list | tuple)
+        results = list(result) if is_list else [result]
+        node = self._node(is_single=not is_list)
+        flows = self.rule.flows
+        for number, one in enumerate(results):
+            if not isinstance(one, Tensor) or not (flows is True or (flows and flows[number])):
+                continue
+            if one._array.dtype.kind in "fcV" and not any(one is argument for argument in self.arguments):
+                one._node, one.output_nr = node, number
+                if one._base is not None:
+                    node.shown = one._base._node
+        self._keep(node, result, {})
+
+    def _node(self, *, is_single: bool) -> OperatorNode:
+        return self.rule.node_type(
+            self.edges, formulas=self.plan.formulas, counts=self.counts, shapes=self.shapes, is_single=is_single
+        )
+
+    def _keep(self, node: OperatorNode, result: Any, before: dict[str, Any]) -> None:
+        for name, position in self.plan.kept:
+            if position >= 0:
+                node.keep(name, before.get(name, self.arguments[position]))
+            elif name in ("result", "results", "results_sizes"):
+                node.keep(name, result, 0)
+            else:
+                number = -1 - position
+                node.keep(name, result[number], number)

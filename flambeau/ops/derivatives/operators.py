@@ -1,0 +1,96 @@
+"""The operators as formulas call them, which also hand over Python numbers.
+
+>>> OPERATORS.log(8.0) / OPERATORS.log(2.0)
+3.0
+>>> OPERATORS.where(True, 1, 2)
+1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from flambeau.ops.families.composite import F, Operators
+from flambeau.tensor.tensor import Tensor, wrap
+
+
+def _of_number(compute: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def run(x: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return compute(np.float64(x) if isinstance(x, int | float) else np.complex128(x)).item()
+
+    return run
+
+
+NUMBERS: Final[dict[str, Callable[[Any], Any]]] = {
+    "log": _of_number(np.log),
+    "log1p": _of_number(np.log1p),
+    "exp": _of_number(np.exp),
+    "abs": abs,
+    "isnan": _of_number(np.isnan),
+    "conj": lambda x: x.conjugate(),
+    "real": lambda x: x.real,
+    "sgn": _of_number(np.sign),
+}
+"""Functions that formulas apply to numbers too: with infinities and nan where Python's own raise."""
+
+
+class FormulaOperators(Operators):
+    """Every operator as a method, for formulas: of numbers, too, where these may be operands."""
+
+    def where(self, condition: Any, taken: Any, other: Any) -> Any:
+        """`taken` where the condition holds, else `other`."""
+        if isinstance(condition, bool):
+            return taken if condition else other
+        return F.where(condition, taken, other)
+
+    def maximum(self, x: Any, bound: Any) -> Any:
+        """The larger one; a bound may be a number."""
+        return F.maximum(x, bound) if isinstance(bound, Tensor) else F.clamp_min(x, bound)
+
+    def minimum(self, x: Any, bound: Any) -> Any:
+        """The smaller one; a bound may be a number."""
+        return F.minimum(x, bound) if isinstance(bound, Tensor) else F.clamp_max(x, bound)
+
+    def conj(self, x: Any) -> Any:
+        """The complex conjugate; real numbers as they are."""
+        if not isinstance(x, Tensor):
+            return x.conjugate()
+        return F.conj_physical(x) if x.dtype.is_complex else x
+
+    def real(self, x: Any) -> Any:
+        """The real part; real numbers as they are."""
+        if not isinstance(x, Tensor):
+            return x.real
+        return F.real(x) if x.dtype.is_complex else x
+
+    def tensor_of(self, numbers: list[Any]) -> Tensor:
+        """A vector of ints or of floats in double precision."""
+        return wrap(np.array(numbers, np.int64 if not numbers or isinstance(numbers[0], int) else np.float64))
+
+    def trigamma(self, x: Any) -> Any:
+        """The second derivative of the logarithm of the gamma function."""
+        return self.polygamma(1, x)
+
+    def truncated_quotient(self, x: Any, y: Any) -> Any:
+        """The quotient, rounded to zero."""
+        return self.div(x, y, rounding_mode="trunc")
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        operator: Callable[..., Any] = getattr(F, name)
+        of_number = NUMBERS.get(name)
+        if of_number is None:
+            return operator
+
+        def either(x: Any) -> Any:
+            return operator(x) if isinstance(x, Tensor) else of_number(x)
+
+        setattr(self, name, either)
+        return either
+
+
+OPERATORS: Final = FormulaOperators()
+"""The operators on eager tensors."""

@@ -1,0 +1,279 @@
+"""The formulas of products of matrices and vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flambeau.schema.gradient import decomposed, formulas, passed_on
+
+
+def _h(f: Any, x: Any) -> Any:
+    """The conjugate of a matrix's transpose."""
+    return f.conj(f.transpose(x, -2, -1))
+
+
+def _outer(f: Any, x: Any, y: Any) -> Any:
+    return f.unsqueeze(x, -1) * f.unsqueeze(y, -2)
+
+
+formulas(
+    "aten::mm",
+    self=lambda f, grad, mat2: f.mm(grad, _h(f, mat2)),
+    mat2=lambda f, grad, self: f.mm(_h(f, self), grad),
+)
+formulas(
+    "aten::bmm",
+    self=lambda f, grad, mat2: f.bmm(grad, _h(f, mat2)),
+    mat2=lambda f, grad, self: f.bmm(_h(f, self), grad),
+)
+formulas(
+    "aten::mv",
+    self=lambda f, grad, vec: _outer(f, grad, f.conj(vec)),
+    vec=lambda f, grad, self: f.mv(_h(f, self), grad),
+)
+formulas(
+    "aten::dot",
+    self=lambda f, grad, tensor: grad * f.conj(tensor),
+    tensor=lambda f, grad, self: grad * f.conj(self),
+)
+formulas(
+    "aten::vdot",
+    self=lambda f, grad, other: f.conj(grad) * other,
+    other=lambda f, grad, self: grad * self,
+)
+formulas(
+    "aten::outer",
+    "aten::ger",
+    self=lambda f, grad, vec2: f.mv(grad, f.conj(vec2)),
+    vec2=lambda f, grad, self: f.mv(f.transpose(grad, 0, 1), f.conj(self)),
+)
+
+
+def _left(f: Any, grad: Any, self_sizes: Sequence[int], other: Any) -> Any:
+    """The gradient of the left factor of `matmul`; axes that were broadcast are still there."""
+    if other.dim() == 1:
+        return grad * f.conj(other) if len(self_sizes) == 1 else _outer(f, grad, f.conj(other))
+    if len(self_sizes) == 1:
+        return f.squeeze(f.matmul(f.conj(other), f.unsqueeze(grad, -1)), -1)
+    return f.matmul(grad, _h(f, other))
+
+
+def _right(f: Any, grad: Any, self: Any, other_sizes: Sequence[int]) -> Any:
+    """The same of the right factor."""
+    if len(other_sizes) == 1:
+        if self.dim() == 1:
+            return grad * f.conj(self)
+        return f.squeeze(f.matmul(_h(f, self), f.unsqueeze(grad, -1)), -1)
+    if self.dim() == 1:
+        return _outer(f, f.conj(self), grad)
+    if len(other_sizes) == 2:  # one product over all batches
+        number = _product(self.shape[:-1])
+        rows = f.reshape(self, [number, self.shape[-1]])
+        return f.mm(_h(f, rows), f.reshape(grad, [number, grad.shape[-1]]))
+    return f.matmul(_h(f, self), grad)
+
+
+formulas("aten::matmul", "aten::linalg_matmul", self=_left, other=_right)
+
+
+def _linear_input(f: Any, grad: Any, weight: Any) -> Any:
+    return f.matmul(grad, f.conj(weight)) if weight.dim() == 2 else f.unsqueeze(grad, -1) * f.conj(weight)
+
+
+def _linear_weight(f: Any, grad: Any, input: Any, weight_sizes: Sequence[int]) -> Any:
+    number = _product(input.shape[:-1])
+    rows = f.reshape(input, [number, input.shape[-1]])
+    if len(weight_sizes) == 1:
+        return f.mv(f.transpose(f.conj(rows), 0, 1), f.reshape(grad, [number]))
+    return f.mm(f.transpose(f.reshape(grad, [number, grad.shape[-1]]), 0, 1), f.conj(rows))
+
+
+formulas("aten::linear", input=_linear_input, weight=_linear_weight, bias=passed_on)
+
+
+def _scaled(grad: Any, factor: Any) -> Any:
+    return grad if factor == 1 else grad * (factor.conjugate() if isinstance(factor, complex) else factor)
+
+
+formulas(
+    "aten::addmm",
+    self=lambda grad, beta: _scaled(grad, beta),
+    mat1=lambda f, grad, mat2, alpha: _scaled(f.mm(grad, _h(f, mat2)), alpha),
+    mat2=lambda f, grad, mat1, alpha: _scaled(f.mm(_h(f, mat1), grad), alpha),
+)
+formulas(
+    "aten::addmv",
+    self=lambda grad, beta: _scaled(grad, beta),
+    mat=lambda f, grad, vec, alpha: _scaled(_outer(f, grad, f.conj(vec)), alpha),
+    vec=lambda f, grad, mat, alpha: _scaled(f.mv(_h(f, mat), grad), alpha),
+)
+formulas(
+    "aten::addr",
+    self=lambda grad, beta: _scaled(grad, beta),
+    vec1=lambda f, grad, vec2, alpha: _scaled(f.mv(grad, f.conj(vec2)), alpha),
+    vec2=lambda f, grad, vec1, alpha: _scaled(f.mv(f.transpose(grad, 0, 1), f.conj(vec1)), alpha),
+)
+formulas(
+    "aten::baddbmm",
+    self=lambda grad, beta: _scaled(grad, beta),
+    batch1=lambda f, grad, batch2, alpha: _scaled(f.bmm(grad, _h(f, batch2)), alpha),
+    batch2=lambda f, grad, batch1, alpha: _scaled(f.bmm(_h(f, batch1), grad), alpha),
+)
+
+
+def _each(f: Any, grad: Any, like: Any) -> Any:
+    return f.expand(f.unsqueeze(grad, 0), [like.shape[0], *grad.shape])
+
+
+formulas(
+    "aten::addbmm",
+    self=lambda grad, beta: _scaled(grad, beta),
+    batch1=lambda f, grad, batch2, alpha: _scaled(f.bmm(_each(f, grad, batch2), _h(f, batch2)), alpha),
+    batch2=lambda f, grad, batch1, alpha: _scaled(f.bmm(_h(f, batch1), _each(f, grad, batch1)), alpha),
+)
+
+
+@decomposed("aten::inner")
+def _inner(f: Any, self: Any, other: Any) -> Any:
+    if self.dim() == 0 or other.dim() == 0:
+        return self * other
+    rows = f.matmul(f.reshape(self, [-1, self.shape[-1]]), f.transpose(f.reshape(other, [-1, other.shape[-1]]), 0, 1))
+    return f.reshape(rows, [*self.shape[:-1], *other.shape[:-1]])
+
+
+@decomposed("aten::tensordot")
+def _tensordot(f: Any, self: Any, other: Any, dims_self: Sequence[int], dims_other: Sequence[int]) -> Any:
+    folded, others = [d % self.dim() for d in dims_self], [d % other.dim() for d in dims_other]
+    for at, (a, b) in enumerate(zip(folded, others, strict=True)):  # a size of one is broadcast
+        if self.shape[a] == 1 and other.shape[b] != 1:
+            other = f.sum(other, [b], True)
+        elif other.shape[b] == 1 and self.shape[a] != 1:
+            self = f.sum(self, [a], True)
+        del at
+    left = [d for d in range(self.dim()) if d not in folded]
+    right = [d for d in range(other.dim()) if d not in others]
+    sizes = [self.shape[d] for d in left] + [other.shape[d] for d in right]
+    length = 1
+    for d in folded:
+        length *= self.shape[d]
+    rows = f.reshape(f.permute(self, [*left, *folded]), [_product(self.shape[d] for d in left), length])
+    columns = f.reshape(f.permute(other, [*others, *right]), [length, _product(other.shape[d] for d in right)])
+    return f.reshape(f.mm(rows, columns), sizes)
+
+
+def _product(sizes: Any) -> int:
+    number = 1
+    for size in sizes:
+        number *= size
+    return number
+
+
+@decomposed("aten::kron")
+def _kron(f: Any, self: Any, other: Any) -> Any:
+    rank = max(self.dim(), other.dim())
+    a = [1] * (rank - self.dim()) + list(self.shape)
+    b = [1] * (rank - other.dim()) + list(other.shape)
+    left = f.reshape(self, [n for size in a for n in (size, 1)])
+    right = f.reshape(other, [n for size in b for n in (1, size)])
+    return f.reshape(left * right, [m * n for m, n in zip(a, b, strict=True)])
+
+
+@decomposed("aten::chain_matmul")
+def _chain(f: Any, matrices: Sequence[Any]) -> Any:
+    return f.linalg_multi_dot(matrices) if len(matrices) > 1 else matrices[0]
+
+
+@decomposed("aten::linalg_multi_dot")
+def _multi_dot(f: Any, tensors: Sequence[Any]) -> Any:
+    result = tensors[0]
+    for one in tensors[1:]:
+        result = f.matmul(result, one)
+    return result
+
+
+@decomposed("aten::linalg_vecdot")
+def _vecdot(f: Any, x: Any, y: Any, dim: int) -> Any:
+    return f.sum(f.conj(x) * y, [dim])
+
+
+@decomposed("aten::bilinear")
+def _bilinear(f: Any, input1: Any, input2: Any, weight: Any, bias: Any) -> Any:
+    sizes = [*input1.shape[:-1], weight.shape[0]]
+    x, y = f.reshape(input1, [-1, input1.shape[-1]]), f.reshape(input2, [-1, input2.shape[-1]])
+    result = f.reshape(f.sum(f.matmul(f.unsqueeze(x, 0), weight) * y, [-1]).t(), sizes)
+    return result if bias is None else result + bias
+
+
+formulas(
+    "aten::trace",
+    self=lambda f, grad, self_sizes: f.diagonal_scatter(grad.new_zeros(self_sizes), f.expand(grad, [min(self_sizes)])),
+)
+
+
+@decomposed("aten::cross", "aten::linalg_cross")
+def _cross(f: Any, self: Any, other: Any, dim: Any) -> Any:
+    self, other = f.broadcast_tensors([self, other])
+    axis = list(self.shape).index(3) if dim is None else dim
+    a, b = f.unbind(self, axis), f.unbind(other, axis)
+    parts = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+    return f.stack(parts, axis)
+
+
+def _letters(equation: str, tensors: Sequence[Any]) -> tuple[list[str], str]:
+    """The letters of each operand and of the result, with letters of their own in the place of `...`."""
+    left, arrow, right = equation.replace(" ", "").partition("->")
+    terms = left.split(",")
+    unused = [c for c in "zyxwvutsrqponmlkjihgfedcbaZYXWVUTSRQPONMLKJIHGFEDCBA" if c not in equation]
+    longest = max(
+        (t.dim() - len(term.replace("...", "")) for term, t in zip(terms, tensors, strict=True) if "..." in term),
+        default=0,
+    )
+    dots = "".join(unused[:longest])
+    if not arrow:
+        seen = "".join(terms).replace(".", "")
+        right = ("..." if "..." in left else "") + "".join(sorted(c for c in set(seen) if seen.count(c) == 1))
+    shown = []
+    for term, tensor in zip(terms, tensors, strict=True):
+        number = tensor.dim() - len(term.replace("...", ""))
+        shown.append(term.replace("...", dots[len(dots) - number :] if number else ""))
+    return shown, right.replace("...", dots)
+
+
+def _einsum(f: Any, grad: Any, equation: str, tensors: Sequence[Any]) -> list[Any]:
+    """Each operand's gradient is a sum of the same kind: over the result's letters and those of the others."""
+    terms, result = _letters(equation, tensors)
+    sizes: dict[str, int] = {}
+    for term, tensor in zip(terms, tensors, strict=True):
+        for letter, size in zip(term, tensor.shape, strict=True):
+            sizes[letter] = max(sizes.get(letter, 1), size) if size else 0
+    gradients = []
+    for at, term in enumerate(terms):
+        others = [(o, t) for k, (o, t) in enumerate(zip(terms, tensors, strict=True)) if k != at]
+        own = "".join(dict.fromkeys(term))
+        known = [c for c in own if c in result or any(c in o for o, _ in others)]
+        inputs = [grad, *[f.conj(t) for _, t in others]]
+        found = f.einsum(f"{','.join([result, *[o for o, _ in others]])}->{''.join(known)}", inputs)
+        for place, letter in enumerate(own):  # letters that were summed alone
+            if letter not in known:
+                found = f.unsqueeze(found, place)
+        found = f.expand(found, [sizes[c] for c in own])
+        gradients.append(_on_diagonals(f, found, own, term, [sizes[c] for c in term]))
+    return gradients
+
+
+def _on_diagonals(f: Any, found: Any, own: str, term: str, sizes: Sequence[int]) -> Any:
+    """Letters that an operand has twice: its gradient lies on the diagonal."""
+    axes = list(own)
+    for letter in own:
+        for _ in range(term.count(letter) - 1):
+            found = f.diag_embed(f.movedim(found, axes.index(letter), -1))
+            axes = [a for k, a in enumerate(axes) if k != axes.index(letter)] + [letter, letter]
+    order = []
+    for letter in term:
+        place = next(k for k, a in enumerate(axes) if a == letter and k not in order)
+        order.append(place)
+    return f.permute(found, order) if order != list(range(len(order))) else found
+
+
+formulas("aten::einsum", tensors=_einsum)

@@ -1,0 +1,245 @@
+"""The formulas of reductions and of running folds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from flambeau.ops.derivatives.shapes import axes, count, kept, unreduced, zeros
+from flambeau.schema.gradient import decomposed, formulas
+
+
+def _sum(f: Any, grad: Any, self_sizes: Sequence[int], dim: Any = None, keepdim: bool = False) -> Any:
+    return unreduced(f, grad, dim, keepdim, self_sizes)
+
+
+def _mean(f: Any, grad: Any, self_sizes: Sequence[int], dim: Any = None, keepdim: bool = False) -> Any:
+    return unreduced(f, grad, dim, keepdim, self_sizes) / count(dim, self_sizes)
+
+
+def _nansum(f: Any, grad: Any, self: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    return f.where(f.isnan(self), 0, unreduced(f, grad, dim, keepdim, self.shape))
+
+
+def _nanmean(f: Any, grad: Any, self: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    known = f.logical_not(f.isnan(self))
+    number = f.sum(known, axes(dim, self.dim()), True) if self.dim() else known
+    return f.where(known, unreduced(f, grad, dim, keepdim, self.shape) / number, 0)
+
+
+formulas("aten::sum", self=_sum)
+formulas("aten::mean", self=_mean)
+formulas("aten::nansum", self=_nansum)
+formulas("aten::nanmean", self=_nanmean)
+
+
+def _extreme(f: Any, grad: Any, self: Any, result: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """Each element that is the extreme gets the same share."""
+    rank = self.dim()
+    if rank == 0:
+        return grad
+    best = kept(f, result, dim, keepdim, rank)
+    is_best = f.logical_or(f.eq(self, best), f.logical_and(f.isnan(self), f.isnan(best)))
+    return is_best * (kept(f, grad, dim, keepdim, rank) / f.sum(is_best, axes(dim, rank), True))
+
+
+formulas("aten::amax", "aten::amin", self=_extreme)
+
+
+def _chosen(f: Any, grads: Any, self_sizes: Sequence[int], result1: Any, dim: int = -1, keepdim: bool = False) -> Any:
+    """The element that was chosen gets the gradient."""
+    [grad, *_] = grads
+    if not self_sizes:
+        return grad
+    indices = result1
+    if not keepdim:
+        grad, indices = f.unsqueeze(grad, dim), f.unsqueeze(indices, dim)
+    return f.scatter_add(zeros(grad, self_sizes), dim, indices, grad)
+
+
+formulas(
+    "aten::kthvalue",
+    "aten::mode",
+    "aten::max.dim",
+    "aten::min.dim",
+    "aten::median.dim",
+    "aten::nanmedian.dim",
+    self=_chosen,
+)
+formulas("aten::max.", "aten::min.", self=_extreme)
+
+
+@decomposed("aten::aminmax")
+def _aminmax(f: Any, self: Any, dim: Any, keepdim: bool) -> Any:
+    dims = [] if dim is None else [dim]
+    return f.amin(self, dims, keepdim), f.amax(self, dims, keepdim)
+
+
+def _ordered(f: Any, grads: Any, self_sizes: Sequence[int], result1: Any, dim: int = -1) -> Any:
+    [grad, *_] = grads
+    if not self_sizes:
+        return grad
+    return f.scatter_add(zeros(grad, self_sizes), dim, result1, grad)
+
+
+formulas("aten::sort", "aten::topk", "aten::cummax", "aten::cummin", self=_ordered)
+
+
+@decomposed("aten::msort")
+def _msort(f: Any, self: Any) -> Any:
+    return f.sort(self, 0)[0]
+
+
+def _correction(unbiased: Any, correction: Any) -> Any:
+    return correction if correction is not None else 1 if unbiased is None else int(unbiased)
+
+
+def _var(
+    f: Any, grad: Any, self: Any, dim: Any = None, unbiased: Any = None, correction: Any = None, keepdim: bool = False
+) -> Any:
+    number = count(dim, self.shape)
+    divisor = max(number - _correction(unbiased, correction), 0)
+    centred = self - f.mean(self, axes(dim, self.dim()), True) if self.dim() else self - self
+    scale = 2.0 / divisor if divisor else math.inf
+    return unreduced(f, grad, dim, keepdim, self.shape) * centred * scale
+
+
+def _std(
+    f: Any,
+    grad: Any,
+    self: Any,
+    result: Any,
+    dim: Any = None,
+    unbiased: Any = None,
+    correction: Any = None,
+    keepdim: bool = False,
+) -> Any:
+    inner = f.where(f.eq(result, 0), 0, grad / (result * 2))
+    return _var(f, inner, self, dim, unbiased, correction, keepdim)
+
+
+formulas("aten::var", self=_var)
+formulas("aten::std", self=_std)
+
+
+@decomposed("aten::var_mean")
+def _var_mean(f: Any, self: Any, **options: Any) -> Any:
+    dim, keepdim = options.get("dim"), options.get("keepdim", False)
+    mean = f.mean(self, axes(dim, self.dim()), keepdim) if self.dim() else f.mean(self)
+    return f.var(self, **options), mean
+
+
+@decomposed("aten::std_mean")
+def _std_mean(f: Any, self: Any, **options: Any) -> Any:
+    dim, keepdim = options.get("dim"), options.get("keepdim", False)
+    mean = f.mean(self, axes(dim, self.dim()), keepdim) if self.dim() else f.mean(self)
+    return f.std(self, **options), mean
+
+
+def _logsumexp(f: Any, grad: Any, self: Any, result: Any, dim: Any, keepdim: bool = False) -> Any:
+    rank = self.dim()
+    weights = f.exp(self - kept(f, result, dim, keepdim, rank))
+    return kept(f, grad, dim, keepdim, rank) * weights
+
+
+formulas("aten::logsumexp", "aten::special_logsumexp", self=_logsumexp)
+
+
+def _prod(f: Any, grad: Any, self: Any, result: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    rank = self.dim()
+    if rank == 0:
+        return grad
+    if dim is None:
+        flat = f.reshape(self, [-1])
+        return f.reshape(grad * f.conj(_others(f, flat, 0)), self.shape)
+    return kept(f, grad, dim, keepdim, rank) * f.conj(_others(f, self, dim))
+
+
+def _others(f: Any, x: Any, dim: int) -> Any:
+    """For each element the product of all others along an axis: those before it times those behind it."""
+    ones = f.ones_like(f.narrow(x, dim, 0, 1)) if x.shape[dim] else x
+    if not x.shape[dim]:
+        return x
+    length = x.shape[dim]
+    before = f.cumprod(f.cat([ones, f.narrow(x, dim, 0, length - 1)], dim), dim)
+    behind = f.cumprod(f.flip(f.cat([f.narrow(x, dim, 1, length - 1), ones], dim), [dim]), dim)
+    return before * f.flip(behind, [dim])
+
+
+formulas("aten::prod", self=_prod)
+
+
+def _reverse_sum(f: Any, x: Any, dim: int) -> Any:
+    return f.flip(f.cumsum(f.flip(x, [dim]), dim), [dim])
+
+
+def _cumsum(f: Any, grad: Any, dim: int) -> Any:
+    return _reverse_sum(f, grad, dim) if grad.dim() else grad
+
+
+def _cumprod(f: Any, grad: Any, self: Any, result: Any, dim: int) -> Any:
+    """Sum over k >= i of grad[k] times the product of all x[j <= k] but x[i]; elements may be 0."""
+    if self.dim() == 0 or self.shape[dim] == 0:
+        return grad
+    length = self.shape[dim]
+    parts = []
+    for i in range(length):
+        rest = f.narrow(self, dim, i + 1, length - i - 1)
+        head = f.ones_like(f.narrow(self, dim, i, 1)) if i == 0 else f.narrow(result, dim, i - 1, 1)
+        products = f.cumprod(f.cat([head, rest], dim), dim)
+        parts.append(f.sum(f.narrow(grad, dim, i, length - i) * f.conj(products), [dim], True))
+    return f.cat(parts, dim)
+
+
+def _logcumsumexp(f: Any, grad: Any, self: Any, result: Any, dim: int) -> Any:
+    if self.dim() == 0 or self.numel() == 0:
+        return grad
+    if self.dtype.is_complex:
+        return f.conj(f.exp(self)) * _reverse_sum(f, grad * f.conj(f.exp(-result)), dim)
+    rise, low = f.log(f.where(grad > 0, grad, 0)), f.log(f.where(grad < 0, -grad, 0))
+
+    def through(part: Any) -> Any:
+        return f.exp(f.flip(f.logcumsumexp(f.flip(part - result, [dim]), dim), [dim]) + self)
+
+    return through(rise) - through(low)
+
+
+formulas("aten::cumsum", self=_cumsum)
+formulas("aten::cumprod", self=_cumprod)
+formulas("aten::logcumsumexp", self=_logcumsumexp)
+
+
+def _norm(f: Any, grad: Any, self: Any, result: Any, p: Any, dim: Any, keepdim: bool) -> Any:
+    rank = self.dim()
+    grad, result = kept(f, grad, dim, keepdim, rank), kept(f, result, dim, keepdim, rank)
+    p = 2.0 if p is None else float(p)
+    if p == 0.0:
+        return zeros(grad, self.shape)
+    if p == 1.0:
+        return f.sgn(self) * grad
+    if p == 2.0:
+        return f.where(f.eq(result, 0), 0, self * (grad / result))
+    size = f.abs(self)
+    if math.isinf(p):
+        is_best = f.logical_or(f.eq(size, result), f.isnan(result))
+        number = f.sum(is_best, axes(dim, rank), True) if rank else 1
+        return f.where(is_best, f.sgn(self) * (grad / number), 0)
+    if p < 1.0:
+        scaled = f.where(f.eq(self, 0), 0, f.pow(size, p - 1))
+    elif p < 2.0:
+        scaled = f.pow(size, p - 1)
+    else:
+        scaled = f.pow(size, p - 1)
+    weight = f.where(f.eq(result, 0), 0, grad * f.pow(result, 1 - p))
+    return f.sgn(self) * scaled * weight
+
+
+formulas(
+    "aten::norm",
+    self=lambda f, grad, self, result, p=None, dim=None, keepdim=False: _norm(f, grad, self, result, p, dim, keepdim),
+)
+formulas(
+    "aten::linalg_vector_norm",
+    self=lambda f, grad, self, result, ord, dim, keepdim: _norm(f, grad, self, result, ord, dim, keepdim),
+)

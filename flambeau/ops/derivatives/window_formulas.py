@@ -1,0 +1,389 @@
+"""The formulas of what slides over axes: padding, pooling, convolution, resampling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from flambeau.ops.derivatives.shapes import zeros
+from flambeau.schema.gradient import decomposed, formulas
+
+
+def _pad_back(f: Any, grad: Any, pad: Sequence[int]) -> Any:
+    for number in range(len(pad) // 2):
+        dim, before, behind = grad.dim() - 1 - number, pad[2 * number], pad[2 * number + 1]
+        if before > 0:
+            grad = f.narrow(grad, dim, before, grad.shape[dim] - before)
+        if behind > 0:
+            grad = f.narrow(grad, dim, 0, grad.shape[dim] - behind)
+        if before < 0 or behind < 0:
+            around = [0] * (2 * number) + [max(-before, 0), max(-behind, 0)]
+            grad = f.constant_pad_nd(grad, around)
+    return grad
+
+
+formulas("aten::constant_pad_nd", self=lambda f, grad, pad: _pad_back(f, grad, pad))
+
+
+def _max_pool(f: Any, grads: Any, self_sizes: Sequence[int], result1: Any, spatial: int) -> Any:
+    [grad, *_] = grads
+    leading = list(self_sizes[: len(self_sizes) - spatial])
+    flat = f.scatter_add(
+        zeros(grad, [*leading, _product(self_sizes[len(leading) :])]),
+        len(leading),
+        f.reshape(result1, [*leading, -1]),
+        f.reshape(grad, [*leading, -1]),
+    )
+    return f.reshape(flat, self_sizes)
+
+
+def _product(sizes: Sequence[int]) -> int:
+    number = 1
+    for size in sizes:
+        number *= size
+    return number
+
+
+for _rank in (1, 2, 3):
+    formulas(
+        f"aten::max_pool{_rank}d_with_indices",
+        f"aten::adaptive_max_pool{_rank}d",
+        self=(lambda spatial: lambda f, grads, self_sizes, result1: _max_pool(f, grads, self_sizes, result1, spatial))(
+            _rank
+        ),
+    )
+
+    def _of_rank(rank: int) -> Any:
+        def body(f: Any, self: Any, **options: Any) -> Any:
+            return getattr(f, f"max_pool{rank}d_with_indices")(self, **options)[0]
+
+        return body
+
+    decomposed(f"aten::max_pool{_rank}d")(_of_rank(_rank))
+
+
+def _mirrored(size: int, before: int, behind: int) -> list[int]:
+    period = 2 * (size - 1)
+    places = [p % period if period else 0 for p in range(-before, size + behind)]
+    return [min(p, period - p) for p in places]
+
+
+def _clipped(size: int, before: int, behind: int) -> list[int]:
+    return [min(max(p, 0), size - 1) for p in range(-before, size + behind)]
+
+
+def _gather_back(places: Callable[[int, int, int], list[int]]) -> Callable[..., Any]:
+    """The formula of padding that repeats elements: each gets the gradients of all places where it stands."""
+
+    def formula(f: Any, grad: Any, self_sizes: Sequence[int], padding: Sequence[int]) -> Any:
+        for number in range(len(padding) // 2):
+            dim = grad.dim() - 1 - number
+            size = self_sizes[len(self_sizes) - 1 - number]
+            index = f.tensor_of(places(size, padding[2 * number], padding[2 * number + 1]))
+            sizes = [n if d != dim else size for d, n in enumerate(grad.shape)]
+            grad = f.index_add(zeros(grad, sizes), dim, index, grad)
+        return grad
+
+    return formula
+
+
+formulas(*[f"aten::reflection_pad{n}d" for n in (1, 2, 3)], self=_gather_back(_mirrored))
+formulas(*[f"aten::replication_pad{n}d" for n in (1, 2, 3)], self=_gather_back(_clipped))
+
+
+@decomposed("aten::pad")
+def _pad(f: Any, self: Any, pad: Sequence[int], mode: str, value: Any) -> Any:
+    number = len(pad) // 2
+    if mode == "constant":
+        return f.constant_pad_nd(self, pad, 0 if value is None else value)
+    if mode == "circular":
+        for at in range(number):
+            dim, before, behind = self.dim() - 1 - at, pad[2 * at], pad[2 * at + 1]
+            size = self.shape[dim]
+            index = f.tensor_of([p % size for p in range(-before, size + behind)])
+            self = f.index_select(self, dim, index)
+        return self
+    kind = {"reflect": "reflection", "replicate": "replication"}[mode]
+    return getattr(f, f"{kind}_pad{number}d")(self, pad)
+
+
+# Convolutions
+
+
+def _numbers(value: Any, rank: int) -> list[int]:
+    listed = [value] if isinstance(value, int) else list(value)
+    return listed * rank if len(listed) == 1 else listed
+
+
+def _batched(f: Any, x: Any, rank: int) -> Any:
+    return x if x.dim() == rank + 2 else f.unsqueeze(x, 0)
+
+
+def _conv_input(
+    f: Any, grad: Any, sizes: Sequence[int], weight: Any, stride: Any, padding: Any, dilation: Any, groups: int
+) -> Any:
+    rank = weight.dim() - 2
+    stride, padding, dilation = (_numbers(v, rank) for v in (stride, padding, dilation))
+    ahead = []
+    for at in range(rank):
+        size, kernel, out = sizes[len(sizes) - rank + at], weight.shape[2 + at], grad.shape[grad.dim() - rank + at]
+        ahead.append(size - ((out - 1) * stride[at] - 2 * padding[at] + dilation[at] * (kernel - 1) + 1))
+    transposed = getattr(f, f"conv_transpose{rank}d")
+    return transposed(grad, f.conj(weight), None, stride, padding, ahead, groups, dilation)
+
+
+def _conv_weight(
+    f: Any, grad: Any, x: Any, sizes: Sequence[int], stride: Any, padding: Any, dilation: Any, groups: int
+) -> Any:
+    """A convolution of the input with the gradient, batches and channels in each other's places."""
+    rank = len(sizes) - 2
+    x, grad = f.conj(_batched(f, x, rank)), _batched(f, grad, rank)
+    run = getattr(f, f"conv{rank}d")
+    stride, padding, dilation = (_numbers(v, rank) for v in (stride, padding, dilation))
+    parts = []
+    for group in range(groups):
+        ours = f.narrow(x, 1, group * (x.shape[1] // groups), x.shape[1] // groups)
+        theirs = f.narrow(grad, 1, group * (grad.shape[1] // groups), grad.shape[1] // groups)
+        part = run(f.transpose(ours, 0, 1), f.transpose(theirs, 0, 1), None, dilation, padding, stride)
+        for at in range(rank):
+            part = f.narrow(part, 2 + at, 0, sizes[2 + at])
+        parts.append(f.transpose(part, 0, 1))
+    return parts[0] if groups == 1 else f.cat(parts, 0)
+
+
+def _conv_bias(f: Any, grad: Any, bias_sizes: Sequence[int], weight_sizes: Sequence[int]) -> Any:
+    rank = len(weight_sizes) - 2
+    grad = _batched(f, grad, rank)
+    return f.sum(grad, [d for d in range(grad.dim()) if d != 1])
+
+
+for _rank in (1, 2, 3):
+    formulas(
+        f"aten::conv{_rank}d",
+        input=lambda f, grad, input_sizes, weight, stride, padding, dilation, groups: _conv_input(
+            f, grad, input_sizes, weight, stride, padding, dilation, groups
+        ),
+        weight=lambda f, grad, input, weight_sizes, stride, padding, dilation, groups: _conv_weight(
+            f, grad, input, weight_sizes, stride, padding, dilation, groups
+        ),
+        bias=_conv_bias,
+    )
+
+    def _with_words(rank: int) -> Callable[..., Any]:
+        def body(
+            f: Any, input: Any, weight: Any, bias: Any, stride: Any, padding: str, dilation: Any, groups: int
+        ) -> Any:
+            dilation = _numbers(dilation, rank)
+            around: list[int] = []
+            if padding == "same":
+                for at in reversed(range(rank)):
+                    whole = dilation[at] * (weight.shape[2 + at] - 1)
+                    around += [whole // 2, whole - whole // 2]
+                input = f.constant_pad_nd(input, around)
+            return getattr(f, f"conv{rank}d")(input, weight, bias, stride, [0] * rank, dilation, groups)
+
+        return body
+
+    decomposed(f"aten::conv{_rank}d.padding")(_with_words(_rank))
+    formulas(
+        f"aten::conv_transpose{_rank}d",
+        input=lambda f, grad, weight, stride, padding, dilation, groups: getattr(f, f"conv{weight.dim() - 2}d")(
+            grad, f.conj(weight), None, stride, padding, dilation, groups
+        ),
+        weight=lambda f, grad, input, weight_sizes, stride, padding, dilation, groups: _transposed_weight(
+            f, grad, input, weight_sizes, stride, padding, dilation, groups
+        ),
+        bias=_conv_bias,
+    )
+
+
+def _transposed_weight(
+    f: Any, grad: Any, x: Any, sizes: Sequence[int], stride: Any, padding: Any, dilation: Any, groups: int
+) -> Any:
+    return _conv_weight(f, f.conj(x), f.conj(grad), sizes, stride, padding, dilation, groups)
+
+
+@decomposed("aten::convolution", "aten::_convolution")
+def _convolution(
+    f: Any,
+    input: Any,
+    weight: Any,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    output_padding: Any,
+    groups: int,
+    **rest: Any,
+) -> Any:
+    rank = weight.dim() - 2
+    if transposed:
+        run = getattr(f, f"conv_transpose{rank}d")
+        return run(input, weight, bias, stride, padding, output_padding, groups, dilation)
+    return getattr(f, f"conv{rank}d")(input, weight, bias, stride, padding, dilation, groups)
+
+
+# Averages
+
+
+def _avg_pool(rank: int) -> Callable[..., Any]:
+    """The formula of averages over windows: each element gets its share of the windows that it is in."""
+
+    def formula(
+        f: Any,
+        grad: Any,
+        self_sizes: Sequence[int],
+        kernel_size: Any,
+        stride: Any,
+        padding: Any,
+        ceil_mode: bool,
+        count_include_pad: bool,
+        divisor_override: int | None = None,
+    ) -> Any:
+        kernel, padding = _numbers(kernel_size, rank), _numbers(padding, rank)
+        stride = _numbers(stride, rank) if stride else kernel
+        inner = list(self_sizes[len(self_sizes) - rank :])
+        number = _product(self_sizes[: len(self_sizes) - rank])
+        ones = grad.new_ones([1, 1, *inner])
+        options = [kernel, stride, padding, ceil_mode, count_include_pad]
+        each = getattr(f, f"avg_pool{rank}d")(ones, *options, *[n for n in (divisor_override,) if n is not None])
+        inside = _covered(f, ones, kernel, stride, padding, each.shape)
+        share = f.reshape(grad, [number, 1, *grad.shape[grad.dim() - rank :]]) * (each / inside)
+        spread = getattr(f, f"conv_transpose{rank}d")(share, grad.new_ones([1, 1, *kernel]), None, stride)
+        for at in range(rank):
+            have = spread.shape[2 + at] - padding[at]
+            spread = f.narrow(spread, 2 + at, padding[at], min(have, inner[at]))
+            if have < inner[at]:
+                spread = f.constant_pad_nd(spread, [0, 0] * (rank - 1 - at) + [0, inner[at] - have])
+        return f.reshape(spread, self_sizes)
+
+    return formula
+
+
+def _covered(f: Any, ones: Any, kernel: list[int], stride: list[int], padding: list[int], sizes: Any) -> Any:
+    """How many elements of the input each window has."""
+    result = f.ones_like(ones).new_ones([1] * ones.dim())
+    for at, (k, s, p) in enumerate(zip(kernel, stride, padding, strict=True)):
+        size = ones.shape[2 + at]
+        starts = [o * s - p for o in range(sizes[2 + at])]
+        counts = [float(min(start + k, size) - max(start, 0)) for start in starts]
+        shape = [len(counts) if d == 2 + at else 1 for d in range(ones.dim())]
+        result = result * f.reshape(f.tensor_of(counts), shape).to(ones.dtype)
+    return result
+
+
+for _rank in (1, 2, 3):
+    formulas(f"aten::avg_pool{_rank}d", self=_avg_pool(_rank))
+
+
+# What is linear and works on each axis by itself
+
+
+def _along_each_axis(f: Any, grad: Any, sizes: Sequence[int], rank: int, one: Callable[[Any, int, int], Any]) -> Any:
+    """The gradient through matrices along the last axes: `one(identity, axis, size)` is the operator along an axis."""
+    first = len(sizes) - rank
+    for at in range(rank):
+        size = sizes[first + at]
+        if size == grad.shape[first + at] == 1:
+            continue
+        matrix = one(f.eye(size, dtype=grad.dtype), at, grad.shape[first + at])  # (size, size of the result)
+        moved = f.movedim(grad, first + at, -1)
+        grad = f.movedim(f.matmul(moved, f.transpose(matrix, 0, 1)), -1, first + at)
+    return grad
+
+
+def _adaptive(f: Any, grad: Any, self_sizes: Sequence[int], rank: int) -> Any:
+    return _along_each_axis(
+        f, grad, self_sizes, rank, lambda eye, at, out: f.adaptive_avg_pool1d(f.unsqueeze(eye, 0), [out])[0]
+    )
+
+
+for _rank in (1, 2, 3):
+    formulas(
+        f"aten::adaptive_avg_pool{_rank}d",
+        self=(lambda rank: lambda f, grad, self_sizes: _adaptive(f, grad, self_sizes, rank))(_rank),
+    )
+
+_KINDS = {
+    "nearest": (1, 2, 3),
+    "nearest_exact": (1, 2, 3),
+    "linear": (1,),
+    "bilinear": (2,),
+    "trilinear": (3,),
+    "bicubic": (2,),
+}
+
+
+def _resampled(name: str, rank: int, kind: str) -> Callable[..., Any]:
+    def formula(f: Any, grad: Any, sizes: Sequence[int], factors: Any, align_corners: Any) -> Any:
+        def one(eye: Any, at: int, out: int) -> Any:
+            scale = None if factors is None else factors[at]
+            corners = [] if align_corners is None else [align_corners]
+            if kind == "bicubic":
+                plane = f.reshape(eye, [1, eye.shape[0], 1, eye.shape[1]])
+                scales = [None, None] if scale is None else [None, scale]
+                return f.upsample_bicubic2d(plane, [1, out], *corners, *scales)[0, :, 0]
+            single = {"nearest": "upsample_nearest1d", "nearest_exact": "_upsample_nearest_exact1d"}.get(
+                kind, "upsample_linear1d"
+            )
+            return getattr(f, single)(f.unsqueeze(eye, 0), [out], *corners, scale)[0]
+
+        return _along_each_axis(f, grad, sizes, rank, one)
+
+    return formula
+
+
+for _kind, _ranks in _KINDS.items():
+    for _rank in _ranks:
+        _name = f"aten::{'_' if _kind == 'nearest_exact' else ''}upsample_{_kind}{_rank}d"
+        _run = _resampled(_name, _rank, _kind)
+        _keys = {1: ("scales",), 2: ("scales_h", "scales_w"), 3: ("scales_d", "scales_h", "scales_w")}[_rank]
+
+        def _plain(run: Callable[..., Any], keys: tuple[str, ...]) -> Callable[..., Any]:
+            def by_scales(
+                f: Any,
+                grad: Any,
+                self_sizes: Any,
+                align_corners: Any = None,
+                scales: Any = None,
+                scales_d: Any = None,
+                scales_h: Any = None,
+                scales_w: Any = None,
+            ) -> Any:
+                known = {"scales": scales, "scales_d": scales_d, "scales_h": scales_h, "scales_w": scales_w}
+                factors = [known[key] for key in keys]
+                return run(f, grad, self_sizes, factors, align_corners)
+
+            return by_scales
+
+        def _of_vector(run: Callable[..., Any]) -> Callable[..., Any]:
+            return lambda f, grad, input_sizes, scale_factors, align_corners=None: run(
+                f, grad, input_sizes, scale_factors, align_corners
+            )
+
+        formulas(_name, self=_plain(_run, _keys))
+        formulas(f"{_name}.vec", input=_of_vector(_run))
+
+
+def _unpooled(f: Any, grad: Any, self_sizes: Sequence[int], indices: Any, rank: int) -> Any:
+    leading = list(self_sizes[: len(self_sizes) - rank])
+    flat = f.reshape(grad, [*leading, _product(grad.shape[len(leading) :])])
+    return f.reshape(f.gather(flat, len(leading), f.reshape(indices, [*leading, -1])), self_sizes)
+
+
+formulas("aten::max_unpool2d", self=lambda f, grad, self_sizes, indices: _unpooled(f, grad, self_sizes, indices, 2))
+formulas("aten::max_unpool3d", self=lambda f, grad, self_sizes, indices: _unpooled(f, grad, self_sizes, indices, 3))
+
+
+def _im2col_back(
+    f: Any, grad: Any, self_sizes: Sequence[int], kernel_size: Any, dilation: Any, padding: Any, stride: Any
+) -> Any:
+    return f.col2im(grad, list(self_sizes[-2:]), kernel_size, dilation, padding, stride)
+
+
+formulas("aten::im2col", self=_im2col_back)
+formulas(
+    "aten::col2im",
+    self=lambda f, grad, kernel_size, dilation, padding, stride: f.im2col(grad, kernel_size, dilation, padding, stride),
+)

@@ -1,0 +1,126 @@
+"""How a gradient goes back through an operator: a formula per operand, in its declaration.
+
+A formula is a function whose parameters say what it needs: `grad`, the gradient of the result (`grads`, one for each,
+of several); arguments of the operator by their names in the schema, or only the sizes of one, as `self_sizes`;
+`result`, or `results`; and first, if it wants, `f`,
+which has all operators as functions. What it does to them are operators, so that one formula serves the tape, which
+runs it, and graphs, into which it is traced, and can be differentiated itself.
+
+>>> formula = Formula(lambda grad, other: grad * other)
+>>> formula.needs
+('grad', 'other')
+>>> formula(None, {"grad": 3, "other": 4})
+12
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from flambeau.schema.rule_tables import RuleTable
+from flambeau.util.record import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What of a call may decide which formula it has."""
+
+    is_complex: bool = False
+    """Whether an operand or the result is complex."""
+    statics: tuple[Any, ...] = ()
+    """Per argument: its value where the formula depends on it, else `...`."""
+
+
+class Formula:
+    """A function with the names of what it is computed from."""
+
+    __slots__ = ("function", "needs", "optional", "source", "takes_operators")
+
+    def __init__(self, function: Callable[..., Any], *, source: str = "") -> None:
+        code = function.__code__
+        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        self.function = function
+        self.takes_operators = names[:1] == ("f",)
+        self.needs: tuple[str, ...] = names[1:] if self.takes_operators else names
+        """What it is computed from, in the order of its parameters."""
+        self.optional = frozenset(names[len(names) - len(function.__defaults__ or ()) :])
+        """Parameters with defaults: not every overload has such an argument."""
+        self.source = source
+        """Its Python text, if it was derived."""
+
+    def __call__(self, operators: Any, values: Mapping[str, Any]) -> Any:
+        """The gradient, or gradients, where `values` has what is needed."""
+        arguments = {name: values[name] for name in self.needs if name in values or name not in self.optional}
+        return self.function(operators, **arguments) if self.takes_operators else self.function(**arguments)
+
+
+class Gradient:
+    """The formulas of an operator."""
+
+    names: tuple[str, ...] = ()
+    """The operands that a gradient may flow to."""
+    is_static: bool = True
+    """Whether all calls have the same formulas, but for complex numbers."""
+
+    def formula(self, name: str, call: Call) -> Formula | None:
+        """The formula for an operand; None if no gradient flows to it."""
+        raise NotImplementedError
+
+    def statics(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The `Call.statics` of a call."""
+        return ()
+
+
+class Written(Gradient):
+    """Formulas written by hand."""
+
+    def __init__(self, by_operand: Mapping[str, Callable[..., Any]]) -> None:
+        self._formulas = {name: Formula(function) for name, function in by_operand.items()}
+        self.names = tuple(self._formulas)
+
+    def formula(self, name: str, call: Call) -> Formula | None:
+        """The formula for an operand."""
+        return self._formulas.get(name)
+
+
+class Decomposed(Gradient):
+    """The operator in terms of others, which stand in for it where gradients are recorded."""
+
+    def __init__(self, body: Callable[..., Any]) -> None:
+        self.body = body
+        """Takes all operators as functions, and the arguments by their names."""
+
+
+def passed_on(grad: Any) -> Any:
+    """The gradient as it is: what was broadcast or converted is summed and converted back by whoever asks."""
+    return grad
+
+
+_table: RuleTable[Any] = RuleTable("how gradients go back through it")
+
+
+def formulas(*names: str, **by_operand: Callable[..., Any]) -> None:
+    """Declare the formulas of operators: for each operand, by its name in the schema, how its gradient is computed.
+
+    >>> formulas("example::twice", self=lambda grad: grad * 2)
+    >>> written("example::twice").formula("self", Call()).needs
+    ('grad',)
+    """
+    _table(*names)(Written(by_operand))
+
+
+def decomposed(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare that operators are recorded as the body that is decorated, over other operators."""
+
+    def register(body: Callable[..., Any]) -> Callable[..., Any]:
+        _table(*names)(Decomposed(body))
+        return body
+
+    return register
+
+
+def written(name: str) -> Gradient | None:
+    """What was declared for an operator of this name; None if nothing was."""
+    found: Gradient | None = _table.get(name)
+    return found

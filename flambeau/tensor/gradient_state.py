@@ -1,0 +1,80 @@
+"""What a tensor knows of gradients: whether it asks for one, its own, and the node of the tape that made it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+from flambeau.schema import dtype as dtypes
+from flambeau.schema.dtype import DType
+from flambeau.tensor.grad_mode import note_asked
+from flambeau.util.inversions import VIEW_NODE
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+class GradientState:
+    """The part of `Tensor` that is about gradients."""
+
+    __slots__ = ()
+
+    _array: np.ndarray[Any, Any]
+    _requires_grad: bool
+    grad: Any
+    """The accumulated gradient of a leaf: a tensor, or None."""
+    _node: Any
+    """The tape node that made it, None for a leaf; of a view, before its memory was last written (`grad_fn` knows)."""
+    _base: Self | None
+    """The tensor that it is a view of, itself no view; None for others, and for what `detach` gives."""
+    output_nr: int
+    """Which result of `grad_fn` it is."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def dtype(self) -> DType: ...
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether operations on it are recorded for `backward`."""
+        return self._requires_grad or self._node is not None or (self.asks() and self._array.dtype.kind in "fcV")
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def asks(self) -> bool:
+        """Whether it, or what it is a view of, asks for gradients."""
+        base = self._base
+        return (
+            self._requires_grad
+            or self._node is not None
+            or (base is not None and (base._requires_grad or base._node is not None))
+        )
+
+    @property
+    def grad_fn(self) -> Any:
+        """The tape's node that made it; None for a leaf."""
+        return self._node if self._base is None or not self.asks() else VIEW_NODE.implementation(self)
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded operation made it."""
+        return self.grad_fn is None
+
+    def _is_view(self) -> bool:
+        return self._base is not None
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Ask for a gradient (or stop asking) and return the tensor. Raises RuntimeError for integers and for
+        results."""
+        if self.grad_fn is not None and not requires_grad:
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable "
+                "in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+            )
+        if requires_grad and self.dtype.category < dtypes.Category.FLOAT:
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        if self.grad_fn is None:
+            self._requires_grad = bool(requires_grad and note_asked())  # type: ignore[misc]  # a slot of `Tensor`
+        return self

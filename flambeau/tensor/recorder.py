@@ -1,0 +1,88 @@
+"""Who records operators on tensors that ask for gradients, and what such operators may not write.
+
+The tape (`flambeau.autograd`) lies above the operators, and provides what records a call.
+
+>>> import flambeau
+>>> x = flambeau.ones(2).requires_grad_()
+>>> (x * 2).requires_grad, (x * 2).is_leaf, (x > 0).requires_grad
+(True, False, False)
+>>> with flambeau.no_grad():
+...     (x * 2).requires_grad
+False
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from flambeau.schema.opdef import OpDef
+from flambeau.tensor.grad_mode import is_grad_enabled
+from flambeau.tensor.tensor import Tensor
+from flambeau.util.inversions import TAPE
+
+LEAF_WRITTEN: Final = "a leaf Variable that requires grad is being used in an in-place operation."
+VIEW_WRITTEN: Final = "a view of a leaf Variable that requires grad is being used in an in-place operation."
+OUT_WRITTEN: Final = (
+    "{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+    "requires grad."
+)
+
+
+def is_asked(values: Sequence[Any]) -> bool:
+    """Whether a tensor among operands, in lists too, asks for gradients."""
+    for value in values:
+        if isinstance(value, Tensor):
+            base = value._base
+            if value._requires_grad or value._node is not None:
+                return True
+            if base is not None and (base._requires_grad or base._node is not None):
+                return True
+        elif type(value) in (list, tuple) and is_asked(value):
+            return True
+    return False
+
+
+def run(definition: OpDef, arguments: Sequence[Any]) -> Any:
+    """Run a kernel on operands of which one asks for gradients. Raises RuntimeError for a write that may not be."""
+    if not is_grad_enabled() or definition.is_about_tensor:
+        return definition.kernel(*arguments)
+    return TAPE.implementation(definition, arguments)
+
+
+def refuse_writes(definition: OpDef, arguments: Sequence[Any]) -> list[Tensor]:
+    """The tensors that a call writes. Raises RuntimeError if it may not while gradients are asked for: leaves, and
+    what is passed as `out=`."""
+    if not definition.schema.is_mutable:
+        return []
+    written = []
+    for formal, value in zip(definition.schema.arguments, arguments, strict=False):
+        if formal.alias is not None and formal.alias.is_write:
+            for tensor in tensors_in(value):
+                if formal.kwarg_only:
+                    raise RuntimeError(OUT_WRITTEN.format(name=definition.name.rpartition("::")[2]))
+                if tensor._requires_grad and tensor._node is None:
+                    raise RuntimeError(LEAF_WRITTEN)
+                base = tensor._base
+                if base is not None and base._requires_grad and base._node is None:
+                    raise RuntimeError(VIEW_WRITTEN)
+                written.append(tensor)
+    return written
+
+
+def is_asked_beside(definition: OpDef, arguments: Sequence[Any]) -> bool:
+    """Whether what a call writes depends on an operand that asks: the one that is written does not count."""
+    formals = definition.schema.arguments
+    return is_asked([v for f, v in zip(formals, arguments, strict=False) if f.alias is None or not f.alias.is_write])
+
+
+def tensors_in(value: Any) -> Iterator[Tensor]:
+    """The tensors that a value is or holds."""
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from tensors_in(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from tensors_in(item)
