@@ -8,13 +8,16 @@ runs: chains may be long, several threads may go back at the same time, and a ho
 from __future__ import annotations
 
 import heapq
+import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from flambeau.autograd.node import Edge, Gradients, Node, accumulate, known_leaf, replaced
 from flambeau.tensor.grad_mode import set_grad_enabled
 from flambeau.tensor.tensor import Tensor
 
+UNHELD: Final = 3
+"""References to a leaf's gradient when nobody but the run has it: the run's, a variable's, and the one that asks."""
 Target = tuple[int, int]
 """A place where a gradient is asked for: the identity of a node or a leaf, and which result."""
 
@@ -107,7 +110,8 @@ class Run:
                     self.captured[(id(leaf), 0)] = gradient
                 continue
             array = gradient._array
-            is_own = known is None and id(gradient._storage) not in shared and array is gradient._storage.base
+            is_held = sys.getrefcount(gradient) > UNHELD  # by a hook, or by whoever has a result's gradient
+            is_own = not is_held and id(gradient._storage) not in shared and array is gradient._storage.base
             shared.add(id(gradient._storage))
             accumulate(leaf, gradient, may_keep=is_own and bool(array.flags.c_contiguous))
             if known is not None:

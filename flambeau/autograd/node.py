@@ -96,7 +96,7 @@ class Node:
 
         def keep(gradient: Tensor) -> None:
             if (result := kept()) is not None:
-                result.grad = gradient if result.grad is None else result.grad + gradient
+                result.grad = gradient.clone() if result.grad is None else result.grad + gradient
 
         self.metadata.setdefault("retained", []).append(kept)
         self.register_result_hook(tensor.output_nr, keep)

@@ -9,7 +9,7 @@ from flambeau.autograd.node import Edge, Gradients, Node
 from flambeau.ops.derivatives.operators import OPERATORS
 from flambeau.schema.dtype import from_numpy_dtype
 from flambeau.tensor.grad_mode import is_grad_enabled
-from flambeau.tensor.tensor import Tensor, share
+from flambeau.tensor.tensor import Tensor
 
 if TYPE_CHECKING:
     from flambeau.schema.gradient import Formula
@@ -39,7 +39,7 @@ class SavedTensor:
         self.version = tensor._storage.version
         self.index = index
         """Which result of the node it is; -1 for an operand."""
-        self.tensor = tensor if index < 0 else share(tensor, tensor._array)  # a result refers to its node
+        self.tensor = tensor if index < 0 else Tensor(tensor._array, tensor._storage)  # a result refers to its node
 
     def restored(self, node: Node) -> Tensor:
         """The tensor as it was. Raises RuntimeError if it was written since."""
@@ -56,7 +56,7 @@ class SavedTensor:
                 )
             )  # fmt: skip
         if self.index >= 0 and is_grad_enabled():
-            tensor = share(tensor, tensor._array)
+            tensor = Tensor(tensor._array, tensor._storage)
             tensor._node, tensor.output_nr = node, self.index
         return tensor
 

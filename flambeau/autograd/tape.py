@@ -65,16 +65,20 @@ def record(definition: OpDef, arguments: Sequence[Any]) -> Any:
 
 
 def _without_formula(definition: OpDef, arguments: Sequence[Any], written: Sequence[Tensor]) -> Any:
+    """Run an operator that nothing can go back through: its results ask, and say so when a gradient comes."""
+    operands = list(recorder.tensors_in(list(arguments)))
+    node = NotDifferentiable(definition.name, [edge_of(tensor) for tensor in operands])
+    behind = [views.base_edge(tensor) for tensor in written]
     result = definition.kernel(*arguments)
     flows = definition.differentiable
-    if flows is False or (written and not recorder.is_asked_beside(definition, arguments)):
+    if flows is False:
         return result
-    node = NotDifferentiable(definition.name, [edge_of(tensor) for tensor in recorder.tensors_in(list(arguments))])
-    several = (
-        result if isinstance(flows, bool) else [r for r, is_needed in zip(result, flows, strict=True) if is_needed]
-    )
-    for tensor in recorder.tensors_in(several):
-        if tensor._array.dtype.kind in "fcV" and not any(tensor is a for a in arguments if not written):
+    for tensor, edge in zip(written, behind, strict=True):
+        if tensor._array.dtype.kind in "fcV":
+            views.note_written(tensor, edge, node)
+    flowing = result if isinstance(flows, bool) else [r for r, flow in zip(result, flows, strict=True) if flow]
+    for tensor in recorder.tensors_in(flowing):
+        if tensor._array.dtype.kind in "fcV" and not any(tensor is operand for operand in operands):
             tensor._node, tensor.output_nr = node, 0
     return result
 

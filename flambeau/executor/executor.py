@@ -23,8 +23,8 @@ from flambeau.interpreter.suspended import run_suspended
 from flambeau.ir.graph import Graph
 from flambeau.passes.pipeline import PassRecord
 from flambeau.program.function import Function
-from flambeau.program.object import ScriptObject
 from flambeau.program.shared import SHARED
+from flambeau.schema.types import AnyClassType, AnyType, NamedType, Type
 from flambeau.specialise import spec as specs
 from flambeau.specialise.cache import SpecialisationCache
 from flambeau.tensor import defaults, dispatch
@@ -53,6 +53,7 @@ class Executor:
         )
         self._prepared = PreparedGraph(function)
         self._latest: ExecutionPlan | None = None
+        self._takes_objects = any(map(_may_hold_objects, (a.type for a in function.schema.arguments)))
         self.asking_call: asking_calls.AskingCall | None = None
         self.stub = DispatchStub()
         """Where native code finds `fast_path`."""
@@ -76,31 +77,29 @@ class Executor:
         if plan is None or plan.spec != spec:
             if specs.asks_for_gradients(spec):
                 return self._with_gradients(spec, arguments, gradients.asking(arguments))
-            if arguments and isinstance(arguments[0], ScriptObject) and is_grad_enabled():
-                self._flow_of_method(spec, arguments)  # the plan goes on from what this looks at
-            plan = self._plan(spec, arguments)
-            self._latest = plan
+            plan = None
+        if self._takes_objects and is_grad_enabled():
+            flow = self._flow_of_objects(spec, arguments)
+            if flow is not None and flow.is_recorded:
+                return self._on_tape(flow, arguments, lambda: self._run(plan, spec, arguments))
+        return self._run(plan, spec, arguments)
+
+    def _run(self, plan: ExecutionPlan | None, spec: specs.Spec, arguments: Sequence[Any]) -> Any:
+        """A call by the plan for its spec, which is made now if there is none; gradients are not looked at."""
+        if plan is None:
+            plan = self._latest = self._plan(spec, arguments)
         plan.runs += 1
         latest.note(self)
         try:
-            if not arguments or not isinstance(arguments[0], ScriptObject) or not is_grad_enabled():
-                return single(plan.run(arguments))
-            return self._marked(plan, arguments)
+            return single(plan.run(arguments))
         finally:
             if self._latest is plan:
                 self.stub.target = plan.short_way
 
-    def _marked(self, plan: ExecutionPlan, arguments: Sequence[Any]) -> Any:
-        """The call of a method whose object may have parameters that ask for gradients."""
-        flow = self._flow_of_method(plan.spec, arguments)
-        if flow is None or not flow.is_recorded:
-            return single(plan.run(arguments))
-        return self._on_tape(flow, arguments, lambda: single(plan.run(arguments)))
-
-    def _flow_of_method(self, spec: specs.Spec, arguments: Sequence[Any]) -> Flow | None:
-        """How gradients flow from the parameters of the object; None where none of them asks for any."""
+    def _flow_of_objects(self, spec: specs.Spec, arguments: Sequence[Any]) -> Flow | None:
+        """How gradients flow from what is in objects among the arguments; None where nothing in them asks for any."""
         asks = gradients.asking(arguments)
-        return None if asks[0] is False else self.flow(spec, arguments, asks)
+        return self.flow(spec, arguments, asks) if any(one is not False for one in asks) else None
 
     def _with_gradients(self, spec: specs.Spec, arguments: Sequence[Any], asks: gradients.Asking) -> Any:
         """A call with arguments that ask for gradients."""
@@ -118,16 +117,20 @@ class Executor:
         plain = gradients.Plain(arguments)
         fast_path = self.stub.target
         result = MISSED if fast_path is None else fast_path(*plain.arguments)
-        return plain.restored(self(*plain.arguments) if result is MISSED else result)
+        if result is MISSED:
+            spec = specs.spec_of(plain.arguments)
+            known = self._latest
+            result = self._run(known if known is not None and known.spec == spec else None, spec, plain.arguments)
+        return plain.restored(result)
 
     def _on_tape(self, flow: Flow, arguments: Sequence[Any], run: Callable[[], Any]) -> Any:
         """A call whose results depend on what asks: one node of the tape where that can be, else one an operator."""
         if not flow.is_repeatable:
             return self.recorded(arguments)
+        kept = recomputed_calls.Arguments(arguments)
         result = run()
         marks = flow.results[0] if len(flow.results) == 1 else flow.results
-        inputs = recomputed_calls.asking_tensors(arguments)
-        if recomputed_calls.put_on_tape(result, marks, inputs, lambda: self.recorded(arguments)):
+        if recomputed_calls.put_on_tape(result, marks, kept, self.recorded):
             return result
         return self.recorded(arguments)
 
@@ -251,6 +254,10 @@ def _forget_all_plans() -> None:
 
 
 defaults.when_changed(_forget_all_plans)
+
+
+def _may_hold_objects(type_: Type) -> bool:
+    return any(isinstance(part, NamedType | AnyType | AnyClassType) for part in type_.walk())
 
 
 def single(results: tuple[Any, ...]) -> Any:

@@ -9,12 +9,12 @@ the same memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from flambeau.analysis.gradients import Flow, flow_of
 from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value
-from flambeau.program.object import ScriptObject
+from flambeau.program import instances
 from flambeau.schema.opdef import OpDef
 from flambeau.tensor.tensor import Tensor
 
@@ -26,24 +26,29 @@ Asking = tuple[Asks, ...]
 
 def asking(arguments: Iterable[Any]) -> Asking:
     """Which arguments ask for gradients."""
-    return tuple([of_object(v) if isinstance(v, ScriptObject) else _asks(v) for v in arguments])
+    return tuple([_asks(v) if isinstance(v, _NO_OBJECTS) else of_object(v) for v in arguments])
 
 
-def of_object(owner: ScriptObject) -> Asks:
+_NO_OBJECTS: Final = (Tensor, int, float, str, list, tuple, dict, type(None))
+
+
+def of_object(owner: Any) -> Asks:
     """Which of the tensors in an object, and in objects in it, ask for gradients; False if none does."""
     found: list[bool] = []
     _look(owner, found, set())
     return tuple(found) if True in found else False
 
 
-def _look(owner: ScriptObject, found: list[bool], seen: set[int]) -> None:
-    if id(owner) not in seen:
-        seen.add(id(owner))
-        for value in owner.values:
-            if isinstance(value, ScriptObject):
-                _look(value, found, seen)
-            elif not isinstance(value, int | float | str):
-                found.append(_asks(value))
+def _look(owner: Any, found: list[bool], seen: set[int]) -> None:
+    definition = instances.definition_of(owner)
+    if definition is None or id(owner) in seen:
+        return
+    seen.add(id(owner))
+    for value in instances.attribute_values(owner, definition):
+        if isinstance(value, Tensor | list | tuple | dict):
+            found.append(_asks(value))
+        elif not isinstance(value, int | float | str):
+            _look(value, found, seen)
 
 
 def _is_of_numbers(items: Sequence[Any]) -> bool:
@@ -65,24 +70,29 @@ def _asks(value: Any) -> bool:
             items = list(one.values()) if isinstance(one, dict) else one
             if not _is_of_numbers(items):
                 waiting.extend(items)
+        elif not isinstance(one, _NO_OBJECTS) and of_object(one) is not False:
+            return True
     return False
 
 
 def flow_through(graph: Graph, arguments: Sequence[Any], asks: Asking) -> Flow:
     """What a function, of which this is the graph for a plan, does with arguments that ask for gradients."""
-    objects = {v: a for v, a in zip(graph.parameters, arguments, strict=True) if isinstance(a, ScriptObject)}
+    objects = {v: a for v, a in zip(graph.parameters, arguments, strict=True) if instances.definition_of(a)}
     return flow_of(graph, [asked is True for asked in asks], _attributes_that_ask(graph, objects))
 
 
-def _attributes_that_ask(graph: Graph, objects: dict[Value, ScriptObject]) -> list[Value]:
+def _attributes_that_ask(graph: Graph, objects: dict[Value, Any]) -> list[Value]:
     """What the graph reads of objects that asks for gradients."""
     found = []
     for node in graph.find_all("prim::GetAttr") if objects else ():
         owner = objects.get(node.operand(0))
         if owner is None:
             continue
-        value = owner.values[owner.type.definition.slot(node.attribute("name"))]
-        if isinstance(value, ScriptObject):
+        definition = instances.definition_of(owner)
+        if definition is None:
+            continue
+        value = instances.attribute_values(owner, definition)[definition.slot(node.attribute("name"))]
+        if instances.definition_of(value) is not None:
             objects[node.result()] = value
         elif _asks(value):
             found.append(node.result())

@@ -17,46 +17,94 @@ tensor([2., 4.])
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from flambeau.analysis.gradients import Marks
 from flambeau.autograd.backward import grad_of
 from flambeau.autograd.node import Gradients, Node, edge_of
 from flambeau.autograd.operator_node import FREED, SavedTensor
-from flambeau.program.object import ScriptObject
+from flambeau.program import instances
+from flambeau.program.classes import ClassDefinition
 from flambeau.tensor.grad_mode import is_grad_enabled, set_grad_enabled
 from flambeau.tensor.tensor import Tensor
+
+Run = Callable[[Sequence[Any]], Any]
+CHANGED = (
+    "an object of a compiled call was given another {name} between the call and backward(), which needs what the call "
+    "saw: assign it afterwards"
+)
+
+
+class Arguments:
+    """The arguments of a call as they were: to run it again, or to find that they have changed since."""
+
+    def __init__(self, arguments: Sequence[Any]) -> None:
+        self.asking: list[Tensor] = []
+        """The tensors that ask for gradients, each once."""
+        self._tensors: list[SavedTensor] = []
+        self._objects: list[tuple[Any, ClassDefinition, list[Any]]] = []
+        self._seen: set[int] = set()
+        self._values = [self._kept(value) for value in arguments]
+
+    def _kept(self, value: Any) -> Any:
+        """A value to run the call with: containers as they are now, tensors and objects themselves."""
+        if isinstance(value, Tensor):
+            if id(value) not in self._seen:
+                self._seen.add(id(value))
+                self._tensors.append(SavedTensor(value))
+                if value.asks():
+                    self.asking.append(value)
+        elif type(value) in (list, tuple):
+            return type(value)([self._kept(item) for item in value])
+        elif type(value) is dict:
+            return {key: self._kept(item) for key, item in value.items()}
+        elif (definition := instances.definition_of(value)) is not None and id(value) not in self._seen:
+            self._seen.add(id(value))
+            values = list(instances.attribute_values(value, definition))
+            self._objects.append((value, definition, values))
+            for item in values:
+                self._kept(item)
+        return value
+
+    def restored(self, node: Node) -> Sequence[Any]:
+        """The arguments. Raises RuntimeError if a tensor was written or an attribute assigned since."""
+        for saved in self._tensors:
+            saved.restored(node)
+        for owner, definition, values in self._objects:
+            current = instances.attribute_values(owner, definition)
+            for attribute, now, then in zip(definition.attributes, current, values, strict=True):
+                if now is not then:
+                    raise RuntimeError(CHANGED.format(name=attribute.name))
+        return self._values
 
 
 class CompiledCallBackward(Node):
     """One call of a compiled function."""
 
-    __slots__ = ("_again", "_marks", "_saved")
+    __slots__ = ("_arguments", "_marks", "_run")
 
-    def __init__(self, again: Callable[[], Any], inputs: Sequence[Tensor], marks: Marks) -> None:
-        super().__init__([edge_of(tensor) for tensor in inputs])
-        self._again: Callable[[], Any] | None = again
-        self._saved = [SavedTensor(tensor) for tensor in inputs]
+    def __init__(self, run: Run, arguments: Arguments, marks: Marks) -> None:
+        super().__init__([edge_of(tensor) for tensor in arguments.asking])
+        self._run = run
+        self._arguments: Arguments | None = arguments
         self._marks = marks
 
     def apply(self, gradients: Gradients) -> Gradients:
         """Run the function again, recorded, and go back through that. Raises RuntimeError if an input was written."""
-        again = self._again
-        if again is None:
+        arguments = self._arguments
+        if arguments is None:
             raise RuntimeError(FREED)
-        inputs = [saved.restored(self) for saved in self._saved]
         creates = is_grad_enabled()
         with set_grad_enabled(True):
-            results = marked(again(), self._marks)
+            results = marked(self._run(arguments.restored(self)), self._marks)
         pairs = [(r, g) for r, g in zip(results, gradients, strict=False) if g is not None and edge_of(r) is not None]
         roots, given = [r for r, _ in pairs], [g for _, g in pairs]
-        return grad_of(roots, inputs, given, None, creates, ends_at_targets=True)
+        return grad_of(roots, arguments.asking, given, None, creates, ends_at_targets=True)
 
     def release(self) -> None:
         """Let go of the arguments."""
-        self._again = None
-        self._saved = []
+        self._arguments = None
 
 
 def marked(result: Any, marks: Marks) -> list[Tensor]:
@@ -79,37 +127,14 @@ def _collect(result: Any, marks: Marks, found: list[Tensor]) -> None:
             _collect(item, marks, found)
 
 
-def asking_tensors(values: Iterable[Any]) -> list[Tensor]:
-    """The tensors that ask for gradients among values, in containers and objects, each once."""
-    found: dict[int, Tensor] = {}
-    seen: set[int] = set()
-    waiting = list(values)[::-1]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, Tensor):
-            if value.asks():
-                found[id(value)] = value
-        elif isinstance(value, list | tuple | dict | ScriptObject) and id(value) not in seen:
-            seen.add(id(value))
-            inner = (
-                value.values()
-                if isinstance(value, dict)
-                else value.values
-                if isinstance(value, ScriptObject)
-                else value
-            )
-            waiting.extend(inner)
-    return list(found.values())
-
-
-def put_on_tape(result: Any, marks: Marks, inputs: Sequence[Tensor], again: Callable[[], Any]) -> bool:
-    """Have the results of a native call know how they come about; False if they show memory of the inputs, which one
-    node does not tell apart."""
+def put_on_tape(result: Any, marks: Marks, arguments: Arguments, run: Run) -> bool:
+    """Have the results of a native call know how they come about: by `run(arguments)`. False if they show memory of
+    the arguments, which one node does not tell apart."""
     results = marked(result, marks)
-    memory = {id(tensor._storage) for tensor in inputs}
+    memory = {id(tensor._storage) for tensor in arguments.asking}
     if any(id(r._storage) in memory for r in results) or len({id(r._storage) for r in results}) < len(results):
         return False
-    node = CompiledCallBackward(again, inputs, marks)
+    node = CompiledCallBackward(run, arguments, marks)
     for number, tensor in enumerate(results):
         tensor._node, tensor.output_nr = node, number
     return True

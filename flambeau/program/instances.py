@@ -39,6 +39,13 @@ def definition_of(value: Any) -> ClassDefinition | None:
     return _definitions.get(type(value))
 
 
+def attribute_values(value: Any, definition: ClassDefinition) -> list[Any]:
+    """The values of an object's attributes, in the order of its class; `UNSET` for those without one."""
+    if isinstance(value, ScriptObject):
+        return value.values
+    return [getattr(value, attribute.name, UNSET) for attribute in definition.attributes]
+
+
 def definition_or_compiled(value: Any) -> ClassDefinition | None:
     """The class of an object, defined now if no program has met it; None for what is no object of programs."""
     definition = definition_of(value)

@@ -70,12 +70,6 @@ def refuse_writes(definition: OpDef, arguments: Sequence[Any]) -> list[Tensor]:
     return written
 
 
-def is_asked_beside(definition: OpDef, arguments: Sequence[Any]) -> bool:
-    """Whether what a call writes depends on an operand that asks: the one that is written does not count."""
-    formals = definition.schema.arguments
-    return is_asked([v for f, v in zip(formals, arguments, strict=False) if f.alias is None or not f.alias.is_write])
-
-
 def tensors_in(value: Any) -> Iterator[Tensor]:
     """The tensors that a value is or holds."""
     if isinstance(value, Tensor):

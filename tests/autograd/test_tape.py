@@ -356,3 +356,93 @@ def test_threads_go_back_at_the_same_time() -> None:
     for thread in threads:
         thread.join()
     assert w.grad.tolist() == [320.0] * 50
+
+
+class Scaled(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.w = nn.Parameter(flambeau.ones(2))
+        self.factor = 2.0
+
+    def forward(self, x: Tensor, steps: list[int]) -> Tensor:
+        for n in steps:
+            x = x * self.w * n * self.factor
+        return x.sum()
+
+
+def test_the_way_back_sees_what_the_call_saw() -> None:
+    module = flambeau.script(Scaled())
+    x, steps = leaf(1, 2), [2, 3]
+    loss = module(x, steps)
+    steps.append(5)
+    loss.backward()
+    assert x.grad.tolist() == [24, 24]
+    loss = module(x, steps)
+    with flambeau.no_grad():
+        x.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+    x.grad = None
+    loss = module(x, [1])
+    module.factor = 3.0
+    loss.backward()
+    assert x.grad.tolist() == [2, 2]
+
+
+@flambeau.script
+class Line:
+    def __init__(self, slope: Tensor, shift: float) -> None:
+        self.slope = slope
+        self.shift = shift
+
+
+def test_objects_that_changed_since_the_call_are_refused() -> None:
+    @flambeau.script
+    def value(line: Line, x: Tensor) -> Tensor:
+        return (line.slope * x + line.shift).sum()
+
+    line = Line(leaf(1, 2), 0.5)
+    value(line, flambeau.ones(2)).backward()
+    assert line.slope.grad.tolist() == [1, 1]
+    with flambeau.no_grad():
+        assert [value(line, flambeau.ones(2)).requires_grad for _ in range(3)] == [False] * 3
+    x = leaf(3, 4)
+    value(line, x).backward()
+    assert line.slope.grad.tolist() == [4, 5]
+    assert x.grad.tolist() == [1, 2]
+    result = value(line, flambeau.ones(2))
+    assert result.grad_fn.name() == "CompiledCallBackward"
+    line.shift = 1.5
+    with pytest.raises(RuntimeError, match="given another shift between the call and backward"):
+        result.backward()
+
+
+def test_what_is_not_gone_back_through_goes_at_once() -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        y = leaf(1, 2).exp()
+        node = weakref.ref(y.grad_fn)
+        del y
+        assert node() is None
+    finally:
+        gc.enable()
+
+
+def test_writes_without_a_formula_are_said_too() -> None:
+    out = flambeau.zeros(3)
+    out[:2].index_reduce_(0, flambeau.tensor([0, 1]), leaf(1, 2), "prod")
+    assert out.requires_grad
+    with pytest.raises(NotImplementedError, match="derivative for aten::index_reduce_ is not implemented"):
+        out.sum().backward()
+
+
+def test_a_gradient_that_a_hook_keeps_is_not_added_to() -> None:
+    x, kept = leaf(1, 2), []
+    y = x * 2
+    y.grad_fn.register_prehook(lambda gradients: kept.append(gradients[0]))
+    x.register_hook(lambda gradient: kept.append(gradient))
+    y.sum().backward()
+    (x * 3).sum().backward()
+    assert [g.tolist() for g in kept] == [[1, 1], [2, 2], [3, 3]]
+    assert x.grad.tolist() == [5, 5]

@@ -147,11 +147,10 @@ class PromotedMethod(ScriptMethod):
         if not (flow.is_open or flow.is_recorded):
             return self._assigning(seen, native, args) if seen.cells else native(*arguments)
         if flow.is_repeatable and not flow.is_open and not seen.cells:
+            kept = recomputed_calls.Arguments((*args, *seen.taken))
             result = native(*gradients.Plain(arguments).arguments)
-            executor, own = native._executor, (*args, *seen.taken)
             marks = flow.results[0] if len(flow.results) == 1 else flow.results
-            inputs = recomputed_calls.asking_tensors(own)
-            if recomputed_calls.put_on_tape(result, marks, inputs, lambda: executor.recorded(own)):
+            if recomputed_calls.put_on_tape(result, marks, kept, native._executor.recorded):
                 return result
         with intercepting(gradients.one_by_one):
             return self._call_slowly(*args)
