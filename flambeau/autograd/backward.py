@@ -38,15 +38,15 @@ def backward(
     tensor(6.)
     """
     roots = _listed(tensors)
-    given = _gradients(roots, grad_tensors)
+    gradients = _gradients(roots, grad_tensors)
     if inputs is None:
-        run, targets = _run(roots, given, retain_graph, create_graph, None), []
-        run.finish([g for g in given if g is not None])
+        run, targets = _run(roots, gradients, retain_graph, create_graph, None), []
+        run.finish([g for g in gradients if g is not None])
         return
     targets = _listed(inputs)
     if not targets:
         raise RuntimeError("'inputs' argument to backward() cannot be empty.")
-    for target, gradient in zip(targets, grad_of(roots, targets, given, retain_graph, create_graph), strict=True):
+    for target, gradient in zip(targets, grad_of(roots, targets, gradients, retain_graph, create_graph), strict=True):
         if gradient is not None:
             accumulate(target, gradient, may_keep=False)
 
@@ -54,7 +54,7 @@ def backward(
 def grad_of(
     roots: Sequence[Tensor],
     targets: Sequence[Tensor],
-    given: Sequence[Tensor | None],
+    gradients: Sequence[Tensor | None],
     retain_graph: bool | None,
     create_graph: bool,
     *,
@@ -63,14 +63,14 @@ def grad_of(
     """The gradients of some tensors by others; None for those that nothing depends on. With `ends_at_targets`, without
     what depends on one target through another."""
     edges = [edge_of(target) for target in targets]
-    run = _run(roots, given, retain_graph, create_graph, edges, ends_at_targets=ends_at_targets)
+    run = _run(roots, gradients, retain_graph, create_graph, edges, ends_at_targets=ends_at_targets)
     run.finish([])
     return [None if edge is None else run.captured.get((id(edge[0]), edge[1])) for edge in edges]
 
 
 def _run(
     roots: Sequence[Tensor],
-    given: Sequence[Tensor | None],
+    gradients: Sequence[Tensor | None],
     retain_graph: bool | None,
     create_graph: bool,
     targets: Sequence[Edge] | None,
@@ -82,7 +82,7 @@ def _run(
     edges = [edge_of(root) for root in roots]
     if targets is not None:
         run.restrict(edges)
-    for edge, gradient in zip(edges, given, strict=True):
+    for edge, gradient in zip(edges, gradients, strict=True):
         if gradient is not None:
             run.start(edge, gradient)
     run.run()
@@ -93,9 +93,15 @@ def _listed(tensors: Tensors) -> list[Tensor]:
     return [tensors] if isinstance(tensors, Tensor) else list(tensors)
 
 
-def _gradients(roots: Sequence[Tensor], given: Any) -> list[Tensor | None]:
+def _gradients(roots: Sequence[Tensor], gradients: Any) -> list[Tensor | None]:
     """A gradient per root. Raises RuntimeError for one that is missing, or of another shape."""
-    listed = [given] * len(roots) if given is None else [given] if isinstance(given, Tensor) else list(given)
+    listed = (
+        [gradients] * len(roots)
+        if gradients is None
+        else [gradients]
+        if isinstance(gradients, Tensor)
+        else list(gradients)
+    )
     if len(listed) != len(roots):
         raise RuntimeError(f"got {len(roots)} tensors and {len(listed)} gradients")
     result: list[Tensor | None] = []
@@ -180,8 +186,8 @@ def _batched(
     listed = [batches] if isinstance(batches, Tensor) else list(batches)
     runs = []
     for number in range(listed[0].shape[0]):
-        given = _gradients(roots, [b[number] for b in listed])
-        runs.append(grad_of(roots, targets, given, True, create_graph))
+        gradients = _gradients(roots, [b[number] for b in listed])
+        runs.append(grad_of(roots, targets, gradients, True, create_graph))
     columns: list[Tensor | None] = [
         None if any(g is None for g in column) else OPERATORS.stack(list(column)) for column in zip(*runs, strict=True)
     ]

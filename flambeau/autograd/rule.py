@@ -20,7 +20,7 @@ from flambeau.util.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class CallFormulas:
     """The formulas of a call in which certain operands ask for gradients."""
 
     formulas: tuple[tuple[int, Formula], ...]
@@ -41,18 +41,18 @@ class Rule:
         self.node_type: type[OperatorNode] = type(_node_name(definition), (OperatorNode,), {"__slots__": ()})
         self.is_in_place: Final = _writes_first(definition)
         self.flows: Final = definition.differentiable
-        self._plans: dict[Any, Plan] = {}
+        self._calls: dict[Any, CallFormulas] = {}
 
-    def plan(self, asking: tuple[bool, ...], is_complex: bool, arguments: Sequence[Any]) -> Plan:
-        """The plan of a call whose operands ask for gradients or not."""
+    def formulas(self, asking: tuple[bool, ...], is_complex: bool, arguments: Sequence[Any]) -> CallFormulas:
+        """The formulas of a call whose operands ask for gradients or not."""
         statics = () if self.gradient.is_static else self.gradient.statics(tuple(arguments))
         key = (asking, is_complex, statics)
-        plan = self._plans.get(key)
-        if plan is None:
-            plan = self._plans[key] = self._make(asking, Call(is_complex, statics))
-        return plan
+        known = self._calls.get(key)
+        if known is None:
+            known = self._calls[key] = self._make(asking, Call(is_complex, statics))
+        return known
 
-    def _make(self, asking: tuple[bool, ...], call: Call) -> Plan:
+    def _make(self, asking: tuple[bool, ...], call: Call) -> CallFormulas:
         formulas: list[tuple[int, Formula]] = []
         needs: dict[str, int] = {}
         index = self.definition.schema.index
@@ -63,7 +63,7 @@ class Rule:
                 for need in formula.needs:
                     if need not in ("grad", "grads") and not (need in formula.optional and need not in index):
                         needs[need] = self._position(need)
-        return Plan(tuple(formulas), tuple(needs.items()))
+        return CallFormulas(tuple(formulas), tuple(needs.items()))
 
     def _position(self, need: str) -> int:
         index = self.definition.schema.index

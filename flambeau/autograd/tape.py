@@ -14,7 +14,7 @@ from typing import Any
 from flambeau.autograd import views
 from flambeau.autograd.node import Edge, Gradients, Node, edge_of
 from flambeau.autograd.operator_node import OperatorNode, Shape
-from flambeau.autograd.rule import Plan, Rule, gradient_of, is_complex, rule_of
+from flambeau.autograd.rule import CallFormulas, Rule, gradient_of, is_complex, rule_of
 from flambeau.ops.derivatives.operators import OPERATORS
 from flambeau.schema.gradient import Decomposed
 from flambeau.schema.opdef import OpDef
@@ -59,7 +59,7 @@ def record(definition: OpDef, arguments: Sequence[Any]) -> Any:
     if rule.is_in_place:
         return call.in_place()
     result = definition.kernel(*arguments)
-    if call.plan.formulas:
+    if call.known.formulas:
         call.attach(result)
     return result
 
@@ -104,8 +104,8 @@ class _Call:
             else:
                 asking.append(self._add(None))
                 self.counts.append(-1)
-        self.plan: Plan = rule.plan(tuple(asking), is_complex(arguments), arguments)
-        self.is_without_formula = len(self.plan.formulas) < sum(asking)
+        self.known: CallFormulas = rule.formulas(tuple(asking), is_complex(arguments), arguments)
+        self.is_without_formula = len(self.known.formulas) < sum(asking)
 
     def _add(self, value: Any) -> bool:
         edge = edge_of(value) if isinstance(value, Tensor) else None
@@ -118,12 +118,12 @@ class _Call:
         target = self.arguments[0]
         before = {
             name: self.arguments[position].clone()
-            for name, position in self.plan.kept
+            for name, position in self.known.kept
             if position == 0 and isinstance(target, Tensor)
         }
         behind = views.base_edge(target)
         result = self.rule.definition.kernel(*self.arguments)
-        if self.plan.formulas:
+        if self.known.formulas:
             node = self._node(is_single=True)
             views.note_written(target, behind, node)
             self._keep(node, result, before)
@@ -146,11 +146,11 @@ class _Call:
 
     def _node(self, *, is_single: bool) -> OperatorNode:
         return self.rule.node_type(
-            self.edges, formulas=self.plan.formulas, counts=self.counts, shapes=self.shapes, is_single=is_single
+            self.edges, formulas=self.known.formulas, counts=self.counts, shapes=self.shapes, is_single=is_single
         )
 
     def _keep(self, node: OperatorNode, result: Any, before: dict[str, Any]) -> None:
-        for name, position in self.plan.kept:
+        for name, position in self.known.kept:
             if position >= 0:
                 node.keep(name, before.get(name, self.arguments[position]))
             elif name in ("result", "results", "results_sizes"):

@@ -25,6 +25,8 @@ MOST_UNSEEN: Final = 1_000_000
 
 _was_on = False
 _unseen = 0
+_user_freezes = False
+"""Whether the user has frozen objects: to ask takes as long as there are many, so once they have, nobody asks again."""
 
 
 def _begin() -> None:
@@ -34,16 +36,18 @@ def _begin() -> None:
 
 
 def _end() -> None:
-    global _unseen
+    global _unseen, _user_freezes
     if not _was_on:
         return
-    _unseen += gc.get_count()[0]
-    if _unseen > MOST_UNSEEN:
-        _unseen = 0
-        gc.collect()
-    elif not gc.get_freeze_count():  # what the user has frozen would thaw
-        gc.freeze()
-        gc.unfreeze()
+    _user_freezes = _user_freezes or gc.get_freeze_count() > 0
+    if not _user_freezes:  # what the user has frozen would thaw
+        _unseen += gc.get_count()[0]
+        if _unseen > MOST_UNSEEN:
+            _unseen = 0
+            gc.collect()
+        else:
+            gc.freeze()
+            gc.unfreeze()
     gc.enable()
 
 
