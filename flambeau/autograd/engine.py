@@ -16,10 +16,19 @@ from flambeau.autograd.node import Edge, Gradients, Node, accumulate, known_leaf
 from flambeau.tensor.grad_mode import set_grad_enabled
 from flambeau.tensor.tensor import Tensor
 
-UNHELD: Final = 3
-"""References to a leaf's gradient when nobody but the run has it: the run's, a variable's, and the one that asks."""
 Target = tuple[int, int]
 """A place where a gradient is asked for: the identity of a node or a leaf, and which result."""
+
+
+def _references_of_a_loop() -> int:
+    """References to what a loop over pairs in a dictionary has, when nobody else has it: interpreters differ."""
+    for _, one in {0: (None, object())}.values():
+        return sys.getrefcount(one)
+    return 0
+
+
+UNHELD: Final = _references_of_a_loop()
+"""References to a leaf's gradient when nobody but the run has it."""
 
 
 class Run:
