@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from typing import Any, Final
 
 from flambeau.schema.types import ClassType
+from flambeau.tensor.tensor import Tensor
 
 
 class _Unset:
@@ -72,6 +73,8 @@ class ScriptObject:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ScriptObject:
         duplicate = memo[id(self)] = ScriptObject(self.type)
+        for tensor in _computed(self.values):
+            memo.setdefault(id(tensor), tensor.clone())  # TorchScript's objects copy results, which deepcopy() refuses
         duplicate.values = [value if value is UNSET else deepcopy(value, memo) for value in self.values]
         return duplicate
 
@@ -80,3 +83,15 @@ class ScriptObject:
 
     def __repr__(self) -> str:
         return f"<{self.type.name} object at {id(self):#x}>"
+
+
+def _computed(values: Iterable[Any]) -> Iterator[Any]:
+    """The tensors among values, in lists and dicts too, that were computed while gradients were recorded."""
+    for value in values:
+        if isinstance(value, Tensor):
+            if value.grad_fn is not None:
+                yield value
+        elif isinstance(value, list | tuple):
+            yield from _computed(value)
+        elif isinstance(value, dict):
+            yield from _computed(value.values())

@@ -126,7 +126,8 @@ def test_frozen_modules_do_what_they_did(seed: int, tmp_path: Path) -> None:
     for k in range(5):
         x = flambeau.full((4,), float(k))
         want = twin(x.clone()).detach().numpy()
-        np.testing.assert_allclose(frozen(x.clone()).detach().numpy(), want, rtol=1e-5, err_msg=f"{text}\n{frozen.graph}")
+        got = frozen(x.clone()).detach().numpy()
+        np.testing.assert_allclose(got, want, rtol=1e-5, err_msg=f"{text}\n{frozen.graph}")
         np.testing.assert_allclose(again(x.clone()).detach().numpy(), want, rtol=1e-5, err_msg=text)
     assert state(scripted.script_object) == before, text
     assert_same_where_kept(state(frozen.script_object), state(twin.script_object), text)
