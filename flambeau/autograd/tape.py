@@ -17,7 +17,7 @@ from flambeau.autograd.operator_node import OperatorNode, Shape
 from flambeau.autograd.rule import CallFormulas, Rule, gradient_of, is_complex, rule_of
 from flambeau.ops.derivatives.operators import OPERATORS
 from flambeau.schema.gradient import Decomposed
-from flambeau.schema.opdef import OpDef
+from flambeau.schema.opdef import Effect, OpDef
 from flambeau.tensor import recorder
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.inversions import TAPE
@@ -46,10 +46,12 @@ def record(definition: OpDef, arguments: Sequence[Any]) -> Any:
     gradient = gradient_of(definition)
     if gradient is None and definition.family == "composite":
         return definition.kernel(*arguments)  # its parts are recorded
-    if isinstance(gradient, Decomposed):
-        names = [a.name for a in definition.schema.arguments]
-        return gradient.body(OPERATORS, **dict(zip(names, arguments, strict=True)))
     written = recorder.refuse_writes(definition, arguments)
+    if isinstance(gradient, Decomposed):
+        _admit(definition, arguments)
+        names = [gradient.first, *[a.name for a in definition.schema.arguments[1:]]]
+        result = gradient.body(OPERATORS, **dict(zip(names, arguments, strict=True)))
+        return written[0].copy_(result) if written else result
     rule = rule_of(definition)
     if rule is None:
         return _without_formula(definition, arguments, written)
@@ -62,6 +64,30 @@ def record(definition: OpDef, arguments: Sequence[Any]) -> Any:
     if call.known.formulas:
         call.attach(result)
     return result
+
+
+_admitted: dict[OpDef, set[Any]] = {}
+MOST_ADMITTED = 64
+"""Kinds of calls that are remembered for each operator."""
+
+
+def _admit(definition: OpDef, arguments: Sequence[Any]) -> None:
+    """Let the kernel refuse arguments that the operators which stand in for it may take: once for each kind of call."""
+    if definition.effect is not Effect.NONE or definition.schema.is_mutable:
+        return
+    known = _admitted.setdefault(definition, set())
+    key = repr([_kind(argument) for argument in arguments])
+    if key not in known:
+        definition.kernel(*arguments)
+        if len(known) >= MOST_ADMITTED:
+            known.clear()
+        known.add(key)
+
+
+def _kind(argument: Any) -> Any:
+    if isinstance(argument, Tensor):
+        return argument._array.shape, argument._array.dtype
+    return [_kind(one) for one in argument] if isinstance(argument, list | tuple) else argument
 
 
 def _without_formula(definition: OpDef, arguments: Sequence[Any], written: Sequence[Tensor]) -> Any:

@@ -8,7 +8,7 @@ the same memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from flambeau.analysis.gradients import Flow, flow_of
@@ -34,21 +34,8 @@ _NO_OBJECTS: Final = (Tensor, int, float, str, list, tuple, dict, type(None))
 
 def of_object(owner: Any) -> Asks:
     """Which of the tensors in an object, and in objects in it, ask for gradients; False if none does."""
-    found: list[bool] = []
-    _look(owner, found, set())
-    return tuple(found) if True in found else False
-
-
-def _look(owner: Any, found: list[bool], seen: set[int]) -> None:
-    definition = instances.definition_of(owner)
-    if definition is None or id(owner) in seen:
-        return
-    seen.add(id(owner))
-    for value in instances.attribute_values(owner, definition):
-        if isinstance(value, Tensor | list | tuple | dict):
-            found.append(_asks(value))
-        elif not isinstance(value, int | float | str):
-            _look(value, found, seen)
+    found = tuple(_each_asks(owner))
+    return found if True in found else False
 
 
 def _is_of_numbers(items: Sequence[Any]) -> bool:
@@ -57,22 +44,33 @@ def _is_of_numbers(items: Sequence[Any]) -> bool:
 
 
 def _asks(value: Any) -> bool:
-    """Whether a value is, or holds, a tensor that asks. Each container is looked at once, however often it is named."""
+    """Whether a value is, or holds, a tensor that asks."""
+    return any(_each_asks(value))
+
+
+def _each_asks(value: Any) -> Iterator[bool]:
+    """Of each tensor that a value is or holds, whether it asks. Containers and objects are looked at once, however
+    often they are named."""
     seen: set[int] = set()
     waiting = [value]
     while waiting:
         one = waiting.pop()
         if isinstance(one, Tensor):
-            if one.asks():
-                return True
-        elif isinstance(one, list | tuple | dict) and id(one) not in seen:
+            yield one.asks()
+        elif isinstance(one, int | float | str) or one is None or id(one) in seen:
+            continue
+        else:
             seen.add(id(one))
-            items = list(one.values()) if isinstance(one, dict) else one
-            if not _is_of_numbers(items):
-                waiting.extend(items)
-        elif not isinstance(one, _NO_OBJECTS) and of_object(one) is not False:
-            return True
-    return False
+            waiting.extend(_inner(one))
+
+
+def _inner(value: Any) -> Sequence[Any]:
+    """What a container or an object holds."""
+    if isinstance(value, list | tuple | dict):
+        items = list(value.values()) if isinstance(value, dict) else value
+        return () if _is_of_numbers(items) else items
+    definition = instances.definition_of(value)
+    return () if definition is None else instances.attribute_values(value, definition)
 
 
 def flow_through(graph: Graph, arguments: Sequence[Any], asks: Asking) -> Flow:

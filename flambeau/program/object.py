@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from copy import deepcopy
 from typing import Any, Final
 
@@ -85,13 +85,17 @@ class ScriptObject:
         return f"<{self.type.name} object at {id(self):#x}>"
 
 
-def _computed(values: Iterable[Any]) -> Iterator[Any]:
+def _computed(values: Iterable[Any]) -> list[Tensor]:
     """The tensors among values, in lists and dicts too, that were computed while gradients were recorded."""
-    for value in values:
+    found: list[Tensor] = []
+    seen: set[int] = set()
+    waiting = list(values)
+    while waiting:
+        value = waiting.pop()
         if isinstance(value, Tensor):
             if value.grad_fn is not None:
-                yield value
-        elif isinstance(value, list | tuple):
-            yield from _computed(value)
-        elif isinstance(value, dict):
-            yield from _computed(value.values())
+                found.append(value)
+        elif isinstance(value, list | tuple | dict) and id(value) not in seen:
+            seen.add(id(value))
+            waiting.extend(value.values() if isinstance(value, dict) else value)
+    return found

@@ -90,6 +90,8 @@ class Decomposed(Gradient):
     def __init__(self, body: Callable[..., Any]) -> None:
         self.body = body
         """Takes all operators as functions, and the arguments by their names."""
+        self.first: str = body.__code__.co_varnames[1]
+        """What it calls the first argument, which forms in place may call otherwise."""
 
 
 def passed_on(grad: Any) -> Any:

@@ -437,6 +437,16 @@ def test_writes_without_a_formula_are_said_too() -> None:
         out.sum().backward()
 
 
+def test_operators_that_others_stand_in_for_still_write_and_refuse() -> None:
+    x = flambeau.ones(200).requires_grad_()
+    y = x * 1
+    assert flambeau.dropout_(y, 0.5, True) is y
+    y.sum().backward()
+    assert x.grad.tolist() == y.tolist()
+    with pytest.raises(RuntimeError, match="bilinear"):
+        nn.functional.bilinear(leaf(1, 2), leaf(1, 2, 3), flambeau.ones(2, 2, 2))
+
+
 def test_a_gradient_that_a_hook_keeps_is_not_added_to() -> None:
     x, kept = leaf(1, 2), []
     y = x * 2
