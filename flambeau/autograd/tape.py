@@ -73,7 +73,8 @@ MOST_ADMITTED = 64
 
 def _admit(definition: OpDef, arguments: Sequence[Any]) -> None:
     """Let the kernel refuse arguments that the operators which stand in for it may take: once for each kind of call."""
-    if definition.effect is not Effect.NONE or definition.schema.is_mutable:
+    writes = definition.schema.is_mutable or definition.traits.writes_when is not None
+    if definition.effect is not Effect.NONE or writes:
         return
     known = _admitted.setdefault(definition, set())
     key = repr([_kind(argument) for argument in arguments])
