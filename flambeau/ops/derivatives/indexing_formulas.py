@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
-from flambeau.ops.derivatives.shapes import zeros
+from flambeau.ops.derivatives.shapes import scaled, zeros
 from flambeau.schema.gradient import decomposed, formulas, passed_on
 
 
@@ -84,9 +85,7 @@ formulas(
 
 
 def _padded(f: Any, taken: Any, sizes: Sequence[int]) -> Any:
-    number = 1
-    for size in sizes:
-        number *= size
+    number = math.prod(sizes)
     return f.reshape(f.cat([taken, zeros(taken, [number - taken.numel()])]), sizes)
 
 
@@ -118,14 +117,10 @@ formulas(
 )
 
 
-def _scaled(value: Any, factor: Any) -> Any:
-    return value if factor == 1 else value * factor
-
-
 formulas(
     "aten::index_add",
     self=passed_on,
-    source=lambda f, grad, dim, index, alpha, source_sizes: _scaled(
+    source=lambda f, grad, dim, index, alpha, source_sizes: scaled(
         f.reshape(f.index_select(grad, dim, index), source_sizes), alpha
     ),
 )

@@ -6,18 +6,16 @@ differentiation" (2008), extended to complex matrices.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
+from flambeau.ops.derivatives.shapes import adjoint
 from flambeau.schema.gradient import decomposed, formulas
 
 
-def _h(f: Any, x: Any) -> Any:
-    return f.conj(f.transpose(x, -2, -1))
-
-
 def _inverse(f: Any, grad: Any, result: Any) -> Any:
-    back = _h(f, result)
+    back = adjoint(f, result)
     return -f.matmul(back, f.matmul(grad, back))
 
 
@@ -35,7 +33,7 @@ def _determinant(f: Any, grad: Any, x: Any, result: Any) -> Any:
     scale = f.unsqueeze(f.unsqueeze(grad * f.conj(result), -1), -1)
     size = x.shape[-1]
     identity = f.expand(f.eye(size, dtype=x.dtype), list(x.shape))
-    return f.linalg_solve(_h(f, x), scale * identity) if size else f.zeros_like(x)
+    return f.linalg_solve(adjoint(f, x), scale * identity) if size else f.zeros_like(x)
 
 
 formulas("aten::linalg_det", A=lambda f, grad, A, result: _determinant(f, grad, A, result))
@@ -43,7 +41,7 @@ formulas("aten::det", self=lambda f, grad, self, result: _determinant(f, grad, s
 
 
 def _log_determinant(f: Any, grad: Any, x: Any) -> Any:
-    return f.unsqueeze(f.unsqueeze(grad, -1), -1) * _h(f, f.linalg_inv(x))
+    return f.unsqueeze(f.unsqueeze(grad, -1), -1) * adjoint(f, f.linalg_inv(x))
 
 
 formulas("aten::logdet", self=lambda f, grad, self: _log_determinant(f, grad, self))
@@ -60,15 +58,15 @@ formulas("aten::slogdet", self=lambda f, grads, self: _slogdet(f, grads, self))
 
 def _cholesky(f: Any, grad: Any, factor: Any) -> Any:
     """L^-H phi(L^H G) L^-1 made Hermitian, where phi halves the diagonal of the lower triangle."""
-    inner = f.tril(f.matmul(_h(f, factor), grad))
+    inner = f.tril(f.matmul(adjoint(f, factor), grad))
     inner = inner - f.diag_embed(f.diagonal(inner, 0, -2, -1)) * 0.5
-    left = f.linalg_solve_triangular(_h(f, factor), inner, upper=True)
+    left = f.linalg_solve_triangular(adjoint(f, factor), inner, upper=True)
     whole = f.linalg_solve_triangular(factor, left, upper=False, left=False)
-    return (whole + _h(f, whole)) * 0.5
+    return (whole + adjoint(f, whole)) * 0.5
 
 
 def _either_cholesky(f: Any, grad: Any, result: Any, upper: bool = False) -> Any:
-    return _cholesky(f, _h(f, grad), _h(f, result)) if upper else _cholesky(f, grad, result)
+    return _cholesky(f, adjoint(f, grad), adjoint(f, result)) if upper else _cholesky(f, grad, result)
 
 
 formulas("aten::linalg_cholesky", self=_either_cholesky)
@@ -76,15 +74,15 @@ formulas("aten::cholesky", self=_either_cholesky)
 
 
 def _solve_right(f: Any, grad: Any, A: Any, left: bool = True) -> Any:
-    return f.linalg_solve(_h(f, A), grad, left=left)
+    return f.linalg_solve(adjoint(f, A), grad, left=left)
 
 
 def _solve_matrix(f: Any, grad: Any, A: Any, result: Any, left: bool = True) -> Any:
     is_vector = result.dim() == 1 or (A.dim() - 1 == result.dim() and list(A.shape[:-1]) == list(result.shape))
-    back = f.linalg_solve(_h(f, A), grad, left=left)
+    back = f.linalg_solve(adjoint(f, A), grad, left=left)
     if is_vector:
         back, result = f.unsqueeze(back, -1), f.unsqueeze(result, -1)
-    return -f.matmul(back, _h(f, result)) if left else -f.matmul(_h(f, result), back)
+    return -f.matmul(back, adjoint(f, result)) if left else -f.matmul(adjoint(f, result), back)
 
 
 formulas("aten::linalg_solve", A=_solve_matrix, B=_solve_right)
@@ -101,12 +99,12 @@ def _triangle(f: Any, x: Any, upper: bool, unitriangular: bool) -> Any:
 
 
 def _triangular_right(f: Any, grad: Any, self: Any, upper: bool, left: bool, unitriangular: bool) -> Any:
-    return f.linalg_solve_triangular(_h(f, self), grad, upper=not upper, left=left, unitriangular=unitriangular)
+    return f.linalg_solve_triangular(adjoint(f, self), grad, upper=not upper, left=left, unitriangular=unitriangular)
 
 
 def _triangular_matrix(f: Any, grad: Any, self: Any, result: Any, upper: bool, left: bool, unitriangular: bool) -> Any:
     back = _triangular_right(f, grad, self, upper, left, unitriangular)
-    whole = -f.matmul(back, _h(f, result)) if left else -f.matmul(_h(f, result), back)
+    whole = -f.matmul(back, adjoint(f, result)) if left else -f.matmul(adjoint(f, result), back)
     return _triangle(f, whole, upper, unitriangular)
 
 
@@ -129,7 +127,7 @@ def _matrix_power(f: Any, self: Any, n: int) -> Any:
 
 def _matrix_exp(f: Any, grad: Any, self: Any) -> Any:
     """The upper right block of the exponential of [[A^H, G], [0, A^H]]."""
-    back = _h(f, self)
+    back = adjoint(f, self)
     size = self.shape[-1]
     above = f.cat([back, grad], -1)
     below = f.cat([f.zeros_like(back), back], -1)
@@ -151,15 +149,15 @@ def _qr(f: Any, grads: Sequence[Any], results: Sequence[Any], mode: str) -> Any:
         raise NotImplementedError("derivative for aten::linalg_qr of a matrix with more columns than rows is not there")
     middle = f.zeros_like(r)
     if grad_r is not None:
-        middle = middle + f.matmul(r, _h(f, grad_r))
+        middle = middle + f.matmul(r, adjoint(f, grad_r))
     if grad_q is not None:
-        middle = middle - f.matmul(_h(f, grad_q), q)
+        middle = middle - f.matmul(adjoint(f, grad_q), q)
     lower = f.tril(middle, -1)
     diagonal = f.diag_embed(f.real(f.diagonal(middle, 0, -2, -1)))
-    inner = f.matmul(q, lower + _h(f, lower) + diagonal)
+    inner = f.matmul(q, lower + adjoint(f, lower) + diagonal)
     if grad_q is not None:
         inner = inner + grad_q
-    return f.linalg_solve_triangular(_h(f, r), inner, upper=False, left=False)
+    return f.linalg_solve_triangular(adjoint(f, r), inner, upper=False, left=False)
 
 
 formulas("aten::linalg_qr", A=_qr)
@@ -168,12 +166,12 @@ formulas("aten::linalg_qr", A=_qr)
 def _eigh(f: Any, grads: Sequence[Any], results: Sequence[Any]) -> Any:
     values, vectors = results
     grad_values, grad_vectors = [*grads, None][:2]
-    back = _h(f, vectors)
+    back = adjoint(f, vectors)
     inner = f.zeros_like(vectors)
     if grad_vectors is not None:
         gaps = f.unsqueeze(values, -2) - f.unsqueeze(values, -1)
         turned = f.matmul(back, grad_vectors)
-        turned = (turned - _h(f, turned)) / 2
+        turned = (turned - adjoint(f, turned)) / 2
         inner = f.where(gaps == 0, 0, turned / f.where(gaps == 0, 1, gaps))
     if grad_values is not None:
         inner = inner + f.diag_embed(grad_values)
@@ -191,23 +189,23 @@ def _eigvalsh(f: Any, self: Any, UPLO: str) -> Any:
 def _svd(f: Any, grads: Sequence[Any], results: Sequence[Any]) -> Any:
     u, s, vh = results
     grad_u, grad_s, grad_vh = [*grads, None, None][:3]
-    inner = f.diag_embed(grad_s).to(u.dtype) if grad_s is not None else f.zeros_like(f.matmul(vh, _h(f, vh)))
+    inner = f.diag_embed(grad_s).to(u.dtype) if grad_s is not None else f.zeros_like(f.matmul(vh, adjoint(f, vh)))
     squares = f.unsqueeze(s * s, -2) - f.unsqueeze(s * s, -1)
     gaps = f.where(squares == 0, 1, squares)
     row, column = f.unsqueeze(s, -2), f.unsqueeze(s, -1)
     result_u = result_v = None
     if grad_u is not None:
-        turned = f.matmul(_h(f, u), grad_u)
-        skew = f.where(squares == 0, 0, (turned - _h(f, turned)) / gaps)
+        turned = f.matmul(adjoint(f, u), grad_u)
+        skew = f.where(squares == 0, 0, (turned - adjoint(f, turned)) / gaps)
         inner = inner + skew * row
         if u.shape[-2] > u.shape[-1]:
             result_u = f.matmul((grad_u - f.matmul(u, turned)) / row, vh)
     if grad_vh is not None:
-        turned = f.matmul(vh, _h(f, grad_vh))
-        skew = f.where(squares == 0, 0, (turned - _h(f, turned)) / gaps)
+        turned = f.matmul(vh, adjoint(f, grad_vh))
+        skew = f.where(squares == 0, 0, (turned - adjoint(f, turned)) / gaps)
         inner = inner + column * skew
         if vh.shape[-1] > vh.shape[-2]:
-            rest = grad_vh - f.matmul(_h(f, turned), vh)
+            rest = grad_vh - f.matmul(adjoint(f, turned), vh)
             result_v = f.matmul(u, rest / column)
     result = f.matmul(u, f.matmul(inner, vh))
     result = result if result_u is None else result + result_u
@@ -268,9 +266,7 @@ def _linalg_norm_named(f: Any, self: Any, ord: str, dim: Any, keepdim: bool, dty
 @decomposed("aten::linalg_tensorinv")
 def _tensorinv(f: Any, self: Any, ind: int) -> Any:
     sizes = list(self.shape)
-    number = 1
-    for size in sizes[ind:]:
-        number *= size
+    number = math.prod(sizes[ind:])
     return f.reshape(f.linalg_inv(f.reshape(self, [-1, number])), [*sizes[ind:], *sizes[:ind]])
 
 
@@ -281,7 +277,5 @@ def _tensorsolve(f: Any, self: Any, other: Any, dims: Any) -> Any:
         moved = [d % rank for d in dims]
         self = f.permute(self, [d for d in range(rank) if d not in moved] + moved)
     sizes = list(self.shape)[other.dim() :]
-    number = 1
-    for size in sizes:
-        number *= size
+    number = math.prod(sizes)
     return f.reshape(f.linalg_solve(f.reshape(self, [-1, number]), f.reshape(other, [-1])), sizes)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
+from flambeau.ops.derivatives.shapes import adjoint, scaled
 from flambeau.schema.gradient import decomposed, formulas, passed_on
-
-
-def _h(f: Any, x: Any) -> Any:
-    """The conjugate of a matrix's transpose."""
-    return f.conj(f.transpose(x, -2, -1))
 
 
 def _outer(f: Any, x: Any, y: Any) -> Any:
@@ -19,18 +16,18 @@ def _outer(f: Any, x: Any, y: Any) -> Any:
 
 formulas(
     "aten::mm",
-    self=lambda f, grad, mat2: f.mm(grad, _h(f, mat2)),
-    mat2=lambda f, grad, self: f.mm(_h(f, self), grad),
+    self=lambda f, grad, mat2: f.mm(grad, adjoint(f, mat2)),
+    mat2=lambda f, grad, self: f.mm(adjoint(f, self), grad),
 )
 formulas(
     "aten::bmm",
-    self=lambda f, grad, mat2: f.bmm(grad, _h(f, mat2)),
-    mat2=lambda f, grad, self: f.bmm(_h(f, self), grad),
+    self=lambda f, grad, mat2: f.bmm(grad, adjoint(f, mat2)),
+    mat2=lambda f, grad, self: f.bmm(adjoint(f, self), grad),
 )
 formulas(
     "aten::mv",
     self=lambda f, grad, vec: _outer(f, grad, f.conj(vec)),
-    vec=lambda f, grad, self: f.mv(_h(f, self), grad),
+    vec=lambda f, grad, self: f.mv(adjoint(f, self), grad),
 )
 formulas(
     "aten::dot",
@@ -56,7 +53,7 @@ def _left(f: Any, grad: Any, self_sizes: Sequence[int], other: Any) -> Any:
         return grad * f.conj(other) if len(self_sizes) == 1 else _outer(f, grad, f.conj(other))
     if len(self_sizes) == 1:
         return f.squeeze(f.matmul(f.conj(other), f.unsqueeze(grad, -1)), -1)
-    return f.matmul(grad, _h(f, other))
+    return f.matmul(grad, adjoint(f, other))
 
 
 def _right(f: Any, grad: Any, self: Any, other_sizes: Sequence[int]) -> Any:
@@ -64,14 +61,14 @@ def _right(f: Any, grad: Any, self: Any, other_sizes: Sequence[int]) -> Any:
     if len(other_sizes) == 1:
         if self.dim() == 1:
             return grad * f.conj(self)
-        return f.squeeze(f.matmul(_h(f, self), f.unsqueeze(grad, -1)), -1)
+        return f.squeeze(f.matmul(adjoint(f, self), f.unsqueeze(grad, -1)), -1)
     if self.dim() == 1:
         return _outer(f, f.conj(self), grad)
     if len(other_sizes) == 2:  # one product over all batches
-        number = _product(self.shape[:-1])
+        number = math.prod(self.shape[:-1])
         rows = f.reshape(self, [number, self.shape[-1]])
-        return f.mm(_h(f, rows), f.reshape(grad, [number, grad.shape[-1]]))
-    return f.matmul(_h(f, self), grad)
+        return f.mm(adjoint(f, rows), f.reshape(grad, [number, grad.shape[-1]]))
+    return f.matmul(adjoint(f, self), grad)
 
 
 formulas("aten::matmul", "aten::linalg_matmul", self=_left, other=_right)
@@ -82,7 +79,7 @@ def _linear_input(f: Any, grad: Any, weight: Any) -> Any:
 
 
 def _linear_weight(f: Any, grad: Any, input: Any, weight_sizes: Sequence[int]) -> Any:
-    number = _product(input.shape[:-1])
+    number = math.prod(input.shape[:-1])
     rows = f.reshape(input, [number, input.shape[-1]])
     if len(weight_sizes) == 1:
         return f.mv(f.transpose(f.conj(rows), 0, 1), f.reshape(grad, [number]))
@@ -92,33 +89,29 @@ def _linear_weight(f: Any, grad: Any, input: Any, weight_sizes: Sequence[int]) -
 formulas("aten::linear", input=_linear_input, weight=_linear_weight, bias=passed_on)
 
 
-def _scaled(grad: Any, factor: Any) -> Any:
-    return grad if factor == 1 else grad * (factor.conjugate() if isinstance(factor, complex) else factor)
-
-
 formulas(
     "aten::addmm",
-    self=lambda grad, beta: _scaled(grad, beta),
-    mat1=lambda f, grad, mat2, alpha: _scaled(f.mm(grad, _h(f, mat2)), alpha),
-    mat2=lambda f, grad, mat1, alpha: _scaled(f.mm(_h(f, mat1), grad), alpha),
+    self=lambda grad, beta: scaled(grad, beta),
+    mat1=lambda f, grad, mat2, alpha: scaled(f.mm(grad, adjoint(f, mat2)), alpha),
+    mat2=lambda f, grad, mat1, alpha: scaled(f.mm(adjoint(f, mat1), grad), alpha),
 )
 formulas(
     "aten::addmv",
-    self=lambda grad, beta: _scaled(grad, beta),
-    mat=lambda f, grad, vec, alpha: _scaled(_outer(f, grad, f.conj(vec)), alpha),
-    vec=lambda f, grad, mat, alpha: _scaled(f.mv(_h(f, mat), grad), alpha),
+    self=lambda grad, beta: scaled(grad, beta),
+    mat=lambda f, grad, vec, alpha: scaled(_outer(f, grad, f.conj(vec)), alpha),
+    vec=lambda f, grad, mat, alpha: scaled(f.mv(adjoint(f, mat), grad), alpha),
 )
 formulas(
     "aten::addr",
-    self=lambda grad, beta: _scaled(grad, beta),
-    vec1=lambda f, grad, vec2, alpha: _scaled(f.mv(grad, f.conj(vec2)), alpha),
-    vec2=lambda f, grad, vec1, alpha: _scaled(f.mv(f.transpose(grad, 0, 1), f.conj(vec1)), alpha),
+    self=lambda grad, beta: scaled(grad, beta),
+    vec1=lambda f, grad, vec2, alpha: scaled(f.mv(grad, f.conj(vec2)), alpha),
+    vec2=lambda f, grad, vec1, alpha: scaled(f.mv(f.transpose(grad, 0, 1), f.conj(vec1)), alpha),
 )
 formulas(
     "aten::baddbmm",
-    self=lambda grad, beta: _scaled(grad, beta),
-    batch1=lambda f, grad, batch2, alpha: _scaled(f.bmm(grad, _h(f, batch2)), alpha),
-    batch2=lambda f, grad, batch1, alpha: _scaled(f.bmm(_h(f, batch1), grad), alpha),
+    self=lambda grad, beta: scaled(grad, beta),
+    batch1=lambda f, grad, batch2, alpha: scaled(f.bmm(grad, adjoint(f, batch2)), alpha),
+    batch2=lambda f, grad, batch1, alpha: scaled(f.bmm(adjoint(f, batch1), grad), alpha),
 )
 
 
@@ -128,9 +121,9 @@ def _each(f: Any, grad: Any, like: Any) -> Any:
 
 formulas(
     "aten::addbmm",
-    self=lambda grad, beta: _scaled(grad, beta),
-    batch1=lambda f, grad, batch2, alpha: _scaled(f.bmm(_each(f, grad, batch2), _h(f, batch2)), alpha),
-    batch2=lambda f, grad, batch1, alpha: _scaled(f.bmm(_h(f, batch1), _each(f, grad, batch1)), alpha),
+    self=lambda grad, beta: scaled(grad, beta),
+    batch1=lambda f, grad, batch2, alpha: scaled(f.bmm(_each(f, grad, batch2), adjoint(f, batch2)), alpha),
+    batch2=lambda f, grad, batch1, alpha: scaled(f.bmm(adjoint(f, batch1), _each(f, grad, batch1)), alpha),
 )
 
 
@@ -157,16 +150,9 @@ def _tensordot(f: Any, self: Any, other: Any, dims_self: Sequence[int], dims_oth
     length = 1
     for d in folded:
         length *= self.shape[d]
-    rows = f.reshape(f.permute(self, [*left, *folded]), [_product(self.shape[d] for d in left), length])
-    columns = f.reshape(f.permute(other, [*others, *right]), [length, _product(other.shape[d] for d in right)])
+    rows = f.reshape(f.permute(self, [*left, *folded]), [math.prod(self.shape[d] for d in left), length])
+    columns = f.reshape(f.permute(other, [*others, *right]), [length, math.prod(other.shape[d] for d in right)])
     return f.reshape(f.mm(rows, columns), sizes)
-
-
-def _product(sizes: Any) -> int:
-    number = 1
-    for size in sizes:
-        number *= size
-    return number
 
 
 @decomposed("aten::kron")

@@ -36,6 +36,16 @@ def count(dim: Any, sizes: Sequence[int]) -> int:
     return number
 
 
+def adjoint(f: Any, x: Any) -> Any:
+    """The conjugate of a matrix's transpose."""
+    return f.conj(f.transpose(x, -2, -1))
+
+
+def scaled(grad: Any, factor: Any) -> Any:
+    """A gradient through a product with a number."""
+    return grad if factor == 1 else grad * (factor.conjugate() if isinstance(factor, complex) else factor)
+
+
 def zeros(grad: Any, sizes: Sequence[int]) -> Any:
     """Zeros of the gradient's dtype."""
     return grad.new_zeros(list(sizes))

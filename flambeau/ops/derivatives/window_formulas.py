@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -29,19 +30,12 @@ def _max_pool(f: Any, grads: Any, self_sizes: Sequence[int], result1: Any, spati
     [grad, *_] = grads
     leading = list(self_sizes[: len(self_sizes) - spatial])
     flat = f.scatter_add(
-        zeros(grad, [*leading, _product(self_sizes[len(leading) :])]),
+        zeros(grad, [*leading, math.prod(self_sizes[len(leading) :])]),
         len(leading),
         f.reshape(result1, [*leading, -1]),
         f.reshape(grad, [*leading, -1]),
     )
     return f.reshape(flat, self_sizes)
-
-
-def _product(sizes: Sequence[int]) -> int:
-    number = 1
-    for size in sizes:
-        number *= size
-    return number
 
 
 for _rank in (1, 2, 3):
@@ -244,7 +238,7 @@ def _avg_pool(rank: int) -> Callable[..., Any]:
         kernel, padding = _numbers(kernel_size, rank), _numbers(padding, rank)
         stride = _numbers(stride, rank) if stride else kernel
         inner = list(self_sizes[len(self_sizes) - rank :])
-        number = _product(self_sizes[: len(self_sizes) - rank])
+        number = math.prod(self_sizes[: len(self_sizes) - rank])
         ones = grad.new_ones([1, 1, *inner])
         options = [kernel, stride, padding, ceil_mode, count_include_pad]
         each = getattr(f, f"avg_pool{rank}d")(ones, *options, *[n for n in (divisor_override,) if n is not None])
@@ -368,7 +362,7 @@ for _kind, _ranks in _KINDS.items():
 
 def _unpooled(f: Any, grad: Any, self_sizes: Sequence[int], indices: Any, rank: int) -> Any:
     leading = list(self_sizes[: len(self_sizes) - rank])
-    flat = f.reshape(grad, [*leading, _product(grad.shape[len(leading) :])])
+    flat = f.reshape(grad, [*leading, math.prod(grad.shape[len(leading) :])])
     return f.reshape(f.gather(flat, len(leading), f.reshape(indices, [*leading, -1])), self_sizes)
 
 
