@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import itertools
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 from weakref import ref
@@ -27,7 +28,7 @@ NO_HOOKS: Final[dict[int, Callable[..., Any]]] = {}
 """Of nodes without hooks; never written."""
 
 
-class Node:
+class Node(ABC):
     """An operation on the tape. Numbers grow as nodes are made: operands have smaller ones than what uses them."""
 
     __slots__ = ("__weakref__", "edges", "metadata_", "post_hooks", "pre_hooks", "sequence")
@@ -42,11 +43,11 @@ class Node:
         self.post_hooks: dict[int, Callable[..., Any]] = NO_HOOKS
         """Called with the gradients of the operands and those of the results, after it ran."""
 
+    @abstractmethod
     def apply(self, gradients: Gradients) -> Gradients:
         """The gradients of the operands, one for each edge, from those of the results."""
-        raise NotImplementedError
 
-    def release(self) -> None:
+    def release(self) -> None:  # noqa: B027 - there are nodes that save nothing
         """Let go of what was saved for the way back."""
 
     def name(self) -> str:

@@ -108,10 +108,17 @@ class _Compiler:
 
     def drop(self, values: Sequence[Value], keep: Sequence[int] = ()) -> None:
         """End values, and drop what they hold unless the register has been written again."""
-        held = [self.registers.end(v) for v in values]
-        dropped = tuple(r for r in held if r is not None and r not in keep)
+        self.drop_registers(tuple(r for r in self.end(values) if r not in keep))
+
+    def drop_registers(self, dropped: tuple[int, ...]) -> None:
+        """Let go of what registers hold."""
         if dropped:
             self.emit(Op.DROP, a=dropped)
+
+    def end(self, values: Sequence[Value]) -> list[int]:
+        """End values: the registers that still hold memory worth dropping."""
+        ended = [self.registers.end(v) for v in values]
+        return [register for register in ended if register is not None]
 
     # -- blocks and nodes ---------------------------------------------------------------------------------------------
 
@@ -134,6 +141,7 @@ class _Compiler:
         return last.at_return
 
     def plain(self, node: Node, ended: Sequence[Value]) -> None:
+        """A node without blocks of its own: its instruction, and the end of the values that end with it."""
         registers = self.registers
         selected = select(node)
         self.site(node, selected.is_python)
@@ -141,13 +149,11 @@ class _Compiler:
         if node.op == "prim::Exit":
             self.emit(Op.LEFT, a=operands[0])
             operands = (*operands, self.none, self.none, self.none)
-        mine = set(node.results)
-        unused = [v for v in ended if v in mine]
-        entered = [v for v in ended if v not in mine] if node.op == "prim::Enter" else []
-        held = [registers.end(v) for v in ended if v not in mine and v not in entered]
-        skips_results = selected.op is Op.CALL and len(unused) == len(mine)
+        unused, others = _split(ended, set(node.results))
+        freed = [] if node.op == "prim::Enter" else self.end(others)
+        skips_results = selected.op is Op.CALL and len(unused) == len(node.results)
         results = () if skips_results else tuple(map(registers.take, node.results))
-        dropped = tuple(r for r in held if r is not None and r not in results)
+        dropped = tuple(r for r in freed if r not in results)
         if selected.op in (Op.CALL_FUNCTION, Op.CALL_METHOD):
             following = self.new_block()
             results = results if node.op != "prim::Exit" else (self.spare,)
@@ -155,13 +161,12 @@ class _Compiler:
             self.start(following)
         else:
             self.operate(selected, results, operands)
-            if dropped:
-                self.emit(Op.DROP, a=dropped)
+            self.drop_registers(dropped)
         if not skips_results:
             self.drop(unused)
         if node.op == "prim::Enter":  # its object is noted before its register may hold anything else
             self.emit(Op.ENTERED, a=operands[0])
-            self.drop(entered)
+            self.drop(others)
 
     def operate(self, selected: Selected, results: tuple[int, ...], operands: tuple[int, ...]) -> None:
         """The instruction of an operation that is neither a jump nor a call of a program's function."""
@@ -235,12 +240,12 @@ class _Compiler:
         self.drop([v for v in ended if v in mine])
 
     def loop(self, node: Node, ended: Sequence[Value]) -> None:
+        """A loop: what it carries lies in the registers of its results; a test before the body and after it."""
         registers = self.registers
         body = node.nested_blocks[0]
         limit, first_condition, *carried = (source(v) for v in node.operands)
         needed = {*outer_uses(body, self.used), limit, first_condition}
-        mine = set(node.results)
-        outer = [v for v in ended if v not in mine]
+        unused, outer = _split(ended, set(node.results))
         self.carry(carried, set(outer) - needed, node.results)
         results = [registers[v] for v in node.results]
         self.drop([v for v in outer if v in registers and v not in needed], results)
@@ -252,35 +257,40 @@ class _Compiler:
         watching = self.on_loop(node) if self.on_loop is not None else None
         is_watched = watching is not None
         self.test(node, counter, limit, registers[first_condition], rounds, is_watched=is_watched)
-        place = len(self.sites) - 1
         self.start(inside)
-        registers.pin(body.parameters[0], counter)
-        for parameter, register in zip(body.parameters[1:], results, strict=True):
-            registers.bind(parameter, register)
-        condition, *outputs = (source(v) for v in body.returns)
-        for value, register in zip(outputs, results, strict=True):
-            if _is_own(value, body):
-                registers.want(value, register)
-        at_return = self.block(body, ())
-        sources = [registers[v] for v in outputs]
-        targets = list(results)
-        again = registers[condition]
-        if again in targets:
-            again = registers.temporary()
-            sources.append(registers[condition])
-            targets.append(again)
-        self.sites.append(self.sites[place])
-        self.move(targets, sources)
-        self.drop(at_return, keep=results)
+        again, is_temporary = self.iteration(body, counter, results)
         self.test(node, counter, limit, again, rounds, is_watched=is_watched)
-        if again in targets:
+        if is_temporary:
             registers.give_back(again)
         registers.release(reserved, (*results, counter))
         registers.give_back(counter)
         self.start(after)
         if watching is not None:
             self.emit(Op.DO, f=watching, a=(counter,))
-        self.drop([v for v in (*outer, *(v for v in ended if v in mine)) if v in registers])
+        self.drop([v for v in (*outer, *unused) if v in registers])
+
+    def iteration(self, body: Block, counter: int, carried: Sequence[int]) -> tuple[int, bool]:
+        """The body of a loop, what it carries moved to the registers for it. The register that says whether there is
+        another iteration, and whether that is a temporary one."""
+        registers, at_loop = self.registers, self.sites[-1]
+        registers.pin(body.parameters[0], counter)
+        for parameter, register in zip(body.parameters[1:], carried, strict=True):
+            registers.bind(parameter, register)
+        condition, *outputs = (source(v) for v in body.returns)
+        for value, register in zip(outputs, carried, strict=True):
+            if _is_own(value, body):
+                registers.want(value, register)
+        at_return = self.block(body, ())
+        sources, targets = [registers[v] for v in outputs], list(carried)
+        again = registers[condition]
+        if is_overwritten := again in targets:
+            sources.append(again)
+            again = registers.temporary()
+            targets.append(again)
+        self.sites.append(at_loop)
+        self.move(targets, sources)
+        self.drop(at_return, keep=carried)
+        return again, is_overwritten
 
     def carry(self, carried: Sequence[Value], ending: set[Value], outputs: Sequence[Value]) -> None:
         """Bring what a loop carries into registers that are its results' afterwards.
@@ -313,6 +323,11 @@ class _Compiler:
             self.emit(Op.FOR, d=counter, a=self.registers[limit], b=rounds)
         else:
             self.emit(Op.LOOP, d=counter, f=condition, a=self.registers[limit], b=rounds)
+
+
+def _split(values: Sequence[Value], results: set[Value]) -> tuple[list[Value], list[Value]]:
+    """Values that are among the results of a node, and the others."""
+    return [v for v in values if v in results], [v for v in values if v not in results]
 
 
 def _is_own(value: Value, block: Block) -> bool:

@@ -15,6 +15,7 @@ runs it, and graphs, into which it is traced, and can be differentiated itself.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -55,7 +56,7 @@ class Formula:
         return self.function(operators, **arguments) if self.takes_operators else self.function(**arguments)
 
 
-class Gradient:
+class Gradient(ABC):
     """The formulas of an operator."""
 
     names: tuple[str, ...] = ()
@@ -63,9 +64,9 @@ class Gradient:
     is_static: bool = True
     """Whether all calls have the same formulas, but for complex numbers."""
 
+    @abstractmethod
     def formula(self, name: str, call: Call) -> Formula | None:
         """The formula for an operand; None if no gradient flows to it."""
-        raise NotImplementedError
 
     def statics(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         """The `Call.statics` of a call."""
@@ -92,6 +93,10 @@ class Decomposed(Gradient):
         """Takes all operators as functions, and the arguments by their names."""
         self.first: str = body.__code__.co_varnames[1]
         """What it calls the first argument, which forms in place may call otherwise."""
+
+    def formula(self, name: str, call: Call) -> Formula | None:
+        """None: the operators that stand in have formulas."""
+        return None
 
 
 def passed_on(grad: Any) -> Any:

@@ -208,11 +208,7 @@ def backward(s: Recorder, result: Term, gradient: Term, wanted: Term) -> Term | 
         if flowing is None or term is wanted:
             continue
         if term.name == "select":
-            condition, *sides = term.operands
-            through = [backward(s, side, flowing, wanted) for side in sides]
-            if through != [None, None]:
-                taken, other = [s.const(0) if part is None else part for part in through]
-                add(wanted, s.select(condition, taken, other))
+            add(wanted, _through_select(s, term, flowing, wanted))
             continue
         rule = RULES.get(term.name)
         if rule is None:
@@ -220,6 +216,16 @@ def backward(s: Recorder, result: Term, gradient: Term, wanted: Term) -> Term | 
         for operand, part in zip(term.operands, rule(s, flowing, term, *term.operands), strict=True):
             add(operand, part)
     return gradients.get(wanted)
+
+
+def _through_select(s: Recorder, term: Term, gradient: Term, wanted: Term) -> Term | None:
+    """What flows to `wanted` through the sides of a `select`, of which only the one that was taken counts."""
+    condition, *sides = term.operands
+    through = [backward(s, side, gradient, wanted) for side in sides]
+    if through == [None, None]:
+        return None
+    taken, other = [s.const(0) if part is None else part for part in through]
+    return s.select(condition, taken, other)
 
 
 def _leading_to(result: Term, wanted: Term) -> set[Term]:

@@ -1,8 +1,7 @@
 """How a pointwise overload runs on arrays: promotion, conversion, the scalar meaning, the layout of the result.
 
 What follows from the dtypes of a call alone (which dtype to compute in, which dtype results, or a refusal) is worked
-out
-once per combination and kept as a `Recipe`.
+out once per combination and kept as a `Recipe`.
 """
 
 from __future__ import annotations
@@ -173,7 +172,7 @@ def _is_type_of_number(argument: Any) -> bool:
     return isinstance(argument, Type) and not isinstance(argument, TensorType)
 
 
-def planned(
+def pointwise_meaning(
     schema: FunctionSchema, *, operands: int | Sequence[str], raw: Sequence[str], refusal: str, **facts: Any
 ) -> Pointwise:
     """The `Pointwise` of a schema, with arguments given by name and the usual refusal if there is none."""

@@ -1,10 +1,9 @@
 """Operators whose kernel is a function over NumPy arrays: the family every larger computation belongs to.
 
 `declare` turns one kernel into all overloads of an operator. The kernel names the schema arguments it wants; each
-overload
-passes those it has, and the kernel's own defaults stand for the rest. So `sum(Tensor self)` and
-`sum.dim_IntList(Tensor self,
-int[1]? dim, ...)` share one function, and the `.out` forms follow from the functional ones.
+overload passes those it has, and the kernel's own defaults stand for the rest. So `sum(Tensor self)` and
+`sum.dim_IntList(Tensor self, int[1]? dim, ...)` share one function, and the `.out` forms follow from the functional
+ones.
 """
 
 from __future__ import annotations
@@ -91,23 +90,25 @@ def by_name(schema: FunctionSchema, function: Callable[..., Any]) -> Callable[..
     code = getattr(function, "__code__", None)
     if code is not None and list(code.co_varnames[: code.co_argcount]) == names and not code.co_kwonlyargcount:
         return function
-    defaults = _plain_defaults(function)
-    parameters = inspect.signature(function).parameters if defaults is None else {}
-    if defaults is None:
-        defaults = {name: parameter.default for name, parameter in parameters.items()}
+    defaults, is_by_position = _defaults(function)
     if list(defaults)[: len(names)] == names:
         return function
     unknown = [n for n, default in defaults.items() if default is inspect.Parameter.empty and n not in names]
     if unknown:
         raise ValueError(f"{schema.full_name}: the kernel needs {', '.join(unknown)}, which the schema does not have")
     chosen = [(i, name) for i, name in enumerate(names) if name in defaults]
-    if any(p.kind is not p.POSITIONAL_OR_KEYWORD for p in parameters.values()):
+    return _by_position(function, defaults, chosen) if is_by_position else _by_keyword(function, chosen)
 
-        def call_by_name(*arguments: Any) -> Any:
-            return function(**{name: arguments[i] for i, name in chosen})
 
-        return call_by_name
-    return _by_position(function, defaults, chosen)
+def _defaults(function: Callable[..., Any]) -> tuple[dict[str, Any], bool]:
+    """The default of each parameter, `inspect.Parameter.empty` where there is none, and whether all may be passed by
+    position."""
+    defaults = _plain_defaults(function)
+    if defaults is not None:
+        return defaults, True
+    parameters = inspect.signature(function).parameters.values()
+    is_by_position = all(p.kind is p.POSITIONAL_OR_KEYWORD for p in parameters)
+    return {p.name: p.default for p in parameters}, is_by_position
 
 
 def _plain_defaults(function: Callable[..., Any]) -> dict[str, Any] | None:
@@ -121,9 +122,18 @@ def _plain_defaults(function: Callable[..., Any]) -> dict[str, Any] | None:
     unusual = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
     if code.co_kwonlyargcount or code.co_posonlyargcount or code.co_flags & unusual:
         return None
-    given = function.__defaults__ or ()
-    missing = (inspect.Parameter.empty,) * (code.co_argcount - len(given))
-    return dict(zip(code.co_varnames[: code.co_argcount], (*missing, *given), strict=True))
+    defaults = function.__defaults__ or ()
+    required = (inspect.Parameter.empty,) * (code.co_argcount - len(defaults))
+    return dict(zip(code.co_varnames[: code.co_argcount], (*required, *defaults), strict=True))
+
+
+def _by_keyword(function: Callable[..., Any], chosen: Sequence[tuple[int, str]]) -> Callable[..., Any]:
+    """`function` called by keyword with some arguments of a schema, as pairs of an index and the parameter's name."""
+
+    def call(*arguments: Any) -> Any:
+        return function(**{name: arguments[i] for i, name in chosen})
+
+    return call
 
 
 def _by_position(

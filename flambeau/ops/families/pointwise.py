@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from flambeau.ops.derivatives.pointwise import PointwiseGradient
 from flambeau.ops.families import variants
-from flambeau.ops.families.elementwise import DtypeMap, Pointwise, planned
+from flambeau.ops.families.elementwise import DtypeMap, Pointwise, pointwise_meaning
 from flambeau.ops.families.entry_kernel import EntryKernel
 from flambeau.ops.families.promotion import compute_dtype, float_of
 from flambeau.schema import registry
@@ -106,33 +106,45 @@ def pointwise(
     wanted = compute or (to_float if result is to_float else same)
     for number, text in enumerate(schemas):
         schema = parse_schema(text)
-        plan = planned(
+        meaning = pointwise_meaning(
             schema, operands=operands, raw=raw, scalar=scalar, result=result, accepts=accepts, refusal=refusal,
             compute=_lifted(wanted) if lift else wanted, check=check, check_in_place=check_in_place,
         )  # fmt: skip
+        first: dict[str, Any] = {"doc": doc, "samples": samples, "errors": errors} if number == 0 else {}
         definition = OpDef(
             schema=schema,
-            family="pointwise" if native else "special",
-            kernel=EntryKernel(schema.full_name, plan, plan.run) if native else plan.run,
-            doc=doc if number == 0 else "",
-            dtype=plan.predict_dtype,
-            shape=plan.predict_shape,
-            scalar=scalar if native else None,
-            compute=plan.predict_compute if native else None,
-            gradient=PointwiseGradient(scalar, schema, frozenset(plan.raw)) if native and differentiable else None,
+            dtype=meaning.predict_dtype,
+            shape=meaning.predict_shape,
             differentiable=differentiable,
-            samples=samples if number == 0 else None,
-            errors=errors if number == 0 else None,
             reference=reference,
             ulp={float32: ulp} if ulp else {},
             is_method=is_method,
             is_function=is_function,
             namespaces=namespaces,
             traits=traits,
+            **(_for_native_code(meaning, differentiable) if native else _for_arrays(meaning)),
+            **first,
         )
         for name in (schema.name, *(f"aten::{alias}" for alias in aliases)):
             renamed = replace(definition, schema=schema.renamed(name, schema.overload))
-            _register(renamed, plan, _out_overload(schema, number, out), in_place)
+            _register(renamed, meaning, _out_overload(schema, number, out), in_place)
+
+
+def _for_native_code(meaning: Pointwise, differentiable: bool) -> dict[str, Any]:
+    """What a declaration says of a meaning that kernels contain."""
+    schema = meaning.schema
+    return {
+        "family": "pointwise",
+        "kernel": EntryKernel(schema.full_name, meaning, meaning.run),
+        "scalar": meaning.scalar,
+        "compute": meaning.predict_compute,
+        "gradient": PointwiseGradient(meaning.scalar, schema, frozenset(meaning.raw)) if differentiable else None,
+    }
+
+
+def _for_arrays(meaning: Pointwise) -> dict[str, Any]:
+    """What a declaration says of a meaning over arrays alone."""
+    return {"family": "special", "kernel": meaning.run}
 
 
 unary = partial(pointwise, operands=1)
@@ -155,13 +167,14 @@ def _out_overload(schema: FunctionSchema, number: int, out: Sequence[str | None]
     return f"{schema.overload}_out" if schema.overload else "out"
 
 
-def _register(definition: OpDef, plan: Pointwise, out: str | None, in_place: bool) -> None:
+def _register(definition: OpDef, meaning: Pointwise, out: str | None, in_place: bool) -> None:
     """Register an overload, its in-place form and its out form."""
     registry.register(definition)
     writing = replace(definition, scalar=None, compute=None, samples=None, errors=None, doc="")
     if definition.traits is not PLAIN:
         writing = replace(writing, traits=definition.traits.in_place())
     native = definition.scalar is not None
+    run_in_place, run_out = meaning.run_in_place, meaning.run_out
     if in_place and isinstance(definition.schema.arguments[0].type, TensorType):
         schema = variants.in_place_schema(definition.schema)
         registry.register(
@@ -169,7 +182,7 @@ def _register(definition: OpDef, plan: Pointwise, out: str | None, in_place: boo
                 writing,
                 schema=schema,
                 family="in_place",
-                kernel=EntryKernel(schema.full_name, plan, plan.run_in_place, 0) if native else plan.run_in_place,
+                kernel=EntryKernel(schema.full_name, meaning, run_in_place, 0) if native else run_in_place,
                 dtype=_first_dtype,
                 shape=_first_shape,
             )
@@ -181,9 +194,9 @@ def _register(definition: OpDef, plan: Pointwise, out: str | None, in_place: boo
                 writing,
                 schema=schema,
                 family="out",
-                kernel=EntryKernel(schema.full_name, plan, plan.run_out, last) if native else plan.run_out,
+                kernel=EntryKernel(schema.full_name, meaning, run_out, last) if native else run_out,
                 dtype=_last_dtype,
-                shape=lambda *args: plan.predict_shape(*args[:-1]),
+                shape=lambda *args: meaning.predict_shape(*args[:-1]),
             )
         )
 
