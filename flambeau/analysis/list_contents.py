@@ -32,8 +32,8 @@ class ListContents:
         self._open: set[Value] = set()
         self.changed = False
         """Set when less is known of a list than was; what was read from it before is not right any more."""
-        made = [v for n in nodes for v in n._results if is_tensor_list(v.static_type)]
-        lists = [v for v in graph.parameters if _holds_tensor_lists(v.static_type)] + made
+        new = [v for n in nodes for v in n._results if is_tensor_list(v.static_type)]
+        lists = [v for v in graph.parameters if _holds_tensor_lists(v.static_type)] + new
         writers = [n for n in nodes if _may_write_lists(n)] if lists else []
         if writers:
             self._find_stores(lists, writers, facts())
@@ -54,15 +54,15 @@ class ListContents:
                 else:
                     self._stores.setdefault(node, []).append(value)
 
-    def given(self, value: Value) -> Type:
+    def type_of_parameter(self, value: Value) -> Type:
         """The type of a parameter, as it will be for as long as the graph runs."""
         if not _holds_tensor_lists(value.static_type):
             return value.static_type
         if isinstance(value.static_type, ListType):
-            return self.made(value, value.static_type.element)
+            return self.type_of_new(value, value.static_type.element)
         return open_lists(value.static_type) if value in self._open else value.static_type
 
-    def made(self, value: Value, element: Type) -> ListType:
+    def type_of_new(self, value: Value, element: Type) -> ListType:
         """The type of a list that a node makes with such elements, as it will be for as long as there is the list."""
         declared = value.static_type
         assert isinstance(declared, ListType)

@@ -41,23 +41,23 @@ def result_types(node: Node, definition: OpDef, results: Sequence[Value]) -> lis
     schema = definition.schema
     if any(has_variables(r.type) for r in schema.returns):
         return _bound(node, schema, results)
-    given = [_argument(v, a) for v, a in zip(node.operands, schema.arguments, strict=False)]
-    dtypes = asked(definition.dtype, given, len(results))
-    shapes = asked(definition.shape, given, len(results))
+    arguments = [_argument(v, a) for v, a in zip(node.operands, schema.arguments, strict=False)]
+    dtypes = asked(definition.dtype, arguments, len(results))
+    shapes = asked(definition.shape, arguments, len(results))
     device, requires_grad = _device(node, schema), _requires_grad(node, schema)
-    found: list[Type] = []
+    types: list[Type] = []
     for value, dtype, sizes in zip(results, dtypes, shapes, strict=True):
         same = _written(node, schema, value)
         if same is not None:
-            found.append(same)
+            types.append(same)
             continue
         is_float = dtype is None or dtype.is_floating_point or dtype.is_complex
         needs = requires_grad if is_float else False
         tensor = TensorType(
             dtype=dtype, sizes=None if sizes is None else tuple(sizes), device=device, requires_grad=needs
         )
-        found.append(ListType(tensor) if isinstance(value.static_type, ListType) else tensor)
-    return found
+        types.append(ListType(tensor) if isinstance(value.static_type, ListType) else tensor)
+    return types
 
 
 def _written(node: Node, schema: FunctionSchema, value: Value) -> Type | None:
@@ -76,13 +76,13 @@ def _bound(node: Node, schema: FunctionSchema, results: Sequence[Value]) -> list
     variables: dict[str, Type] = {}
     for value, argument in zip(node.operands, schema.arguments, strict=False):
         lattice.bind(argument.type, value.static_type, variables)
-    found = []
+    types = []
     for value in results:
         try:
-            found.append(substitute(schema.returns[value.index].type, variables))
+            types.append(substitute(schema.returns[value.index].type, variables))
         except LookupError:
-            found.append(value.static_type)
-    return found
+            types.append(value.static_type)
+    return types
 
 
 def asked(rule: Callable[..., Any] | None, arguments: Sequence[Any], count: int) -> Sequence[Any]:
@@ -107,9 +107,9 @@ def _argument(value: Value, argument: Argument) -> Any:
     formal = argument.type.element if isinstance(argument.type, OptionalType) else argument.type
     if isinstance(formal, ListType) and isinstance(formal.element, VarType):
         return _described(value)
-    found = known(value)
-    if found is not UNKNOWN:
-        return found
+    contents = known(value)
+    if contents is not UNKNOWN:
+        return contents
     if isinstance(value.static_type, ListType):
         return value.static_type if isinstance(value.static_type.element, TensorType) else UNKNOWN
     return (
@@ -124,8 +124,9 @@ def _described(value: Value) -> Any:
     node = value.defining_node
     if node is not None and node.op == "prim::ListConstruct" and is_unmodified(value):
         return [_described(v) for v in node.operands]
-    found = known(value)
-    return value.static_type if found is UNKNOWN or (isinstance(found, list) and UNKNOWN in found) else found
+    contents = known(value)
+    is_unknown = contents is UNKNOWN or (isinstance(contents, list) and UNKNOWN in contents)
+    return value.static_type if is_unknown else contents
 
 
 def _named(node: Node, schema: FunctionSchema, name: str) -> Any:

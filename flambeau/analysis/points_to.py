@@ -39,7 +39,7 @@ class PointsTo:
         self._new: dict[Value, Place] = {}
         self._shared: dict[int, Place] = {}
         """Places of constants by the identity of what they hold."""
-        self._made: dict[tuple[Place, Type], Place] = {}
+        self._containers: dict[tuple[Place, Type], Place] = {}
         """New containers in a new container, by their type."""
         self._steps: dict[Block, list[Callable[[], None]]] = {}
         """What to do in each block, in order."""
@@ -149,20 +149,20 @@ class PointsTo:
 
     def _constant(self, node: Node) -> None:
         value = node.result()
-        held = node.attributes.get("value")
-        if value.static_type != FUNCTION and is_mutable(held):
-            self._add(value, (self._held(held, value.static_type),))
+        contents = node.attributes.get("value")
+        if value.static_type != FUNCTION and is_mutable(contents):
+            self._add(value, (self._place_of_constant(contents, value.static_type),))
 
-    def _held(self, held: Any, type_: Type) -> Place:
+    def _place_of_constant(self, contents: Any, type_: Type) -> Place:
         """The place of a constant, with those of what is in it; tensors on one extent of memory share theirs."""
-        key = memory_key(held)
+        key = memory_key(contents)
         place = self._shared.get(key)
         if place is None:
             place = self._shared[key] = Place(keys_of(type_), element_keys(type_))
-            place.escaped = not isinstance(held, list | dict | tuple)
-            for item, inner in _inside(held, type_):
+            place.escaped = not isinstance(contents, list | dict | tuple)
+            for item, inner in _inside(contents, type_):
                 if is_mutable(item):
-                    self.memory.fill(place, (self._held(item, inner),))
+                    self.memory.fill(place, (self._place_of_constant(item, inner),))
         return place
 
     def _if(self, node: Node) -> None:
@@ -223,10 +223,10 @@ class PointsTo:
             self.memory.put(place, places)
 
     def _opaque(self, node: Node) -> None:
-        """Everything given may be kept, and everything within reach may be written."""
-        given = self._all_of(node.operands)
-        self.memory.escape(given)
-        self._write(node, {*self.memory.reach(given), self.memory.wildcard("*")})
+        """Every operand may be kept, and everything within reach may be written."""
+        operands = self._all_of(node.operands)
+        self.memory.escape(operands)
+        self._write(node, {*self.memory.reach(operands), self.memory.wildcard("*")})
         for value in node.results:
             self._add(value, self.memory.wildcards(value.static_type))
         for block in node.nested_blocks:
@@ -236,7 +236,7 @@ class PointsTo:
             self.memory.escape(self._all_of(block.returns))
 
     def _group(self, node: Node, graph: Graph) -> None:
-        """A subgraph: new results for groups that are known to be harmless; else results may be what was given."""
+        """A subgraph: new results for groups that are known to be harmless; else results may be what operands are."""
         for value in node.results:
             self._fresh(value)
             if node.op not in kinds.GROUPS:
@@ -254,10 +254,10 @@ class PointsTo:
         for value in hidden_writes(node):
             self._write(node, set(self.of(value)))
         self._store(node, schema)
-        given = self._all_of(node.operands)
+        operands = self._all_of(node.operands)
         for index, value in enumerate(node.results):
             alias = schema.returns[index].alias if index < len(schema.returns) else None
-            self._result(value, alias, sets, given)
+            self._result(value, alias, sets, operands)
 
     def _argument(self, node: Node, value: Value, alias: AliasInfo, sets: dict[str, set[Place]]) -> None:
         places = set(self.of(value))
@@ -284,9 +284,11 @@ class PointsTo:
                     others = self.memory.reach(self._all_of(v for v in node.operands if v is not value))
                     self.memory.put(place, of_kind(others, place.element_keys))
 
-    def _result(self, value: Value, alias: AliasInfo | None, sets: Mapping[str, set[Place]], given: set[Place]) -> None:
+    def _result(
+        self, value: Value, alias: AliasInfo | None, sets: Mapping[str, set[Place]], operands: set[Place]
+    ) -> None:
         if alias is not None and alias.is_wildcard:
-            inside = {p for p in self.memory.reach(given) if compatible(p.keys, keys_of(value.static_type))}
+            inside = {p for p in self.memory.reach(operands) if compatible(p.keys, keys_of(value.static_type))}
             self._add(value, inside or self.memory.wildcards(value.static_type))
             return
         if alias is not None and alias.before:
@@ -301,41 +303,41 @@ class PointsTo:
         if any(named):
             put(place, of_kind(set().union(*named), place.element_keys))
         else:
-            self._fill(place, value.static_type, self.memory.reach(given), put)
+            self._fill(place, value.static_type, self.memory.reach(operands), put)
 
     def _fill(
-        self, place: Place, type_: Type, given: set[Place], put: Callable[[Place, Iterable[Place]], None]
+        self, place: Place, type_: Type, operands: set[Place], put: Callable[[Place, Iterable[Place]], None]
     ) -> None:
-        """A new container may hold whatever was given, and new containers of it: `items()` makes tuples."""
-        put(place, of_kind(given, place.element_keys))
+        """A new container may hold whatever the operands are, and new containers of it: `items()` makes tuples."""
+        put(place, of_kind(operands, place.element_keys))
         for part in _parts(type_):
             keys = keys_of(part)
             if keys:
-                made = self._made.setdefault((place, part), Place(keys, element_keys(part)))
-                put(place, (made,))
-                self._fill(made, part, given, put)
+                container = self._containers.setdefault((place, part), Place(keys, element_keys(part)))
+                put(place, (container,))
+                self._fill(container, part, operands, put)
 
 
-def memory_key(held: Any) -> int:
+def memory_key(contents: Any) -> int:
     """Equal for constants that are the same memory."""
-    storage = getattr(held, "_storage", held)
-    return id(getattr(storage, "owner", held))
+    storage = getattr(contents, "_storage", contents)
+    return id(getattr(storage, "owner", contents))
 
 
-def _inside(held: Any, type_: Type) -> Iterator[tuple[Any, Type]]:
+def _inside(contents: Any, type_: Type) -> Iterator[tuple[Any, Type]]:
     """What is in a constant container, with the types declared for it."""
     own = type_.contained[0] if isinstance(type_, OptionalType) else type_
-    if isinstance(held, list):
+    if isinstance(contents, list):
         inner = own.element if isinstance(own, ListType) else ANY
-        yield from ((item, inner) for item in held)
-    elif isinstance(held, dict):
+        yield from ((item, inner) for item in contents)
+    elif isinstance(contents, dict):
         key, value = (own.key, own.value) if isinstance(own, DictType) else (ANY, ANY)
-        for k, v in held.items():
+        for k, v in contents.items():
             yield k, key
             yield v, value
-    elif isinstance(held, tuple):
-        types = own.elements if isinstance(own, TupleType) else (ANY,) * len(held)
-        yield from zip(held, types, strict=False)
+    elif isinstance(contents, tuple):
+        types = own.elements if isinstance(own, TupleType) else (ANY,) * len(contents)
+        yield from zip(contents, types, strict=False)
 
 
 def _parts(type_: Type) -> Iterator[Type]:

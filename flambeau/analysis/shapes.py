@@ -72,12 +72,12 @@ def _erase(tensors: Sequence[Value]) -> None:
 
 def _tensors(nodes: Sequence[Node]) -> list[Value]:
     """The values among those that nodes define which are, or hold, tensors."""
-    found = []
+    tensors = []
     for node in nodes:
-        found += [v for v in node._results if holds_tensors(v.static_type)]
+        tensors += [v for v in node._results if holds_tensors(v.static_type)]
         for block in node._blocks:
-            found += [v for v in block._parameters if holds_tensors(v.static_type)]
-    return found
+            tensors += [v for v in block._parameters if holds_tensors(v.static_type)]
+    return tensors
 
 
 class _Propagation:
@@ -97,7 +97,7 @@ class _Propagation:
         while self._lists.changed:
             self._lists.changed = False
             for value in self._graph.parameters:
-                value.set_type(self._lasting(value, self._lists.given(value)))
+                value.set_type(self._lasting(value, self._lists.type_of_parameter(value)))
             self._block(self._graph.body)
         for value in self._tensors:
             value.set_type(lattice.settled(value.static_type))
@@ -146,10 +146,10 @@ class _Propagation:
         """Give a value what holds of all these types."""
         if holds_tensors(value.static_type):
             declared = without_refinement(value.static_type)
-            found = fit(declared, types[0])
+            joined = fit(declared, types[0])
             for type_ in types[1:]:
-                found = join(found, fit(declared, type_))
-            self._set(value, found)
+                joined = join(joined, fit(declared, type_))
+            self._set(value, joined)
 
     # -- structure ----------------------------------------------------------------------------------------------------
 
@@ -182,15 +182,15 @@ class _Propagation:
             self._set(result, parameter.static_type)
 
     def _passed(self, node: Node) -> None:
-        for value, given in zip(node.results, node.operands, strict=False):
-            type_ = given.static_type
+        for value, operand in zip(node.results, node.operands, strict=False):
+            type_ = operand.static_type
             self._set(value, type_.element if isinstance(type_, OptionalType) else type_)
 
     def _group(self, node: Node) -> None:
         """A group of operators: what is known goes in, and what follows comes out."""
         inner: Graph = node.attribute(SUBGRAPH)
-        for parameter, given in zip(inner.parameters, node.operands, strict=True):
-            parameter.set_type(given.static_type)
+        for parameter, operand in zip(inner.parameters, node.operands, strict=True):
+            parameter.set_type(operand.static_type)
         self._block(inner.body)
         for value, result in zip(node.results, inner.returns, strict=True):
             self._set(value, result.static_type)
@@ -231,14 +231,14 @@ class _Propagation:
         if is_tensor_list(value.static_type):
             declared = without_refinement(value.static_type.element)
             element = lattice.never(declared)
-            for given in node.operands:
-                element = join(element, fit(declared, given.static_type))
-            self._set(value, self._lists.made(value, element))
+            for operand in node.operands:
+                element = join(element, fit(declared, operand.static_type))
+            self._set(value, self._lists.type_of_new(value, element))
 
     def _constant(self, node: Node) -> None:
-        held = node.attributes.get("value")
-        if literals.is_tensor(held) and not isinstance(held, literals.TensorLiteral):
-            self._set(node.result(), constants.type_of(held))
+        contents = node.attributes.get("value")
+        if literals.is_tensor(contents) and not isinstance(contents, literals.TensorLiteral):
+            self._set(node.result(), constants.type_of(contents))
 
     # -- operators ----------------------------------------------------------------------------------------------------
 
@@ -254,7 +254,7 @@ class _Propagation:
         for value, type_ in zip(results, result_types(node, definition, results), strict=True):
             alias = definition.schema.returns[value.index].alias
             if isinstance(type_, ListType) and (alias is None or not alias.sets):
-                self._set(value, self._lists.made(value, type_.element))
+                self._set(value, self._lists.type_of_new(value, type_.element))
             else:
                 self._set(value, type_)
 
@@ -280,15 +280,15 @@ def _called_graph(node: Node) -> Graph | None:
 
 def _reached(graph: Graph) -> Iterable[Graph]:
     """A graph and those of all functions that it calls, and that these call."""
-    found = {graph: None}
+    reached = {graph: None}
     waiting = [graph]
     while waiting:
         for node in waiting.pop().all_nodes():
             called = _called_graph(node)
-            if called is not None and called not in found:
-                found[called] = None
+            if called is not None and called not in reached:
+                reached[called] = None
                 waiting.append(called)
-    return found
+    return reached
 
 
 def _resizes_here(node: Node) -> bool:

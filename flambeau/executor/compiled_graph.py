@@ -1,4 +1,4 @@
-"""A plan's graph as one native function, made when it is first called with tensors that lie in memory in some way.
+"""A plan's graph as one native function, compiled when it is first called with tensors that lie in memory in some way.
 
 What native code cannot do itself it asks for here: the interpreter runs the nodes of an exit point on the same memory,
 which computes their results, or raises the error that the program's failing place deserves.
@@ -50,7 +50,7 @@ StandIn = Callable[["CompiledGraph", NativeFunction], NativeFunction]
 
 
 class Interpreted:
-    """What stands in the place of a native function that cannot be made."""
+    """What stands in the place of a native function that cannot be compiled."""
 
 
 class CompiledGraph:
@@ -91,7 +91,7 @@ class CompiledGraph:
 
     @property
     def variants(self) -> list[NativeFunction]:
-        """The native functions made so far."""
+        """The native functions so far."""
         return [v for v in self.variants_cache.values if isinstance(v, NativeFunction)]
 
     def variant_for(self, arguments: Sequence[Any]) -> NativeFunction | None:
@@ -103,7 +103,7 @@ class CompiledGraph:
         if variant is None:
             if len(self.variants_cache) >= MAX_VARIANTS:
                 density = (False,) * len(density)  # code for any way, which is kept beside the others
-            variant = self.variants_cache.get_or_make(density, lambda cause: self._made(arguments, density))
+            variant = self.variants_cache.get_or_make(density, lambda cause: self._compiled(arguments, density))
         return variant if isinstance(variant, NativeFunction) else None
 
     def __call__(
@@ -112,7 +112,7 @@ class CompiledGraph:
         """The results, or None where the interpreter has to run the function.
 
         Lists are copied, but for the arguments number `changed`, to which is done what the function does to them.
-        `stand_in` gives what is called instead of the native function found.
+        `stand_in` gives what is called instead of the native function.
         """
         if self.reason:
             return None
@@ -131,12 +131,12 @@ class CompiledGraph:
                 tensor.bump_version()
 
     @no_collection()
-    def _made(self, arguments: Sequence[Any], density: Density) -> NativeFunction | Interpreted:
+    def _compiled(self, arguments: Sequence[Any], density: Density) -> NativeFunction | Interpreted:
         try:
             _refuse_named_tuples(self.graph)
             parameters = self._parameters(arguments, density)
             with deep_recursion():
-                made = NativeFunction(
+                native = NativeFunction(
                     self.graph, parameters, self._run_exit_point, self._inline_cache,
                     choices=self._choices, prepare=self._prepare,
                 )  # fmt: skip
@@ -153,8 +153,8 @@ class CompiledGraph:
                 log.write("codegen", f"{self.name} is interpreted: {reason}")
             return Interpreted()
         if self._enters:
-            self._enter(made, arguments)
-        return made
+            self._enter(native, arguments)
+        return native
 
     def _give_up(self, error: NativeError) -> None:
         """Interpret from now on, and say so: that LLVM refuses our code is a mistake of ours."""
@@ -163,15 +163,15 @@ class CompiledGraph:
         text = f"native code for {self.name} could not be made: {error}. It is interpreted; please report this"
         warn_user(text, RuntimeWarning)
 
-    def _enter(self, made: NativeFunction, arguments: Sequence[Any]) -> None:
+    def _enter(self, native: NativeFunction, arguments: Sequence[Any]) -> None:
         """A native entry for a new variant, which asks the entry before it for what does not fit."""
         parameters = tuple([
-            Parameter(rep, number in self._written, ones_of(rep, given))
-            for number, (rep, given) in enumerate(zip(made.parameters, arguments, strict=True))
+            Parameter(rep, number in self._written, ones_of(rep, argument))
+            for number, (rep, argument) in enumerate(zip(native.parameters, arguments, strict=True))
         ])
-        signature = Signature(parameters, made.emitted.results, made.emitted.record_words)
+        signature = Signature(parameters, native.emitted.results, native.emitted.record_words)
         try:
-            entry = make_entry(signature, made.address, self.fast_path or missed, made.fail)
+            entry = make_entry(signature, native.address, self.fast_path or missed, native.fail)
         except CannotCompileError:
             return  # called from Python: a list that never held anything has no representation
         if entry is not None:
@@ -208,16 +208,16 @@ class CompiledGraph:
         return known[1]
 
     def _run_exit_point(self, exit_point: ExitPoint, values: Sequence[Any]) -> Sequence[Any]:
-        given = tuple([_as_declared(v, i.static_type) for v, i in zip(values, exit_point.inputs, strict=True)])
+        arguments = tuple([_as_declared(v, i.static_type) for v, i in zip(values, exit_point.inputs, strict=True)])
         if exit_point.is_called and self._asked is not None:
             times = self._times[exit_point.number] = self._times.get(exit_point.number, 0) + 1
             if times == HOT:
                 self._asked(exit_point.nodes[0], exit_point.reason)
         code = compile_graph(_piece(exit_point), self.name) if exit_point.call_chain else self.code_of(exit_point)
         if self._choices.num_threads is None:
-            return run(code, given)
+            return run(code, arguments)
         with blas.at_most(self._choices.num_threads):
-            return run(code, given)
+            return run(code, arguments)
 
 
 def _unknown(type_: Type, argument: Any) -> str:
@@ -269,12 +269,12 @@ def _piece(exit_point: ExitPoint) -> Graph:
 
 
 def _used(node: Node) -> list[Value]:
-    found = list(node.operands)
+    values = list(node.operands)
     for block in node.nested_blocks:
         for inner in block:
-            found.extend(_used(inner))
-        found.extend(block.returns)
-    return found
+            values.extend(_used(inner))
+        values.extend(block.returns)
+    return values
 
 
 def _written_inputs(graph: Graph) -> list[int]:
@@ -297,21 +297,21 @@ def _density(types: Sequence[Type], arguments: Sequence[Any]) -> Density | None:
     """Which of the tensors lie row-major in one piece, those in lists left aside; None for tensors that native code
     cannot look at.
     """
-    found: list[bool] = []
+    dense: list[bool] = []
     for type_, value in zip(types, arguments, strict=True):
         if isinstance(value, Tensor):
             flags = value._array.flags
             if not flags.aligned or not value._array.dtype.isnative:
                 return None
-            found.append(bool(flags.c_contiguous) and value._array.size > 0)
+            dense.append(bool(flags.c_contiguous) and value._array.size > 0)
         elif isinstance(type_, TupleType) and value is not None:
-            inner = _density(type_.elements, value)
-            if inner is None:
+            within = _density(type_.elements, value)
+            if within is None:
                 return None
-            found += inner
+            dense += within
         elif isinstance(value, list | tuple) and not all(_can_be_read(t) for t in _tensors_in(value)):
             return None
-    return tuple(found)
+    return tuple(dense)
 
 
 def _can_be_read(tensor: Tensor) -> bool:

@@ -119,18 +119,18 @@ def _natives(plan: ExecutionPlan) -> Iterator[NativeReport]:
 
 
 def _facts(name: str, graph: Graph, wholes: list[CompiledGraph], calls: int, reason: str) -> NativeReport:
-    made = [native for whole in wholes for native in whole.variants]
+    natives = [native for whole in wholes for native in whole.variants]
     return NativeReport(
         name=name,
         reason=reason,
-        milliseconds=sum(n.milliseconds for n in made),
+        milliseconds=sum(n.milliseconds for n in natives),
         calls=calls,
-        variants=len(made),
-        from_cache=sum(n.code.is_from_cache for n in made),
-        object_bytes=sum(n.code.object_bytes for n in made),
-        groups=max((len(n.emitted.groups) for n in made), default=0),
-        tight_loops=max((n.emitted.tight_loops for n in made), default=0),
-        lanes=max((len(n.emitted.lanes) for n in made), default=0),
+        variants=len(natives),
+        from_cache=sum(n.code.is_from_cache for n in natives),
+        object_bytes=sum(n.code.object_bytes for n in natives),
+        groups=max((len(n.emitted.groups) for n in natives), default=0),
+        tight_loops=max((n.emitted.tight_loops for n in natives), default=0),
+        lanes=max((len(n.emitted.lanes) for n in natives), default=0),
         range=place(graph) if name != WHOLE else None,
     )
 
@@ -140,14 +140,14 @@ def _facts(name: str, graph: Graph, wholes: list[CompiledGraph], calls: int, rea
 
 def _interpreted(plan: ExecutionPlan) -> Iterator[Interpreted]:
     """What Python runs in a call; what has a reason of its own first."""
-    found = list(_without_kernel(plan))
+    nodes = list(_without_kernel(plan))
     if plan.fast_path is None and is_worthwhile(plan.graph):
-        found += _python_of(plan.whole) if plan.whole is not None and plan.whole.variants else _between(plan)
-    known = {(n.kind, n.range) for n in found if n.reason}
-    own = [n for n in found if n.reason]
-    yield from own
+        nodes += _python_of(plan.whole) if plan.whole is not None and plan.whole.variants else _between(plan)
+    explained = {(n.kind, n.range) for n in nodes if n.reason}
+    with_reasons = [n for n in nodes if n.reason]
+    yield from with_reasons
     yield from (
-        Interpreted(n.kind, _why(plan), n.range) for n in found if not n.reason and (n.kind, n.range) not in known
+        Interpreted(n.kind, _why(plan), n.range) for n in nodes if not n.reason and (n.kind, n.range) not in explained
     )
 
 
@@ -185,7 +185,7 @@ def _python_of(whole: CompiledGraph) -> list[Interpreted]:
 
 def _between(plan: ExecutionPlan) -> list[Interpreted]:
     """Nodes of a graph that is no native function, but for groups with kernels and native regions."""
-    found: list[Interpreted] = []
+    interpreted: list[Interpreted] = []
     reason = plan.whole.reason if plan.whole is not None else ""
     regions = iter(plan.regions or ())
 
@@ -194,17 +194,17 @@ def _between(plan: ExecutionPlan) -> list[Interpreted]:
             if plan.regions is not None and is_region(node):
                 region = next(regions)
                 if region.reason:
-                    found.extend(_all_of(region.graph, region.reason))
+                    interpreted.extend(_all_of(region.graph, region.reason))
                 for whole in region.natives:
-                    found.extend(_python_of(whole))
+                    interpreted.extend(_python_of(whole))
             elif node.op not in _CONSTANTS:
                 if node.op != FUSION:
-                    found.append(_named(node, reason))
+                    interpreted.append(_named(node, reason))
                 for inner in node.nested_blocks:
                     visit(inner)
 
     visit(plan.graph.body)
-    return found
+    return interpreted
 
 
 def _all_of(graph: Graph, reason: str) -> list[Interpreted]:
@@ -259,10 +259,10 @@ _measured: weakref.WeakKeyDictionary[Variant, dict[str, float]] = weakref.WeakKe
 
 
 def _work(kernel: CompiledKernel, measure: bool | None) -> Work | None:
-    known = [(shapes, plan) for shapes, plan in kernel_plans(kernel) if plan.variant is not None]
-    if not known:
+    launches = [(shapes, plan) for shapes, plan in kernel_plans(kernel) if plan.variant is not None]
+    if not launches:
         return None
-    shapes, plan = known[-1]
+    shapes, plan = launches[-1]
     threads = min(plan.pieces, shared_by(plan.threads)) if plan.step else 1
     if measure is None:
         measure = plan.bytes_moved <= MEASURED_UP_TO
@@ -278,10 +278,10 @@ def _work(kernel: CompiledKernel, measure: bool | None) -> Work | None:
 
 def _seconds(kernel: CompiledKernel, plan: Plan, shapes: str) -> float | None:
     assert plan.variant is not None
-    known = _measured.setdefault(plan.variant, {})
-    if shapes not in known:
-        found = best_seconds(kernel, plan)
-        if found is None:
+    by_shapes = _measured.setdefault(plan.variant, {})
+    if shapes not in by_shapes:
+        seconds = best_seconds(kernel, plan)
+        if seconds is None:
             return None
-        known[shapes] = found
-    return known[shapes]
+        by_shapes[shapes] = seconds
+    return by_shapes[shapes]

@@ -87,11 +87,11 @@ class Promotion:
         ])  # fmt: skip
         variant = self.variants_cache.get(key)
         if variant is None and len(self.variants_cache) < MAX_VARIANTS:
-            variant = self.variants_cache.get_or_make(key, lambda cause: self._made(values))
+            variant = self.variants_cache.get_or_make(key, lambda cause: self._function(values))
         return variant
 
     @no_collection()
-    def _made(self, values: Sequence[Any]) -> Function:
+    def _function(self, values: Sequence[Any]) -> Function:
         graph = clone_graph(self._graph)
         for number in range(len(values) - 1, -1, -1):
             value, place = values[number], self._parameters + number
@@ -130,8 +130,8 @@ def _take_apart(graph: Graph, index: int, count: int) -> None:
     element = parameter.static_type.contained[0]
     parts = [graph.add_parameter(element, f"{name}_{k}", index + k) for k in range(count)]
     with graph.inserting(graph.body.first or graph.body):
-        made = graph.insert("prim::ListConstruct", parts, (parameter.static_type,)).result()
-    parameter.replace_uses_with(made)
+        list_value = graph.insert("prim::ListConstruct", parts, (parameter.static_type,)).result()
+    parameter.replace_uses_with(list_value)
     graph.body.remove_parameter(index + count)
 
 
@@ -142,10 +142,10 @@ _lock = Lock()
 def promotion_of(function: Function) -> Promotion | None:
     """How a method runs without its object; None for one that cannot."""
     with _lock:
-        found = _known.get(function)
-        if found is None:
-            _known[function] = found = (_lift(function),)
-        return found[0]
+        promotion = _known.get(function)
+        if promotion is None:
+            _known[function] = promotion = (_lift(function),)
+        return promotion[0]
 
 
 @no_collection()
@@ -188,21 +188,20 @@ def _collect(
         node = use.user
         if node.op not in (READ, WRITE):
             return False
-        found = (*path, node.attribute("name"))
+        attribute_path = (*path, node.attribute("name"))
         if node.op == WRITE:
-            declared = (
-                owner.static_type.definition.attribute(found[-1]) if isinstance(owner.static_type, ClassType) else None
-            )
+            class_ = owner.static_type.definition if isinstance(owner.static_type, ClassType) else None
+            declared = None if class_ is None else class_.attribute(attribute_path[-1])
             if use.offset or declared is None or not may_be_variable(declared.type):
                 return False
-            types[found] = declared.type
-            reads.setdefault(found, []).append(node)
+            types[attribute_path] = declared.type
+            reads.setdefault(attribute_path, []).append(node)
         elif _is_module(node.result().static_type):
             objects.append(node)
-            if not _collect(node.result(), found, reads, types, objects):
+            if not _collect(node.result(), attribute_path, reads, types, objects):
                 return False
         elif _is_lasting(node.result().static_type):
-            reads.setdefault(found, []).append(node)
+            reads.setdefault(attribute_path, []).append(node)
         else:
             return False
     return True

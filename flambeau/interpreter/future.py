@@ -67,12 +67,12 @@ class Future:
     @classmethod
     def of(cls, task: Callable[[], Any]) -> Self:
         """Run a task now and keep its outcome."""
-        made = cls()
+        future = cls()
         try:
-            made.end(task(), None)
+            future.end(task(), None)
         except Exception as error:
-            made.end(None, error)
-        return made
+            future.end(None, error)
+        return future
 
     def __class_getitem__(cls, item: Any) -> Any:
         return _Subscripted(cls, item)
@@ -219,9 +219,9 @@ class _Subscripted:
 
 def collect_all(futures: Iterable[Future]) -> Future:
     """A future of the list of these futures, complete when all are, even if some fail."""
-    given = _checked(futures)
+    members = _checked(futures)
     collected = Future()
-    left = len(given)
+    left = len(members)
     lock = Lock()
 
     def one(_: Future) -> None:
@@ -230,22 +230,22 @@ def collect_all(futures: Iterable[Future]) -> Future:
             left -= 1
             is_last = left == 0
         if is_last:
-            collected.set_result(given)
+            collected.set_result(members)
 
-    if not given:
-        collected.set_result(given)
-    for future in given:
+    if not members:
+        collected.set_result(members)
+    for future in members:
         future.add_done_callback(one)
     return collected
 
 
 def wait_all(futures: Iterable[Future]) -> list[Any]:
     """The results of all; the first error in order is raised when all have ended."""
-    given = _checked(futures)
-    for future in given:
+    members = _checked(futures)
+    for future in members:
         with suppress(Exception):
             future.wait()
-    return [future.wait() for future in given]
+    return [future.wait() for future in members]
 
 
 collect_all.language_form = "collect_all"  # type: ignore[attr-defined]
@@ -253,7 +253,7 @@ wait_all.language_form = "wait_all"  # type: ignore[attr-defined]
 
 
 def _checked(futures: Iterable[Future]) -> list[Future]:
-    given = list(futures)
-    if any(future is None for future in given):
+    members = list(futures)
+    if any(future is None for future in members):
         raise RuntimeError(NO_FUTURE)
-    return given
+    return members

@@ -70,18 +70,18 @@ def uses(node: Node, known: Known) -> Iterator[Value]:
 
 def outer_uses(block: Block, known: Known) -> dict[Value, None]:
     """The values from outside that a block or anything nested in it uses, in order."""
-    found = known.get(block)
-    if found is None:
+    used = known.get(block)
+    if used is None:
         inside = set(block.parameters)
-        found = {}
+        used = {}
         for node in block:
             for value in uses(node, known):
                 if value not in inside:
-                    found[value] = None
+                    used[value] = None
             inside.update(node.results)
-        found.update((value, None) for value in map(source, block.returns) if value not in inside)
-        known[block] = found
-    return found
+        used.update((value, None) for value in map(source, block.returns) if value not in inside)
+        known[block] = used
+    return used
 
 
 @dataclass(slots=True)
@@ -101,14 +101,14 @@ def ends(block: Block, outer: Iterable[Value], known: Known) -> Ends:
 
     `known` is kept between the calls for the blocks of one graph, which must not change meanwhile.
     """
-    found = Ends()
+    ends_of_block = Ends()
     nodes = [n for n in block if n.op not in CONSTANTS and n.op not in SAME_VALUE]
     open_: dict[Value, None] = dict.fromkeys(outer)
     open_.update(dict.fromkeys(block.parameters))
     for node in nodes:
         open_.update(dict.fromkeys(node.results))
     for value in block.returns:
-        _end(source(value), open_, found.at_return)
+        _end(source(value), open_, ends_of_block.at_return)
     for node in reversed(nodes):
         ended: list[Value] = []
         for value in node.results:
@@ -116,9 +116,9 @@ def ends(block: Block, outer: Iterable[Value], known: Known) -> Ends:
         for value in uses(node, known):
             _end(value, open_, ended)
         if ended:
-            found.at[node] = ended
-    found.at_start = list(open_)
-    return found
+            ends_of_block.at[node] = ended
+    ends_of_block.at_start = list(open_)
+    return ends_of_block
 
 
 def _end(value: Value, open_: dict[Value, None], ended: list[Value]) -> None:

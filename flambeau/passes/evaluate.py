@@ -105,60 +105,60 @@ def _is_small(value: Any) -> bool:
     return True
 
 
-def _is_cheap(node: Node, given: list[Any]) -> bool:
+def _is_cheap(node: Node, operands: list[Any]) -> bool:
     """Whether the operator surely makes nothing large: no new tensors, and only small ints beside strings and lists."""
-    has_tensor = any(map(literals.is_tensor, given))
+    has_tensor = any(map(literals.is_tensor, operands))
     if not has_tensor and any(isinstance(v.static_type, TensorType) for v in node.results):
         return False
-    if not has_tensor and not any(isinstance(v, str | list) for v in given):
+    if not has_tensor and not any(isinstance(v, str | list) for v in operands):
         return True
-    numbers = [n for v in given for n in (v if isinstance(v, list) else (v,)) if isinstance(n, int)]
+    numbers = [n for v in operands for n in (v if isinstance(v, list) else (v,)) if isinstance(n, int)]
     return math.prod(max(abs(n), 1) for n in numbers) <= LARGEST**2
 
 
-def _list(node: Node, given: list[Any]) -> Any:
-    return NOT_FOLDED if any(map(constants.is_mutable, given)) else (given,)
+def _list(node: Node, operands: list[Any]) -> Any:
+    return NOT_FOLDED if any(map(constants.is_mutable, operands)) else (operands,)
 
 
-def _dictionary(node: Node, given: list[Any]) -> Any:
-    if any(map(constants.is_mutable, given)):
+def _dictionary(node: Node, operands: list[Any]) -> Any:
+    if any(map(constants.is_mutable, operands)):
         return NOT_FOLDED
-    return (dict(zip(given[::2], given[1::2], strict=True)),)
+    return (dict(zip(operands[::2], operands[1::2], strict=True)),)
 
 
-def _index(node: Node, given: list[Any]) -> Any:
-    items, index = given
+def _index(node: Node, operands: list[Any]) -> Any:
+    items, index = operands
     return (items[index],) if -len(items) <= index < len(items) else NOT_FOLDED
 
 
-def _slice(node: Node, given: list[Any]) -> Any:
-    start, end = (given[1], given[2]) if len(given) > 2 else (node.attribute("beg"), node.attribute("end"))
-    return (given[0][start:end],)
+def _slice(node: Node, operands: list[Any]) -> Any:
+    start, end = (operands[1], operands[2]) if len(operands) > 2 else (node.attribute("beg"), node.attribute("end"))
+    return (operands[0][start:end],)
 
 
-def _is_instance(node: Node, given: list[Any]) -> Any:
+def _is_instance(node: Node, operands: list[Any]) -> Any:
     types: list[Type] = node.attribute("types")
     try:
-        return (all(any(is_subtype(constants.type_of(v), t) for t in types) for v in given),)
+        return (all(any(is_subtype(constants.type_of(v), t) for t in types) for v in operands),)
     except TypeError:  # of a value that only Python knows
         return NOT_FOLDED
 
 
-def _tuple(node: Node, given: list[Any]) -> Any:
+def _tuple(node: Node, operands: list[Any]) -> Any:
     if getattr(node.result().static_type, "name", None) is not None:
         return NOT_FOLDED
-    return (tuple(given),)
+    return (tuple(operands),)
 
 
 _STRUCTURAL: Mapping[str, Callable[[Node, list[Any]], Any]] = {
     "prim::ListConstruct": _list,
     "prim::TupleConstruct": _tuple,
     "prim::DictConstruct": _dictionary,
-    "prim::TupleUnpack": lambda node, given: tuple(given[0]),
-    "prim::ListUnpack": lambda node, given: tuple(given[0]),
+    "prim::TupleUnpack": lambda node, operands: tuple(operands[0]),
+    "prim::ListUnpack": lambda node, operands: tuple(operands[0]),
     "prim::TupleIndex": _index,
     "prim::TupleSlice": _slice,
-    "prim::unchecked_cast": lambda node, given: (given[0],),
+    "prim::unchecked_cast": lambda node, operands: (operands[0],),
     "prim::isinstance": _is_instance,
 }
 """Kinds that have no kernel."""

@@ -30,16 +30,16 @@ def folded(node: Node) -> Folded | None:
     names = [a.name for a in definition.schema.arguments]
     if "dim" not in names:
         return rank, frozenset(range(rank))
-    given = node.operands[names.index("dim")]
-    if not constants.is_constant(given):
+    dim = node.operands[names.index("dim")]
+    if not constants.is_constant(dim):
         return None
-    return _dims(constants.constant_value(given), rank)
+    return _dims(constants.constant_value(dim), rank)
 
 
-def _dims(given: Any, rank: int) -> Folded | None:
-    if given is None or given == []:
+def _dims(dim: Any, rank: int) -> Folded | None:
+    if dim is None or dim == []:
         return rank, frozenset(range(rank))
-    dims = [given] if isinstance(given, int) else list(given)
+    dims = [dim] if isinstance(dim, int) else list(dim)
     return (rank, frozenset(d % rank for d in dims)) if rank and all(-rank <= d < rank for d in dims) else None
 
 
@@ -48,5 +48,5 @@ def _length(node: Node, place: int) -> int | None:
     value = node.operands[place]
     if constants.is_constant(value):
         return len(constants.constant_value(value))
-    made = value.defining_node
-    return len(made.operands) if made is not None and made.op == "prim::ListConstruct" else None
+    maker = value.defining_node
+    return len(maker.operands) if maker is not None and maker.op == "prim::ListConstruct" else None

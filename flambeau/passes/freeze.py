@@ -38,10 +38,10 @@ from flambeau.passes import (
     peephole,
 )
 from flambeau.passes.freeze_objects import (
+    constant_object,
     definition_of,
     get,
     has,
-    held_object,
     is_object,
     memory_of,
     nested,
@@ -111,8 +111,8 @@ def freeze(
     Raises RuntimeError for what cannot be frozen.
     """
     state = Frozen(methods=list(methods), kept=set(kept), unknown=set(kept), whole={}, written=set())
-    for held in whole:
-        _keep_whole(state, held)
+    for instance in whole:
+        _keep_whole(state, instance)
     while _round(state):
         pass
     for method in state.methods:
@@ -184,9 +184,9 @@ def _fold_reads(graph: Graph, kept: Attributes, wanted: Callable[[Any], bool]) -
         if node.op == "prim::ModuleContainerIndex":
             raise RuntimeError(CONTAINER_INDEX)
         if node.op == "prim::CallMethod" and isinstance(node.operand(0).static_type, InterfaceType):
-            held = held_object(node.operand(0))
-            if held is not None:
-                node.operand(0).set_type(definition_of(held).type)
+            instance = constant_object(node.operand(0))
+            if instance is not None:
+                node.operand(0).set_type(definition_of(instance).type)
                 changed = True
         if node.op == GET:
             changed |= _fold_read(node, kept, wanted)
@@ -202,7 +202,7 @@ def _fold_everything(graph: Graph, kept: Attributes) -> None:
 
 
 def _fold_read(node: Node, kept: Attributes, wanted: Callable[[Any], bool]) -> bool:
-    owner, name = held_object(node.operand(0)), node.attribute("name")
+    owner, name = constant_object(node.operand(0)), node.attribute("name")
     if owner is None or (id(owner), name) in kept or not has(owner, name):
         return False
     value = get(owner, name)
@@ -241,17 +241,17 @@ def _note_objects(graph: Graph, state: Frozen) -> None:
     for node in graph.all_nodes():
         if node.op == SET:
             _note_assignment(node, state)
-        held = held_object(node.result()) if node.op == CONSTANT else None
-        for use in node.result().uses() if held is not None else ():
-            assert held is not None
+        instance = constant_object(node.result()) if node.op == CONSTANT else None
+        for use in node.result().uses() if instance is not None else ():
+            assert instance is not None
             if use.user.op in (GET, SET) and use.offset == 0:
                 name = use.user.attribute("name")
-                if not has(held, name) or _has_objects(get(held, name)):
-                    _keep(state, held, name)
+                if not has(instance, name) or _has_objects(get(instance, name)):
+                    _keep(state, instance, name)
                 continue
-            if use.user is graph.body.return_node and held is state.methods[0].owner:
-                raise RuntimeError(RETURNS_ITSELF.format(name=definition_of(held).name))
-            _keep_whole(state, held)
+            if use.user is graph.body.return_node and instance is state.methods[0].owner:
+                raise RuntimeError(RETURNS_ITSELF.format(name=definition_of(instance).name))
+            _keep_whole(state, instance)
 
 
 def _note_assignment(node: Node, state: Frozen) -> None:
@@ -259,13 +259,13 @@ def _note_assignment(node: Node, state: Frozen) -> None:
     name = node.attribute("name")
     if isinstance(owner.static_type, InterfaceType) or isinstance(_declared(owner, name), InterfaceType):
         raise RuntimeError(SET_INTERFACE.format(name=name))
-    held = held_object(owner)
-    if held is None:
+    instance = constant_object(owner)
+    if instance is None:
         return
-    if _is_what_it_was(value, held, name):
-        state.kept.add((id(held), name))
+    if _is_what_it_was(value, instance, name):
+        state.kept.add((id(instance), name))
     else:
-        _keep(state, held, name)
+        _keep(state, instance, name)
 
 
 def _is_what_it_was(value: Value, owner: Any, name: str) -> bool:
@@ -280,7 +280,7 @@ def _is_what_it_was(value: Value, owner: Any, name: str) -> bool:
     if node is None:
         return False
     if node.op == GET:
-        return node.attribute("name") == name and held_object(node.operand(0)) is owner
+        return node.attribute("name") == name and constant_object(node.operand(0)) is owner
     return node.op == CONSTANT and has(owner, name) and node.attributes.get("value") is get(owner, name)
 
 
@@ -304,12 +304,12 @@ def _keep(state: Frozen, owner: Any, name: str) -> None:
                 _keep_whole(state, item)
 
 
-def _keep_whole(state: Frozen, held: Any) -> None:
-    if id(held) in state.whole:
+def _keep_whole(state: Frozen, instance: Any) -> None:
+    if id(instance) in state.whole:
         return
-    state.whole[id(held)] = held
-    for attribute in definition_of(held).attributes:
-        _keep(state, held, attribute.name)
+    state.whole[id(instance)] = instance
+    for attribute in definition_of(instance).attributes:
+        _keep(state, instance, attribute.name)
 
 
 def _note_writes(state: Frozen) -> None:
@@ -331,11 +331,11 @@ def _all_methods(state: Frozen) -> Graph:
     together = Graph()
     for method in state.methods:
         # What is written in place is still the memory that is known, read through an attribute or not.
-        known = clone_graph(method.graph)
-        _fold_reads(known, state.unknown, _is_plain)
-        inline_tasks.do(known)
-        given = [together.add_parameter(v.static_type) for v in method.graph.parameters]
-        for value in insert_graph(together, known, given):
+        clone = clone_graph(method.graph)
+        _fold_reads(clone, state.unknown, _is_plain)
+        inline_tasks.do(clone)
+        parameters = [together.add_parameter(v.static_type) for v in method.graph.parameters]
+        for value in insert_graph(together, clone, parameters):
             together.add_return(value)
     return together
 
@@ -345,37 +345,37 @@ def _memory_of_written(graph: Graph, facts: AliasAnalysis) -> set[int]:
     written: set[int] = set()
     for node in graph.find_all(CONSTANT):
         value = node.result()
-        held = node.attributes.get("value")
-        if is_object(held) or not constants.is_mutable(held):
+        constant = node.attributes.get("value")
+        if is_object(constant) or not constants.is_mutable(constant):
             continue
-        if facts.has_writers(value) or (isinstance(held, list | dict) and facts.is_returned(value)):
-            written |= memory_of(held)
+        if facts.has_writers(value) or (isinstance(constant, list | dict) and facts.is_returned(value)):
+            written |= memory_of(constant)
     return written
 
 
 def _take_snapshots(graph: Graph) -> None:
     """Let constants be the graph's own: lists that nobody else changes, tensors without gradients on shared memory."""
-    taken: dict[int, Any] = {}
+    snapshots: dict[int, Any] = {}
     for node in (n for one in subgraphs(graph) for n in one.find_all(CONSTANT)):
-        held = node.attributes.get("value")
-        if is_object(held) or not constants.is_mutable(held):
+        constant = node.attributes.get("value")
+        if is_object(constant) or not constants.is_mutable(constant):
             continue
-        node.attributes["value"] = own = _snapshot(held, taken)
-        if literals.is_tensor(own) and isinstance(node.result().static_type, TensorType):
-            node.result().set_type(constants.type_of(own))
+        node.attributes["value"] = snapshot = _snapshot(constant, snapshots)
+        if literals.is_tensor(snapshot) and isinstance(node.result().static_type, TensorType):
+            node.result().set_type(constants.type_of(snapshot))
 
 
-def _snapshot(held: Any, taken: dict[int, Any]) -> Any:
-    if id(held) not in taken:
-        if literals.is_tensor(held):
-            taken[id(held)] = held.detach() if getattr(held, "requires_grad", False) else held
-        elif isinstance(held, dict):
-            taken[id(held)] = {_snapshot(k, taken): _snapshot(v, taken) for k, v in held.items()}
-        elif isinstance(held, list):
-            taken[id(held)] = [_snapshot(v, taken) for v in held]
-        elif isinstance(held, tuple):
-            items = [_snapshot(v, taken) for v in held]
-            taken[id(held)] = type(held)._make(items) if hasattr(held, "_make") else tuple(items)
+def _snapshot(value: Any, snapshots: dict[int, Any]) -> Any:
+    if id(value) not in snapshots:
+        if literals.is_tensor(value):
+            snapshots[id(value)] = value.detach() if getattr(value, "requires_grad", False) else value
+        elif isinstance(value, dict):
+            snapshots[id(value)] = {_snapshot(k, snapshots): _snapshot(item, snapshots) for k, item in value.items()}
+        elif isinstance(value, list):
+            snapshots[id(value)] = [_snapshot(item, snapshots) for item in value]
+        elif isinstance(value, tuple):
+            items = [_snapshot(item, snapshots) for item in value]
+            snapshots[id(value)] = type(value)._make(items) if hasattr(value, "_make") else tuple(items)
         else:
-            taken[id(held)] = held
-    return taken[id(held)]
+            snapshots[id(value)] = value
+    return snapshots[id(value)]

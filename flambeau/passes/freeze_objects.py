@@ -19,29 +19,29 @@ def is_object(value: Any) -> bool:
     return instances.definition_of(value) is not None
 
 
-def definition_of(held: Any) -> ClassDefinition:
+def definition_of(instance: Any) -> ClassDefinition:
     """The class of an object."""
-    found = instances.definition_of(held)
-    assert found is not None, f"{held!r} is no object of a program"
-    return found
+    definition = instances.definition_of(instance)
+    assert definition is not None, f"{instance!r} is no object of a program"
+    return definition
 
 
-def has(held: Any, name: str) -> bool:
+def has(instance: Any, name: str) -> bool:
     """Whether an object has an attribute that something was assigned to."""
-    return held.has(name) if isinstance(held, ScriptObject) else hasattr(held, name)
+    return instance.has(name) if isinstance(instance, ScriptObject) else hasattr(instance, name)
 
 
-def get(held: Any, name: str) -> Any:
+def get(instance: Any, name: str) -> Any:
     """What an attribute of an object holds."""
-    return instances.reader(name)(held)
+    return instances.reader(name)(instance)
 
 
-def held_object(value: Value) -> Any:
+def constant_object(value: Value) -> Any:
     """The object that a value of a graph is known to be, or None."""
     if value.defining_node is None or value.defining_node.op != CONSTANT:
         return None
-    held = value.defining_node.attributes.get("value")
-    return held if is_object(held) else None
+    constant = value.defining_node.attributes.get("value")
+    return constant if is_object(constant) else None
 
 
 def nested(value: Any) -> Iterator[Any]:
@@ -60,13 +60,13 @@ def memory_of(value: Any) -> set[int]:
     return {memory_key(i) for i in nested(value) if constants.is_mutable(i)}
 
 
-def children(held: Any) -> list[tuple[str, Any]]:
+def children(owner: Any) -> list[tuple[str, Any]]:
     """The objects in an object's attributes, with the names of those attributes."""
     return [
         (attribute.name, item)
-        for attribute in definition_of(held).attributes
-        if has(held, attribute.name)
-        for item in nested(get(held, attribute.name))
+        for attribute in definition_of(owner).attributes
+        if has(owner, attribute.name)
+        for item in nested(get(owner, attribute.name))
         if is_object(item)
     ]
 

@@ -21,7 +21,7 @@ from flambeau.ir import literals
 from flambeau.ir.constants import CONSTANT
 from flambeau.ir.graph import Graph
 from flambeau.passes.freeze import GET, SET, Attributes, Frozen, Method
-from flambeau.passes.freeze_objects import children, definition_of, get, has, held_object, is_object, objects_below
+from flambeau.passes.freeze_objects import children, constant_object, definition_of, get, has, is_object, objects_below
 from flambeau.program import instances
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.function import Function
@@ -33,10 +33,10 @@ from flambeau.util.record import replace
 def rebuild(
     root: ScriptObject, frozen: Frozen, preserved: Attributes, unique_name: Callable[[str], str]
 ) -> tuple[ScriptObject, list[ClassDefinition]]:
-    """The frozen module, and the classes made for it. `preserved` stays; `unique_name` gives names for classes."""
-    made = _Rebuilder(root, frozen, preserved, unique_name)
-    result = made.run()
-    return result, [type_.definition for type_ in made.types.values()]
+    """The frozen module, and the new classes of it. `preserved` stays; `unique_name` gives names for classes."""
+    rebuilder = _Rebuilder(root, frozen, preserved, unique_name)
+    module = rebuilder.run()
+    return module, [type_.definition for type_ in rebuilder.types.values()]
 
 
 class _Rebuilder:
@@ -56,8 +56,8 @@ class _Rebuilder:
         for method in self.frozen.methods:
             self.needed.setdefault(id(method.owner), set())
             self._note_uses(method.graph)
-        for held in self.frozen.whole.values():
-            self.needed.setdefault(id(held), set()).update(a.name for a in definition_of(held).attributes)
+        for instance in self.frozen.whole.values():
+            self.needed.setdefault(id(instance), set()).update(a.name for a in definition_of(instance).attributes)
         self._note_ways()
         result: ScriptObject = self._copy(self.root)
         for method in self.frozen.methods:
@@ -69,17 +69,17 @@ class _Rebuilder:
 
     def _note_uses(self, graph: Graph) -> None:
         for node in graph.find_all(CONSTANT):
-            held = held_object(node.result())
-            if held is not None:
-                names = self.needed.setdefault(id(held), set())
+            instance = constant_object(node.result())
+            if instance is not None:
+                names = self.needed.setdefault(id(instance), set())
                 names.update(u.user.attribute("name") for u in node.result().uses() if u.user.op in (GET, SET))
 
     def _note_ways(self) -> None:
         """What leads to an object that stays, stays."""
         parents: dict[int, list[tuple[Any, str]]] = {}
-        for held in self.objects:
-            for name, child in children(held):
-                parents.setdefault(id(child), []).append((held, name))
+        for owner in self.objects:
+            for name, child in children(owner):
+                parents.setdefault(id(child), []).append((owner, name))
         waiting = list(self.needed)
         while waiting:
             for parent, name in parents.get(waiting.pop(), ()):
@@ -91,24 +91,24 @@ class _Rebuilder:
 
     # -- objects ------------------------------------------------------------------------------------------------------
 
-    def _is_rebuilt(self, held: Any) -> bool:
+    def _is_rebuilt(self, instance: Any) -> bool:
         """Whether an object gets a class of its own."""
-        return held is self.root or (id(held) not in self.frozen.whole and definition_of(held).is_module)
+        return instance is self.root or (id(instance) not in self.frozen.whole and definition_of(instance).is_module)
 
-    def _type(self, held: Any) -> ClassType:
-        if not self._is_rebuilt(held):
-            return definition_of(held).type
-        found = self.types.get(id(held))
-        if found is None:
-            old = definition_of(held)
+    def _type(self, instance: Any) -> ClassType:
+        if not self._is_rebuilt(instance):
+            return definition_of(instance).type
+        type_ = self.types.get(id(instance))
+        if type_ is None:
+            old = definition_of(instance)
             new = ClassDefinition(self.unique_name(old.name), is_module=old.is_module, python=old.python, doc=old.doc)
-            found = self.types[id(held)] = new.type
+            type_ = self.types[id(instance)] = new.type
             for a in old.attributes:
-                if a.name in self.needed[id(held)]:
-                    value = get(held, a.name) if has(held, a.name) else None
-                    type_ = self._type(value) if isinstance(value, ScriptObject) else a.type
-                    new.add_attribute(a.name, type_, is_parameter=a.is_parameter, is_buffer=a.is_buffer)
-        return found
+                if a.name in self.needed[id(instance)]:
+                    value = get(instance, a.name) if has(instance, a.name) else None
+                    attribute_type = self._type(value) if isinstance(value, ScriptObject) else a.type
+                    new.add_attribute(a.name, attribute_type, is_parameter=a.is_parameter, is_buffer=a.is_buffer)
+        return type_
 
     def _copy(self, value: Any) -> Any:
         """What the frozen module has in the place of a value of its source."""
@@ -119,31 +119,31 @@ class _Rebuilder:
             return value
         if id(value) in self.copies:
             return self.copies[id(value)]
-        made: Any
+        copied: Any
         if is_object(value):
-            made = self.copies[id(value)] = self._empty(value)
-            for a in definition_of(made).attributes:
+            copied = self.copies[id(value)] = self._empty(value)
+            for a in definition_of(copied).attributes:
                 if has(value, a.name):
-                    instances.writer(a.name)(made, self._copy(get(value, a.name)))
+                    instances.writer(a.name)(copied, self._copy(get(value, a.name)))
         elif isinstance(value, list):
-            made = self.copies[id(value)] = []
-            made.extend(map(self._copy, value))
+            copied = self.copies[id(value)] = []
+            copied.extend(map(self._copy, value))
         elif isinstance(value, dict):
-            made = self.copies[id(value)] = {}
-            made.update((self._copy(k), self._copy(v)) for k, v in value.items())
+            copied = self.copies[id(value)] = {}
+            copied.update((self._copy(k), self._copy(v)) for k, v in value.items())
         else:
             items = map(self._copy, value)
-            made = self.copies[id(value)] = type(value)._make(items) if hasattr(value, "_make") else tuple(items)
-        return made
+            copied = self.copies[id(value)] = type(value)._make(items) if hasattr(value, "_make") else tuple(items)
+        return copied
 
     def _empty(self, value: Any) -> Any:
         """A new object for what an object holds; what programs do not know of an instance of Python stays."""
         if isinstance(value, ScriptObject):
             return ScriptObject(self._type(value))
-        made = object.__new__(type(value))
-        if hasattr(made, "__dict__"):
-            vars(made).update(vars(value))
-        return made
+        instance = object.__new__(type(value))
+        if hasattr(instance, "__dict__"):
+            vars(instance).update(vars(value))
+        return instance
 
     # -- methods ------------------------------------------------------------------------------------------------------
 
@@ -153,14 +153,14 @@ class _Rebuilder:
         graph.parameters[0].set_type(owner)
         ways = self._ways(method.owner)
         for node in graph.find_all(CONSTANT):
-            held = held_object(node.result())
-            if held is None:
+            instance = constant_object(node.result())
+            if instance is None:
                 continue
-            value, place = graph.parameters[0], method.owner
-            for name in ways[id(held)]:
-                place = get(place, name)
+            value, reached = graph.parameters[0], method.owner
+            for name in ways[id(instance)]:
+                reached = get(reached, name)
                 with graph.inserting(node), graph.at_range(node.range):
-                    value = graph.insert(GET, [value], [self._type(place)], name=name).result()
+                    value = graph.insert(GET, [value], [self._type(reached)], name=name).result()
             node.result().replace_uses_with(value)
             node.erase()
         first, *others = old.schema.arguments
@@ -169,15 +169,15 @@ class _Rebuilder:
 
     def _ways(self, owner: Any) -> dict[int, tuple[str, ...]]:
         """To each object that a method may know, the attributes to read one after another, none of which changes."""
-        found: dict[int, tuple[str, ...]] = {id(owner): ()}
+        ways: dict[int, tuple[str, ...]] = {id(owner): ()}
         waiting = deque([owner])
         while waiting:
-            held = waiting.popleft()
-            for attribute in definition_of(held).attributes:
-                child = get(held, attribute.name) if has(held, attribute.name) else None
-                if not is_object(child) or id(child) in found:
+            reached = waiting.popleft()
+            for attribute in definition_of(reached).attributes:
+                child = get(reached, attribute.name) if has(reached, attribute.name) else None
+                if not is_object(child) or id(child) in ways:
                     continue
-                if (id(held), attribute.name) not in self.frozen.kept:
-                    found[id(child)] = (*found[id(held)], attribute.name)
+                if (id(reached), attribute.name) not in self.frozen.kept:
+                    ways[id(child)] = (*ways[id(reached)], attribute.name)
                     waiting.append(child)
-        return found
+        return ways

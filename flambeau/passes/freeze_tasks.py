@@ -21,19 +21,19 @@ from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.ir.printer import SUBGRAPH
 from flambeau.passes import dce, inline_tasks
-from flambeau.passes.freeze_objects import definition_of, held_object, is_object
+from flambeau.passes.freeze_objects import constant_object, definition_of, is_object
 
 TASKS = frozenset({"prim::fork", "prim::awaitable"})
 
 
 def fold_task(node: Node, fold: Callable[[Graph], None]) -> bool:
     """Let a task have the objects that it is given as constants, if `fold` leaves none of them; whether it did."""
-    places = [k for k, v in enumerate(node.operands) if held_object(v) is not None]
+    places = [k for k, v in enumerate(node.operands) if constant_object(v) is not None]
     if not places:
         return False
     body = clone_graph(node.attribute(SUBGRAPH))
     for k in reversed(places):
-        held = held_object(node.operand(k))
+        held = constant_object(node.operand(k))
         with body.inserting(body.body.first or body.body):
             value = insert_constant(body, held, definition_of(held).type)
         body.parameters[k].replace_uses_with(value)

@@ -38,13 +38,13 @@ _NEEDS_ELEMENTS = frozenset({"max", "min", "max_at", "min_at", "argmax", "argmin
 def do(graph: Graph) -> bool:
     """Make groups in every block."""
     fusible = Fusible(graph)
-    found = [n for n in graph.all_nodes() if fusible.is_fusible(n)]
-    candidates = {n for n in found if _takes_sizes_along(graph, n)}
+    fusible_nodes = [n for n in graph.all_nodes() if fusible.is_fusible(n)]
+    candidates = {n for n in fusible_nodes if _takes_sizes_along(graph, n)}
     if len(candidates) < SMALLEST:
         return False
     facts = alias_analysis(graph)
-    made = [g for block in blocks(graph.body) for g in _Grouping(block, candidates, facts).groups()]
-    groups = [g for g in made if _is_used(g)]
+    runs = [g for block in blocks(graph.body) for g in _Grouping(block, candidates, facts).groups()]
+    groups = [g for g in runs if _is_used(g)]
     for group in groups:
         outline(group, GROUP)
     return bool(groups)
@@ -60,11 +60,11 @@ def _takes_sizes_along(graph: Graph, node: Node) -> bool:
     """Give a normalisation a list of sizes of its own, right before it, so that both can be in one group; false where
     a size might have changed on the way.
     """
-    made = sizes_of(node)
-    if not made:
+    makers = sizes_of(node)
+    if not makers:
         return True
-    current: Node | None = made[0]
-    if any(n.owner_block is not node.owner_block for n in made):
+    current: Node | None = makers[0]
+    if any(n.owner_block is not node.owner_block for n in makers):
         return False
     while current is not None and current is not node:
         if current.nested_blocks or (current.definition is not None and current.definition.schema.is_mutable):
@@ -73,11 +73,11 @@ def _takes_sizes_along(graph: Graph, node: Node) -> bool:
             return False
         current = current.next
     copies: Copies = {}
-    for each in made:
+    for each in makers:
         clone_node(each, graph, copies).insert_before(node)
-    old = made[-1].result()
+    old = makers[-1].result()
     node.replace_uses_of(old, copies[old])
-    for each in reversed(made):
+    for each in reversed(makers):
         if not any(v.uses() for v in each.results):
             each.erase()
     return True
@@ -101,10 +101,10 @@ class _Grouping:
 
     def _join(self, node: Node) -> None:
         """Merge a node with the groups of its operands, the nearest first."""
-        given = [
+        makers = [
             v.defining_node for member in self._group_of[node] for v in member.operands if v.defining_node is not None
         ]
-        sources = {id(g): g for n in given if (g := self._group_of.get(n)) is not None and n is not node}
+        sources = {id(g): g for n in makers if (g := self._group_of.get(n)) is not None and n is not node}
         for earlier in sorted(sources.values(), key=lambda g: -g[-1]._order):
             mine = self._group_of[node]
             may_grow = earlier is not mine and len(earlier) + len(mine) <= LARGEST and _fold_alike(earlier + mine)
@@ -118,7 +118,7 @@ def _fold_alike(nodes: list[Node]) -> bool:
     """Whether all folds that are known run over the same dimensions: a kernel folds over one choice of them. Whether
     nothing follows what changes places, too.
     """
-    return changes_last(nodes) and len({found for n in nodes if (found := folded(n)) is not None}) <= 1
+    return changes_last(nodes) and len({folds for n in nodes if (folds := folded(n)) is not None}) <= 1
 
 
 def _may_exchange(facts: AliasAnalysis, first: Node, second: Node) -> bool:

@@ -122,15 +122,15 @@ class Fusible:
 
 def sizes_of(node: Node) -> list[Node]:
     """What makes the list of sizes that a normalisation names, where it is not constant: sizes of tensors, the list."""
-    named = NORMALISATIONS.get(node.definition.accumulator) if node.definition is not None else None
-    if named is None or constants.is_constant(node.operands[named]):
+    position = NORMALISATIONS.get(node.definition.accumulator) if node.definition is not None else None
+    if position is None or constants.is_constant(node.operands[position]):
         return []
-    made = node.operands[named].defining_node
-    assert made is not None
+    list_node = node.operands[position].defining_node
+    assert list_node is not None
     sizes = dict.fromkeys(
-        v.defining_node for v in made.operands if v.defining_node is not None and is_size(v.defining_node)
+        v.defining_node for v in list_node.operands if v.defining_node is not None and is_size(v.defining_node)
     )
-    return [*sorted(sizes, key=lambda n: n._order), made]
+    return [*sorted(sizes, key=lambda n: n._order), list_node]
 
 
 def is_size(node: Node) -> bool:
@@ -140,22 +140,22 @@ def is_size(node: Node) -> bool:
 
 def _lists_sizes(value: Value) -> bool:
     """Whether a value is a list made of integers, which nothing changes."""
-    made = value.defining_node
-    if made is None or made.op != "prim::ListConstruct":
+    maker = value.defining_node
+    if maker is None or maker.op != "prim::ListConstruct":
         return False
     users = [use.user.definition for use in value.uses()]
-    return all(isinstance(v.static_type, IntType) for v in made.operands) and all(
+    return all(isinstance(v.static_type, IntType) for v in maker.operands) and all(
         d is not None and not d.schema.is_mutable for d in users
     )
 
 
 def _leaves_statistics(node: Node, definition: OpDef) -> bool:
     """Whether a batch_norm is known to change no running statistics."""
-    given = {a.name: v for a, v in zip(definition.schema.arguments, node.operands, strict=True)}
-    if not constants.is_constant(given["training"]):
+    arguments = {a.name: v for a, v in zip(definition.schema.arguments, node.operands, strict=True)}
+    if not constants.is_constant(arguments["training"]):
         return False
-    is_none = [isinstance(given[name].static_type, NoneType) for name in ("running_mean", "running_var")]
-    return all(is_none) if constants.constant_value(given["training"]) else not any(is_none)
+    is_none = [isinstance(arguments[name].static_type, NoneType) for name in ("running_mean", "running_var")]
+    return all(is_none) if constants.constant_value(arguments["training"]) else not any(is_none)
 
 
 def has_kernel_form(definition: OpDef) -> bool:
@@ -173,6 +173,6 @@ def has_kernel_form(definition: OpDef) -> bool:
 
 def changes_last(nodes: list[Node]) -> bool:
     """Whether at most one of the nodes changes places, which a kernel does last: no other reads the result."""
-    found = [n for n in nodes if n.definition is not None and n.definition.accumulator in CHANGES]
-    users = {use.user for n in found for v in n.results for use in v.uses()}
-    return len(found) <= 1 and users.isdisjoint(nodes)
+    changes = [n for n in nodes if n.definition is not None and n.definition.accumulator in CHANGES]
+    users = {use.user for n in changes for v in n.results for use in v.uses()}
+    return len(changes) <= 1 and users.isdisjoint(nodes)

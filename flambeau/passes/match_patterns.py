@@ -58,43 +58,43 @@ def matches(pattern: Graph, graph: Graph) -> Iterator[Match]:
     for node in list(graph.all_nodes()):
         if node.op != last.op and last.op != MODULE:
             continue
-        found = Match()
-        if _same_node(found, pattern, last, node):
-            own = {n for n in found.nodes.values() if n.op != CONSTANT}
-            if not own & taken:
-                taken |= own
-                yield found
+        match = Match()
+        if _same_node(match, pattern, last, node):
+            matched = {n for n in match.nodes.values() if n.op != CONSTANT}
+            if not matched & taken:
+                taken |= matched
+                yield match
 
 
-def _same_node(found: Match, pattern: Graph, wanted: Node, node: Node) -> bool:
-    if wanted in found.nodes:
-        return found.nodes[wanted] is node
+def _same_node(match: Match, pattern: Graph, wanted: Node, node: Node) -> bool:
+    if wanted in match.nodes:
+        return match.nodes[wanted] is node
     if wanted.op == MODULE:
         is_alike = node.op == "prim::GetAttr" and _is_module(wanted.attributes.get("name"), node)
     else:
         is_alike = node.op == wanted.op and _same_attributes(wanted, node)
     if not is_alike or len(wanted.operands) != len(node.operands) or len(wanted.results) != len(node.results):
         return False
-    found.nodes[wanted] = node
-    if not all(_same_value(found, pattern, a, b) for a, b in zip(wanted.results, node.results, strict=True)):
+    match.nodes[wanted] = node
+    if not all(_same_value(match, pattern, a, b) for a, b in zip(wanted.results, node.results, strict=True)):
         return False
-    return all(_same_value(found, pattern, a, b) for a, b in zip(wanted.operands, node.operands, strict=True))
+    return all(_same_value(match, pattern, a, b) for a, b in zip(wanted.operands, node.operands, strict=True))
 
 
-def _same_value(found: Match, pattern: Graph, wanted: Value, value: Value) -> bool:
-    if wanted in found.values:
-        return found.values[wanted] is value
-    made, own = value.defining_node, wanted.defining_node
-    if own is not None:
-        if made is None or wanted.owner_block is not pattern.body:
+def _same_value(match: Match, pattern: Graph, wanted: Value, value: Value) -> bool:
+    if wanted in match.values:
+        return match.values[wanted] is value
+    maker, pattern_maker = value.defining_node, wanted.defining_node
+    if pattern_maker is not None:
+        if maker is None or wanted.owner_block is not pattern.body:
             return False
-        is_free = own.op == CONSTANT or wanted in pattern.returns
+        is_free = pattern_maker.op == CONSTANT or wanted in pattern.returns
         if not is_free and len(wanted.uses()) != len(value.uses()):
             return False
-        if own.results.index(wanted) != made.results.index(value):
+        if pattern_maker.results.index(wanted) != maker.results.index(value):
             return False
-    found.values[wanted] = value
-    return own is None or (made is not None and _same_node(found, pattern, own, made))
+    match.values[wanted] = value
+    return pattern_maker is None or (maker is not None and _same_node(match, pattern, pattern_maker, maker))
 
 
 def _same_attributes(wanted: Node, node: Node) -> bool:

@@ -7,7 +7,7 @@
 ```
 
 A tensor is replaced by another only if no program could tell: the dtype stays (`x + 0` promotes bools; `x + 0.`
-turns -0. into 0.), nobody writes to either, and not both are seen outside.
+makes 0. of -0.), nobody writes to either, and not both are seen outside.
 """
 
 from __future__ import annotations
@@ -43,45 +43,45 @@ class _Peephole:
         changed = False
         for node in list(self._graph.all_nodes()):
             for rule in self._rules.get(node.op, ()):
-                found = rule(node)
-                if found is not KEEP and self._replace(node, found):
+                rewritten = rule(node)
+                if rewritten is not KEEP and self._replace(node, rewritten):
                     changed = True
                     break
         return changed
 
-    def _replace(self, node: Node, found: Any) -> bool:
+    def _replace(self, node: Node, rewritten: Any) -> bool:
         old = node.result()
-        while isinstance(found, Literal):
-            if not found.is_valid(self._has_writers):
+        while isinstance(rewritten, Literal):
+            if not rewritten.is_valid(self._has_writers):
                 return False
-            found = found.replacement
-        if isinstance(found, Chain):
-            with self._graph.inserting(found.place), self._graph.at_range(node.range):
-                new = found.make()
-        elif isinstance(found, Constant):
+            rewritten = rewritten.replacement
+        if isinstance(rewritten, Chain):
+            with self._graph.inserting(rewritten.place), self._graph.at_range(node.range):
+                new = rewritten.make()
+        elif isinstance(rewritten, Constant):
             with self._graph.inserting(node), self._graph.at_range(node.range):
-                new = insert_constant(self._graph, found.value)
-        elif isinstance(found, Node):
-            new = found.insert_before(node).result()
+                new = insert_constant(self._graph, rewritten.value)
+        elif isinstance(rewritten, Node):
+            new = rewritten.insert_before(node).result()
         else:
-            assert isinstance(found, Value)
-            new = found
+            assert isinstance(rewritten, Value)
+            new = rewritten
             if not self._may_stand_for(new, old, node):
                 return False
         if old.has_name and not new.has_name and new.defining_node is not None and new.defining_node.op != CONSTANT:
             name = old.name
             self._graph.rename(old, "")
             self._graph.rename(new, name)
-        self._note(found, new, old)
+        self._note(rewritten, new, old)
         old.replace_uses_with(new)
         node.erase()
         return True
 
-    def _note(self, found: Any, new: Value, old: Value) -> None:
+    def _note(self, rewritten: Any, new: Value, old: Value) -> None:
         """Keep the facts where one value takes the place of another, or a number is had in another way."""
         if not keys_of(old.static_type):
             return
-        if isinstance(found, Value) and self._facts is not None:
+        if isinstance(rewritten, Value) and self._facts is not None:
             self._facts.note_merge([new], [old])
         else:
             self._facts = None

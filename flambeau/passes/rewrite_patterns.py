@@ -48,14 +48,14 @@ def do(
         if len(a) != len(b):
             raise ValueError(f"the pattern has {len(a)} {what}, the replacement {len(b)}")
     changed = False
-    for found in list(matches(pattern, graph)):
-        named = {v.name: value for v, value in found.values.items()}
+    for match in list(matches(pattern, graph)):
+        named = {v.name: value for v, value in match.values.items()}
         if wanted is not None and not wanted(named):
             continue
-        nodes = [found.nodes[n] for n in pattern.nodes() if n in found.nodes and n.op != CONSTANT]
+        nodes = [match.nodes[n] for n in pattern.nodes() if n in match.nodes and n.op != CONSTANT]
         if keeps_order and not _gather(graph, nodes):
             continue
-        _replace(graph, pattern, replacement, found, nodes, dict(places))
+        _replace(graph, pattern, replacement, match, nodes, dict(places))
         changed = True
     return changed
 
@@ -76,17 +76,17 @@ def _gather(graph: Graph, nodes: list[Node]) -> bool:
 
 
 def _replace(
-    graph: Graph, pattern: Graph, replacement: Graph, found: Match, nodes: list[Node], places: dict[str, str]
+    graph: Graph, pattern: Graph, replacement: Graph, match: Match, nodes: list[Node], places: dict[str, str]
 ) -> None:
     copies: dict[Value, Value] = {}
-    inputs = [found.values[v] for v in pattern.parameters]
+    inputs = [match.values[v] for v in pattern.parameters]
     anchor = pattern.returns[0].defining_node
     assert anchor is not None
-    last = found.nodes[anchor]
+    last = match.nodes[anchor]
     with graph.inserting(last), graph.at_range(None):
         results = insert_graph(graph, replacement, inputs, copies)
-    _take_ranges(found, copies, places)
-    for old_value, result in zip((found.values[v] for v in pattern.returns), results, strict=True):
+    _take_ranges(match, copies, places)
+    for old_value, result in zip((match.values[v] for v in pattern.returns), results, strict=True):
         if result not in inputs:
             result.set_type(old_value.static_type)
         old_value.replace_uses_with(result)
@@ -101,7 +101,7 @@ def _take_ranges(match: Match, copies: dict[Value, Value], places: dict[str, str
     """
     by_name = {v.name: v for v in match.values}
     for new, old in places.items():
-        made = next((copies[v] for v in copies if v.has_name and v.name == new), None)
+        value = next((copies[v] for v in copies if v.has_name and v.name == new), None)
         source = match.values[by_name[old]].defining_node if old in by_name else None
-        if made is not None and made.defining_node is not None and source is not None:
-            made.defining_node.range = source.range
+        if value is not None and value.defining_node is not None and source is not None:
+            value.defining_node.range = source.range
