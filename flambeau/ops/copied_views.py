@@ -71,8 +71,8 @@ def _copying(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _of_a_copy(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """Parts that lie as in the whole, of which a copy is made."""
-    return lambda self, *others: kernel(wrap(np.array(self._array, order="K")), *others)
+    """Parts that lie as in the whole, of which a copy is made: on their own to gradients, and when they are written."""
+    return lambda self, *others: [wrap(p._array) for p in kernel(wrap(np.array(self._array, order="K")), *others)]
 
 
 def _declare(viewing: OpDef, text: str, is_method: bool) -> None:

@@ -18,6 +18,8 @@ from flambeau.ops.recurrent_cells import Step, gru_step, lstm_step, numbers, rnn
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.schema.types import TensorType
 from flambeau.tensor.dispatch import is_intercepted
+from flambeau.tensor.grad_mode import is_grad_enabled
+from flambeau.tensor.recorder import is_asked
 from flambeau.tensor.tensor import Tensor, wrap
 
 State = tuple[Tensor, ...]
@@ -60,15 +62,22 @@ def run_padded(
     F: Any, step: Step, xs: Tensor, state: State, weights: Weights, reverse: bool
 ) -> tuple[Tensor, State]:
     """Over (time, batch, features): the outputs of all steps, and the last state."""
-    quick = None if F is not OPERATORS or is_intercepted() else _on_arrays(step, xs, state, weights, reverse)
-    if quick is not None:
-        return quick
+    is_watched = F is not OPERATORS or is_intercepted() or _is_recorded(xs, state, weights)
+    result = None if is_watched else _on_arrays(step, xs, state, weights, reverse)
+    if result is not None:
+        return result
     inputs = F.unbind(F.linear(xs, weights.w_ih, weights.b_ih), 0)
     outputs = []
     for one in reversed(inputs) if reverse else inputs:
         state = advance(F, step, one, state, weights)
         outputs.append(state[0])
     return F.stack(outputs[::-1] if reverse else outputs, 0), state
+
+
+def _is_recorded(xs: Tensor, state: State, weights: Weights) -> bool:
+    """Whether the tape wants to see the operators of a call."""
+    asked = (xs, *state, weights.w_ih, weights.w_hh, weights.b_ih, weights.b_hh, weights.w_hr)
+    return is_grad_enabled() and is_asked(asked)
 
 
 _ARRAY_STEPS: Final[dict[Step, recurrent_arrays.Pointwise]] = {

@@ -454,3 +454,12 @@ def test_a_gradient_that_a_hook_keeps_is_not_added_to() -> None:
     (x * 3).sum().backward()
     assert [g.tolist() for g in kept] == [[1, 1], [2, 2], [3, 3]]
     assert x.grad.tolist() == [5, 5]
+
+
+def test_parts_that_may_be_written_each_for_itself() -> None:
+    x = flambeau.tensor([[1.0, 2.0, 3.0, 4.0]], requires_grad=True)
+    first, second = flambeau.unsafe_chunk(x * 1, 2, 1)
+    squares = first * first
+    second.mul_(10)
+    (squares.sum() + second.sum()).backward()
+    assert x.grad.tolist() == [[2.0, 4.0, 10.0, 10.0]]

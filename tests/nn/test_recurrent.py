@@ -141,3 +141,24 @@ def test_refusals(run: Any, error: type[Exception], text: str) -> None:
 def test_dropout_without_a_second_layer_is_noted() -> None:
     with pytest.warns(UserWarning, match="expects num_layers greater than 1"):
         nn.GRU(2, 2, dropout=0.5)
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+def test_gradients_reach_the_weights_of_whole_sequences(kind: str) -> None:
+    layer = getattr(flambeau.nn, kind)(3, 4, num_layers=2, bidirectional=True)
+    x = flambeau.randn(5, 2, 3, requires_grad=True)
+    output, _ = layer(x)
+    output.square().sum().backward()
+    assert x.grad is not None
+    assert all(p.grad is not None for p in layer.parameters())
+    weight = layer.weight_hh_l0_reverse
+    step = 1e-2
+    with flambeau.no_grad():
+        ahead, behind = weight.clone(), weight.clone()
+        ahead[1, 2] += step
+        behind[1, 2] -= step
+        sums = []
+        for value in (ahead, behind):
+            weight.copy_(value)
+            sums.append(float(layer(x)[0].square().sum()))
+    assert abs((sums[0] - sums[1]) / (2 * step) - float(weight.grad[1, 2])) < 1e-2

@@ -36,7 +36,6 @@ class Objects:
 
     def __init__(self, unit: CodeUnit) -> None:
         self.unit = unit
-        self._parameters: dict[int, tuple[Tensor, Parameter]] = {}
         self._given: dict[int, tuple[Any, t.Type]] = {}
         """The lists and dicts that objects have, and the types that they are looked at as."""
         self._fitted: dict[tuple[int, int], tuple[Any, t.Type, Any]] = {}
@@ -96,15 +95,8 @@ class Objects:
             shown = f"attribute '{attribute.name}' of {definition.name}"
             value = self._fitting(value, attribute.type, shown)
             if attribute.is_parameter and isinstance(value, Tensor):
-                value = self._parameter(value)
+                value.__class__ = Parameter  # for everybody who has it: lists of weights have the parameters themselves
             instance.set(attribute.name, value)
-
-    def _parameter(self, tensor: Tensor) -> Parameter:
-        """A tensor as a parameter: the same one for the same tensor."""
-        known = self._parameters.get(id(tensor))
-        if known is None:
-            known = self._parameters[id(tensor)] = (tensor, Parameter(tensor, tensor.requires_grad))
-        return known[1]
 
     def _fitting(self, value: Any, type_: t.Type, what: str) -> Any:
         """The value as its type says; lists and dicts stay the objects that they are. Raises PickleError."""
