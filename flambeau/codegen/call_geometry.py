@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from flambeau.codegen.kernel.dtypes import KernelError, element_type
 from flambeau.codegen.kernel.nest import ONE, Buffer, Kernel, scatters
-from flambeau.codegen.llvm.plan_sizes import ALIGNED_FROM
+from flambeau.codegen.llvm.launch_sizes import ALIGNED_FROM
 from flambeau.codegen.patterns import memory_order
 from flambeau.codegen.products import is_product
 from flambeau.codegen.shapes import Span, broadcast_sizes, check_spans, refuse_empty
@@ -24,7 +24,7 @@ Array = npt.NDArray[Any]
 
 @dataclass(slots=True)
 class Output:
-    """How one output of a plan is allocated."""
+    """How one output of a launch is allocated."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]

@@ -1,4 +1,4 @@
-"""Plans laid out for the native call entry, chained so that the newest is tried first."""
+"""Launches laid out for the native call entry, chained so that the newest is tried first."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import numpy.typing as npt
 
 from flambeau.codegen import threads
 from flambeau.codegen.call_geometry import Output
-from flambeau.codegen.layouts import CELL, IDENTITY, INPUT, LOOK, NUMBER_FLOAT, NUMBER_INT, PLAN, RELEASE_GIL
+from flambeau.codegen.choose_schedule import PARALLEL_FROM
+from flambeau.codegen.launches import RELEASE_FROM, Launch
+from flambeau.codegen.layouts import CELL, IDENTITY, INPUT, LAUNCH, LOOK, NUMBER_FLOAT, NUMBER_INT, RELEASE_GIL
 from flambeau.codegen.llvm.entry_geometry import FOLDED, WRITTEN
 from flambeau.codegen.llvm.entry_patterns import BUCKETS
 from flambeau.codegen.llvm.entry_ready import READY, READY_UP_TO
 from flambeau.codegen.patterns import program
-from flambeau.codegen.planning import PARALLEL_FROM
-from flambeau.codegen.plans import RELEASE_FROM, Plan
 from flambeau.codegen.size_classes import bucket_of
-from flambeau.codegen.sized_plans import SizedPlan, is_row_major
+from flambeau.codegen.sized_launches import SizedLaunch, is_row_major
 from flambeau.tensor.storage import Storage
 from flambeau.util.locks import Lock
 from flambeau.util.record import dataclass
@@ -27,11 +27,11 @@ from flambeau.util.record import dataclass
 _NUMBERS = {(float, "float64"): NUMBER_FLOAT, (int, "int64"): NUMBER_INT}
 """Python numbers that the entry reads by itself, and how it calls them."""
 MAX_CHAIN = 8
-"""Calls of exactly these sizes and strides that the native entry knows; others go by plans of patterns."""
+"""Calls of exactly these sizes and strides that the native entry knows; others go by launches of patterns."""
 MAX_SIZED = 16
-"""Plans for any size beside them."""
+"""Launches for any size beside them."""
 MAX_PATTERNS = 2048
-"""Plans of patterns."""
+"""Launches of patterns."""
 
 
 @dataclass(slots=True)
@@ -44,22 +44,22 @@ class _Look:
     record: Any
 
 
-def _pool(plan: Plan) -> int:
-    """The address of what runs a plan's pieces; 0 where one thread takes all of them."""
-    return threads.run_address(plan.threads) if threads.threads_for(plan.threads or None) > 1 else 0
+def _pool(launch: Launch) -> int:
+    """The address of what runs a launch's pieces; 0 where one thread takes all of them."""
+    return threads.run_address(launch.threads) if threads.threads_for(launch.threads or None) > 1 else 0
 
 
-def _program(plan: Plan, shapes: Sequence[tuple[int, ...]]) -> list[int] | None:
-    assert plan.call is not None
-    assert plan.split is not None
+def _program(launch: Launch, shapes: Sequence[tuple[int, ...]]) -> list[int] | None:
+    assert launch.call is not None
+    assert launch.split is not None
     return program(
-        plan.call, shapes, plan.split, plan.typical_nanoseconds, _pool(plan), is_staged=plan.is_staged,
+        launch.call, shapes, launch.split, launch.typical_nanoseconds, _pool(launch), is_staged=launch.is_staged,
         release_from=RELEASE_FROM, parallel_from=PARALLEL_FROM,
     )  # fmt: skip
 
 
 @dataclass(slots=True, eq=False)
-class LoopsPlan:
+class LoopProgram:
     """A program of loops, for calls of an operator by itself."""
 
     kernel: int
@@ -79,8 +79,8 @@ class LoopsPlan:
 
 
 class InlineCache:
-    """The plans of one kernel. Memory once published stays until the inline cache goes: another thread may be reading
-    it.
+    """The launches of one kernel. Memory once published stays until the inline cache goes: another thread may be
+    reading it.
     """
 
     def __init__(self) -> None:
@@ -94,36 +94,38 @@ class InlineCache:
         self._shapes: dict[Any, tuple[int, ...]] = {}
         """By dtypes and ranks: the shape of the first row-major arrays."""
         self._last: Any = None
-        """The plan that is tried last."""
+        """The launch that is tried last."""
         self._calls = 0
-        """How often a plan was given to it: from the second time on there are plans of patterns."""
+        """How often a launch was given to it: from the second time on there are launches of patterns."""
         self._patterns = 0
         self._programs: dict[Any, tuple[int, int, int]] = {}
-        """Words that plans of one pattern share, by what they say: a program's, a block's, those of outputs."""
+        """Words that launches of one pattern share, by what they say: a program's, a block's, those of outputs."""
         self._looks: dict[Any, _Look] = {}
 
-    def add(self, plan: Plan, values: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> bool:
-        """Publish ``plan`` for inputs that look exactly like ``values``; ``arrays`` is what they became as arrays.
+    def add(self, launch: Launch, values: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> bool:
+        """Publish ``launch`` for inputs that look exactly like ``values``; ``arrays`` is what they became as arrays.
 
-        True where only sizes change from call to call, so that plans for any size would serve: see ``add_sized``.
+        True where only sizes change from call to call, so that launches for any size would serve: see ``add_sized``.
         """
         if not all(
             type(x) is np.ndarray or (type(x), a.dtype.name) in _NUMBERS for x, a in zip(values, arrays, strict=True)
         ):
             return False
         with self._lock:
-            self._add(plan, values, arrays)
+            self._add(launch, values, arrays)
             return self._changes(values, arrays)
 
-    def add_sized(self, plans: Sequence[SizedPlan], values: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> None:
-        """Publish plans for inputs like ``values``, whatever their sizes. They are tried after all others."""
+    def add_sized(
+        self, launches: Sequence[SizedLaunch], values: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]
+    ) -> None:
+        """Publish launches for inputs like ``values``, whatever their sizes. They are tried after all others."""
         with self._lock:
-            for sized in plans:
+            for sized in launches:
                 if self._sized_count < MAX_SIZED:
                     self._sized_count += 1
                     self._publish_last(self._sized(sized, values, arrays))
 
-    def add_loops(self, loops: LoopsPlan, values: Sequence[Any]) -> None:
+    def add_loops(self, loops: LoopProgram, values: Sequence[Any]) -> None:
         """Publish a program of loops for inputs like ``values``: of any sizes, or of no axes at all."""
         with self._lock:
             inputs: list[int] = []
@@ -159,22 +161,22 @@ class InlineCache:
             self.cell[0] = 0
             self._last = None
 
-    def add_pattern(self, plan: Plan, values: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> None:
-        """Publish what all calls of a plan's pattern have in common, for inputs of these types."""
+    def add_pattern(self, launch: Launch, values: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> None:
+        """Publish what all calls of a launch's pattern have in common, for inputs of these types."""
         kinds = [type(x) if type(x) is not np.ndarray else None for x in values]
         is_known = all(k is None or (k, a.dtype.name) in _NUMBERS for k, a in zip(kinds, arrays, strict=True))
         with self._lock:
             self._calls += 1
-            if not is_known or self._calls < 2 or plan.call is None or self._patterns >= MAX_PATTERNS:
+            if not is_known or self._calls < 2 or launch.call is None or self._patterns >= MAX_PATTERNS:
                 return
-            words = _program(plan, [a.shape for a in arrays])
+            words = _program(launch, [a.shape for a in arrays])
             if words is None:
                 return
             self._patterns += 1
             look = self._look(values, arrays)
             bucket = bucket_of([None if k is not None else a for k, a in zip(kinds, arrays, strict=True)])
-            plan_record = self._record(self._pattern(plan, words, look) | {"next": look.buckets[bucket]})
-            look.buckets[bucket] = ctypes.addressof(plan_record)
+            launch_record = self._record(self._pattern(launch, words, look) | {"next": look.buckets[bucket]})
+            look.buckets[bucket] = ctypes.addressof(launch_record)
 
     def _look(self, values: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> _Look:
         """The patterns of inputs of these types."""
@@ -194,23 +196,23 @@ class InlineCache:
             self.cell[index] = ctypes.addressof(record)
         return look
 
-    def _pattern(self, plan: Plan, words: list[int], look: _Look) -> dict[str, int]:
-        """The words of a plan of a pattern."""
-        assert plan.variant is not None
-        assert plan.call is not None
+    def _pattern(self, launch: Launch, words: list[int], look: _Look) -> dict[str, int]:
+        """The words of a launch of a pattern."""
+        assert launch.variant is not None
+        assert launch.call is not None
         outputs: list[int] = []
-        for o in plan.outputs:
+        for o in launch.outputs:
             outputs += [self._object(o.dtype), len(o.shape), 0, 0, 0, 0, 0]
-        key = (plan.variant.code.addresses[plan.variant.native.symbol], *words)
+        key = (launch.variant.code.addresses[launch.variant.native.symbol], *words)
         if key not in self._programs:
-            self._keep.append(plan.variant)
-            blank = self._numbers([0] * len(plan.words))
+            self._keep.append(launch.variant)
+            blank = self._numbers([0] * len(launch.words))
             self._programs[key] = (self._numbers(words), blank, self._numbers(outputs))
         listed, blank, records = self._programs[key]
-        return dict.fromkeys(PLAN.fields, 0) | {
-            "kernel": key[0], "words": len(plan.words), "template": blank, "n_in": look.count, "inputs": look.inputs,
-            "n_out": len(plan.outputs), "outputs": records, "program": listed,
-            "pool": _pool(plan),
+        return dict.fromkeys(LAUNCH.fields, 0) | {
+            "kernel": key[0], "words": len(launch.words), "template": blank, "n_in": look.count, "inputs": look.inputs,
+            "n_out": len(launch.outputs), "outputs": records, "program": listed,
+            "pool": _pool(launch),
         }  # fmt: skip
 
     def _changes(self, values: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> bool:
@@ -225,14 +227,14 @@ class InlineCache:
         self._known.add(look)
         return True
 
-    def _add(self, plan: Plan, values: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> None:
+    def _add(self, launch: Launch, values: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> None:
         look = tuple([(type(x), a.dtype, a.shape, a.strides) for x, a in zip(values, arrays, strict=True)])
-        if self._count >= MAX_CHAIN or plan.variant is None or look in self._known:
+        if self._count >= MAX_CHAIN or launch.variant is None or look in self._known:
             return
         self._known.add(look)
         self._count += 1
         outputs: list[int] = []
-        for o in plan.outputs:
+        for o in launch.outputs:
             strides = (
                 0 if o.permutation is None else self._numbers(_strides_of(o.shape, o.permutation, o.dtype.itemsize))
             )
@@ -245,58 +247,59 @@ class InlineCache:
                 inputs += [self._object(a.dtype), a.ndim, self._numbers(a.shape), self._numbers(a.strides)]
             else:
                 inputs += self._number(x, a)
-        words = self._words(self._kernel(plan), plan.words, len(plan.outputs), inputs, outputs) | {
-            "next": self.cell[0], "high": plan.high, "step": plan.step, "pieces": plan.pieces,
-            "flags": RELEASE_GIL if plan.nanoseconds >= RELEASE_FROM else 0,
-            "pool": threads.run_address(plan.threads) if plan.step else 0,
+        words = self._words(self._kernel(launch), launch.words, len(launch.outputs), inputs, outputs) | {
+            "next": self.cell[0], "high": launch.high, "step": launch.step, "pieces": launch.pieces,
+            "flags": RELEASE_GIL if launch.nanoseconds >= RELEASE_FROM else 0,
+            "pool": threads.run_address(launch.threads) if launch.step else 0,
         }  # fmt: skip
-        plan_record = self._record(words)
-        self._last = self._last or plan_record
-        self.cell[0] = ctypes.addressof(plan_record)
+        launch_record = self._record(words)
+        self._last = self._last or launch_record
+        self.cell[0] = ctypes.addressof(launch_record)
 
-    def _sized(self, sized: SizedPlan, values: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> dict[str, int]:
-        """The words of a plan for any size."""
+    def _sized(self, sized: SizedLaunch, values: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> dict[str, int]:
+        """The words of a launch for any size."""
         inputs: list[int] = []
         for x, a in zip(values, arrays, strict=True):
             is_array = type(x) is np.ndarray
             inputs += [self._object(a.dtype), a.ndim, 0, a.itemsize] if is_array else self._number(x, a)
         outputs: list[int] = []
-        for o in sized.plan.outputs:
+        for o in sized.launch.outputs:
             outputs += [self._object(o.dtype), len(o.shape), 0, 0, o.dtype.itemsize, 0, 0]
-        return self._words(self._kernel(sized.plan), sized.plan.words, len(sized.plan.outputs), inputs, outputs) | {
+        launch = sized.launch
+        return self._words(self._kernel(launch), launch.words, len(launch.outputs), inputs, outputs) | {
             "size_at": sized.size_at, "least": sized.least, "most": sized.most, "step": sized.step,
             "flags": RELEASE_GIL if sized.releases else 0,
             "pool": threads.run_address(sized.threads) if sized.step else 0,
         }  # fmt: skip
 
-    def _kernel(self, plan: Plan) -> int:
-        """The address of a plan's kernel."""
-        assert plan.variant is not None
-        self._keep.append(plan.variant)
-        return plan.variant.code.addresses[plan.variant.native.symbol]
+    def _kernel(self, launch: Launch) -> int:
+        """The address of a launch's kernel."""
+        assert launch.variant is not None
+        self._keep.append(launch.variant)
+        return launch.variant.code.addresses[launch.variant.native.symbol]
 
     def _words(
         self, kernel: int, block: Sequence[int], n_out: int, inputs: list[int], outputs: list[int]
     ) -> dict[str, int]:
-        """What all plans have."""
-        return dict.fromkeys(PLAN.fields, 0) | {
+        """What all launches have."""
+        return dict.fromkeys(LAUNCH.fields, 0) | {
             "kernel": kernel, "words": len(block), "template": self._numbers(block),
             "n_in": len(inputs) // INPUT.words, "n_out": n_out, "inputs": self._numbers(inputs),
             "outputs": self._numbers(outputs),
         }  # fmt: skip
 
     def _record(self, words: dict[str, int]) -> Any:
-        plan_record = PLAN.pack(**words)
-        self._keep.append(plan_record)
-        return plan_record
+        launch_record = LAUNCH.pack(**words)
+        self._keep.append(launch_record)
+        return launch_record
 
     def _publish_last(self, words: dict[str, int]) -> None:
-        plan_record = self._record(words)
+        launch_record = self._record(words)
         if self._last is None:
-            self.cell[0] = ctypes.addressof(plan_record)
+            self.cell[0] = ctypes.addressof(launch_record)
         else:
-            self._last[PLAN.word("next")] = ctypes.addressof(plan_record)
-        self._last = plan_record
+            self._last[LAUNCH.word("next")] = ctypes.addressof(launch_record)
+        self._last = launch_record
 
     def _number(self, values: Any, array: npt.NDArray[Any]) -> list[int]:
         """The record of a Python number."""
@@ -310,7 +313,7 @@ class InlineCache:
 
     @property
     def served(self) -> int:
-        """Calls that found their plan here."""
+        """Calls that found their launch here."""
         return int(self.cell[CELL.word("served")])
 
     def _numbers(self, values: Any) -> int:

@@ -118,31 +118,31 @@ GRAPH_CELL = words_layout("ptr function, ptr error, i64 user, i64 served, i64 lo
 that name, how often the function was called, and whether the last call was so long that the next gives up the GIL at
 once."""
 
-PLAN = words_layout(
+LAUNCH = words_layout(
     "ptr next, ptr kernel, i64 high, i64 step, i64 words, ptr template, i64 flags, i64 n_in, i64 n_out, ptr inputs, "
     "ptr outputs, i64 pieces, ptr pool, i64 size_at, i64 least, i64 most, ptr program, i64 geometry, i64 rank, "
     "i64 target"
 )
-"""A kernel's plan, as the native entry reads it. One for any size (see ``plan_sizes``) has the index of its block's
+"""A kernel's launch, as the native entry reads it. One for any size (see ``launch_sizes``) has the index of its block's
 word for the number of elements in ``size_at``, and serves from ``least`` to ``most`` of them; its ``high`` and
 ``pieces`` follow from that number. That of a pattern (see ``entry_patterns``) has a ``program``. One that goes over its
 arrays row by row (see ``entry_geometry``) says how in ``geometry``, for up to ``most`` elements."""
 RELEASE_GIL = 1
-"""The flag of a plan that takes long."""
+"""The flag of a launch that takes long."""
 INPUT = words_layout("ptr descr, i64 rank, ptr dims, ptr strides")
-"""What an input of a plan must look like: a plan for any size has 0 for ``dims``, and the bytes of an element for
+"""What an input of a launch must look like: a launch for any size has 0 for ``dims``, and the bytes of an element for
 ``strides``. A Python number has no ``descr``; its ``rank`` is a kind (`NUMBER_FLOAT`, ...), its ``dims`` its type, or
 for `IDENTITY` the object itself."""
 NUMBER_FLOAT, NUMBER_INT, IDENTITY = range(3)
 """Kinds of inputs that are no arrays; the last decides by being this very object."""
 OUTPUT = words_layout("ptr descr, i64 rank, ptr dims, ptr strides, i64 bytes, i64 large, ptr ready")
-"""What an output of a plan looks like: ``strides`` is 0 for row-major ones, ``large`` says whether it starts on a
+"""What an output of a launch looks like: ``strides`` is 0 for row-major ones, ``large`` says whether it starts on a
 64-byte boundary, and ``ready`` is the address of ready storages (see ``entry_ready``; 0 for none)."""
-CELL = words_layout("ptr plans, i64 served, ptr looks")
-"""What a callable of a kernel refers to: the newest plan, how many calls were served, what inputs its patterns may
+CELL = words_layout("ptr launches, i64 served, ptr looks")
+"""What a callable of a kernel refers to: the newest launch, how many calls were served, what inputs its patterns may
 have."""
 LOOK = words_layout("ptr next, ptr inputs, ptr buckets, i64 n")
-"""What the inputs of a kernel's patterns may be: the next of them, records of the inputs without sizes, the plans by
+"""What the inputs of a kernel's patterns may be: the next of them, records of the inputs without sizes, the launches by
 hash, the number of inputs."""
 
 

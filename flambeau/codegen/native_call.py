@@ -183,7 +183,7 @@ _OBJECTS = {
 
 
 def _entry_module(entry: str) -> ModuleBuilder | None:
-    """The module of an entry: "entry", "tensors", or "operators", which is the latter with plans by rows. None where
+    """The module of an entry: "entry", "tensors", or "operators", which is the latter with launches by rows. None where
     objects do not look as they must.
     """
     layouts = object_layouts()
@@ -239,7 +239,7 @@ def has_cached_loops() -> bool:
 
 
 def make(inline_cache: InlineCache, slow: Callable[..., Any]) -> Callable[..., Any] | None:
-    """A callable of arrays that tries the plans of an inline cache and else calls ``slow``; None where it cannot be
+    """A callable of arrays that tries the launches of an inline cache and else calls ``slow``; None where it cannot be
     made.
     """
     return _make("entry", inline_cache, slow)

@@ -1,9 +1,9 @@
-"""Plans for patterns of calls: a plan made for one call, as what all calls of its pattern have in common.
+"""Launches for patterns of calls: a launch made for one call, as what all calls of its pattern have in common.
 
-What holds of a call and must hold of another, so that one plan serves both: the class of each size, which inputs do not
-move along an axis, which axes go on where others end, in which order axes lie in memory, and which elements lie side by
-side. From these follow the specialised kernel and its schedule; words, layouts of results and pieces follow from the
-sizes and strides of a call in a few steps, which native code takes (``llvm.entry_patterns``).
+What holds of a call and must hold of another, so that one launch serves both: the class of each size, which inputs do
+not move along an axis, which axes go on where others end, in which order axes lie in memory, and which elements lie
+side by side. From these follow the specialised kernel and its schedule; words, layouts of results and pieces follow
+from the sizes and strides of a call in a few steps, which native code takes (``llvm.entry_patterns``).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ NEVER = 1 << 62
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What a plan was made from."""
+    """What a launch was made from."""
 
     kernel: Kernel
     """Before it was specialised."""
@@ -53,14 +53,14 @@ class Call:
 
 
 class _NoPatternError(Exception):
-    """A call that only an exact plan serves."""
+    """A call that only an exact launch serves."""
 
 
 def program(
     call: Call, shapes: Sequence[tuple[int, ...]], split: Split, nanoseconds: float, pool: int, *, is_staged: bool,
     release_from: float, parallel_from: float,
 ) -> list[int] | None:  # fmt: skip
-    """The words of a pattern's program; None where a call like this one has exact plans only.
+    """The words of a pattern's program; None where a call like this one has exact launches only.
 
     ``nanoseconds`` are those of an iteration of all axes.
     """
@@ -186,7 +186,7 @@ def _sizes(call: Call) -> list[int]:
 
 
 def _strides(call: Call, shapes: Sequence[tuple[int, ...]]) -> list[int]:
-    """Of inputs, those that move; of outputs, all. Others are 0, as in the plan's own block."""
+    """Of inputs, those that move; of outputs, all. Others are 0, as in the launch's own block."""
     inputs: list[tuple[int, ...]] = []
     outputs: list[tuple[int, ...]] = []
     by_name = {b.name: (k, b) for k, b in enumerate(call.kernel.inputs)}

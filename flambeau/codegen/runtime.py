@@ -1,6 +1,6 @@
 """Compiled kernels as Python callables on NumPy arrays.
 
-A call looks up its plan by the arrays' shapes and strides, allocates the outputs, fills a block of words and jumps
+A call looks up its launch by the arrays' shapes and strides, allocates the outputs, fills a block of words and jumps
 into native code without the GIL. The first call of a new pattern specialises the kernel and, where no other kernel
 has come down to the same loop nest, compiles it. ``CompiledKernel.entry()`` gives a callable that does the same
 natively for patterns it has seen.
@@ -21,11 +21,11 @@ from flambeau.codegen.choices import USUAL, Choices
 from flambeau.codegen.inline_cache import InlineCache
 from flambeau.codegen.kernel.dtypes import KernelError, element_type
 from flambeau.codegen.kernel.nest import Kernel
+from flambeau.codegen.launches import Launch, launch_by
 from flambeau.codegen.llvm.abi import OUTSIDE
-from flambeau.codegen.plans import Plan, plan_by
 from flambeau.codegen.schedules import Schedules
 from flambeau.codegen.shapes import Span
-from flambeau.codegen.sized_plans import sized_plans
+from flambeau.codegen.sized_launches import sized_launches
 from flambeau.codegen.variants import Variant
 from flambeau.specialise.cache import SpecialisationCache
 
@@ -34,28 +34,28 @@ Layout = tuple[np.dtype[Any], tuple[int, ...], tuple[int, ...]]
 """Of an array: dtype, shape, strides in bytes."""
 MAX_PATTERNS = 64
 """Patterns of calls whose schedules and code a kernel keeps; what was asked for longest ago goes first."""
-MAX_PLANS = 256
-"""Plans a kernel keeps; the oldest goes first."""
+MAX_LAUNCHES = 256
+"""Launches a kernel keeps; the oldest goes first."""
 
 
-def block_of(plan: Plan, arrays: Sequence[Array], flag: ctypes.c_int32) -> array[int]:
+def block_of(launch: Launch, arrays: Sequence[Array], flag: ctypes.c_int32) -> array[int]:
     """The words of a call: of inputs, then outputs. It does not keep them; the flag is set where the call fails."""
-    words = array("q", plan.words)
+    words = array("q", launch.words)
     words[0] = ctypes.addressof(flag)
     for at, a in enumerate(arrays, 1):
         words[at] = a.__array_interface__["data"][0]
     return words
 
 
-def start(plan: Plan, words: array[int]) -> None:
-    """Run a plan on a block of words, by one thread or by several."""
-    assert plan.variant is not None
+def start(launch: Launch, words: array[int]) -> None:
+    """Run a launch on a block of words, by one thread or by several."""
+    assert launch.variant is not None
     block = words.buffer_info()[0]
-    if plan.step:
-        address = plan.variant.code.addresses[plan.variant.native.symbol]
-        threads.run(plan.threads)(address, block, plan.high, plan.step, plan.pieces)
+    if launch.step:
+        address = launch.variant.code.addresses[launch.variant.native.symbol]
+        threads.run(launch.threads)(address, block, launch.high, launch.step, launch.pieces)
     else:
-        plan.variant.entry(block, 0, plan.high)
+        launch.variant.entry(block, 0, launch.high)
 
 
 class CompiledKernel:
@@ -74,18 +74,18 @@ class CompiledKernel:
         """Native code made for this kernel so far, or found made."""
         self._inputs = kernel.inputs
         self._dtypes = tuple(element_type(b.dtype).numpy for b in kernel.inputs)
-        self.plans_cache: SpecialisationCache[tuple[Any, ...], Plan] = SpecialisationCache(
-            f"launches of {kernel.name}", MAX_PLANS, describe=lambda key: ", ".join(str(shape) for shape, _ in key)
+        self.launches_cache: SpecialisationCache[tuple[Any, ...], Launch] = SpecialisationCache(
+            f"launches of {kernel.name}", MAX_LAUNCHES, describe=lambda key: ", ".join(str(shape) for shape, _ in key)
         )
         self.schedules = Schedules(kernel, spans, choices, MAX_PATTERNS)
         self._inline_cache = InlineCache()
 
     @property
-    def plans(self) -> list[tuple[tuple[Layout, ...], Plan]]:
-        """The plans made so far, oldest first, each with the layouts of its inputs."""
+    def launches(self) -> list[tuple[tuple[Layout, ...], Launch]]:
+        """The launches made so far, oldest first, each with the layouts of its inputs."""
         return [
-            (tuple([(dtype, *look) for dtype, look in zip(self._dtypes, key, strict=True)]), plan)
-            for key, plan in self.plans_cache.items
+            (tuple([(dtype, *look) for dtype, look in zip(self._dtypes, key, strict=True)]), launch)
+            for key, launch in self.launches_cache.items
         ]
 
     def entry(self) -> Callable[..., Any]:
@@ -97,17 +97,19 @@ class CompiledKernel:
 
     def __call__(self, *inputs: Any) -> Any:
         arrays = self._arrays(inputs)
-        return self._call(self._find_plan(arrays), arrays)
+        return self._call(self._find_launch(arrays), arrays)
 
-    def _find_plan(self, arrays: list[Array]) -> Plan:
+    def _find_launch(self, arrays: list[Array]) -> Launch:
         key = tuple([(a.shape, a.strides) for a in arrays])
-        plan = self.plans_cache.get(key)
-        return self.plans_cache.get_or_make(key, lambda cause: self._new_plan(arrays)) if plan is None else plan
+        launch = self.launches_cache.get(key)
+        if launch is None:
+            launch = self.launches_cache.get_or_make(key, lambda cause: self._new_launch(arrays))
+        return launch
 
-    def _call(self, plan: Plan, arrays: list[Array]) -> Any:
-        outputs = [o.allocate() for o in plan.outputs]
-        if plan.variant is not None:
-            self._run(plan, arrays, outputs)
+    def _call(self, launch: Launch, arrays: list[Array]) -> Any:
+        outputs = [o.allocate() for o in launch.outputs]
+        if launch.variant is not None:
+            self._run(launch, arrays, outputs)
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     def _slow(self, *inputs: Any) -> Any:
@@ -115,21 +117,21 @@ class CompiledKernel:
         return self.call_and_keep(inputs, self._inline_cache)
 
     def call_and_keep(self, inputs: Sequence[Any], inline_cache: InlineCache) -> Any:
-        """A call whose plan is put on an inline cache, so that an entry of that inline cache serves the next one like
+        """A call whose launch is put on an inline cache, so that an entry of that inline cache serves the next one like
         it.
         """
         arrays = self._arrays(inputs)
-        plan = self._find_plan(arrays)
-        if inline_cache.add(plan, inputs, arrays):
-            inline_cache.add_sized(sized_plans(self.kernel, self.spans, arrays, self._choices), inputs, arrays)
+        launch = self._find_launch(arrays)
+        if inline_cache.add(launch, inputs, arrays):
+            inline_cache.add_sized(sized_launches(self.kernel, self.spans, arrays, self._choices), inputs, arrays)
         else:
-            inline_cache.add_pattern(plan, inputs, arrays)
-        return self._call(plan, arrays)
+            inline_cache.add_pattern(launch, inputs, arrays)
+        return self._call(launch, arrays)
 
-    def _run(self, plan: Plan, arrays: list[Array], outputs: list[Array]) -> None:
+    def _run(self, launch: Launch, arrays: list[Array], outputs: list[Array]) -> None:
         flag = ctypes.c_int32(0)
-        words = block_of(plan, arrays + outputs, flag)
-        start(plan, words)
+        words = block_of(launch, arrays + outputs, flag)
+        start(launch, words)
         if flag.value == OUTSIDE:
             raise IndexError(f"{self.kernel.name}: index out of range")
         if flag.value:
@@ -150,23 +152,23 @@ class CompiledKernel:
                 arrays.append(np.asarray(given, dtype=dtype))
         return arrays
 
-    def _new_plan(self, arrays: list[Array]) -> Plan:
-        plan = plan_by(self.schedules, arrays)
-        if plan.variant is not None and plan.variant not in self.variants:
-            self.variants.append(plan.variant)
-        return plan
+    def _new_launch(self, arrays: list[Array]) -> Launch:
+        launch = launch_by(self.schedules, arrays)
+        if launch.variant is not None and launch.variant not in self.variants:
+            self.variants.append(launch.variant)
+        return launch
 
     def explain(self) -> str:
-        """What was compiled, why and how long it took; what plans exist."""
-        lines = [f"kernel {self.kernel.name}: {len(self.plans_cache)} plans, {len(self.variants)} variants"]
+        """What was compiled, why and how long it took; what launches exist."""
+        lines = [f"kernel {self.kernel.name}: {len(self.launches_cache)} launches, {len(self.variants)} variants"]
         for v in self.variants:
             lines.append(
                 f"  {v.schedule.key().strip()}: {v.milliseconds:.1f} ms, {v.code.object_bytes} bytes of object code"
                 + (", from cache" if v.code.is_from_cache else "")
             )
-        for key, plan in self.plans_cache.items:
+        for key, launch in self.launches_cache.items:
             shapes = ", ".join(str(shape) for shape, _ in key)
-            pieces = f", {plan.pieces} pieces" if plan.step else ""
-            work = f"{plan.bytes_moved} bytes, {plan.operations} operations, about {plan.nanoseconds / 1e3:.1f} us"
-            lines.append(f"  inputs {shapes}: {work}{pieces}")
+            pieces = f", {launch.pieces} pieces" if launch.step else ""
+            work = f"{launch.bytes_moved} bytes, {launch.operations} operations"
+            lines.append(f"  inputs {shapes}: {work}, about {launch.nanoseconds / 1e3:.1f} us{pieces}")
         return "\n".join(lines)

@@ -9,12 +9,12 @@ from typing import Any
 from flambeau.codegen import threads
 from flambeau.codegen.call_geometry import Geometry, Output
 from flambeau.codegen.choices import Choices
+from flambeau.codegen.choose_schedule import PREPARED_FROM, choose
 from flambeau.codegen.costs import NANOSECONDS, estimate_nanoseconds
 from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.codegen.kernel.nest import Kernel, axis_groups
 from flambeau.codegen.llvm.engine import engine
 from flambeau.codegen.llvm.stages import is_staged
-from flambeau.codegen.planning import PREPARED_FROM, choose
 from flambeau.codegen.prepare import prepare
 from flambeau.codegen.products import Tiling, choose_tiling, is_product
 from flambeau.codegen.schedule import Schedule

@@ -1,4 +1,4 @@
-"""Classes of sizes: what a schedule is chosen for, so that calls of a class share code, plan and order of sums.
+"""Classes of sizes: what a schedule is chosen for, so that calls of a class share code, launch and order of sums.
 
 A class is all sizes with one number of bits, but for 0 and 1, and for short axes of calls with many elements, whose
 loops may be unrolled: each of those is a class of its own.
@@ -43,7 +43,7 @@ def classes(kernel: Kernel, sizes: dict[str, int], spans: Sequence[Span] = ()) -
 
 
 def bucket_of(arrays: Sequence[npt.NDArray[np.generic] | None]) -> int:
-    """Where native code looks for plans of calls with these arrays; None stands for a number."""
+    """Where native code looks for launches of calls with these arrays; None stands for a number."""
     total = 0
     for a in arrays:
         if a is None:

@@ -1,7 +1,7 @@
 """How many threads kernels run on, and the pools that run them.
 
-A plan says that it may be shared out, and into which pieces; how many threads then take part is looked up by each call:
-what `set_num_threads` says at that moment, or what the function itself asks for.
+A launch says that it may be shared out, and into which pieces; how many threads then take part is looked up by each
+call: what `set_num_threads` says at that moment, or what the function itself asks for.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def set_num_threads(count: int) -> None:
 
 
 def threads_for(wanted: int | None) -> int:
-    """How many threads a plan is made for, of a function that asks for so many, or for none in particular.
+    """How many threads a launch is made for, of a function that asks for so many, or for none in particular.
 
     In that case more than one, whatever is set now: pieces are there in case they are wanted.
     """
@@ -97,7 +97,7 @@ def threads_for(wanted: int | None) -> int:
 
 
 def shared_by(wanted: int) -> int:
-    """How many threads share the pieces of a plan that wants so many, or `ANY`."""
+    """How many threads share the pieces of a launch that wants so many, or `ANY`."""
     return get_num_threads() if wanted == thread_count.ANY else wanted
 
 

@@ -42,7 +42,7 @@ class Variant:
 
 
 _variants: weakref.WeakValueDictionary[str, Variant] = weakref.WeakValueDictionary()
-"""Code in use, by kernel text and schedule; it is freed with the last plan that uses it."""
+"""Code in use, by kernel text and schedule; it is freed with the last launch that uses it."""
 _variants_lock = Lock()
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from flambeau.codegen import available, native_call
-from flambeau.codegen.inline_cache import InlineCache, LoopsPlan
+from flambeau.codegen.inline_cache import InlineCache, LoopProgram
 from flambeau.codegen.llvm.engine import NativeCode
 from flambeau.codegen.llvm.entry_geometry import ROW_WORDS
 from flambeau.codegen.llvm.loop_words import PROGRAM, WORDS
@@ -124,10 +124,10 @@ class EagerEntry:
     def _add(self, program: Program, kernel: EntryKernel, arguments: Sequence[Any], meant: Sequence[Any]) -> None:
         """Have calls run a program from now on, if it gives what Python gives for these arguments."""
         assert machine.loops is not None
-        plan = _plan_of(program, machine.loops)
+        loops = _loop_program(program, machine.loops)
         given = [a._array if isinstance(a, Tensor) else a for a in meant]
-        if _agrees(kernel, plan, arguments, given):
-            self.inline_cache.add_loops(plan, given)
+        if _agrees(kernel, loops, arguments, given):
+            self.inline_cache.add_loops(loops, given)
 
     def _is_new(self, pattern: tuple[Any, ...]) -> bool:
         """Whether calls of a pattern were never looked at before; from now on they were."""
@@ -177,7 +177,7 @@ def _is_usual(argument: Any) -> bool:
 
 
 def _lie_in_one(arguments: Sequence[Any], shape: tuple[int, ...]) -> bool:
-    """Whether arrays all lie row-major in one size: see ``plan_sizes``."""
+    """Whether arrays all lie row-major in one size: see ``launch_sizes``."""
     arrays = [a._array for a in arguments if isinstance(a, Tensor)]
     return all(not a.ndim or (a.shape == shape and a.flags.c_contiguous and _has_plain_strides(a)) for a in arrays)
 
@@ -192,7 +192,7 @@ def _has_plain_strides(array: np.ndarray[Any, Any]) -> bool:
     return True
 
 
-def _plan_of(program: Program, code: NativeCode) -> LoopsPlan:
+def _loop_program(program: Program, code: NativeCode) -> LoopProgram:
     words = program.words(code.addresses)
     memory = (ctypes.c_int64 * len(words))(*words)
     block = [0] * (ROW_WORDS if program.geometry else WORDS)
@@ -200,21 +200,21 @@ def _plan_of(program: Program, code: NativeCode) -> LoopsPlan:
     most = min(MOST_ELEMENTS, _SCRATCH_BYTES // (8 * max(program.rows, 1)), program.most)
     kernel = code.addresses["rows" if program.geometry else "loops"]
     ways = (program.geometry, program.axes, program.target, program.longest)
-    return LoopsPlan(kernel, block, program.result, most, (memory, program, code), *ways)
+    return LoopProgram(kernel, block, program.result, most, (memory, program, code), *ways)
 
 
 class _MissedError(Exception):
-    """A plan did not serve the call that it was made from."""
+    """Loops did not serve the call that they were made from."""
 
 
 def _missed(*arguments: Any) -> Any:
     raise _MissedError
 
 
-def _agrees(kernel: EntryKernel, plan: LoopsPlan, arguments: Sequence[Any], given: Sequence[Any]) -> bool:
-    """Whether a plan gives the bits that NumPy gives."""
+def _agrees(kernel: EntryKernel, loops: LoopProgram, arguments: Sequence[Any], given: Sequence[Any]) -> bool:
+    """Whether loops give the bits that NumPy gives."""
     inline_cache = InlineCache()
-    inline_cache.add_loops(plan, given)
+    inline_cache.add_loops(loops, given)
     alone = EntryKernel(kernel.name, kernel.meaning, kernel.run, kernel.target)
     tell(alone, ctypes.addressof(inline_cache.cell), _missed)
     direct(alone, machine.entry)

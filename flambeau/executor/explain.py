@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Iterator
 
 from flambeau.codegen import available
-from flambeau.codegen.plans import Plan
+from flambeau.codegen.launches import Launch
 from flambeau.codegen.runtime import CompiledKernel
 from flambeau.codegen.threads import shared_by
 from flambeau.codegen.variants import Variant
@@ -14,7 +14,7 @@ from flambeau.executor import limits
 from flambeau.executor.advice import SlowPart, calls_itself, loop_part, recursion_part
 from flambeau.executor.compiled_graph import CompiledGraph
 from flambeau.executor.fused import FusedKernel, kernel_of
-from flambeau.executor.listing import functions, kernel_plans, operators, place, shown_shapes
+from flambeau.executor.listing import functions, kernel_launches, operators, place, shown_shapes
 from flambeau.executor.plan import FUSION, ExecutionPlan, is_worthwhile
 from flambeau.executor.region import Region, is_region
 from flambeau.executor.report import Compilation, Interpreted, KernelReport, NativeReport, Work
@@ -227,13 +227,13 @@ def _named(node: Node, reason: str) -> Interpreted:
 def _kernels(plan: ExecutionPlan, measure: bool | None) -> Iterator[KernelReport]:
     """The facts of the groups of a plan, those that are part of a native function named as such."""
     natives = [native for _, native in functions(plan)]
-    by_plans = {kernel_of(s.nodes[0]) for native in natives for s in native.emitted.groups if not s.is_embedded}
+    by_launches = {kernel_of(s.nodes[0]) for native in natives for s in native.emitted.groups if not s.is_embedded}
     compiled = {kernel_of(n) for native in natives for n in native.graph.find_all(FUSION)}
     for kernel in plan.kernels:
         known = kernel_report(kernel, measure)
-        if not kernel.kernels and kernel in compiled - by_plans:
+        if not kernel.kernels and kernel in compiled - by_launches:
             known = replace(known, state=INSIDE)
-        elif known.variants and kernel in by_plans:
+        elif known.variants and kernel in by_launches:
             known = replace(known, state=CALLED)
         yield known
 
@@ -259,28 +259,28 @@ _measured: weakref.WeakKeyDictionary[Variant, dict[str, float]] = weakref.WeakKe
 
 
 def _work(kernel: CompiledKernel, measure: bool | None) -> Work | None:
-    launches = [(shapes, plan) for shapes, plan in kernel_plans(kernel) if plan.variant is not None]
+    launches = [(shapes, launch) for shapes, launch in kernel_launches(kernel) if launch.variant is not None]
     if not launches:
         return None
-    shapes, plan = launches[-1]
-    threads = min(plan.pieces, shared_by(plan.threads)) if plan.step else 1
+    shapes, launch = launches[-1]
+    threads = min(launch.pieces, shared_by(launch.threads)) if launch.step else 1
     if measure is None:
-        measure = plan.bytes_moved <= MEASURED_UP_TO
-    seconds = _seconds(kernel, plan, shown_shapes(shapes)) if measure else None
+        measure = launch.bytes_moved <= MEASURED_UP_TO
+    seconds = _seconds(kernel, launch, shown_shapes(shapes)) if measure else None
     limit, bound = None, ""
     if seconds is not None:
-        limit, bound = limits.least_seconds(plan.bytes_moved, plan.operations, threads)
+        limit, bound = limits.least_seconds(launch.bytes_moved, launch.operations, threads)
     return Work(
-        shapes=shown_shapes(shapes), bytes_moved=plan.bytes_moved, operations=plan.operations,
-        estimated_seconds=plan.nanoseconds * 1e-9, threads=threads, seconds=seconds, limit_seconds=limit, bound=bound,
+        shapes=shown_shapes(shapes), bytes_moved=launch.bytes_moved, operations=launch.operations,
+        estimated_seconds=launch.nanoseconds * 1e-9, threads=threads, seconds=seconds, limit_seconds=limit, bound=bound,
     )  # fmt: skip
 
 
-def _seconds(kernel: CompiledKernel, plan: Plan, shapes: str) -> float | None:
-    assert plan.variant is not None
-    by_shapes = _measured.setdefault(plan.variant, {})
+def _seconds(kernel: CompiledKernel, launch: Launch, shapes: str) -> float | None:
+    assert launch.variant is not None
+    by_shapes = _measured.setdefault(launch.variant, {})
     if shapes not in by_shapes:
-        seconds = best_seconds(kernel, plan)
+        seconds = best_seconds(kernel, launch)
         if seconds is None:
             return None
         by_shapes[shapes] = seconds

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 from flambeau.codegen.graph.native import NativeFunction
 from flambeau.codegen.kernel.printer import print_kernel
+from flambeau.codegen.launches import Launch
 from flambeau.codegen.llvm.engine import engine
-from flambeau.codegen.plans import Plan
 from flambeau.codegen.runtime import CompiledKernel
 from flambeau.codegen.variants import Variant
 from flambeau.executor.compiled_graph import CompiledGraph
@@ -73,9 +73,9 @@ def place(graph: Graph) -> SourceRange | None:
     return next((n.range for n in graph.body if n.range is not None), None)
 
 
-def kernel_plans(kernel: CompiledKernel) -> list[tuple[tuple[tuple[int, ...], ...], Plan]]:
-    """The plans of a kernel with the shapes of their inputs, oldest first."""
-    return [(tuple(shape for _, shape, _ in layouts), plan) for layouts, plan in kernel.plans]
+def kernel_launches(kernel: CompiledKernel) -> list[tuple[tuple[tuple[int, ...], ...], Launch]]:
+    """The launches of a kernel with the shapes of their inputs, oldest first."""
+    return [(tuple(shape for _, shape, _ in layouts), launch) for layouts, launch in kernel.launches]
 
 
 def shown_shapes(shapes: Iterable[tuple[int, ...]]) -> str:
@@ -112,10 +112,10 @@ def _variants(kernel: FusedKernel) -> list[Variant]:
 def _kernel_loops(kernel: FusedKernel) -> Iterator[str]:
     seen: dict[Variant, list[str]] = {}
     for compiled in kernel.kernels:
-        for shapes, plan in kernel_plans(compiled):
-            if plan.variant is not None:
-                threads = f", in {plan.pieces} pieces for threads" if plan.step else ""
-                seen.setdefault(plan.variant, []).append(shown_shapes(shapes) + threads)
+        for shapes, launch in kernel_launches(compiled):
+            if launch.variant is not None:
+                threads = f", in {launch.pieces} pieces for threads" if launch.step else ""
+                seen.setdefault(launch.variant, []).append(shown_shapes(shapes) + threads)
     for variant, inputs in seen.items():
         lines = [f"# {kernel.name}: {' '.join(operators(kernel.graph))}"]
         lines += [f"# inputs {text}" for text in inputs]

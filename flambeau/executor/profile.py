@@ -222,7 +222,7 @@ class _Profiler:
 
 
 def _compiled(kernel: FusedKernel) -> int:
-    return sum(len(k.plans) + 1 for k in kernel.kernels)
+    return sum(len(k.launches) + 1 for k in kernel.kernels)
 
 
 def _variants(region: Region) -> list[NativeFunction]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from flambeau.codegen.cuda.bound_program import Layout
 from flambeau.codegen.cuda.groups import Group, groups_ptx
-from flambeau.codegen.cuda.plan import Layout
 from flambeau.executor.plan import FUSION, ExecutionPlan
 from flambeau.specialise.spec import refine
 from flambeau.tensor.tensor import Tensor

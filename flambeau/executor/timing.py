@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from flambeau.codegen.call_geometry import empty_aligned
-from flambeau.codegen.plans import Plan
+from flambeau.codegen.launches import Launch
 from flambeau.codegen.runtime import CompiledKernel, block_of, start
 from flambeau.util.record import replace
 
@@ -28,16 +28,16 @@ OVERHEAD_UP_TO = 1e-4
 """Seconds up to which the time of a call from Python counts, and is subtracted."""
 
 
-def best_seconds(kernel: CompiledKernel, plan: Plan) -> float | None:
-    """The best time of a few runs of a plan on ones; None where the kernel refuses those, and zeros."""
-    layouts = next(layouts for layouts, known in kernel.plans if known is plan)
+def best_seconds(kernel: CompiledKernel, launch: Launch) -> float | None:
+    """The best time of a few runs of a launch on ones; None where the kernel refuses those, and zeros."""
+    layouts = next(layouts for layouts, known in kernel.launches if known is launch)
     for number in (1, 0):
         flag = ctypes.c_int32(0)
-        arrays = [*(_filled(*layout, number) for layout in layouts), *(o.allocate() for o in plan.outputs)]
-        words = block_of(plan, arrays, flag)
-        start(plan, words)
+        arrays = [*(_filled(*layout, number) for layout in layouts), *(o.allocate() for o in launch.outputs)]
+        words = block_of(launch, arrays, flag)
+        start(launch, words)
         if not flag.value:
-            return _net_seconds(plan, words)
+            return _net_seconds(launch, words)
     return None
 
 
@@ -53,13 +53,13 @@ def _filled(
     return np.ndarray(shape, dtype, memory.data, below, strides)
 
 
-def _net_seconds(plan: Plan, words: array[int]) -> float:
+def _net_seconds(launch: Launch, words: array[int]) -> float:
     """The time of a run, less that of a call which does nothing."""
-    assert plan.variant is not None
-    run: Callable[[], None] = partial(start, plan, words)
+    assert launch.variant is not None
+    run: Callable[[], None] = partial(start, launch, words)
     seconds = _best(run)
-    if plan.step == 0 and plan.variant.native.splits and seconds < OVERHEAD_UP_TO:
-        nothing = replace(plan, high=0)
+    if launch.step == 0 and launch.variant.native.splits and seconds < OVERHEAD_UP_TO:
+        nothing = replace(launch, high=0)
         seconds = max(seconds - _best(partial(start, nothing, words)), 1e-9)
     return seconds
 

@@ -13,10 +13,10 @@ from tests.codegen.kernels import pointwise
 
 def test_everything_can_be_looked_at() -> None:
     compiled = backend.compile_kernel(pointwise("exp", ("float32",), rank=2))
-    assert "0 plans, 0 variants" in compiled.explain()
+    assert "0 launches, 0 variants" in compiled.explain()
     compiled(np.ones((3, 4), np.float32))
     text = compiled.explain()
-    assert "kernel exp: 1 plans, 1 variants" in text
+    assert "kernel exp: 1 launches, 1 variants" in text
     assert "inputs (3, 4): 96 bytes, 12 operations" in text
     assert "define void @flambeau_kernel(ptr %block, i64 %low, i64 %high)" in backend.llvm_ir(compiled)
     assert "flambeau_kernel" in backend.asm(compiled)

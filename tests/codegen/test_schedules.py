@@ -11,7 +11,7 @@ import pytest
 from flambeau.codegen import backend
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.kernel.printer import print_kernel
-from flambeau.codegen.plans import Plan, make_plan
+from flambeau.codegen.launches import Launch, make_launch
 from flambeau.codegen.runtime import CompiledKernel
 from flambeau.ir import parse_ir
 from tests.codegen.products.product_groups import laid_out
@@ -56,10 +56,10 @@ def arrays_for(kernel: CompiledKernel, r: np.random.Generator) -> list[npt.NDArr
     return arrays
 
 
-def facts(plan: Plan) -> tuple[Any, ...]:
-    """What a call needs of a plan."""
-    text = "" if plan.variant is None else print_kernel(plan.variant.kernel)
-    return text, plan.words, plan.outputs, plan.nanoseconds, plan.bytes_moved, plan.operations
+def facts(launch: Launch) -> tuple[Any, ...]:
+    """What a call needs of a launch."""
+    text = "" if launch.variant is None else print_kernel(launch.variant.kernel)
+    return text, launch.words, launch.outputs, launch.nanoseconds, launch.bytes_moved, launch.operations
 
 
 @pytest.mark.parametrize("name", GROUPS)
@@ -69,11 +69,11 @@ def test_a_shared_schedule_is_that_of_the_call(name: str) -> None:
     for _ in range(60):
         arrays = arrays_for(kernel, r)
         try:
-            alone = make_plan(kernel.kernel, kernel.spans, arrays)
+            alone = make_launch(kernel.kernel, kernel.spans, arrays)
         except KernelError:
             continue
         kernel(*arrays)
-        shared = kernel._find_plan(arrays)
+        shared = kernel._find_launch(arrays)
         assert facts(shared)[1:] == facts(alone)[1:], [(a.shape, a.strides) for a in arrays]
         assert facts(shared)[0] == facts(alone)[0]
         served += 1

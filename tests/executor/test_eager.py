@@ -249,7 +249,7 @@ def test_c19_a_program_that_gives_other_bits_is_not_used() -> None:
     program = eager.record(kernel("aten::exp").meaning, [x])
     assert program is not None
     assert eager.machine.loops is not None
-    plan = eager._plan_of(program, eager.machine.loops)
+    loops = eager._loop_program(program, eager.machine.loops)
     other = EntryKernel("exp", kernel("aten::exp").meaning, lambda t: fb.from_numpy(np.exp(t._array) + 1))
-    assert eager._agrees(kernel("aten::exp"), plan, [x], [x._array])
-    assert not eager._agrees(other, plan, [x], [x._array])
+    assert eager._agrees(kernel("aten::exp"), loops, [x], [x._array])
+    assert not eager._agrees(other, loops, [x], [x._array])

@@ -21,8 +21,8 @@ def _work(x: Tensor) -> Tensor:
 def _pieces(function: flambeau.jit.ScriptFunction) -> list[int]:
     latest = function._executor._latest
     assert latest is not None
-    plans = [plan for kernel in latest.kernels for k in kernel.kernels for _, plan in k.plans]
-    return [plan.pieces if plan.step else 1 for plan in plans]
+    launches = [launch for kernel in latest.kernels for k in kernel.kernels for _, launch in k.launches]
+    return [launch.pieces if launch.step else 1 for launch in launches]
 
 
 @pytest.mark.skipif(not is_supported(), reason="there is no thread pool for this system")

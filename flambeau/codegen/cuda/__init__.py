@@ -1,7 +1,7 @@
 """Kernels for CUDA: loop nests mapped to blocks, warps and threads, as LLVM text for NVPTX, as PTX.
 
 >>> import numpy as np
->>> from flambeau.codegen.cuda.plan import Layout, make_plan
+>>> from flambeau.codegen.cuda.bound_program import Layout, bind_program
 >>> from flambeau.codegen.cuda.simulator import simulate
 >>> from flambeau.codegen.kernel import parse_kernel
 >>> kernel = parse_kernel('''
@@ -19,9 +19,9 @@
 ... }
 ... ''')
 >>> x = np.arange(200, dtype=np.float32).reshape(2, 100)
->>> plan = make_plan(kernel, (), [Layout.of(x)])
->>> print(plan.schedule.key())
+>>> bound = bind_program(kernel, (), [Layout.of(x)])
+>>> print(bound.schedule.key())
 warp of 128 threads, at most 4096 blocks narrow
->>> simulate(plan, x)[0]
+>>> simulate(bound, x)[0]
 array([ 4950., 14950.], dtype=float32)
 """

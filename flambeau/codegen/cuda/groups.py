@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from flambeau.codegen.cuda.bound_program import BoundProgram, Layout, bind_program
 from flambeau.codegen.cuda.emit import emit_module, parameters
 from flambeau.codegen.cuda.mapped import MappedKernel, Program, shared_bytes
-from flambeau.codegen.cuda.plan import CudaPlan, Layout, make_plan
 from flambeau.codegen.cuda.ptx import architecture, programs_ptx
 from flambeau.codegen.kernel.dtypes import KernelError, element_type
 from flambeau.codegen.kernel.nest import ONE
@@ -43,15 +43,15 @@ def groups_ptx(groups: Sequence[Group], arch: str) -> str:
     for group in groups:
         try:
             lowered = lower_graph(group.graph, group.types, name=group.name)
-            plan = make_plan(lowered.kernel, lowered.spans, _layouts(lowered, group.layouts))
-            if plan.program is None:
+            bound = bind_program(lowered.kernel, lowered.spans, _layouts(lowered, group.layouts))
+            if bound.program is None:
                 raise KernelError("its results have no elements")
-            emit_module(plan.program.kernels)
+            emit_module(bound.program.kernels)
         except KernelError as reason:
             head.append(f"// {_title(group)}\n//   no CUDA kernel: {reason}")
             continue
-        programs.append(plan.program)
-        notes.update(_notes(group, lowered, plan))
+        programs.append(bound.program)
+        notes.update(_notes(group, lowered, bound))
     if not groups:
         head.append("// no fused groups: nothing here runs as a CUDA kernel")
     text = programs_ptx(programs, arch, notes) if programs else ""
@@ -98,19 +98,20 @@ def _lines(nodes: list[Node]) -> str:
     return "; ".join(f"{name}:{', '.join(map(str, sorted(lines)))}" for name, lines in by_file.items())
 
 
-def _notes(group: Group, lowered: Lowered, plan: CudaPlan) -> dict[str, str]:
-    assert plan.program is not None
+def _notes(group: Group, lowered: Lowered, bound: BoundProgram) -> dict[str, str]:
+    assert bound.program is not None
     inputs = zip(lowered.kernel.inputs, _layouts(lowered, group.layouts), group.layouts, strict=True)
     described = [f"{b.name} {b.dtype}{list(x.shape)}{'' if given else ' assumed'}" for b, x, given in inputs]
     described += [
-        f"{b.name} {o.dtype}{list(o.shape)}" for b, o in zip(lowered.kernel.outputs, plan.outputs, strict=True)
+        f"{b.name} {o.dtype}{list(o.shape)}" for b, o in zip(lowered.kernel.outputs, bound.outputs, strict=True)
     ]
     text = f"{_title(group)}\n  {', '.join(described)}"
-    return {kernel.name: f"{text}\n  {_launch(kernel, plan, plan.program)}" for kernel in plan.program.kernels}
+    program = bound.program
+    return {kernel.name: f"{text}\n  {_how_to_launch(kernel, bound, program)}" for kernel in program.kernels}
 
 
-def _launch(kernel: MappedKernel, plan: CudaPlan, program: Program) -> str:
-    blocks, shared = kernel.grid.blocks(plan.sizes), shared_bytes(kernel, program.all_sizes(plan.sizes))
+def _how_to_launch(kernel: MappedKernel, bound: BoundProgram, program: Program) -> str:
+    blocks, shared = kernel.grid.blocks(bound.sizes), shared_bytes(kernel, program.all_sizes(bound.sizes))
     dynamic = f", {shared} bytes of shared memory" if shared else ""
     spelled = {"pointer": "{0}", "size": "size of {0}", "stride": "stride {1} of {0}"}
     given = ", ".join(spelled[p.kind].format(p.name, p.dimension) for p in parameters(kernel))

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from flambeau.codegen import reference_scalar as scalar
+from flambeau.codegen.cuda.bound_program import BoundProgram
 from flambeau.codegen.cuda.mapped import (
     WARP,
     Assign,
@@ -32,7 +33,6 @@ from flambeau.codegen.cuda.mapped import (
     Write,
     memory_shape,
 )
-from flambeau.codegen.cuda.plan import CudaPlan
 from flambeau.codegen.cuda.printer import print_statement
 from flambeau.codegen.cuda.races import SimulationError, Touched
 from flambeau.codegen.cuda.threads import ERROR
@@ -49,18 +49,18 @@ _VECTOR = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "eq": np.equal
 """Operations that NumPy does for all threads at once as ``reference_scalar`` does for one, on numbers."""
 
 
-def simulate(plan: CudaPlan, *inputs: Array) -> tuple[Array, ...]:
-    """The outputs of a plan on arrays of the layouts it was made for."""
-    kernel, sizes, strides = plan.special.kernel, plan.sizes, plan.special.strides
-    outputs = [np.zeros(o.memory_shape, o.dtype) for o in plan.outputs]
-    if plan.program is not None:
+def simulate(bound: BoundProgram, *inputs: Array) -> tuple[Array, ...]:
+    """The outputs of a program on arrays of the layouts it was made for."""
+    kernel, sizes, strides = bound.special.kernel, bound.sizes, bound.special.strides
+    outputs = [np.zeros(o.memory_shape, o.dtype) for o in bound.outputs]
+    if bound.program is not None:
         memory = {}
         for buffer, array in zip(kernel.inputs + kernel.outputs, [*inputs, *outputs], strict=True):
             shape = tuple(sizes[a] for a in buffer.axes)
             steps = tuple(strides[buffer.name, a] for a in buffer.axes)
             memory[buffer.name] = np.lib.stride_tricks.as_strided(array, shape, steps)
-        run_program(plan.program, sizes, memory)
-    return tuple(o.view(a) for o, a in zip(plan.outputs, outputs, strict=True))
+        run_program(bound.program, sizes, memory)
+    return tuple(o.view(a) for o, a in zip(bound.outputs, outputs, strict=True))
 
 
 def run_program(program: Program, sizes: dict[str, int], memory: dict[str, Array]) -> None:

@@ -4,7 +4,7 @@ A kernel chosen at run time costs a look at sizes, strides and tables. Where a l
 each iteration, as in `x[i] = (b[i] - a[i, :i] @ x[:i]) / a[i, i]`, the group's kernel becomes a function beside the
 native
 function instead, for any sizes and for the strides that are known when code is made: elements of an axis lie side by
-side, or anywhere. What does not fit at run time goes by the plans of kernels: sizes that broadcast, empty folds
+side, or anywhere. What does not fit at run time goes by the launches of kernels: sizes that broadcast, empty folds
 without an answer, results in another order than row-major, and work enough for several threads.
 """
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
+from flambeau.codegen.choose_schedule import choose
 from flambeau.codegen.costs import NANOSECONDS
 from flambeau.codegen.graph import arrays, memory
 from flambeau.codegen.graph.emitted_function import EmittedFunction
@@ -28,7 +29,6 @@ from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.llvm.nest import FunctionParts, emit_function
 from flambeau.codegen.lower import Lowered, LoweringError, lower_graph
-from flambeau.codegen.planning import choose
 from flambeau.codegen.schedule import Schedule
 from flambeau.codegen.specialize import Specialized, Strides, parallel_group, specialize
 from flambeau.ir.graph import Graph
@@ -41,7 +41,7 @@ MOST_WORK = 1 << 16
 EXAMPLE = 64
 """The size of every axis of the call that code is made for."""
 APART_FROM, MOST_APART = 1 << 7, 1 << 13
-"""Iterations from which floats that lie apart are summed in eight lanes, and from which by a plan: one after the other,
+"""Iterations from which floats that lie apart are summed in eight lanes, and from which by a launch: one after another,
 60,000 of them in float32 were a hundred units in the last place off, where NumPy's sum is one off.
 """
 LANES_APART = 8

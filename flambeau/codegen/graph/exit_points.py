@@ -25,13 +25,13 @@ class ExitPoint:
     outputs: tuple[Value, ...] = ()
     output_reps: tuple[Representation, ...] = ()
     cell: str = ""
-    """For a fused group: the symbol of its chain of plans."""
+    """For a fused group: the symbol of its chain of launches."""
     changed: tuple[int, ...] = ()
     """Inputs that are lists, and that the nodes change."""
     is_called: bool = False
     """Whether Python runs the nodes whenever they are reached, not only where something is out of the ordinary."""
     is_embedded: bool = False
-    """For a fused group: whether the function has code of its own for it, so that its plans serve the rest only."""
+    """For a fused group: whether the function has code of its own for it, so that its launches serve the rest only."""
     reason: str = ""
     """Why it is Python that does, where that is about the node's operands and not about its kind."""
     call_chain: tuple[Call, ...] = ()

@@ -8,19 +8,19 @@ from __future__ import annotations
 import ctypes
 from functools import cache
 
-from flambeau.codegen.graph.group_plans import NO_PLAN, add_run_group
+from flambeau.codegen.graph.group_launches import NO_LAUNCH, add_run_group
 from flambeau.codegen.graph.runtime import FUNCTIONS, METADATA, PREFIX, runtime_module
 from flambeau.codegen.llvm.builder import ModuleBuilder
 from flambeau.codegen.llvm.engine import Engine, NativeCode, engine
 from flambeau.util.locks import Lock
 
 RUN_GROUP = PREFIX + "run_group"
-"""``i64 (ptr context, ptr cell, ptr inputs, i64 n_in, ptr outputs)``: what ``run_group`` gives, or `NO_PLAN`."""
+"""``i64 (ptr context, ptr cell, ptr inputs, i64 n_in, ptr outputs)``: what ``run_group`` gives, or `NO_LAUNCH`."""
 
 
 @cache
 def call_text() -> str:
-    """For a native function: ``run_group``, by the plan for a group's inputs, or by the callback that makes plans."""
+    """For a native function: ``run_group``, by the launch for a group's inputs, or by the callback that makes one."""
     own = {"ask": "i64 (ptr, i64, ptr, ptr)"}
     m = ModuleBuilder({RUN_GROUP: "i64 (ptr, ptr, ptr, i64, ptr)"}, prefix="", own=own)
     f = m.function(
@@ -29,7 +29,7 @@ def call_text() -> str:
     )  # fmt: skip
     context, exit_point, cell, inputs, n_in, outputs = f.parameters
     answer = f.call(RUN_GROUP, context, cell, inputs, n_in, outputs)
-    f.return_unless(f.compare("eq", answer, NO_PLAN), answer)
+    f.return_unless(f.compare("eq", answer, NO_LAUNCH), answer)
     f.ret(f.call("ask", context, exit_point, inputs, outputs))
     return m.text()
 

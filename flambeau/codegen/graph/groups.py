@@ -1,4 +1,4 @@
-"""What is not done in registers: fused groups by their plans, and operators that only Python can run."""
+"""What is not done in registers: fused groups by their launches, and operators that only Python can run."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def group(fn: EmittedFunction, node: Node) -> None:
         return
     reps = _group_results(fn, node)
     nest = embedded.nest_of(fn, node)
-    results = _by_plans(fn, node, reps) if nest is None else _by_nest(fn, node, nest, reps)
+    results = _by_launches(fn, node, reps) if nest is None else _by_nest(fn, node, nest, reps)
     for value, native in zip(node.results, results, strict=True):
         fn.values.set_new(value, native)
 
@@ -41,14 +41,14 @@ def _by_nest(fn: EmittedFunction, node: Node, nest: embedded.Nest, reps: Sequenc
     e = fn.e
     slots = [fn.slots.new(rep) for rep in reps]
     sizes, fits = embedded.sizes_of_axes(fn, nest, [fn.values.get(v) for v in node.operands])
-    here, there, after = e.label("nest"), e.label("plans"), e.label("after")
+    here, there, after = e.label("nest"), e.label("launches"), e.label("after")
     e.branch_if(fits, here, there)
     for label in (here, there):
         e.start(label)
         if label == here:
             results = embedded.run_nest(fn, nest, node, sizes, reps)
         else:
-            results = _by_plans(fn, node, reps, is_embedded=True)
+            results = _by_launches(fn, node, reps, is_embedded=True)
         for result_slots, native in zip(slots, results, strict=True):
             fn.slots.store(result_slots, native)
         e.branch(after)
@@ -56,10 +56,10 @@ def _by_nest(fn: EmittedFunction, node: Node, nest: embedded.Nest, reps: Sequenc
     return [fn.slots.load(result_slots, rep) for result_slots, rep in zip(slots, reps, strict=True)]
 
 
-def _by_plans(
+def _by_launches(
     fn: EmittedFunction, node: Node, reps: Sequence[Representation], *, is_embedded: bool = False
 ) -> list[Native]:
-    """Its results by the plan for sizes and strides of the call. `is_embedded`: where code of its own does not fit."""
+    """Its results by the launch for the sizes and strides. `is_embedded`: where code of its own does not fit."""
     e = fn.e
     exit_point = fn.exits.point((node,), node.operands)
     exit_point.outputs, exit_point.output_reps = tuple(node.results), tuple(reps)

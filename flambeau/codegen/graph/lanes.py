@@ -26,7 +26,7 @@ _GREATER = {">": 0, ">=": 0, "<": 1, "<=": 1}
 
 
 @dataclass(slots=True)
-class LanePlan:
+class LaneSchedule:
     """How a loop may run as lanes."""
 
     folds: list[str | None]
@@ -37,7 +37,7 @@ class LanePlan:
     """Tensors from outside that are written to."""
 
 
-def plan_of(node: Node) -> LanePlan | None:
+def lane_schedule(node: Node) -> LaneSchedule | None:
     """How a counted loop may run as lanes; None if it may not."""
     body = node.nested_blocks[0]
     if not _has_while(body) or not all(map(_has_lanes, _within(body))):
@@ -45,7 +45,7 @@ def plan_of(node: Node) -> LanePlan | None:
     loops = [n for n in _within(body) if n.op == "prim::Loop"]
     if any(inner.op == "aten::copy_" for n in loops for inner in _within(n.nested_blocks[0])):
         return None
-    if any(counts(n) and plan_of(n) is not None for n in loops):
+    if any(counts(n) and lane_schedule(n) is not None for n in loops):
         return None
     folds: list[str | None] = []
     for parameter, result in zip(body.parameters[1:], body.returns[1:], strict=True):
@@ -54,7 +54,7 @@ def plan_of(node: Node) -> LanePlan | None:
             return None
         folds.append(operation or None)
     memory = _memory(body)
-    return None if memory is None else LanePlan(folds, *memory)
+    return None if memory is None else LaneSchedule(folds, *memory)
 
 
 def counts(node: Node) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from flambeau.codegen.graph import memory, native_values
 from flambeau.codegen.graph.control import poll, rounds
 from flambeau.codegen.graph.emitted_function import EmittedFunction
-from flambeau.codegen.graph.lanes import LanePlan, ends_in_raise
+from flambeau.codegen.graph.lanes import LaneSchedule, ends_in_raise
 from flambeau.codegen.graph.lanes_emitter import LaneEmitter
 from flambeau.codegen.graph.lifetimes import SAME_VALUE
 from flambeau.codegen.graph.memory import number
@@ -39,7 +39,7 @@ def width(fn: EmittedFunction) -> int:
 
 
 def emit(
-    fn: EmittedFunction, body: Block, plan: LanePlan, slots: Sequence[Sequence[Register]], trip: Register
+    fn: EmittedFunction, body: Block, schedule: LaneSchedule, slots: Sequence[Sequence[Register]], trip: Register
 ) -> Register | None:
     """Iterations from 0 on as lanes, as far as whole chunks go and none fails; the first iteration that is left.
 
@@ -48,7 +48,7 @@ def emit(
     e = fn.e
     before, declared = len(e.lines), e.block
     try:
-        return _Lanes(fn, body, plan, slots, trip).emit()
+        return _Lanes(fn, body, schedule, slots, trip).emit()
     except CannotCompileError:
         del e.lines[before:]
         e.block = declared
@@ -66,9 +66,10 @@ class _Lanes:
     """The emission of one loop."""
 
     def __init__(
-        self, fn: EmittedFunction, body: Block, plan: LanePlan, slots: Sequence[Sequence[Register]], trip: Register
-    ) -> None:
-        self.fn, self.body, self.plan, self.trip = fn, body, plan, trip
+        self, fn: EmittedFunction, body: Block, schedule: LaneSchedule, slots: Sequence[Sequence[Register]],
+        trip: Register,
+    ) -> None:  # fmt: skip
+        self.fn, self.body, self.schedule, self.trip = fn, body, schedule, trip
         self.carried = [s[0] if len(s) == 1 else Register("", "", 1) for s in slots]
         self.width = width(fn)
 
@@ -107,7 +108,7 @@ class _Lanes:
         """Slots of what each lane folds, filled with what changes nothing."""
         e, kind = self.fn.e, vector_type("i64", self.width)
         parts: list[Register | None] = []
-        for fold, slot in zip(self.plan.folds, self.carried, strict=True):
+        for fold, slot in zip(self.schedule.folds, self.carried, strict=True):
             if fold is None:
                 parts.append(None)
                 continue
@@ -121,7 +122,7 @@ class _Lanes:
     def _finish(self, parts: Sequence[Register | None]) -> None:
         """Put together what the lanes have folded."""
         e, kind = self.fn.e, vector_type("i64", self.width)
-        for fold, slot, part in zip(self.plan.folds, self.carried, parts, strict=True):
+        for fold, slot, part in zip(self.schedule.folds, self.carried, parts, strict=True):
             if fold is None or part is None:
                 continue
             name = f"@llvm.vector.reduce.{fold}.v{self.width}i64"
@@ -156,9 +157,9 @@ class _Lanes:
         """Whether what is read lies apart from what is written; None where that is plain."""
 
         fn, e = self.fn, self.fn.e
-        read = [x for x in map(fn.values.get, self.plan.read) if isinstance(x, ArrayValue)]
+        read = [x for x in map(fn.values.get, self.schedule.read) if isinstance(x, ArrayValue)]
         answer: Register | None = None
-        for written in map(fn.values.get, self.plan.written):
+        for written in map(fn.values.get, self.schedule.written):
             if not isinstance(written, ArrayValue):
                 raise CannotCompileError("what is written to is no tensor in memory")
             if read:

@@ -17,7 +17,7 @@ from flambeau.codegen.graph import lanes_emit, meetings, memory
 from flambeau.codegen.graph.control import poll, rounds
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.hoisted_bounds_checks import Span, span_of
-from flambeau.codegen.graph.lanes import is_true, plan_of
+from flambeau.codegen.graph.lanes import is_true, lane_schedule
 from flambeau.codegen.graph.lanes_emitter import Accesses
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import Affine, Scalar
@@ -56,8 +56,8 @@ def emit_loop(fn: EmittedFunction, node: Node) -> None:
     if counts and is_innermost:
         _chunks(fn, body, carried, trip)
     else:
-        plan = plan_of(node) if counts else None
-        first = None if plan is None else lanes_emit.emit(fn, body, plan, carried.slots, trip)
+        schedule = lane_schedule(node) if counts else None
+        first = None if schedule is None else lanes_emit.emit(fn, body, schedule, carried.slots, trip)
         if first is not None:
             fn.parts.lanes.append(node)
         _plain(fn, body, carried, trip, None if counts else condition, first or number(0))

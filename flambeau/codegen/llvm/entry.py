@@ -1,10 +1,10 @@
 """The native call entry: from a Python call to a kernel and back without interpreting a line.
 
-One function serves every kernel; what differs is data. A callable refers to a cell with its newest plan, and plans are
-chained. A plan (`layouts.PLAN`) describes one pattern of inputs exactly: descriptor, rank, dimensions and strides of
-each. The entry compares, allocates the outputs through NumPy's C interface, copies the plan's block of words, puts in
-the addresses and jumps into the kernel. Whatever does not match goes to the slow callable, which makes new plans and
-raises errors.
+One function serves every kernel; what differs is data. A callable refers to a cell with its newest launch, and launches
+are chained. A launch (`layouts.LAUNCH`) describes one pattern of inputs exactly: descriptor, rank, dimensions and
+strides of each. The entry compares, allocates the outputs through NumPy's C interface, copies the launch's block of
+words, puts in the addresses and jumps into the kernel. Whatever does not match goes to the slow callable, which makes
+new launches and raises errors.
 
 Offsets of object fields are arguments: they are probed when the process starts, never assumed.
 """
@@ -14,14 +14,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
-from flambeau.codegen.layouts import CELL, INPUT, NUMBER_FLOAT, NUMBER_INT, OUTPUT, PLAN, RELEASE_GIL, ObjectLayouts
+from flambeau.codegen.layouts import CELL, INPUT, LAUNCH, NUMBER_FLOAT, NUMBER_INT, OUTPUT, RELEASE_GIL, ObjectLayouts
 from flambeau.codegen.llvm.builder import NULL, FunctionBuilder, ModuleBuilder, Value, word
 from flambeau.codegen.llvm.c_interface import C_INTERFACE, NUMPY_INTERFACE
 from flambeau.codegen.llvm.entry_memory import add_allocation
 from flambeau.codegen.llvm.entry_patterns import FRAME_WORDS
-from flambeau.codegen.llvm.plan_inputs import ArrayInputs
-from flambeau.codegen.llvm.plan_launch import PlanBlock, add_launch
-from flambeau.codegen.llvm.plan_search import add_search
+from flambeau.codegen.llvm.launch_inputs import ArrayInputs
+from flambeau.codegen.llvm.launch_search import add_search
+from flambeau.codegen.llvm.launch_start import LaunchBlock, add_start
 
 ARGUMENT_COUNT = (1 << 63) - 1
 """The bits of a vectorcall's number of arguments that say how many there are."""
@@ -35,7 +35,7 @@ class Results(ABC):
         """Add ``ready(record)``, a storage whose array can be a result, or null; and ``array_of_storage(storage)``."""
 
     @abstractmethod
-    def deliver(self, f: FunctionBuilder, plan: Value, arrays: Value, storages: Value, n_out: Value) -> None:
+    def deliver(self, f: FunctionBuilder, launch: Value, arrays: Value, storages: Value, n_out: Value) -> None:
         """Return one object of all results; goes to ``lost`` where there is no memory for a tuple, and to ``raise``
         where other memory is lacking and all references are given back.
         """
@@ -67,14 +67,14 @@ def call_slowly(f: FunctionBuilder, layouts: ObjectLayouts) -> None:
 
 
 def add_attempt(m: ModuleBuilder, layouts: ObjectLayouts, results: Results, *, by_rows: bool = False) -> None:
-    """Add ``attempt(cell, arguments, count)``: results; null, with no exception, where it has no plan.
+    """Add ``attempt(cell, arguments, count)``: results; null, with no exception, where it has no launch.
 
-    It has no references to arguments except while other threads run. Only with ``by_rows`` it knows plans that go over
-    arrays row by row (see ``entry_geometry``).
+    It has no references to arguments except while other threads run. Only with ``by_rows`` it knows launches that go
+    over arrays row by row (see ``entry_geometry``).
     """
     add_search(m, ArrayInputs(layouts), by_rows=by_rows)
     add_allocation(m, layouts)
-    add_launch(m)
+    add_start(m)
     results.add_functions(m)
     for name, function in (("take_references", "Py_IncRef"), ("drop_references", "Py_DecRef")):
         f = m.function(f"void {name}", "ptr objects", "i64 n")
@@ -98,10 +98,10 @@ class _Attempt:
         f = self.f
         shape_slot, count_slot = f.slot("ptr", 8), f.slot("i64", 8)
         frame = f.slot(f"[{FRAME_WORDS} x i64]", 16)
-        self.plan = f.call("find_plan", self.cell, self.args, self.n, shape_slot, count_slot, frame)
-        f.return_if(f.is_null(self.plan), NULL)
+        self.launch = f.call("find_launch", self.cell, self.args, self.n, shape_slot, count_slot, frame)
+        f.return_if(f.is_null(self.launch), NULL)
         self.shape, self.count = f.load(shape_slot, "ptr"), f.load(count_slot)
-        self.block = PlanBlock(f, self.plan, self.count, self.error)
+        self.block = LaunchBlock(f, self.launch, self.count, self.error)
         self.n_out = self.block.n_out
         self.arrays, self.storages = f.array("ptr", self.n_out), f.array("ptr", self.n_out)
         self.numbers = f.array("i64", self.block.n_in)
@@ -113,7 +113,7 @@ class _Attempt:
             f.ret(NULL)
         served = f.field(self.cell, CELL, "served")
         f.define(f"atomicrmw add ptr {served}, i64 1 monotonic", "i64")
-        self.results.deliver(f, self.plan, self.arrays, self.storages, self.n_out)
+        self.results.deliver(f, self.launch, self.arrays, self.storages, self.n_out)
         f.start("lost", falls_through=False)
         self.drop_results(self.n_out)
         f.start("raise")  # the slow callable meets the lack of memory again
@@ -147,7 +147,7 @@ class _Attempt:
         """Arrays of the results, and their addresses into the block."""
         f = self.f
         room = f.slot(f"[{OUTPUT.words} x i64]", 8)
-        records = f.get(self.plan, PLAN, "outputs")
+        records = f.get(self.launch, LAUNCH, "outputs")
         with f.loop(self.n_out) as k:
             plain = f.at(records, f.op("mul", k, OUTPUT.words))
             record = f.call("sized", plain, room, self.shape, self.count)
@@ -166,17 +166,17 @@ class _Attempt:
         """The kernel; without the GIL if that pays, while there are references to the arguments."""
         f = self.f
         inside, outside, done = f.label("inside"), f.label("outside"), f.label("ended")
-        flag = f.op("and", f.get(self.plan, PLAN, "flags"), RELEASE_GIL)
+        flag = f.op("and", f.get(self.launch, LAUNCH, "flags"), RELEASE_GIL)
         f.branch_if(f.compare("ne", flag, 0), outside, inside)
         f.start(outside)
         f.call("take_references", self.args, self.n)
         state = f.call("PyEval_SaveThread")
-        f.call("launch", self.plan, self.block.address, self.count)
+        f.call("start", self.launch, self.block.address, self.count)
         f.call("PyEval_RestoreThread", state)
         f.call("drop_references", self.args, self.n)
         f.branch(done)
         f.start(inside)
-        f.call("launch", self.plan, self.block.address, self.count)
+        f.call("start", self.launch, self.block.address, self.count)
         f.start(done)
 
     def drop_results(self, count: Value) -> None:
@@ -205,7 +205,7 @@ class ArrayResults(Results):
         for head, parameter in (("ptr ready", "ptr record"), ("ptr array_of_storage", "ptr storage")):
             m.function(head, parameter, attributes="alwaysinline").ret(NULL)
 
-    def deliver(self, f: FunctionBuilder, plan: Value, arrays: Value, storages: Value, n_out: Value) -> None:
+    def deliver(self, f: FunctionBuilder, launch: Value, arrays: Value, storages: Value, n_out: Value) -> None:
         """The array, or a tuple of all."""
         with f.when(f.compare("eq", n_out, 1)):
             f.ret(f.load(arrays, "ptr"))

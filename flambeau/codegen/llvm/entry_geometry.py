@@ -1,6 +1,6 @@
-"""How calls of operators lie in memory, for plans that go over their arrays row by row, as LLVM text.
+"""How calls of operators lie in memory, for launches that go over their arrays row by row, as LLVM text.
 
-Such a plan serves any sizes and strides. What it needs to know of a call is worked out here: the common size, the
+Such a launch serves any sizes and strides. What it needs to know of a call is worked out here: the common size, the
 strides of each array in it, with 0 where it is repeated; in which order to go over the axes, so that the result lies as
 its operands do; which axes are one, because all arrays go on from one to the other. The innermost that remain are a
 row, which one call of each loop goes over. ``llvm.loops`` reads this in the block of words:
@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from flambeau.codegen.layouts import INPUT, OUTPUT, PLAN
+from flambeau.codegen.layouts import INPUT, LAUNCH, OUTPUT
 from flambeau.codegen.llvm.builder import FALSE, NULL, TRUE, FunctionBuilder, ModuleBuilder, word
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.llvm.entry_patterns import BLOCK_AT, LAYOUTS_AT, MOST_RANK, MOST_WORDS, OUTPUTS_AT
 
 SPREAD, WRITTEN, FOLDED, KEPT, MAPPED = range(1, 6)
-"""What a plan's ``geometry`` says. Arrays are broadcast; so they are, and the result is written into the argument of
+"""What a launch's ``geometry`` says. Arrays are broadcast; so they are, and the result is written into the argument of
 number ``target``. The rest are of one row-major array, the first argument, whose last axes (``rank`` of them) are a
 row: each becomes one element; so it does, and the axes stay, with size 1; each becomes a row. Where ``target`` is 1,
 what is called a row is a column, along the first axis, of at most ``least`` elements, and there are several."""
@@ -32,26 +32,26 @@ MOST_ARRAYS = 8
 LENGTH, AXES, SIZES = 16, 17, 18
 STRIDES = SIZES + MOST_RANK - 1
 ROW_WORDS = STRIDES + MOST_ARRAYS * MOST_RANK
-"""Words of the block of such a plan."""
+"""Words of the block of such a launch."""
 assert ROW_WORDS <= MOST_WORDS
 
 
 def add_geometry(m: ModuleBuilder) -> None:
-    """Add ``by_rows`` and ``broadcast``, functions of a plan, the arguments and a frame.
+    """Add ``by_rows`` and ``broadcast``, functions of a launch, the arguments and a frame.
 
-    They ask the functions of ``plan_inputs.ArrayInputs``.
+    They ask the functions of ``launch_inputs.ArrayInputs``.
     """
-    m.special(Rows, "i1 by_rows", "ptr plan", "ptr args", "ptr frame").build()
-    m.special(Spread, "i1 broadcast", "ptr plan", "ptr args", "ptr frame").build()
+    m.special(Rows, "i1 by_rows", "ptr launch", "ptr args", "ptr frame").build()
+    m.special(Spread, "i1 broadcast", "ptr launch", "ptr args", "ptr frame").build()
 
 
-class _OnPlan(FunctionBuilder):
-    """A function ``(plan, arguments, frame)``: whether a plan serves a call; the frame then holds the plan for it."""
+class _OnLaunch(FunctionBuilder):
+    """A function ``(launch, arguments, frame)``: whether a launch serves a call, which the frame then holds."""
 
     def begin(self) -> None:
-        self.plan, self.args, self.frame = self.parameters
+        self.launch, self.args, self.frame = self.parameters
         self.words = self.at(self.frame, BLOCK_AT)
-        self.inputs = self.of_plan("inputs")
+        self.inputs = self.of_launch("inputs")
         self.shape = self.at(self.frame, LAYOUTS_AT)
         self.dense = self.at(self.frame, LAYOUTS_AT + MOST_RANK)
 
@@ -60,14 +60,14 @@ class _OnPlan(FunctionBuilder):
         self.start("no")
         self.ret(FALSE)
 
-    def of_plan(self, name: str) -> Register:
-        return self.get(self.plan, PLAN, name)
+    def of_launch(self, name: str) -> Register:
+        return self.get(self.launch, LAUNCH, name)
 
     def record(self, number: Register | int) -> Register:
         return self.at(self.inputs, self.op("mul", number, INPUT.words) if isinstance(number, Register) else 0)
 
     def itemsize(self, number: Register | int) -> Register:
-        """Bytes of an element, which the records of such plans have in place of strides."""
+        """Bytes of an element, which the records of such launches have in place of strides."""
         return self.get(self.record(number), INPUT, "strides", "i64")
 
     def argument(self, number: Register | int) -> Register:
@@ -76,28 +76,28 @@ class _OnPlan(FunctionBuilder):
     def is_array(self, record: Register) -> Register:
         return self.negated(self.is_null(self.get(record, INPUT, "descr")))
 
-    def copy_plan(self) -> None:
-        """The frame's plan and block, as the plan has them."""
-        self.copy(self.frame, self.plan, 8 * PLAN.words, 8)
-        self.copy(self.words, self.of_plan("template"), 8 * (AXES + 1), 8)
-        self.put(self.frame, PLAN, template=self.words)
+    def copy_launch(self) -> None:
+        """The frame's launch and block, as the launch has them."""
+        self.copy(self.frame, self.launch, 8 * LAUNCH.words, 8)
+        self.copy(self.words, self.of_launch("template"), 8 * (AXES + 1), 8)
+        self.put(self.frame, LAUNCH, template=self.words)
 
     def output(self, volume: Register, strides: Register) -> None:
         """The record of the result, of the sizes that the frame has."""
-        source, record = self.of_plan("outputs"), self.at(self.frame, OUTPUTS_AT)
+        source, record = self.of_launch("outputs"), self.at(self.frame, OUTPUTS_AT)
         bytes_ = self.op("mul", volume, self.get(source, OUTPUT, "bytes"))
         descr, rank = self.get(source, OUTPUT, "descr"), self.get(source, OUTPUT, "rank")
         sizes = {"dims": self.shape, "strides": strides, "bytes": bytes_}
         self.put(record, OUTPUT, descr=descr, rank=rank, **sizes, large=word(0), ready=NULL)
-        self.put(self.frame, PLAN, outputs=record)
+        self.put(self.frame, LAUNCH, outputs=record)
 
     def finish(self, length: Register, axes: Register | int, rows: Register) -> None:
         for place, value in ((LENGTH, length), (AXES, axes)):
             self.store(self.at(self.words, place), value)
-        self.put(self.frame, PLAN, high=rows)
+        self.put(self.frame, LAUNCH, high=rows)
 
 
-class Rows(_OnPlan):
+class Rows(_OnLaunch):
     """``by_rows``: of one row-major array."""
 
     def build(self) -> None:
@@ -105,10 +105,10 @@ class Rows(_OnPlan):
         first = self.argument(0)
         rank, itemsize = self.get(self.record(0), INPUT, "rank"), self.itemsize(0)
         dims, strides = self.call("dims_of", first), self.call("strides_of", first, rank)
-        before = self.op("sub", rank, self.of_plan("rank"))
-        keeps = self.compare("ne", self.of_plan("geometry"), FOLDED)
-        stays = self.compare("eq", self.of_plan("geometry"), MAPPED)
-        is_turned = self.compare("eq", self.of_plan("target"), 1)
+        before = self.op("sub", rank, self.of_launch("rank"))
+        keeps = self.compare("ne", self.of_launch("geometry"), FOLDED)
+        stays = self.compare("eq", self.of_launch("geometry"), MAPPED)
+        is_turned = self.compare("eq", self.of_launch("target"), 1)
         turned = self.convert("zext", is_turned, "i64")
         step, rows, length = self.variable(itemsize), self.variable(1), self.variable(1)
         with self.loop(rank) as d:
@@ -130,15 +130,15 @@ class Rows(_OnPlan):
                 self.store(self.at(self.shape, place), kept)
         many, n = self.load(rows), self.load(length)
         volume = self.op("mul", many, n)
-        is_served = self.op("and", self.compare("sge", volume, 1), self.compare("sle", volume, self.of_plan("most")))
+        is_served = self.op("and", self.compare("sge", volume, 1), self.compare("sle", volume, self.of_launch("most")))
         self.require(is_served, "no")
         with self.when(is_turned):
-            is_served = self.op("and", self.compare("sge", many, 2), self.compare("sle", n, self.of_plan("least")))
+            is_served = self.op("and", self.compare("sge", many, 2), self.compare("sle", n, self.of_launch("least")))
             self.require(is_served, "no")
-        self.copy_plan()
-        out_size = self.get(self.of_plan("outputs"), OUTPUT, "bytes")
+        self.copy_launch()
+        out_size = self.get(self.of_launch("outputs"), OUTPUT, "bytes")
         self.output(self.op("mul", many, self.select(stays, n, word(1))), NULL)
-        result = self.op("add", self.op("mul", self.of_plan("n_in"), MOST_RANK), STRIDES)
+        result = self.op("add", self.op("mul", self.of_launch("n_in"), MOST_RANK), STRIDES)
         out_step = self.select(stays, self.op("mul", out_size, n), out_size)
         for at, size, step_of_rows in (
             (word(STRIDES), itemsize, self.op("mul", itemsize, n)),
@@ -152,24 +152,24 @@ class Rows(_OnPlan):
         self.end()
 
 
-class Spread(_OnPlan):
+class Spread(_OnLaunch):
     """``broadcast``: of arrays that are broadcast, into a new one or one of them."""
 
     def build(self) -> None:
         self.begin()
-        self.rank, self.n_in = self.of_plan("rank"), self.of_plan("n_in")
-        self.is_new = self.compare("eq", self.of_plan("geometry"), SPREAD)
+        self.rank, self.n_in = self.of_launch("rank"), self.of_launch("n_in")
+        self.is_new = self.compare("eq", self.of_launch("geometry"), SPREAD)
         self.order = self.slot(f"[{MOST_RANK} x i64]", 16)
         self.strides = self.slot(f"[{MOST_ARRAYS * MOST_RANK} x i64]", 16)
         volume = self.common()
-        is_served = self.op("and", self.compare("sge", volume, 1), self.compare("sle", volume, self.of_plan("most")))
+        is_served = self.op("and", self.compare("sge", volume, 1), self.compare("sle", volume, self.of_launch("most")))
         self.require(is_served, "no")
         self.placed()
         self.sort()
         self.lay_out()
         with self.when(self.negated(self.is_new)):
             self.check_target()
-        self.copy_plan()
+        self.copy_launch()
         with self.when(self.is_new):
             self.output(volume, self.dense)
         self.join()
@@ -294,7 +294,7 @@ class Spread(_OnPlan):
 
     def lay_out(self) -> None:
         """Strides of a new result."""
-        out_size = self.get(self.of_plan("outputs"), OUTPUT, "bytes")
+        out_size = self.get(self.of_launch("outputs"), OUTPUT, "bytes")
         step = self.variable(out_size)
         with self.loop(self.rank) as k:
             axis = self.load(self.at(self.order, k))
@@ -305,7 +305,7 @@ class Spread(_OnPlan):
     def check_target(self) -> None:
         """Whether the target has the common size, may be written to, and shares no memory with the others, except with
         one that lies as it does."""
-        target = self.of_plan("target")
+        target = self.of_launch("target")
         argument = self.argument(target)
         writeable = self.call("is_writeable", argument)
         self.require(writeable, "no")

@@ -1,7 +1,7 @@
-"""Plans for calls of a pattern, whatever their sizes: what native code does to find and complete one, as LLVM text.
+"""Launches for calls of a pattern, whatever their sizes: what native code does to find and complete one, as LLVM text.
 
 A pattern is what code and schedule depend on: element types, ranks, which axes have size one or do not move, which lie
-side by side or go on where another ends, and the class of each size (``size_classes``). A plan of a pattern has a
+side by side or go on where another ends, and the class of each size (``size_classes``). A launch of a pattern has a
 *program* of 64-bit words in place of exact sizes and strides, which says what must hold of a call, how its block of
 words follows from it, how the outputs lie, and how the work is split:
 
@@ -14,15 +14,15 @@ words follows from it, how the outputs lie, and how the work is split:
     in          n; of each: the word of the block, input, dimension
     out         n; of each: the word of the block, output, dimension
 
-Plans of one hash of sizes are chained; a plan serves a call only if all that its program asks for holds.
+Launches of one hash of sizes are chained; a launch serves a call only if all that its program asks for holds.
 """
 
 from __future__ import annotations
 
-from flambeau.codegen.layouts import INPUT, LOOK, OUTPUT, PLAN, RELEASE_GIL
+from flambeau.codegen.layouts import INPUT, LAUNCH, LOOK, OUTPUT, RELEASE_GIL
 from flambeau.codegen.llvm.builder import FALSE, NULL, TRUE, FunctionBuilder, ModuleBuilder, word
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.codegen.llvm.plan_sizes import ALIGNED_FROM
+from flambeau.codegen.llvm.launch_sizes import ALIGNED_FROM
 
 HEAD = (
     "scale", "grain", "most_pieces", "each", "high_at", "unit", "pool_at", "pool", "release_from", "parallel_from",
@@ -35,12 +35,12 @@ EQUALS, MOVES, GOES_ON, FARTHER = range(4)
 """The stride is the first number; is not 0; is that of the dimension of the second number times the size of the axis of
 the first; is farther than that of the dimension of the second."""
 MOST_AXES, MOST_RANK, MOST_OUTPUTS, MOST_WORDS = 8, 8, 4, 96
-"""What there is room for; what is larger has exact plans only."""
-OUTPUTS_AT = PLAN.words
+"""What there is room for; what is larger has exact launches only."""
+OUTPUTS_AT = LAUNCH.words
 LAYOUTS_AT = OUTPUTS_AT + MOST_OUTPUTS * OUTPUT.words
 BLOCK_AT = LAYOUTS_AT + MOST_OUTPUTS * 2 * MOST_RANK
 FRAME_WORDS = BLOCK_AT + MOST_WORDS
-"""Of the room that a plan is completed in: the plan, its outputs' records, their sizes and strides, the block."""
+"""Of the room that a launch is completed in: the launch, its outputs' records, their sizes and strides, the block."""
 BUCKETS = 256
 LARGE, EXACT_UP_TO = 1 << 12, 64
 """Elements from which sizes up to the second number are classes of their own."""
@@ -48,12 +48,12 @@ FACTOR = 37
 
 
 def add_patterns(m: ModuleBuilder) -> None:
-    """Add ``pattern_plan(looks, arguments, count, frame)``: the completed plan for a call, or null.
+    """Add ``pattern_launch(looks, arguments, count, frame)``: the completed launch for a call, or null.
 
     It asks ``looks_like(argument, record)``, ``dims_of(argument)`` and ``strides_of(argument, rank)``.
     """
     m.special(_Hash, "i64 pattern_hash", "ptr records", "ptr args", "i64 n").build()
-    m.special(_Fit, "i1 pattern_fit", "ptr plan", "ptr records", "ptr args", "ptr frame").build()
+    m.special(_Fit, "i1 pattern_fit", "ptr launch", "ptr records", "ptr args", "ptr frame").build()
     _add_search(m)
 
 
@@ -92,20 +92,20 @@ class _Hash(FunctionBuilder):
 
 
 class _Fit(FunctionBuilder):
-    """``pattern_fit(plan, records, arguments, frame)``: whether a plan serves a call; the frame then holds the plan for
-    just this call."""
+    """``pattern_fit(launch, records, arguments, frame)``: whether a launch serves a call; the frame then holds the one
+    for just this call."""
 
     def build(self) -> None:
-        self.plan, self.records, self.args, self.frame = self.parameters
+        self.launch, self.records, self.args, self.frame = self.parameters
         self.cursor = self.slot("ptr", 8)
-        self.store(self.cursor, self.of_plan("program"))
+        self.store(self.cursor, self.of_launch("program"))
         self.sizes = self.slot(f"[{MOST_AXES} x i64]", 16)
         self.head = {name: self.next() for name in HEAD}
         volume = self.axes()
         self.dimensions()
         self.stride_conditions()
         block = self.at(self.frame, BLOCK_AT)
-        self.copy_plan(block)
+        self.copy_launch(block)
         self.outputs()
         self.fill(block)
         self.split(block, self.op("lshr", self.op("mul", volume, self.head["scale"]), 10))
@@ -113,8 +113,8 @@ class _Fit(FunctionBuilder):
         self.start("no")
         self.ret(FALSE)
 
-    def of_plan(self, name: str) -> Register:
-        return self.get(self.plan, PLAN, name)
+    def of_launch(self, name: str) -> Register:
+        return self.get(self.launch, LAUNCH, name)
 
     def next(self) -> Register:
         here = self.load(self.cursor, "ptr")
@@ -132,7 +132,7 @@ class _Fit(FunctionBuilder):
         return self.call("strides_of", self.argument(number), self.get(record, INPUT, "rank"))
 
     def axes(self) -> Register:
-        """Sizes of axes, each within the class of the plan; their product."""
+        """Sizes of axes, each within the class of the launch; their product."""
         volume = self.variable(1)
         with self.loop(self.next()) as k:
             size = self.load(self.at(self.dims(self.next()), self.next()))
@@ -174,15 +174,15 @@ class _Fit(FunctionBuilder):
     def distance(self, x: Register) -> Register:
         return self.intrinsic("smax", x, self.op("sub", word(0), x))
 
-    def copy_plan(self, block: Register) -> None:
-        """The frame's plan and block, as the plan has them."""
-        self.copy(self.frame, self.plan, 8 * PLAN.words, 8)
-        self.copy(block, self.of_plan("template"), self.op("mul", self.of_plan("words"), 8), 8)
-        self.put(self.frame, PLAN, template=block, outputs=self.at(self.frame, OUTPUTS_AT))
+    def copy_launch(self, block: Register) -> None:
+        """The frame's launch and block, as the launch has them."""
+        self.copy(self.frame, self.launch, 8 * LAUNCH.words, 8)
+        self.copy(block, self.of_launch("template"), self.op("mul", self.of_launch("words"), 8), 8)
+        self.put(self.frame, LAUNCH, template=block, outputs=self.at(self.frame, OUTPUTS_AT))
 
     def outputs(self) -> None:
         """Records of outputs of this call's sizes."""
-        records = self.of_plan("outputs")
+        records = self.of_launch("outputs")
         with self.loop(self.next()) as k:
             rank, itemsize = self.next(), self.next()
             dims = self.at(self.frame, self.op("add", self.op("mul", k, 2 * MOST_RANK), LAYOUTS_AT))
@@ -253,15 +253,15 @@ class _Fit(FunctionBuilder):
         self.start(done)
         is_long = self.convert("zext", self.compare("sge", nanoseconds, head["release_from"]), "i64")
         flags = self.op("mul", is_long, RELEASE_GIL)
-        self.put(self.frame, PLAN, high=high, step=self.load(step), pieces=self.load(pieces), flags=flags)
+        self.put(self.frame, LAUNCH, high=high, step=self.load(step), pieces=self.load(pieces), flags=flags)
 
     def _rounded_up(self, a: Register, b: Register) -> Register:
         return self.op("sdiv", self.op("sub", self.op("add", a, b), 1), b)
 
 
 def _add_search(m: ModuleBuilder) -> None:
-    """``pattern_plan``: the look of the inputs, then the bucket of their sizes, then the plan that fits."""
-    f = m.function("ptr pattern_plan", "ptr looks", "ptr args", "i64 n", "ptr frame", attributes="noinline")
+    """``pattern_launch``: the look of the inputs, then the bucket of their sizes, then the launch that fits."""
+    f = m.function("ptr pattern_launch", "ptr looks", "ptr args", "i64 n", "ptr frame", attributes="noinline")
     looks, args, n, frame = f.parameters
     chain = f.follow(looks, lambda look: f.get(look, LOOK, "next"))
     with chain as look:
@@ -271,7 +271,7 @@ def _add_search(m: ModuleBuilder) -> None:
             record = f.at(records, f.op("mul", k, INPUT.words))
             f.require(f.call("looks_like", f.word_of(args, k, "ptr"), record), chain.next)
         bucket = f.at(f.get(look, LOOK, "buckets"), f.call("pattern_hash", records, args, n), "ptr")
-        with f.follow(f.load_acquire(bucket), lambda plan: f.get(plan, PLAN, "next")) as plan:
-            f.return_if(f.call("pattern_fit", plan, records, args, frame), frame)
+        with f.follow(f.load_acquire(bucket), lambda launch: f.get(launch, LAUNCH, "next")) as launch:
+            f.return_if(f.call("pattern_fit", launch, records, args, frame), frame)
         f.ret(NULL)
     f.ret(NULL)

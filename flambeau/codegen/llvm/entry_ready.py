@@ -1,7 +1,7 @@
 """Small results in storages made before: making an array and its storage takes longer than most small kernels.
 
-Each output of a plan may have a row of storages, to which only the plan refers. One to which nobody else refers, nor to
-its array, is free to become a result's; the tensor itself is always new. Rows end with 0.
+Each output of a launch may have a row of storages, to which only the launch refers. One to which nobody else refers,
+nor to its array, is free to become a result's; the tensor itself is always new. Rows end with 0.
 """
 
 from __future__ import annotations

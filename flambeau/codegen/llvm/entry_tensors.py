@@ -1,12 +1,12 @@
 """The same entry for tensors: takes them apart, lets `attempt` serve their arrays, and makes tensors of the results.
 
-A tensor goes in only if its plan can be told from its array: of the class itself, without gradients, not standing for a
-Python number. What is no tensor goes in as it is: plans say which types or which very objects they serve.
+A tensor goes in only if its launch can be told from its array: of the class itself, without gradients, not standing for
+a Python number. What is no tensor goes in as it is: launches say which types or which very objects they serve.
 """
 
 from __future__ import annotations
 
-from flambeau.codegen.layouts import PLAN, ObjectLayouts
+from flambeau.codegen.layouts import LAUNCH, ObjectLayouts
 from flambeau.codegen.llvm.builder import NULL, FunctionBuilder, ModuleBuilder, Value
 from flambeau.codegen.llvm.entry import ARGUMENT_COUNT, Results, add_attempt, call_slowly, new_module, pack_tuple
 from flambeau.codegen.llvm.entry_geometry import WRITTEN
@@ -41,11 +41,11 @@ class TensorResults(Results):
         storage = f.choose(f.is_null(known), lambda: f.call("storage_of", array), lambda: known)
         f.ret(f.call("tensor_of", array, storage))
 
-    def deliver(self, f: FunctionBuilder, plan: Value, arrays: Value, storages: Value, n_out: Value) -> None:
+    def deliver(self, f: FunctionBuilder, launch: Value, arrays: Value, storages: Value, n_out: Value) -> None:
         """The tensor, or a tuple of all; ``False`` for a result in the first argument, None for one in the last."""
         m = f.module
-        with f.when(f.compare("eq", f.get(plan, PLAN, "geometry"), WRITTEN)):
-            is_first = f.compare("eq", f.get(plan, PLAN, "target"), 0)
+        with f.when(f.compare("eq", f.get(launch, LAUNCH, "geometry"), WRITTEN)):
+            is_first = f.compare("eq", f.get(launch, LAUNCH, "target"), 0)
             f.ret(f.pick(is_first, m.symbol("false"), m.symbol("none"), "ptr"))
         with f.when(f.compare("eq", n_out, 1)):
             tensor = f.call("wrap", f.load(arrays, "ptr"), f.load(storages, "ptr"))

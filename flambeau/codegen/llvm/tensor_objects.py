@@ -17,8 +17,8 @@ _PLAIN = (("_requires_grad", "false"), ("_node", "none"), ("is_wrapped_number", 
 
 
 def plain_array(f: FunctionBuilder, layouts: ObjectLayouts, tensor: Value) -> tuple[Value, Value]:
-    """The array of a tensor, no reference; and whether a plan can be told from it: there are no gradients, and it does
-    not stand for a Python number.
+    """The array of a tensor, no reference; and whether a launch can be told from it: there are no gradients, and it
+    does not stand for a Python number.
     """
     array = f.get(tensor, layouts.tensor, "_array")
     is_plain = f.compare("ne", array, NULL)

@@ -151,9 +151,9 @@ class Nest:
         full = {k for k, y in enumerate(self.outputs) if self.is_full(y)}
         if self.folded:
             last = max(self.level[x] for x in self.order)
-            plan = [self.targets(p, full) for p in range(last + 1)]
+            targets = [self.targets(p, full) for p in range(last + 1)]
             for p in range(last + 1):
-                self.one_pass(p, plan)
+                self.one_pass(p, targets)
         for k, y in enumerate(self.outputs):
             if k not in full:
                 self.emit([y])
@@ -164,9 +164,9 @@ class Nest:
         folds = [f for f in self.folds if self.level[f] == level + 1]
         return folds, [k for k in sorted(full) if self.level[self.outputs[k]] == level]
 
-    def needs(self, plan: tuple[list[Expr], list[int]]) -> list[Expr]:
+    def needs(self, targets: tuple[list[Expr], list[int]]) -> list[Expr]:
         """Full expressions that a pass computes, operands first; kept rows and folds end the search."""
-        folds, stores = plan
+        folds, stores = targets
         wanted = set([f.args[0] for f in folds] + [self.outputs[k] for k in stores])
         needed: set[Expr] = set()
         while wanted:
@@ -178,12 +178,12 @@ class Nest:
                 wanted.update(a for a in x.args)
         return [x for x in self.order if x in needed]
 
-    def one_pass(self, p: int, plan: list[tuple[list[Expr], list[int]]]) -> None:
-        folds, stores = plan[p]
+    def one_pass(self, p: int, targets: list[tuple[list[Expr], list[int]]]) -> None:
+        folds, stores = targets[p]
         if not folds and not stores:
             return
-        needed = self.needs(plan[p])
-        kept = self.keep_rows(needed, plan[p + 1 :])
+        needed = self.needs(targets[p])
+        kept = self.keep_rows(needed, targets[p + 1 :])
         operands = [a for x in needed for a in x.args] + [f.args[0] for f in folds]
         self.emit([x for x in operands if not self.is_full(x)])
         carries = {f: Carry(f"s{self.folds.index(f)}", f.args[0].dtype, reduction(f).reducer) for f in folds}

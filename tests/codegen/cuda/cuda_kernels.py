@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from flambeau.codegen.cuda.plan import CudaPlan, Layout, make_plan
+from flambeau.codegen.cuda.bound_program import BoundProgram, Layout, bind_program
 from flambeau.codegen.cuda.schedule import CudaSchedule
 from flambeau.codegen.kernel import Carry, Kernel, KernelBuilder, parse_kernel
 from tests.codegen.kernels import random_values
@@ -120,9 +120,9 @@ def random_inputs(kernel: Kernel, sizes: dict[str, int], *, turned: bool = False
     return found
 
 
-def plan_for(kernel: Kernel, *arrays: Array, schedule: CudaSchedule | None = None) -> CudaPlan:
-    """The plan for arrays like these."""
-    return make_plan(kernel, (), [Layout.of(a) for a in arrays], schedule)
+def bound_for(kernel: Kernel, *arrays: Array, schedule: CudaSchedule | None = None) -> BoundProgram:
+    """The program for arrays like these."""
+    return bind_program(kernel, (), [Layout.of(a) for a in arrays], schedule)
 
 
 SCHEDULES = (

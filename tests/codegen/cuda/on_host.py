@@ -15,10 +15,10 @@ import llvmlite.binding as llvm
 import numpy as np
 import numpy.typing as npt
 
+from flambeau.codegen.cuda.bound_program import BoundProgram
 from flambeau.codegen.cuda.emit import emit_module, symbol_of
-from flambeau.codegen.cuda.launch import arguments
 from flambeau.codegen.cuda.mapped import WARP, Barrier, MappedKernel, Shuffle, memory_shape, walk
-from flambeau.codegen.cuda.plan import CudaPlan
+from flambeau.codegen.cuda.runtime import arguments
 from flambeau.codegen.cuda.threads import ERROR
 
 Array = npt.NDArray[Any]
@@ -57,11 +57,11 @@ def compile_for_host(text: str) -> Any:
 
 
 class HostGrid:
-    """Runs the kernels of one plan."""
+    """Runs the kernels of one program."""
 
-    def __init__(self, plan: CudaPlan) -> None:
-        assert plan.program is not None
-        self.plan, self.program = plan, plan.program
+    def __init__(self, bound: BoundProgram) -> None:
+        assert bound.program is not None
+        self.bound, self.program = bound, bound.program
         self.local = threading.local()
         self.block = self.blocks = 0
         self.words: list[int] = []
@@ -88,19 +88,19 @@ class HostGrid:
         self.engine.finalize_object()
 
     def run(self, *inputs: Array) -> tuple[Array, ...]:
-        """The plan's outputs."""
-        plan, sizes = self.plan, self.program.all_sizes(self.plan.sizes)
-        outputs = [np.full(o.memory_shape, 77).astype(o.dtype) for o in plan.outputs]
-        kernel = plan.special.kernel
+        """The program's outputs."""
+        bound, sizes = self.bound, self.program.all_sizes(self.bound.sizes)
+        outputs = [np.full(o.memory_shape, 77).astype(o.dtype) for o in bound.outputs]
+        kernel = bound.special.kernel
         memory = dict(zip([b.name for b in kernel.inputs + kernel.outputs], [*inputs, *outputs], strict=True))
         for own in self.program.work:
             memory[own.name] = np.empty(memory_shape(own, sizes), own.dtype)
         flag = memory[ERROR] = np.zeros(1, np.int32)
         for mapped in self.program.kernels:
-            self.launch(mapped, arguments(mapped, plan, sizes, memory), mapped.grid.blocks(plan.sizes))
+            self.launch(mapped, arguments(mapped, bound, sizes, memory), mapped.grid.blocks(bound.sizes))
         if flag[0]:
             raise ZeroDivisionError
-        return tuple(o.view(a) for o, a in zip(plan.outputs, outputs, strict=True))
+        return tuple(o.view(a) for o, a in zip(bound.outputs, outputs, strict=True))
 
     def launch(self, mapped: MappedKernel, given: tuple[Any, ...], blocks: int) -> None:
         """All blocks of one kernel, one after another."""
@@ -150,6 +150,6 @@ class HostGrid:
         return found
 
 
-def on_host(plan: CudaPlan, *inputs: Array) -> tuple[Array, ...]:
-    """The outputs of a plan's device code, run here."""
-    return HostGrid(plan).run(*inputs)
+def on_host(bound: BoundProgram, *inputs: Array) -> tuple[Array, ...]:
+    """The outputs of a program's device code, run here."""
+    return HostGrid(bound).run(*inputs)

@@ -9,7 +9,7 @@ import pytest
 
 import flambeau
 from flambeau import Tensor
-from flambeau.codegen.cuda.plan import Layout, make_plan
+from flambeau.codegen.cuda.bound_program import Layout, bind_program
 from flambeau.codegen.cuda.schedule import CudaSchedule
 from flambeau.codegen.cuda.simulator import simulate
 from flambeau.codegen.lower import lower_graph
@@ -143,16 +143,16 @@ def test_groups_in_the_simulator_and_here(name: str) -> None:
     x = flambeau.tensor(np.random.default_rng(0).normal(size=(5, 37)).astype(np.float32))
     w = flambeau.tensor(np.linspace(-1, 1, 37, dtype=np.float32))
     want = np.asarray(function(x, w))
-    plan = function._executor.plan_for((x, w))
-    groups = plan.graph.find_all("prim::FusionGroup")
+    bound = function._executor.bound_for((x, w))
+    groups = bound.graph.find_all("prim::FusionGroup")
     if len(groups) != 1 or len(groups[0].results) != 1:
-        pytest.fail(f"{name} is not one group:\n{plan.graph}")
-    graph, given = groups[0].attribute("Subgraph"), dict(zip(plan.graph.parameters, (x, w), strict=True))
+        pytest.fail(f"{name} is not one group:\n{bound.graph}")
+    graph, given = groups[0].attribute("Subgraph"), dict(zip(bound.graph.parameters, (x, w), strict=True))
     arrays = [np.asarray(given[v]) for v in groups[0].operands]
     types = [refine(v.static_type, given[o]) for v, o in zip(graph.parameters, groups[0].operands, strict=True)]
     lowered = lower_graph(graph, types)
     for schedule in (None, CudaSchedule("block", 64, shared_scratch=True), CudaSchedule("thread", 32)):
-        made = make_plan(lowered.kernel, lowered.spans, [Layout.of(a) for a in arrays], schedule)
+        made = bind_program(lowered.kernel, lowered.spans, [Layout.of(a) for a in arrays], schedule)
         (simulated,) = simulate(made, *arrays)
         np.testing.assert_allclose(simulated, want, rtol=2e-5, atol=2e-6, err_msg=name)
     (here,) = on_host(made, *arrays)

@@ -11,7 +11,7 @@ from flambeau.codegen.cuda.simulator import simulate
 from flambeau.codegen.kernel.dtypes import ELEMENT_TYPES
 from flambeau.codegen.kernel.opset import OPS
 from flambeau.codegen.llvm.accuracy import ULP
-from tests.codegen.cuda.cuda_kernels import SOFTMAX, VARIANCE, Array, add_broadcast, fold, plan_for, random_inputs
+from tests.codegen.cuda.cuda_kernels import SOFTMAX, VARIANCE, Array, add_broadcast, bound_for, fold, random_inputs
 from tests.codegen.cuda.on_host import on_host
 from tests.codegen.kernel.test_random_kernels import random_kernel
 from tests.codegen.kernels import FLOATS, pointwise, random_values, special_values, ulp_error
@@ -48,7 +48,7 @@ def test_every_operation(dtype: str) -> None:
         kernel = pointwise(op, (dtype,) * spec.arity)
         with np.errstate(all="ignore"):
             (want,) = reference.run(kernel, *arrays)
-        (got,) = on_host(plan_for(kernel, *arrays, schedule=CudaSchedule(threads=1024, max_blocks=4)), *arrays)
+        (got,) = on_host(bound_for(kernel, *arrays, schedule=CudaSchedule(threads=1024, max_blocks=4)), *arrays)
         bound = ULP.get(op, {}).get(dtype, 0.0)
         if bound == 0.0:
             np.testing.assert_array_equal(got, want, err_msg=op)
@@ -64,7 +64,7 @@ def test_casts(dtype: str, to: str) -> None:
     kernel = pointwise("cast", (dtype,), to=to)
     with np.errstate(all="ignore"):
         (want,) = reference.run(kernel, x)
-    (got,) = on_host(plan_for(kernel, x), x)
+    (got,) = on_host(bound_for(kernel, x), x)
     np.testing.assert_array_equal(got, want)
 
 
@@ -74,8 +74,8 @@ def test_random_kernels(seed: int) -> None:
     arrays = random_inputs(kernel, {"i": 5, "j": 37}, turned=True)
     with np.errstate(all="ignore"):
         want = reference.run(kernel, *arrays)
-    plan = plan_for(kernel, *arrays, schedule=CudaSchedule("warp", 32, narrow=bool(seed % 2)))
-    for g, w in zip(on_host(plan, *arrays), want, strict=True):
+    bound = bound_for(kernel, *arrays, schedule=CudaSchedule("warp", 32, narrow=bool(seed % 2)))
+    for g, w in zip(on_host(bound, *arrays), want, strict=True):
         np.testing.assert_array_equal(g, w)
 
 
@@ -91,9 +91,9 @@ def test_random_kernels(seed: int) -> None:
 )
 def test_softmax(schedule: CudaSchedule) -> None:
     x = np.random.default_rng(0).normal(size=(3, 70)).astype(np.float32)
-    plan = plan_for(SOFTMAX, x, schedule=schedule)
-    (got,) = on_host(plan, x)
-    (same,) = simulate(plan, x)
+    bound = bound_for(SOFTMAX, x, schedule=schedule)
+    (got,) = on_host(bound, x)
+    (same,) = simulate(bound, x)
     np.testing.assert_allclose(got, same, rtol=1e-6)
     np.testing.assert_allclose(got, np.exp(x) / np.exp(x).sum(1, keepdims=True), rtol=1e-5)
 
@@ -102,14 +102,14 @@ def test_softmax(schedule: CudaSchedule) -> None:
 def test_several_kernels_after_one_another(alone: bool) -> None:
     x = np.random.default_rng(1).normal(size=300)
     schedule = CudaSchedule("block" if alone else "thread", 64, alone=alone, max_blocks=1 if alone else 3)
-    plan = plan_for(VARIANCE, x, schedule=schedule)
-    assert plan.program is not None
-    assert len(plan.program.kernels) == (1 if alone else 4)
-    v, off = on_host(plan, x)
+    bound = bound_for(VARIANCE, x, schedule=schedule)
+    assert bound.program is not None
+    assert len(bound.program.kernels) == (1 if alone else 4)
+    v, off = on_host(bound, x)
     np.testing.assert_allclose(v, x.var(), rtol=1e-14)
     np.testing.assert_allclose(off, x - x.mean(), rtol=1e-12)
     # The order of the sum is the program's, and so are its bits.
-    np.testing.assert_array_equal(v, simulate(plan, x)[0])
+    np.testing.assert_array_equal(v, simulate(bound, x)[0])
 
 
 @pytest.mark.parametrize(
@@ -119,8 +119,8 @@ def test_folds(reducer: str, dtype: str) -> None:
     kernel = fold(reducer, dtype, rows=False)
     x = random_values(dtype, 200)
     x[50] = x[150] = x.max() if "max" in reducer else x.min()
-    plan = plan_for(kernel, x, schedule=CudaSchedule("thread", 64, max_blocks=2))
-    np.testing.assert_array_equal(on_host(plan, x)[0], reference.run(kernel, x)[0])
+    bound = bound_for(kernel, x, schedule=CudaSchedule("thread", 64, max_blocks=2))
+    np.testing.assert_array_equal(on_host(bound, x)[0], reference.run(kernel, x)[0])
 
 
 def test_strides_and_broadcasts() -> None:
@@ -128,7 +128,7 @@ def test_strides_and_broadcasts() -> None:
     w, c = np.array([0.5, -1.0, 2.0, 4.0], np.float32), np.float64(3.0)
     kernel = add_broadcast()
     arrays = [x, w[::-1], np.asarray(c)]
-    got = on_host(plan_for(kernel, *arrays), *arrays)
+    got = on_host(bound_for(kernel, *arrays), *arrays)
     np.testing.assert_array_equal(got[0], x + w[::-1])
     np.testing.assert_array_equal(got[1], x.astype(np.float64) * c)
 
@@ -137,4 +137,4 @@ def test_a_zero_divisor_is_reported() -> None:
     kernel = pointwise("floordiv", ("int32", "int32"))
     x, y = np.arange(5, dtype=np.int32), np.array([1, 2, 0, 3, 4], np.int32)
     with pytest.raises(ZeroDivisionError):
-        on_host(plan_for(kernel, x, y), x, y)
+        on_host(bound_for(kernel, x, y), x, y)

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from flambeau.codegen.cuda.bound_program import BoundProgram
 from flambeau.codegen.cuda.device_math import device_functions
 from flambeau.codegen.cuda.emit import emit_module, parameters, symbol_of
 from flambeau.codegen.cuda.mapped import MappedKernel, shared_bytes
-from flambeau.codegen.cuda.plan import CudaPlan
 from flambeau.codegen.cuda.ptx import ARCHITECTURES, programs_ptx, to_ptx
 from flambeau.codegen.cuda.schedule import CudaSchedule
 from flambeau.codegen.kernel.dtypes import ELEMENT_TYPES
@@ -24,8 +24,8 @@ from tests.codegen.cuda.cuda_kernels import (
     VARIANCE,
     add_broadcast,
     assemble,
+    bound_for,
     fold,
-    plan_for,
     ptxas,
     random_inputs,
 )
@@ -37,9 +37,9 @@ TOOL = ptxas()
 needs_ptxas = pytest.mark.skipif(TOOL is None, reason="ptxas is not installed: pip install nvidia-cuda-nvcc-cu12")
 
 
-def renamed(plans: list[CudaPlan]) -> list[MappedKernel]:
+def renamed(plans: list[BoundProgram]) -> list[MappedKernel]:
     """The kernels of many plans, each with a name of its own."""
-    kernels = [k for plan in plans if plan.program is not None for k in plan.program.kernels]
+    kernels = [k for bound in plans if bound.program is not None for k in bound.program.kernels]
     return [replace(k, name=f"k{n}") for n, k in enumerate(kernels)]
 
 
@@ -53,12 +53,12 @@ def checked(kernels: list[MappedKernel], arch: str, folder: Path) -> str:
     return text
 
 
-def nests() -> list[CudaPlan]:
+def nests() -> list[BoundProgram]:
     """Softmax, variance and others under each schedule."""
     x, row = np.ones((5, 70), np.float32), np.ones(300)
-    plans = [plan_for(SOFTMAX, x, schedule=s) for s in SCHEDULES]
-    plans += [plan_for(VARIANCE, row), plan_for(VARIANCE, row, schedule=CudaSchedule("thread", 64, max_blocks=2))]
-    plans.append(plan_for(add_broadcast(), x[:, ::-2], np.ones(1, np.float32), np.float64(1)))
+    plans = [bound_for(SOFTMAX, x, schedule=s) for s in SCHEDULES]
+    plans += [bound_for(VARIANCE, row), bound_for(VARIANCE, row, schedule=CudaSchedule("thread", 64, max_blocks=2))]
+    plans.append(bound_for(add_broadcast(), x[:, ::-2], np.ones(1, np.float32), np.float64(1)))
     return plans
 
 
@@ -66,7 +66,7 @@ def nests() -> list[CudaPlan]:
 @pytest.mark.parametrize("arch", ARCHS)
 def test_nests_assemble(arch: str, tmp_path: Path) -> None:
     folds = [
-        plan_for(fold(reducer, dtype, rows=rows), np.ones((3, 40) if rows else 40, dtype))
+        bound_for(fold(reducer, dtype, rows=rows), np.ones((3, 40) if rows else 40, dtype))
         for reducer, dtype in [
             ("sum", "float64"),
             ("argmax", "int8"),
@@ -89,8 +89,8 @@ def test_nests_assemble(arch: str, tmp_path: Path) -> None:
 def test_operations_assemble(dtype: str, tmp_path: Path) -> None:
     one = np.ones(3, dtype)
     ops = [op for op, spec in OPS.items() if ELEMENT_TYPES[dtype].kind in spec.kinds]
-    plans = [plan_for(pointwise(op, (dtype,) * OPS[op].arity), *[one] * OPS[op].arity) for op in ops]
-    plans += [plan_for(pointwise("cast", (dtype,), to=other), one) for other in ELEMENT_TYPES]
+    plans = [bound_for(pointwise(op, (dtype,) * OPS[op].arity), *[one] * OPS[op].arity) for op in ops]
+    plans += [bound_for(pointwise("cast", (dtype,), to=other), one) for other in ELEMENT_TYPES]
     checked(renamed(plans), "sm_75", tmp_path)
 
 
@@ -100,7 +100,7 @@ def test_random_kernels_assemble(tmp_path: Path) -> None:
     for seed in range(20):
         kernel = random_kernel(seed)
         arrays = random_inputs(kernel, {"i": 3, "j": 40}, turned=bool(seed % 2))
-        plans.append(plan_for(kernel, *arrays, schedule=SCHEDULES[seed % 5]))
+        plans.append(bound_for(kernel, *arrays, schedule=SCHEDULES[seed % 5]))
     checked(renamed(plans), "sm_90", tmp_path)
 
 
@@ -115,16 +115,16 @@ def test_the_flag_decides_on_fused_multiply_add() -> None:
         b.store("z", b.apply("add", b.apply("mul", b.load("x"), b.load("x")), b.load("y")))
     kernel, x = b.kernel(), np.ones(4, np.float32)
     for contract in (False, True):
-        plan = plan_for(kernel, x, x, schedule=CudaSchedule(contract=contract))
-        assert plan.program is not None
-        text = programs_ptx([plan.program], "sm_90", {})
+        bound = bound_for(kernel, x, x, schedule=CudaSchedule(contract=contract))
+        assert bound.program is not None
+        text = programs_ptx([bound.program], "sm_90", {})
         assert ("fma.rn.f32" in text) is contract
 
 
 def test_memory_spaces_and_block_size() -> None:
-    plan = plan_for(SOFTMAX, np.ones((3, 70), np.float32), schedule=CudaSchedule("block", 64, shared_scratch=True))
-    assert plan.program is not None
-    text = programs_ptx([plan.program], "sm_90", {"softmax": "what it is\nand from where"})
+    bound = bound_for(SOFTMAX, np.ones((3, 70), np.float32), schedule=CudaSchedule("block", 64, shared_scratch=True))
+    assert bound.program is not None
+    text = programs_ptx([bound.program], "sm_90", {"softmax": "what it is\nand from where"})
     assert "// what it is\n// and from where\n\n.extern" not in text
     assert "// what it is\n// and from where\n" in text
     assert ".reqntid 64" in text
@@ -134,8 +134,8 @@ def test_memory_spaces_and_block_size() -> None:
     assert "bar.sync" in text
     assert "shfl.sync.down" in text
     assert ".local" not in text  # every variable is a register
-    (kernel,) = plan.program.kernels
-    assert shared_bytes(kernel, plan.program.all_sizes(plan.sizes)) == 280
+    (kernel,) = bound.program.kernels
+    assert shared_bytes(kernel, bound.program.all_sizes(bound.sizes)) == 280
     assert [p.name for p in parameters(kernel)] == ["x", "y", "a0", "a1", "x", "x", "y", "y"]
 
 
@@ -146,9 +146,9 @@ def test_an_unknown_architecture_is_refused() -> None:
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_every_architecture_named_is_known_to_llvm(arch: str, capfd: pytest.CaptureFixture[str]) -> None:
-    plan = plan_for(fold("sum", "float32", rows=False), np.ones(40, np.float32))
-    assert plan.program is not None
-    assert f".target {arch}" in programs_ptx([plan.program], arch, {})
+    bound = bound_for(fold("sum", "float32", rows=False), np.ones(40, np.float32))
+    assert bound.program is not None
+    assert f".target {arch}" in programs_ptx([bound.program], arch, {})
     assert "not a recognized processor" not in capfd.readouterr().err
 
 
@@ -160,9 +160,9 @@ def test_a_function_without_device_code_is_refused() -> None:
 @needs_ptxas
 def test_names_that_ptx_reserves(tmp_path: Path) -> None:
     assert TOOL is not None
-    plan = plan_for(pointwise("add", ("float32", "float32")), *[np.ones(3, np.float32)] * 2)
-    assert plan.program is not None
-    assert assemble(TOOL, programs_ptx([plan.program], "sm_90", {}), "sm_90", tmp_path)
+    bound = bound_for(pointwise("add", ("float32", "float32")), *[np.ones(3, np.float32)] * 2)
+    assert bound.program is not None
+    assert assemble(TOOL, programs_ptx([bound.program], "sm_90", {}), "sm_90", tmp_path)
 
 
 def test_without_llvmlite(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from flambeau.codegen import reference
+from flambeau.codegen.cuda.bound_program import BoundProgram, Layout, bind_program
 from flambeau.codegen.cuda.mapped import Barrier, For, If, Index, Program, Statement, Write
-from flambeau.codegen.cuda.plan import CudaPlan, Layout, make_plan
 from flambeau.codegen.cuda.printer import print_program
 from flambeau.codegen.cuda.races import SimulationError
 from flambeau.codegen.cuda.schedule import CudaSchedule
@@ -20,9 +20,9 @@ from tests.codegen.cuda.cuda_kernels import (
     VARIANCE,
     Array,
     add_broadcast,
+    bound_for,
     fold,
     pick,
-    plan_for,
     random_inputs,
 )
 from tests.codegen.kernel.test_random_kernels import random_kernel
@@ -38,8 +38,8 @@ def test_random_kernels(seed: int) -> None:
         arrays = random_inputs(kernel, {"i": 3, "j": (1, 5, 33, 70)[seed % 4]}, turned=turned)
         with np.errstate(all="ignore"):
             want = reference.run(kernel, *arrays)
-        plan = plan_for(kernel, *arrays, schedule=pick(seed))
-        for g, w in zip(simulate(plan, *arrays), want, strict=True):
+        bound = bound_for(kernel, *arrays, schedule=pick(seed))
+        for g, w in zip(simulate(bound, *arrays), want, strict=True):
             np.testing.assert_array_equal(g, w)
 
 
@@ -57,11 +57,11 @@ def test_folds_of_any_size(size: int, rows: bool, reducer: str, dtype: str) -> N
     x = np.trunc(x % 64).astype(dtype) if reducer == "sum" else x
     if not size and reducer in ("argmax", "min"):
         with pytest.raises(KernelError, match="no values to choose from"):
-            plan_for(kernel, x)
+            bound_for(kernel, x)
         return
     (want,) = reference.run(kernel, x)
     for schedule in SCHEDULES[:: 5 if size == 1000 else 2 if size in (31, 32) else 1]:
-        np.testing.assert_array_equal(simulate(plan_for(kernel, x, schedule=schedule), x)[0], want)
+        np.testing.assert_array_equal(simulate(bound_for(kernel, x, schedule=schedule), x)[0], want)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -74,8 +74,8 @@ def test_special_values_in_folds(dtype: str) -> None:
         ):
             with np.errstate(all="ignore"):
                 (want,) = reference.run(kernel, x)
-                plan = plan_for(kernel, x, schedule=CudaSchedule("block", 64, alone=True, max_blocks=1))
-                (got,) = simulate(plan, x)
+                bound = bound_for(kernel, x, schedule=CudaSchedule("block", 64, alone=True, max_blocks=1))
+                (got,) = simulate(bound, x)
             np.testing.assert_array_equal(got, want)
 
 
@@ -87,7 +87,7 @@ def test_broadcasts_strides_and_several_outputs(shape: tuple[int, int]) -> None:
     for y in (w, np.array([2.0], np.float32)):
         if y.size == 1 and shape[1] == 0:
             continue
-        got = simulate(plan_for(kernel, x, y, np.float64(0.5)), x, y, np.asarray(np.float64(0.5)))
+        got = simulate(bound_for(kernel, x, y, np.float64(0.5)), x, y, np.asarray(np.float64(0.5)))
         np.testing.assert_array_equal(got[0], x + y)
         np.testing.assert_array_equal(got[1], x * np.float64(0.5))
         assert got[0].strides == (x + y).strides or 0 in shape or 1 in shape
@@ -98,7 +98,7 @@ def test_broadcasts_strides_and_several_outputs(shape: tuple[int, int]) -> None:
 def test_softmax(schedule: CudaSchedule | None, columns: int) -> None:
     x = np.random.default_rng(0).normal(size=(5, columns)).astype(np.float32)
     x[0, 0] = -np.inf if columns > 1 else 1.0
-    (got,) = simulate(plan_for(SOFTMAX, x, schedule=schedule), x)
+    (got,) = simulate(bound_for(SOFTMAX, x, schedule=schedule), x)
     power = np.exp((x - x.max(1, keepdims=True)).astype(np.float64))
     np.testing.assert_allclose(got, power / power.sum(1, keepdims=True), rtol=1e-6)
 
@@ -112,7 +112,7 @@ def test_what_is_chosen() -> None:
             "rows": fold("sum", "float32", rows=True),
             "all": fold("sum", "float32", rows=False),
         }
-        return make_plan(nests[kernel], (), [Layout(*x) for x in layouts]).schedule
+        return bind_program(nests[kernel], (), [Layout(*x) for x in layouts]).schedule
 
     assert chosen("softmax", ((4096, 512), (2048, 4))) == CudaSchedule("warp", 128, shared_scratch=True, narrow=True)
     assert chosen("softmax", ((64, 8000), (32000, 4))) == CudaSchedule("block", 1024, shared_scratch=True, narrow=True)
@@ -125,17 +125,17 @@ def test_what_is_chosen() -> None:
 
 def test_grids_do_not_depend_on_devices() -> None:
     x = np.zeros((300, 40), np.float32)
-    plan = plan_for(SOFTMAX, x, schedule=CudaSchedule("warp", 64, shared_scratch=True, max_blocks=100))
-    assert plan.program is not None
-    assert [k.grid.blocks(plan.sizes) for k in plan.program.kernels] == [100]
+    bound = bound_for(SOFTMAX, x, schedule=CudaSchedule("warp", 64, shared_scratch=True, max_blocks=100))
+    assert bound.program is not None
+    assert [k.grid.blocks(bound.sizes) for k in bound.program.kernels] == [100]
 
 
 # --- faults
 
 
-def changed(plan: CudaPlan, change: object, number: int = 0) -> CudaPlan:
-    """The plan with one kernel's statements changed: each goes through ``change``, which gives those in its place."""
-    assert plan.program is not None
+def changed(bound: BoundProgram, change: object, number: int = 0) -> BoundProgram:
+    """The program with one kernel's statements changed: each goes through ``change``, which gives those instead."""
+    assert bound.program is not None
     assert callable(change)
 
     def body(statements: tuple[Statement, ...]) -> tuple[Statement, ...]:
@@ -145,39 +145,39 @@ def changed(plan: CudaPlan, change: object, number: int = 0) -> CudaPlan:
             found += change(whole)
         return tuple(found)
 
-    kernels = list(plan.program.kernels)
+    kernels = list(bound.program.kernels)
     kernels[number] = replace(kernels[number], body=body(kernels[number].body))
-    return replace(plan, program=Program(tuple(kernels), plan.program.extra_sizes))
+    return replace(bound, program=Program(tuple(kernels), bound.program.extra_sizes))
 
 
-def rows_plan(columns: int = 70) -> tuple[CudaPlan, Array]:
+def bound_rows(columns: int = 70) -> tuple[BoundProgram, Array]:
     x = np.ones((3, columns), np.float32)
-    return plan_for(SOFTMAX, x, schedule=CudaSchedule("block", 64, shared_scratch=True, max_blocks=2)), x
+    return bound_for(SOFTMAX, x, schedule=CudaSchedule("block", 64, shared_scratch=True, max_blocks=2)), x
 
 
 @pytest.mark.parametrize("which", [0, 1, 2])
 def test_a_missing_barrier_is_a_race(which: int) -> None:
-    plan, x = rows_plan()
+    bound, x = bound_rows()
     seen = iter(range(100))
 
     def drop(s: Statement) -> list[Statement]:
         return [] if isinstance(s, Barrier) and next(seen) == which else [s]
 
     if which == 1:  # each fold has rows of its own, so that the next iteration of the loop is what meets the first's
-        plan = changed(plan, lambda s: [] if isinstance(s, Barrier) and next(seen) in (1, 2, 3) else [s])
+        bound = changed(bound, lambda s: [] if isinstance(s, Barrier) and next(seen) in (1, 2, 3) else [s])
     else:
-        plan = changed(plan, drop)
+        bound = changed(bound, drop)
     with pytest.raises(SimulationError, match=r"race: thread \d+ of block \d (reads|writes) fold\.\d|nobody wrote"):
-        simulate(plan, x)
+        simulate(bound, x)
 
 
 def test_what_is_read_may_not_be_written_before_a_barrier() -> None:
     """The second barrier of a fold keeps the next iteration's partial results from those that are still being read."""
     x = np.ones((3, 70), np.float32)
-    plan = plan_for(fold("sum", "float32", rows=True), x, schedule=CudaSchedule("block", 64, max_blocks=1))
-    simulate(plan, x)
+    bound = bound_for(fold("sum", "float32", rows=True), x, schedule=CudaSchedule("block", 64, max_blocks=1))
+    simulate(bound, x)
     seen = iter(range(100))
-    broken = changed(plan, lambda s: [] if isinstance(s, Barrier) and next(seen) == 1 else [s])
+    broken = changed(bound, lambda s: [] if isinstance(s, Barrier) and next(seen) == 1 else [s])
     message = r"race: thread \d+ of block 0 writes fold\.0 at place \d, which another thread .* no barrier between read"
     with pytest.raises(SimulationError, match=message):
         simulate(broken, x)
@@ -185,26 +185,26 @@ def test_what_is_read_may_not_be_written_before_a_barrier() -> None:
 
 def test_two_blocks_that_write_one_place() -> None:
     x = np.ones(200, np.float32)
-    plan = plan_for(fold("sum", "float32", rows=False), x, schedule=CudaSchedule("thread", 64, max_blocks=2))
+    bound = bound_for(fold("sum", "float32", rows=False), x, schedule=CudaSchedule("thread", 64, max_blocks=2))
 
     def all_to_first(s: Statement) -> list[Statement]:
         return [replace(s, at=(0,))] if isinstance(s, Write) and s.memory.startswith("part.") else [s]
 
     with pytest.raises(SimulationError, match=r"fold_0: race: thread 0 of block 1 writes part\.s .* of another block"):
-        simulate(changed(plan, all_to_first), x)
+        simulate(changed(bound, all_to_first), x)
 
 
 def test_threads_that_write_one_place_at_once() -> None:
-    plan, x = rows_plan()
+    def to_first_column(s: Statement) -> list[Statement]:
+        return [replace(s, at=(s.at[0], 0))] if isinstance(s, Write) and s.memory == "y" else [s]
+
+    bound, x = bound_rows()
     with pytest.raises(SimulationError, match="which thread 1 writes at the same time"):
-        simulate(
-            changed(plan, lambda s: [replace(s, at=(s.at[0], 0))] if isinstance(s, Write) and s.memory == "y" else [s]),
-            x,
-        )
+        simulate(changed(bound, to_first_column), x)
 
 
 def test_one_iteration_too_many_is_out_of_range() -> None:
-    plan, x = rows_plan()
+    bound, x = bound_rows()
 
     def longer(s: Statement) -> list[Statement]:
         if not isinstance(s, For) or s.step != 64:
@@ -213,11 +213,11 @@ def test_one_iteration_too_many_is_out_of_range() -> None:
 
     message = r"softmax: thread 6 of block 0 is out of range: index 70 of 70, in '%\d+: float32 = load x"
     with pytest.raises(SimulationError, match=message):
-        simulate(changed(plan, longer), x)
+        simulate(changed(bound, longer), x)
 
 
 def test_a_barrier_that_some_threads_miss() -> None:
-    plan, x = rows_plan()
+    bound, x = bound_rows()
 
     def guarded(s: Statement) -> list[Statement]:
         if not isinstance(s, Barrier):
@@ -226,13 +226,13 @@ def test_a_barrier_that_some_threads_miss() -> None:
 
     message = "thread 40 of block 0 does not reach the barrier where thread 0 waits, in 'barrier'"
     with pytest.raises(SimulationError, match=message):
-        simulate(changed(plan, guarded), x)
+        simulate(changed(bound, guarded), x)
 
 
 def test_a_shuffle_that_some_threads_miss() -> None:
     from flambeau.codegen.cuda.mapped import Shuffle
 
-    plan, x = rows_plan()
+    bound, x = bound_rows()
 
     def guarded(s: Statement) -> list[Statement]:
         if not isinstance(s, Shuffle) or s.lane != 16:
@@ -240,29 +240,32 @@ def test_a_shuffle_that_some_threads_miss() -> None:
         return [Index("%few", "lt", ("%0", 40)), If("%few", (s,))]
 
     with pytest.raises(SimulationError, match="some threads of warp 1 of block 0 do not take part in a shuffle"):
-        simulate(changed(plan, guarded), x)
+        simulate(changed(bound, guarded), x)
 
 
 def test_memory_that_nobody_wrote() -> None:
-    plan, x = rows_plan()
-    plan = changed(plan, lambda s: [] if isinstance(s, Write) and s.memory == "s" else [s])
+    bound, x = bound_rows()
+    bound = changed(bound, lambda s: [] if isinstance(s, Write) and s.memory == "s" else [s])
     with pytest.raises(SimulationError, match="reads s at place 0, which nobody wrote"):
-        simulate(plan, x)
+        simulate(bound, x)
 
 
 def test_an_index_divided_by_zero() -> None:
-    plan, x = rows_plan()
-    plan = changed(plan, lambda s: [replace(s, args=(s.args[0], 0))] if isinstance(s, Index) and s.op == "rem" else [s])
+    def by_zero(s: Statement) -> list[Statement]:
+        return [replace(s, args=(s.args[0], 0))] if isinstance(s, Index) and s.op == "rem" else [s]
+
+    bound, x = bound_rows()
+    bound = changed(bound, by_zero)
     with pytest.raises(SimulationError, match="thread 0 divides an index by zero, in '%"):
-        simulate(plan, x)
+        simulate(bound, x)
 
 
 def test_a_zero_divisor_is_reported() -> None:
     kernel = pointwise("remainder", ("int64", "int64"))
     x, y = np.array([5, 6]), np.array([3, 0])
     with pytest.raises(ZeroDivisionError, match="ZeroDivisionError"):
-        simulate(plan_for(kernel, x, y), x, y)
-    np.testing.assert_array_equal(simulate(plan_for(kernel, x, y[:1]), x, y[:1])[0], [2, 0])
+        simulate(bound_for(kernel, x, y), x, y)
+    np.testing.assert_array_equal(simulate(bound_for(kernel, x, y[:1]), x, y[:1])[0], [2, 0])
 
 
 # --- scratch that threads share
@@ -336,10 +339,10 @@ kernel k {
 
 
 def test_text() -> None:
-    plan = plan_for(pointwise("exp", ("float32",)), np.ones(5, np.float32))
-    assert plan.program is not None
+    bound = bound_for(pointwise("exp", ("float32",)), np.ones(5, np.float32))
+    assert bound.program is not None
     assert (
-        print_program(plan.program)
+        print_program(bound.program)
         == """\
 mapped exp threads 256 {
   size #a0
@@ -363,7 +366,7 @@ mapped exp threads 256 {
 
 def test_results_are_the_same_every_time() -> None:
     x = np.random.default_rng(3).normal(size=2000)
-    plan = plan_for(VARIANCE, x, schedule=CudaSchedule("thread", 64, max_blocks=4))
-    first, again = simulate(plan, x), simulate(plan, x)
+    bound = bound_for(VARIANCE, x, schedule=CudaSchedule("thread", 64, max_blocks=4))
+    first, again = simulate(bound, x), simulate(bound, x)
     assert first[0] == again[0]
     np.testing.assert_allclose(first[0], x.var(), rtol=1e-13)

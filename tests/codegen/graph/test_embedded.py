@@ -53,16 +53,16 @@ def test_c15_linear_algebra_with_slices(name: str, dtype: type) -> None:
 
 
 @pytest.mark.parametrize("name", ["triangular_solve", "lu_dot", "cholesky"])
-def test_c15_no_plan_is_made_where_only_bounds_change(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_c15_no_launch_is_made_where_only_bounds_change(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     script = flambeau.script(getattr(matrix_slices, name))
     given = [flambeau.from_numpy(a) for a in PROGRAMS[name](24)]
     script(*given)
     from flambeau.codegen import runtime
 
     def refuse(*args: Any, **named: Any) -> Any:
-        raise AssertionError("a plan is made for a slice of another length")
+        raise AssertionError("a launch is made for a slice of another length")
 
-    monkeypatch.setattr(runtime, "plan_by", refuse)
+    monkeypatch.setattr(runtime, "launch_by", refuse)
     script(*[flambeau.from_numpy(a) for a in PROGRAMS[name](70)])
 
 

@@ -1,4 +1,4 @@
-"""Calls of many sizes in turn: plans are of patterns, and native code completes them for the sizes of a call."""
+"""Calls of many sizes in turn: launches are of patterns, and native code completes them for the sizes of a call."""
 
 from __future__ import annotations
 
@@ -107,9 +107,9 @@ def test_c15_sizes_in_iteration_make_no_plans_once_their_classes_are_known(
             script(x)
 
     def refuse(*args: Any, **named: Any) -> Any:
-        raise AssertionError("a plan is made for another size")
+        raise AssertionError("a launch is made for another size")
 
-    monkeypatch.setattr(runtime, "plan_by", refuse)
+    monkeypatch.setattr(runtime, "launch_by", refuse)
     monkeypatch.setattr(runtime.CompiledKernel, "call_and_keep", refuse)
     for n in lengths:
         script(flambeau.from_numpy(RNG.standard_normal((n, 12)).astype(np.float32)))

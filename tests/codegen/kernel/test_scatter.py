@@ -356,8 +356,8 @@ def test_threads_share_what_lies_before_the_dimension() -> None:
             same(fn(*arrays)._array, want)
         assert len(list(fn.graph_for(*arrays).find_all("prim::FusionGroup"))) == 2
         latest = fn._executor._latest
-        plans = [plan for fused in latest.kernels for k in fused.kernels for _, plan in k.plans]
-        assert (plans[0].step > 0) == (threads > 1 and is_supported())
+        launches = [launch for fused in latest.kernels for k in fused.kernels for _, launch in k.launches]
+        assert (launches[0].step > 0) == (threads > 1 and is_supported())
 
 
 def also_the_values(x: Tensor, index: Tensor, source: Tensor) -> tuple[Tensor, Tensor]:

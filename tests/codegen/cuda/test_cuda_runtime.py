@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from flambeau.codegen import reference
-from flambeau.codegen.cuda import launch
+from flambeau.codegen.cuda import runtime
 from flambeau.codegen.cuda.emit import symbol_of
-from flambeau.codegen.cuda.launch import CudaKernel, architecture_for, unavailable
+from flambeau.codegen.cuda.runtime import CudaKernel, architecture_for, unavailable
 from flambeau.codegen.cuda.schedule import CudaSchedule
 from flambeau.codegen.kernel import KernelError
 from tests.codegen.cuda.cuda_kernels import SCHEDULES, SOFTMAX, VARIANCE, add_broadcast, fold, random_inputs
@@ -37,8 +37,8 @@ class Module:
     def get_function(self, name: str) -> Any:
         assert self.kernel is not None
         assert f".visible .entry {name}(".encode() in self.text
-        plan = next(iter(self.kernel.plans_cache.values))
-        grid = HostGrid(plan)
+        bound = next(iter(self.kernel.programs_cache.values))
+        grid = HostGrid(bound)
         mapped = next(k for k in grid.program.kernels if symbol_of(k) == name)
 
         def run(blocks: tuple[int, ...], threads: tuple[int, ...], given: tuple[Any, ...], *, shared_mem: int) -> None:
@@ -141,7 +141,7 @@ def test_why_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
         (lambda: driverless, "there is no GPU here: no driver"),
         (lambda: devices(1), None),
     ]:
-        monkeypatch.setattr(launch, "_cupy", library)
+        monkeypatch.setattr(runtime, "_cupy", library)
         assert unavailable() == reason
 
 

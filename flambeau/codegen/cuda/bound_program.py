@@ -44,7 +44,7 @@ class OutputLayout:
 
 
 @dataclass(frozen=True, slots=True)
-class CudaPlan:
+class BoundProgram:
     """A program, and the sizes and strides it runs with."""
 
     program: Program | None
@@ -59,10 +59,10 @@ class CudaPlan:
         return self.special.sizes
 
 
-def make_plan(
+def bind_program(
     kernel: Kernel, spans: tuple[Span, ...], layouts: list[Layout], schedule: CudaSchedule | None = None
-) -> CudaPlan:
-    """The plan for inputs of these layouts; ``schedule`` instead of the chosen one.
+) -> BoundProgram:
+    """The program for inputs of these layouts; ``schedule`` instead of the chosen one.
 
     Raises ``KernelError`` where shapes do not fit, and for the largest of nothing.
     """
@@ -81,7 +81,7 @@ def make_plan(
     special = specialize(kernel, sizes, strides, order)
     chosen = schedule or choose(special)
     program = None if is_empty else map_kernel(special.kernel, chosen, kernel.name)
-    return CudaPlan(program, chosen, special, outputs)
+    return BoundProgram(program, chosen, special, outputs)
 
 
 def _output(b: Buffer, sizes: dict[str, int], strides: Strides, order: tuple[str, ...]) -> OutputLayout:

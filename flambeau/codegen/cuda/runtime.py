@@ -1,6 +1,6 @@
 """Kernels on a GPU that is at hand, through CuPy (`pip install flambeau[cuda]`): arrays of CuPy in, arrays of CuPy out.
 
-Kernels run on CuPy's current stream, in its memory. A plan is made for each pattern of shapes and strides, and its
+Kernels run on CuPy's current stream, in its memory. A program is bound for each pattern of shapes and strides, and its
 module loaded once for each device architecture.
 """
 
@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.codegen.cuda.bound_program import BoundProgram, Layout, bind_program
 from flambeau.codegen.cuda.emit import parameters, symbol_of
 from flambeau.codegen.cuda.mapped import MappedKernel, memory_shape, shared_bytes
-from flambeau.codegen.cuda.plan import CudaPlan, Layout, make_plan
 from flambeau.codegen.cuda.ptx import ARCHITECTURES, programs_ptx
 from flambeau.codegen.cuda.schedule import CudaSchedule
 from flambeau.codegen.cuda.threads import ERROR
@@ -23,7 +23,7 @@ from flambeau.codegen.shapes import Span
 from flambeau.specialise.cache import SpecialisationCache
 from flambeau.util.locks import Lock
 
-MAX_PLANS = 256
+MAX_PROGRAMS = 256
 
 
 def unavailable() -> str | None:
@@ -68,36 +68,37 @@ class CudaKernel:
         self.spans = spans
         self._schedule = schedule
         self._library = cupy
-        self.plans_cache: SpecialisationCache[tuple[Layout, ...], CudaPlan] = SpecialisationCache(
-            f"launches of {kernel.name}", MAX_PLANS, describe=str
+        self.programs_cache: SpecialisationCache[tuple[Layout, ...], BoundProgram] = SpecialisationCache(
+            f"launches of {kernel.name}", MAX_PROGRAMS, describe=str
         )
         self._modules: dict[tuple[int, str], Any] = {}
-        """Loaded modules by plan and architecture."""
+        """Loaded modules by program and architecture."""
         self._lock = Lock()
 
     def __call__(self, *inputs: Any) -> Any:
         arrays = self._arrays(inputs)
-        plan = self.plan(tuple(map(Layout.of, arrays)))
+        bound = self.bound(tuple(map(Layout.of, arrays)))
         cupy = self._cupy()
-        outputs = [cupy.empty(o.memory_shape, o.dtype) for o in plan.outputs]
-        if plan.program is not None:
-            self._run(plan, arrays, outputs)
-        views = [o.view(memory) for o, memory in zip(plan.outputs, outputs, strict=True)]
+        outputs = [cupy.empty(o.memory_shape, o.dtype) for o in bound.outputs]
+        if bound.program is not None:
+            self._run(bound, arrays, outputs)
+        views = [o.view(memory) for o, memory in zip(bound.outputs, outputs, strict=True)]
         return views[0] if len(views) == 1 else tuple(views)
 
-    def plan(self, layouts: tuple[Layout, ...]) -> CudaPlan:
-        """The plan for inputs of these layouts."""
-        plan = self.plans_cache.get(layouts)
-        if plan is None:
-            plan = self.plans_cache.get_or_make(
-                layouts, lambda cause: make_plan(self.kernel, self.spans, list(layouts), self._schedule), self._unload
-            )
-        return plan
+    def bound(self, layouts: tuple[Layout, ...]) -> BoundProgram:
+        """The program for inputs of these layouts."""
+        bound = self.programs_cache.get(layouts)
+        if bound is None:
+            bound = self.programs_cache.get_or_make(layouts, lambda cause: self._bind(layouts), self._unload)
+        return bound
+
+    def _bind(self, layouts: tuple[Layout, ...]) -> BoundProgram:
+        return bind_program(self.kernel, self.spans, list(layouts), self._schedule)
 
     def _unload(self, layouts: tuple[Layout, ...]) -> None:
-        """Drop the modules of plans that are no longer kept."""
+        """Drop the modules of programs that are no longer kept."""
         with self._lock:
-            kept = set(map(id, self.plans_cache.values))
+            kept = set(map(id, self.programs_cache.values))
             self._modules = {k: m for k, m in self._modules.items() if k[0] in kept}
 
     def _cupy(self) -> Any:
@@ -116,42 +117,44 @@ class CudaKernel:
             arrays.append(array)
         return arrays
 
-    def _run(self, plan: CudaPlan, arrays: list[Any], outputs: list[Any]) -> None:
-        assert plan.program is not None
-        cupy, sizes = self._cupy(), plan.program.all_sizes(plan.sizes)
-        outside = plan.special.kernel.inputs + plan.special.kernel.outputs
+    def _run(self, bound: BoundProgram, arrays: list[Any], outputs: list[Any]) -> None:
+        assert bound.program is not None
+        cupy, sizes = self._cupy(), bound.program.all_sizes(bound.sizes)
+        outside = bound.special.kernel.inputs + bound.special.kernel.outputs
         memory = dict(zip([b.name for b in outside], arrays + outputs, strict=True))
-        for own in plan.program.work:
+        for own in bound.program.work:
             memory[own.name] = cupy.empty(memory_shape(own, sizes), element_type(own.dtype).numpy)
-        may_fail = any(m.role == "flag" for k in plan.program.kernels for m in k.memories)
+        may_fail = any(m.role == "flag" for k in bound.program.kernels for m in k.memories)
         if may_fail:
             memory[ERROR] = cupy.zeros(1, np.int32)
-        module = self._module(plan)
-        for kernel in plan.program.kernels:
+        module = self._module(bound)
+        for kernel in bound.program.kernels:
             shared = shared_bytes(kernel, sizes)
             function = module.get_function(symbol_of(kernel))
-            given = arguments(kernel, plan, sizes, memory)
-            function((kernel.grid.blocks(plan.sizes),), (kernel.threads,), given, shared_mem=shared)
+            given = arguments(kernel, bound, sizes, memory)
+            function((kernel.grid.blocks(bound.sizes),), (kernel.threads,), given, shared_mem=shared)
         if may_fail and int(memory[ERROR][0]):
             raise ZeroDivisionError("ZeroDivisionError")
 
-    def _module(self, plan: CudaPlan) -> Any:
-        assert plan.program is not None
+    def _module(self, bound: BoundProgram) -> Any:
+        assert bound.program is not None
         cupy = self._cupy()
         device = cupy.cuda.Device()
-        key = (id(plan), f"{device.id} {device.compute_capability}")
+        key = (id(bound), f"{device.id} {device.compute_capability}")
         with self._lock:
             if key not in self._modules:
-                text = programs_ptx([plan.program], architecture_for(device.compute_capability), {})
+                text = programs_ptx([bound.program], architecture_for(device.compute_capability), {})
                 module = cupy.cuda.Module()
                 module.load(text.encode())
                 self._modules[key] = module
             return self._modules[key]
 
 
-def arguments(kernel: MappedKernel, plan: CudaPlan, sizes: dict[str, int], memory: dict[str, Any]) -> tuple[Any, ...]:
+def arguments(
+    kernel: MappedKernel, bound: BoundProgram, sizes: dict[str, int], memory: dict[str, Any]
+) -> tuple[Any, ...]:
     """What a launch passes: arrays by name, sizes, strides in bytes."""
-    axes = {b.name: b.axes for b in plan.special.kernel.buffers}
+    axes = {b.name: b.axes for b in bound.special.kernel.buffers}
     found: list[Any] = []
     for p in parameters(kernel):
         if p.kind == "pointer":
@@ -159,5 +162,5 @@ def arguments(kernel: MappedKernel, plan: CudaPlan, sizes: dict[str, int], memor
         elif p.kind == "size":
             found.append(np.int64(sizes[p.name]))
         else:
-            found.append(np.int64(plan.special.strides[p.name, axes[p.name][p.dimension]]))
+            found.append(np.int64(bound.special.strides[p.name, axes[p.name][p.dimension]]))
     return tuple(found)

@@ -1,7 +1,7 @@
-"""Plans that serve any size: for pointwise kernels of arrays that lie row-major and all have one shape.
+"""Launches that serve any size: for pointwise kernels of arrays that lie row-major and all have one shape.
 
 Such a call has one axis, that of all elements in order, so that code, strides and all decisions but a few are the same
-for any number of elements. For those few, how many threads run it and whether they hold the GIL, there is a plan each.
+for any number of elements. For those few, how many threads run it and whether they hold the GIL, there are several.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ import numpy.typing as npt
 
 from flambeau.codegen import threads
 from flambeau.codegen.choices import USUAL, Choices
+from flambeau.codegen.choose_schedule import PARALLEL_FROM, last_level_cache
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.kernel.nest import Buffer, Const, Kernel, Let, Load, Loop, Store, walk
+from flambeau.codegen.launches import RELEASE_FROM, Launch, make_launch
 from flambeau.codegen.llvm.abi import block_layout
-from flambeau.codegen.planning import PARALLEL_FROM, last_level_cache
-from flambeau.codegen.plans import RELEASE_FROM, Plan, make_plan
 from flambeau.codegen.shapes import Span
 from flambeau.util import thread_count
 from flambeau.util.record import dataclass, replace
 
 EXAMPLE = 4096
-"""Elements of the call that the plan is made from."""
+"""Elements of the call that the launch is made from."""
 
 
 @dataclass(frozen=True, slots=True)
-class SizedPlan:
-    """A plan for numbers of elements from `least` to `most`."""
+class SizedLaunch:
+    """A launch for numbers of elements from `least` to `most`."""
 
-    plan: Plan
+    launch: Launch
     size_at: int
     """The word of its block that says how many."""
     least: int
@@ -44,23 +44,23 @@ class SizedPlan:
     threads: int
 
 
-def sized_plans(
+def sized_launches(
     kernel: Kernel, spans: tuple[Span, ...], arrays: Sequence[npt.NDArray[Any]], choices: Choices = USUAL
-) -> list[SizedPlan]:
-    """Plans for calls like one with these arrays but of other sizes; none where it has another form."""
+) -> list[SizedLaunch]:
+    """Launches for calls like one with these arrays but of other sizes; none where it has another form."""
     rank = max((a.ndim for a in arrays), default=0)
     if not rank or not _is_plain(kernel, rank) or any(s.size is not None for s in spans):
         return []
     shape = (*[2] * (rank - 1), max(EXAMPLE >> (rank - 1), 2))
     examples = [np.empty(shape if a.ndim else (), a.dtype) for a in arrays]
     try:
-        plan = make_plan(kernel, spans, examples, replace(choices, num_threads=1))
+        launch = make_launch(kernel, spans, examples, replace(choices, num_threads=1))
     except KernelError:
         return []
-    if plan.variant is None:
+    if launch.variant is None:
         return []
-    [*places] = block_layout(plan.variant.kernel).sizes.values()
-    return _ranges(plan, places[0], math.prod(shape), choices.num_threads) if len(places) == 1 else []
+    [*places] = block_layout(launch.variant.kernel).sizes.values()
+    return _ranges(launch, places[0], math.prod(shape), choices.num_threads) if len(places) == 1 else []
 
 
 def _is_plain(kernel: Kernel, rank: int) -> bool:
@@ -77,25 +77,25 @@ def _is_plain(kernel: Kernel, rank: int) -> bool:
     return len(kernel.axes) == rank and not loops[0].carries and all(fits(b) for b in kernel.buffers)
 
 
-def _ranges(plan: Plan, place: int, count: int, num_threads: int | None) -> list[SizedPlan]:
-    """The plan for few elements, for those without the GIL, and for those worth several threads.
+def _ranges(launch: Launch, place: int, count: int, num_threads: int | None) -> list[SizedLaunch]:
+    """The launch for few elements, for those without the GIL, and for those worth several threads.
 
     What is empty has none: NumPy gives it other strides than we do.
     """
-    assert plan.variant is not None
-    each = plan.nanoseconds / count
+    assert launch.variant is not None
+    each = launch.nanoseconds / count
     released = math.ceil(RELEASE_FROM / each)
     shared = math.ceil(PARALLEL_FROM / each)
     # What does not fit the cache is written past it, by other code.
-    end = max(last_level_cache() * 3 // 4 * count // plan.bytes_moved, released)
-    found = [SizedPlan(plan, place, 1, released - 1, False, 0, 1)]
-    if threads.threads_for(num_threads) == 1 or not plan.variant.native.splits:
-        return [*found, SizedPlan(plan, place, released, end - 1, True, 0, 1)]
-    lanes = plan.variant.schedule.lanes
+    end = max(last_level_cache() * 3 // 4 * count // launch.bytes_moved, released)
+    found = [SizedLaunch(launch, place, 1, released - 1, False, 0, 1)]
+    if threads.threads_for(num_threads) == 1 or not launch.variant.native.splits:
+        return [*found, SizedLaunch(launch, place, released, end - 1, True, 0, 1)]
+    lanes = launch.variant.schedule.lanes
     step = -(-shared // (2 * lanes)) * lanes
     shared = min(shared, end)
-    found.append(SizedPlan(plan, place, released, shared - 1, True, 0, 1))
-    return [*found, SizedPlan(plan, place, shared, end - 1, True, step, num_threads or thread_count.ANY)]
+    found.append(SizedLaunch(launch, place, released, shared - 1, True, 0, 1))
+    return [*found, SizedLaunch(launch, place, shared, end - 1, True, step, num_threads or thread_count.ANY)]
 
 
 def is_row_major(arrays: Sequence[npt.NDArray[Any]]) -> bool:

@@ -1,15 +1,15 @@
-"""Plans: everything about a call that follows from the shapes and strides of its inputs, worked out once."""
+"""Launches: everything about a call that follows from the shapes and strides of its inputs, worked out once."""
 
 from __future__ import annotations
 
 from flambeau.codegen import threads
 from flambeau.codegen.call_geometry import Array, Geometry, Output, geometry_of
 from flambeau.codegen.choices import USUAL, Choices
+from flambeau.codegen.choose_schedule import PARALLEL_FROM, split
 from flambeau.codegen.costs import bytes_moved, estimate_nanoseconds, operation_count
 from flambeau.codegen.kernel.nest import Kernel
 from flambeau.codegen.llvm.abi import block_layout
 from flambeau.codegen.patterns import Call
-from flambeau.codegen.planning import PARALLEL_FROM, split
 from flambeau.codegen.products import Tiling, split_product
 from flambeau.codegen.schedule import Schedule, Split
 from flambeau.codegen.schedules import Schedules
@@ -27,7 +27,7 @@ RELEASE_FROM = 5000.0
 
 
 @dataclass(slots=True, eq=False)
-class Plan:
+class Launch:
     """All that a call of one shape and stride pattern needs."""
 
     outputs: tuple[Output, ...]
@@ -49,27 +49,27 @@ class Plan:
     threads: int = 1
     """Threads that may share the pieces; `ANY`: as many as are set when it is called."""
     call: Call | None = None
-    """What a plan for all calls of this pattern is made from; None where there is none."""
+    """What a launch for all calls of this pattern is made from; None where there is none."""
     split: Split | None = None
     is_staged: bool = False
     typical_nanoseconds: float = 0.0
     """Estimated duration of the call of the pattern that the schedule was chosen for, per iteration of all axes."""
 
 
-def make_plan(kernel: Kernel, spans: tuple[Span, ...], arrays: list[Array], choices: Choices = USUAL) -> Plan:
-    """The plan for inputs like ``arrays``; compiles what is missing.
+def make_launch(kernel: Kernel, spans: tuple[Span, ...], arrays: list[Array], choices: Choices = USUAL) -> Launch:
+    """The launch for inputs like ``arrays``; compiles what is missing.
 
     Raises ``KernelError`` where shapes do not fit, and for the largest of nothing.
     """
-    return plan_by(Schedules(kernel, spans, choices, 1), arrays)
+    return launch_by(Schedules(kernel, spans, choices, 1), arrays)
 
 
-def plan_by(schedules: Schedules, arrays: list[Array]) -> Plan:
-    """`make_plan` with the schedules that are known of a kernel."""
+def launch_by(schedules: Schedules, arrays: list[Array]) -> Launch:
+    """`make_launch` with the schedules that are known of a kernel."""
     kernel, choices = schedules.kernel, schedules.choices
     geometry = geometry_of(kernel, schedules.spans, arrays)
     if all(0 in o.shape for o in geometry.outputs):
-        return Plan(geometry.outputs, [], 0, None)
+        return Launch(geometry.outputs, [], 0, None)
     ranges = classes(kernel, geometry.sizes, schedules.spans)
     scheduled = schedules.find(geometry, ranges)
     special, schedule, variant = scheduled.special(geometry), scheduled.schedule, scheduled.variant
@@ -79,7 +79,7 @@ def plan_by(schedules: Schedules, arrays: list[Array]) -> Plan:
     sharing = _sharing(special, schedule, variant, count)
     iterations = 1 if sharing.axis is None else special.sizes[sharing.axis]
     high, step, pieces = (sharing if is_shared else replace(sharing, most_pieces=0)).of(iterations, nanoseconds)
-    return Plan(
+    return Launch(
         geometry.outputs,
         _block_words(special, threads.run_address(wanted) if scheduled.staged and is_shared and count > 1 else 0),
         high, variant, step, pieces, nanoseconds, bytes_moved(special), operation_count(special),
@@ -111,7 +111,7 @@ def _sharing(special: Specialized, schedule: Schedule, variant: Variant, count: 
 def _call(
     kernel: Kernel, geometry: Geometry, ranges: dict[str, Range], special: Specialized, schedule: Schedule
 ) -> Call | None:
-    """What a plan for all calls of the pattern is made from; none where code depends on more than the pattern."""
+    """What a launch for all calls of the pattern is made from; none where code depends on more than the pattern."""
     if schedule.nontemporal:
         return None
     along = tuple([(p.buffer, p.along) for p in schedule.packs])

@@ -1,25 +1,25 @@
-"""Plans that serve any size: what native code needs to see that a call fits one.
+"""Launches that serve any size: what native code needs to see that a call fits one.
 
-Such a plan is for pointwise kernels whose arrays all lie row-major and have one shape, beside numbers and arrays
+Such a launch is for pointwise kernels whose arrays all lie row-major and have one shape, beside numbers and arrays
 without axes. Its sizes are taken from the call: it has one word for the number of elements, and its records say no
 dimensions (0) but the size of an element in place of the strides.
 """
 
 from __future__ import annotations
 
-from flambeau.codegen.layouts import INPUT, OUTPUT, PLAN
+from flambeau.codegen.layouts import INPUT, LAUNCH, OUTPUT
 from flambeau.codegen.llvm.builder import NULL, FunctionBuilder, ModuleBuilder, Value, word
-from flambeau.codegen.llvm.plan_inputs import input_of
+from flambeau.codegen.llvm.launch_inputs import input_of
 
 ALIGNED_FROM = 1 << 18
 """Outputs of at least this many bytes start on a 64-byte boundary."""
 
 
 def add_sizes(m: ModuleBuilder) -> None:
-    """Add ``common_size(plan, inputs, n, shape)`` and ``sized(record, room, shape, count)``.
+    """Add ``common_size(launch, inputs, n, shape)`` and ``sized(record, room, shape, count)``.
 
-    The first gives the number of elements of inputs that fit such a plan and leaves the address of their dimensions in
-    ``shape``; -1 for others. The second gives an output's record with its sizes, for which there is ``room``; the
+    The first gives the number of elements of inputs that fit such a launch and leaves the address of their dimensions
+    in ``shape``; -1 for others. The second gives an output's record with its sizes, for which there is ``room``; the
     record itself where ``shape`` is null.
     """
     _add_common_size(m)
@@ -27,9 +27,9 @@ def add_sizes(m: ModuleBuilder) -> None:
 
 
 def _add_common_size(m: ModuleBuilder) -> None:
-    f = m.function("i64 common_size", "ptr plan", "ptr inputs", "i64 n", "ptr shape")
-    plan, inputs, n, shape = f.parameters
-    records = f.get(plan, PLAN, "inputs")
+    f = m.function("i64 common_size", "ptr launch", "ptr inputs", "i64 n", "ptr shape")
+    launch, inputs, n, shape = f.parameters
+    records = f.get(launch, LAUNCH, "inputs")
     loop = f.loop(n, NULL, word(-1))
     with loop as k:
         known, count = loop.values
@@ -49,8 +49,8 @@ def _add_common_size(m: ModuleBuilder) -> None:
         loop.carry(f_known, f.joined_value([(count, passed), (elements, looked_at)]))
     known, count = loop.values
     f.store(shape, known)
-    enough = f.compare("sge", count, f.get(plan, PLAN, "least"))
-    f.require(f.op("and", enough, f.compare("sle", count, f.get(plan, PLAN, "most"))), "no")
+    enough = f.compare("sge", count, f.get(launch, LAUNCH, "least"))
+    f.require(f.op("and", enough, f.compare("sle", count, f.get(launch, LAUNCH, "most"))), "no")
     f.ret(count)
     f.start("no", falls_through=False)
     f.store(shape, NULL)

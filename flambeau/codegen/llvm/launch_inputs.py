@@ -1,9 +1,9 @@
-"""How stubs look at the inputs of plans: objects of NumPy's where Python calls, words where compiled graphs do.
+"""How stubs look at the inputs of launches: objects of NumPy's where Python calls, words where compiled graphs do.
 
-Each kind of inputs adds the same functions to a module, so that search, sizes and patterns are built once for all:
-``matches(input, record)``, whether an input looks as a plan's record says; ``looks_like``, the same for the records of
-patterns; ``dims_of(input)`` and ``strides_of(input, rank)``, addresses of numbers; ``data_of(input)``, the address of
-the elements, or that of a number.
+Each kind of inputs adds the same functions to a module, so that search, sizes and patterns are built once:
+``matches(input, record)``, whether an input looks as a launch's record says; ``looks_like``, the same for the records
+of patterns; ``dims_of(input)`` and ``strides_of(input, rank)``, addresses of numbers; ``data_of(input)``, the address
+of the elements, or that of a number.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from flambeau.codegen.llvm.builder import FALSE, TRUE, FunctionBuilder, ModuleBu
 from flambeau.codegen.llvm.c_interface import ALIGNED, WRITEABLE
 
 
-class PlanInputs(ABC):
+class LaunchInputs(ABC):
     """A kind of inputs."""
 
     checks_count: bool
-    """Whether a call may have another number of inputs than plans."""
+    """Whether a call may have another number of inputs than launches."""
 
     @abstractmethod
     def add_functions(self, m: ModuleBuilder) -> None:
@@ -35,7 +35,7 @@ def add_same_numbers(m: ModuleBuilder) -> None:
     f.ret(TRUE)
 
 
-class ArrayInputs(PlanInputs):
+class ArrayInputs(LaunchInputs):
     """NumPy's arrays, Python's numbers, and objects that decide by being the very ones."""
 
     checks_count = True
@@ -80,7 +80,7 @@ class ArrayInputs(PlanInputs):
         f.ret(f.all_of(*same))
 
 
-class WordInputs(PlanInputs):
+class WordInputs(LaunchInputs):
     """Values of compiled graphs: their words from the address of the elements on, or that of a number."""
 
     checks_count = False
@@ -105,5 +105,5 @@ class WordInputs(PlanInputs):
 
 
 def input_of(f: FunctionBuilder, inputs: Value, records: Value, index: Value) -> tuple[Value, Value]:
-    """An input, and what a plan says of it."""
+    """An input, and what a launch says of it."""
     return f.word_of(inputs, index, "ptr"), f.at(records, f.op("mul", index, INPUT.words))

@@ -1,4 +1,4 @@
-"""Plans that serve any size: calls of new sizes stay native, and mean what exact plans mean."""
+"""Launches that serve any size: calls of new sizes stay native, and mean what exact launches mean."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_several_results_and_tensors_without_axes() -> None:
 
 
 def test_what_lies_otherwise_has_plans_of_its_own() -> None:
-    """Gaps, transposed, broadcast against one another: after plans for any size exist, too."""
+    """Gaps, transposed, broadcast against one another: after launches for any size exist, too."""
     function, other = flambeau.script(blend), interpreted(blend)
     for n in (4, 5, 6):
         function(random(n, 8), 1.0, random(n, 8))

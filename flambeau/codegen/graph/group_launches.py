@@ -1,29 +1,29 @@
-"""How native functions run fused groups: by the plans of kernels, chosen by sizes and strides."""
+"""How native functions run fused groups: by the launches of kernels, chosen by sizes and strides."""
 
 from __future__ import annotations
 
 from flambeau.codegen.graph.abi import NO_MEMORY
-from flambeau.codegen.layouts import BLOCK_DATA, CONTEXT, OUTPUT, PLAN, RELEASE_GIL
+from flambeau.codegen.layouts import BLOCK_DATA, CONTEXT, LAUNCH, OUTPUT, RELEASE_GIL
 from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder, Value
 from flambeau.codegen.llvm.entry_patterns import FRAME_WORDS
-from flambeau.codegen.llvm.plan_inputs import WordInputs
-from flambeau.codegen.llvm.plan_launch import PlanBlock, add_launch
-from flambeau.codegen.llvm.plan_search import add_search
+from flambeau.codegen.llvm.launch_inputs import WordInputs
+from flambeau.codegen.llvm.launch_search import add_search
+from flambeau.codegen.llvm.launch_start import LaunchBlock, add_start
 
-NO_PLAN = -4
-"""No plan is made for such sizes and strides."""
+NO_LAUNCH = -4
+"""No launch is made for such sizes and strides."""
 
 
 def add_run_group(m: ModuleBuilder, name: str) -> None:
-    """Add ``run_group(context, cell, inputs, n_in, outputs)``: a fused group by the plan for sizes and strides.
+    """Add ``run_group(context, cell, inputs, n_in, outputs)``: a fused group by the launch for sizes and strides.
 
-    It gives `NO_PLAN` where there is none yet. ``inputs`` and ``outputs`` are arrays of addresses: for each input its
+    It gives `NO_LAUNCH` where there is none yet. ``inputs`` and ``outputs`` are arrays of addresses: for each input its
     words from ``data`` on (for a number the address of the number), for each output all its words, the size of an
     element in the word before them. It gives 0, 1 where the group failed (a division by zero), `INTERRUPTED` or
     `NO_MEMORY`. The module has ``new_block``, and imports ``save_thread``.
     """
     add_search(m, WordInputs())
-    add_launch(m)
+    add_start(m)
     _add_make_outputs(m)
     f = m.function(
         f"i64 {name}", "ptr context", "ptr cell", "ptr inputs", "i64 n_in", "ptr outputs", exported=True
@@ -31,18 +31,18 @@ def add_run_group(m: ModuleBuilder, name: str) -> None:
     context, cell, inputs, n_in, outputs = f.parameters
     shape_slot, count_slot, error = f.slot("ptr", 8), f.slot("i64", 8), f.slot("i32", 4)
     frame = f.slot(f"[{FRAME_WORDS} x i64]", 16)
-    plan = f.call("find_plan", cell, inputs, n_in, shape_slot, count_slot, frame)
-    f.return_if(f.is_null(plan), NO_PLAN)
+    launch = f.call("find_launch", cell, inputs, n_in, shape_slot, count_slot, frame)
+    f.return_if(f.is_null(launch), NO_LAUNCH)
     shape, count = f.load(shape_slot, "ptr"), f.load(count_slot)
-    code = f.call("make_outputs", context, plan, outputs, shape, count)
+    code = f.call("make_outputs", context, launch, outputs, shape, count)
     f.return_unless(f.compare("eq", code, 0), code)
-    block = PlanBlock(f, plan, count, error)
+    block = LaunchBlock(f, launch, count, error)
     block.put_inputs(inputs, lambda words, _record, _number: f.call("data_of", words))
     with f.loop(block.n_out) as k:
         block.put_output(k, f.word_of(f.word_of(outputs, k, "ptr"), 1))
-    with f.when(f.compare("ne", f.op("and", f.get(plan, PLAN, "flags"), RELEASE_GIL), 0)):
+    with f.when(f.compare("ne", f.op("and", f.get(launch, LAUNCH, "flags"), RELEASE_GIL), 0)):
         _give_up_gil(f, context)
-    f.call("launch", plan, block.address, count)
+    f.call("start", launch, block.address, count)
     f.ret(f.convert("zext", f.compare("ne", f.load(error, "i32"), 0), "i64"))
 
 
@@ -55,12 +55,12 @@ def _give_up_gil(f: FunctionBuilder, context: Value) -> None:
 
 
 def _add_make_outputs(m: ModuleBuilder) -> None:
-    """``make_outputs(context, plan, outputs, shape, count)``: new blocks for a plan's outputs, and their words."""
-    f = m.function("i64 make_outputs", "ptr context", "ptr plan", "ptr outputs", "ptr shape", "i64 count")
-    context, plan, outputs, shape, count = f.parameters
+    """``make_outputs(context, launch, outputs, shape, count)``: new blocks for a launch's outputs, and their words."""
+    f = m.function("i64 make_outputs", "ptr context", "ptr launch", "ptr outputs", "ptr shape", "i64 count")
+    context, launch, outputs, shape, count = f.parameters
     room = f.slot(f"[{OUTPUT.words} x i64]", 8)
-    records = f.get(plan, PLAN, "outputs")
-    with f.loop(f.get(plan, PLAN, "n_out")) as k:
+    records = f.get(launch, LAUNCH, "outputs")
+    with f.loop(f.get(launch, LAUNCH, "n_out")) as k:
         words = f.word_of(outputs, k, "ptr")
         record = f.call("sized", f.at(records, f.op("mul", k, OUTPUT.words)), room, shape, count)
         rank, strides = f.get(record, OUTPUT, "rank"), f.get(record, OUTPUT, "strides")
