@@ -149,7 +149,7 @@ class OverloadedFunction(Sugared):
         match = match_schemas([f.schema for f in self.functions], args, keywords, where)
         function = next(f for f in self.functions if f.schema is match.schema)
         with e.graph.at_range(where):
-            operands = [plan(e) for plan in match.plans]
+            operands = match.operands(e)
             callee = e.function_constant(function)
             return SimpleValue(e.emit("prim::CallFunction", (callee, *operands), match.returns[0]))
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from flambeau.schema import registry
-from flambeau.schema.bind import Plan
+from flambeau.schema.bind import CallBinding
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
 from flambeau.schema.function import Argument, FunctionSchema
@@ -76,9 +76,9 @@ class _Callable:
         self._definitions = tuple(definitions)
         self._of_values = [d for d in definitions if not d.schema.concerns_tensors and d.family != "custom"]
 
-    def _plan(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Plan:
+    def _binding(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> CallBinding:
         """How to run a call of tensors. Raises TypeError."""
-        return dispatch.operator(self.operator_name).plan(args, kwargs)
+        return dispatch.operator(self.operator_name).binding(args, kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         has_tensor = any(isinstance(a, Tensor) for a in args)
@@ -88,14 +88,14 @@ class _Callable:
                 if not isinstance(full, str):
                     return dispatch.run(definition, full)
         try:
-            plan = self._plan(args, kwargs)
+            binding = self._binding(args, kwargs)
         except TypeError as error:
             raise self._refusal(args, kwargs, str(error)) from None
-        schema = plan.definition.schema
+        schema = binding.definition.schema
         if not has_tensor and _has_dict(schema) and isinstance(_complete(schema, args, kwargs), str):
-            raise self._refusal(args, kwargs, "")  # the plan takes any object for a dict
-        result = dispatch.run(plan.definition, plan.arguments(args, kwargs))
-        return result if plan.finish is None else plan.finish(result)
+            raise self._refusal(args, kwargs, "")  # the binding takes any object for a dict
+        result = dispatch.run(binding.definition, binding.arguments(args, kwargs))
+        return result if binding.finish is None else binding.finish(result)
 
     def _refusal(self, args: Sequence[Any], kwargs: Mapping[str, Any], otherwise: str) -> OverloadError:
         problems = [_complete(d.schema, args, kwargs) for d in self._definitions]
@@ -118,8 +118,8 @@ class OperatorOverload(_Callable):
         super().__init__(definition.name, f"{space}.{short}.{overload}", [definition])
         self._schema = definition.schema
 
-    def _plan(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Plan:
-        return dispatch.binder.plan(self.operator_name, self._definitions, args, kwargs)
+    def _binding(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> CallBinding:
+        return dispatch.binder.bind(self.operator_name, self._definitions, args, kwargs)
 
 
 class OperatorPacket(_Callable):

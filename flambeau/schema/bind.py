@@ -1,7 +1,7 @@
 """Which overload a Python call means, and its arguments in schema order.
 
 `Binder.bind(name, overloads, args, kwargs)` tries every overload; the one that needs the least conversion wins. What
-was decided for one combination of argument types is kept as a `Plan`, so that the next such call only looks it up.
+was decided for one combination of argument types is kept as a `CallBinding`, so that the next such call looks it up.
 
 Conversions are PyTorch's: int to float, numbers and one-element tensors to Scalar, a single int for `int[N]`, ints
 given one by one for the only `int[]`, dtypes given as Python or NumPy types, `input` for `self`, and NumPy's
@@ -35,7 +35,7 @@ Key = tuple[Any, ...]
 
 
 @dataclass(slots=True, eq=False)
-class Plan:
+class CallBinding:
     """How to run a call whose arguments have certain types."""
 
     definition: OpDef
@@ -76,8 +76,8 @@ class Plan:
         return self.finish is None and not self.converters and self.varargs_at < 0
 
     def runner(self, count: int, kernel: Callable[..., Any] | None = None) -> Callable[..., Any]:
-        """What runs the kernel, or another in its place, on `count` positional arguments, as directly as this plan
-        allows."""
+        """What runs the kernel, or another in its place, on `count` positional arguments, as directly as may
+        be."""
         if self.finish is not None or self.converters or self.varargs_at > 1:
             return self._run
         kernel, tail = kernel or self.kernel, self.tail
@@ -143,9 +143,11 @@ class Binder:
         """What decides the binding: the types of all arguments, looking into lists."""
         return (tuple(map(_kind, args)), tuple(kwargs), tuple(map(_kind, kwargs.values())))
 
-    def plan(self, name: str, candidates: Sequence[OpDef], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Plan:
+    def bind(
+        self, name: str, candidates: Sequence[OpDef], args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> CallBinding:
         """The cheapest way to make this call. Raises TypeError as PyTorch does when there is none."""
-        best: Plan | None = None
+        best: CallBinding | None = None
         best_cost = 1 << 30
         for definition in candidates:
             attempt = self._try(definition, args, kwargs)
@@ -156,7 +158,7 @@ class Binder:
             raise call.error([d.schema for d in candidates])
         return best
 
-    def _try(self, definition: OpDef, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[int, Plan] | None:
+    def _try(self, definition: OpDef, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[int, CallBinding] | None:
         schema = definition.schema
         rules = self.rules(schema)
         varargs_at = varargs_position(schema, rules, args)
@@ -182,7 +184,7 @@ class Binder:
             if fit.convert is not None:
                 converters.append((index, fit.convert))
         in_order = not kwargs
-        plan = Plan(
+        binding = CallBinding(
             definition=definition,
             kernel=definition.kernel,
             tail=tuple(full[len(args) :]) if in_order else (),
@@ -193,7 +195,7 @@ class Binder:
             finish=finisher(schema),
             requires_grad_at=requires_grad_at,
         )
-        return cost, plan
+        return cost, binding
 
     @staticmethod
     def _place(

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from flambeau.schema import registry
 from flambeau.schema.argument_rules import RuntimeTypes
-from flambeau.schema.bind import Binder, Plan
+from flambeau.schema.bind import Binder, CallBinding
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.opdef import OpDef
 from flambeau.tensor import grad_mode, recorder
@@ -97,11 +97,11 @@ def run(definition: OpDef, arguments: Sequence[Any]) -> Any:
 
 
 class Operator:
-    """All overloads of one name, with the plans of the calls seen so far."""
+    """All overloads of one name, with the bindings of the calls seen so far."""
 
     __slots__ = ("_deep", "_named", "_version", "candidates", "fast_path", "name")
 
-    MAX_PLANS = 512
+    MAX_BINDINGS = 512
 
     fast_path: dict[Any, Callable[..., Any]]
     """By the types of the positional arguments, or the type of the only one: what runs the call, where nothing
@@ -110,8 +110,8 @@ class Operator:
     def __init__(self, name: str) -> None:
         self.name = name
         self.fast_path = {}
-        self._named: dict[Any, Plan] = {}
-        self._deep: dict[Any, Plan] = {}
+        self._named: dict[Any, CallBinding] = {}
+        self._deep: dict[Any, CallBinding] = {}
         self.refresh()
 
     @property
@@ -140,19 +140,19 @@ class Operator:
             return fast_path(*args)
         return self.call_positional(args)
 
-    def _runner(self, plan: Plan, count: int) -> Callable[..., Any]:
+    def _runner(self, binding: CallBinding, count: int) -> Callable[..., Any]:
         """What runs calls of so many arguments: it looks for tensors that ask for gradients once there are any."""
-        runner = plan.runner(count)
+        runner = binding.runner(count)
         if not grad_mode.has_asked():
             return runner
-        definition, kernel = plan.definition, plan.kernel
+        definition, kernel = binding.definition, binding.kernel
         beside = getattr(kernel, "beside", None)
-        if beside is not None and plan.is_direct and kernel is definition.kernel:  # native code serves none that ask
+        if beside is not None and binding.is_direct and kernel is definition.kernel:  # native code serves none that ask
 
             def look(*args: Any) -> Any:
                 return recorder.run(definition, args) if is_asked(args) else kernel(*args)
 
-            return plan.runner(count, beside(definition.full_name, look))
+            return binding.runner(count, beside(definition.full_name, look))
 
         def guarded(*args: Any) -> Any:
             return self.call_positional(args) if is_asked(args) else runner(*args)
@@ -161,41 +161,41 @@ class Operator:
 
     def call_positional(self, args: tuple[Any, ...]) -> Any:
         """A call that `fast_path` does not serve: new types, lists among the arguments, or somebody intercepts it."""
-        plan = self.plan(args, {})
-        result = run(plan.definition, plan.arguments(args, {}))
-        return result if plan.finish is None else plan.finish(result)
+        binding = self.binding(args, {})
+        result = run(binding.definition, binding.arguments(args, {}))
+        return result if binding.finish is None else binding.finish(result)
 
     def call_with_keywords(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """The same for a call with keywords."""
         if "out" in kwargs and kwargs["out"] is None:
             kwargs = {k: v for k, v in kwargs.items() if k != "out"}
-        plan = self._named.get((*map(type, args), *kwargs, *map(type, kwargs.values())))
-        if plan is None:
-            plan = self.plan(args, kwargs)
-        result = run(plan.definition, plan.arguments(args, kwargs))
-        if plan.requires_grad_at >= 0 and kwargs["requires_grad"]:
+        binding = self._named.get((*map(type, args), *kwargs, *map(type, kwargs.values())))
+        if binding is None:
+            binding = self.binding(args, kwargs)
+        result = run(binding.definition, binding.arguments(args, kwargs))
+        if binding.requires_grad_at >= 0 and kwargs["requires_grad"]:
             result.requires_grad_()
-        return result if plan.finish is None else plan.finish(result)
+        return result if binding.finish is None else binding.finish(result)
 
-    def plan(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Plan:
-        """The plan for arguments of these types. Raises TypeError if no overload takes them."""
+    def binding(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> CallBinding:
+        """The binding for arguments of these types. Raises TypeError if no overload takes them."""
         if self._version != registry.version():
             self.refresh()
         key = binder.key(args, kwargs)
-        plan = self._deep.get(key)
-        if plan is None:
-            plan = binder.plan(self.name, self.candidates, args, kwargs)
-            if len(self._deep) >= self.MAX_PLANS:
+        binding = self._deep.get(key)
+        if binding is None:
+            binding = binder.bind(self.name, self.candidates, args, kwargs)
+            if len(self._deep) >= self.MAX_BINDINGS:
                 self._forget()
-            self._deep[key] = plan
+            self._deep[key] = binding
             values = (*args, *kwargs.values())
             if not any(isinstance(v, _SEQUENCES) for v in values):
                 types = tuple(map(type, args))
                 if kwargs:
-                    self._named[(*types, *kwargs, *map(type, kwargs.values()))] = plan
+                    self._named[(*types, *kwargs, *map(type, kwargs.values()))] = binding
                 else:
-                    self.fast_path[types[0] if len(types) == 1 else types] = self._runner(plan, len(types))
-        return plan
+                    self.fast_path[types[0] if len(types) == 1 else types] = self._runner(binding, len(types))
+        return binding
 
 
 _SEQUENCES: Final = (list, tuple)

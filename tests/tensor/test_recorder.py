@@ -186,7 +186,7 @@ def test_c08_no_operator_writes_elements_that_share_memory() -> None:
             else:
                 continue
             try:
-                if operator(schema.name).plan(tuple(args), kwargs).definition is not definition:
+                if operator(schema.name).binding(tuple(args), kwargs).definition is not definition:
                     continue
                 call(schema.name, *args, **kwargs)
                 wrong.add(definition.full_name)

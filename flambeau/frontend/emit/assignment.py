@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from flambeau.frontend.emit.float_powers import about_power
 from flambeau.frontend.emit.frames import Absent, Variable
-from flambeau.frontend.emit.implicit_conversions import convert, plan_conversion
+from flambeau.frontend.emit.implicit_conversions import conversion_to, convert
 from flambeau.frontend.emit.item_targets import assign_attribute, assign_item
 from flambeau.frontend.emit.list_slices import has_slice
 from flambeau.frontend.emit.schema_matching import call_operator
@@ -223,13 +223,13 @@ def _as_before(e: Emitter, where: SourceRange, name: str, value: Value, variable
     before = variable.type
     e.type_variables.unify(before, value.static_type)
     wanted = without_refinement(before)
-    type_, plan = plan_conversion(value, wanted, implicit=True)
+    type_, conversion = conversion_to(value, wanted, implicit=True)
     if not is_subtype(type_, wanted) and may_widen(e, name, variable, type_):
-        return plan(e)
+        return conversion(e)
     if not is_subtype(type_, wanted):
         text = CHANGED_TYPE.format(name=name, before=before.annotation, after=value.static_type.annotation)
         if before == ListType(TENSOR):
             text += EMPTY_LIST.format(name=name)
         text += (about_numbers(value.static_type) or about_power(value)).removeprefix(". ")
         raise CompileError(text, where)
-    return plan(e)
+    return conversion(e)

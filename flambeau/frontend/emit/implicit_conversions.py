@@ -1,4 +1,4 @@
-"""Conversions that the compiler inserts where a value is passed on: planned first, emitted only if the whole call fits.
+"""Conversions that the compiler inserts where a value is passed on: chosen first, emitted only if the whole call fits.
 
 A tuple becomes a list where one is expected. For builtin operators, in a second attempt, a one-element tensor becomes a
 number and a string a device.
@@ -32,33 +32,32 @@ from flambeau.schema.types import (
     UnionType,
 )
 
-Plan = Callable[["Emitter"], Value]
+Conversion = Callable[["Emitter"], Value]
 """Emits a value; run only when the call that it belongs to is certain."""
 CONTAINERS: Final = (ListType, DictType, TupleType, OptionalType)
 """Types of what may be a new container."""
 
 
-
-def keep(value: Value) -> Plan:
+def keep(value: Value) -> Conversion:
     """The value as it is."""
     return lambda e: value
 
 
-def plan_conversion(value: Value, wanted: Type, *, implicit: bool) -> tuple[Type, Plan]:
-    """The type and plan of `value`, as near to `wanted` as conversions bring it; if that will do, the caller says."""
+def conversion_to(value: Value, wanted: Type, *, implicit: bool) -> tuple[Type, Conversion]:
+    """The type and conversion of `value`, as near to `wanted` as may be; whether that will do, the caller says."""
     actual = value.static_type
     new = _taken_on(value, wanted) if isinstance(actual, CONTAINERS) else None
     if new is not None:
         return new, lambda e: _retyped(value, new)
     if isinstance(wanted, OptionalType) and not isinstance(actual, OptionalType | NoneType):
-        return plan_conversion(value, wanted.element, implicit=implicit)
+        return conversion_to(value, wanted.element, implicit=implicit)
     if is_empty_literal(value) and type(actual) is type(wanted) and not has_variables(wanted):
         return wanted, lambda e: e.emit(_kind_of(value), (), wanted)
     if isinstance(actual, TupleType):
-        planned = _plan_tuple(value, actual, wanted, implicit)
+        conversion = _conversion_of_tuple(value, actual, wanted, implicit)
     else:
-        planned = _plan_implicit(value, wanted) if implicit else None
-    return planned or (actual, keep(value))
+        conversion = _implicit_conversion(value, wanted) if implicit else None
+    return conversion or (actual, keep(value))
 
 
 def _taken_on(value: Value, wanted: Type) -> Type | None:
@@ -66,7 +65,9 @@ def _taken_on(value: Value, wanted: Type) -> Type | None:
     return None if is_subtype(value.static_type, wanted) or has_variables(wanted) else written_as(value, wanted)
 
 
-def _plan_tuple(value: Value, actual: TupleType, wanted: Type, implicit: bool) -> tuple[Type, Plan] | None:
+def _conversion_of_tuple(
+    value: Value, actual: TupleType, wanted: Type, implicit: bool
+) -> tuple[Type, Conversion] | None:
     """A tuple where a list, another tuple, or one of several types with one list among them is expected."""
     if isinstance(wanted, UnionType) and not is_subtype(actual, wanted):
         lists = [m for m in wanted.members if isinstance(m, ListType)]
@@ -82,7 +83,7 @@ def _plan_tuple(value: Value, actual: TupleType, wanted: Type, implicit: bool) -
     return _tuple_to_tuple(value, wanted, implicit)
 
 
-def _plan_implicit(value: Value, wanted: Type) -> tuple[Type, Plan] | None:
+def _implicit_conversion(value: Value, wanted: Type) -> tuple[Type, Conversion] | None:
     """What builtin operators take in a second attempt: tensors and numbers of any kind as numbers, texts as devices."""
     actual = value.static_type
     if isinstance(actual, TensorType):
@@ -121,7 +122,7 @@ def convert(e: Emitter, value: Value, wanted: Type, *, implicit: bool) -> Value:
     e.type_variables.unify(value.static_type, wanted)
     if is_subtype(value.static_type, wanted) or isinstance(wanted, AnyType | UnionType):
         return value
-    return plan_conversion(value, wanted, implicit=implicit)[1](e)
+    return conversion_to(value, wanted, implicit=implicit)[1](e)
 
 
 def to_device(e: Emitter, value: Value) -> Value:
@@ -153,7 +154,7 @@ def _fits(actual: Type, element: Type) -> bool:
     return has_variables(element) or is_subtype(actual, element)
 
 
-def _tuple_to_list(value: Value, actual: TupleType, wanted: ListType) -> tuple[Type, Plan]:
+def _tuple_to_list(value: Value, actual: TupleType, wanted: ListType) -> tuple[Type, Conversion]:
     element = wanted.element
     if has_variables(element):
         first = actual.elements[0]
@@ -163,7 +164,7 @@ def _tuple_to_list(value: Value, actual: TupleType, wanted: ListType) -> tuple[T
     return ListType(element), lambda e: pack_list(e, unpack_tuple(e, value), element)
 
 
-def _tuple_to_tuple(value: Value, wanted: TupleType, implicit: bool) -> tuple[Type, Plan]:
+def _tuple_to_tuple(value: Value, wanted: TupleType, implicit: bool) -> tuple[Type, Conversion]:
     def build(e: Emitter) -> Value:
         items = unpack_tuple(e, value)
         return pack_tuple(

@@ -1,7 +1,7 @@
 """Which overload a call means, and the nodes that call it.
 
 Each overload is tried without conversions first, then with them; the first that fits is taken. Trying emits nothing: an
-attempt ends in a plan per argument, or in the sentence that says why it does not fit.
+attempt ends in a conversion per argument, or in the sentence that says why it does not fit.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from flambeau.frontend.emit.empty_attributes import explained
 from flambeau.frontend.emit.float_powers import about_power
 from flambeau.frontend.emit.fresh_containers import written_as
 from flambeau.frontend.emit.implicit_conversions import (
-    Plan,
+    Conversion,
+    conversion_to,
     is_container,
     is_empty_literal,
     keep,
     pack_list,
     pack_tuple,
-    plan_conversion,
 )
 from flambeau.frontend.emit.numpy.array_promotion import note_results
 from flambeau.frontend.emit.values.sugared import Emitter, Given
@@ -82,8 +82,12 @@ class Match:
     """A schema that fits a call, and how to make its operands."""
 
     schema: FunctionSchema
-    plans: list[Plan]
+    conversions: list[Conversion]
     returns: tuple[Type, ...]
+
+    def operands(self, e: Emitter) -> list[Value]:
+        """The operands, emitted."""
+        return [convert(e) for convert in self.conversions]
 
 
 class Mismatch(Exception):  # noqa: N818
@@ -104,28 +108,28 @@ class _Attempt:
 
     def run(self) -> Match:
         by_name = self.keywords_by_name()
-        plans: list[Plan] = []
+        conversions: list[Conversion] = []
         for index, formal in enumerate(self.schema.arguments):
             if not formal.kwarg_only and self.used < len(self.args):
                 if formal.name in by_name:
                     raise Mismatch(f"Argument {formal.name} specified twice.")
-                plans.append(self.variable_list(index, formal) or self.argument(formal, self.args[self.used]))
+                conversions.append(self.variable_list(index, formal) or self.argument(formal, self.args[self.used]))
                 self.used += 1
             elif formal.name in by_name and formal.positional_only:
                 raise Mismatch(POSITIONAL.format(name=self.schema.name.rpartition("::")[2], parameter=formal.name))
             elif formal.name in by_name:
-                plans.append(self.argument(formal, by_name.pop(formal.name)))
+                conversions.append(self.argument(formal, by_name.pop(formal.name)))
             elif formal.has_default:
-                plans.append(self.default(formal))
+                conversions.append(self.default(formal))
             else:
                 raise Mismatch(f"Argument {formal.name} not provided.")
         if self.schema.is_vararg:
-            plans += [keep(extra.value) for extra in self.args[self.used :]]
+            conversions += [keep(extra.value) for extra in self.args[self.used :]]
         elif self.used < len(self.args):
             raise Mismatch(TOO_MANY.format(wanted=len(self.schema.positional), found=len(self.args)))
         for name in by_name:
             raise Mismatch(f"Keyword argument {name} unknown.")
-        return Match(self.schema, plans, result_types(self.schema, self.bindings))
+        return Match(self.schema, conversions, result_types(self.schema, self.bindings))
 
     def keywords_by_name(self) -> dict[str, Given]:
         """The keywords; `input` names the argument `self` of an operator."""
@@ -138,8 +142,8 @@ class _Attempt:
             by_name[name] = keyword
         return by_name
 
-    def argument(self, formal: Argument, passed: Given) -> Plan:
-        """The plan for one argument that was given."""
+    def argument(self, formal: Argument, passed: Given) -> Conversion:
+        """The conversion of one argument that was given."""
         value, wanted = passed.value, formal.type
         if formal.broadcast is not None:
             element = _element(wanted)
@@ -148,7 +152,7 @@ class _Attempt:
                 return lambda e: pack_list(e, [value] * count, element)
         if has_variables(wanted) and is_container(value.static_type):
             wanted = self.filled_in(wanted, value)
-        actual, plan = plan_conversion(value, wanted, implicit=self.implicit)
+        actual, conversion = conversion_to(value, wanted, implicit=self.implicit)
         if has_variables(wanted):
             before = dict(self.bindings)
             if not bind(wanted, actual, self.bindings):
@@ -164,7 +168,7 @@ class _Attempt:
             self.bound.append((formal, actual))
         elif not is_subtype(actual, wanted):
             raise Mismatch(_not_a(formal, value.static_type, actual))
-        return plan
+        return conversion
 
     def filled_in(self, wanted: Type, value: Value) -> Type:
         """The type with its variables filled in, if earlier arguments bound them and a new container can be of it."""
@@ -174,8 +178,8 @@ class _Attempt:
             return wanted
         return filled if is_empty_literal(value) or written_as(value, filled) is not None else wanted
 
-    def variable_list(self, index: int, formal: Argument) -> Plan | None:
-        """The plan for a trailing list that is given item by item, as in `x.view(2, 3)`; None if it is not."""
+    def variable_list(self, index: int, formal: Argument) -> Conversion | None:
+        """The conversion of a trailing list that is given item by item, as in `x.view(2, 3)`; None if it is not."""
         element = _element(formal.type)
         following = self.schema.arguments[index + 1 : index + 2]
         is_last = not following or following[0].kwarg_only
@@ -184,14 +188,14 @@ class _Attempt:
         items = self.args[self.used :]
         if not self.are_items(items, formal, element):
             return None
-        plans: list[Plan] = []
+        conversions: list[Conversion] = []
         for item in items:
-            actual, plan = plan_conversion(item.value, element, implicit=True)
+            actual, conversion = conversion_to(item.value, element, implicit=True)
             if not is_subtype(actual, element):
                 raise Mismatch(_not_a(Argument("<varargs>", element), item.value.static_type))
-            plans.append(plan)
+            conversions.append(conversion)
         self.used = len(self.args) - 1
-        return lambda e: pack_list(e, [plan(e) for plan in plans], element)
+        return lambda e: pack_list(e, [convert(e) for convert in conversions], element)
 
     def are_items(self, items: Sequence[Given], formal: Argument, element: Type) -> bool:
         """Whether arguments are the items of a list of that element type, and the first one not the list itself."""
@@ -205,8 +209,8 @@ class _Attempt:
         return len(items) > 1 or not is_subtype(first, formal.type)
 
     @staticmethod
-    def default(formal: Argument) -> Plan:
-        """The plan for an argument that was left out."""
+    def default(formal: Argument) -> Conversion:
+        """The conversion of an argument that was left out."""
         value = formal.default
         return lambda e: e.constant(value, default_type(value, formal.type))
 
@@ -297,7 +301,7 @@ def _likeness(schema: FunctionSchema, args: Sequence[Given], keywords: Sequence[
 def emit_match(e: Emitter, kind: str, match: Match, where: SourceRange) -> Value:
     """The node that calls a matched operator; several results become a tuple, none None."""
     with e.graph.at_range(where):
-        operands = [plan(e) for plan in match.plans]
+        operands = match.operands(e)
         returns: Sequence[Type] = match.returns
         if e.type_variables.is_pending:
             inputs = [value.static_type for value in operands]
@@ -374,7 +378,7 @@ def call_function(
     _unify(e, function.schema, args, keywords)
     match = match_single(function.schema, args, keywords, where)
     with e.graph.at_range(where):
-        operands = [plan(e) for plan in match.plans]
+        operands = match.operands(e)
         callee = e.function_constant(function)
         return e.emit("prim::CallFunction", (callee, *operands), function.result or match.returns[0])
 
@@ -405,7 +409,7 @@ def call_method(
     _unify(e, schema, [Given(owner, where), *args], keywords)
     match = match_single(schema, [Given(owner, where), *args], keywords, where)
     with e.graph.at_range(where):
-        operands = [plan(e) for plan in match.plans]
+        operands = match.operands(e)
         return e.emit("prim::CallMethod", operands, match.returns[0], name=name)
 
 

@@ -10,7 +10,7 @@ from flambeau.frontend.emit.float_powers import about_power
 from flambeau.frontend.emit.flow import Stops
 from flambeau.frontend.emit.frames import Absent
 from flambeau.frontend.emit.generator_lists import no_value, returned
-from flambeau.frontend.emit.implicit_conversions import plan_conversion
+from flambeau.frontend.emit.implicit_conversions import conversion_to
 from flambeau.frontend.emit.inlined import Expansion, emit_expanded_return
 from flambeau.frontend.emit.list_slices import delete_slice, has_slice
 from flambeau.frontend.emit.schema_matching import call_operator
@@ -140,12 +140,12 @@ def _as_declared(e: Emitter, tree: Return, value: Value, declared: Type) -> Valu
     e.type_variables.unify(value.static_type, declared)
     if holds_arrays(value.static_type) and is_subtype(plain(value.static_type), declared):
         return value
-    type_, plan = plan_conversion(value, declared, implicit=True)
+    type_, conversion = conversion_to(value, declared, implicit=True)
     if not is_subtype(type_, declared):
         text = WRONG_RETURN.format(wanted=declared.annotation, found=value.static_type.annotation)
         text += why_no_interface(value.static_type, declared) + about_numbers(value.static_type) + about_power(value)
         raise CompileError(text, tree.range)
-    return value if is_subtype(value.static_type, declared) else plan(e)
+    return value if is_subtype(value.static_type, declared) else conversion(e)
 
 
 def emit_raise(e: Emitter, tree: Raise) -> bool:

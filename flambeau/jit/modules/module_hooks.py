@@ -190,7 +190,7 @@ class HookedCall(Sugared):
         schema: FunctionSchema = self.forward.schema
         match = match_single(schema, [Given(self.owner, where), *args], keywords, where)
         with e.graph.at_range(where):
-            values = [plan(e) for plan in match.plans][1:]
+            values = match.operands(e)[1:]
         is_nested = len(values) == 1 and isinstance(values[0].static_type, TupleType)
         for hook in self.hooks.before:
             changed = self._run(e, where, hook, [pack_tuple(e, values)])

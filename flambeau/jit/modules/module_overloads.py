@@ -85,7 +85,7 @@ class OverloadedMethod(Sugared):
         match = match_schemas([f.schema for f in self.functions], given, keywords, where)
         function = next(f for f in self.functions if f.schema is match.schema)
         with e.graph.at_range(where):
-            operands = [plan(e) for plan in match.plans]
+            operands = match.operands(e)
             return SimpleValue(
                 e.emit("prim::CallMethod", operands, match.returns[0], name=function.name.rpartition(".")[2])
             )

@@ -137,7 +137,7 @@ class PythonMethod(Sugared):
         schema = python_schema(self.python.__get__(object()), e.scope.resolver, where)
         match = match_single(schema, args, keywords, where)
         with e.graph.at_range(where):
-            operands = [plan(e) for plan in match.plans]
+            operands = match.operands(e)
             result = match.returns[0]
             if modifier(self.python) == UNUSED:
                 callee = e.function_constant(refusing(schema))

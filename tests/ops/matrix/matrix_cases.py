@@ -125,8 +125,8 @@ def sample_calls(definition: OpDef) -> Iterator[Call]:
     for sample in definition.samples():
         if not dispatch.concerns_tensors(definition.schema):
             continue
-        plan = dispatch.operator(definition.name).plan(sample.args, sample.kwargs)
-        yield Call(plan.definition, tuple(plan.arguments(sample.args, sample.kwargs)))
+        binding = dispatch.operator(definition.name).binding(sample.args, sample.kwargs)
+        yield Call(binding.definition, tuple(binding.arguments(sample.args, sample.kwargs)))
 
 
 def pointwise_calls(definition: OpDef, some: Sequence[DType] = DTYPES) -> Iterator[Call]:

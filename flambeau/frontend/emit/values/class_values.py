@@ -101,7 +101,7 @@ class NamedTupleClass(Sugared):
         ]
         schema = FunctionSchema(name, "", tuple(fields), (Argument("", self.type),))
         match = match_single(schema, args, keywords, where)
-        return SimpleValue(pack_tuple(e, [plan(e) for plan in match.plans], replace(self.type)))
+        return SimpleValue(pack_tuple(e, match.operands(e), replace(self.type)))
 
 
 @dataclass(slots=True)

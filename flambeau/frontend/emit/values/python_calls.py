@@ -143,7 +143,7 @@ class PythonFunction(Sugared):
             args = [Given(self.receiver, where), *args]
         match = match_single(schema, args, keywords, where)
         with e.graph.at_range(where):
-            operands = [plan(e) for plan in match.plans]
+            operands = match.operands(e)
             if modifier(self.python) == UNUSED:
                 callee = e.function_constant(refusing(schema))
                 return SimpleValue(e.emit("prim::CallFunction", (callee, *operands), match.returns[0]))
