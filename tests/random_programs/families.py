@@ -9,6 +9,8 @@ from typing import Any
 from tests.random_programs import check, generate
 from tests.random_programs.flow import check as flow_check
 from tests.random_programs.flow import generate as flow_generate
+from tests.random_programs.gradients import check as gradients_check
+from tests.random_programs.gradients import generate as gradients_generate
 from tests.random_programs.model import Program
 from tests.random_programs.modules import check as modules_check
 from tests.random_programs.modules import generate as modules_generate
@@ -100,6 +102,14 @@ FAMILIES: Mapping[str, Family] = {
             disagreement=tensors_check.disagreement,
             report=tensors_check.report,
             paths=tensors_check.native_paths_for,
+        ),
+        Family(
+            name="gradients",
+            doc="smooth functions through loops, branches, writes, views, lists and elements; gradients, second order",
+            generate=gradients_generate.generate,
+            disagreement=gradients_check.disagreement,
+            report=gradients_check.report,
+            paths=gradients_check.paths_for,
         ),
     )
 }

@@ -1,0 +1,1 @@
+"""Programs that are differentiated: what they compute is smooth but for where they branch."""

@@ -1,0 +1,209 @@
+"""Gradients of a program, from the tape, from compiled functions, and from finite differences of its values."""
+
+from __future__ import annotations
+
+import linecache
+import math
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+import flambeau
+from flambeau import Tensor
+from flambeau.autograd import grad
+from tests.random_programs.check import compile_source, shrink
+from tests.random_programs.gradients.generate import is_about_numbers
+from tests.random_programs.model import Program
+
+STEP = 1e-6
+TOLERANCE = 2e-5
+SECOND = 10
+"""Every so many seeds the gradient is differentiated once more."""
+CHANGED = "modified by an inplace operation"
+PATHS: Mapping[str, dict[str, Any]] = {"native": {}, "interpreter": {"backend": "interpreter"}}
+Point = tuple[tuple[np.ndarray[Any, Any], ...], tuple[Any, ...]]
+"""The tensors to differentiate with regard to, and the other arguments."""
+
+
+def paths_for(seed: int) -> Mapping[str, dict[str, Any]]:
+    """Compiled functions; every fifth seed interpreted as well."""
+    return PATHS if seed % 5 == 0 else {"native": {}}
+
+
+def points(seed: int) -> list[Point]:
+    """Two points, of other sizes: the second call meets a plan that exists, or needs another."""
+    draw = np.random.default_rng(seed)
+    sizes = [(int(draw.integers(1, 5)), int(draw.integers(1, 5))), (3, 2)]
+    return [
+        ((draw.normal(size=(a, b)), draw.normal(size=b), draw.normal(size=a)), (int(draw.integers(0, 4)), bool(a % 2)))
+        for a, b in sizes
+    ]
+
+
+def called(function: Callable[..., Any], arrays: Any, rest: tuple[Any, ...]) -> float:
+    """The sum, without gradients."""
+    return float(function(*(flambeau.from_numpy(np.array(a)) for a in arrays), *rest))
+
+
+def by_differences(function: Callable[..., Any], point: Point, directions: Any) -> float:
+    """The derivative in a direction, by central differences."""
+    arrays, rest = point
+    ahead, behind = (
+        called(function, [a + sign * STEP * d for a, d in zip(arrays, directions, strict=True)], rest) for sign in (1, -1)
+    )
+    return (ahead - behind) / (2 * STEP)
+
+
+def gradients(function: Callable[..., Any], point: Point, *, creates: bool = False) -> tuple[list[Tensor], list[Tensor]]:
+    """The tensors, and the gradients of the sum in regard to them."""
+    arrays, rest = point
+    leaves = [flambeau.from_numpy(np.array(a)).requires_grad_() for a in arrays]
+    total = function(*leaves, *rest)
+    return leaves, gradients_of(total, leaves, creates=creates)
+
+
+def gradients_of(total: Tensor, leaves: list[Tensor], *, creates: bool = False) -> list[Tensor]:
+    """The gradients of a sum; zeros where it does not depend on a tensor."""
+    found: Any = grad(total, leaves, create_graph=creates, materialize_grads=True)
+    return list(found)
+
+
+def along(tensors: list[Tensor], directions: Any) -> float:
+    """The sum of products with directions."""
+    return math.fsum(float((t.detach().numpy() * d).sum()) for t, d in zip(tensors, directions, strict=True))
+
+
+def second_along(function: Callable[..., Any], point: Point, one: Any, other: Any) -> float:
+    """The second derivative in two directions: the gradient along one, differentiated along the other."""
+    leaves, first = gradients(function, point, creates=True)
+    along_one = sum((g * flambeau.from_numpy(d)).sum() for g, d in zip(first, one, strict=True))
+    if not isinstance(along_one, Tensor) or not along_one.requires_grad:
+        return 0.0
+    return along(gradients_of(along_one, leaves), other)
+
+
+def is_smooth(function: Callable[..., Any], point: Point, directions: Any) -> bool:
+    """Whether the point is no corner: differences to both sides agree."""
+    arrays, rest = point
+    middle = called(function, arrays, rest)
+    slopes = [
+        (called(function, [a + step * d for a, d in zip(arrays, directions, strict=True)], rest) - middle) / step
+        for step in (20 * STEP, -20 * STEP, STEP)
+    ]
+    return max(slopes) - min(slopes) <= 1e-2 * (1 + abs(slopes[0]))
+
+
+def differs(got: float, want: float, tolerance: float = TOLERANCE) -> bool:
+    """Whether two derivatives are not the same."""
+    return not abs(got - want) <= tolerance * (1 + abs(want))
+
+
+class Check:
+    """One program at its points."""
+
+    def __init__(self, program: Program, seed: int, filename: str) -> None:
+        self.seed = seed
+        self.source = "import math\n" + program.source()
+        self.function = compile_source(self.source, filename)["main"]
+        self.cuts = is_about_numbers(seed)
+        """Whether Python on eager tensors loses what flows through numbers."""
+
+    def disagreement(self, paths: Mapping[str, Mapping[str, Any]]) -> str | None:
+        """The first path whose derivative is not that of finite differences, with both."""
+        runs = {} if self.cuts else {"tape": self.function}
+        for path, options in paths.items():
+            runs[path] = flambeau.script(self.function, **options)
+        draw = np.random.default_rng(self.seed + 1)
+        for number, point in enumerate(points(self.seed)):
+            one, other = ([draw.normal(size=a.shape) for a in point[0]] for _ in range(2))
+            if math.isfinite(called(self.function, *point)) and is_smooth(self.function, point, one):
+                problem = self.first_order(runs, point, one)
+                if problem is None and self.seed % SECOND == 0 and not self.cuts:
+                    problem = self.second_order(runs, point, one, other)
+                if problem is not None:
+                    return f"point {number}, {problem}"
+        return None
+
+    def first_order(self, runs: Mapping[str, Callable[..., Any]], point: Point, one: Any) -> str | None:
+        """Which run has another derivative than finite differences."""
+        want = by_differences(self.function, point, one)
+        for path, run in runs.items():
+            try:
+                got = along(gradients(run, point)[1], one)
+            except RuntimeError as error:
+                if CHANGED not in str(error):
+                    raise
+                if self.is_refused_by_torch(point) is False:
+                    return f"{path}: {error}, and PyTorch has a gradient"
+                continue
+            if differs(got, want):
+                return f"{path}: the derivative is {got!r}, by differences {want!r}"
+        return None
+
+    def is_refused_by_torch(self, point: Point) -> bool | None:
+        """Whether PyTorch refuses to go back through what was changed; None where it is not installed."""
+        try:
+            import torch
+        except ImportError:
+            return None
+        function = compile_source(self.source.replace("flambeau", "torch"), f"<torch {self.seed}>")
+        function.update(torch=torch, Tensor=torch.Tensor)
+        arrays, rest = point
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                total = function["main"](*(torch.tensor(a, requires_grad=True) for a in arrays), *rest)
+            total.backward()
+        except RuntimeError as error:
+            return CHANGED in str(error)
+        return False
+
+    def second_order(self, runs: Mapping[str, Callable[..., Any]], point: Point, one: Any, other: Any) -> str | None:
+        """Which run has another second derivative than finite differences of first ones, from the tape."""
+        arrays, rest = point
+        slopes = []
+        for sign in (1, -1):
+            moved = tuple(a + sign * STEP * d for a, d in zip(arrays, other, strict=True))
+            try:
+                slopes.append(along(gradients(self.function, (moved, rest))[1], one))
+            except RuntimeError as error:
+                if CHANGED not in str(error):
+                    raise
+                return None
+        want = (slopes[0] - slopes[1]) / (2 * STEP)
+        for path, run in runs.items():
+            if differs(got := second_along(run, point, one, other), want, 1e-4):
+                return f"{path}: the second derivative is {got!r}, by differences {want!r}"
+        return None
+
+
+def disagreement(program: Program, seed: int, paths: Mapping[str, Mapping[str, Any]] = PATHS) -> str | None:
+    """The first path whose derivative is not that of finite differences, with both; None if all agree."""
+    filename = f"<generated {seed}>"
+    try:
+        return Check(program, seed, filename).disagreement(paths)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    finally:
+        linecache.cache.pop(filename, None)
+
+
+def report(
+    seed: int, program: Program, found: str, *, disagree: Callable[..., str | None] = disagreement, **how: Any
+) -> str:
+    """What to print of a program that disagrees, made small."""
+    small = shrink(
+        program, lambda candidate: disagree(candidate, seed, **how) is not None, is_sound=lambda c: _is_sound(c, seed)
+    )
+    return f"seed {seed}: {disagree(small, seed, **how) or found}\n\n{small.source()}"
+
+
+def _is_sound(program: Program, seed: int) -> bool:
+    """Whether CPython gives a number."""
+    try:
+        function = compile_source("import math\n" + program.source(), "<shrinking>")["main"]
+        return all(math.isfinite(called(function, *point)) for point in points(seed))
+    except Exception:
+        return False

@@ -1,0 +1,53 @@
+"""Gradients of random programs are those of finite differences, on every path; what is planted is found."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from tests.random_programs.gradients import check
+from tests.random_programs.gradients.check import disagreement, paths_for, points, report
+from tests.random_programs.gradients.generate import PARAMETERS, generate, is_about_numbers
+from tests.random_programs.model import Program, Statement
+
+CHUNKS, PER_CHUNK = 4, 6
+SEEDS = [seed for seed in range(CHUNKS * PER_CHUNK * 2) if not is_about_numbers(seed)]
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_all_paths_agree(chunk: int) -> None:
+    for seed in SEEDS[chunk * PER_CHUNK : (chunk + 1) * PER_CHUNK]:
+        program, paths = generate(seed), paths_for(seed)
+        found = disagreement(program, seed, paths)
+        if found is not None:
+            pytest.fail(report(seed, program, found, paths=paths), pytrace=False)
+
+
+def test_programs_reach_what_they_are_for() -> None:
+    text = "".join(generate(seed).source() for seed in range(300))
+    for wanted in (
+        "while n", "break", "continue", "else:", "return total + ", ".append(", ".pop()", "helper", "[i", ".mul_(", ".t().mul_(",
+        ".diagonal()", "softmax", ".item()", "math.exp(", " @ ", "+= ", "range(k",
+    ):  # fmt: skip
+        assert wanted in text, wanted
+
+
+def test_points_have_other_sizes() -> None:
+    assert len({tuple(a.shape for a in arrays) for seed in range(30) for arrays, _ in points(seed)}) > 8
+
+
+def body(*lines: str) -> Program:
+    return Program("main", PARAMETERS, "Tensor", [Statement(line) for line in lines])
+
+
+def test_a_wrong_derivative_is_found_and_made_small() -> None:
+    cut = body("y = x.detach().sin()", "z = w * 2", "return (x * 0).sum() + y.sum()")
+    assert (disagreement(cut, 1) or "").startswith("point 0, tape: the derivative is ")
+    assert "z = w * 2" not in report(1, cut, "").rpartition("def main")[2]
+    assert disagreement(body("return (x.sin() * v).sum() + w.sum()"), 0) is None
+
+
+def test_a_wrong_second_derivative_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check, "second_along", lambda *arguments: math.pi)
+    assert "the second derivative is" in (disagreement(body("return (x.sin() * v).sum() + w.sum()"), 0) or "")
