@@ -65,12 +65,14 @@ from flambeau.schema.dtype import int32 as int
 from flambeau.schema.dtype import int64 as long
 from flambeau.schema.dtype_limits import finfo, iinfo
 from flambeau.tensor import protocol as _protocol
+from flambeau.tensor import subclass_methods as _subclass_methods
 from flambeau.tensor.autocast import autocast, get_autocast_dtype, is_autocast_cpu_enabled, is_autocast_enabled
 from flambeau.tensor.bridge import from_dlpack, from_numpy, to_dlpack
 from flambeau.tensor.create import as_tensor, asarray, tensor
 from flambeau.tensor.defaults import get_default_dtype, set_default_dtype
 from flambeau.tensor.formats import Layout, MemoryFormat
 from flambeau.tensor.grad_mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
+from flambeau.tensor.modes import DispatchMode, FunctionMode
 from flambeau.tensor.python_forms import can_cast, is_tensor, nonzero, promote_types
 from flambeau.tensor.random import Generator, get_rng_state, initial_seed, manual_seed, set_rng_state
 from flambeau.tensor.size import Size

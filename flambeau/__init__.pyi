@@ -69,6 +69,7 @@ from flambeau.schema.dtype import int64 as long
 from flambeau.schema.dtype_limits import finfo as finfo
 from flambeau.schema.dtype_limits import iinfo as iinfo
 from flambeau.tensor import protocol as _protocol
+from flambeau.tensor import subclass_methods as _subclass_methods
 from flambeau.tensor.autocast import autocast as autocast
 from flambeau.tensor.autocast import get_autocast_dtype as get_autocast_dtype
 from flambeau.tensor.autocast import is_autocast_cpu_enabled as is_autocast_cpu_enabled
@@ -88,6 +89,8 @@ from flambeau.tensor.grad_mode import inference_mode as inference_mode
 from flambeau.tensor.grad_mode import is_grad_enabled as is_grad_enabled
 from flambeau.tensor.grad_mode import no_grad as no_grad
 from flambeau.tensor.grad_mode import set_grad_enabled as set_grad_enabled
+from flambeau.tensor.modes import DispatchMode as DispatchMode
+from flambeau.tensor.modes import FunctionMode as FunctionMode
 from flambeau.tensor.python_forms import can_cast as can_cast
 from flambeau.tensor.python_forms import is_tensor as is_tensor
 from flambeau.tensor.python_forms import nonzero as nonzero

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from flambeau.autograd.operator_node import OperatorNode
-from flambeau.schema import registry
-from flambeau.schema.gradient import Call, Formula, Gradient, Written, written
+from flambeau.schema.gradient import Call, Formula, Gradient
 from flambeau.schema.opdef import OpDef
+from flambeau.schema.own_gradient import gradient_of as gradient_of
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.record import dataclass
 
@@ -94,18 +94,6 @@ def rule_of(definition: OpDef) -> Rule | None:
         gradient = gradient_of(definition)
         _rules[definition] = None if gradient is None else Rule(definition, gradient)
     return _rules[definition]
-
-
-def gradient_of(definition: OpDef) -> Gradient | None:
-    """The formulas of an overload: written for it (`aten::max.dim`; `aten::max.` is the one without) or for all of
-    its name, or else of its declaration; None if there are none."""
-    overload = definition.full_name.partition(".")[2]
-    names = (definition.name, registry.out_of_place(definition.name))
-    candidates = [written(f"{name}.{overload}") for name in names] + [written(name) for name in names]
-    gradient = next((g for g in candidates if g is not None), definition.gradient)
-    if isinstance(gradient, Written) and not any(name in definition.schema.index for name in gradient.names):
-        return None  # another overload's
-    return gradient
 
 
 def is_complex(values: Sequence[Any]) -> bool:

@@ -27,8 +27,9 @@ from flambeau.program.shared import SHARED
 from flambeau.schema.types import AnyClassType, AnyType, NamedType, Type
 from flambeau.specialise import spec as specs
 from flambeau.specialise.cache import SpecialisationCache
-from flambeau.tensor import defaults, dispatch
+from flambeau.tensor import below, defaults, dispatch
 from flambeau.tensor.grad_mode import is_grad_enabled
+from flambeau.tensor.subclasses import special
 from flambeau.util import log
 from flambeau.util.inversions import GENERATOR_STEPS, TASK_EXECUTOR, TRY_RUNNER
 from flambeau.util.no_collection import no_collection
@@ -72,6 +73,8 @@ class Executor:
             if recording.local.recorder is not None:
                 return recording.local.recorder(self, arguments)
             return single(run(self._plain_code(), arguments))
+        if special.exists and below.has_special(arguments):
+            return self.recorded(arguments)
         spec = specs.spec_of(arguments)
         plan = self._latest
         if plan is None or plan.spec != spec:

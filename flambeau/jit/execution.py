@@ -11,6 +11,7 @@ from flambeau.executor.latest import last_graph
 from flambeau.ir.graph import Graph
 from flambeau.ir.printer import hiding_source_ranges
 from flambeau.schema.opdef import OpDef
+from flambeau.tensor import interceptors
 from flambeau.tensor.dispatch import intercepting
 from flambeau.tensor.observer import thread
 
@@ -58,9 +59,10 @@ def optimized_execution(should_optimize: bool) -> Iterator[None]:
     tensor([2., 2.])
     """
     before = thread.handlers
-    others = tuple(handler for handler in before if handler is not _unoptimised)
+    stack = interceptors.stack()
+    others = tuple(handler for handler in stack.handlers if handler is not _unoptimised)
     try:
-        thread.handlers = others
+        interceptors.set_stack(stack._replace(handlers=others))
         with nullcontext() if should_optimize else intercepting(_unoptimised):
             yield
     finally:

@@ -25,6 +25,7 @@ from flambeau.program.function import Function
 from flambeau.schema.function import Argument, FunctionSchema
 from flambeau.serialize.python_print import print_code, print_code_with_constants
 from flambeau.tensor import observer
+from flambeau.tensor.interceptors import without_functions
 from flambeau.tensor.observer import thread
 from flambeau.util.markup import Listing
 from flambeau.util.native_type import NativeBase, let_instances_be_native
@@ -108,6 +109,9 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
         watching = observer.current()
         if watching is not None:
             return self._watched(watching, arguments)
+        if thread.handlers and thread.handlers.functions:
+            with without_functions():
+                return self._executor(*self._first, *arguments)
         return self._executor(*self._first, *arguments)
 
     def _watched(self, watching: observer.Observer, arguments: tuple[Any, ...]) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.tensor.subclasses import disabled_function
 from flambeau.tensor.tensor import Tensor, wrap
 
 
@@ -33,6 +34,7 @@ class Parameter(Tensor):
     """
 
     __slots__ = ()
+    __flambeau_function__ = staticmethod(disabled_function)
 
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
         tensor = _given(data, "Parameter")
@@ -83,6 +85,7 @@ class Buffer(Tensor):
     """
 
     __slots__ = ("persistent",)
+    __flambeau_function__ = staticmethod(disabled_function)
     persistent: bool
 
     def __init__(self, data: Tensor | None = None, *, persistent: bool = True) -> None:

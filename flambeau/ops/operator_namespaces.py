@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from flambeau.ops.packets import OperatorPacket
+from flambeau.ops.packets import OperatorPacket, packet_of
 from flambeau.schema import registry
 
 
@@ -27,7 +27,7 @@ class OperatorNamespace(ModuleType):
         if not registry.overloads(name):
             similar = ", ".join(registry.similar(name))
             raise AttributeError(f"there is no operator {name}{f'; similar: {similar}' if similar else ''}")
-        packet = OperatorPacket(name)
+        packet = packet_of(name)
         setattr(self, short, packet)
         return packet
 
@@ -35,10 +35,20 @@ class OperatorNamespace(ModuleType):
         return sorted(short for scope, _, short in map(_parts, registry.names()) if scope == self._scope)
 
 
+_namespaces: dict[str, OperatorNamespace] = {}
+
+
+def forget(name: str) -> None:
+    """Overloads of an operator came or went: look them up again when somebody asks."""
+    scope, _, short = _parts(name)
+    if scope in _namespaces:
+        _namespaces[scope].__dict__.pop(short, None)
+
+
 def find(scope: str) -> OperatorNamespace | None:
     """The namespace, if any operator is in it."""
     has_any = not scope.startswith("_") and any(_parts(name)[0] == scope for name in registry.names())
-    return OperatorNamespace(scope) if has_any else None
+    return _namespaces.setdefault(scope, OperatorNamespace(scope)) if has_any else None
 
 
 def _parts(name: str) -> tuple[str, str, str]:

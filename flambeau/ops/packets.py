@@ -38,7 +38,9 @@ from flambeau.schema.types import (
     VarType,
 )
 from flambeau.tensor import dispatch
+from flambeau.tensor.overrides import NOT_OVERRIDDEN, answer, may_be
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.inversions import OVERLOAD
 
 NONE_FITS = "Overloaded operator invoked from Python failed to match any schema:\n{reasons}"
 TOO_MANY = "{name}() expected at most {wanted} argument(s) but received {given} argument(s). Declaration: {schema}"
@@ -81,6 +83,10 @@ class _Callable:
         return dispatch.operator(self.operator_name).binding(args, kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if may_be():
+            answered = answer(self, args, kwargs)
+            if answered is not NOT_OVERRIDDEN:
+                return answered
         has_tensor = any(isinstance(a, Tensor) for a in args)
         if not has_tensor:
             for definition in self._of_values:
@@ -117,6 +123,34 @@ class OperatorOverload(_Callable):
         overload = definition.schema.overload or DEFAULT
         super().__init__(definition.name, f"{space}.{short}.{overload}", [definition])
         self._schema = definition.schema
+        self._definition = definition
+
+    @property
+    def overloadpacket(self) -> OperatorPacket:
+        """All overloads of its name."""
+        return packet_of(self.operator_name)
+
+    @property
+    def namespace(self) -> str:
+        """What its name begins with: `aten`."""
+        return self.operator_name.partition("::")[0]
+
+    @property
+    def is_view(self) -> bool:
+        """Whether its result shows the memory of an argument."""
+        schema = self._schema
+        return any(r.alias is not None and not r.alias.is_write for r in schema.returns)
+
+    def name(self) -> str:
+        """The name with the overload: `aten::add.Tensor`."""
+        return self._definition.full_name
+
+    def decompose(self, *args: Any, **kwargs: Any) -> Any:
+        """The same computed by the operators that it is written in terms of; NotImplemented where it is not."""
+        if self._definition.family != "composite":
+            return NotImplemented
+        binding = self._binding(args, kwargs)
+        return binding.definition.kernel(*binding.arguments(args, kwargs))
 
     def _binding(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> CallBinding:
         return dispatch.binder.bind(self.operator_name, self._definitions, args, kwargs)
@@ -128,6 +162,10 @@ class OperatorPacket(_Callable):
     def __init__(self, name: str) -> None:
         super().__init__(name, name.replace("::", "."), registry.overloads(name))
 
+    def is_outdated(self) -> bool:
+        """Whether overloads came or went since."""
+        return self._definitions != registry.overloads(self.operator_name)
+
     def overloads(self) -> list[str]:
         """The names of the overloads."""
         return [d.schema.overload or DEFAULT for d in self._definitions]
@@ -135,14 +173,35 @@ class OperatorPacket(_Callable):
     def __getattr__(self, overload: str) -> OperatorOverload:
         for definition in self.__dict__.get("_definitions", ()):
             if (definition.schema.overload or DEFAULT) == overload:
-                callable_ = OperatorOverload(definition)
-                setattr(self, overload, callable_)
-                return callable_
+                return overload_of(definition)
         known = ", ".join(self.overloads()) if "_definitions" in self.__dict__ else "none"
         raise AttributeError(NO_OVERLOAD.format(name=self.__dict__.get("_shown"), overload=overload, known=known))
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.overloads()]
+
+
+_overloads: dict[OpDef, OperatorOverload] = {}
+_packets: dict[str, OperatorPacket] = {}
+
+
+def overload_of(definition: OpDef) -> OperatorOverload:
+    """The overload as Python calls it: one object for each."""
+    overload = _overloads.get(definition)
+    if overload is None:
+        overload = _overloads[definition] = OperatorOverload(definition)
+    return overload
+
+
+OVERLOAD.provide(overload_of)
+
+
+def packet_of(name: str) -> OperatorPacket:
+    """All overloads of a name, as Python calls them."""
+    packet = _packets.get(name)
+    if packet is None or packet.is_outdated():
+        packet = _packets[name] = OperatorPacket(name)
+    return packet
 
 
 def _has_dict(schema: FunctionSchema) -> bool:

@@ -14,6 +14,9 @@ from flambeau.schema import registry
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import TensorType
 from flambeau.tensor import dispatch
+from flambeau.tensor.observer import thread
+from flambeau.tensor.overrides import NOT_OVERRIDDEN, answer
+from flambeau.tensor.subclasses import special as subclasses
 from flambeau.tensor.tensor import Tensor, install_method
 from flambeau.util.choice import Shortcut
 from flambeau.util.not_here import NO_OPTIMISERS, OF_PACKAGE
@@ -53,7 +56,7 @@ def function(short: str) -> Function:
 
 
 def _derived(short: str) -> Function:
-    function = dispatch.function(f"aten::{short}", short)
+    function = dispatch.operator(f"aten::{short}").function
     function.__doc__ = describe.documentation(definitions(f"aten::{short}"))
     return function
 
@@ -124,7 +127,13 @@ def _method(name: str, short: str, position: int) -> Function:
     run = target.__call__
 
     def inner(self: Tensor, /, *args: Any, **kwargs: Any) -> Any:
+        if subclasses.exists or thread.handlers:
+            result = answer(inner, (self, *args), kwargs)
+            if result is not NOT_OVERRIDDEN:
+                return result
         return run(*args[:position], self, *args[position:], **kwargs)
+
+    inner.is_overridable = True  # type: ignore[attr-defined]
 
     method = dispatch.caller(target) if position == 0 else inner
     method.__name__ = short
@@ -152,6 +161,10 @@ def _with_inplace(name: str, short: str) -> Function:
     fresh, written = dispatch.operator(name).__call__, dispatch.operator(name + "_").__call__
 
     def functional(*args: Any, inplace: bool = False, **kwargs: Any) -> Any:
+        if subclasses.exists or thread.handlers:
+            result = answer(functional, args, {**kwargs, "inplace": inplace} if inplace else kwargs)
+            if result is not NOT_OVERRIDDEN:
+                return result
         return written(*args, **kwargs) if inplace else fresh(*args, **kwargs)
 
     functional.__name__ = functional.__qualname__ = short

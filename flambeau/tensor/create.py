@@ -15,6 +15,8 @@ from flambeau.schema.dtype import DType
 from flambeau.tensor import defaults, layout
 from flambeau.tensor.bridge import from_numpy_or_copy
 from flambeau.tensor.dispatch import call
+from flambeau.tensor.observer import thread
+from flambeau.tensor.overrides import NOT_OVERRIDDEN, answer
 from flambeau.tensor.tensor import Array, Tensor, wrap
 
 _RANGES: Final = {
@@ -76,6 +78,11 @@ def tensor(
     >>> tensor([[1, 2], [3, 4]]).tolist()
     [[1, 2], [3, 4]]
     """
+    if thread.handlers:
+        options = {"dtype": dtype, "device": device, "requires_grad": requires_grad, "pin_memory": pin_memory}
+        answered = answer(tensor, (data,), {k: v for k, v in options.items() if v not in (None, False)})
+        if answered is not NOT_OVERRIDDEN:
+            return answered  # type: ignore[no-any-return]
     check_device(Device(device) if isinstance(device, str) else device)
     target = None if dtype is None else to_dtype(dtype)
     if isinstance(data, Tensor):
@@ -227,6 +234,11 @@ def as_tensor(data: Any, dtype: Any = None, device: Device | str | None = None) 
     >>> flambeau.as_tensor([1, 2])
     tensor([1, 2])
     """
+    if thread.handlers:
+        options = {"dtype": dtype, "device": device}
+        answered = answer(as_tensor, (data,), {k: v for k, v in options.items() if v is not None})
+        if answered is not NOT_OVERRIDDEN:
+            return answered  # type: ignore[no-any-return]
     target = None if dtype is None else to_dtype(dtype)
     if isinstance(data, np.ndarray):
         data = from_numpy_or_copy(data)

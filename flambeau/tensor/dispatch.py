@@ -15,14 +15,19 @@ from flambeau.schema.argument_rules import RuntimeTypes
 from flambeau.schema.bind import Binder, CallBinding
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.opdef import OpDef
-from flambeau.tensor import grad_mode, recorder
+from flambeau.tensor import below, grad_mode, recorder
+from flambeau.tensor.below import AUTOGRAD
 from flambeau.tensor.bridge import from_numpy_or_copy
-from flambeau.tensor.observer import current, thread, watchers
+from flambeau.tensor.interceptors import Interceptors, changed, set_stack, stack
+from flambeau.tensor.observer import current, thread
+from flambeau.tensor.overrides import NOT_OVERRIDDEN, answer, are_special, overriding
 from flambeau.tensor.random import Generator
 from flambeau.tensor.recorder import is_asked
+from flambeau.tensor.subclasses import special
 from flambeau.tensor.tensor import Tensor, wrap_number
 
 Proceed = Callable[[Sequence[Any]], Any]
+Function = Callable[..., Any]
 Handler = Callable[[OpDef, Sequence[Any], Proceed], Any]
 """Called instead of a kernel with the overload, its arguments in schema order, and what runs the rest of the stack."""
 
@@ -54,13 +59,8 @@ def intercepting(handler: Handler) -> Iterator[None]:
 
     While a handler runs, it is itself not on the stack: operators that it calls go to the handlers below it.
     """
-    before = thread.handlers
-    with watchers.one_more():
-        thread.handlers = (*before, handler)
-        try:
-            yield
-        finally:
-            thread.handlers = before
+    with changed(handlers=(*stack().handlers, handler)):
+        yield
 
 
 @contextmanager
@@ -75,31 +75,51 @@ def uninterrupted() -> Iterator[None]:
 
 
 def is_intercepted() -> bool:
-    """Whether this thread has interceptors."""
-    return bool(thread.handlers)
+    """Whether this thread has interceptors of operators."""
+    here = thread.handlers
+    return bool(here) and bool(here.handlers or here.modes or here.excluded)
 
 
 def run(definition: OpDef, arguments: Sequence[Any]) -> Any:
     """Run an overload on all its arguments in schema order, through the interceptors."""
-    stack = thread.handlers
-    if not stack:
-        return recorder.run(definition, arguments) if is_asked(arguments) else definition.kernel(*arguments)
-    handler, below = stack[-1], stack[:-1]
+    here = thread.handlers
+    if here:
+        return _intercepted(here, definition, arguments)
+    if special.exists and below.concerns(definition, arguments):
+        return _recorded(below.redirected(definition), arguments)
+    return _recorded(definition, arguments)
+
+
+def _recorded(definition: OpDef, arguments: Sequence[Any]) -> Any:
+    return recorder.run(definition, arguments) if is_asked(arguments) else definition.kernel(*arguments)
+
+
+def _intercepted(here: Interceptors, definition: OpDef, arguments: Sequence[Any]) -> Any:
+    """A call under interceptors: the last handler is asked, or without any the operator is recorded, and goes on."""
 
     def proceed(changed: Sequence[Any]) -> Any:
         return run(definition, changed)
 
-    thread.handlers = below
+    handlers = here.handlers
     try:
-        return handler(definition, arguments, proceed)
+        if handlers:
+            set_stack(here._replace(functions=(), handlers=handlers[:-1]))
+            return handlers[-1](definition, arguments, proceed)
+        if here.functions:
+            set_stack(here._replace(functions=()))
+        if here.modes or (special.exists and below.concerns(definition, arguments)):
+            definition = below.redirected(definition)
+        if AUTOGRAD in here.excluded:
+            return definition.kernel(*arguments)
+        return _recorded(definition, arguments)
     finally:
-        thread.handlers = stack
+        thread.handlers = here
 
 
 class Operator:
     """All overloads of one name, with the bindings of the calls seen so far."""
 
-    __slots__ = ("_deep", "_named", "_version", "candidates", "fast_path", "name")
+    __slots__ = ("_deep", "_function", "_named", "_version", "candidates", "fast_path", "name")
 
     MAX_BINDINGS = 512
 
@@ -110,6 +130,7 @@ class Operator:
     def __init__(self, name: str) -> None:
         self.name = name
         self.fast_path = {}
+        self._function: Function | None = None
         self._named: dict[Any, CallBinding] = {}
         self._deep: dict[Any, CallBinding] = {}
         self.refresh()
@@ -118,6 +139,13 @@ class Operator:
     def operator_name(self) -> str:
         """How the compiler knows it: programs call the operator directly."""
         return self.name
+
+    @property
+    def function(self) -> Function:
+        """The operator as a function of the package, always the same one."""
+        if self._function is None:
+            self._function = function(self.name)
+        return self._function
 
     def refresh(self) -> None:
         """Look the overloads up again."""
@@ -159,19 +187,38 @@ class Operator:
 
         return guarded
 
-    def call_positional(self, args: tuple[Any, ...]) -> Any:
-        """A call that `fast_path` does not serve: new types, lists among the arguments, or somebody intercepts it."""
-        binding = self.binding(args, {})
+    def call_positional(self, args: tuple[Any, ...], function: Function | None = None) -> Any:
+        """A call that `fast_path` does not serve: new types, lists among the arguments, or somebody intercepts it.
+
+        `function` is what Python called, if that is known: function modes and subclasses are asked about it.
+        """
+        if special.exists or thread.handlers:
+            result = answer(function or self.function, args, {})
+            if result is not NOT_OVERRIDDEN:
+                return result
+        try:
+            binding = self.binding(args, {})
+        except TypeError:
+            return _foreign(function or self.function, args, {})
         result = run(binding.definition, binding.arguments(args, {}))
         return result if binding.finish is None else binding.finish(result)
 
-    def call_with_keywords(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    def call_with_keywords(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], function: Function | None = None
+    ) -> Any:
         """The same for a call with keywords."""
+        if special.exists or thread.handlers:
+            result = answer(function or self.function, args, kwargs)
+            if result is not NOT_OVERRIDDEN:
+                return result
         if "out" in kwargs and kwargs["out"] is None:
             kwargs = {k: v for k, v in kwargs.items() if k != "out"}
         binding = self._named.get((*map(type, args), *kwargs, *map(type, kwargs.values())))
         if binding is None:
-            binding = self.binding(args, kwargs)
+            try:
+                binding = self.binding(args, kwargs)
+            except TypeError:
+                return _foreign(function or self.function, args, kwargs)
         result = run(binding.definition, binding.arguments(args, kwargs))
         if binding.requires_grad_at >= 0 and kwargs["requires_grad"]:
             result.requires_grad_()
@@ -191,11 +238,22 @@ class Operator:
             values = (*args, *kwargs.values())
             if not any(isinstance(v, _SEQUENCES) for v in values):
                 types = tuple(map(type, args))
+                if are_special(map(type, values)):
+                    return binding
                 if kwargs:
                     self._named[(*types, *kwargs, *map(type, kwargs.values()))] = binding
                 else:
                     self.fast_path[types[0] if len(types) == 1 else types] = self._runner(binding, len(types))
         return binding
+
+
+def _foreign(function: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """A call that no overload takes, as an argument's class answers it. Raises the TypeError of before if none can."""
+    if not thread.ignores_subclasses and overriding((*args, *kwargs.values())):
+        result = answer(function, args, kwargs)
+        if result is not NOT_OVERRIDDEN:
+            return result
+    raise
 
 
 _SEQUENCES: Final = (list, tuple)
@@ -269,9 +327,10 @@ def caller(target: Operator) -> Callable[..., Any]:
                 fast_path = find(tuple(map(type, args)))
                 if fast_path is not None and not thread.handlers:
                     return fast_path(*args)
-            return target.call_positional(args)
-        return target.call_with_keywords(args, kwargs)
+            return target.call_positional(args, operator_function)
+        return target.call_with_keywords(args, kwargs, operator_function)
 
+    operator_function.is_overridable = True  # type: ignore[attr-defined]
     return operator_function
 
 

@@ -45,8 +45,10 @@ class Observer(Protocol):
 class _Local(threading.local):
     observer: Observer | None = None
     """Told of conversions."""
-    handlers: tuple[Any, ...] = ()
-    """Called instead of kernels; see `flambeau.tensor.dispatch`."""
+    handlers: Any = ()
+    """Who intercepts calls, `flambeau.tensor.interceptors.Interceptors`; empty for nobody."""
+    ignores_subclasses: bool = False
+    """Whether subclasses of tensors are plain tensors to functions."""
     is_plain: bool = False
     """Whether compiled functions run as the Python that they were written as."""
     watching: int = 0

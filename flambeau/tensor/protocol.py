@@ -19,7 +19,10 @@ from flambeau.tensor import create, index, text_form
 from flambeau.tensor.defaults import get_default_dtype
 from flambeau.tensor.dispatch import call, operator_of
 from flambeau.tensor.observer import thread
+from flambeau.tensor.overrides import NOT_OVERRIDDEN as _NOBODY
+from flambeau.tensor.overrides import answer
 from flambeau.tensor.python_forms import nonzero
+from flambeau.tensor.subclasses import special as subclasses
 from flambeau.tensor.tensor import Tensor, install_method
 
 _OPERANDS: Final = (Tensor, int, float, complex, SymbolicNumber, np.ndarray, np.generic)
@@ -35,24 +38,36 @@ UNARY: Final = {"__neg__": "neg", "__abs__": "abs", "__pos__": "positive"}
 
 
 def _binary(special: str, name: str, is_reflected: bool = False) -> Callable[[Tensor, Any], Any]:
+    target = operator_of(name)
+    find = target.fast_path.get
+    short = name.removeprefix("aten::")
+
     if is_reflected:
 
         def method(self: Tensor, other: Any) -> Any:
             if isinstance(other, SymbolicNumber):
                 return _reflected_symbolic(self, other, name)
+            if subclasses.exists or thread.handlers:
+                result = answer(method, (self, other), {}, is_operator=True)
+                if result is not _NOBODY:
+                    return result
             return call(name, other, self) if isinstance(other, _OPERANDS) else NotImplemented
     else:
-
-        find = operator_of(name).fast_path.get
 
         def method(self: Tensor, other: Any) -> Any:
             fast_path = find((type(self), type(other)))
             if fast_path is not None and not thread.handlers:
                 return fast_path(self, other)
-            return call(name, self, other) if isinstance(other, _OPERANDS) else NotImplemented
+            if subclasses.exists or thread.handlers or not isinstance(other, _OPERANDS):
+                asked = method if special in COMPARISONS else getattr(Tensor, short, method)
+                result = answer(asked, (self, other), {}, is_operator=True)
+                if result is not _NOBODY:
+                    return result
+            return target.call_positional((self, other)) if isinstance(other, _OPERANDS) else NotImplemented
 
     method.__name__ = special
     method.__qualname__ = f"Tensor.{special}"
+    method.is_overridable = True  # type: ignore[attr-defined]
     return method
 
 
@@ -73,14 +88,18 @@ def _reflected_symbolic(self: Tensor, other: SymbolicNumber, name: str) -> Any:
 
 
 def _unary(special: str, name: str) -> Callable[[Tensor], Any]:
-    find = operator_of(name).fast_path.get
+    target = operator_of(name)
+    find = target.fast_path.get
 
     def method(self: Tensor) -> Any:
         fast_path = find(type(self))
-        return fast_path(self) if fast_path is not None and not thread.handlers else call(name, self)
+        if fast_path is not None and not thread.handlers:
+            return fast_path(self)
+        return target.call_positional((self,), method)
 
     method.__name__ = special
     method.__qualname__ = f"Tensor.{special}"
+    method.is_overridable = special.startswith("__")  # type: ignore[attr-defined]  # others become properties
     return method
 
 
@@ -197,6 +216,8 @@ def _install() -> None:
     methods |= {f"is_{kind}": _always(False, f"Whether it is {kind}: never.") for kind in OTHER_KINDS}
     methods["name"] = _always(None, "The name of a tensor: none has one.")
     for name, method in methods.items():
+        if name.startswith("__"):
+            method.__name__, method.__qualname__ = name, f"Tensor.{name}"
         install_method(name, method)
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
-from flambeau.tensor import layout, observer
+from flambeau.tensor import layout, observer, overrides, subclasses
 from flambeau.tensor.formats import Layout
 from flambeau.tensor.grad_mode import note_asked
 from flambeau.tensor.gradient_state import GradientState
@@ -59,6 +59,7 @@ class Tensor(GradientState, TensorMethods):
         "output_nr",
     )  # fmt: skip
     __array_priority__ = 1000
+    _is_root = True
 
     _array: Array
     """Exactly the tensor's sizes and byte strides, over the storage's memory."""
@@ -81,6 +82,17 @@ class Tensor(GradientState, TensorMethods):
         self._base = None
         self.is_wrapped_number = False
         self.output_nr = 0
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        subclasses.adopt(cls, overrides.wrap_members)
+
+    @classmethod
+    def __flambeau_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """What a call of `func` gives that gets tensors of this class: what it gives for plain ones, as this class."""
+        return overrides.default_function(cls, func, types, args, kwargs)
+
+    __torch_function__ = __flambeau_function__
 
     # What it is
 
@@ -332,7 +344,10 @@ class Tensor(GradientState, TensorMethods):
                 "tensor.detach()."
             )
         place = (tuple(self._array.shape), self.stride(), self.storage_offset())
-        return (_rebuild, (self._storage, self.dtype, *place, self._requires_grad))
+        form: tuple[Any, ...] = (self._storage, self.dtype, *place, self._requires_grad)
+        if subclasses.is_special(type(self)):
+            form = (*form, type(self), getattr(self, "__dict__", None))
+        return (_rebuild, form)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if self._is_recorded():
@@ -341,8 +356,10 @@ class Tensor(GradientState, TensorMethods):
                 "moment. Use tensor.detach().clone() for a copy of this one."
             )
         place = (tuple(self._array.shape), self.stride(), self.storage_offset())
-        result = _rebuild(deepcopy(self._storage, memo), self.dtype, *place, self._requires_grad)
-        memo[id(self)] = result
+        form = (deepcopy(self._storage, memo), self.dtype, *place, self._requires_grad)
+        result = memo[id(self)] = _rebuild(*form, type(self) if subclasses.is_special(type(self)) else Tensor)
+        if "__dict__" in dir(self):
+            result.__dict__.update(deepcopy(self.__dict__, memo))
         result.grad = deepcopy(self.grad, memo)
         return result
 
@@ -377,11 +394,25 @@ class Tensor(GradientState, TensorMethods):
 
 
 def _rebuild(
-    storage: Storage, dtype: DType, sizes: tuple[int, ...], strides: tuple[int, ...], offset: int, requires_grad: bool
+    storage: Storage,
+    dtype: DType,
+    sizes: tuple[int, ...],
+    strides: tuple[int, ...],
+    offset: int,
+    requires_grad: bool,
+    cls: type[Tensor] | None = None,
+    attributes: dict[str, Any] | None = None,
 ) -> Tensor:
     """The tensor that was pickled, on the storage that was pickled with it."""
     anchor = Tensor(np.empty(0, dtype.numpy), storage)
-    result = view_of(anchor, sizes, strides, offset)
+    shown = view_of(anchor, sizes, strides, offset)
+    if cls is None or cls is Tensor:
+        result = shown
+    else:
+        result = _new(cls)
+        Tensor.__init__(result, shown._array, storage)
+        if attributes:
+            result.__dict__.update(attributes)
     result._requires_grad = requires_grad and note_asked()
     return result
 

@@ -16,6 +16,8 @@ import numpy as np
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import Category
 from flambeau.tensor import defaults
+from flambeau.tensor.dataless import DatalessStorage
+from flambeau.tensor.subclasses import overrides_functions
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.record import dataclass
 
@@ -169,12 +171,18 @@ def _plain(tensor: Tensor) -> Array:
 def tensor_text(tensor: Tensor) -> str:
     """`repr(tensor)`: its elements, its dtype unless that is what such numbers have by default, and its place on the
     tape."""
-    prefix = "tensor("
+    cls = type(tensor)
+    prefix = f"{cls.__name__}(" if overrides_functions(cls) else "tensor("
     dtype = tensor.dtype
     suffixes: list[str] = []
     if tensor.device.type != "cpu":
         suffixes.append(f"device='{tensor.device}'")
-    if tensor.numel() == 0:
+    if isinstance(tensor.untyped_storage(), DatalessStorage):
+        body = "..."
+        suffixes.append(f"size={tuple(tensor.shape)}")
+        if dtype is not defaults.float_dtype():
+            suffixes.append(f"dtype={dtype!r}")
+    elif tensor.numel() == 0:
         body = "[]"
         if tensor.ndim != 1:
             suffixes.append(f"size={tuple(tensor.shape)}")

@@ -73,3 +73,6 @@ TAPE: Final = Inversion[Callable[[Any, Sequence[Any]], Any]](
 VIEW_NODE: Final = Inversion[Callable[[Any], Any]](
     "the tape's node of a view, made anew if its memory was written since (`autograd.views`)"
 )
+OVERLOAD: Final = Inversion[Callable[[Any], Any]](
+    "an overload as Python calls it, which dispatch modes get: `flambeau.ops.aten.add.Tensor` (`ops.packets`)"
+)

@@ -9,7 +9,10 @@ import pytest
 from tests.docs.running_pages import blocks, is_same, run_page
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = [DOCS / "index.md", *sorted((DOCS / "tutorial").glob("*.md")), *sorted((DOCS / "how-to").glob("*.md"))]
+PAGES = [
+    DOCS / "index.md", DOCS / "dispatch.md", *sorted((DOCS / "tutorial").glob("*.md")),
+    *sorted((DOCS / "how-to").glob("*.md")),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)

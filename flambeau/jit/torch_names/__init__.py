@@ -76,6 +76,8 @@ from flambeau.jit.torch_names.torch_passes import (
 from flambeau.ops.operator_namespaces import OperatorNamespace
 from flambeau.ops.python_forms import infer_size as _infer_size
 from flambeau.tensor.observer import current as _get_tracing_state
+from flambeau.tensor.overrides import subclasses_ignored as DisableTorchFunctionSubclass  # noqa: N812
+from flambeau.tensor.subclasses import disabled_function as _disabled_torch_function_impl
 
 _nn = OperatorNamespace("aten")
 """Operators of `nn.functional` under PyTorch's name for them: `_C._nn.gelu`."""

@@ -16,6 +16,7 @@ from flambeau.schema.dtype import DType
 from flambeau.schema.symbolic import SymbolicInt
 from flambeau.tensor import observer
 from flambeau.tensor.size import Size
+from flambeau.tensor.subclasses import disabled_function
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.user_code import PACKAGE
 
@@ -32,6 +33,7 @@ class TracedTensor(Tensor):
     """A tensor inside a trace."""
 
     __slots__ = ()
+    __flambeau_function__ = staticmethod(disabled_function)
 
     @property
     def dtype(self) -> DType:

@@ -1,0 +1,145 @@
+"""What is below the recording of gradients: dispatch modes, then subclasses of tensors, then kernels.
+
+The tape runs an operator by its declaration's kernel. Where somebody stands before that kernel, `redirected` gives a
+declaration whose kernel asks them; everything else about the operator is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Protocol
+
+from flambeau.schema.opdef import OpDef
+from flambeau.schema.own_gradient import is_spelling
+from flambeau.tensor.interceptors import Interceptors, changed, stack
+from flambeau.tensor.subclasses import DISPATCH, goes_below, overrides_dispatch
+from flambeau.util.inversions import OVERLOAD
+from flambeau.util.record import replace
+
+AUTOGRAD: Final = "Autograd"
+ALL_REFUSED: Final = (
+    "Multiple dispatch failed for '{name}'; all __torch_dispatch__ handlers returned NotImplemented:\n\n{asked}"
+)
+
+
+class Mode(Protocol):
+    """A dispatch mode, as calls see it."""
+
+    def __flambeau_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """What a call of the operator `func` gives."""
+
+
+def concerns(definition: OpDef, arguments: Sequence[Any]) -> bool:
+    """Whether a call needs more than its kernel: a tensor of a class that does, or a kernel that somebody replaced."""
+    return any(may_run(definition, arguments) for may_run in CONCERNS) or has_special(arguments)
+
+
+CONCERNS: Final[list[Callable[[OpDef, Sequence[Any]], bool]]] = []
+"""Who else stands before kernels: whether they do for a call."""
+KERNELS: Final[list[Callable[[OpDef, Sequence[Any]], Any]]] = []
+"""What runs such calls, or gives NotImplemented; the last is asked first."""
+
+
+def has_special(values: Sequence[Any]) -> bool:
+    """Whether there is a tensor among values, or in lists of them, on which operators run otherwise."""
+    for value in values:
+        if type(value) in (list, tuple):
+            if has_special(value):
+                return True
+        elif goes_below(type(value)):
+            return True
+    return False
+
+
+_redirected: dict[OpDef, OpDef] = {}
+
+
+def redirected(definition: OpDef) -> OpDef:
+    """The declaration with a kernel that asks modes and subclasses first."""
+    other = _redirected.get(definition)
+    if other is None:
+
+        def kernel(*arguments: Any) -> Any:
+            return run(definition, arguments)
+
+        other = _redirected[definition] = replace(definition, kernel=kernel)
+    return other
+
+
+def run(definition: OpDef, arguments: Sequence[Any]) -> Any:
+    """Run an operator below the recording of gradients. Its parts run by themselves if it is a spelling of others."""
+    if is_spelling(definition):
+        return definition.kernel(*arguments)
+    here = stack()
+    excluded = here.excluded | {AUTOGRAD}
+    asked = _asked(arguments)
+    if here.modes:
+        func, args, kwargs = presented(definition, arguments)
+        mode = here.modes[-1]
+        with changed(functions=(), handlers=(), modes=here.modes[:-1], excluded=excluded):
+            result = mode.__flambeau_dispatch__(func, tuple(map(type, asked)), args, kwargs)
+        if result is not NotImplemented:
+            return unwrapped_results(definition, result)
+    if asked:
+        return unwrapped_results(definition, _by_classes(definition, arguments, asked, here, excluded))
+    with changed(functions=(), handlers=(), modes=(), excluded=excluded):
+        for kernel in reversed(KERNELS):
+            result = kernel(definition, arguments)
+            if result is not NotImplemented:
+                return result
+        return definition.kernel(*arguments)
+
+
+def _by_classes(
+    definition: OpDef, arguments: Sequence[Any], asked: Sequence[Any], here: Interceptors, excluded: frozenset[str]
+) -> Any:
+    func, args, kwargs = presented(definition, arguments)
+    types = tuple(map(type, asked))
+    with changed(functions=(), handlers=(), modes=(), excluded=excluded):
+        for value in asked:
+            result = getattr(type(value), DISPATCH)(func, types, args, kwargs)
+            if result is not NotImplemented:
+                return result
+    lines = [f"  - mode object {m!r}" for m in here.modes[-1:]] + [f"  - tensor subclass {t}" for t in types]
+    raise TypeError(ALL_REFUSED.format(name=func, asked="\n".join(lines)))
+
+
+def _asked(values: Sequence[Any]) -> list[Any]:
+    """The tensors, one of each class, whose classes are asked in place of kernels; subclasses before their bases."""
+    chosen: list[Any] = []
+    for value in values:
+        for one in value if type(value) in (list, tuple) else (value,):
+            cls = type(one)
+            if overrides_dispatch(cls) and cls not in map(type, chosen):
+                place = next((i for i, other in enumerate(chosen) if issubclass(cls, type(other))), len(chosen))
+                chosen.insert(place, one)
+    return chosen
+
+
+def presented(definition: OpDef, arguments: Sequence[Any]) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """A call as modes get it: the overload, arguments by position and by name, without those that are defaults."""
+    schema = definition.schema
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    keep = 0
+    for formal, value in zip(schema.arguments, arguments, strict=False):
+        is_default = formal.has_default and _is_same(value, formal.default)
+        if not formal.kwarg_only:
+            args.append(value)
+            keep = keep if is_default else len(args)
+        elif not is_default:
+            kwargs[formal.name] = value
+    return OVERLOAD.implementation(definition), (*args[:keep], *arguments[len(schema.arguments) :]), kwargs
+
+
+def _is_same(value: Any, default: Any) -> bool:
+    if value is default:
+        return True
+    return type(value) is type(default) and isinstance(value, bool | int | float | str | list) and value == default
+
+
+def unwrapped_results(definition: OpDef, result: Any) -> Any:
+    """What a mode returned, as kernels give it: several results in a tuple, lists of tensors in a list."""
+    if len(definition.schema.returns) == 1 and isinstance(result, tuple):
+        return list(result)
+    return tuple(result) if isinstance(result, tuple | list) and len(definition.schema.returns) > 1 else result

@@ -1,0 +1,71 @@
+"""The stack of whoever stands between a call and its kernel in this thread: function modes, handlers, dispatch modes.
+
+A call meets them in this order. *Functions* see what Python calls (`flambeau.add`, methods, properties); *handlers*
+see operators before gradients are recorded (a tracer is one); *modes* see operators below that. Whoever is being asked
+is meanwhile not on the stack.
+
+>>> from flambeau.tensor.observer import thread
+>>> with changed(modes=("a mode",)):
+...     thread.handlers.modes
+('a mode',)
+>>> thread.handlers
+()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from flambeau.tensor.observer import thread, watchers
+
+
+class Interceptors(NamedTuple):
+    """What is on a thread's stack; the last of each kind is asked first."""
+
+    functions: tuple[Any, ...] = ()
+    """Function modes: they see calls of functions, methods and properties."""
+    handlers: tuple[Any, ...] = ()
+    """Called instead of operators, before gradients are recorded; see `flambeau.tensor.dispatch`."""
+    modes: tuple[Any, ...] = ()
+    """Dispatch modes: called instead of kernels."""
+    excluded: frozenset[str] = frozenset()
+    """Names of dispatch keys that are passed over."""
+
+
+NOBODY = Interceptors()
+
+
+def stack() -> Interceptors:
+    """This thread's interceptors."""
+    return thread.handlers or NOBODY
+
+
+def set_stack(interceptors: Interceptors | tuple[()]) -> None:
+    """Make these this thread's interceptors. Where there is none, `thread.handlers` is empty: calls take short ways."""
+    thread.handlers = interceptors if any(interceptors) else ()
+
+
+@contextmanager
+def changed(**parts: Any) -> Iterator[None]:
+    """Within the block, these parts of the stack are others. What raises leaves the stack as it was."""
+    before = thread.handlers
+    with watchers.one_more():
+        set_stack((before or NOBODY)._replace(**parts))
+        try:
+            yield
+        finally:
+            thread.handlers = before
+
+
+@contextmanager
+def without_functions() -> Iterator[None]:
+    """Within the block, no function mode sees what Python calls."""
+    before = thread.handlers
+    if before and before.functions:
+        set_stack(before._replace(functions=()))
+    try:
+        yield
+    finally:
+        thread.handlers = before

@@ -1,0 +1,73 @@
+"""Classes of tensors that change what calls mean: which there are, and what their base does for them.
+
+A subclass of `Tensor` has `__flambeau_function__`, which is asked in place of functions, methods and properties that
+get such a tensor; the one of `Tensor` itself runs the call and makes its results tensors of the subclass. With
+`__flambeau_dispatch__` it is asked in place of kernels. `__torch_function__` and `__torch_dispatch__` mean the same.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, Final
+
+FUNCTION, DISPATCH = "__flambeau_function__", "__flambeau_dispatch__"
+OTHER_NAMES: Final = {"__torch_function__": FUNCTION, "__torch_dispatch__": DISPATCH}
+
+
+class Special:
+    """Whether any tensor may need more than its kernel; until then calls do not look."""
+
+    exists = False
+
+
+special = Special()
+
+
+def disabled_function(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """A `__flambeau_function__` for subclasses that are passed as plain tensors, as parameters are."""
+    return func(*args, **(kwargs or {}))
+
+
+def adopt(cls: type, wrap_members: Callable[[type], None]) -> None:
+    """Take notice of a new subclass of `Tensor`; `wrap_members` has what is no operator ask it."""
+    for other, name in OTHER_NAMES.items():
+        if other in cls.__dict__ and name not in cls.__dict__:
+            setattr(cls, name, cls.__dict__[other])
+        elif name in cls.__dict__:
+            setattr(cls, other, cls.__dict__[name])
+    if overrides_functions(cls):
+        wrap_members(cls)
+    elif not overrides_dispatch(cls):
+        return
+    special.exists = True
+
+
+def overrides_functions(cls: type) -> bool:
+    """Whether objects of a class are asked about calls of functions that get them.
+
+    >>> overrides_functions(int)
+    False
+    """
+    method = getattr(cls, FUNCTION, None) or getattr(cls, "__torch_function__", None)
+    return method is not None and method is not disabled_function and "_is_root" not in cls.__dict__
+
+
+def overrides_dispatch(cls: type) -> bool:
+    """Whether objects of a class are asked in place of kernels."""
+    return getattr(cls, DISPATCH, disabled_function) is not disabled_function
+
+
+def _is_special(cls: type) -> bool:
+    return goes_below(cls) or overrides_functions(cls)
+
+
+def _goes_below(cls: type) -> bool:
+    return hasattr(cls, "_has_no_data") or overrides_dispatch(cls)
+
+
+is_special: Callable[[type], bool] = functools.lru_cache(maxsize=1024)(_is_special)
+"""Whether calls that get tensors of a class may not go to kernels directly."""
+goes_below: Callable[[type], bool] = functools.lru_cache(maxsize=1024)(_goes_below)
+"""Whether operators on tensors of a class run otherwise than by their kernels: `__flambeau_dispatch__` is asked, or
+there is no data."""
