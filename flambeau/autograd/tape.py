@@ -50,6 +50,8 @@ def record(definition: OpDef, arguments: Sequence[Any]) -> Any:
     if isinstance(gradient, Decomposed):
         _admit(definition, arguments)
         names = [gradient.first, *[a.name for a in definition.schema.arguments[1:]]]
+        if written:  # what stands in for it may keep the elements that are written over
+            arguments = [OPERATORS.clone(arguments[0]), *arguments[1:]]
         result = gradient.body(OPERATORS, **dict(zip(names, arguments, strict=True)))
         return written[0].copy_(result) if written else result
     rule = rule_of(definition)

@@ -186,6 +186,7 @@ declare(
     "aten::_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, "
     "Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
     kernel=native_batch_norm_kernel,
+    differentiable=(True, False, False),
     ulp=ULP,
     is_method=False,
     on_tensors=True,

@@ -122,6 +122,20 @@ def embedding_bag(
     return result, owners, sizes, largest if mode == MAX else sizes.copy()
 
 
+def embedding_bag_with_padding(
+    weight: Array, indices: Array, offsets: Array, mode: int, per_sample_weights: Array | None,
+    include_last_offset: bool, padding_idx: int | None,
+) -> tuple[Array, Array, Array, Array]:  # fmt: skip
+    """The same; a negative index that does not count is one from the end of the table. Raises RuntimeError for others.
+    """
+    rows = weight.shape[0]
+    if padding_idx is not None and not -rows <= padding_idx < rows:
+        raise RuntimeError(f"padding_idx must be within the number of embeddings, -{rows} through {rows - 1}, but got "
+                           f"{padding_idx}")  # fmt: skip
+    wrapped = None if padding_idx is None else padding_idx % rows
+    return embedding_bag(weight, indices, offsets, mode, per_sample_weights, include_last_offset, wrapped)
+
+
 def bag_shapes(mode: Any) -> tuple[Sizes | None, ...]:
     """The last result is a matrix for maxima, a vector otherwise."""
     last = None if mode is UNKNOWN else (None, None) if mode == MAX else (None,)
@@ -134,6 +148,18 @@ def _table() -> Tensor:
 
 def _longs(*values: int) -> Tensor:
     return wrap(np.array(values, np.int64))
+
+
+def _padded(padding_idx: int) -> tuple[Any, ...]:
+    return (_table(), _longs(0, 3, 3, 1), _longs(0, 3), False, SUM, False, None, False, padding_idx)
+
+
+def _padded_samples() -> list[Sample]:
+    return [Sample(args=_padded(padding)) for padding in (3, -1)]
+
+
+def _padded_errors() -> list[ErrorSample]:
+    return [ErrorSample(args=_padded(4), error=RuntimeError, message="padding_idx must be within the number of")]
 
 
 declare(
@@ -156,27 +182,25 @@ _ARGUMENTS = (
 )
 _RETURNS = ") -> (Tensor, Tensor, Tensor, Tensor)"
 _OPTIONAL = _ARGUMENTS.format("=False", "=0", "=False", "=None", "=False")
-for _name, _schemas in (
+for _schema, _kernel in (
+    (f"embedding_bag{_OPTIONAL}{_RETURNS}", embedding_bag),
     (
-        "embedding_bag",
-        (
-            f"{_OPTIONAL}{_RETURNS}",
-            f".padding_idx{_ARGUMENTS.format('', '', '', '', '')}, int? padding_idx{_RETURNS}",
-        ),
+        f"embedding_bag.padding_idx{_ARGUMENTS.format('', '', '', '', '')}, int? padding_idx{_RETURNS}",
+        embedding_bag_with_padding,
     ),
-    ("_embedding_bag", (f"{_OPTIONAL}, int padding_idx=-1{_RETURNS}",)),
-    ("_embedding_bag_forward_only", (f"{_OPTIONAL}, int padding_idx=-1{_RETURNS}",)),
+    (f"_embedding_bag{_OPTIONAL}, int padding_idx=-1{_RETURNS}", embedding_bag),
+    (f"_embedding_bag_forward_only{_OPTIONAL}, int padding_idx=-1{_RETURNS}", embedding_bag),
 ):
     declare(
-        *(f"aten::{_name}{_rest}" for _rest in _schemas),
-        kernel=embedding_bag,
+        f"aten::{_schema}",
+        kernel=_kernel,
         doc="Rows of a table folded by bags of indices: mode 0 adds, 1 averages, 2 takes the largest.",
         dtype=lambda weight: (weight.dtype, int64, int64, int64),
         shape=bag_shapes,
-        samples=lambda: [
+        samples=_padded_samples if _kernel is embedding_bag_with_padding else lambda: [
             Sample(args=(_table(), _longs(0, 3, 3, 1), _longs(0, 3), False, mode, False)) for mode in (SUM, MEAN, MAX)
         ],
-        errors=lambda: [
+        errors=_padded_errors if _kernel is embedding_bag_with_padding else lambda: [
             ErrorSample(
                 args=(_table(), _longs(0, 4), _longs(0)), error=RuntimeError, message="idx < num_embeddings but found"
             ),
@@ -184,4 +208,4 @@ for _name, _schemas in (
         ],
         ulp={float32: 4.0},
         is_method=False,
-    )
+    )  # fmt: skip

@@ -25,13 +25,13 @@ def _folded(losses: Array, reduction: int, dtype: np.dtype[Any], is_single: bool
 
 
 def _rows(name: str, self: Array) -> Array:
-    if self.ndim not in (1, 2) or self.shape[-1] == 0:
+    if self.ndim > 2 or (self.ndim and self.shape[-1] == 0):
         raise RuntimeError(
             f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(self.shape)}"
         )
     if not is_float(self):
         raise not_implemented(name, dtype_of(self))
-    return widened(self).reshape(-1, self.shape[-1])
+    return widened(self).reshape(-1, self.shape[-1] if self.ndim else 1)
 
 
 def multi_margin_kernel(
@@ -54,7 +54,7 @@ def multi_margin_kernel(
         lacks = lacks * widened(weight)[places][:, None]
     np.put_along_axis(lacks, places[:, None], 0, axis=1)
     losses = reduce_with(np.add, lacks, axis=1) / rows.dtype.type(rows.shape[1])
-    return _folded(losses, reduction, self.dtype, self.ndim == 1)
+    return _folded(losses, reduction, self.dtype, self.ndim < 2)
 
 
 def multilabel_margin_kernel(self: Array, target: Array, reduction: int = MEAN) -> tuple[Array, Array]:
@@ -73,7 +73,7 @@ def multilabel_margin_kernel(self: Array, target: Array, reduction: int = MEAN) 
         is_target[i, classes] = 1
         others = row[is_target[i] == 0]
         losses[i] = np.maximum(1 - row[classes][:, None] + others[None, :], 0).sum() / rows.shape[1]
-    return _folded(losses, reduction, self.dtype, self.ndim == 1), is_target.reshape(self.shape)
+    return _folded(losses, reduction, self.dtype, self.ndim < 2), is_target.reshape(self.shape)
 
 
 def loss_shape(self: TensorType, reduction: Any) -> Sizes | None:

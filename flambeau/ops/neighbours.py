@@ -37,12 +37,14 @@ def diff_kernel(
     for one in parts:
         if one.ndim != self.ndim:
             raise RuntimeError("diff expects prepend or append to be the same dimension as input")
+    if n == 0:
+        return contiguous(self).copy()
     array = cat_kernel(parts, place) if len(parts) > 1 else self
     if n >= array.shape[place]:
         shape = (*array.shape[:place], 0, *array.shape[place + 1 :])
         return np.empty(shape, array.dtype)
     differences = np.diff(array, n, axis=place)
-    return contiguous(differences).copy() if n == 0 else contiguous(differences)
+    return contiguous(differences)
 
 
 def im2col_kernel(self: Array, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Array:

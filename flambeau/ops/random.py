@@ -309,6 +309,7 @@ declare(
     f"aten::randint_like.low_generator_dtype(Tensor self, SymInt low, SymInt high, *, {_GENERATOR}, {LIKE_OPTIONS}) "
     "-> Tensor",
     kernel=randint_like_kernel,
+    differentiable=False,
     dtype=like_dtype,
     shape=same_shape,
     doc="Integers from `low` (0) up to, not including, `high`, in the sizes and dtype of a tensor.",

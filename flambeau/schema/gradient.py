@@ -131,3 +131,21 @@ def written(name: str) -> Gradient | None:
     """What was declared for an operator of this name; None if nothing was."""
     found: Gradient | None = _table.get(name)
     return found
+
+
+_reasons: RuleTable[Any] = RuleTable("why no gradient goes back through it")
+
+
+def not_differentiable(*names: str, because: str) -> None:
+    """Declare that operators have no formula, or (`aten::igamma.self`) one operand of theirs has none, and why.
+
+    >>> not_differentiable("example::fraction", because="it jumps everywhere")
+    >>> reason("example::fraction")
+    'it jumps everywhere'
+    """
+    _reasons(*names)(lambda: because)
+
+
+def reason(name: str) -> str:
+    """Why an operator, or an operand of one, has no formula; empty if nothing was said."""
+    return str(_reasons[name]()) if name in _reasons else ""

@@ -10,8 +10,9 @@ from flambeau.ops.derivatives.shapes import scaled, zeros
 from flambeau.schema.gradient import decomposed, formulas, passed_on
 
 
-def _nothing() -> None:
+def _nothing(f: Any, grad: Any) -> Any:
     """No gradient: what was there is overwritten, or drawn."""
+    return f.zeros_like(grad)
 
 
 formulas(
@@ -166,9 +167,11 @@ formulas(
 formulas("aten::copy", self=_nothing, src=passed_on, other=passed_on)
 formulas("aten::fill", self=_nothing, value=lambda f, grad: f.sum(grad))
 formulas("aten::zero_", self=_nothing)
+formulas("aten::fill_diagonal_", self=lambda f, grad, wrap: f.fill_diagonal_(f.clone(grad), 0, wrap))
 formulas("aten::bernoulli", self=_nothing, p=_nothing)
 formulas(
     "aten::normal",
+    "aten::poisson",
     "aten::uniform_",
     "aten::exponential_",
     "aten::random",
@@ -177,6 +180,10 @@ formulas(
     "aten::geometric_",
     self=_nothing,
 )
+formulas("aten::normal.Tensor_float", mean=_nothing)
+formulas("aten::normal.float_Tensor", std=_nothing)
+formulas("aten::normal.Tensor_Tensor", mean=_nothing, std=_nothing)
+formulas("aten::bincount", weights=lambda f, grad, self: f.index_select(grad, 0, self))
 
 
 def _embedding(
@@ -197,6 +204,8 @@ formulas("aten::embedding", weight=_embedding)
 
 @decomposed("aten::diff")
 def _diff(f: Any, self: Any, n: int, dim: int, prepend: Any, append: Any) -> Any:
+    if n == 0:
+        return f.clone(self)
     parts = [one for one in (prepend, self, append) if one is not None]
     result = f.cat(parts, dim) if len(parts) > 1 else self
     for _ in range(n):

@@ -23,54 +23,53 @@ formulas("aten::linalg_inv", A=_inverse)
 formulas("aten::inverse", self=_inverse)
 
 
-@decomposed("aten::linalg_inv_ex")
-def _inv_ex(f: Any, A: Any, check_errors: bool) -> Any:
-    return f.linalg_inv(A), f.linalg_inv_ex(A.detach(), check_errors=check_errors)[1]
+formulas("aten::linalg_inv_ex", A=lambda f, grads, result0: _inverse(f, grads[0], result0))
 
 
-def _determinant(f: Any, grad: Any, x: Any, result: Any) -> Any:
-    """det(A) A^-H, by cofactors where A may be singular."""
-    scale = f.unsqueeze(f.unsqueeze(grad * f.conj(result), -1), -1)
+_PRECISION = {4: 1.1920928955078125e-07, 8: 2.220446049250313e-16, 16: 2.220446049250313e-16}
+"""The distance between 1 and the next number, by the size of an element."""
+
+
+def _determinant(f: Any, grad: Any, x: Any) -> Any:
+    """det(A) A^-H, from L and U, where a zero on the diagonal of U becomes the least number that counts.
+
+    So it tends to the cofactors of a matrix that is singular.
+    """
     size = x.shape[-1]
-    identity = f.expand(f.eye(size, dtype=x.dtype), list(x.shape))
-    return f.linalg_solve(adjoint(f, x), scale * identity) if size else f.zeros_like(x)
+    if not size:
+        return f.zeros_like(x)
+    packed, pivots, _ = f.linalg_lu_factor_ex(x)
+    diagonal = f.diagonal(packed, 0, -2, -1)
+    least = _PRECISION[8 if x.dtype.is_complex and x.itemsize == 8 else x.itemsize]
+    packed = packed + f.diag_embed(f.where(f.eq(diagonal, 0), least, f.zeros_like(diagonal)))
+    moved = f.sum(f.ne(pivots, f.arange(1, size + 1)), [-1])
+    determinant = f.prod(f.diagonal(packed, 0, -2, -1), -1) * (1 - 2 * f.remainder(moved, 2))
+    scale = f.unsqueeze(f.unsqueeze(grad * f.conj(determinant), -1), -1)
+    return f.linalg_lu_solve(packed, pivots, scale * f.eye(size, dtype=x.dtype), adjoint=True)
 
 
-formulas("aten::linalg_det", A=lambda f, grad, A, result: _determinant(f, grad, A, result))
-formulas("aten::det", self=lambda f, grad, self, result: _determinant(f, grad, self, result))
+formulas("aten::linalg_det", A=lambda f, grad, A: _determinant(f, grad, A))
+formulas("aten::det", self=lambda f, grad, self: _determinant(f, grad, self))
 
 
 def _log_determinant(f: Any, grad: Any, x: Any) -> Any:
-    return f.unsqueeze(f.unsqueeze(grad, -1), -1) * adjoint(f, f.linalg_inv(x))
+    return f.unsqueeze(f.unsqueeze(grad, -1), -1) * adjoint(f, f.linalg_inv_ex(x)[0])
 
 
 formulas("aten::logdet", self=lambda f, grad, self: _log_determinant(f, grad, self))
 
 
-def _slogdet(f: Any, grads: Sequence[Any], x: Any) -> Any:
-    grad = grads[1] if len(grads) > 1 else None
+def _slogdet(f: Any, grads: Sequence[Any], x: Any, sign: Any) -> Any:
+    """Of complex numbers, the sign turns with the imaginary part of tr(A^-1 dA)."""
+    by_sign, grad = [*grads, None][:2]
+    if by_sign is not None and x.dtype.is_complex:
+        turned = f.imag(by_sign * f.conj(sign)) * 1j
+        grad = turned if grad is None else grad + turned
     return f.zeros_like(x) if grad is None else _log_determinant(f, grad, x)
 
 
-formulas("aten::linalg_slogdet", A=lambda f, grads, A: _slogdet(f, grads, A))
-formulas("aten::slogdet", self=lambda f, grads, self: _slogdet(f, grads, self))
-
-
-def _cholesky(f: Any, grad: Any, factor: Any) -> Any:
-    """L^-H phi(L^H G) L^-1 made Hermitian, where phi halves the diagonal of the lower triangle."""
-    inner = f.tril(f.matmul(adjoint(f, factor), grad))
-    inner = inner - f.diag_embed(f.diagonal(inner, 0, -2, -1)) * 0.5
-    left = f.linalg_solve_triangular(adjoint(f, factor), inner, upper=True)
-    whole = f.linalg_solve_triangular(factor, left, upper=False, left=False)
-    return (whole + adjoint(f, whole)) * 0.5
-
-
-def _either_cholesky(f: Any, grad: Any, result: Any, upper: bool = False) -> Any:
-    return _cholesky(f, adjoint(f, grad), adjoint(f, result)) if upper else _cholesky(f, grad, result)
-
-
-formulas("aten::linalg_cholesky", self=_either_cholesky)
-formulas("aten::cholesky", self=_either_cholesky)
+formulas("aten::linalg_slogdet", A=lambda f, grads, A, result0: _slogdet(f, grads, A, result0))
+formulas("aten::slogdet", self=lambda f, grads, self, result0: _slogdet(f, grads, self, result0))
 
 
 def _solve_right(f: Any, grad: Any, A: Any, left: bool = True) -> Any:
@@ -88,9 +87,11 @@ def _solve_matrix(f: Any, grad: Any, A: Any, result: Any, left: bool = True) -> 
 formulas("aten::linalg_solve", A=_solve_matrix, B=_solve_right)
 
 
-@decomposed("aten::linalg_solve_ex")
-def _solve_ex(f: Any, A: Any, B: Any, left: bool, check_errors: bool) -> Any:
-    return f.linalg_solve(A, B, left=left), f.linalg_inv_ex(A.detach(), check_errors=check_errors)[1]
+formulas(
+    "aten::linalg_solve_ex",
+    A=lambda f, grads, A, result0, left: _solve_matrix(f, grads[0], A, result0, left),
+    B=lambda f, grads, A, left: _solve_right(f, grads[0], A, left),
+)
 
 
 def _triangle(f: Any, x: Any, upper: bool, unitriangular: bool) -> Any:
@@ -114,7 +115,8 @@ formulas("aten::linalg_solve_triangular", self=_triangular_matrix, B=_triangular
 @decomposed("aten::linalg_matrix_power", "aten::matrix_power")
 def _matrix_power(f: Any, self: Any, n: int) -> Any:
     if n == 0:
-        return f.linalg_matrix_power(self.detach(), 0)
+        identity = f.linalg_matrix_power(f.detach(self), 0)
+        return f.where(f.zeros_like(identity, dtype=f.isnan(identity).dtype), self, identity)
     base = f.linalg_inv(self) if n < 0 else self
     result, power = None, abs(n)
     while power:
@@ -135,89 +137,6 @@ def _matrix_exp(f: Any, grad: Any, self: Any) -> Any:
 
 
 formulas("aten::linalg_matrix_exp", "aten::matrix_exp", self=_matrix_exp)
-
-
-def _qr(f: Any, grads: Sequence[Any], results: Sequence[Any], mode: str) -> Any:
-    q, r = results
-    grad_q, grad_r = [*grads, None][:2]
-    m, n = q.shape[-2], r.shape[-1]
-    if mode == "r":
-        raise RuntimeError("The derivative of linalg.qr depends on Q, which is not computed when mode='r'.")
-    if mode == "complete" and m > n:
-        raise RuntimeError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols")
-    if m < n:
-        raise NotImplementedError("derivative for aten::linalg_qr of a matrix with more columns than rows is not there")
-    middle = f.zeros_like(r)
-    if grad_r is not None:
-        middle = middle + f.matmul(r, adjoint(f, grad_r))
-    if grad_q is not None:
-        middle = middle - f.matmul(adjoint(f, grad_q), q)
-    lower = f.tril(middle, -1)
-    diagonal = f.diag_embed(f.real(f.diagonal(middle, 0, -2, -1)))
-    inner = f.matmul(q, lower + adjoint(f, lower) + diagonal)
-    if grad_q is not None:
-        inner = inner + grad_q
-    return f.linalg_solve_triangular(adjoint(f, r), inner, upper=False, left=False)
-
-
-formulas("aten::linalg_qr", A=_qr)
-
-
-def _eigh(f: Any, grads: Sequence[Any], results: Sequence[Any]) -> Any:
-    values, vectors = results
-    grad_values, grad_vectors = [*grads, None][:2]
-    back = adjoint(f, vectors)
-    inner = f.zeros_like(vectors)
-    if grad_vectors is not None:
-        gaps = f.unsqueeze(values, -2) - f.unsqueeze(values, -1)
-        turned = f.matmul(back, grad_vectors)
-        turned = (turned - adjoint(f, turned)) / 2
-        inner = f.where(gaps == 0, 0, turned / f.where(gaps == 0, 1, gaps))
-    if grad_values is not None:
-        inner = inner + f.diag_embed(grad_values)
-    return f.matmul(vectors, f.matmul(inner, back))
-
-
-formulas("aten::linalg_eigh", self=_eigh)
-
-
-@decomposed("aten::linalg_eigvalsh")
-def _eigvalsh(f: Any, self: Any, UPLO: str) -> Any:
-    return f.linalg_eigh(self, UPLO)[0]
-
-
-def _svd(f: Any, grads: Sequence[Any], results: Sequence[Any]) -> Any:
-    u, s, vh = results
-    grad_u, grad_s, grad_vh = [*grads, None, None][:3]
-    inner = f.diag_embed(grad_s).to(u.dtype) if grad_s is not None else f.zeros_like(f.matmul(vh, adjoint(f, vh)))
-    squares = f.unsqueeze(s * s, -2) - f.unsqueeze(s * s, -1)
-    gaps = f.where(squares == 0, 1, squares)
-    row, column = f.unsqueeze(s, -2), f.unsqueeze(s, -1)
-    result_u = result_v = None
-    if grad_u is not None:
-        turned = f.matmul(adjoint(f, u), grad_u)
-        skew = f.where(squares == 0, 0, (turned - adjoint(f, turned)) / gaps)
-        inner = inner + skew * row
-        if u.shape[-2] > u.shape[-1]:
-            result_u = f.matmul((grad_u - f.matmul(u, turned)) / row, vh)
-    if grad_vh is not None:
-        turned = f.matmul(vh, adjoint(f, grad_vh))
-        skew = f.where(squares == 0, 0, (turned - adjoint(f, turned)) / gaps)
-        inner = inner + column * skew
-        if vh.shape[-1] > vh.shape[-2]:
-            rest = grad_vh - f.matmul(adjoint(f, turned), vh)
-            result_v = f.matmul(u, rest / column)
-    result = f.matmul(u, f.matmul(inner, vh))
-    result = result if result_u is None else result + result_u
-    return result if result_v is None else result + result_v
-
-
-formulas("aten::linalg_svd", A=_svd)
-
-
-@decomposed("aten::linalg_svdvals")
-def _svdvals(f: Any, A: Any, driver: Any) -> Any:
-    return f.linalg_svd(A, False)[1]
 
 
 @decomposed("aten::linalg_matrix_norm")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from flambeau.ops.derivatives.shapes import zeros
-from flambeau.schema.gradient import decomposed, formulas, passed_on
+from flambeau.schema.gradient import decomposed, formulas
 
 
 def _softmax(f: Any, grad: Any, result: Any, dim: int) -> Any:
@@ -80,122 +80,6 @@ formulas(
 )
 
 
-def _normalised(f: Any, x: Any, dims: list[int], eps: float) -> Any:
-    centred = x - f.mean(x, dims, True)
-    return centred * f.rsqrt(f.mean(centred * centred, dims, True) + eps)
-
-
-def _by_input(f: Any, grad: Any, x: Any, dims: list[int], eps: float) -> Any:
-    """The gradient of the input of a norm over `dims`, of which `grad` is that of the normalised values."""
-    centred = x - f.mean(x, dims, True)
-    rstd = f.rsqrt(f.mean(centred * centred, dims, True) + eps)
-    xhat = centred * rstd
-    return rstd * (grad - f.mean(grad, dims, True) - xhat * f.mean(grad * xhat, dims, True))
-
-
-def _trailing(x: Any, normalized_shape: Sequence[int]) -> tuple[list[int], list[int]]:
-    split = x.dim() - len(normalized_shape)
-    return list(range(split)), list(range(split, x.dim()))
-
-
-def _layer_input(f: Any, grad: Any, input: Any, normalized_shape: Sequence[int], weight: Any, eps: float) -> Any:
-    _, inner = _trailing(input, normalized_shape)
-    return _by_input(f, grad if weight is None else grad * weight, input, inner, eps)
-
-
-def _layer_weight(f: Any, grad: Any, input: Any, normalized_shape: Sequence[int], eps: float) -> Any:
-    outer, inner = _trailing(input, normalized_shape)
-    product = grad * _normalised(f, input, inner, eps)
-    return f.sum(product, outer) if outer else product
-
-
-formulas("aten::layer_norm", input=_layer_input, weight=_layer_weight, bias=passed_on)
-
-
-@decomposed("aten::rms_norm")
-def _rms_norm(f: Any, input: Any, normalized_shape: Sequence[int], weight: Any, eps: float | None) -> Any:
-    _, inner = _trailing(input, normalized_shape)
-    least = 2.220446049250313e-16 if eps is None and input.itemsize == 8 else 1.1920928955078125e-07
-    scaled = input * f.rsqrt(f.mean(input * input, inner, True) + (least if eps is None else eps))
-    return scaled if weight is None else scaled * weight
-
-
-def _grouped(x: Any, groups: int) -> list[int]:
-    sizes = list(x.shape)
-    return [sizes[0], groups, sizes[1] // groups, *sizes[2:]]
-
-
-@decomposed("aten::group_norm")
-def _group_norm(
-    f: Any, input: Any, num_groups: int, weight: Any, bias: Any, eps: float, cudnn_enabled: bool = False
-) -> Any:
-    sizes = _grouped(input, num_groups)
-    grouped = f.reshape(input, sizes)
-    centred = grouped - f.mean(grouped, list(range(2, len(sizes))), True)
-    variance = f.mean(centred * centred, list(range(2, len(sizes))), True)
-    result = f.reshape(centred * f.rsqrt(variance + eps), list(input.shape))
-    along = [1, -1, *[1] * (input.dim() - 2)]
-    result = result if weight is None else result * f.reshape(weight, along)
-    return result if bias is None else result + f.reshape(bias, along)
-
-
-def _channels(x: Any) -> tuple[list[int], list[int]]:
-    return [d for d in range(x.dim()) if d != 1], [1, -1, *[1] * (x.dim() - 2)]
-
-
-def _batch_input(
-    f: Any, grad: Any, input: Any, weight: Any, running_mean: Any, running_var: Any, training: bool, eps: float
-) -> Any:
-    dims, along = _channels(input)
-    grad = grad if weight is None else grad * f.reshape(weight, along)
-    if training or running_var is None:
-        return _by_input(f, grad, input, dims, eps)
-    return grad * f.reshape(f.rsqrt(running_var + eps), along)
-
-
-def _batch_weight(
-    f: Any, grad: Any, input: Any, running_mean: Any, running_var: Any, training: bool, eps: float
-) -> Any:
-    dims, along = _channels(input)
-    if training or running_var is None:
-        return f.sum(grad * _normalised(f, input, dims, eps), dims)
-    centred = input - f.reshape(running_mean, along)
-    return f.sum(grad * centred * f.reshape(f.rsqrt(running_var + eps), along), dims)
-
-
-formulas(
-    "aten::batch_norm",
-    input=_batch_input,
-    weight=_batch_weight,
-    bias=lambda f, grad: f.sum(grad, _channels(grad)[0]),
-)
-
-
-@decomposed("aten::instance_norm")
-def _instance_norm(
-    f: Any,
-    input: Any,
-    weight: Any,
-    bias: Any,
-    running_mean: Any,
-    running_var: Any,
-    use_input_stats: bool,
-    momentum: float,
-    eps: float,
-    cudnn_enabled: bool,
-) -> Any:
-    if not use_input_stats:
-        return f.batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps, cudnn_enabled)
-    if running_mean is not None:
-        f.instance_norm(
-            input.detach(), None, None, running_mean, running_var, True, momentum, eps, cudnn_enabled
-        )  # moves the running statistics
-    result = _normalised(f, input, list(range(2, input.dim())), eps)
-    along = [1, -1, *[1] * (input.dim() - 2)]
-    result = result if weight is None else result * f.reshape(weight, along)
-    return result if bias is None else result + f.reshape(bias, along)
-
-
 def _reduced(f: Any, grad: Any, reduction: int, number: Any) -> Any:
     return grad / number if reduction == 1 else grad
 
@@ -244,28 +128,12 @@ def _bce_target(f: Any, grad: Any, self: Any, target: Any, weight: Any, reductio
     return _reduced(f, grad, reduction, self.numel()) * slope
 
 
-formulas("aten::binary_cross_entropy", self=_bce, target=_bce_target)
+def _bce_weight(f: Any, grad: Any, self: Any, target: Any, reduction: int) -> Any:
+    loss = (target - 1) * f.clamp_min(f.log1p(-self), -100) - target * f.clamp_min(f.log(self), -100)
+    return _reduced(f, grad, reduction, self.numel()) * loss
 
 
-@decomposed("aten::dropout")
-def _dropout(f: Any, input: Any, p: float, train: bool) -> Any:
-    if not train or p == 0:
-        return input
-    return input * f.dropout(f.ones_like(input.detach()), p, True)
-
-
-@decomposed("aten::feature_dropout")
-def _feature_dropout(f: Any, input: Any, p: float, train: bool) -> Any:
-    if not train or p == 0:
-        return input
-    sizes = [n if d < 2 else 1 for d, n in enumerate(input.shape)]
-    return input * f.feature_dropout(f.ones(sizes, dtype=input.dtype), p, True)
-
-
-@decomposed("aten::cdist")
-def _cdist(f: Any, x1: Any, x2: Any, p: float, compute_mode: Any) -> Any:
-    difference = f.unsqueeze(x1, -2) - f.unsqueeze(x2, -3)
-    return f.linalg_vector_norm(difference, p, [-1])
+formulas("aten::binary_cross_entropy", self=_bce, target=_bce_target, weight=_bce_weight)
 
 
 @decomposed("aten::prelu")
@@ -280,10 +148,3 @@ def _prelu(f: Any, self: Any, weight: Any) -> Any:
 def _glu(f: Any, self: Any, dim: int) -> Any:
     first, second = f.chunk(self, 2, dim)
     return first * f.sigmoid(second)
-
-
-@decomposed("aten::native_layer_norm")
-def _native_layer_norm(f: Any, input: Any, normalized_shape: Sequence[int], weight: Any, bias: Any, eps: float) -> Any:
-    result = f.layer_norm(input, normalized_shape, weight, bias, eps)
-    plain = f.native_layer_norm(input.detach(), normalized_shape, None, None, eps)
-    return result, plain[1], plain[2]

@@ -140,7 +140,7 @@ def _std_mean(f: Any, self: Any, **options: Any) -> Any:
 def _logsumexp(f: Any, grad: Any, self: Any, result: Any, dim: Any, keepdim: bool = False) -> Any:
     rank = self.dim()
     weights = f.exp(self - kept(f, result, dim, keepdim, rank))
-    return kept(f, grad, dim, keepdim, rank) * weights
+    return kept(f, grad, dim, keepdim, rank) * f.conj(weights)
 
 
 formulas("aten::logsumexp", "aten::special_logsumexp", self=_logsumexp)
@@ -193,16 +193,19 @@ def _cumprod(f: Any, grad: Any, self: Any, result: Any, dim: int) -> Any:
 
 
 def _logcumsumexp(f: Any, grad: Any, self: Any, result: Any, dim: int) -> Any:
+    """The sum over k >= i of grad[k] exp(self[i] - result[k]), as logarithms: the factors may be large and small."""
     if self.dim() == 0 or self.numel() == 0:
         return grad
+    nothing = f.eq(f.real(result), -math.inf)
+    base, own = f.conj(f.where(nothing, 0, result)), f.conj(self)
+
+    def through(part: Any, is_there: Any) -> Any:
+        logarithm = f.where(is_there, f.log(f.where(is_there, part, 1)), -math.inf)
+        return f.exp(f.flip(f.logcumsumexp(f.flip(logarithm - base, [dim]), dim), [dim]) + own)
+
     if self.dtype.is_complex:
-        return f.conj(f.exp(self)) * _reverse_sum(f, grad * f.conj(f.exp(-result)), dim)
-    rise, low = f.log(f.where(grad > 0, grad, 0)), f.log(f.where(grad < 0, -grad, 0))
-
-    def through(part: Any) -> Any:
-        return f.exp(f.flip(f.logcumsumexp(f.flip(part - result, [dim]), dim), [dim]) + self)
-
-    return through(rise) - through(low)
+        return through(grad, f.ne(grad, 0))
+    return through(grad, grad > 0) - through(-grad, grad < 0)
 
 
 formulas("aten::cumsum", self=_cumsum)
@@ -218,20 +221,21 @@ def _norm(f: Any, grad: Any, self: Any, result: Any, p: Any, dim: Any, keepdim: 
         return zeros(grad, self.shape)
     if p == 1.0:
         return f.sgn(self) * grad
+    is_zero = f.eq(result, 0)
+    divisor = f.where(is_zero, 1, result)
     if p == 2.0:
-        return f.where(f.eq(result, 0), 0, self * (grad / result))
+        return self * f.where(is_zero, 0, grad / divisor)
     size = f.abs(self)
     if math.isinf(p):
         is_best = f.logical_or(f.eq(size, result), f.isnan(result))
         number = f.sum(is_best, axes(dim, rank), True) if rank else 1
         return f.where(is_best, f.sgn(self) * (grad / number), 0)
-    if p < 1.0:
-        scaled = f.where(f.eq(self, 0), 0, f.pow(size, p - 1))
-    elif p < 2.0:
-        scaled = f.pow(size, p - 1)
+    if p < 2.0:  # a slope of 0 where it would be infinite
+        is_flat = f.eq(size, 0)
+        scaled = f.where(is_flat, 0, f.pow(f.where(is_flat, 1, size), p - 1))
     else:
         scaled = f.pow(size, p - 1)
-    weight = f.where(f.eq(result, 0), 0, grad * f.pow(result, 1 - p))
+    weight = f.where(is_zero, 0, grad * f.pow(divisor, 1 - p))
     return f.sgn(self) * scaled * weight
 
 

@@ -172,6 +172,7 @@ RULES: Final[dict[str, Rule]] = {
     "atan2": _atan2,
     "hypot": _hypot,
     "copysign": _copysign,
+    "nextafter": lambda s, g, y, a, b: (g, None),
     "real": lambda s, g, y, x: (g,),
     "imag": lambda s, g, y, x: (s.complex(s.const(0), g),),
     "conj": lambda s, g, y, x: (s.conj(g),),
@@ -179,7 +180,7 @@ RULES: Final[dict[str, Rule]] = {
     "complex": lambda s, g, y, a, b: (s.real(g), s.imag(g)),
     "polar": _polar,
 }
-"""A rule per operation; those that are missing have no derivative: bits, shifts, `nextafter`."""
+"""A rule per operation; those that are missing have no derivative: bits and shifts."""
 
 
 class NotDifferentiableError(Exception):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from flambeau.schema.gradient import formulas
@@ -46,18 +47,31 @@ def _mvlgamma(f: Any, grad: Any, self: Any, p: int) -> Any:
 formulas("aten::mvlgamma", "aten::special_multigammaln", self=_mvlgamma)
 
 
+def _unknown(operand: str) -> Callable[..., Any]:
+    """The formula of an operand whose derivative no operator computes: it raises NotImplementedError."""
+
+    def formula(grad: Any) -> Any:
+        raise NotImplementedError(f"the derivative for '{operand}' is not implemented.")
+
+    return formula
+
+
 def _zeta(f: Any, grad: Any, self: Any, other: Any) -> Any:
     return grad * -self * f.special_zeta(self + 1, other)
 
 
-formulas("aten::special_zeta", other=_zeta)
+formulas("aten::special_zeta", self=_unknown("zeta: self"), other=_zeta)
 
 
 def _gammainc(f: Any, grad: Any, self: Any, other: Any) -> Any:
     return grad * f.exp((self - 1) * f.log(other) - other - f.lgamma(self))
 
 
-formulas("aten::igamma", "aten::special_gammainc", other=_gammainc)
+formulas("aten::igamma", "aten::special_gammainc", self=_unknown("igamma: input"), other=_gammainc)
 formulas(
-    "aten::igammac", "aten::special_gammaincc", other=lambda f, grad, self, other: -_gammainc(f, grad, self, other)
+    "aten::igammac",
+    "aten::special_gammaincc",
+    self=_unknown("igammac: input"),
+    other=lambda f, grad, self, other: -_gammainc(f, grad, self, other),
 )
+formulas("aten::frexp", self=lambda f, grads, result1: f.ldexp(grads[0], -result1))

@@ -15,6 +15,7 @@ formulas(
     "aten::_to_copy",
     "aten::to",
     "aten::cpu",
+    "aten::cuda",
     "aten::type_as",
     "aten::alias",
     "aten::alias_copy",
@@ -191,18 +192,33 @@ def _unfold(f: Any, grad: Any, self_sizes: Sequence[int], dimension: int, size: 
 formulas("aten::unfold", "aten::unfold_copy", self=_unfold)
 
 
+def _extent(sizes: Sequence[int], strides: Sequence[int]) -> int:
+    """How many elements of memory there are from the first that is shown to the last."""
+    return 1 + sum((n - 1) * step for n, step in zip(sizes, strides, strict=True))
+
+
 def _as_strided(f: Any, grad: Any, self: Any, size: Any, stride: Any, storage_offset: Any) -> Any:
-    """Added up where the elements are in the storage, and read there as the tensor reads it."""
-    first = self.storage_offset()
+    """Added up where the elements are in memory, and read there as the tensor reads it, shared where it does so twice.
+    """
+    sizes, steps, first = list(self.shape), list(self.stride()), self.storage_offset()
     start = first if storage_offset is None else storage_offset
-    number = self.untyped_storage().nbytes // self.itemsize
-    places = f.as_strided(f.arange(number), size, stride, start)
-    flat = f.index_add(shapes.zeros(grad, [number]), 0, f.reshape(places, [-1]), f.reshape(grad, [-1]))
-    return f.as_strided(flat, list(self.shape), list(self.stride()), first)
+    if 0 in sizes or 0 in size:
+        return shapes.zeros(grad, sizes)
+    base = min(first, start)
+    number = max(first - base + _extent(sizes, steps), start - base + _extent(size, stride))
+    places = f.arange(number)
+
+    def added(values: Any, sizes: Any, steps: Any, first: int) -> Any:
+        index = f.reshape(f.as_strided(places, sizes, steps, first - base), [-1])
+        return f.index_add(shapes.zeros(grad, [number]), 0, index, f.reshape(values, [-1]))
+
+    flat = added(grad, size, stride, start)
+    if any(step == 0 and n > 1 for n, step in zip(sizes, steps, strict=True)):
+        flat = flat / f.clamp_min(added(grad.new_ones(sizes), sizes, steps, first), 1)
+    return f.as_strided(flat, sizes, steps, first - base)
 
 
 formulas("aten::as_strided", "aten::as_strided_copy", self=_as_strided)
-"""Of a tensor whose elements lie in row-major order."""
 
 
 def _repeat(f: Any, grad: Any, self_sizes: Sequence[int], repeats: Sequence[int]) -> Any:
@@ -273,7 +289,6 @@ def _meshgrid(f: Any, tensors: Sequence[Any], indexing: str = "ij") -> Any:
     sizes = [t.shape[0] for t in lined]
     grids = [f.expand(f.reshape(t, [-1 if d == at else 1 for d in range(rank)]), sizes) for at, t in enumerate(lined)]
     if swaps:
-        grids = [f.transpose(g, 0, 1) for g in grids]
         grids[:2] = grids[1::-1]
     return grids
 

@@ -38,6 +38,14 @@ def _max_pool(f: Any, grads: Any, self_sizes: Sequence[int], result1: Any, spati
     return f.reshape(flat, self_sizes)
 
 
+for _rank in (2, 3):
+    formulas(
+        f"aten::fractional_max_pool{_rank}d",
+        self=(lambda spatial: lambda f, grads, self_sizes, result1: _max_pool(f, grads, self_sizes, result1, spatial))(
+            _rank
+        ),
+    )
+
 for _rank in (1, 2, 3):
     formulas(
         f"aten::max_pool{_rank}d_with_indices",
@@ -85,6 +93,12 @@ formulas(*[f"aten::reflection_pad{n}d" for n in (1, 2, 3)], self=_gather_back(_m
 formulas(*[f"aten::replication_pad{n}d" for n in (1, 2, 3)], self=_gather_back(_clipped))
 
 
+def _wrapped(size: int, before: int, behind: int) -> list[int]:
+    """Around and around what is left when negative amounts were cut off."""
+    first, left = max(-before, 0), size + min(before, 0) + min(behind, 0)
+    return [first + (p - first) % left for p in range(-before, size + behind)] if left else []
+
+
 @decomposed("aten::pad")
 def _pad(f: Any, self: Any, pad: Sequence[int], mode: str, value: Any) -> Any:
     number = len(pad) // 2
@@ -94,7 +108,7 @@ def _pad(f: Any, self: Any, pad: Sequence[int], mode: str, value: Any) -> Any:
         for at in range(number):
             dim, before, behind = self.dim() - 1 - at, pad[2 * at], pad[2 * at + 1]
             size = self.shape[dim]
-            index = f.tensor_of([p % size for p in range(-before, size + behind)])
+            index = f.tensor_of(_wrapped(size, before, behind))
             self = f.index_select(self, dim, index)
         return self
     kind = {"reflect": "reflection", "replicate": "replication"}[mode]
@@ -181,14 +195,26 @@ for _rank in (1, 2, 3):
     decomposed(f"aten::conv{_rank}d.padding")(_with_words(_rank))
     formulas(
         f"aten::conv_transpose{_rank}d",
-        input=lambda f, grad, weight, stride, padding, dilation, groups: getattr(f, f"conv{weight.dim() - 2}d")(
-            grad, f.conj(weight), None, stride, padding, dilation, groups
+        input=lambda f, grad, input_sizes, weight, stride, padding, dilation, groups: _transposed_input(
+            f, grad, input_sizes, weight, stride, padding, dilation, groups
         ),
         weight=lambda f, grad, input, weight_sizes, stride, padding, dilation, groups: _transposed_weight(
             f, grad, input, weight_sizes, stride, padding, dilation, groups
         ),
         bias=_conv_bias,
     )
+
+
+def _transposed_input(
+    f: Any, grad: Any, sizes: Sequence[int], weight: Any, stride: Any, padding: Any, dilation: Any, groups: int
+) -> Any:
+    """A convolution; behind its result may be more, that padding of the output made room for."""
+    rank = weight.dim() - 2
+    result = getattr(f, f"conv{rank}d")(grad, f.conj(weight), None, stride, padding, dilation, groups)
+    for axis in range(result.dim() - rank, result.dim()):
+        if result.shape[axis] != sizes[axis]:
+            result = f.narrow(result, axis, 0, sizes[axis])
+    return result
 
 
 def _transposed_weight(
@@ -269,95 +295,6 @@ def _covered(f: Any, ones: Any, kernel: list[int], stride: list[int], padding: l
 
 for _rank in (1, 2, 3):
     formulas(f"aten::avg_pool{_rank}d", self=_avg_pool(_rank))
-
-
-# What is linear and works on each axis by itself
-
-
-def _along_each_axis(f: Any, grad: Any, sizes: Sequence[int], rank: int, one: Callable[[Any, int, int], Any]) -> Any:
-    """The gradient through matrices along the last axes: `one(identity, axis, size)` is the operator along an axis."""
-    first = len(sizes) - rank
-    for at in range(rank):
-        size = sizes[first + at]
-        if size == grad.shape[first + at] == 1:
-            continue
-        matrix = one(f.eye(size, dtype=grad.dtype), at, grad.shape[first + at])  # (size, size of the result)
-        moved = f.movedim(grad, first + at, -1)
-        grad = f.movedim(f.matmul(moved, f.transpose(matrix, 0, 1)), -1, first + at)
-    return grad
-
-
-def _adaptive(f: Any, grad: Any, self_sizes: Sequence[int], rank: int) -> Any:
-    return _along_each_axis(
-        f, grad, self_sizes, rank, lambda eye, at, out: f.adaptive_avg_pool1d(f.unsqueeze(eye, 0), [out])[0]
-    )
-
-
-for _rank in (1, 2, 3):
-    formulas(
-        f"aten::adaptive_avg_pool{_rank}d",
-        self=(lambda rank: lambda f, grad, self_sizes: _adaptive(f, grad, self_sizes, rank))(_rank),
-    )
-
-_KINDS = {
-    "nearest": (1, 2, 3),
-    "nearest_exact": (1, 2, 3),
-    "linear": (1,),
-    "bilinear": (2,),
-    "trilinear": (3,),
-    "bicubic": (2,),
-}
-
-
-def _resampled(name: str, rank: int, kind: str) -> Callable[..., Any]:
-    def formula(f: Any, grad: Any, sizes: Sequence[int], factors: Any, align_corners: Any) -> Any:
-        def one(eye: Any, at: int, out: int) -> Any:
-            scale = None if factors is None else factors[at]
-            corners = [] if align_corners is None else [align_corners]
-            if kind == "bicubic":
-                plane = f.reshape(eye, [1, eye.shape[0], 1, eye.shape[1]])
-                scales = [None, None] if scale is None else [None, scale]
-                return f.upsample_bicubic2d(plane, [1, out], *corners, *scales)[0, :, 0]
-            single = {"nearest": "upsample_nearest1d", "nearest_exact": "_upsample_nearest_exact1d"}.get(
-                kind, "upsample_linear1d"
-            )
-            return getattr(f, single)(f.unsqueeze(eye, 0), [out], *corners, scale)[0]
-
-        return _along_each_axis(f, grad, sizes, rank, one)
-
-    return formula
-
-
-for _kind, _ranks in _KINDS.items():
-    for _rank in _ranks:
-        _name = f"aten::{'_' if _kind == 'nearest_exact' else ''}upsample_{_kind}{_rank}d"
-        _run = _resampled(_name, _rank, _kind)
-        _keys = {1: ("scales",), 2: ("scales_h", "scales_w"), 3: ("scales_d", "scales_h", "scales_w")}[_rank]
-
-        def _plain(run: Callable[..., Any], keys: tuple[str, ...]) -> Callable[..., Any]:
-            def by_scales(
-                f: Any,
-                grad: Any,
-                self_sizes: Any,
-                align_corners: Any = None,
-                scales: Any = None,
-                scales_d: Any = None,
-                scales_h: Any = None,
-                scales_w: Any = None,
-            ) -> Any:
-                known = {"scales": scales, "scales_d": scales_d, "scales_h": scales_h, "scales_w": scales_w}
-                factors = [known[key] for key in keys]
-                return run(f, grad, self_sizes, factors, align_corners)
-
-            return by_scales
-
-        def _of_vector(run: Callable[..., Any]) -> Callable[..., Any]:
-            return lambda f, grad, input_sizes, scale_factors, align_corners=None: run(
-                f, grad, input_sizes, scale_factors, align_corners
-            )
-
-        formulas(_name, self=_plain(_run, _keys))
-        formulas(f"{_name}.vec", input=_of_vector(_run))
 
 
 def _unpooled(f: Any, grad: Any, self_sizes: Sequence[int], indices: Any, rank: int) -> Any:

@@ -1,0 +1,102 @@
+"""The formulas of folding rows of a table by bags of indices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flambeau.ops.derivatives.shapes import zeros
+from flambeau.schema.gradient import formulas
+
+_MEAN, _MAX = 1, 2
+
+
+class _Bags:
+    """Which bag each index is in, and whether it counts."""
+
+    def __init__(self, f: Any, indices: Any, offsets: Any, has_last: bool, padding: int | None) -> None:
+        bounds = f.narrow(offsets, 0, 0, offsets.shape[0] - 1) if has_last else offsets
+        places = f.to(f.arange(indices.shape[0]), offsets.dtype)
+        owners = f.to(f.searchsorted(bounds, places, right=True), f.arange(1).dtype) - 1
+        counts = owners >= 0
+        if has_last:
+            counts = counts & (places < f.select(offsets, 0, -1))
+        if padding is not None:
+            counts = counts & (indices != padding)
+        self.counts = counts
+        self.owners = f.clamp_min(owners, 0)
+
+
+def _rows(f: Any, grad: Any, bags: _Bags) -> Any:
+    """For each index the gradient of its bag; zeros where it does not count."""
+    if not grad.shape[0]:
+        return zeros(grad, [bags.owners.shape[0], grad.shape[1]])
+    taken = f.index_select(grad, 0, bags.owners)
+    return f.where(f.unsqueeze(bags.counts, 1), taken, 0)
+
+
+def _weight(
+    f: Any,
+    grads: Sequence[Any],
+    weight_sizes: Sequence[int],
+    indices: Any,
+    offsets: Any,
+    result2: Any,
+    result3: Any,
+    scale_grad_by_freq: bool,
+    mode: int,
+    per_sample_weights: Any,
+    include_last_offset: bool,
+    padding_idx: int | None = None,
+) -> Any:
+    grad = grads[0]
+    if mode == _MAX:
+        is_filled = f.unsqueeze(result2 > 0, 1)
+        places = f.to(result3, f.arange(1).dtype)
+        return f.scatter_add(zeros(grad, weight_sizes), 0, places, f.where(is_filled, grad, 0))
+    if mode == _MEAN:
+        grad = grad / f.unsqueeze(f.clamp_min(result2, 1), 1)
+    rows = _rows(f, grad, _Bags(f, indices, offsets, include_last_offset, padding_idx))
+    if per_sample_weights is not None:
+        rows = rows * f.unsqueeze(per_sample_weights, 1)
+    if scale_grad_by_freq:
+        often = f.index_add(zeros(grad, [weight_sizes[0]]), 0, indices, f.ones_like(indices, dtype=grad.dtype))
+        rows = rows / f.unsqueeze(f.index_select(often, 0, indices), 1)
+    return f.index_add(zeros(grad, weight_sizes), 0, indices, rows)
+
+
+def _sample_weights(
+    f: Any,
+    grads: Sequence[Any],
+    weight: Any,
+    indices: Any,
+    offsets: Any,
+    include_last_offset: bool,
+    padding_idx: int | None = None,
+) -> Any:
+    rows = _rows(f, grads[0], _Bags(f, indices, offsets, include_last_offset, padding_idx))
+    return f.sum(rows * f.index_select(weight, 0, indices), [1])
+
+
+def _wrapped(index: int | None, size: int) -> int | None:
+    return index if index is None or index >= 0 else index + size
+
+
+formulas("aten::embedding_bag", weight=_weight, per_sample_weights=_sample_weights)
+formulas(
+    "aten::embedding_bag.padding_idx",
+    weight=lambda f, grads, weight_sizes, indices, offsets, result2, result3, scale_grad_by_freq, mode,
+    per_sample_weights, include_last_offset, padding_idx: _weight(
+        f, grads, weight_sizes, indices, offsets, result2, result3, scale_grad_by_freq, mode, per_sample_weights,
+        include_last_offset, _wrapped(padding_idx, weight_sizes[0]),
+    ),
+    per_sample_weights=lambda f, grads, weight, indices, offsets, include_last_offset, padding_idx: _sample_weights(
+        f, grads, weight, indices, offsets, include_last_offset, _wrapped(padding_idx, weight.shape[0])
+    ),
+)  # fmt: skip
+formulas(
+    "aten::_embedding_bag",
+    "aten::_embedding_bag_forward_only",
+    weight=_weight,
+    per_sample_weights=_sample_weights,
+)

@@ -1,0 +1,166 @@
+"""The formulas of norms of layers: over trailing dimensions, groups of channels, batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flambeau.schema.gradient import decomposed, formulas, passed_on
+
+
+def _normalised(f: Any, x: Any, dims: list[int], eps: float) -> Any:
+    centred = x - f.mean(x, dims, True)
+    return centred * f.rsqrt(f.mean(centred * centred, dims, True) + eps)
+
+
+def _by_input(f: Any, grad: Any, x: Any, dims: list[int], eps: float) -> Any:
+    """The gradient of the input of a norm over `dims`, of which `grad` is that of the normalised values."""
+    centred = x - f.mean(x, dims, True)
+    rstd = f.rsqrt(f.mean(centred * centred, dims, True) + eps)
+    xhat = centred * rstd
+    return rstd * (grad - f.mean(grad, dims, True) - xhat * f.mean(grad * xhat, dims, True))
+
+
+def _trailing(x: Any, normalized_shape: Sequence[int]) -> tuple[list[int], list[int]]:
+    split = x.dim() - len(normalized_shape)
+    return list(range(split)), list(range(split, x.dim()))
+
+
+def _layer_input(f: Any, grad: Any, input: Any, normalized_shape: Sequence[int], weight: Any, eps: float) -> Any:
+    _, inner = _trailing(input, normalized_shape)
+    return _by_input(f, grad if weight is None else grad * weight, input, inner, eps)
+
+
+def _layer_weight(f: Any, grad: Any, input: Any, normalized_shape: Sequence[int], eps: float) -> Any:
+    outer, inner = _trailing(input, normalized_shape)
+    product = grad * _normalised(f, input, inner, eps)
+    return f.sum(product, outer) if outer else product
+
+
+formulas("aten::layer_norm", input=_layer_input, weight=_layer_weight, bias=passed_on)
+
+
+@decomposed("aten::rms_norm")
+def _rms_norm(f: Any, input: Any, normalized_shape: Sequence[int], weight: Any, eps: float | None) -> Any:
+    _, inner = _trailing(input, normalized_shape)
+    least = 2.220446049250313e-16 if eps is None and input.itemsize == 8 else 1.1920928955078125e-07
+    scaled = input * f.rsqrt(f.mean(input * input, inner, True) + (least if eps is None else eps))
+    return scaled if weight is None else scaled * weight
+
+
+def _grouped(x: Any, groups: int) -> list[int]:
+    sizes = list(x.shape)
+    return [sizes[0], groups, sizes[1] // groups, *sizes[2:]]
+
+
+def _group_input(f: Any, grad: Any, input: Any, num_groups: int, weight: Any, eps: float) -> Any:
+    sizes = _grouped(input, num_groups)
+    grad = grad if weight is None else grad * f.reshape(weight, _channels(input)[1])
+    by_group = _by_input(f, f.reshape(grad, sizes), f.reshape(input, sizes), list(range(2, len(sizes))), eps)
+    return f.reshape(by_group, list(input.shape))
+
+
+def _group_weight(f: Any, grad: Any, input: Any, num_groups: int, eps: float) -> Any:
+    sizes = _grouped(input, num_groups)
+    normalised = _normalised(f, f.reshape(input, sizes), list(range(2, len(sizes))), eps)
+    return f.sum(grad * f.reshape(normalised, list(input.shape)), _channels(input)[0])
+
+
+formulas(
+    "aten::group_norm",
+    input=_group_input,
+    weight=_group_weight,
+    bias=lambda f, grad: f.sum(grad, _channels(grad)[0]),
+)
+
+
+@decomposed("aten::native_group_norm")
+def _native_group_norm(
+    f: Any, input: Any, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float
+) -> Any:
+    grouped = f.reshape(input, [N, group, C // group * HxW])
+    mean = f.mean(grouped, [2], True)
+    centred = grouped - mean
+    scale = f.rsqrt(f.mean(centred * centred, [2], True) + eps)
+    result = f.reshape(centred * scale, list(input.shape))
+    along = _channels(input)[1]
+    result = result if weight is None else result * f.reshape(weight, along)
+    result = result if bias is None else result + f.reshape(bias, along)
+    return result, f.squeeze(mean, 2), f.squeeze(scale, 2)
+
+
+def _channels(x: Any) -> tuple[list[int], list[int]]:
+    return [d for d in range(x.dim()) if d != 1], [1, -1, *[1] * (x.dim() - 2)]
+
+
+def _batch_input(
+    f: Any, grad: Any, input: Any, weight: Any, running_mean: Any, running_var: Any, training: bool, eps: float
+) -> Any:
+    dims, along = _channels(input)
+    grad = grad if weight is None else grad * f.reshape(weight, along)
+    if training or running_var is None:
+        return _by_input(f, grad, input, dims, eps)
+    return grad * f.reshape(f.rsqrt(running_var + eps), along)
+
+
+def _batch_weight(
+    f: Any, grad: Any, input: Any, running_mean: Any, running_var: Any, training: bool, eps: float
+) -> Any:
+    dims, along = _channels(input)
+    if training or running_var is None:
+        return f.sum(grad * _normalised(f, input, dims, eps), dims)
+    centred = input - f.reshape(running_mean, along)
+    return f.sum(grad * centred * f.reshape(f.rsqrt(running_var + eps), along), dims)
+
+
+formulas(
+    "aten::batch_norm",
+    input=_batch_input,
+    weight=_batch_weight,
+    bias=lambda f, grad: f.sum(grad, _channels(grad)[0]),
+)
+
+
+formulas(
+    "aten::native_batch_norm",
+    "aten::_native_batch_norm_legit",
+    input=lambda f, grads, input, weight, running_mean, running_var, training, eps: _batch_input(
+        f, grads[0], input, weight, running_mean, running_var, training, eps
+    ),
+    weight=lambda f, grads, input, running_mean, running_var, training, eps: _batch_weight(
+        f, grads[0], input, running_mean, running_var, training, eps
+    ),
+    bias=lambda f, grads: f.sum(grads[0], _channels(grads[0])[0]),
+)
+
+
+@decomposed("aten::instance_norm")
+def _instance_norm(
+    f: Any,
+    input: Any,
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Any:
+    if not use_input_stats:
+        return f.batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps, cudnn_enabled)
+    if running_mean is not None:
+        f.instance_norm(
+            input.detach(), None, None, running_mean, running_var, True, momentum, eps, cudnn_enabled
+        )  # moves the running statistics
+    result = _normalised(f, input, list(range(2, input.dim())), eps)
+    along = [1, -1, *[1] * (input.dim() - 2)]
+    result = result if weight is None else result * f.reshape(weight, along)
+    return result if bias is None else result + f.reshape(bias, along)
+
+
+@decomposed("aten::native_layer_norm")
+def _native_layer_norm(f: Any, input: Any, normalized_shape: Sequence[int], weight: Any, bias: Any, eps: float) -> Any:
+    result = f.layer_norm(input, normalized_shape, weight, bias, eps)
+    plain = f.native_layer_norm(input.detach(), normalized_shape, None, None, eps)
+    return result, plain[1], plain[2]

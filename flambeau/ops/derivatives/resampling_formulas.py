@@ -1,0 +1,116 @@
+"""The formulas of resampling: linear, and along each axis by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from flambeau.schema.gradient import formulas
+
+
+def _along_each_axis(f: Any, grad: Any, sizes: Sequence[int], rank: int, one: Callable[[Any, int, int], Any]) -> Any:
+    """The gradient through matrices along the last axes: `one(identity, axis, size)` is the operator along an axis."""
+    first = len(sizes) - rank
+    for at in range(rank):
+        size = sizes[first + at]
+        if size == grad.shape[first + at] == 1:
+            continue
+        matrix = one(f.eye(size, dtype=grad.dtype), at, grad.shape[first + at])  # (size, size of the result)
+        moved = f.movedim(grad, first + at, -1)
+        grad = f.movedim(f.matmul(moved, f.transpose(matrix, 0, 1)), -1, first + at)
+    return grad
+
+
+def _adaptive(f: Any, grad: Any, self_sizes: Sequence[int], rank: int) -> Any:
+    return _along_each_axis(
+        f, grad, self_sizes, rank, lambda eye, at, out: f.adaptive_avg_pool1d(f.unsqueeze(eye, 0), [out])[0]
+    )
+
+
+for _rank in (1, 2, 3):
+    formulas(
+        f"aten::adaptive_avg_pool{_rank}d",
+        self=(lambda rank: lambda f, grad, self_sizes: _adaptive(f, grad, self_sizes, rank))(_rank),
+    )
+
+_KINDS = {
+    "nearest": (1, 2, 3),
+    "nearest_exact": (1, 2, 3),
+    "linear": (1,),
+    "bilinear": (2,),
+    "trilinear": (3,),
+    "bicubic": (2,),
+}
+
+
+def _resampled(name: str, rank: int, kind: str) -> Callable[..., Any]:
+    def formula(f: Any, grad: Any, sizes: Sequence[int], factors: Any, align_corners: Any) -> Any:
+        def one(eye: Any, at: int, out: int) -> Any:
+            scale = None if factors is None else factors[at]
+            corners = [] if align_corners is None else [align_corners]
+            if kind == "bicubic":
+                plane = f.reshape(eye, [1, eye.shape[0], 1, eye.shape[1]])
+                scales = [None, None] if scale is None else [None, scale]
+                return f.upsample_bicubic2d(plane, [1, out], *corners, *scales)[0, :, 0]
+            single = {"nearest": "upsample_nearest1d", "nearest_exact": "_upsample_nearest_exact1d"}.get(
+                kind, "upsample_linear1d"
+            )
+            return getattr(f, single)(f.unsqueeze(eye, 0), [out], *corners, scale)[0]
+
+        return _along_each_axis(f, grad, sizes, rank, one)
+
+    return formula
+
+
+for _kind, _ranks in _KINDS.items():
+    for _rank in _ranks:
+        _name = f"aten::{'_' if _kind == 'nearest_exact' else ''}upsample_{_kind}{_rank}d"
+        _run = _resampled(_name, _rank, _kind)
+        _keys = {1: ("scales",), 2: ("scales_h", "scales_w"), 3: ("scales_d", "scales_h", "scales_w")}[_rank]
+
+        def _plain(run: Callable[..., Any], keys: tuple[str, ...]) -> Callable[..., Any]:
+            def by_scales(
+                f: Any,
+                grad: Any,
+                self_sizes: Any,
+                align_corners: Any = None,
+                scales: Any = None,
+                scales_d: Any = None,
+                scales_h: Any = None,
+                scales_w: Any = None,
+            ) -> Any:
+                known = {"scales": scales, "scales_d": scales_d, "scales_h": scales_h, "scales_w": scales_w}
+                factors = [known[key] for key in keys]
+                return run(f, grad, self_sizes, factors, align_corners)
+
+            return by_scales
+
+        def _of_vector(run: Callable[..., Any]) -> Callable[..., Any]:
+            return lambda f, grad, input_sizes, scale_factors, align_corners=None: run(
+                f, grad, input_sizes, scale_factors, align_corners
+            )
+
+        formulas(_name, self=_plain(_run, _keys))
+        formulas(f"{_name}.vec", input=_of_vector(_run))
+
+
+_SMOOTH = ("bilinear", "bicubic", "lanczos")
+
+
+def _smoothed(name: str) -> Callable[..., Any]:
+    def formula(f: Any, grad: Any, sizes: Sequence[int], factors: Any, align_corners: bool) -> Any:
+        def one(eye: Any, at: int, out: int) -> Any:
+            scale = None if factors is None else factors[at]
+            plane = f.reshape(eye, [1, eye.shape[0], 1, eye.shape[1]])
+            return getattr(f, name)(plane, [1, out], align_corners, None, scale)[0, :, 0]
+
+        return _along_each_axis(f, grad, sizes, 2, one)
+
+    return formula
+
+
+for _kind in _SMOOTH:
+    _name = f"aten::_upsample_{_kind}2d_aa"
+    _run = _smoothed(_name.partition("::")[2])
+    formulas(_name, self=_plain(_run, ("scales_h", "scales_w")))
+    formulas(f"{_name}.vec", input=_of_vector(_run))

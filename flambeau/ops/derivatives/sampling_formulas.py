@@ -1,0 +1,110 @@
+"""The formulas of reading images at the places of a grid: in terms of operators, place by place."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+from flambeau.schema.gradient import decomposed
+
+_NEAREST, _CUBIC = 1, 2
+_ZEROS, _REFLECTION = 0, 2
+_SHARPNESS = -0.75
+"""The parameter of the cubic convolution (Keys, 1981)."""
+
+
+def _bounded(f: Any, place: Any, size: int, padding: int, align_corners: bool) -> Any:
+    """Places outside brought inside, as the padding says; they move with the coordinate only inside."""
+    if padding == _REFLECTION:
+        low, high = (0, 2 * (size - 1)) if align_corners else (-1, 2 * size - 1)
+        least, span = low / 2, (high - low) / 2
+        if not span:
+            return f.zeros_like(place)
+        away = f.where(place < least, least - place, place - least)
+        extra = f.fmod(away, span)
+        is_there = f.eq(f.fmod(f.floor(f.detach(away) / span), 2), 0)
+        place = f.where(is_there, extra + least, (span + least) - extra)
+    if padding == _ZEROS:
+        return place
+    return f.where(place <= 0, 0, f.where(place >= size - 1, float(size - 1), place))
+
+
+def _read(f: Any, flat: Any, places: Sequence[Any], sizes: Sequence[int]) -> Any:
+    """(N, C, places): the elements at integral places, zero where one is outside or nan."""
+    inside, offset = None, None
+    for place, size in zip(places, sizes, strict=True):
+        is_in = (place >= 0) & (place < size)
+        inside = is_in if inside is None else inside & is_in
+        whole = f.to(f.where(is_in, place, 0), f.arange(1).dtype)
+        offset = whole if offset is None else offset * size + whole
+    assert inside is not None
+    assert offset is not None
+    channels = flat.shape[1]
+    values = f.gather(flat, 2, f.expand(f.unsqueeze(offset, 1), [-1, channels, -1]))
+    return f.where(f.unsqueeze(inside, 1), values, 0)
+
+
+def _linear(f: Any, flat: Any, places: Sequence[Any], sizes: Sequence[int]) -> Any:
+    below = [f.floor(f.detach(place)) for place in places]
+    result = None
+    for corner in product((0, 1), repeat=len(sizes)):
+        weight = None
+        for place, base, side in zip(places, below, corner, strict=True):
+            part = place - base if side else base + 1 - place
+            weight = part if weight is None else weight * part
+        values = _read(f, flat, [b + side for b, side in zip(below, corner, strict=True)], sizes)
+        part = f.where(f.eq(f.detach(values), 0), values, values * f.unsqueeze(weight, 1))
+        result = part if result is None else result + part
+    return result
+
+
+def _cubic_weights(f: Any, t: Any) -> list[Any]:
+    """Those of the four elements around a place `t` behind the second one."""
+    a = _SHARPNESS
+
+    def near(x: Any) -> Any:
+        return ((a + 2) * x - (a + 3)) * x * x + 1
+
+    def far(x: Any) -> Any:
+        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+
+    return [far(t + 1), near(t), near(1 - t), far(2 - t)]
+
+
+def _cubic(f: Any, flat: Any, places: Sequence[Any], sizes: Sequence[int], padding: int, align_corners: bool) -> Any:
+    below = [f.floor(f.detach(place)) for place in places]
+    weights = [_cubic_weights(f, place - base) for place, base in zip(places, below, strict=True)]
+    result = None
+    for i, j in product(range(4), repeat=2):
+        indices = [
+            f.floor(_bounded(f, base + (k - 1), size, padding, align_corners))
+            for base, k, size in zip(below, (i, j), sizes, strict=True)
+        ]
+        part = _read(f, flat, indices, sizes) * f.unsqueeze(weights[0][i] * weights[1][j], 1)
+        result = part if result is None else result + part
+    return result
+
+
+@decomposed("aten::grid_sampler", "aten::grid_sampler_2d", "aten::grid_sampler_3d")
+def _grid_sampler(
+    f: Any, input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Any:
+    rank = input.dim() - 2
+    sizes = list(input.shape[2:])
+    flat = f.reshape(input, [*input.shape[:2], math.prod(sizes)])
+    rows = f.reshape(grid, [grid.shape[0], math.prod(grid.shape[1:-1]), rank])
+    places = []
+    for at, size in enumerate(sizes):
+        coordinate = f.select(rows, 2, rank - 1 - at)
+        places.append((coordinate + 1) / 2 * (size - 1) if align_corners else ((coordinate + 1) * size - 1) / 2)
+    if interpolation_mode == _CUBIC:
+        result = _cubic(f, flat, places, sizes, padding_mode, align_corners)
+    else:
+        places = [_bounded(f, p, n, padding_mode, align_corners) for p, n in zip(places, sizes, strict=True)]
+        if interpolation_mode == _NEAREST:
+            result = _read(f, flat, [f.round(f.detach(p)) for p in places], sizes)
+        else:
+            result = _linear(f, flat, places, sizes)
+    return f.reshape(result, [*input.shape[:2], *grid.shape[1:-1]])
