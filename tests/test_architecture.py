@@ -20,6 +20,7 @@ FLOORS = (
     {"ops", "analysis", "program", "amp", "cpu", "cuda"},
     {"specialise"},
     {"autograd", "passes", "frontend", "fft", "linalg", "special"},
+    {"autodiff"},
     {"interpreter", "codegen", "nn"},
     {"executor", "optim", "distributed"},
     {"serialize"},

@@ -8,8 +8,9 @@ from typing import Any
 
 from flambeau.analysis.gradients import Flow
 from flambeau.codegen.callable_type import MISSED, DispatchStub
-from flambeau.executor import asking_calls, gradients, latest, listing, recomputed_calls, recording
+from flambeau.executor import asking_calls, compiled_calls, gradients, latest, listing, recomputed_calls, recording
 from flambeau.executor import eager as _eager  # noqa: F401  (operators by themselves)
+from flambeau.executor.compiled_gradients import GradientPlan, Refusal, gradient_plan
 from flambeau.executor.explain import caches_of, compilation_of
 from flambeau.executor.options import Options
 from flambeau.executor.plan import ExecutionPlan, make_plan
@@ -31,9 +32,13 @@ from flambeau.tensor import below, defaults, dispatch
 from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.tensor.subclasses import special
 from flambeau.util import log
+from flambeau.util.foreign import is_foreign
 from flambeau.util.inversions import GENERATOR_STEPS, TASK_EXECUTOR, TRY_RUNNER
 from flambeau.util.no_collection import no_collection
 from flambeau.util.record import replace
+from flambeau.util.user_code import warn_user
+
+GRADIENTS_FAILED = "the derivative of {name} was not made: {error}. It runs an operator at a time; please report this"
 
 
 class Executor:
@@ -51,6 +56,9 @@ class Executor:
         )
         self._flows: SpecialisationCache[tuple[specs.Spec, gradients.Asking], Flow] = SpecialisationCache(
             "flows of gradients", options.max_plans, describe=lambda key: specs.describe(key[0])
+        )
+        self._gradients: SpecialisationCache[tuple[specs.Spec, gradients.Asking], GradientPlan | Refusal] = (
+            SpecialisationCache("gradients", options.max_plans, describe=lambda key: specs.describe(key[0]))
         )
         self._prepared = PreparedGraph(function)
         self._latest: ExecutionPlan | None = None
@@ -84,7 +92,7 @@ class Executor:
         if self._takes_objects and is_grad_enabled():
             flow = self._flow_of_objects(spec, arguments)
             if flow is not None and flow.is_recorded:
-                return self._on_tape(flow, arguments, lambda: self._run(plan, spec, arguments))
+                return self.on_tape(flow, arguments, lambda: self._run(plan, spec, arguments))
         return self._run(plan, spec, arguments)
 
     def _run(self, plan: ExecutionPlan | None, spec: specs.Spec, arguments: Sequence[Any]) -> Any:
@@ -110,7 +118,7 @@ class Executor:
         if flow.is_open:
             return self.recorded(arguments)
         if is_grad_enabled() and flow.is_recorded:
-            return self._on_tape(flow, arguments, lambda: self._plainly(arguments))
+            return self.on_tape(flow, arguments, lambda: self._plainly(arguments))
         result = self._plainly(arguments)
         self.asking_call = asking_calls.remembered(flow, arguments, result)
         return result
@@ -126,16 +134,50 @@ class Executor:
             result = self._run(known if known is not None and known.spec == spec else None, spec, plain.arguments)
         return plain.restored(result)
 
-    def _on_tape(self, flow: Flow, arguments: Sequence[Any], run: Callable[[], Any]) -> Any:
+    def on_tape(self, flow: Flow, arguments: Sequence[Any], run: Callable[[], Any]) -> Any:
         """A call whose results depend on what asks: one node of the tape where that can be, else one an operator."""
         if not flow.is_repeatable:
             return self.recorded(arguments)
         kept = recomputed_calls.Arguments(arguments)
-        result = run()
         marks = flow.results[0] if len(flow.results) == 1 else flow.results
+        plan = self.gradient_plan(flow, arguments)
+        if isinstance(plan, GradientPlan):
+            plain = gradients.Plain(arguments)
+            is_done, result = compiled_calls.on_tape(plan, plan.forward(*plain.arguments), marks, kept)
+            return plain.restored(result) if is_done else self.recorded(arguments)
+        result = run()
         if recomputed_calls.put_on_tape(result, marks, kept, self.recorded):
             return result
         return self.recorded(arguments)
+
+    def gradient_plan(self, flow: Flow, arguments: Sequence[Any]) -> GradientPlan | Refusal:
+        """How gradients go back through the function, for arguments like these."""
+        asks = gradients.asking(arguments)
+        key = (specs.spec_of(arguments), asks)
+
+        def make(cause: str) -> GradientPlan | Refusal:
+            return self._new_gradient_plan(flow, arguments, asks)
+
+        known = self._gradients.get(key)
+        return self._gradients.get_or_make(key, make) if known is None else known
+
+    @no_collection()
+    def _new_gradient_plan(
+        self, flow: Flow, arguments: Sequence[Any], asks: gradients.Asking
+    ) -> GradientPlan | Refusal:
+        graph = self._prepared.look(gradients.Plain(arguments).arguments)
+        try:
+            return gradient_plan(graph, self.function.name, flow, asks, lambda part: attach(part, self.options))
+        except Exception as error:
+            if self.options.verify or isinstance(error, RecursionError) or is_foreign(error):
+                raise
+            warn_user(GRADIENTS_FAILED.format(name=self.name, error=f"{type(error).__name__}: {error}"), RuntimeWarning)
+            return Refusal("an internal error")
+
+    @property
+    def gradient_plans(self) -> list[GradientPlan]:
+        """The derivatives that are kept, the one used last at the end."""
+        return [plan for plan in self._gradients.values if isinstance(plan, GradientPlan)]
 
     def recorded(self, arguments: Sequence[Any]) -> Any:
         """A call of which each operator is put on the tape."""
@@ -172,6 +214,7 @@ class Executor:
         """Make all plans anew when they are needed."""
         self._plans.clear()
         self._flows.clear()
+        self._gradients.clear()
         self._latest = self.stub.target = self.asking_call = None
 
     def _plan(self, spec: specs.Spec, arguments: Sequence[Any]) -> ExecutionPlan:
@@ -239,11 +282,24 @@ class Executor:
 
     def explain(self, measure: bool | None = None) -> Explanation:
         """Every plan: with cause and time, what became native, what did not and why."""
-        plans = tuple(compilation_of(p, measure) for p in self.plans)
-        caches = [self._plans.statistics(), self._flows.statistics(), *(s for p in self.plans for s in caches_of(p))]
+        plans = [compilation_of(p, measure) for p in self.plans]
+        for gradient in self.gradient_plans:
+            for half in (gradient.forward, gradient.backward):
+                named = executor_of(half)
+                plans += [
+                    replace(compilation_of(p, measure), cause=f"{named.name}: {p.cause}") for p in named.plans
+                ]
+        caches = [self._plans.statistics(), self._flows.statistics(), self._gradients.statistics()]
+        caches += [s for p in self.plans for s in caches_of(p)]
         evicted = self._plans.statistics().evictions
+        reasons = dict.fromkeys(plan.reason for plan in self._gradients.values if isinstance(plan, Refusal))
         return Explanation(
-            self.function.short_name, self.options.backend, plans, evicted, caches=tuple(c for c in caches if c.entries)
+            self.function.short_name,
+            self.options.backend,
+            tuple(plans),
+            evicted,
+            notes=tuple(f"gradients come from a second run, an operator at a time: {reason}" for reason in reasons),
+            caches=tuple(c for c in caches if c.entries),
         )
 
 

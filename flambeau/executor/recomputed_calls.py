@@ -131,10 +131,15 @@ def put_on_tape(result: Any, marks: Marks, arguments: Arguments, run: Run) -> bo
     """Have the results of a native call know how they come about: by `run(arguments)`. False if they show memory of
     the arguments, which one node does not tell apart."""
     results = marked(result, marks)
-    memory = {id(tensor._storage) for tensor in arguments.asking}
-    if any(id(r._storage) in memory for r in results) or len({id(r._storage) for r in results}) < len(results):
+    if shares_memory(results, arguments):
         return False
     node = CompiledCallBackward(run, arguments, marks)
     for number, tensor in enumerate(results):
         tensor._node, tensor.output_nr = node, number
     return True
+
+
+def shares_memory(results: Sequence[Tensor], arguments: Arguments) -> bool:
+    """Whether a result shows memory of the arguments or of another result."""
+    memory = {id(tensor._storage) for tensor in arguments.asking}
+    return any(id(r._storage) in memory for r in results) or len({id(r._storage) for r in results}) < len(results)

@@ -29,7 +29,7 @@ QUERY: Final = frozenset(
         "prim::Constant", "prim::Uninitialized", "prim::isinstance", "prim::NumToTensor",
         "prim::ImplicitTensorToNum", "prim::EnumName", "prim::EnumValue", "prim::dtype", "prim::device",
         "prim::layout", "prim::shape", "prim::GetAttr", "prim::ModuleContainerIndex", "prim::CreateObject",
-        "prim::rangelist", "prim::min", "prim::max", "prim::abs",
+        "prim::rangelist", "prim::min", "prim::max", "prim::abs", "prim::GradOf",
     }
 )  # fmt: skip
 """Give something new or immutable, and touch nothing."""

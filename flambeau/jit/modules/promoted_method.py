@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from operator import attrgetter, getitem, is_
 from typing import Any
 
-from flambeau.executor import gradients, recomputed_calls
+from flambeau.executor import gradients
 from flambeau.executor.executor import Executor, executor_of
 from flambeau.executor.options import Options
 from flambeau.executor.parameter_promotion import Promotion, promotion_of
@@ -147,11 +147,8 @@ class PromotedMethod(ScriptMethod):
         if not (flow.is_open or flow.is_recorded):
             return self._assigning(seen, native, args) if seen.cells else native(*arguments)
         if flow.is_repeatable and not flow.is_open and not seen.cells:
-            kept = recomputed_calls.Arguments((*args, *seen.taken))
-            result = native(*gradients.Plain(arguments).arguments)
-            marks = flow.results[0] if len(flow.results) == 1 else flow.results
-            if recomputed_calls.put_on_tape(result, marks, kept, native._executor.recorded):
-                return result
+            plain = gradients.Plain(arguments).arguments
+            return native._executor.on_tape(flow, (*args, *seen.taken), lambda: native(*plain))
         with intercepting(gradients.one_by_one):
             return self._call_slowly(*args)
 

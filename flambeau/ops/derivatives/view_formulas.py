@@ -254,7 +254,7 @@ def _cat(f: Any, grad: Any, tensors_sizes: Sequence[Sequence[int]], dim: int = 0
     parts: list[Any] = []
     start = 0
     for sizes in tensors_sizes:
-        if list(sizes) == [0] and rank != 1:
+        if len(sizes) == 1 and rank != 1:  # an empty one of another rank
             parts.append(None)
             continue
         parts.append(f.narrow(grad, axis, start, sizes[axis]))

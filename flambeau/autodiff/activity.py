@@ -1,0 +1,123 @@
+"""Which values of a graph a gradient goes through: those that depend on what asks, and that a result depends on.
+
+>>> import flambeau.ops
+>>> from flambeau.ir import parse_ir
+>>> graph = parse_ir('''graph(%x : Tensor, %y : Tensor):
+...   %a : Tensor = aten::mul(%x, %y)
+...   %b : Tensor = aten::exp(%y)
+...   %c : Tensor = aten::mul(%a, %b)
+...   return (%c)''')
+>>> sorted(v.name for v in relevant(graph, [graph.parameters[0]], graph.returns))
+['a', 'c', 'x']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from flambeau.analysis.alias import AliasAnalysis
+from flambeau.analysis.effects import own_writes
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Node
+from flambeau.ir.value import Value
+from flambeau.schema.types import ComplexType, FloatType, NumberType, TensorType, Type
+
+
+def relevant(
+    graph: Graph,
+    sources: Iterable[Value],
+    results: Iterable[Value],
+    *,
+    through_numbers: bool = True,
+    alias: AliasAnalysis | None = None,
+) -> set[Value]:
+    """The values that depend on `sources` and that `results` depend on, in ways that have derivatives.
+
+    Without `through_numbers`, a number that is read from a tensor is a constant, as it is to the tape.
+    """
+    nodes = list(graph.all_nodes())
+    written = values_written(graph, nodes, alias)
+    return _dependent(nodes, set(sources), through_numbers, written) & _needed(nodes, set(results), written)
+
+
+def is_real(type_: Type) -> bool:
+    """Whether a value may be, or hold, numbers that have derivatives."""
+    for part in type_.walk():
+        if isinstance(part, TensorType):
+            if part.dtype is None or part.dtype.is_floating_point or part.dtype.is_complex:
+                return True
+        elif isinstance(part, FloatType | NumberType | ComplexType):
+            return True
+    return False
+
+
+def values_written(graph: Graph, nodes: Sequence[Node], alias: AliasAnalysis | None = None) -> dict[Node, list[Value]]:
+    """Of each node that writes, the values that it may write to, or to something in them."""
+    writers = [n for n in nodes if own_writes(n)]
+    if not writers:
+        return {}
+    facts = alias or AliasAnalysis(graph, apart=True)
+    values = [*graph.parameters]
+    for node in nodes:
+        values += [*node.results, *(v for block in node.nested_blocks for v in block.parameters)]
+    written: dict[Node, list[Value]] = {}
+    for value in values:
+        if is_real(value.static_type):
+            for writer in facts.writers(value):
+                written.setdefault(writer, []).append(value)
+    return written
+
+
+Written = Mapping[Node, Sequence[Value]]
+
+
+def _dependent(nodes: Sequence[Node], values: set[Value], through_numbers: bool, written: Written) -> set[Value]:
+    size = -1
+    while size < len(values):
+        size = len(values)
+        for node in nodes:
+            for source, target in _carried(node):
+                if source in values:
+                    values.add(target)
+            if not node.nested_blocks and any(v in values for v in node.operands):
+                values.update(_differentiable(node, through_numbers))
+                values.update(written.get(node, ()))
+    return values
+
+
+def _differentiable(node: Node, through_numbers: bool) -> list[Value]:
+    """The results of a node that have derivatives by its operands."""
+    definition = node.definition
+    flows = True if definition is None else definition.differentiable
+    if flows is False:
+        return []
+    which = [True] * len(node.results) if flows is True else list(flows)
+    results = [v for v, one in zip(node.results, which, strict=False) if one and is_real(v.static_type)]
+    if not through_numbers:
+        results = [v for v in results if any(isinstance(t, TensorType) for t in v.static_type.walk())]
+    return results
+
+
+def _needed(nodes: Sequence[Node], values: set[Value], written: Written) -> set[Value]:
+    size = -1
+    while size < len(values):
+        size = len(values)
+        for node in reversed(nodes):
+            for source, target in _carried(node):
+                if target in values:
+                    values.add(source)
+            if not node.nested_blocks and any(v in values for v in (*node.results, *written.get(node, ()))):
+                values.update(node.operands)
+    return values
+
+
+def _carried(node: Node) -> Iterable[tuple[Value, Value]]:
+    """From which value to which control flow carries one."""
+    if node.op == "prim::If":
+        for block in node.nested_blocks:
+            yield from zip(block.returns, node.results, strict=True)
+    elif node.op == "prim::Loop":
+        (body,) = node.nested_blocks
+        for source in (node.operands[2:], body.returns[1:]):
+            yield from zip(source, body.parameters[1:], strict=True)
+            yield from zip(source, node.results, strict=True)

@@ -1,0 +1,89 @@
+"""Operators whose gradient is that of others, as these others: the body that stands in for one is traced.
+
+```
+%y : Float(*, *) = aten::glu(%x, %1)     →     %a, %b = aten::chunk(%x, 2, 1); %s = aten::sigmoid(%b)
+                                               %y : Float(*, *) = aten::mul(%a, %s)
+```
+
+What cannot be traced stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from flambeau.autodiff.graph_operators import Builder
+from flambeau.autodiff.proxies import ListProxy, NumberProxy, TensorProxy, UntraceableError
+from flambeau.autodiff.symbolic_sizes import SymbolicSizes
+from flambeau.autograd.rule import gradient_of
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Node
+from flambeau.ir.value import Value
+from flambeau.ops.families.composite import CompositeKernel
+from flambeau.schema.gradient import Decomposed
+from flambeau.schema.opdef import OpDef
+from flambeau.schema.types import TENSOR, ListType
+
+
+def do(graph: Graph, values: set[Value]) -> bool:
+    """Decompose the operators whose operands are among `values`; whether there were any."""
+    changed = False
+    waiting = [n for n in graph.all_nodes() if any(v in values for v in n.operands)]
+    sizes: SymbolicSizes | None = None
+    for node in waiting:
+        definition = node.definition
+        body = None if definition is None or definition.schema.is_mutable else _body(definition)
+        if body is not None:
+            sizes = sizes or SymbolicSizes(graph)
+            changed = _decompose(node, body, Builder(graph, sizes)) or changed
+    return changed
+
+
+def _body(definition: OpDef) -> Callable[..., Any] | None:
+    """What stands in for an operator: takes operators, then the arguments in order."""
+    gradient = gradient_of(definition)
+    if isinstance(gradient, Decomposed):
+        names = [gradient.first, *[a.name for a in definition.schema.arguments[1:]]]
+        body = gradient.body
+        return lambda f, *arguments: body(f, **dict(zip(names, arguments, strict=True)))
+    if gradient is None and isinstance(definition.kernel, CompositeKernel):
+        return definition.kernel.body
+    return None
+
+
+def _decompose(node: Node, body: Callable[..., Any], builder: Builder) -> bool:
+    graph = node.graph
+    before = node.previous
+    try:
+        with graph.inserting(node), graph.at_range(node.range):
+            outcome = body(builder.operators, *[builder.proxy(v) for v in node.operands])
+            results = [outcome] if len(node.results) == 1 else list(outcome)
+            values = [_value(builder, item) for item in results]
+    except (UntraceableError, TypeError, AttributeError, IndexError, StopIteration):
+        _erase_between(before, node)
+        return False
+    if len(values) != len(node.results):
+        return False
+    for old, new in zip(node.results, values, strict=True):
+        old.replace_uses_with(new)
+    node.erase()
+    return True
+
+
+def _value(builder: Builder, item: Any) -> Value:
+    if isinstance(item, TensorProxy | NumberProxy | ListProxy):
+        value: Value = item.value
+        return value
+    if isinstance(item, Sequence):
+        return builder.value(item, ListType(TENSOR))
+    raise UntraceableError("a result that is no tensor")
+
+
+def _erase_between(before: Node | None, node: Node) -> None:
+    """Remove what was inserted before a node, behind another."""
+    current = node.previous
+    while current is not None and current is not before:
+        earlier = current.previous
+        current.erase()
+        current = earlier

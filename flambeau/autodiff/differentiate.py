@@ -1,0 +1,90 @@
+"""The derivative of a graph: the same graph, and behind it the way back.
+
+```
+graph(%x : Float(*)):                      graph(%x : Float(*), %grad_0 : Float(*)):
+  %y : Float(*) = aten::sin(%x)              %y : Float(*) = aten::sin(%x)
+  return (%y)                         →      %c : Float(*) = aten::cos(%x)
+                                             %g : Float(*) = aten::mul(%grad_0, %c)
+                                             return (%y, %g)
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flambeau.analysis.alias import AliasAnalysis
+from flambeau.autodiff import structural_gradients  # noqa: F401  (registers its rules)
+from flambeau.autodiff.activity import relevant
+from flambeau.autodiff.graph_operators import Builder
+from flambeau.autodiff.operator_gradients import NotDifferentiableError
+from flambeau.autodiff.reverse import Reverse, gradient_type
+from flambeau.autodiff.scope import Saved
+from flambeau.autodiff.symbolic_sizes import SymbolicSizes
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Node
+from flambeau.ir.value import Value
+from flambeau.util.record import dataclass
+
+
+@dataclass(slots=True)
+class Derivative:
+    """A graph with the way back behind it."""
+
+    graph: Graph
+    """Further parameters are the gradients of results; its returns are what they were."""
+    forward: list[Node]
+    """The nodes of the way there."""
+    seeds: list[Value]
+    """The further parameters."""
+    gradients: list[Value | None]
+    """Those of the values that were asked for; None where no result depends on one."""
+
+
+def differentiate(
+    graph: Graph,
+    sources: Sequence[Value],
+    results: Sequence[Value],
+    seeds: Sequence[Value] | None = None,
+    *,
+    through_numbers: bool = True,
+) -> Derivative:
+    """Put the way back behind a graph whose types say what is known of its tensors.
+
+    Args:
+        graph: without calls; it is changed.
+        sources: what the gradients are asked of.
+        results: values of the body that gradients come from.
+        seeds: their gradients; new parameters, by default.
+        through_numbers: whether numbers that are read from tensors carry gradients.
+
+    Raises NotDifferentiableError, with the reason, for what has no derivative as a graph.
+    """
+    alias = AliasAnalysis(graph, apart=True)
+    sizes = SymbolicSizes(graph)
+    values = relevant(graph, sources, results, through_numbers=through_numbers, alias=alias)
+    for value in values:
+        if alias.has_writers(value):
+            raise NotDifferentiableError(f"%{value.name} is written in place")
+    saved = Saved(graph, alias, sizes)
+    builder = Builder(graph, sizes, saved.use)
+    forward = list(graph.nodes())
+    if seeds is None:
+        seeds = [graph.add_parameter(gradient_type(v), f"grad_{n}") for n, v in enumerate(results)]
+    for value, seed in zip(results, seeds, strict=True):
+        sizes.set(seed, sizes.of(value))
+    reverse = Reverse(builder, saved, values)
+    with graph.inserting(graph.body):
+        for value, seed in zip(results, seeds, strict=True):
+            reverse.add(value, seed)
+        reverse.block(forward)
+        gradients = [reverse.gradient(v) if v in values else None for v in sources]
+    saved.finish()
+    kept = set(forward)
+    boundary = [n for n in graph.nodes() if n in kept or _is_of_forward(n, forward)]
+    return Derivative(graph, boundary, list(seeds), gradients)
+
+
+def _is_of_forward(node: Node, forward: Sequence[Node]) -> bool:
+    """Whether a node was put among those of the way there: stacks and counters."""
+    return bool(forward) and node.is_before(forward[-1])

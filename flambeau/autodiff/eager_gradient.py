@@ -1,0 +1,53 @@
+"""Going back through one operator when the graph runs: as the tape does, at the sizes and values of the moment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flambeau.autograd.backward import grad_of
+from flambeau.autograd.node import edge_of
+from flambeau.schema.opdef import OpDef
+from flambeau.tensor import dispatch
+from flambeau.tensor.grad_mode import is_grad_enabled, set_grad_enabled
+from flambeau.tensor.recorder import tensors_in
+from flambeau.tensor.tensor import Tensor
+
+
+class EagerGradient:
+    """The kernel of a `prim::GradOf`: the gradients of the results that have any, then the operator's arguments, to the
+    gradients of some arguments."""
+
+    def __init__(self, definition: OpDef, present: Sequence[bool], places: Sequence[int]) -> None:
+        self._definition = definition
+        self._present = list(present)
+        self._places = list(places)
+
+    def __call__(self, *values: Any) -> Any:
+        """Run the operator once more, recorded, and go back."""
+        count = sum(self._present)
+        given, arguments = iter(values[:count]), list(values[count:])
+        creates = is_grad_enabled() and any(t.asks() for t in tensors_in(list(values)))
+        for place in self._places:
+            tensor = arguments[place]
+            arguments[place] = tensor.clone() if creates and tensor.asks() else tensor.detach().requires_grad_()
+        with set_grad_enabled(True), dispatch.uninterrupted():
+            outcome = dispatch.run(self._definition, arguments)
+            results = list(tensors_in([outcome]))
+        gradients = [next(given) if is_there else None for is_there in self._present]
+        leaves = [arguments[place] for place in self._places]
+        complete = _through(results, gradients, leaves, creates=creates)
+        return complete[0] if len(complete) == 1 else tuple(complete)
+
+    def __repr__(self) -> str:
+        return f"EagerGradient({self._definition.full_name})"
+
+
+def _through(
+    results: Sequence[Tensor], gradients: Sequence[Tensor | None], leaves: Sequence[Tensor], *, creates: bool
+) -> list[Tensor]:
+    """The gradients of leaves; zeros where none comes."""
+    pairs = [(r, g) for r, g in zip(results, gradients, strict=False) if g is not None and edge_of(r) is not None]
+    with set_grad_enabled(creates):
+        found = grad_of([r for r, _ in pairs], leaves, [g for _, g in pairs], None, creates, ends_at_targets=True)
+        return [leaf.new_zeros(list(leaf.shape)) if g is None else g for g, leaf in zip(found, leaves, strict=True)]

@@ -1,0 +1,194 @@
+"""The gradients of the operands of one node, from those of its results: its operator's formulas, traced.
+
+A formula that asks for what only the run knows stays one node, `prim::GradOf`, which goes back through the operator as
+the tape does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from flambeau.autodiff.eager_gradient import EagerGradient
+from flambeau.autodiff.fitting import fitted
+from flambeau.autodiff.graph_operators import Builder
+from flambeau.autodiff.proxies import ListProxy, TensorProxy, UntraceableError
+from flambeau.autograd.rule import gradient_of
+from flambeau.ir import constants
+from flambeau.ir.node import Node
+from flambeau.ir.value import Value
+from flambeau.ops.derivatives.pointwise import PointwiseGradient
+from flambeau.schema.gradient import Call, Decomposed, Formula, Gradient
+from flambeau.schema.opdef import OpDef
+from flambeau.schema.rule_tables import RuleTable
+from flambeau.schema.types import ComplexType, ListType, TensorType, without_refinement
+
+Gradients = Sequence[Value | None]
+"""Of each operand, or result; None where there is none."""
+node_gradients: Final = RuleTable[Callable[[Builder, Node, Gradients], Gradients]](
+    "gradients in graphs, of what has no formula"
+)
+
+
+class NotDifferentiableError(Exception):
+    """A graph, or a part of it, has no derivative as a graph; the text says why."""
+
+
+def operand_gradients(builder: Builder, node: Node, gradients: Gradients, wanted: Sequence[bool]) -> Gradients:
+    """The gradients of the operands that are wanted. Raises NotDifferentiableError for what no formula tells."""
+    rule = node_gradients.get(node.op)
+    if rule is not None:
+        results = rule(builder, node, gradients)
+        return [g if w else None for g, w in zip(results, wanted, strict=True)]
+    definition = node.definition
+    if definition is None:
+        raise NotDifferentiableError(f"{node.op} has no derivative in graphs")
+    try:
+        return _traced(builder, node, definition, gradients, wanted)
+    except (UntraceableError, TypeError, AttributeError, ValueError, IndexError):  # of Python code that asks for more
+        return _eager(builder, node, definition, gradients, wanted)
+
+
+def _traced(builder: Builder, node: Node, definition: OpDef, gradients: Gradients, wanted: Sequence[bool]) -> Gradients:
+    gradient = formulas_of(definition)
+    if gradient is None or isinstance(gradient, Decomposed):
+        raise UntraceableError(f"{definition.full_name} has no formulas")
+    call = _call(node, gradient)
+    needed = _Needed(builder, node, definition, gradients)
+    results: list[Value | None] = []
+    for operand, argument, is_wanted in zip(node.operands, definition.schema.arguments, wanted, strict=True):
+        if not is_wanted:
+            results.append(None)
+            continue
+        formula = gradient.formula(argument.name, call)
+        if formula is None:
+            raise UntraceableError(f"no gradient goes to {argument.name} of {definition.full_name}")
+        found = formula(builder.operators, needed.of(formula))
+        results.append(None if found is None else _listed(builder, found, operand))
+    return results
+
+
+def formulas_of(definition: OpDef) -> Gradient | None:
+    """The formulas of an overload; of one on numbers those that follow from its meaning."""
+    if definition.schema.concerns_tensors:
+        return gradient_of(definition)
+    if definition.scalar is None:
+        return None
+    if definition not in _of_numbers:
+        _of_numbers[definition] = NumberGradient(definition.scalar, definition.schema, frozenset())
+    return _of_numbers[definition]
+
+
+class NumberGradient(PointwiseGradient):
+    """The formulas of an operator on numbers, all of which are operands of its meaning."""
+
+    def statics(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Nothing: no argument chooses a formula."""
+        return ()
+
+
+_of_numbers: Final[dict[OpDef, NumberGradient]] = {}
+
+
+def _call(node: Node, gradient: Gradient) -> Call:
+    """What decides which formulas a node has. Raises UntraceableError where it is not known."""
+    is_complex = False
+    for value in (*node.operands, *node.results):
+        for part in value.static_type.walk():
+            if isinstance(part, TensorType):
+                if part.dtype is None:
+                    raise UntraceableError("a dtype")
+                is_complex = is_complex or part.dtype.is_complex
+            is_complex = is_complex or isinstance(part, ComplexType)
+    if gradient.is_static:
+        return Call(is_complex, ())
+    held = [constants.constant_value(v) if constants.is_constant(v) else ... for v in node.operands]
+    return Call(is_complex, gradient.statics(tuple(held)))
+
+
+class _Needed:
+    """What formulas are computed from, by name."""
+
+    def __init__(self, builder: Builder, node: Node, definition: OpDef, gradients: Gradients) -> None:
+        self._builder = builder
+        self._node = node
+        self._index = definition.schema.index
+        self._gradients = gradients
+
+    def of(self, formula: Formula) -> dict[str, Any]:
+        """The values for one formula."""
+        needs = [n for n in formula.needs if not (n in formula.optional and n not in self._index)]
+        return {name: self._value(name) for name in needs}
+
+    def _value(self, name: str) -> Any:
+        builder, node = self._builder, self._node
+        if name == "grad":
+            [gradient] = self._gradients
+            assert gradient is not None
+            return builder.proxy(gradient)
+        if name == "grads":
+            return [None if g is None else builder.proxy(g) for g in self._gradients]
+        if name in self._index:
+            return builder.proxy(node.operand(self._index[name]))
+        stem = name.removesuffix("_sizes")
+        if stem != name and stem in self._index:
+            return self._sizes(node.operand(self._index[stem]))
+        if name == "results_sizes":
+            return [TensorProxy(builder, v).shape for v in node.results]
+        if name == "results":
+            return [builder.proxy(v) for v in node.results]
+        return builder.proxy(node.result(0 if name == "result" else int(name.removeprefix("result"))))
+
+    def _sizes(self, value: Value) -> Any:
+        if isinstance(value.static_type, TensorType):
+            return TensorProxy(self._builder, value).shape
+        items = self._builder.proxy(value)
+        return [item.shape for item in items]
+
+
+def _listed(builder: Builder, found: Any, operand: Value) -> Value:
+    """The gradient of an operand; of a list of tensors, a list."""
+    if not isinstance(operand.static_type, ListType):
+        return fitted(builder, found, operand)
+    node = operand.defining_node
+    if node is None or node.op != "prim::ListConstruct":
+        raise UntraceableError("the gradient of a list of unknown length")
+    parts = [_item(builder, found, n, item) for n, item in enumerate(node.operands)]
+    return builder.graph.insert("prim::ListConstruct", parts, [without_refinement(operand.static_type)]).result()
+
+
+def _item(builder: Builder, found: Any, number: int, operand: Value) -> Value:
+    """The gradient of one tensor of a list."""
+    gradient = found[number]
+    if gradient is None:
+        zeros: Value = builder.operators.zeros_like(builder.proxy(operand)).value
+        return zeros
+    if isinstance(found, ListProxy) and isinstance(operand.static_type, TensorType):
+        gradient.value.set_type(operand.static_type.refine(strides=None, requires_grad=None))
+        builder.sizes.set(gradient.value, builder.sizes.of(operand))
+    return fitted(builder, gradient, operand)
+
+
+def _eager(builder: Builder, node: Node, definition: OpDef, gradients: Gradients, wanted: Sequence[bool]) -> Gradients:
+    """One node that goes back through the operator when it runs."""
+    operands = [builder.use(v) for v in node.operands]
+    places = [n for n, is_wanted in enumerate(wanted) if is_wanted]
+    if any(not isinstance(operands[n].static_type, TensorType) for n in places) or definition.effect.value != "none":
+        raise NotDifferentiableError(f"{definition.full_name} has no derivative in graphs")
+    present = [g for g in gradients if g is not None]
+    kernel = EagerGradient(definition, [g is not None for g in gradients], places)
+    made = builder.graph.insert(
+        "prim::GradOf",
+        [*present, *operands],
+        [without_refinement(operands[n].static_type) for n in places],
+        name=definition.full_name,
+        kernel=kernel,
+    )
+    results: list[Value | None] = [None] * len(operands)
+    for place, value in zip(places, made.results, strict=True):
+        type_ = node.operand(place).static_type
+        assert isinstance(type_, TensorType)
+        value.set_type(type_.refine(strides=None, requires_grad=None))
+        builder.sizes.set(value, builder.sizes.of(node.operand(place)))
+        results[place] = value
+    return results

@@ -1,0 +1,233 @@
+"""The way back through a graph, block by block: each node's gradients are added to those of its operands.
+
+The way back through a branch is a branch, taken on the same condition; through a loop, a loop of as many rounds, which
+carries the gradients of what the loop carries, and of all that its body reads from around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from flambeau.autodiff.graph_operators import Builder
+from flambeau.autodiff.operator_gradients import NotDifferentiableError, operand_gradients
+from flambeau.autodiff.scope import Saved, Scope
+from flambeau.autodiff.structural_gradients import zeros
+from flambeau.ir import constants
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Block, Node
+from flambeau.ir.value import Value
+from flambeau.schema.types import BOOL, FLOAT, INT, ListType, TensorType, Type, without_refinement
+
+
+class Reverse:
+    """Builds the way back at the insertion point of a graph."""
+
+    def __init__(self, builder: Builder, saved: Saved, relevant: set[Value]) -> None:
+        self._builder = builder
+        self._graph: Graph = builder.graph
+        self._saved = saved
+        self._relevant = relevant
+        self._outermost: dict[Value, Value] = {}
+
+    # -- gradients ----------------------------------------------------------------------------------------------------
+
+    def gradient(self, value: Value) -> Value | None:
+        """The gradient of a value as far as it is added up."""
+        scope = self._saved.scope
+        while scope is not None:
+            if value in scope.gradients:
+                return scope.gradients[value]
+            scope = scope.parent
+        return self._outermost.get(value)
+
+    def add(self, value: Value, gradient: Value) -> None:
+        """Add to the gradient of a value."""
+        if value not in self._relevant:
+            return
+        before = self.gradient(value)
+        if before is not None:
+            gradient = self._sum(before, gradient)
+        self._builder.sizes.set(gradient, self._builder.sizes.of(value))
+        self._set(value, gradient)
+
+    def _set(self, value: Value, gradient: Value) -> None:
+        scope = self._saved.scope
+        (self._outermost if scope is None else scope.gradients)[value] = gradient
+
+    def _sum(self, before: Value, gradient: Value) -> Value:
+        builder, type_ = self._builder, before.static_type
+        if not isinstance(type_, ListType):
+            total: Value = (builder.proxy(before) + builder.proxy(gradient)).value
+            return total
+        parts = [v.defining_node for v in (before, gradient)]
+        if any(node is None or node.op != "prim::ListConstruct" for node in parts):
+            raise NotDifferentiableError("a list that is used twice, whose length is not known, has no derivative")
+        pairs = zip(*(node.operands for node in parts if node is not None), strict=True)
+        sums = [self._sum(first, second) for first, second in pairs]
+        return builder.graph.insert("prim::ListConstruct", sums, [without_refinement(type_)]).result()
+
+    def _complete(self, value: Value) -> Value:
+        gradient = self.gradient(value)
+        return zeros(self._builder, value) if gradient is None else gradient
+
+    # -- nodes --------------------------------------------------------------------------------------------------------
+
+    def block(self, nodes: Iterable[Node]) -> None:
+        """Go back through nodes, the last first."""
+        for node in reversed(list(nodes)):
+            self._node(node)
+
+    def _node(self, node: Node) -> None:
+        gradients = [self.gradient(v) if v in self._relevant else None for v in node.results]
+        if all(g is None for g in gradients):
+            return
+        with self._graph.at_range(node.range):
+            if node.op == "prim::If":
+                self._if(node)
+            elif node.op == "prim::Loop":
+                self._loop(node)
+            else:
+                wanted = [v in self._relevant for v in node.operands]
+                if any(wanted):
+                    for operand, gradient in zip(
+                        node.operands, operand_gradients(self._builder, node, gradients, wanted), strict=True
+                    ):
+                        if gradient is not None:
+                            self.add(operand, gradient)
+
+    def _if(self, node: Node) -> None:
+        graph = self._graph
+        made = graph.insert("prim::If", [self._saved.use(node.operand(0))], [])
+        scopes: list[Scope] = []
+        for block in node.nested_blocks:
+            with graph.inserting(made.add_block()):
+                scope = self._saved.enter(block)
+                for result, returned in zip(node.results, block.returns, strict=True):
+                    gradient = self.gradient(result) if result in self._relevant else None
+                    if gradient is not None:
+                        self.add(returned, gradient)
+                self.block(block)
+                self._saved.leave()
+            scopes.append(scope)
+        inside = [set(_defined(block)) for block in node.nested_blocks]
+        changed = dict.fromkeys(
+            v for scope, own in zip(scopes, inside, strict=True) for v in scope.gradients if v not in own
+        )
+        for value in changed:
+            for scope, block in zip(scopes, made.nested_blocks, strict=True):
+                gradient = scope.gradients.get(value)
+                if gradient is None:
+                    with graph.inserting(block):
+                        gradient = self._complete(value)
+                block.add_return(gradient)
+            self._result(made, value)
+
+    def _result(self, made: Node, value: Value) -> Value:
+        result = made.add_result(gradient_type(value))
+        self._builder.sizes.set(result, self._builder.sizes.of(value))
+        self._set(value, result)
+        return result
+
+    def _loop(self, node: Node) -> None:
+        graph, (body,) = self._graph, node.nested_blocks
+        count = self._saved.use(trip_count(node))
+        pairs = zip(node.results, body.parameters[1:], strict=False)  # the trip count may be a result by now
+        carried = [n for n, pair in enumerate(pairs) if not self._relevant.isdisjoint(pair)]
+        around = [v for v in _read_from_around(body) if v in self._relevant]
+        starts = list(map(self._complete, [*(node.result(n) for n in carried), *around]))
+        goes_on = self._builder.constant(True, BOOL)
+        made = graph.insert("prim::Loop", [count, goes_on, *starts], [])
+        taken = [body.parameters[n + 1] for n in carried]
+        self._body(made.add_block(), body, carried, around, count, goes_on)
+        results = []
+        for value in (*taken, *around):
+            result = made.add_result(gradient_type(value))
+            self._builder.sizes.set(result, self._builder.sizes.of(value))
+            results.append(result)
+        for value, result in zip(around, results[len(carried) :], strict=True):
+            self._set(value, result)
+        for number, result in zip(carried, results, strict=False):
+            self.add(node.operand(number + 2), result)
+
+    def _body(
+        self, back: Block, body: Block, carried: list[int], around: list[Value], count: Value, goes_on: Value
+    ) -> None:
+        """Fill the loop that goes back through a body."""
+        graph = self._graph
+        turn = back.add_parameter(INT)
+        with graph.inserting(back):
+            scope = self._saved.enter(body)
+            with graph.inserting(scope.marker):
+                left = self._builder.node("aten::sub", [count, turn])
+                scope.values[body.parameters[0]] = (left - 1).value
+            for value in (*(body.returns[n + 1] for n in carried), *around):
+                self._carry(back, value)
+            self._seed(scope, body, back, carried, around)
+            self.block(body)
+            ends = list(map(self._complete, [*(body.parameters[n + 1] for n in carried), *around]))
+            self._saved.leave()
+        for value in (goes_on, *ends):
+            back.add_return(value)
+
+    def _carry(self, back: Block, value: Value) -> None:
+        parameter = back.add_parameter(gradient_type(value))
+        self._builder.sizes.set(parameter, self._builder.sizes.of(value))
+
+    def _seed(self, scope: Scope, body: Block, back: Block, carried: list[int], around: list[Value]) -> None:
+        """Begin a round: with what was added up for values from around, and the gradients of what the round gives."""
+        given = back.parameters[1:]
+        for value, parameter in zip(around, given[len(carried) :], strict=True):
+            scope.gradients[value] = parameter
+        for number, parameter in zip(carried, given, strict=False):
+            returned = body.returns[number + 1]
+            if returned in self._relevant:
+                self.add(returned, parameter)
+
+
+def gradient_type(value: Value) -> Type:
+    """The type of the gradient of a value."""
+    type_ = value.static_type
+    if isinstance(type_, TensorType):
+        return type_.refine(strides=None, requires_grad=None)
+    return without_refinement(type_) if isinstance(type_, ListType) else FLOAT
+
+
+def trip_count(loop: Node) -> Value:
+    """How often the body of a loop ran: a further result, where that is not known before."""
+    (body,) = loop.nested_blocks
+    if _is_true(loop.operand(1)) and _is_true(body.returns[0]):
+        return loop.operand(0)
+    graph = body.graph
+    with graph.inserting(loop):
+        start = constants.insert_constant(graph, 0)
+    loop.add_operand(start)
+    body.add_parameter(INT)
+    with graph.inserting(body):
+        one = constants.insert_constant(graph, 1)
+        body.add_return(graph.insert("aten::add", [body.parameters[0], one], [INT]).result())
+    return loop.add_result(INT)
+
+
+def _is_true(value: Value) -> bool:
+    return constants.is_constant(value) and constants.constant_value(value) is True
+
+
+def _defined(block: Block) -> Iterable[Value]:
+    """The values that are defined in a block, at any depth."""
+    yield from block.parameters
+    for node in block.walk():
+        yield from node.results
+        for inner in node.nested_blocks:
+            yield from inner.parameters
+
+
+def _read_from_around(block: Block) -> list[Value]:
+    """The values that a block uses and does not define."""
+    own = set(_defined(block))
+    used: dict[Value, None] = {}
+    for node in block.walk():
+        used.update(dict.fromkeys(node.operands))
+        for inner in node.nested_blocks:
+            used.update(dict.fromkeys(inner.returns))
+    used.update(dict.fromkeys(block.returns))
+    return [v for v in used if v not in own]

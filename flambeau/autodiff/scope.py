@@ -1,0 +1,125 @@
+"""Where the way back through a block of a graph is built, and how it gets at the values of the way there.
+
+The way back through a block is a block of its own. What it needs of the other is computed again there, if that is cheap
+(pointwise operators, arithmetic, views), or else was put on a stack: a list, to which the way there appends and from
+which the way back pops. Such values come first in the block, before a marker, so that each is taken once per run.
+"""
+
+from __future__ import annotations
+
+from flambeau.analysis.alias import AliasAnalysis
+from flambeau.analysis.effects import own_effect, own_writes
+from flambeau.autodiff.symbolic_sizes import SymbolicSizes
+from flambeau.ir.clone import clone_node
+from flambeau.ir.constants import CONSTANT, insert_constant
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Block, Node
+from flambeau.ir.value import Value
+from flambeau.schema.opdef import Effect
+from flambeau.schema.types import BOOL, ListType, TensorType, without_refinement
+from flambeau.util.record import dataclass, field
+
+
+@dataclass(slots=True, eq=False)
+class Scope:
+    """The way back through one block."""
+
+    block: Block
+    """The block of the way there."""
+    marker: Node
+    """Before it goes what is brought over from there."""
+    parent: Scope | None = None
+    values: dict[Value, Value] = field(default_factory=dict)
+    """What was brought over."""
+    gradients: dict[Value, Value] = field(default_factory=dict)
+    """The gradients added up so far, as far as they changed in this block."""
+
+
+class Saved:
+    """Brings values of the way there to the way back."""
+
+    def __init__(self, graph: Graph, alias: AliasAnalysis, sizes: SymbolicSizes) -> None:
+        self._graph = graph
+        self._alias = alias
+        self._sizes = sizes
+        self._there = {node_block for node in graph.all_nodes() for node_block in node.nested_blocks}
+        """The nested blocks of the way there."""
+        self._scopes: dict[Block, Scope] = {}
+        self.scope: Scope | None = None
+        """The innermost one that is being built."""
+        self._markers: list[Node] = []
+
+    def enter(self, block: Block) -> Scope:
+        """Begin the way back through a block of the way there, at the insertion point."""
+        marker = self._graph.insert(CONSTANT, (), (BOOL,), value=True)
+        self._markers.append(marker)
+        scope = Scope(block, marker, self.scope)
+        self._scopes[block] = self.scope = scope
+        return scope
+
+    def leave(self) -> None:
+        """End the way back through the innermost block."""
+        assert self.scope is not None
+        del self._scopes[self.scope.block]
+        self.scope = self.scope.parent
+
+    def finish(self) -> None:
+        """Remove the markers."""
+        for marker in self._markers:
+            marker.erase()
+
+    def use(self, value: Value) -> Value:
+        """A value of the way there, for the way back."""
+        block = value.owner_block
+        if block not in self._there:
+            return value
+        scope = self._scopes[block]
+        brought = scope.values.get(value)
+        if brought is None:
+            brought = scope.values[value] = self._brought(value, scope)
+            self._sizes.set(brought, self._sizes.of(value))
+        return brought
+
+    def _brought(self, value: Value, scope: Scope) -> Value:
+        node = value.defining_node
+        if node is None or not is_cheap(node, self._alias):
+            return self._from_stack(value, scope)
+        operands = {v: self.use(v) for v in node.operands}
+        copy = clone_node(node, self._graph, operands)
+        copy.insert_before(scope.marker)
+        for old, new in zip(node.results, copy.results, strict=True):
+            new.set_name("")
+            scope.values[old] = new
+        return scope.values[value]
+
+    def _from_stack(self, value: Value, scope: Scope) -> Value:
+        graph = self._graph
+        outermost = value.owner_block.owner_node
+        while outermost is not None and outermost.owner_block.owner_node is not None:
+            outermost = outermost.owner_block.owner_node
+        assert outermost is not None
+        type_ = ListType(without_refinement(value.static_type))
+        with graph.inserting(outermost):
+            stack = graph.insert("prim::ListConstruct", (), (type_,)).result()
+        following = value.owner_block.first if value.defining_node is None else value.defining_node.next
+        with graph.inserting(following or value.owner_block.return_node):
+            graph.insert("aten::append", [stack, value], (type_,))
+        with graph.inserting(scope.marker):
+            last = insert_constant(graph, -1)
+            return graph.insert("aten::pop", [stack, last], (value.static_type,)).result()
+
+
+def is_cheap(node: Node, alias: AliasAnalysis) -> bool:
+    """Whether a node may run again, and costs less than keeping its result."""
+    if node.op == CONSTANT:
+        return True
+    if node.nested_blocks or own_effect(node) is not Effect.NONE or own_writes(node):
+        return False
+    if any(alias.has_writers(v) for v in (*node.operands, *node.results)):
+        return False
+    definition = node.definition
+    if definition is None:
+        return node.op in ("prim::ListConstruct", "prim::TupleConstruct", "prim::unchecked_cast")
+    if definition.family in ("pointwise", "view"):
+        return True
+    return not any(isinstance(part, TensorType) for v in node.results for part in v.static_type.walk())

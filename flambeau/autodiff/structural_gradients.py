@@ -1,0 +1,76 @@
+"""The gradients of nodes without formulas: containers, numbers from tensors, tensors from numbers."""
+
+from __future__ import annotations
+
+from flambeau.autodiff.fitting import as_number
+from flambeau.autodiff.graph_operators import Builder
+from flambeau.autodiff.operator_gradients import Gradients, NotDifferentiableError, node_gradients
+from flambeau.ir.node import Node
+from flambeau.ir.value import Value
+from flambeau.schema.types import ListType, TensorType, without_refinement
+
+
+def zeros(builder: Builder, value: Value) -> Value:
+    """The gradient of what has none: zeros of its sizes, or 0."""
+    if isinstance(value.static_type, TensorType):
+        made: Value = builder.operators.zeros_like(builder.proxy(value)).value
+        builder.sizes.set(made, builder.sizes.of(value))
+        return made
+    if isinstance(value.static_type, ListType):
+        raise NotDifferentiableError("a list that is carried has no derivative in graphs")
+    return builder.constant(0.0)
+
+
+@node_gradients("prim::ListConstruct", "prim::TupleConstruct")
+def _constructed(builder: Builder, node: Node, gradients: Gradients) -> Gradients:
+    [gradient] = gradients
+    assert gradient is not None
+    types = [without_refinement(v.static_type) for v in node.operands]
+    op = "prim::ListUnpack" if node.op == "prim::ListConstruct" else "prim::TupleUnpack"
+    parts = builder.graph.insert(op, [gradient], types).results
+    for part, operand in zip(parts, node.operands, strict=True):
+        part.set_type(operand.static_type)
+        builder.sizes.set(part, builder.sizes.of(operand))
+    return parts
+
+
+@node_gradients("prim::ListUnpack", "prim::TupleUnpack")
+def _unpacked(builder: Builder, node: Node, gradients: Gradients) -> Gradients:
+    parts = [zeros(builder, v) if g is None else g for v, g in zip(node.results, gradients, strict=True)]
+    op = "prim::ListConstruct" if node.op == "prim::ListUnpack" else "prim::TupleConstruct"
+    return [builder.graph.insert(op, parts, [without_refinement(node.operand(0).static_type)]).result()]
+
+
+@node_gradients("prim::unchecked_cast")
+def _seen_differently(builder: Builder, node: Node, gradients: Gradients) -> Gradients:
+    return gradients
+
+
+@node_gradients("aten::item", "aten::Float", "aten::FloatImplicit", "aten::ScalarImplicit")
+def _number(builder: Builder, node: Node, gradients: Gradients) -> Gradients:
+    """The gradient of the only element."""
+    [gradient], [operand] = gradients, node.operands
+    if not isinstance(operand.static_type, TensorType):
+        return gradients
+    filled = builder.operators.full_like(builder.proxy(operand), builder.proxy(gradient))  # type: ignore[arg-type]
+    return [filled.value]
+
+
+@node_gradients("aten::tensor", "aten::scalar_tensor", "prim::NumToTensor")
+def _of_number(builder: Builder, node: Node, gradients: Gradients) -> Gradients:
+    return [_summed(builder, gradients), *[None] * (len(node.operands) - 1)]
+
+
+@node_gradients("aten::full", "aten::full_like", "aten::new_full")
+def _filled(builder: Builder, node: Node, gradients: Gradients) -> Gradients:
+    definition = node.definition
+    assert definition is not None
+    results: list[Value | None] = [None] * len(node.operands)
+    results[definition.schema.index["fill_value"]] = _summed(builder, gradients)
+    return results
+
+
+def _summed(builder: Builder, gradients: Gradients) -> Value:
+    [gradient] = gradients
+    assert gradient is not None
+    return as_number(builder, builder.proxy(gradient))

@@ -1,0 +1,293 @@
+"""Which sizes in a graph are surely equal, and which are surely 1, or surely not: what broadcast operands need to be
+summed to follows.
+
+A plan is made for which sizes of its tensors are 1. Every other size of a parameter is a symbol that is not 1, and
+symbols travel along with the elements.
+
+>>> import flambeau.ops
+>>> from flambeau.ir import parse_ir
+>>> graph = parse_ir('''graph(%x : Float(*, *), %b : Float(*)):
+...   %one : int = prim::Constant[value=1]()
+...   %y : Float(*, *) = aten::add(%x, %b, %one)
+...   return (%y)''')
+>>> sizes = SymbolicSizes(graph)
+>>> sizes.of(graph.returns[0]) == sizes.of(graph.parameters[0])
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from flambeau.analysis.constant_evaluation import known
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Block, Node
+from flambeau.ir.value import Value
+from flambeau.schema.opdef import UNKNOWN
+from flambeau.schema.rule_tables import RuleTable
+from flambeau.schema.types import TensorType
+
+
+class Size:
+    """One size; the same object is the same number."""
+
+    __slots__ = ("is_one",)
+
+    def __init__(self, *, is_one: bool | None = None) -> None:
+        self.is_one = is_one
+        """None where it may be 1 and may be another."""
+
+
+ONE: Final = Size(is_one=True)
+Sizes = tuple[Size, ...] | None
+"""Of a tensor of known rank."""
+
+size_rules: Final = RuleTable[Callable[[Node, Sequence[Sizes]], Sizes]]("which sizes of operands the result has")
+named_sizes: Final = RuleTable[Callable[[Node], Value]]("which operand lists the sizes of the result")
+
+
+class SymbolicSizes:
+    """The sizes of the values of a graph; of new nodes, as they are asked for."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._known: dict[Value, Sizes] = {}
+        for value in graph.parameters:
+            self._known[value] = _of_parameter(value)
+        self._block(graph.body)
+
+    def of(self, value: Value) -> Sizes:
+        """The sizes of a tensor; None if its rank is not known."""
+        if value not in self._known:
+            node = value.defining_node
+            if node is None or node.nested_blocks:
+                self._known[value] = _fresh(value)
+            else:
+                self._node(node)
+        return self._known[value]
+
+    def set(self, value: Value, sizes: Sizes) -> None:
+        """Say which sizes a value has: those of what it is the gradient of."""
+        if sizes is not None and (_rank(value) in (None, len(sizes))):
+            self._known[value] = sizes
+
+    def _block(self, block: Block) -> None:
+        for node in block:
+            if node.op == "prim::Loop":
+                self._loop(node)
+            elif node.op == "prim::If":
+                for inner in node.nested_blocks:
+                    self._block(inner)
+                for result, *ways in zip(node.results, *(b.returns for b in node.nested_blocks), strict=True):
+                    self._known[result] = _met(result, [self.of(way) for way in ways])
+            else:
+                self._node(node)
+
+    def _loop(self, node: Node) -> None:
+        """What is carried keeps its sizes, unless a round gives it others."""
+        (body,) = node.nested_blocks
+        carried = body.parameters[1:]
+        changing: set[Value] = set()
+        while True:
+            for value, start in zip(carried, node.operands[2:], strict=True):
+                self._known[value] = _fresh(value) if value in changing else _fitting(value, self.of(start))
+            self._block(body)
+            others = {
+                value
+                for value, returned in zip(carried, body.returns[1:], strict=True)
+                if value not in changing and self._known[value] != self.of(returned)
+            }
+            if not others:
+                break
+            changing |= others
+        for result, value in zip(node.results, carried, strict=True):
+            self._known[result] = _fresh(result) if value in changing else self._known[value]
+
+    def _node(self, node: Node) -> None:
+        definition = node.definition
+        rule = size_rules.get(node.op)
+        sizes: Sizes = None
+        if rule is not None and node.operands:
+            sizes = rule(node, [self._operand(v) for v in node.operands])
+        elif node.op in named_sizes and definition is not None:
+            sizes = self._listed(named_sizes[node.op](node))
+        elif definition is not None and definition.family == "pointwise":
+            operands = [self.of(v) for v in node.operands if isinstance(v.static_type, TensorType)]
+            sizes = broadcast(operands)
+        for value in node.results:
+            self._known[value] = _fitting(value, sizes)
+
+    def _listed(self, value: Value) -> Sizes:
+        """The sizes that a list names."""
+        node = value.defining_node
+        if node is None or node.op != "prim::ListConstruct":
+            return None
+        return tuple(map(self._named, node.operands))
+
+    def _named(self, value: Value) -> Size:
+        """The size that a number is."""
+        number, node = known(value), value.defining_node
+        if isinstance(number, int):
+            return ONE if number == 1 else Size(is_one=None if number < 0 else False)
+        if node is not None and node.op == "aten::size" and len(node.operands) == 2:
+            sizes, axis = self.of(node.operand(0)), known(node.operand(1))
+            if sizes is not None and isinstance(axis, int) and -len(sizes) <= axis < len(sizes):
+                return sizes[axis]
+        return Size()
+
+    def _operand(self, value: Value) -> Sizes:
+        return self.of(value) if isinstance(value.static_type, TensorType) else None
+
+
+def _rank(value: Value) -> int | None:
+    type_ = value.static_type
+    return type_.rank if isinstance(type_, TensorType) else None
+
+
+def _of_parameter(value: Value) -> Sizes:
+    type_ = value.static_type
+    if not isinstance(type_, TensorType) or type_.sizes is None:
+        return None
+    return tuple(ONE if size == 1 else Size(is_one=False) for size in type_.sizes)
+
+
+def _fresh(value: Value) -> Sizes:
+    """Sizes of which only is known what the type says."""
+    type_ = value.static_type
+    if not isinstance(type_, TensorType) or type_.sizes is None:
+        return None
+    return tuple(ONE if size == 1 else Size() for size in type_.sizes)
+
+
+def _fitting(value: Value, sizes: Sizes) -> Sizes:
+    """What a rule says, where it is of the rank that the type says."""
+    rank = _rank(value)
+    return _fresh(value) if sizes is None or (rank is not None and len(sizes) != rank) else sizes
+
+
+def _met(value: Value, ways: list[Sizes]) -> Sizes:
+    first = ways[0]
+    return first if first is not None and all(way == first for way in ways) else _fresh(value)
+
+
+def broadcast(operands: Sequence[Sizes]) -> Sizes:
+    """The sizes of what operands are broadcast to; None if a rank is not known."""
+    if not operands or any(sizes is None for sizes in operands):
+        return None
+    known_sizes = [sizes for sizes in operands if sizes is not None]
+    rank = max(map(len, known_sizes))
+    result = []
+    for axis in range(-rank, 0):
+        size = ONE
+        for sizes in known_sizes:
+            if -axis <= len(sizes):
+                size = _meet(size, sizes[axis])
+        result.append(size)
+    return tuple(result)
+
+
+def _meet(a: Size, b: Size) -> Size:
+    if a is b or b is ONE:
+        return a
+    if a is ONE or b.is_one is False:
+        return b if a.is_one is not False else a
+    return a if a.is_one is False else Size()
+
+
+# -- rules ------------------------------------------------------------------------------------------------------------
+
+
+@size_rules(
+    "aten::clone", "aten::contiguous", "aten::detach", "aten::alias", "aten::zeros_like", "aten::ones_like",
+    "aten::empty_like", "aten::full_like", "aten::rand_like", "aten::randn_like", "aten::to", "aten::type_as",
+    "aten::softmax", "aten::_softmax", "aten::log_softmax", "aten::_log_softmax", "aten::cumsum", "aten::cumprod",
+    "aten::flip", "aten::roll", "aten::dropout", "aten::layer_norm", "aten::copy_", "aten::fill_", "aten::zero_",
+    "aten::masked_fill", "aten::index_add", "aten::index_copy", "aten::scatter", "aten::scatter_add", "aten::triu",
+    "aten::tril", "prims::convert_element_type", "prim::unchecked_cast",
+)  # fmt: skip
+def _same(node: Node, operands: Sequence[Sizes]) -> Sizes:
+    return operands[0]
+
+
+def _constant(value: Value) -> object:
+    return known(value)
+
+
+@size_rules("aten::transpose")
+def _transpose(node: Node, operands: Sequence[Sizes]) -> Sizes:
+    sizes, first, second = operands[0], _constant(node.operand(1)), _constant(node.operand(2))
+    if sizes is None or not isinstance(first, int) or not isinstance(second, int):
+        return None
+    swapped = list(sizes)
+    if swapped:
+        swapped[first], swapped[second] = swapped[second], swapped[first]
+    return tuple(swapped)
+
+
+@size_rules("aten::t", "aten::numpy_T")
+def _turned(node: Node, operands: Sequence[Sizes]) -> Sizes:
+    return None if operands[0] is None else operands[0][::-1]
+
+
+@size_rules("aten::unsqueeze")
+def _unsqueeze(node: Node, operands: Sequence[Sizes]) -> Sizes:
+    sizes, axis = operands[0], _constant(node.operand(1))
+    if sizes is None or not isinstance(axis, int):
+        return None
+    place = axis % (len(sizes) + 1)
+    return (*sizes[:place], ONE, *sizes[place:])
+
+
+@size_rules("aten::select")
+def _select(node: Node, operands: Sequence[Sizes]) -> Sizes:
+    sizes, axis = operands[0], _constant(node.operand(1))
+    if not sizes or not isinstance(axis, int):
+        return None
+    place = axis % len(sizes)
+    return sizes[:place] + sizes[place + 1 :]
+
+
+@size_rules("aten::mm", "aten::matmul")
+def _product(node: Node, operands: Sequence[Sizes]) -> Sizes:
+    left, right = operands[0], operands[1]
+    if left is None or right is None or len(left) < 2 or len(right) != 2:
+        return None
+    return (*left[:-1], right[1])
+
+
+@size_rules("aten::linear")
+def _linear(node: Node, operands: Sequence[Sizes]) -> Sizes:
+    left, weight = operands[0], operands[1]
+    if left is None or weight is None or len(weight) != 2:
+        return None
+    return (*left[:-1], weight[0])
+
+
+@size_rules("aten::mv")
+def _matrix_vector(node: Node, operands: Sequence[Sizes]) -> Sizes:
+    return None if not operands[0] else operands[0][:1]
+
+
+@size_rules("aten::sum", "aten::mean", "aten::amax", "aten::amin", "aten::logsumexp", "aten::var", "aten::std")
+def _reduced(node: Node, operands: Sequence[Sizes]) -> Sizes:
+    """Of a reduction over axes that are known."""
+    sizes, definition = operands[0], node.definition
+    if sizes is None or definition is None or "dim" not in definition.schema.index:
+        return None
+    index = definition.schema.index
+    dim, keeps = _constant(node.operand(index["dim"])), _constant(node.operand(index["keepdim"]))
+    axes = [dim] if isinstance(dim, int) else dim
+    if keeps is UNKNOWN or not isinstance(axes, list) or not all(isinstance(a, int) for a in axes):
+        return None
+    folded = {a % max(len(sizes), 1) for a in axes} or set(range(len(sizes)))
+    return tuple(ONE if a in folded else size for a, size in enumerate(sizes) if keeps or a not in folded)
+
+
+@named_sizes("aten::reshape", "aten::view", "aten::new_zeros", "aten::new_ones", "aten::expand")
+def _second(node: Node) -> Value:
+    return node.operand(1)
+
+
+@named_sizes("aten::zeros", "aten::ones", "aten::full", "aten::rand", "aten::randn", "aten::empty")
+def _first(node: Node) -> Value:
+    return node.operand(0)

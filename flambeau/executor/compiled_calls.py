@@ -1,0 +1,91 @@
+"""A compiled call as one node on the tape whose way back is compiled as well."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flambeau.analysis.gradients import Marks
+from flambeau.autograd.node import Gradients, Node, edge_of
+from flambeau.autograd.operator_node import FREED, SavedTensor
+from flambeau.executor.compiled_gradients import GradientPlan
+from flambeau.executor.recomputed_calls import Arguments, marked, shares_memory
+from flambeau.tensor.grad_mode import is_grad_enabled
+from flambeau.tensor.tensor import Tensor
+
+
+class Kept:
+    """What the way there gave for the way back."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, values: Sequence[Any]) -> None:
+        self._values = [SavedTensor(Tensor(v._array, v._storage)) if isinstance(v, Tensor) else v for v in values]
+
+    def restored(self, node: Node) -> list[Any]:
+        """The values as they were; lists are copies, which the way back takes apart. Raises RuntimeError if a tensor
+        was written since."""
+        return [v.restored(node) if type(v) is SavedTensor else list(v) if type(v) is list else v for v in self._values]
+
+
+class CompiledBackward(Node):
+    """One call of a compiled function, with a compiled way back."""
+
+    __slots__ = ("_arguments", "_kept", "_places", "_plan", "_shapes")
+
+    def __init__(self, plan: GradientPlan, arguments: Arguments, kept: Kept, results: Sequence[Tensor]) -> None:
+        super().__init__([edge_of(tensor) for tensor in arguments.asking])
+        self._plan = plan
+        self._arguments: Arguments | None = arguments
+        self._kept: Kept | None = kept
+        self._shapes = [(tuple(r.shape), r.dtype) for r in results]
+
+    def name(self) -> str:
+        """As all nodes of compiled calls."""
+        return "CompiledCallBackward"
+
+    def apply(self, gradients: Gradients) -> Gradients:
+        """The gradients of the arguments that ask. Raises RuntimeError if an input was written."""
+        arguments, kept, plan = self._arguments, self._kept, self._plan
+        if arguments is None or kept is None:
+            raise RuntimeError(FREED)
+        values = arguments.restored(self)
+        given = [self._complete(gradients, number) for number in range(len(self._shapes))]
+        if is_grad_enabled():
+            outcome = plan.joint(*values, *given)
+        else:
+            outcome = plan.backward(*[values[n] for n in plan.parameters], *kept.restored(self), *given)
+        found = outcome if len(plan.targets) > 1 else (outcome,)
+        by_tensor: dict[int, Tensor] = {}
+        for number, gradient in zip(plan.targets, found, strict=False):
+            key = id(values[number])
+            by_tensor[key] = by_tensor[key] + gradient if key in by_tensor else gradient
+        return [by_tensor.get(id(tensor)) for tensor in arguments.asking]
+
+    def _complete(self, gradients: Gradients, number: int) -> Tensor:
+        gradient = gradients[number] if number < len(gradients) else None
+        if gradient is not None:
+            return gradient
+        sizes, dtype = self._shapes[number]
+        known = next(g for g in gradients if g is not None)
+        zeros: Tensor = known.new_zeros(list(sizes), dtype=dtype)
+        return zeros
+
+    def release(self) -> None:
+        """Let go of what was kept."""
+        self._arguments = self._kept = None
+
+
+def on_tape(plan: GradientPlan, outcome: Any, marks: Marks, arguments: Arguments) -> tuple[bool, Any]:
+    """The function's own result of what the way there gave, which then knows how it came about; False with it where it
+    shows memory of the arguments, which one node does not tell apart."""
+    values = outcome if type(outcome) is tuple and len(plan.forward.graph.returns) > 1 else (outcome,)
+    own, kept = values[: plan.results], values[plan.results :]
+    result = own[0] if len(own) == 1 else tuple(own)
+    results = marked(result, marks)
+    if shares_memory(results, arguments):
+        return False, result
+    node = CompiledBackward(plan, arguments, Kept(kept), results)
+    for number, tensor in enumerate(results):
+        tensor._node, tensor.output_nr = node, number
+    return True, result

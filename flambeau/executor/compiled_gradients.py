@@ -1,0 +1,174 @@
+"""The derivative of a function as two functions: one that gives the results and what the way back needs, and the way
+back. Both have plans as any function has, so that both are native where that can be.
+
+>>> import flambeau
+>>> @flambeau.script
+... def energy(x):
+...     return (x * x.sin()).sum()
+>>> x = flambeau.tensor([1.0, 2.0], requires_grad=True)
+>>> energy(x).backward()
+>>> [halves] = energy._executor.gradient_plans
+>>> print(halves.backward.graph)
+graph(%x.1 : Tensor,
+      %grad_0 : Tensor):
+  ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from flambeau.analysis.alias import AliasAnalysis
+from flambeau.analysis.gradients import Flow, Marks
+from flambeau.autodiff import decompose, uninitialised_values
+from flambeau.autodiff.activity import is_real, relevant
+from flambeau.autodiff.differentiate import Derivative, differentiate
+from flambeau.autodiff.operator_gradients import NotDifferentiableError
+from flambeau.autodiff.scope import is_cheap
+from flambeau.autodiff.split import split
+from flambeau.executor.gradients import Asking
+from flambeau.ir.clone import clone_graph
+from flambeau.ir.graph import Graph
+from flambeau.ir.value import Value
+from flambeau.passes import dce, remove_mutation
+from flambeau.program.function import Function
+from flambeau.program.signature import schema_of
+from flambeau.schema.types import TensorType
+from flambeau.util.record import dataclass
+
+LISTS = "tensors in argument {number}, a list or an object, ask for gradients"
+RESULTS = "a result is not a tensor, or a tuple or list that the function writes out"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GradientPlan:
+    """How gradients go back through a function, for arguments of one spec of which certain ones ask."""
+
+    forward: Function
+    """Gives the results, then what is kept for the way back."""
+    backward: Function
+    """Takes some of the arguments, what was kept, and the gradients of the results that have any."""
+    joint: Function
+    """Takes all arguments and the gradients of results; gives the gradients: for those who differentiate again."""
+    results: int
+    """How many results the function itself has."""
+    parameters: tuple[int, ...]
+    """Which arguments the way back takes."""
+    targets: tuple[int, ...]
+    """Which arguments it gives the gradients of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a function has no derivative as a graph; it is run again, an operator at a time, when gradients come."""
+
+    reason: str
+
+
+def gradient_plan(
+    graph: Graph, name: str, flow: Flow, asks: Asking, attach: Callable[[Function], Any]
+) -> GradientPlan | Refusal:
+    """The plan of a function, of which this is the graph for a spec; `attach` gives a function what runs it."""
+    try:
+        return _plan(clone_graph(graph), name, flow, asks, attach)
+    except NotDifferentiableError as error:
+        return Refusal(str(error))
+
+
+def _plan(
+    graph: Graph, name: str, flow: Flow, asks: Asking, attach: Callable[[Function], Any]
+) -> GradientPlan | Refusal:
+    for number, (value, asked) in enumerate(zip(graph.parameters, asks, strict=True)):
+        if asked is not False and not (asked is True and isinstance(value.static_type, TensorType)):
+            return Refusal(LISTS.format(number=number))
+    remove_mutation.do(graph)
+    results = _results(graph, flow.results)
+    if results is None:
+        return Refusal(RESULTS)
+    sources = [v for v, asked in zip(graph.parameters, asks, strict=True) if asked is True]
+    ready(graph, sources)
+    results = _results(graph, flow.results)
+    assert results is not None
+    derivative = differentiate(graph, sources, results, through_numbers=False)
+    count = len(graph.parameters) - len(derivative.seeds)
+    numbers = {v: n for n, v in enumerate(graph.parameters[:count])}
+    targets = [numbers[s] for s, g in zip(sources, derivative.gradients, strict=True) if g is not None]
+    derivative = cleaned(derivative)
+    gradients = [g for g in derivative.gradients if g is not None]
+    alias = AliasAnalysis(graph, apart=True)
+    halves = split(derivative, gradients, lambda node: is_cheap(node, alias))
+    joint = _joint(derivative, gradients)
+
+    def function(kind: str, part: Graph) -> Function:
+        made = Function(f"{name}_{kind}", part, schema_of(f"{name}_{kind}", part))
+        attach(made)
+        return made
+
+    return GradientPlan(
+        function("forward", halves.forward),
+        function("backward", halves.backward),
+        function("gradient", joint),
+        len(graph.returns),
+        halves.parameters,
+        tuple(targets),
+    )
+
+
+def cleaned(derivative: Derivative) -> Derivative:
+    """The derivative without what neither its results nor its gradients need."""
+    graph, count = derivative.graph, len(derivative.graph.returns)
+    for value in derivative.gradients:
+        if value is not None:
+            graph.add_return(value)
+    dce.do(graph)
+    gradients = list(graph.returns[count:])
+    for index in reversed(range(count, len(graph.returns))):
+        graph.body.remove_return(index)
+    forward = [n for n in derivative.forward if n.is_inserted]
+    return Derivative(graph, forward, derivative.seeds, [*gradients])
+
+
+def ready(graph: Graph, sources: Sequence[Value]) -> None:
+    """Make of a graph one whose operators have formulas and whose values have elements."""
+    depending = relevant(graph, sources, graph.returns)
+    decompose.do(graph, depending)
+    uninitialised_values.do(graph)
+
+
+def _joint(derivative: Derivative, gradients: Sequence[Value]) -> Graph:
+    copies: dict[Value, Value] = {}
+    graph = clone_graph(derivative.graph, copies)
+    while graph.returns:
+        graph.body.remove_return(0)
+    for value in gradients:
+        graph.add_return(copies[value])
+    dce.do(graph)
+    for value in graph.parameters:
+        if isinstance(value.static_type, TensorType):
+            value.set_type(TensorType())
+    return graph
+
+
+def _results(graph: Graph, marks: Sequence[Marks]) -> list[Value] | None:
+    """The results that gradients come to, in the order of `recomputed_calls.marked`; None if one is hidden."""
+    found: list[Value] = []
+    for value, mark in zip(graph.returns, marks, strict=True):
+        if not _collect(value, mark, found):
+            return None
+    return found
+
+
+def _collect(value: Value, marks: Marks, found: list[Value]) -> bool:
+    if marks is False:
+        return True
+    type_, node = value.static_type, value.defining_node
+    if isinstance(type_, TensorType):
+        if type_.dtype is None:
+            return False
+        if is_real(type_):
+            found.append(value)
+        return True
+    if isinstance(marks, tuple) and node is not None and node.op in ("prim::TupleConstruct", "prim::ListConstruct"):
+        return all(_collect(v, m, found) for v, m in zip(node.operands, marks, strict=True))
+    return False

@@ -1,0 +1,182 @@
+"""Gradients through compiled calls: what the tape gives an operator at a time, and what differences give."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flambeau
+from flambeau import Tensor
+from flambeau.codegen import available
+from tests.autodiff import programs
+from tests.autograd import numeric
+
+_draw = np.random.default_rng(3)
+
+
+def _arrays(*shapes: tuple[int, ...]) -> list[np.ndarray[Any, Any]]:
+    return [_draw.uniform(0.3, 1.2, shape) for shape in shapes]
+
+
+PROGRAMS: list[tuple[Callable[..., Any], list[np.ndarray[Any, Any]], tuple[Any, ...]]] = [
+    (programs.straight, _arrays((3, 4), (3, 4)), ()),
+    (programs.straight, _arrays((3, 4), (1, 4)), ()),
+    (programs.broadcast, _arrays((3, 4), (5, 4)), ()),
+    (programs.broadcast, _arrays((1, 1), (5, 4)), ()),
+    (programs.layered, _arrays((4, 3), (3, 5), (5,)), ()),
+    (programs.counted, _arrays((4,)), (5,)),
+    (programs.counted, _arrays((4,)), (0,)),
+    (programs.nested, _arrays((4,)), ()),
+    (programs.early, _arrays((4,)), ()),
+    (programs.early, [np.array([0.01])], ()),
+    (programs.skipping, _arrays((4,), (1,)), ()),
+    (programs.swapping, _arrays((4,), (4,)), ()),
+    (programs.in_lists, _arrays((2,), (2,)), ()),
+    (programs.viewed, _arrays((3, 4)), ()),
+    (programs.reduced, _arrays((3, 4)), ()),
+    (programs.gated, _arrays((2, 4)), ()),
+]
+_IDS = [f"{program.__name__}-{number}" for number, (program, _, _) in enumerate(PROGRAMS)]
+
+
+@pytest.mark.parametrize(("program", "arrays", "rest"), PROGRAMS, ids=_IDS)
+def test_c15_compiled_gradients_are_those_of_differences(
+    program: Callable[..., Any], arrays: Sequence[np.ndarray[Any, Any]], rest: tuple[Any, ...]
+) -> None:
+    compiled = flambeau.script(program)
+    numeric.check(lambda *tensors: compiled(*tensors, *rest), *arrays)
+    assert compiled._executor.gradient_plans, compiled._executor._gradients.values
+
+
+@pytest.mark.parametrize(("program", "arrays", "rest"), PROGRAMS[:9], ids=_IDS[:9])
+def test_c15_gradients_of_gradients(
+    program: Callable[..., Any], arrays: Sequence[np.ndarray[Any, Any]], rest: tuple[Any, ...]
+) -> None:
+    compiled = flambeau.script(program)
+
+    def squares(run: Callable[..., Any]) -> list[np.ndarray[Any, Any]]:
+        tensors = [flambeau.tensor(a).requires_grad_() for a in arrays]
+        result = run(*tensors, *rest)
+        first = flambeau.autograd.grad((result * result).sum(), tensors, create_graph=True)
+        total = sum(((g * g).sum() for g in first), flambeau.zeros(()))
+        return [g.numpy() for g in flambeau.autograd.grad(total, tensors)]
+
+    for got, expected in zip(squares(compiled), squares(program), strict=True):
+        np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-9)
+
+
+def _leaf(*values: float) -> Tensor:
+    return flambeau.tensor(list(values), requires_grad=True)
+
+
+def test_c15_backward_again_and_through_changed_arguments() -> None:
+    compiled = flambeau.script(programs.counted)
+    x = _leaf(0.5, 0.25)
+    y = compiled(x * 1.0, 4)
+    y.backward(retain_graph=True)
+    first = x.grad.clone()
+    y.backward(retain_graph=True)
+    np.testing.assert_array_equal(x.grad.numpy(), (2 * first).numpy())
+    y.backward()
+    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+        y.backward()
+    z = x * 1.0
+    y = flambeau.script(programs.early)(z)
+    with flambeau.no_grad():
+        z.add_(1.0)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()
+
+
+def test_c15_one_tensor_as_two_arguments() -> None:
+    compiled = flambeau.script(programs.swapping)
+    x = _leaf(0.5, 0.25)
+    a, b = compiled(x, x)
+    (a + b).sum().backward()
+    z = _leaf(0.5, 0.25)
+    a, b = programs.swapping(z, z)
+    (a + b).sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), z.grad.numpy(), rtol=1e-6)
+
+
+def test_c15_results_that_show_arguments_are_told_apart() -> None:
+    @flambeau.script
+    def shown(x: Tensor) -> tuple[Tensor, Tensor]:
+        return x[1:], x * 2
+
+    x = _leaf(1.0, 2.0)
+    a, b = shown(x)
+    (a.sum() * 3 + b.sum()).backward()
+    np.testing.assert_array_equal(x.grad.numpy(), [2.0, 5.0])
+
+
+def test_c15_formulas_that_ask_the_run_are_one_node() -> None:
+    @flambeau.script
+    def ranked(x: Tensor) -> Tensor:
+        return x.cumprod(0) * 2
+
+    x = _leaf(1.0, 2.0, 3.0)
+    ranked(x).sum().backward()
+    z = _leaf(1.0, 2.0, 3.0)
+    (z.cumprod(0) * 2).sum().backward()
+    np.testing.assert_array_equal(x.grad.numpy(), z.grad.numpy())
+    [plan] = ranked._executor.gradient_plans
+    assert plan.backward.graph.find("prim::GradOf") is not None
+
+
+def test_c15_what_is_detached_is_a_constant() -> None:
+    x, y = _leaf(1.0, 2.0), _leaf(3.0, 4.0)
+    doubled, product = flambeau.script(programs.unused)(x, y)
+    (doubled + product).sum().backward()
+    np.testing.assert_array_equal(x.grad.numpy(), [2.0, 2.0])
+    np.testing.assert_array_equal(y.grad.numpy(), [1.0, 2.0])
+
+
+def test_c15_numbers_from_elements_are_constants_to_the_tape() -> None:
+    @flambeau.script
+    def scaled(x: Tensor) -> Tensor:
+        return x * float(x[0])
+
+    x = _leaf(3.0, 2.0)
+    scaled(x).sum().backward()
+    np.testing.assert_array_equal(x.grad.numpy(), [3.0, 3.0])
+
+
+def test_c15_writes_are_not_lost() -> None:
+    @flambeau.script
+    def stencil(x: Tensor) -> Tensor:
+        y = flambeau.zeros_like(x)
+        for i in range(1, x.size(0) - 1):
+            y[i] = x[i - 1] * 0.5 + x[i + 1]
+        return y
+
+    x = _leaf(1.0, 2.0, 3.0, 4.0)
+    stencil(x).sum().backward()
+    np.testing.assert_array_equal(x.grad.numpy(), [0.5, 0.5, 1.0, 1.0])
+
+
+@pytest.mark.skipif(not available(), reason="native code needs llvmlite")
+def test_c17_a_loop_goes_back_natively() -> None:
+    compiled = flambeau.CompilationUnit(inspect.getsource(programs.counted)).counted
+    for _ in range(4):
+        compiled(_leaf(0.5, 0.25), 4).backward()
+    [plan] = compiled._executor.gradient_plans
+    for half in (plan.forward, plan.backward):
+        assert "native from end to end" in str(half.runner.explain())
+
+
+def test_c15_modules_are_trained_by_compiled_calls() -> None:
+    module = flambeau.nn.Sequential(flambeau.nn.Linear(3, 4), flambeau.nn.Tanh(), flambeau.nn.Linear(4, 2))
+    scripted = flambeau.jit.script(module)
+    x = flambeau.tensor(_draw.normal(size=(5, 3)), dtype=flambeau.float32)
+    scripted(x).square().sum().backward()
+    got = [p.grad.numpy().copy() for p in module.parameters()]
+    for p in module.parameters():
+        p.grad = None
+    module(x).square().sum().backward()
+    for ours, expected in zip(got, [p.grad.numpy() for p in module.parameters()], strict=True):
+        np.testing.assert_allclose(ours, expected, rtol=1e-4, atol=1e-5)
