@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Final
 
-from flambeau.autograd.node import Edge, Gradients, Node, accumulate, known_leaf, replaced
+from flambeau.autograd.node import Edge, Extras, Gradients, Node, accumulate, known_leaf, replaced
 from flambeau.tensor.grad_mode import set_grad_enabled
 from flambeau.tensor.tensor import Tensor
 
@@ -51,69 +51,76 @@ class Run:
 
     def start(self, edge: Edge, gradient: Tensor) -> None:
         """Begin with the gradient of a tensor."""
-        self._send(edge, gradient)
+        self._send([edge], [gradient])
 
     def run(self) -> None:
         """Go back to where the tape ends."""
+        heap, pending, step, pop = self._heap, self._pending, self._step, heapq.heappop
         with set_grad_enabled(self._create_graph):
-            while self._heap:
-                _, node = heapq.heappop(self._heap)
-                self._step(node, self._pending.pop(node))
+            while heap:
+                node = pop(heap)[1]
+                step(node, pending.pop(node))
 
     def restrict(self, roots: Sequence[Edge]) -> None:
         """Only run nodes that lead to one of the targets."""
         self._reaching = _reaching(roots, self._targets or set())
 
-    def _send(self, edge: Edge, gradient: Tensor) -> None:
-        if edge is None:
-            return
-        target, index = edge
-        if isinstance(target, Tensor):
-            known = self._leaves.get(id(target))
-            self._leaves[id(target)] = (target, gradient if known is None else known[1] + gradient)
-            return
-        if self._reaching is not None and id(target) not in self._reaching:
-            return
-        waiting = self._pending.get(target)
-        if waiting is None:
-            waiting = self._pending[target] = []
-            heapq.heappush(self._heap, (-target.sequence, target))
-        if len(waiting) <= index:
-            waiting.extend([None] * (index + 1 - len(waiting)))
-        before = waiting[index]
-        waiting[index] = gradient if before is None else before + gradient
+    def _send(self, edges: Sequence[Edge], gradients: Gradients) -> None:
+        """Hand gradients on to where edges lead."""
+        pending, reaching = self._pending, self._reaching
+        for edge, gradient in zip(edges, gradients, strict=True):
+            if gradient is None or edge is None:
+                continue
+            target, index = edge
+            if isinstance(target, Tensor):
+                known = self._leaves.get(id(target))
+                self._leaves[id(target)] = (target, gradient if known is None else known[1] + gradient)
+                continue
+            if reaching is not None and id(target) not in reaching:
+                continue
+            waiting = pending.get(target)
+            if waiting is None:
+                pending[target] = waiting = [gradient] if index == 0 else [*[None] * index, gradient]
+                heapq.heappush(self._heap, (-target.sequence, target))
+                continue
+            if len(waiting) <= index:
+                waiting.extend([None] * (index + 1 - len(waiting)))
+            before = waiting[index]
+            waiting[index] = gradient if before is None else before + gradient
 
     def _step(self, node: Node, gradients: Gradients) -> None:
-        gradients = _hooked(node, gradients)
-        if self._targets is not None:
-            for index, gradient in enumerate(gradients):
-                if gradient is not None and (id(node), index) in self._targets:
-                    self.captured[(id(node), index)] = gradient
-            is_end = self._ends_at_targets and any(
-                (id(node), index) in self._targets for index in range(len(gradients))
-            )
-            if is_end or not any(self._is_reached(edge) for edge in node.edges):
-                return
+        extras = node.extras
+        if extras is not None:
+            gradients = _before(extras, gradients)
+        if self._targets is not None and self._captures(node, gradients):
+            return
         results = node.apply(gradients)
-        if node.post_hooks:
-            results = _after(node, results, gradients)
+        if extras is not None and extras.post_hooks:
+            results = _after(extras, results, gradients)
         if not self._keep:
             node.release()
-        for edge, gradient in zip(node.edges, results, strict=True):
-            if gradient is not None and edge is not None:
-                self._send(edge, gradient)
+        self._send(node.edges, results)
+
+    def _captures(self, node: Node, gradients: Gradients) -> bool:
+        """Keep the gradients that were asked for; whether there is nothing behind the node."""
+        assert self._targets is not None
+        is_target = False
+        for index, gradient in enumerate(gradients):
+            if (id(node), index) in self._targets:
+                is_target = True
+                if gradient is not None:
+                    self.captured[(id(node), index)] = gradient
+        return (is_target and self._ends_at_targets) or not any(self._is_reached(edge) for edge in node.edges)
 
     def _is_reached(self, edge: Edge) -> bool:
         return edge is not None and (self._reaching is None or id(edge[0]) in self._reaching)
 
     def finish(self, roots: Sequence[Tensor]) -> None:
         """Hand the gradients of leaves to whoever asked, or add them to the leaves."""
+        self._run_hooks()
         shared = {id(root._storage) for root in roots}
         for leaf, gradient in self._leaves.values():
             known = known_leaf(leaf)
-            if known is not None:
-                for hook in list(known.hooks.values()):
-                    gradient = replaced(hook(gradient), gradient)
             if self._targets is not None:
                 if (id(leaf), 0) in self._targets:
                     self.captured[(id(leaf), 0)] = gradient
@@ -127,6 +134,15 @@ class Run:
                 for hook in list(known.post_hooks.values()):
                     hook(leaf)
 
+    def _run_hooks(self) -> None:
+        """Hooks of all leaves, before anything is added to any."""
+        for identity, (leaf, gradient) in list(self._leaves.items()):
+            known = known_leaf(leaf)
+            if known is not None and known.hooks:
+                for hook in list(known.hooks.values()):
+                    gradient = replaced(hook(gradient), gradient)
+                self._leaves[identity] = (leaf, gradient)
+
 
 def _reaching(roots: Sequence[Edge], targets: set[Target]) -> set[int]:
     """The nodes from which one of the targets is reached."""
@@ -137,9 +153,9 @@ def _reaching(roots: Sequence[Edge], targets: set[Target]) -> set[int]:
         one = waiting.pop()
         if id(one) not in found:
             found[id(one)] = one
-            if isinstance(one, Node):
+            if not isinstance(one, Tensor):
                 waiting.extend(edge[0] for edge in one.edges if edge is not None)
-    order = sorted((n for n in found.values() if isinstance(n, Node)), key=lambda n: n.sequence)
+    order = sorted((n for n in found.values() if not isinstance(n, Tensor)), key=lambda n: n.sequence)
     reaching = {identity for identity in found if identity in wanted}
     for node in order:
         if any(edge is not None and id(edge[0]) in reaching for edge in node.edges):
@@ -147,17 +163,22 @@ def _reaching(roots: Sequence[Edge], targets: set[Target]) -> set[int]:
     return reaching
 
 
-def _hooked(node: Node, gradients: Gradients) -> Gradients:
-    for hook in list(node.pre_hooks.values()):
-        replaced = hook(tuple(gradients))
-        if replaced is not None:
-            gradients = list(replaced)
+def _before(extras: Extras, gradients: Gradients) -> Gradients:
+    """What hooks make of the gradients of a node's results, which are then kept where that was asked for."""
+    for hook in list(extras.pre_hooks.values()):
+        returned = hook(tuple(gradients))
+        if returned is not None:
+            gradients = list(returned)
+    for index, kept in extras.retained:
+        result, gradient = kept(), gradients[index] if index < len(gradients) else None
+        if result is not None and gradient is not None:
+            result.grad = gradient.clone() if result.grad is None else result.grad + gradient
     return gradients
 
 
-def _after(node: Node, results: Gradients, gradients: Gradients) -> Gradients:
-    for hook in list(node.post_hooks.values()):
-        replaced = hook(tuple(results), tuple(gradients))
-        if replaced is not None:
-            results = list(replaced) if isinstance(replaced, tuple) else [replaced]
+def _after(extras: Extras, results: Gradients, gradients: Gradients) -> Gradients:
+    for hook in list(extras.post_hooks.values()):
+        returned = hook(tuple(results), tuple(gradients))
+        if returned is not None:
+            results = list(returned) if isinstance(returned, tuple) else [returned]
     return results

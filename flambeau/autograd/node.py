@@ -23,25 +23,44 @@ Gradients = list[Tensor | None]
 Edge = tuple[Any, int] | None
 """Where a gradient goes on: to a result of a node, to a leaf (with 0), or nowhere."""
 
-_sequence: Final = itertools.count()
-NO_HOOKS: Final[dict[int, Callable[..., Any]]] = {}
-"""Of nodes without hooks; never written."""
+next_number: Final = itertools.count().__next__
+"""The number of the next node."""
+
+
+class Extras:
+    """What users hang onto a node."""
+
+    __slots__ = ("metadata", "place", "post_hooks", "pre_hooks", "retained")
+
+    def __init__(self) -> None:
+        self.metadata: dict[str, Any] = {}
+        self.pre_hooks: dict[int, Callable[..., Any]] = {}
+        """Called with the gradients of the results, before the node runs."""
+        self.post_hooks: dict[int, Callable[..., Any]] = {}
+        """Called with the gradients of the operands and those of the results, after it ran."""
+        self.retained: list[tuple[int, ref[Tensor]]] = []
+        """Results that keep their gradients, with which one they are."""
+        self.place: tuple[str, Node | None] | None = None
+        """Where it was made, as text, and the node that was run meanwhile: of detecting anomalies."""
 
 
 class Node(ABC):
     """An operation on the tape. Numbers grow as nodes are made: operands have smaller ones than what uses them."""
 
-    __slots__ = ("__weakref__", "edges", "metadata_", "post_hooks", "pre_hooks", "sequence")
+    __slots__ = ("__weakref__", "edges", "extras", "sequence")
 
     def __init__(self, edges: Sequence[Edge]) -> None:
         self.edges = edges
         """One for each tensor that a gradient flows to."""
-        self.sequence = next(_sequence)
-        self.metadata_: dict[str, Any] | None = None
-        self.pre_hooks: dict[int, Callable[..., Any]] = NO_HOOKS
-        """Called with the gradients of the results, before the node runs."""
-        self.post_hooks: dict[int, Callable[..., Any]] = NO_HOOKS
-        """Called with the gradients of the operands and those of the results, after it ran."""
+        self.sequence = next_number()
+        self.extras: Extras | None = None
+        """What users hung onto it."""
+
+    def with_extras(self) -> Extras:
+        """What users hung onto it, to add to."""
+        if self.extras is None:
+            self.extras = Extras()
+        return self.extras
 
     @abstractmethod
     def apply(self, gradients: Gradients) -> Gradients:
@@ -62,22 +81,16 @@ class Node(ABC):
     @property
     def metadata(self) -> dict[str, Any]:
         """A dictionary for whoever wants to remember something about the node."""
-        if self.metadata_ is None:
-            self.metadata_ = {}
-        return self.metadata_
+        return self.with_extras().metadata
 
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(grad_inputs, grad_outputs)` after the node ran; a tuple that it returns takes the place of
         `grad_inputs`."""
-        if self.post_hooks is NO_HOOKS:
-            self.post_hooks = {}
-        return add_hook(self.post_hooks, hook)
+        return add_hook(self.with_extras().post_hooks, hook)
 
     def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(grad_outputs)` before the node runs; a tuple that it returns takes their place."""
-        if self.pre_hooks is NO_HOOKS:
-            self.pre_hooks = {}
-        return add_hook(self.pre_hooks, hook)
+        return add_hook(self.with_extras().pre_hooks, hook)
 
     def register_result_hook(self, index: int, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(gradient)` with the gradient of one result; a tensor that it returns takes its place."""
@@ -91,20 +104,12 @@ class Node(ABC):
 
     def retain(self, tensor: Tensor) -> None:
         """Keep the gradient of a result in its `grad`."""
-        if self.is_retained(tensor):
-            return
-        kept = ref(tensor)
-
-        def keep(gradient: Tensor) -> None:
-            if (result := kept()) is not None:
-                result.grad = gradient.clone() if result.grad is None else result.grad + gradient
-
-        self.metadata.setdefault("retained", []).append(kept)
-        self.register_result_hook(tensor.output_nr, keep)
+        if not self.is_retained(tensor):
+            self.with_extras().retained.append((tensor.output_nr, ref(tensor)))
 
     def is_retained(self, tensor: Tensor) -> bool:
         """Whether the gradient of a result is kept."""
-        return any(kept() is tensor for kept in (self.metadata_ or {}).get("retained", ()))
+        return self.extras is not None and any(kept() is tensor for _, kept in self.extras.retained)
 
     def __call__(self, *gradients: Tensor | None) -> Any:
         """Run the node: the gradients of the operands; one alone if there is one."""

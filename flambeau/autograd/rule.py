@@ -1,6 +1,7 @@
 """How calls of an operator are recorded: which operands gradients flow to, and what is kept for the way back.
 
->>> from flambeau.schema import registry
+>>> from flambeau.ops.derivatives.operators import OPERATORS
+from flambeau.schema import registry
 >>> rule = rule_of(registry.get("aten::mul.Tensor"))
 >>> rule.node_type.__name__, [name for _, name in rule.operands]
 ('MulBackward0', ['self', 'other'])
@@ -8,25 +9,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from flambeau.autograd.operator_node import OperatorNode
+from flambeau.autograd.operator_node import CallFormulas, OperatorNode, Step
+from flambeau.ops.derivatives.operators import OPERATORS
 from flambeau.schema.gradient import Call, Formula, Gradient
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.own_gradient import gradient_of as gradient_of
+from flambeau.schema.types import BoolType, FloatType, IntType, NumberType, TensorType
 from flambeau.tensor.tensor import Tensor
-from flambeau.util.record import dataclass
 
-
-@dataclass(frozen=True, slots=True)
-class CallFormulas:
-    """The formulas of a call in which certain operands ask for gradients."""
-
-    formulas: tuple[tuple[int, Formula], ...]
-    """For operands that ask: their number among those that gradients may flow to, and the formula."""
-    kept: tuple[tuple[str, int], ...]
-    """What formulas need: arguments by position; results, -1 and down."""
+OPERAND, RESULT, SIZES, VALUE = range(4)
+"""How something is kept: a tensor, the result, a tensor's sizes, and what is none of these."""
 
 
 class Rule:
@@ -63,7 +58,27 @@ class Rule:
                 for need in formula.needs:
                     if need not in ("grad", "grads") and not (need in formula.optional and need not in index):
                         needs[need] = self._position(need)
-        return CallFormulas(tuple(formulas), tuple(needs.items()))
+        places = {"grad": 0, "grads": 0} | {name: 1 + place for place, name in enumerate(needs)}
+        steps = tuple([(number, _step(formula, places)) for number, formula in formulas])
+        kept = tuple(needs.items())
+        return CallFormulas(steps, kept, {name: place - 1 for name, place in places.items()}, self._direct(kept))
+
+    def _direct(self, kept: Sequence[tuple[str, int]]) -> tuple[tuple[int, int], ...] | None:
+        ways = []
+        for name, position in kept:
+            if position < 0:
+                if name != "result":
+                    return None
+                ways.append((RESULT, 0))
+                continue
+            argument = self.definition.schema.arguments[position]
+            if isinstance(argument.type, TensorType):
+                ways.append((SIZES if name.endswith("_sizes") else OPERAND, position))
+            elif isinstance(argument.type, IntType | BoolType | FloatType | NumberType):
+                ways.append((VALUE, position))
+            else:
+                return None
+        return tuple(ways)
 
     def _position(self, need: str) -> int:
         index = self.definition.schema.index
@@ -72,6 +87,34 @@ class Rule:
         if need.endswith("_sizes") and need.removesuffix("_sizes") in index:
             return index[need.removesuffix("_sizes")]
         return -1 if need in ("result", "results", "results_sizes") else -1 - int(need.removeprefix("result"))
+
+
+def _step(formula: Formula, places: Mapping[str, int]) -> Step:
+    """A formula as a function of the values that it needs, where they are."""
+    function = formula.function
+    names = [name for name in formula.needs if name in places]
+    if len(names) < len(formula.needs):  # an optional one is not there
+        return lambda values: formula(OPERATORS, {name: values[places[name]] for name in names})
+    at = [places[name] for name in names]
+    if formula.takes_operators:
+        return _with_operators(function, at)
+    match at:
+        case [a]:
+            return lambda values: function(values[a])
+        case [a, b]:
+            return lambda values: function(values[a], values[b])
+    return lambda values: function(*[values[a] for a in at])
+
+
+def _with_operators(function: Callable[..., Any], at: Sequence[int]) -> Step:
+    match at:
+        case [a]:
+            return lambda values: function(OPERATORS, values[a])
+        case [a, b]:
+            return lambda values: function(OPERATORS, values[a], values[b])
+        case [a, b, c]:
+            return lambda values: function(OPERATORS, values[a], values[b], values[c])
+    return lambda values: function(OPERATORS, *[values[a] for a in at])
 
 
 def _writes_first(definition: OpDef) -> bool:

@@ -1,5 +1,9 @@
 """Recording: an operator on tensors that ask for gradients runs, and its results know how they were computed.
 
+Each overload has a function that runs its calls. Most calls are of one kind: tensors and numbers go in, one new tensor
+comes out, and the formulas are known from which operands ask; `quick_calls` has what is made for these. The others are
+looked at argument by argument, here.
+
 >>> import flambeau
 >>> x = flambeau.ones(2, requires_grad=True)
 >>> (x * 2).grad_fn.name()
@@ -8,19 +12,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from flambeau.autograd import views
-from flambeau.autograd.node import Edge, Gradients, Node, edge_of
-from flambeau.autograd.operator_node import OperatorNode, Shape
-from flambeau.autograd.rule import CallFormulas, Rule, gradient_of, is_complex, rule_of
+from flambeau.autograd.node import Edge, Gradients, Node, edge_of, next_number
+from flambeau.autograd.operator_node import CallFormulas, OperatorNode, Shape
+from flambeau.autograd.quick_calls import quick
+from flambeau.autograd.rule import Rule, gradient_of, is_complex, rule_of
 from flambeau.ops.derivatives.operators import OPERATORS
 from flambeau.schema.gradient import Decomposed
 from flambeau.schema.opdef import Effect, OpDef
 from flambeau.tensor import recorder
+from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.inversions import TAPE
+
+Recorded = Callable[..., Any]
+"""Runs calls of an overload, given all arguments in schema order."""
 
 
 class NotDifferentiable(Node):
@@ -38,34 +47,43 @@ class NotDifferentiable(Node):
 
 
 @TAPE.provide
-def record(definition: OpDef, arguments: Sequence[Any]) -> Any:
-    """Run an operator of whose operands one asks for gradients, and put a node for it on the tape.
+def recorded(definition: OpDef) -> Recorded:
+    """What runs calls of an overload while gradients are recorded, and puts nodes on the tape for operands that ask.
 
-    Raises RuntimeError for a write that may not be while gradients are recorded.
+    It raises RuntimeError for a write that may not be while gradients are recorded.
     """
     gradient = gradient_of(definition)
-    if gradient is None and definition.family == "composite":
-        return definition.kernel(*arguments)  # its parts are recorded
-    written = recorder.refuse_writes(definition, arguments)
+    if definition.is_about_tensor or (gradient is None and definition.family == "composite"):
+        kernel: Recorded = definition.kernel  # the parts of a composite one are recorded
+        return kernel
     if isinstance(gradient, Decomposed):
-        _admit(definition, arguments)
-        names = [gradient.first, *[a.name for a in definition.schema.arguments[1:]]]
-        if written:  # what stands in for it may keep the elements that are written over
-            arguments = [OPERATORS.clone(arguments[0]), *arguments[1:]]
-        result = gradient.body(OPERATORS, **dict(zip(names, arguments, strict=True)))
-        return written[0].copy_(result) if written else result
+        return _decomposed(definition, gradient)
     rule = rule_of(definition)
-    if rule is None:
-        return _without_formula(definition, arguments, written)
-    call = _Call(rule, arguments)
-    if call.is_without_formula:
-        return _without_formula(definition, arguments, written)
-    if rule.is_in_place:
-        return call.in_place()
-    result = definition.kernel(*arguments)
-    if call.known.formulas:
-        call.attach(result)
-    return result
+
+    def slowly(*arguments: Any) -> Any:
+        if not is_grad_enabled() or not recorder.is_asked(arguments):
+            return definition.kernel(*arguments)
+        written = recorder.refuse_writes(definition, arguments)
+        return _record(definition, rule, arguments, written)
+
+    return slowly if rule is None else quick(rule, slowly) or slowly
+
+
+def _decomposed(definition: OpDef, gradient: Decomposed) -> Recorded:
+    names = [gradient.first, *[a.name for a in definition.schema.arguments[1:]]]
+
+    def record(*arguments: Any) -> Any:
+        if not is_grad_enabled() or not recorder.is_asked(arguments):
+            return definition.kernel(*arguments)
+        written = recorder.refuse_writes(definition, arguments)
+        _admit(definition, arguments)
+        values = list(arguments)
+        if written:  # what stands in for it may keep the elements that are written over
+            values[0] = OPERATORS.clone(values[0])
+        result = gradient.body(OPERATORS, **dict(zip(names, values, strict=True)))
+        return written[0].copy_(result) if written else result
+
+    return record
 
 
 _admitted: dict[OpDef, set[Any]] = {}
@@ -91,6 +109,20 @@ def _kind(argument: Any) -> Any:
     if isinstance(argument, Tensor):
         return argument._array.shape, argument._array.dtype
     return [_kind(one) for one in argument] if isinstance(argument, list | tuple) else argument
+
+
+def _record(definition: OpDef, rule: Rule | None, arguments: Sequence[Any], written: Sequence[Tensor]) -> Any:
+    if rule is None:
+        return _without_formula(definition, arguments, written)
+    call = _Call(rule, arguments)
+    if call.is_without_formula:
+        return _without_formula(definition, arguments, written)
+    if rule.is_in_place:
+        return call.in_place()
+    result = definition.kernel(*arguments)
+    if call.known.steps:
+        call.attach(result)
+    return result
 
 
 def _without_formula(definition: OpDef, arguments: Sequence[Any], written: Sequence[Tensor]) -> Any:
@@ -124,17 +156,14 @@ class _Call:
         asking = []
         for position, _ in rule.operands:
             value = arguments[position]
-            if isinstance(value, Tensor):
-                asking.append(self._add(value))
-                self.counts.append(-1)
-            elif isinstance(value, list | tuple):
+            if isinstance(value, list | tuple):
                 asking.append(True in list(map(self._add, value)))
                 self.counts.append(len(value))
             else:
-                asking.append(self._add(None))
+                asking.append(self._add(value))
                 self.counts.append(-1)
         self.known: CallFormulas = rule.formulas(tuple(asking), is_complex(arguments), arguments)
-        self.is_without_formula = len(self.known.formulas) < sum(asking)
+        self.is_without_formula = len(self.known.steps) < sum(asking)
 
     def _add(self, value: Any) -> bool:
         edge = edge_of(value) if isinstance(value, Tensor) else None
@@ -148,11 +177,11 @@ class _Call:
         before = {
             name: self.arguments[position].clone()
             for name, position in self.known.kept
-            if position == 0 and isinstance(target, Tensor)
+            if position == 0 and isinstance(target, Tensor) and not name.endswith("_sizes")
         }
         behind = views.base_edge(target)
         result = self.rule.definition.kernel(*self.arguments)
-        if self.known.formulas:
+        if self.known.steps:
             node = self._node(is_single=True)
             views.note_written(target, behind, node)
             self._keep(node, result, before)
@@ -174,16 +203,16 @@ class _Call:
         self._keep(node, result, {})
 
     def _node(self, *, is_single: bool) -> OperatorNode:
-        return self.rule.node_type(
-            self.edges, formulas=self.known.formulas, counts=self.counts, shapes=self.shapes, is_single=is_single
-        )
+        counts = self.counts if max(self.counts) >= 0 else None
+        return self.rule.node_type(self.edges, self.known, self.shapes, [], next_number(), counts, is_single)
 
     def _keep(self, node: OperatorNode, result: Any, before: dict[str, Any]) -> None:
         for name, position in self.known.kept:
+            as_sizes = name.endswith("_sizes")
             if position >= 0:
-                node.keep(name, before.get(name, self.arguments[position]))
+                node.keep(before.get(name, self.arguments[position]), as_sizes=as_sizes)
             elif name in ("result", "results", "results_sizes"):
-                node.keep(name, result, 0)
+                node.keep(result, 0, as_sizes=as_sizes)
             else:
                 number = -1 - position
-                node.keep(name, result[number], number)
+                node.keep(result[number], number, as_sizes=as_sizes)

@@ -192,8 +192,8 @@ def _entry_module(entry: str) -> ModuleBuilder | None:
     return entry_module(layouts) if entry == "entry" else tensors_module(layouts, by_rows=entry == "operators")
 
 
-_SYMBOLS = {"operators": "tensors"}
-"""What entries are called in their code, where that is another name."""
+_SYMBOLS = {"operators": ("tensors", "any_tensors")}
+"""What entries are called in their code, where there are others than of their name."""
 
 
 @functools.cache
@@ -209,7 +209,7 @@ def _support(entry: str) -> NativeCode | None:
         return m.text(), (*m.imported, *m.symbols)
 
     what = f"{entry} {sys.version} {np.__version__} {layouts!r}"
-    exports = (_SYMBOLS.get(entry, entry),)
+    exports = _SYMBOLS.get(entry, (entry,))
     try:
         return engine().link_entry(what, exports, write, functools.partial(_addresses, prefix=IMPORTED))
     except NativeError:
@@ -217,8 +217,9 @@ def _support(entry: str) -> NativeCode | None:
 
 
 @functools.cache
-def loops_code() -> tuple[NativeCode, int] | None:
-    """The kernel that runs NumPy's loops, and the address of the entry for tensors; None where there is none."""
+def loops_code() -> tuple[NativeCode, int, int] | None:
+    """The kernel that runs NumPy's loops, and the addresses of the entries for plain tensors and for those that ask for
+    gradients too; None where there is none."""
     entry = _support("operators")
     if entry is None:
         return None
@@ -226,7 +227,8 @@ def loops_code() -> tuple[NativeCode, int] | None:
         code = engine().link(loops_text(), LOOP_EXPORTS, {}, is_glue=True, optimise=True)
     except NativeError:
         return None
-    return keep(code), keep(entry).addresses["tensors"]
+    addresses = keep(entry).addresses
+    return keep(code), addresses["tensors"], addresses["any_tensors"]
 
 
 def has_cached_loops() -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from flambeau.analysis.gradients import Marks
 from flambeau.autograd.node import Gradients, Node, edge_of
-from flambeau.autograd.operator_node import FREED, SavedTensor
+from flambeau.autograd.saved import FREED, SavedTensor
 from flambeau.executor.compiled_gradients import GradientPlan
 from flambeau.executor.recomputed_calls import Arguments, marked, shares_memory
 from flambeau.tensor.grad_mode import is_grad_enabled

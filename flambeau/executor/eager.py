@@ -49,6 +49,8 @@ class _Machine:
         self.loops: NativeCode | None = None
         self.entry = 0
         """The address that calls of kernels go to."""
+        self.any_entry = 0
+        """The address for calls whose gradients somebody else looks at."""
 
     def is_ready(self) -> bool:
         """Whether there is native code, after one more call in Python."""
@@ -68,7 +70,7 @@ class _Machine:
         self.next = 1 << 62
         found = native_call.loops_code()
         if found is not None:
-            self.loops, self.entry = found
+            self.loops, self.entry, self.any_entry = found
         return self.loops is not None
 
 
@@ -88,12 +90,19 @@ class EagerEntry:
         self.connect(kernel, self._slow)
         for beside in list(kernel.besides.values()):
             self.connect(beside, beside.slow)
+        if kernel.unrecorded_ is not None:
+            self.connect_any(kernel.unrecorded_, kernel.unrecorded_.slow)
         _entries.append(self)
 
     def connect(self, instance: Any, slow: Callable[..., Any]) -> None:
         """Calls of an instance of `NativeBase` go into native code from now on, and to `slow` from there."""
         tell(instance, ctypes.addressof(self.inline_cache.cell), slow)
         direct(instance, machine.entry)
+
+    def connect_any(self, instance: Any, slow: Callable[..., Any]) -> None:
+        """The same for an instance that takes tensors that ask for gradients too."""
+        tell(instance, ctypes.addressof(self.inline_cache.cell), slow)
+        direct(instance, machine.any_entry)
 
     def forget(self) -> None:
         """What was learned does not hold any more."""
@@ -168,7 +177,7 @@ def _look(argument: Any, is_row: bool) -> Any:
 def _is_usual(argument: Any) -> bool:
     """Whether native code takes such an argument apart."""
     if type(argument) is Tensor:
-        return not argument.requires_grad and not argument.is_wrapped_number
+        return not argument.is_wrapped_number
     if isinstance(argument, Tensor):
         return False
     if type(argument) is int:
@@ -217,7 +226,7 @@ def _agrees(kernel: EntryKernel, loops: LoopProgram, arguments: Sequence[Any], g
     inline_cache.add_loops(loops, given)
     alone = EntryKernel(kernel.name, kernel.meaning, kernel.run, kernel.target)
     tell(alone, ctypes.addressof(inline_cache.cell), _missed)
-    direct(alone, machine.entry)
+    direct(alone, machine.any_entry)
     try:
         native = alone(*_apart(arguments, kernel.target))
     except _MissedError:

@@ -23,7 +23,7 @@ from typing import Any
 from flambeau.analysis.gradients import Marks
 from flambeau.autograd.backward import grad_of
 from flambeau.autograd.node import Gradients, Node, edge_of
-from flambeau.autograd.operator_node import FREED, SavedTensor
+from flambeau.autograd.saved import FREED, SavedTensor
 from flambeau.program import instances
 from flambeau.program.classes import ClassDefinition
 from flambeau.tensor.grad_mode import is_grad_enabled, set_grad_enabled

@@ -69,8 +69,17 @@ def mixed_stacks(a: Array, b: Array) -> RuntimeError:
     return RuntimeError(f"expected scalar type {dtype_of(a).display} but found {dtype_of(b).display}")
 
 
+def fits(a: Array, b: Array) -> bool:
+    """Whether two arrays are small matrices of floats that can be multiplied: nothing else is to be found out."""
+    if a.ndim != 2 or b.ndim != 2 or a.dtype is not b.dtype or a.dtype.char not in "fd":
+        return False
+    return a.shape[1] == b.shape[0] and a.size <= blas.SMALL and b.size <= blas.SMALL
+
+
 def mm_kernel(self: Array, mat2: Array) -> Array:
     """Two matrices."""
+    if fits(self, mat2):
+        return np.matmul(self, mat2)  # type: ignore[no-any-return]
     check_matrices(self, mat2)
     return multiplied(self, mat2)
 
@@ -131,6 +140,8 @@ def vdot_kernel(self: Array, other: Array) -> Array:
 
 def matmul_kernel(self: Array, other: Array) -> Array:
     """By rank: dot, matrix and vector, or matrices with broadcast leading dimensions."""
+    if fits(self, other):
+        return np.matmul(self, other)  # type: ignore[no-any-return]
     if self.ndim == 0 or other.ndim == 0:
         raise RuntimeError(
             f"both arguments to matmul need to be at least 1D, but they are {self.ndim}D and {other.ndim}D"

@@ -173,19 +173,21 @@ class Operator:
         runner = binding.runner(count)
         if not grad_mode.has_asked():
             return runner
-        definition, kernel = binding.definition, binding.kernel
-        beside = getattr(kernel, "beside", None)
-        if beside is not None and binding.is_direct and kernel is definition.kernel:  # native code serves none that ask
+        definition = binding.definition
+        recorded = recorder.recorded(definition)
+        beside = getattr(binding.kernel, "beside", None)
+        if binding.finish is not None or binding.converters or binding.varargs_at > 1:
+            return lambda *args: self._converted(binding, args)
+        if beside is not None and binding.is_direct:  # native code serves none that ask
+            return binding.runner(count, beside(definition.full_name, recorded))
+        return binding.runner(count, recorded)
 
-            def look(*args: Any) -> Any:
-                return recorder.run(definition, args) if is_asked(args) else kernel(*args)
-
-            return binding.runner(count, beside(definition.full_name, look))
-
-        def guarded(*args: Any) -> Any:
-            return self.call_positional(args) if is_asked(args) else runner(*args)
-
-        return guarded
+    @staticmethod
+    def _converted(binding: CallBinding, args: tuple[Any, ...]) -> Any:
+        """A call whose arguments are converted, or whose result."""
+        arguments = binding.arguments(args, {})
+        result = recorder.recorded(binding.definition)(*arguments)
+        return result if binding.finish is None else binding.finish(result)
 
     def call_positional(self, args: tuple[Any, ...], function: Function | None = None) -> Any:
         """A call that `fast_path` does not serve: new types, lists among the arguments, or somebody intercepts it.

@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable
-from typing import Any, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -21,7 +21,9 @@ class _Mode(threading.local):
     enabled: bool = True
 
 
-_mode = _Mode()
+mode: Final = _Mode()
+"""What holds on this thread, for whoever asks often."""
+_mode: Final = mode
 
 
 def is_grad_enabled() -> bool:
@@ -31,7 +33,7 @@ def is_grad_enabled() -> bool:
     >>> flambeau.is_grad_enabled()
     True
     """
-    return _mode.enabled
+    return mode.enabled
 
 
 _asked: list[bool] = []
@@ -65,12 +67,12 @@ class _Switch:
         self._before: list[bool] = []
 
     def __enter__(self) -> Self:
-        self._before.append(_mode.enabled)
-        _mode.enabled = self._enabled
+        self._before.append(mode.enabled)
+        mode.enabled = self._enabled
         return self
 
     def __exit__(self, *error: object) -> None:
-        _mode.enabled = self._before.pop()
+        mode.enabled = self._before.pop()
 
     def __call__(self, function: F) -> F:
         enabled = self._enabled
@@ -130,7 +132,7 @@ class set_grad_enabled(_Switch):  # noqa: N801  (as programs write it)
         _mode.enabled = mode
 
     def __enter__(self) -> Self:
-        _mode.enabled = self._enabled
+        mode.enabled = self._enabled
         return self
 
 

@@ -13,11 +13,10 @@ False
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from flambeau.schema.opdef import OpDef
-from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.inversions import TAPE
 
@@ -43,11 +42,20 @@ def is_asked(values: Sequence[Any]) -> bool:
     return False
 
 
+_recorded: dict[OpDef, Callable[..., Any]] = {}
+
+
+def recorded(definition: OpDef) -> Callable[..., Any]:
+    """What runs calls of an overload, given all arguments in schema order, and records them where that is asked for."""
+    function = _recorded.get(definition)
+    if function is None:
+        function = _recorded[definition] = TAPE.implementation(definition)
+    return function
+
+
 def run(definition: OpDef, arguments: Sequence[Any]) -> Any:
     """Run a kernel on operands of which one asks for gradients. Raises RuntimeError for a write that may not be."""
-    if not is_grad_enabled() or definition.is_about_tensor:
-        return definition.kernel(*arguments)
-    return TAPE.implementation(definition, arguments)
+    return recorded(definition)(*arguments)
 
 
 def refuse_writes(definition: OpDef, arguments: Sequence[Any]) -> list[Tensor]:

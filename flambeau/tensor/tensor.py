@@ -423,7 +423,7 @@ def wrap(array: Any) -> Tensor:
         array = np.asarray(array)
     if not array.size:
         array = _row_major(array)
-    return _window(array, Storage(array))
+    return window(array, Storage(array))
 
 
 def wrap_number(value: complex) -> Tensor:
@@ -444,10 +444,10 @@ def wrap_number(value: complex) -> Tensor:
 def share(base: Tensor, array: Array) -> Tensor:
     """A tensor on `base`'s storage, where `array` is a NumPy view of `base`'s memory with the wanted sizes and
     strides."""
-    return _window(array, base._storage, base)
+    return window(array, base._storage, base)
 
 
-def _window(array: Array, storage: Storage, shown: Tensor | None = None) -> Tensor:
+def window(array: Array, storage: Storage, shown: Tensor | None = None) -> Tensor:
     """`Tensor(array, storage)`, in half the time; a view of `shown`."""
     view = _new(Tensor)
     view._array = array
@@ -474,22 +474,22 @@ def view_of(
     item = numpy_dtype.itemsize
     byte_strides = [s * item for s in strides]
     if 0 in sizes:
-        return _window(np.ndarray(tuple(sizes), numpy_dtype, strides=byte_strides), storage, base)
+        return window(np.ndarray(tuple(sizes), numpy_dtype, strides=byte_strides), storage, base)
     if offset is None and array.flags.c_contiguous:
         try:  # what lies inside of the array needs no bytes of the storage around it
-            return _window(np.ndarray(tuple(sizes), numpy_dtype, array, 0, byte_strides), storage, base)
+            return window(np.ndarray(tuple(sizes), numpy_dtype, array, 0, byte_strides), storage, base)
         except (ValueError, TypeError):
             pass
     start = (0 if array is storage.base else array.ctypes.data - storage.address) if offset is None else offset * item
     try:
-        window: Array = np.ndarray(tuple(sizes), numpy_dtype, storage.bytes, start, byte_strides)
+        shown: Array = np.ndarray(tuple(sizes), numpy_dtype, storage.bytes, start, byte_strides)
     except (ValueError, TypeError):
         needed = (layout.min_storage_elements(sizes, strides) + start // item) * item
         raise RuntimeError(
             f"setStorage: sizes {list(sizes)}, strides {list(strides)}, storage offset {start // item}, and itemsize "
             f"{item} requiring a storage size of {needed} are out of bounds for storage of size {storage.nbytes}"
         ) from None
-    return _window(window, storage, base)
+    return window(shown, storage, base)
 
 
 def install_method(name: str, method: Callable[..., Any]) -> None:

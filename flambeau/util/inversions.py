@@ -67,8 +67,8 @@ EAGER_CALL: Final = Inversion[Callable[[Any, Sequence[Any], Any], None]](
     "told of each call of a kernel that ran in Python: kernel, arguments, result (`executor.eager`)",
     lambda kernel, arguments, result: None,
 )
-TAPE: Final = Inversion[Callable[[Any, Sequence[Any]], Any]](
-    "runs an operator on tensors that ask for gradients, and records it (`autograd.tape`)"
+TAPE: Final = Inversion[Callable[[Any], Callable[..., Any]]](
+    "gives what runs calls of an operator, and records those on tensors that ask for gradients (`autograd.tape`)"
 )
 VIEW_NODE: Final = Inversion[Callable[[Any], Any]](
     "the tape's node of a view, made anew if its memory was written since (`autograd.views`)"

@@ -463,3 +463,41 @@ def test_parts_that_may_be_written_each_for_itself() -> None:
     second.mul_(10)
     (squares.sum() + second.sum()).backward()
     assert x.grad.tolist() == [[2.0, 4.0, 10.0, 10.0]]
+
+
+def test_a_hook_that_raises_leaves_nothing_changed() -> None:
+    x, y = leaf(1, 2), leaf(3, 4)
+
+    def refuse(gradient: Tensor) -> None:
+        raise ValueError("no")
+
+    for first, second in ((x, y), (y, x)):
+        with first.register_hook(refuse), pytest.raises(ValueError, match="no"):
+            (first * second).sum().backward()
+        assert x.grad is None
+        assert y.grad is None
+
+
+@pytest.mark.parametrize("dtype", [flambeau.float32, flambeau.float64, flambeau.complex64, flambeau.bfloat16])
+def test_calls_are_recorded_alike_from_the_first_to_the_native_ones(dtype: Any) -> None:
+    x = flambeau.tensor([0.5, -1.5, 2.0]).to(dtype).requires_grad_()
+    y = flambeau.tensor([[2.0], [0.25]]).to(dtype).requires_grad_()
+    results = []
+    for _ in range(4):
+        x.grad = y.grad = None
+        total = ((x * y).tanh() * 0.5 - y / (x * x + 3)).sum()
+        (total.real if dtype.is_complex else total).backward()
+        results.append((x.grad.tolist(), y.grad.tolist()))
+    assert results == [results[0]] * 4
+
+
+def test_numbers_and_arguments_that_are_no_operands_do_not_matter() -> None:
+    x = leaf(1, 2)
+    assert flambeau.add(x, 1, alpha=2.5).grad_fn.name() == "AddBackward0"
+    (2 - x + 3 * x / 2 - x**2).sum().backward()
+    assert x.grad.tolist() == [-1.5, -3.5]
+    with flambeau.no_grad():
+        assert (x * x).grad_fn is None
+        assert x.mul_(2) is x
+    assert (x > 1).dtype is flambeau.bool
+    assert flambeau.add(flambeau.ones(2), 1).grad_fn is None

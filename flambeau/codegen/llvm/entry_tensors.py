@@ -1,17 +1,20 @@
 """The same entry for tensors: takes them apart, lets `attempt` serve their arrays, and makes tensors of the results.
 
 A tensor goes in only if its launch can be told from its array: of the class itself, without gradients, not standing for
-a Python number. What is no tensor goes in as it is: launches say which types or which very objects they serve.
+a Python number. What is no tensor goes in as it is: launches say which types or which very objects they serve. A second
+entry, for whoever has looked at gradients already, takes tensors that ask for them too.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from flambeau.codegen.layouts import LAUNCH, ObjectLayouts
 from flambeau.codegen.llvm.builder import NULL, FunctionBuilder, ModuleBuilder, Value
 from flambeau.codegen.llvm.entry import ARGUMENT_COUNT, Results, add_attempt, call_slowly, new_module, pack_tuple
 from flambeau.codegen.llvm.entry_geometry import WRITTEN
 from flambeau.codegen.llvm.entry_ready import add_ready
-from flambeau.codegen.llvm.tensor_objects import add_constructors, add_note_write, plain_array
+from flambeau.codegen.llvm.tensor_objects import add_constructors, add_note_write, any_array, plain_array
 
 
 def tensors_module(layouts: ObjectLayouts, *, by_rows: bool = False) -> ModuleBuilder:
@@ -19,8 +22,11 @@ def tensors_module(layouts: ObjectLayouts, *, by_rows: bool = False) -> ModuleBu
     m = new_module()
     add_attempt(m, layouts, TensorResults(layouts), by_rows=by_rows)
     add_note_write(m, layouts)
-    _add_unwrap(m, layouts, by_rows=by_rows)
-    _add_tensors(m, layouts)
+    _add_unwrap(m, layouts, plain_array, "unwrap", by_rows=by_rows)
+    _add_tensors(m, layouts, "tensors", "unwrap")
+    if by_rows:
+        _add_unwrap(m, layouts, any_array, "unwrap_any", by_rows=by_rows)
+        _add_tensors(m, layouts, "any_tensors", "unwrap_any")
     return m
 
 
@@ -59,16 +65,20 @@ class TensorResults(Results):
         f.branch("raise")
 
 
-def _add_unwrap(m: ModuleBuilder, layouts: ObjectLayouts, *, by_rows: bool) -> None:
+Look = Callable[[FunctionBuilder, ObjectLayouts, Value], tuple[Value, Value]]
+"""Builds a tensor's array, and whether the entry takes the tensor."""
+
+
+def _add_unwrap(m: ModuleBuilder, layouts: ObjectLayouts, look: Look, name: str, *, by_rows: bool) -> None:
     """``unwrap(value)``: a tensor's array, no reference, or what is no tensor itself; null for tensors that the slow
     callable must look at. With ``by_rows``, a list of one int, which says which axis is meant, is that int, and an
     empty one the type of lists.
     """
-    f = m.function("ptr unwrap", "ptr value")
+    f = m.function(f"ptr {name}", "ptr value")
     (value,) = f.parameters
     kind = f.get(value, layouts.object, "type")
     with f.when(f.compare("eq", kind, m.symbol("tensor_type"))):
-        array, is_plain = plain_array(f, layouts, value)
+        array, is_plain = look(f, layouts, value)
         f.ret(f.pick(is_plain, array, NULL, "ptr"))
     if by_rows:
         list_type = m.symbol("list_type")
@@ -82,14 +92,14 @@ def _add_unwrap(m: ModuleBuilder, layouts: ObjectLayouts, *, by_rows: bool) -> N
     f.ret(value)
 
 
-def _add_tensors(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
-    f = m.function("ptr tensors", "ptr self", "ptr args", "i64 nargsf", "ptr names", exported=True)
+def _add_tensors(m: ModuleBuilder, layouts: ObjectLayouts, name: str, unwrap: str) -> None:
+    f = m.function(f"ptr {name}", "ptr self", "ptr args", "i64 nargsf", "ptr names", exported=True)
     self, args, nargsf, names = f.parameters
     f.require(f.is_null(names), "slow")
     n = f.op("and", nargsf, ARGUMENT_COUNT)
     arrays = f.array("ptr", n)
     with f.loop(n) as k:
-        array = f.call("unwrap", f.word_of(args, k, "ptr"))
+        array = f.call(unwrap, f.word_of(args, k, "ptr"))
         f.require(f.compare("ne", array, NULL), "slow")
         f.set_word(arrays, k, array)
     answer = f.call("attempt", f.get(self, layouts.callable, "cell"), arrays, n)

@@ -34,6 +34,13 @@ def plain_array(f: FunctionBuilder, layouts: ObjectLayouts, tensor: Value) -> tu
     return array, is_plain
 
 
+def any_array(f: FunctionBuilder, layouts: ObjectLayouts, tensor: Value) -> tuple[Value, Value]:
+    """The same whether there are gradients or not."""
+    array = f.get(tensor, layouts.tensor, "_array")
+    is_number = f.compare("ne", f.get(tensor, layouts.tensor, "is_wrapped_number"), f.module.symbol("false"))
+    return array, f.op("and", f.compare("ne", array, NULL), f.negated(is_number))
+
+
 def add_constructors(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
     """Add ``storage_of(array)``, which does not take over the reference, and ``tensor_of(array, storage)``, which takes
     both: without one of them, or without memory, it gives them back and gives null.

@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from flambeau.ops.families.composite import F, Operators
+from flambeau.tensor.dispatch import caller
 from flambeau.tensor.tensor import Tensor, wrap
 
 
@@ -59,7 +60,7 @@ class FormulaOperators(Operators):
         """The complex conjugate; real numbers as they are."""
         if not isinstance(x, Tensor):
             return x.conjugate()
-        return F.conj_physical(x) if x.dtype.is_complex else x
+        return F.conj_physical(x) if x._array.dtype.kind != "f" and x.dtype.is_complex else x
 
     def real(self, x: Any) -> Any:
         """The real part; real numbers as they are."""
@@ -80,9 +81,10 @@ class FormulaOperators(Operators):
         return self.div(x, y, rounding_mode="trunc")
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        operator: Callable[..., Any] = getattr(F, name)
+        operator = caller(getattr(F, name))
         of_number = NUMBERS.get(name)
         if of_number is None:
+            setattr(self, name, operator)
             return operator
 
         def either(x: Any) -> Any:

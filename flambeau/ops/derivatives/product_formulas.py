@@ -49,8 +49,11 @@ formulas(
 
 def _left(f: Any, grad: Any, self_sizes: Sequence[int], other: Any) -> Any:
     """The gradient of the left factor of `matmul`; axes that were broadcast are still there."""
-    if other.dim() == 1:
+    rank = other.dim()
+    if rank == 1:
         return grad * f.conj(other) if len(self_sizes) == 1 else _outer(f, grad, f.conj(other))
+    if rank == len(self_sizes) == 2:
+        return f.mm(grad, adjoint(f, other))
     if len(self_sizes) == 1:
         return f.squeeze(f.matmul(f.conj(other), f.unsqueeze(grad, -1)), -1)
     return f.matmul(grad, adjoint(f, other))
@@ -58,11 +61,14 @@ def _left(f: Any, grad: Any, self_sizes: Sequence[int], other: Any) -> Any:
 
 def _right(f: Any, grad: Any, self: Any, other_sizes: Sequence[int]) -> Any:
     """The same of the right factor."""
+    rank = self.dim()
+    if rank == len(other_sizes) == 2:
+        return f.mm(adjoint(f, self), grad)
     if len(other_sizes) == 1:
-        if self.dim() == 1:
+        if rank == 1:
             return grad * f.conj(self)
         return f.squeeze(f.matmul(adjoint(f, self), f.unsqueeze(grad, -1)), -1)
-    if self.dim() == 1:
+    if rank == 1:
         return _outer(f, f.conj(self), grad)
     if len(other_sizes) == 2:  # one product over all batches
         number = math.prod(self.shape[:-1])

@@ -38,7 +38,7 @@ def count(dim: Any, sizes: Sequence[int]) -> int:
 
 def adjoint(f: Any, x: Any) -> Any:
     """The conjugate of a matrix's transpose."""
-    return f.conj(f.transpose(x, -2, -1))
+    return f.conj(f.mT(x))
 
 
 def scaled(grad: Any, factor: Any) -> Any:

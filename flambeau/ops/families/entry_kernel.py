@@ -16,7 +16,7 @@ from flambeau.util.native_type import NativeBase, let_instances_be_native
 class EntryKernel(NativeBase):  # type: ignore[misc]  # made at run time
     """The kernel of an overload whose work is loops over elements: all arguments in schema order."""
 
-    __slots__ = ("besides", "entry", "meaning", "name", "run", "target")
+    __slots__ = ("besides", "entry", "meaning", "name", "run", "target", "unrecorded_")
 
     def __init__(self, name: str, meaning: Any, run: Callable[..., Tensor], target: int | None = None) -> None:
         """`meaning` says what is computed, to whoever makes native code of it; `run` computes it with NumPy, and where
@@ -29,6 +29,7 @@ class EntryKernel(NativeBase):  # type: ignore[misc]  # made at run time
         self.entry: Any = None
         """What native code reads, alive as long as the kernel."""
         self.besides: dict[Any, Beside] = {}
+        self.unrecorded_: Beside | None = None
 
     def __call__(self, *arguments: Any) -> Tensor:
         result = self.run(*arguments)
@@ -43,6 +44,15 @@ class EntryKernel(NativeBase):  # type: ignore[misc]  # made at run time
             if self.entry is not None:
                 self.entry.connect(entry, slow)
         return entry
+
+    @property
+    def unrecorded(self) -> Beside:
+        """The kernel for arguments that may ask for gradients, where whoever calls it looks after these."""
+        if self.unrecorded_ is None:
+            self.unrecorded_ = Beside(self.__call__)
+            if self.entry is not None:
+                self.entry.connect_any(self.unrecorded_, self.unrecorded_.slow)
+        return self.unrecorded_
 
     def __repr__(self) -> str:
         return f"<kernel of {self.name}>"

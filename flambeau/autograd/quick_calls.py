@@ -1,0 +1,236 @@
+"""Recording the usual calls: tensors and numbers go in, one new tensor comes out, and all formulas are known.
+
+What such a call needs is found out once for each overload and each choice of operands that ask: which formulas there
+are, and which operands and results these read. A call then runs the kernel, whose native entry takes tensors that ask
+here, and makes a node. What is not of the kind goes the long way.
+
+The functions here run for each call of an operator in a training step: they are long, and call few others.
+
+>>> import flambeau
+>>> x = flambeau.ones(2, requires_grad=True)
+>>> flambeau.tanh(x).grad_fn
+<TanhBackward0>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from flambeau.autograd.node import edge_of, next_number
+from flambeau.autograd.operator_node import CallFormulas
+from flambeau.autograd.rule import OPERAND, RESULT, SIZES, Rule, is_complex
+from flambeau.ops.families.entry_kernel import EntryKernel
+from flambeau.schema.types import BoolType, FloatType, IntType, StringType, TensorType
+from flambeau.tensor import grad_mode
+
+CAREFUL: Final[list[object]] = []
+"""Whoever wants to see each node that is made or each tensor that is saved, on any thread: calls go the long way."""
+
+
+@contextmanager
+def careful() -> Iterator[None]:
+    """Within the block, all calls go the long way."""
+    marker = object()
+    CAREFUL.append(marker)
+    try:
+        yield
+    finally:
+        CAREFUL.remove(marker)
+
+
+_COMPLEX: Final = 1 << 30
+_NO_COMPLEX: Final = frozenset({int, float, bool, type(None), str})
+
+Recorded = Callable[..., Any]
+
+
+def quick(rule: Rule, slowly: Recorded) -> Recorded | None:
+    """What runs the calls of an overload; None where all go the long way, which is `slowly`."""
+    definition = rule.definition
+    arguments = definition.schema.arguments
+    positions = tuple([position for position, _ in rule.operands])
+    returns = definition.schema.returns
+    types = [*[arguments[p].type for p in positions], *[r.type for r in returns]]
+    is_usual = len(returns) == 1 and all(isinstance(t, TensorType) for t in types)
+    if definition.schema.is_mutable or not is_usual or rule.flows is not True or not positions:
+        return None
+    calls = _Calls(rule, positions, slowly)
+    if positions == (0,):
+        return _unary(calls)
+    return _binary(calls) if positions == (0, 1) else _any_number(calls)
+
+
+class _Calls:
+    """What is known of the calls of an overload."""
+
+    def __init__(self, rule: Rule, positions: tuple[int, ...], slowly: Recorded) -> None:
+        kernel = rule.definition.kernel
+        arguments = rule.definition.schema.arguments
+        self.rule = rule
+        self.positions = positions
+        self.run: Recorded = kernel.unrecorded if isinstance(kernel, EntryKernel) else kernel
+        self.slowly = slowly
+        self.is_pointwise = rule.definition.family == "pointwise"
+        self.known: dict[int, CallFormulas] = {}
+        """By which operands ask, a bit for each, and whether the call is about complex numbers: for calls of which
+        nothing else matters."""
+        self._by_numbers: dict[int, CallFormulas] = {}
+        """The same where numbers have been looked at."""
+        self.numbers = tuple([p for p, a in enumerate(arguments) if p not in positions and _may_be_complex(a.type)])
+        """Further arguments that may be complex."""
+
+    def formulas(self, key: int, arguments: tuple[Any, ...]) -> CallFormulas | None:
+        """The formulas of a call; None for one that goes the long way."""
+        for position in self.numbers:
+            if type(arguments[position]) not in _NO_COMPLEX and is_complex((arguments[position],)):
+                key |= _COMPLEX
+        if key in self._by_numbers:
+            return self._by_numbers[key]
+        asking = tuple([bool(key >> number & 1) for number in range(len(self.positions))])
+        formulas = self.rule.formulas(asking, bool(key & _COMPLEX), arguments)
+        if formulas.direct is None or len(formulas.steps) < sum(asking):
+            return None
+        if self.rule.gradient.is_static:
+            self._by_numbers[key] = formulas
+            if not self.numbers:
+                self.known[key] = formulas
+        return formulas
+
+
+def _may_be_complex(type_: Any) -> bool:
+    return not isinstance(type_, BoolType | IntType | FloatType | StringType)
+
+
+def _kind(operand: Any, dtype: Any) -> int:
+    return _COMPLEX if dtype.kind in "cV" and operand.dtype.is_complex else 0
+
+
+def _edge(operand: Any) -> Any:
+    """Where the gradient of an operand goes on; None if it asks for none."""
+    if operand._base is not None:
+        return edge_of(operand)
+    if operand._node is not None:
+        return (operand._node, operand.output_nr)
+    return (operand, 0) if operand._requires_grad else None
+
+
+def _kept(formulas: CallFormulas, arguments: tuple[Any, ...], result: Any) -> list[Any]:
+    """What the formulas need. Tensors and results are kept as tuples: see `saved`."""
+    kept: list[Any] = []
+    for way, position in formulas.direct:  # type: ignore[union-attr]  # others go the long way
+        if way == OPERAND:
+            tensor = arguments[position]
+            kept.append((tensor, tensor._storage.version))
+        elif way == RESULT:
+            storage = result._storage
+            kept.append((result._array, storage, storage.version))
+        elif way == SIZES:
+            kept.append(list(arguments[position]._array.shape))
+        else:
+            kept.append(arguments[position])
+    return kept
+
+
+def _attached(result: Any, node: Any) -> Any:
+    """The result of a call, which knows its node from now on."""
+    result._node = node
+    if result._base is not None:
+        node.shown = result._base._node
+    return result
+
+
+def _unary(calls: _Calls) -> Recorded:
+    """Calls with one operand, the first argument."""
+    mode, run, known, formulas_of, slowly = grad_mode.mode, calls.run, calls.known, calls.formulas, calls.slowly
+    node_type, is_pointwise = calls.rule.node_type, calls.is_pointwise
+
+    def record(*arguments: Any) -> Any:
+        if not mode.enabled:
+            return run(*arguments)
+        operand = arguments[0]
+        edge = _edge(operand)
+        if edge is None:
+            return run(*arguments)
+        array = operand._array
+        dtype = array.dtype
+        key = 1 if dtype.kind == "f" else 1 | _kind(operand, dtype)
+        formulas = known.get(key) or formulas_of(key, arguments)
+        if formulas is None or CAREFUL:
+            return slowly(*arguments)
+        result = run(*arguments)
+        like = result._array.dtype
+        if like.kind not in "fcV" or result is operand:
+            return result
+        shapes = None if is_pointwise and like is dtype else ((array.shape, dtype),)
+        kept = _kept(formulas, arguments, result)
+        return _attached(result, node_type((edge,), formulas, shapes, kept, next_number()))
+
+    return record
+
+
+def _binary(calls: _Calls) -> Recorded:
+    """Calls with two operands, the first arguments."""
+    mode, run, known, formulas_of, slowly = grad_mode.mode, calls.run, calls.known, calls.formulas, calls.slowly
+    node_type, is_pointwise = calls.rule.node_type, calls.is_pointwise
+
+    def record(*arguments: Any) -> Any:
+        if not mode.enabled:
+            return run(*arguments)
+        left, right = arguments[0], arguments[1]
+        edge, other = _edge(left), _edge(right)
+        key = (edge is not None) + 2 * (other is not None)
+        if not key:
+            return run(*arguments)
+        array, other_array = left._array, right._array
+        dtype, other_dtype = array.dtype, other_array.dtype
+        if dtype.kind != "f" or other_dtype is not dtype:
+            key |= _kind(left, dtype) | _kind(right, other_dtype)
+        formulas = known.get(key) or formulas_of(key, arguments)
+        if formulas is None or CAREFUL:
+            return slowly(*arguments)
+        result = run(*arguments)
+        like = result._array.dtype
+        if like.kind not in "fcV" or result is left or result is right:
+            return result
+        sizes, other_sizes = array.shape, other_array.shape
+        if is_pointwise and sizes == other_sizes and dtype is other_dtype and like is dtype:
+            shapes: Any = None
+        else:
+            shapes = ((sizes, dtype), (other_sizes, other_dtype))
+        kept = _kept(formulas, arguments, result)
+        return _attached(result, node_type((edge, other), formulas, shapes, kept, next_number()))
+
+    return record
+
+
+def _any_number(calls: _Calls) -> Recorded:
+    """Calls with operands anywhere."""
+    mode, run, positions, node_type = grad_mode.mode, calls.run, calls.positions, calls.rule.node_type
+
+    def record(*arguments: Any) -> Any:
+        if not mode.enabled:
+            return run(*arguments)
+        operands = [arguments[position] for position in positions]
+        edges = [_edge(operand) for operand in operands]
+        key, bit = 0, 1
+        for edge, operand in zip(edges, operands, strict=True):
+            if edge is not None:
+                key |= bit
+            bit <<= 1
+            if operand._array.dtype.kind != "f":
+                key |= _kind(operand, operand._array.dtype)
+        if not key & ~_COMPLEX:
+            return run(*arguments)
+        formulas = calls.formulas(key, arguments)
+        if formulas is None or CAREFUL:
+            return calls.slowly(*arguments)
+        result = run(*arguments)
+        if result._array.dtype.kind not in "fcV" or any(result is operand for operand in operands):
+            return result
+        shapes = [(operand._array.shape, operand._array.dtype) for operand in operands]
+        kept = _kept(formulas, arguments, result)
+        return _attached(result, node_type(edges, formulas, shapes, kept, next_number()))
+
+    return record
