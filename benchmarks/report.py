@@ -163,6 +163,13 @@ def _summary(run: Run) -> list[list[str]]:
     return lines
 
 
+def slower(rows: Iterable[Row]) -> str:
+    """The rows in which the best peer is faster, the worst ratio first; nothing if there are none."""
+    ratios = [(ratio, row.name, row.best_peer) for row in rows if (ratio := row.ratio()) is not None and ratio < 1]
+    listed = "; ".join(f"{name} {ratio:.2f} ({peer})" for ratio, name, peer in sorted(ratios))
+    return f"\n**Below 1x**, and the best peer: {listed}.\n" if listed else ""
+
+
 def page(runs: Sequence[Run], command: str) -> str:
     """Everything, as a page."""
     first = runs[0].environment
@@ -174,6 +181,7 @@ def page(runs: Sequence[Run], command: str) -> str:
     ]
     for run in runs:
         parts.append(f"\n## {run.title}\n\nLimits measured: {run.limits}.\n\n{markdown(_summary(run))}")
+        parts.append(slower(run.rows))
         for kind in dict.fromkeys(row.kind for row in run.rows):
             rows = [row for row in run.rows if row.kind == kind]
             parts.append(f"\n### {kind.capitalize()}\n\n{markdown(table(rows, run.limits))}")

@@ -11,18 +11,21 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
 
-from flambeau.ops import recurrent_arrays
+import numpy as np
+
+from flambeau.ops import recurrent_arrays, recurrent_layers
 from flambeau.ops.families.composite import F as OPERATORS
 from flambeau.ops.families.composite import composite
 from flambeau.ops.recurrent_cells import Step, gru_step, lstm_step, numbers, rnn_relu_step, rnn_tanh_step
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.schema.types import TensorType
-from flambeau.tensor.dispatch import is_intercepted
+from flambeau.tensor.dispatch import is_intercepted, operator
 from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.tensor.recorder import is_asked
 from flambeau.tensor.tensor import Tensor, wrap
 
 State = tuple[Tensor, ...]
+recurrent_layer: Final = operator(recurrent_layers.NAME)
 
 
 class Weights:
@@ -62,10 +65,11 @@ def run_padded(
     F: Any, step: Step, xs: Tensor, state: State, weights: Weights, reverse: bool
 ) -> tuple[Tensor, State]:
     """Over (time, batch, features): the outputs of all steps, and the last state."""
-    is_watched = F is not OPERATORS or is_intercepted() or _is_recorded(xs, state, weights)
-    result = None if is_watched else _on_arrays(step, xs, state, weights, reverse)
-    if result is not None:
-        return result
+    if F is OPERATORS and not is_intercepted():
+        is_recorded = _is_recorded(xs, state, weights)
+        result = (_on_tape if is_recorded else _on_arrays)(step, xs, state, weights, reverse)
+        if result is not None:
+            return result
     inputs = F.unbind(F.linear(xs, weights.w_ih, weights.b_ih), 0)
     outputs = []
     for one in reversed(inputs) if reverse else inputs:
@@ -80,10 +84,23 @@ def _is_recorded(xs: Tensor, state: State, weights: Weights) -> bool:
     return is_grad_enabled() and is_asked(asked)
 
 
-_ARRAY_STEPS: Final[dict[Step, recurrent_arrays.Pointwise]] = {
-    lstm_step: recurrent_arrays.lstm, gru_step: recurrent_arrays.gru, rnn_tanh_step: recurrent_arrays.rnn_tanh,
-    rnn_relu_step: recurrent_arrays.rnn_relu,
+_KINDS: Final[dict[Step, str]] = {
+    lstm_step: "lstm", gru_step: "gru", rnn_tanh_step: "rnn_tanh", rnn_relu_step: "rnn_relu"
 }  # fmt: skip
+
+
+def _on_tape(
+    step: Step, xs: Tensor, state: State, weights: Weights, reverse: bool
+) -> tuple[Tensor, State] | None:
+    """The same as two nodes of the tape; None for projections, and for dtypes that NumPy does not compute in."""
+    if weights.w_hr is not None or not recurrent_arrays.serves(*(t._array for t in (xs, *state, weights.w_hh))):
+        return None
+    inputs = OPERATORS.linear(xs, weights.w_ih, weights.b_ih)
+    bias = [] if weights.b_hh is None else [weights.b_hh]
+    memory = state[1] if len(state) == 2 else wrap(np.empty(0, inputs._array.dtype))
+    operands = [inputs, state[0], memory, weights.w_hh, *bias]
+    outputs, hidden, memory, *_ = recurrent_layer(operands, _KINDS[step], reverse)
+    return outputs, (hidden, memory)[: len(state)]
 
 
 def _on_arrays(
@@ -95,7 +112,7 @@ def _on_arrays(
     array, starts = xs._array, [s._array for s in state]
     if not recurrent_arrays.serves(array, *starts, *arrays):
         return None
-    outputs, last = recurrent_arrays.run(_ARRAY_STEPS[step], array, starts, arrays, reverse)
+    outputs, last = recurrent_arrays.run(recurrent_arrays.STEPS[_KINDS[step]], array, starts, arrays, reverse)
     return wrap(outputs), tuple(map(wrap, last))
 
 

@@ -126,3 +126,7 @@ def serves(*arrays: Any) -> bool:
     """Whether arrays are of one float dtype in which NumPy computes."""
     dtype = arrays[0].dtype
     return dtype in FLOATS and all(a is None or a.dtype == dtype for a in arrays)
+
+
+STEPS: Final[dict[str, Pointwise]] = {"lstm": lstm, "gru": gru, "rnn_tanh": rnn_tanh, "rnn_relu": rnn_relu}
+"""What a step does, by the kind of cell."""

@@ -204,3 +204,9 @@ def test_no_row_matches(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
     monkeypatch.setattr("sys.argv", ["benchmarks", "--threads", "1", "--only", "^nothing"])
     with pytest.raises(SystemExit, match="no row matches --only '\\^nothing'"):
         main()
+
+
+def test_rows_in_which_a_peer_is_faster_are_listed_worst_first() -> None:
+    worst = replace(ROWS[1], name="worst", microseconds={"flambeau": 4.0, "torch": 1.0})
+    assert report.slower([*ROWS, worst]) == "\n**Below 1x**, and the best peer: worst 0.25 (torch); two 0.50 (jax).\n"
+    assert report.slower(ROWS[:1]) == ""

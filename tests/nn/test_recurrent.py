@@ -162,3 +162,30 @@ def test_gradients_reach_the_weights_of_whole_sequences(kind: str) -> None:
             weight.copy_(value)
             sums.append(float(layer(x)[0].square().sum()))
     assert abs((sums[0] - sums[1]) / (2 * step) - float(weight.grad[1, 2])) < 1e-2
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+@pytest.mark.parametrize("options", [{}, {"bidirectional": True, "num_layers": 2}, {"bias": False}])
+def test_gradients_and_their_gradients_are_pytorchs(kind: str, options: dict[str, Any]) -> None:
+    torch = pytest.importorskip("torch", reason="compares with torch, which is not installed")
+    theirs = getattr(torch.nn, kind)(3, 4, dtype=torch.float64, **options)
+    ours = getattr(nn, kind)(3, 4, dtype=flambeau.float64, **options)
+    ours.load_state_dict({name: flambeau.from_numpy(value.numpy()) for name, value in theirs.state_dict().items()})
+    x = np.random.default_rng(0).normal(size=(5, 2, 3))
+    results = []
+    for library, layer, leaf in ((flambeau, ours, flambeau.from_numpy(x)), (torch, theirs, torch.from_numpy(x))):
+        leaves = [leaf.requires_grad_(), *layer.parameters()]
+        output, state = layer(leaf)
+        states = state if isinstance(state, tuple) else (state,)
+        total = (output * output.sin()).sum() + sum((one**3).sum() for one in states)
+        first = library.autograd.grad(total, leaves, create_graph=True)
+        second = library.autograd.grad(sum((g * g.cos()).sum() for g in first), leaves)
+        results.append([t.detach().numpy() for t in (*first, *second)])
+    for got, want in zip(*results, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-11)
+
+
+def test_a_layer_is_two_nodes_of_the_tape() -> None:
+    output, _ = nn.LSTM(3, 4)(flambeau.randn(5, 2, 3))
+    assert output.grad_fn.name() == "RecurrentLayerBackward0"
+    assert output.grad_fn.next_functions[0][0].name() == "LinearBackward0"

@@ -27,13 +27,14 @@ def definitions(*names: str, families: frozenset[str] = FAMILIES) -> list[OpDef]
     wanted = {f"aten::{n}" for n in names}
     return [
         d for d in registry.all_definitions()
-        if (d.samples or d.errors) and (d.name in wanted if wanted else d.family in families and is_plain(d))
+        if (d.samples or d.errors) and (d.name in wanted if wanted else d.family in families and is_torchs(d))
     ]  # fmt: skip
 
 
-def is_plain(definition: OpDef) -> bool:
-    """Whether its kernel computes on arrays or by other operators: results never share memory with arguments."""
-    return isinstance(definition.kernel, KernelOnArrays | CompositeKernel)
+def is_torchs(definition: OpDef) -> bool:
+    """Whether PyTorch has it too, and its kernel computes on arrays or by other operators: results never share memory
+    with arguments."""
+    return definition.name.startswith("aten::") and isinstance(definition.kernel, KernelOnArrays | CompositeKernel)
 
 
 def cases(found: list[OpDef]) -> list[Any]:
