@@ -99,6 +99,10 @@ class CompiledKernel:
         arrays = self._arrays(inputs)
         return self._call(self._find_launch(arrays), arrays)
 
+    def launch_for(self, arrays: list[Array]) -> Launch:
+        """The launch for inputs like these. Raises ``KernelError`` where they do not fit."""
+        return self._find_launch(self._arrays(arrays))
+
     def _find_launch(self, arrays: list[Array]) -> Launch:
         key = tuple([(a.shape, a.strides) for a in arrays])
         launch = self.launches_cache.get(key)

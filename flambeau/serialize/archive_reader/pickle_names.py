@@ -5,7 +5,7 @@ Names are looked up here and in the code of the archive, nowhere else.
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
@@ -122,6 +122,13 @@ def _ordered(items: Any = ()) -> OrderedDict[Any, Any]:
     return OrderedDict(items)
 
 
+def _counter(counts: Any = None) -> Counter[Any]:
+    counts = {} if counts is None else counts
+    if not isinstance(counts, dict) or not all(type(n) is int for n in counts.values()):
+        raise PickleError("a counter is made of something that is no dict of numbers")
+    return Counter(counts)
+
+
 def _parameter(data: Any, requires_grad: Any, hooks: Any) -> Any:
     if not isinstance(data, Tensor) or not isinstance(requires_grad, bool):
         raise PickleError("a parameter is made of something that is no tensor")
@@ -159,6 +166,7 @@ _FUNCTIONS: Final[dict[tuple[str, str], Function]] = {
     ("torch._utils", "_rebuild_sparse_tensor"): Function("_rebuild_sparse_tensor", _refused(_SPARSE), 0, 99),
     ("torch._utils", "_rebuild_sparse_csr_tensor"): Function("_rebuild_sparse_csr_tensor", _refused(_SPARSE), 0, 99),
     ("collections", "OrderedDict"): Function("OrderedDict", _ordered, 0, 1),
+    ("collections", "Counter"): Function("Counter", _counter, 0, 1),
     ("torch", "device"): Function("device", _device, 1, 2),
     ("torch", "Size"): Function("Size", _size, 1, 1),
     ("builtins", "complex"): Function("complex", _complex, 2, 2),

@@ -1,0 +1,50 @@
+"""Optimisers: what changes parameters by their gradients, and what changes learning rates (`lr_scheduler`).
+
+>>> import flambeau
+>>> from flambeau import nn, optim
+>>> _ = flambeau.manual_seed(0)
+>>> model = nn.Linear(2, 1)
+>>> optimizer = optim.Adam(model.parameters(), lr=0.1)
+>>> x = flambeau.tensor([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+>>> for _ in range(300):
+...     loss = ((model(x).squeeze(1) - flambeau.tensor([2.0, 1.0, 3.0])) ** 2).mean()
+...     optimizer.zero_grad()
+...     loss.backward()
+...     optimizer.step()
+>>> loss.item() < 1e-4
+True
+"""
+
+from __future__ import annotations
+
+from flambeau.optim import formulas, lr_scheduler, swa_utils
+from flambeau.optim.adam import Adam, Adamax, AdamW, NAdam, RAdam
+from flambeau.optim.adaptive import Adadelta, Adagrad, RMSprop
+from flambeau.optim.lbfgs import LBFGS
+from flambeau.optim.optimizer import (
+    Optimizer,
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+)
+from flambeau.optim.sgd import SGD
+from flambeau.optim.signs_and_averages import ASGD, Rprop
+
+__all__ = [
+    "ASGD",
+    "LBFGS",
+    "SGD",
+    "Adadelta",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "NAdam",
+    "Optimizer",
+    "RAdam",
+    "RMSprop",
+    "Rprop",
+    "lr_scheduler",
+    "register_optimizer_step_post_hook",
+    "register_optimizer_step_pre_hook",
+    "swa_utils",
+]

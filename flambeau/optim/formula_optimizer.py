@@ -1,0 +1,136 @@
+"""Optimisers that are one formula per parameter: what is common to all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from flambeau.ops.families.composite import F
+from flambeau.optim.formula import Formula
+from flambeau.optim.fused_update import FusedUpdate, Numbers, apply
+from flambeau.optim.optimizer import Closure, Optimizer, Parameters, recorded_if_differentiable
+from flambeau.optim.settings import check_ways
+from flambeau.tensor.observer import thread
+from flambeau.tensor.tensor import Tensor, wrap
+
+Group = dict[str, Any]
+State = dict[str, Any]
+
+
+class FormulaOptimizer(Optimizer):
+    """Runs `formula` on each parameter that has a gradient, all of them by one native kernel.
+
+    A class says which formula, which of its state are tensors like the parameter, and what numbers and flags it gets.
+    """
+
+    formula: ClassVar[Formula]
+    tensor_state: ClassVar[tuple[str, ...]]
+    """The names of the formula's state, as users find it in `state[parameter]`, in the formula's order."""
+    counts_steps: ClassVar[bool] = True
+    """Whether the state has a `step`."""
+    numbers_by_step: ClassVar[bool] = True
+    """Whether parameters of one group at the same step have the same numbers."""
+
+    def __init__(self, params: Parameters, defaults: dict[str, Any]) -> None:
+        check_ways(defaults)
+        super().__init__(params, defaults)
+
+    def _make_hooks(self) -> None:
+        super()._make_hooks()
+        self._update = FusedUpdate(self.formula)
+
+    def new_state(self, parameter: Tensor, group: Group) -> State:
+        """The state of a parameter before its first step."""
+        state: State = {"step": zero()} if self.counts_steps else {}
+        for name in self.state_names(group):
+            state[name] = F.zeros_like(parameter)
+        return state
+
+    def prepared(self, parameter: Tensor, group: Group) -> tuple[State, bool]:
+        """The state of a parameter, and whether it was made now."""
+        state: State = self.state[parameter]
+        if state:
+            return state, False
+        state.update(self.new_state(parameter, group))
+        return state, True
+
+    def state_names(self, group: Group) -> Sequence[str]:
+        """The tensors of the state that a group's settings ask for."""
+        return self.tensor_state
+
+    def numbers(self, group: Group, state: State, step: float) -> tuple[Any, ...]:
+        """The formula's numbers. Tensors among them are for `differentiable` optimisers."""
+        raise NotImplementedError
+
+    def flags(self, group: Group, step: float, is_new: bool) -> tuple[bool, ...]:
+        """The formula's flags. `is_new`: the parameter was never changed before."""
+        raise NotImplementedError
+
+    @recorded_if_differentiable
+    def step(self, closure: Closure | None = None) -> Any:
+        """Change all parameters that have gradients.
+
+        Args:
+            closure: computes the loss and the gradients anew; the loss is returned.
+        """
+        loss = self._closed(closure)
+        for group in self.param_groups:
+            self._step_group(group)
+        return loss
+
+    def _step_group(self, group: Group) -> None:
+        """One step of all parameters of a group."""
+        numbers_of: dict[float, Numbers] = {}
+        names = self.tensor_state
+        plainly = group["differentiable"] or thread.observer is not None or bool(thread.handlers)
+        for parameter in group["params"]:
+            gradient = parameter.grad
+            if gradient is None:
+                continue
+            state, is_new = self.prepared(parameter, group)
+            step = one_more(state["step"]) if self.counts_steps else 0.0
+            flags = self.flags(group, step, is_new)
+            numbers = numbers_of.get(step)
+            if numbers is None:
+                numbers = Numbers(self.numbers(group, state, step))
+                if self.numbers_by_step:
+                    numbers_of[step] = numbers
+            tensors = [parameter, gradient, *[state.get(name) for name in names]]
+            if plainly:
+                apply(self.formula, tensors, numbers.given, flags)
+            else:
+                self._update(tensors, numbers, flags)
+
+
+def zero(value: float = 0.0) -> Tensor:
+    """A number that the state holds, as a tensor, as PyTorch has it."""
+    return wrap(np.array(value, np.float32))
+
+
+def number_in(holder: Tensor) -> float:
+    """The number that a tensor of the state holds; a state loaded for complex parameters has complex ones."""
+    return float(holder._array.real)
+
+
+def set_number(holder: Tensor, value: float) -> None:
+    """Have a tensor of the state hold another number, rounded to single precision, as new state is."""
+    holder._array[()] = np.float32(value)
+    holder._storage.version += 1
+
+
+def scale_number(holder: Tensor, factor: float) -> float:
+    """Multiply a number of the state, in its own precision; what it is then."""
+    holder._array *= factor
+    holder._storage.version += 1
+    return number_in(holder)
+
+
+def one_more(count: Tensor) -> float:
+    """Count a step; the new count."""
+    array = count._array
+    step = array.item().real + 1.0  # a whole number, and `fill` is faster than arithmetic
+    array.fill(step)
+    count._storage.version += 1
+    return step  # type: ignore[no-any-return]
