@@ -130,6 +130,7 @@ from flambeau import cuda as cuda
 from flambeau import fft as fft
 from flambeau import ir as ir
 from flambeau import jit as jit
+from flambeau import library as library
 from flambeau import linalg as linalg
 from flambeau import nn as nn
 from flambeau import optim as optim
@@ -139,7 +140,6 @@ from flambeau.codegen import set_num_threads as set_num_threads
 from flambeau.interpreter.tasks import get_num_interop_threads as get_num_interop_threads
 from flambeau.interpreter.tasks import set_num_interop_threads as set_num_interop_threads
 from flambeau.jit import futures as futures
-from flambeau.jit import library as library
 from flambeau.jit import torch_names as _C
 from flambeau.jit.classes.interfaces import interface as interface
 from flambeau.jit.compilation_unit import CompilationUnit as CompilationUnit

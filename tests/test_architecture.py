@@ -25,7 +25,7 @@ FLOORS = (
     {"executor", "optim", "distributed"},
     {"serialize"},
     {"jit"},
-    {"testing", "tools"},
+    {"library", "testing", "tools"},
 )
 HEIGHT = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 LONGEST_FILE, LONGEST_FUNCTION = 500, 70

@@ -24,6 +24,7 @@ from flambeau.autograd.rule import OPERAND, RESULT, SIZES, Rule, is_complex
 from flambeau.ops.families.entry_kernel import EntryKernel
 from flambeau.schema.types import BoolType, FloatType, IntType, StringType, TensorType
 from flambeau.tensor import grad_mode
+from flambeau.tensor.below import Redirected
 
 CAREFUL: Final[list[object]] = []
 """Whoever wants to see each node that is made or each tensor that is saved, on any thread: calls go the long way."""
@@ -54,6 +55,8 @@ def quick(rule: Rule, slowly: Recorded) -> Recorded | None:
     returns = definition.schema.returns
     types = [*[arguments[p].type for p in positions], *[r.type for r in returns]]
     is_usual = len(returns) == 1 and all(isinstance(t, TensorType) for t in types)
+    if isinstance(definition.kernel, Redirected):
+        return None  # results may be tensors of any class
     if definition.schema.is_mutable or not is_usual or rule.flows is not True or not positions:
         return None
     calls = _Calls(rule, positions, slowly)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from flambeau.tensor.grad_mode import is_grad_enabled
+from flambeau.tensor.subclasses import goes_below
 from flambeau.tensor.tensor import Tensor, window
 
 if TYPE_CHECKING:
@@ -62,6 +63,18 @@ class _Hooks(threading.local):
 HOOKS: Final = _Hooks()
 
 
+def _apart(tensor: Tensor) -> Tensor:
+    """A result as it is without its place on the tape."""
+    cls = type(tensor)
+    if not goes_below(cls):
+        return window(tensor._array, tensor._storage)
+    result = object.__new__(cls)
+    Tensor.__init__(result, tensor._array, tensor._storage)
+    if hasattr(tensor, "__dict__"):
+        result.__dict__.update(tensor.__dict__)
+    return result
+
+
 class SavedTensor:
     """A tensor kept for the way back, with the version of its memory."""
 
@@ -72,7 +85,7 @@ class SavedTensor:
         self.version = storage.version
         self.index = index
         """Which result of the node it is; -1 for an operand."""
-        self.tensor: Any = tensor if index < 0 else window(tensor._array, storage)  # a result refers to its node
+        self.tensor: Any = tensor if index < 0 else _apart(tensor)  # a result refers to its node
         """The tensor, or what a hook packed it as."""
         self.unpack: Unpack | None = None
         """What gives the tensor of what it was packed as, if it was."""

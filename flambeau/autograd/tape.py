@@ -23,8 +23,10 @@ from flambeau.autograd.rule import Rule, gradient_of, is_complex, rule_of
 from flambeau.ops.derivatives.operators import OPERATORS
 from flambeau.schema.gradient import Decomposed
 from flambeau.schema.opdef import Effect, OpDef
+from flambeau.schema.own_gradient import is_spelling
 from flambeau.tensor import recorder
 from flambeau.tensor.grad_mode import is_grad_enabled
+from flambeau.tensor.interceptors import changed
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.inversions import TAPE
 
@@ -53,7 +55,7 @@ def recorded(definition: OpDef) -> Recorded:
     It raises RuntimeError for a write that may not be while gradients are recorded.
     """
     gradient = gradient_of(definition)
-    if definition.is_about_tensor or (gradient is None and definition.family == "composite"):
+    if definition.is_about_tensor or is_spelling(definition):
         kernel: Recorded = definition.kernel  # the parts of a composite one are recorded
         return kernel
     if isinstance(gradient, Decomposed):
@@ -99,7 +101,8 @@ def _admit(definition: OpDef, arguments: Sequence[Any]) -> None:
     known = _admitted.setdefault(definition, set())
     key = repr([_kind(argument) for argument in arguments])
     if key not in known:
-        definition.kernel(*arguments)
+        with changed(modes=()):
+            definition.kernel(*arguments)
         if len(known) >= MOST_ADMITTED:
             known.clear()
         known.add(key)

@@ -12,6 +12,7 @@ from flambeau.executor import asking_calls, compiled_calls, gradients, latest, l
 from flambeau.executor import eager as _eager  # noqa: F401  (operators by themselves)
 from flambeau.executor.compiled_gradients import GradientPlan, Refusal, gradient_plan
 from flambeau.executor.explain import caches_of, compilation_of
+from flambeau.executor.inlined_graph import inlined_graph
 from flambeau.executor.options import Options
 from flambeau.executor.plan import ExecutionPlan, make_plan
 from flambeau.executor.prepared_graph import PreparedGraph
@@ -28,7 +29,7 @@ from flambeau.program.shared import SHARED
 from flambeau.schema.types import AnyClassType, AnyType, NamedType, Type
 from flambeau.specialise import spec as specs
 from flambeau.specialise.cache import SpecialisationCache
-from flambeau.tensor import below, defaults, dispatch
+from flambeau.tensor import below, defaults, dispatch, kernels
 from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.tensor.subclasses import special
 from flambeau.util import log
@@ -81,7 +82,7 @@ class Executor:
             if recording.local.recorder is not None:
                 return recording.local.recorder(self, arguments)
             return single(run(self._plain_code(), arguments))
-        if special.exists and below.has_special(arguments):
+        if special.exists and (below.has_special(arguments) or self._is_overridden()):
             return self.recorded(arguments)
         spec = specs.spec_of(arguments)
         plan = self._latest
@@ -94,6 +95,11 @@ class Executor:
             if flow is not None and flow.is_recorded:
                 return self.on_tape(flow, arguments, lambda: self._run(plan, spec, arguments))
         return self._run(plan, spec, arguments)
+
+    def _is_overridden(self) -> bool:
+        """Whether users replaced the kernel of an operator in the function: then each operator is dispatched."""
+        names = kernels.table.overridden_names
+        return bool(names) and any(node.op in names for node in inlined_graph(self.function).all_nodes())
 
     def _run(self, plan: ExecutionPlan | None, spec: specs.Spec, arguments: Sequence[Any]) -> Any:
         """A call by the plan for its spec, which is made now if there is none; gradients are not looked at."""
@@ -306,13 +312,13 @@ class Executor:
 _executors: weakref.WeakSet[Executor] = weakref.WeakSet()
 
 
-def _forget_all_plans() -> None:
+def forget_all_plans() -> None:
     """Plans rely on the default dtype: `zeros(n)` has it."""
     for executor in list(_executors):
         executor.forget_plans()
 
 
-defaults.when_changed(_forget_all_plans)
+defaults.when_changed(forget_all_plans)
 
 
 def _may_hold_objects(type_: Type) -> bool:

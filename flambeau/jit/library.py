@@ -11,6 +11,15 @@ from typing import Any
 
 from flambeau.frontend.scopes.type_annotations import try_type_of
 from flambeau.interpreter.conform import conforms, kind_of
+from flambeau.jit.operator_library import DispatchKeySet, Library, exclude_keys, include_keys
+from flambeau.jit.operator_registration import (
+    define,
+    give_methods,
+    impl,
+    register_autograd,
+    register_fake,
+    register_kernel,
+)
 from flambeau.schema import registry
 from flambeau.schema.function import FunctionSchema, parse_schema
 from flambeau.schema.opdef import Effect, OpDef
@@ -33,6 +42,19 @@ from flambeau.schema.types import (
 from flambeau.tensor import dispatch
 from flambeau.tensor.tensor import Tensor
 
+__all__ = [
+    "DispatchKeySet",
+    "Library",
+    "custom_op",
+    "define",
+    "exclude_keys",
+    "impl",
+    "include_keys",
+    "infer_schema",
+    "register_autograd",
+    "register_fake",
+    "register_kernel",
+]
 Function = Callable[..., Any]
 _NAME = re.compile(r"[A-Za-z_]\w*::[A-Za-z_]\w*")
 _SIMPLE = (
@@ -53,7 +75,8 @@ def custom_op(
     `mutates_args` names the tensors that it writes. Unless `has_effects`, a call whose result nobody uses is left out,
     and equal calls are made once. Results must be new tensors: none that shares memory with an argument.
 
-    The operator is what is returned, and `flambeau.ops.mylib.blur`. Raises ValueError for a name that is taken or has
+    The operator is what is returned, and `flambeau.ops.mylib.blur`; `blur.register_autograd`, `blur.register_fake` and
+    `blur.register_kernel` say more of it. Raises ValueError for a name that is taken or has
     no namespace of its own, and TypeError for annotations that no schema has.
 
     >>> from flambeau import Tensor, ones
@@ -82,6 +105,7 @@ def custom_op(
     )
     operator = dispatch.function(name, name.rpartition("::")[2])
     operator.__wrapped__ = fn  # type: ignore[attr-defined]
+    give_methods(operator, name)
     return operator
 
 

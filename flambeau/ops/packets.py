@@ -37,7 +37,8 @@ from flambeau.schema.types import (
     Type,
     VarType,
 )
-from flambeau.tensor import dispatch
+from flambeau.tensor import dispatch, kernels
+from flambeau.tensor.interceptors import changed, stack
 from flambeau.tensor.overrides import NOT_OVERRIDDEN, answer, may_be
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.inversions import OVERLOAD
@@ -144,6 +145,13 @@ class OperatorOverload(_Callable):
     def name(self) -> str:
         """The name with the overload: `aten::add.Tensor`."""
         return self._definition.full_name
+
+    def redispatch(self, keyset: Any, *args: Any, **kwargs: Any) -> Any:
+        """The call as it goes on to keys that are left: past all others."""
+        passed = {key for key in kernels.KEYS if not keyset.has(key)}
+        binding = self._binding(args, kwargs)
+        with changed(excluded=stack().excluded | passed):
+            return dispatch.run(binding.definition, binding.arguments(args, kwargs))
 
     def decompose(self, *args: Any, **kwargs: Any) -> Any:
         """The same computed by the operators that it is written in terms of; NotImplemented where it is not."""

@@ -23,4 +23,6 @@ def is_spelling(definition: OpDef) -> bool:
     """Whether an overload is written in terms of others and has no formula of its own: whoever looks at what is
     computed, such as a tape, looks at its parts.
     """
+    if definition.family == "custom":
+        return bool(getattr(definition.kernel, "is_spelling", False))
     return definition.family == "composite" and gradient_of(definition) is None

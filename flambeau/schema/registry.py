@@ -36,6 +36,17 @@ def register(definition: OpDef) -> OpDef:
     return definition
 
 
+def unregister(definition: OpDef) -> None:
+    """Take an overload away that a user registered; nothing happens if it is gone already."""
+    global _version
+    overloads_ = _by_name.get(definition.name, {})
+    if overloads_.get(definition.schema.overload) is definition:
+        del overloads_[definition.schema.overload]
+        if not overloads_:
+            del _by_name[definition.name]
+        _version += 1
+
+
 def spelled(text: str) -> str:
     """The name of the operator that Python writes as `+`, `+=`, `is not` or `hex`. Raises KeyError if there is none."""
     return _by_spelling[text]

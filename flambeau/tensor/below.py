@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol
 
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.own_gradient import is_spelling
+from flambeau.tensor import recorder
 from flambeau.tensor.interceptors import Interceptors, changed, stack
 from flambeau.tensor.subclasses import DISPATCH, goes_below, overrides_dispatch
 from flambeau.util.inversions import OVERLOAD
@@ -54,15 +55,37 @@ def has_special(values: Sequence[Any]) -> bool:
 _redirected: dict[OpDef, OpDef] = {}
 
 
+class Redirected:
+    """The kernel of an operator that asks modes and subclasses first."""
+
+    __slots__ = ("definition",)
+
+    def __init__(self, definition: OpDef) -> None:
+        self.definition = definition
+
+    @property
+    def is_spelling(self) -> bool:
+        """Whether the operator is nothing but a spelling of others."""
+        return is_spelling(self.definition)
+
+    def __call__(self, *arguments: Any) -> Any:
+        return run(self.definition, arguments)
+
+
+def forget(definition: OpDef) -> None:
+    """How an operator runs has changed, or it is gone."""
+    other = _redirected.pop(definition, None)
+    for one in (definition, other):
+        if one is not None:
+            recorder.forget(one)
+
+
 def redirected(definition: OpDef) -> OpDef:
     """The declaration with a kernel that asks modes and subclasses first."""
     other = _redirected.get(definition)
     if other is None:
 
-        def kernel(*arguments: Any) -> Any:
-            return run(definition, arguments)
-
-        other = _redirected[definition] = replace(definition, kernel=kernel)
+        other = _redirected[definition] = replace(definition, kernel=Redirected(definition))
     return other
 
 

@@ -15,7 +15,7 @@ from flambeau.schema.argument_rules import RuntimeTypes
 from flambeau.schema.bind import Binder, CallBinding
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.opdef import OpDef
-from flambeau.tensor import below, grad_mode, recorder
+from flambeau.tensor import below, grad_mode, kernels, recorder
 from flambeau.tensor.below import AUTOGRAD
 from flambeau.tensor.bridge import from_numpy_or_copy
 from flambeau.tensor.interceptors import Interceptors, changed, set_stack, stack
@@ -86,8 +86,18 @@ def run(definition: OpDef, arguments: Sequence[Any]) -> Any:
     if here:
         return _intercepted(here, definition, arguments)
     if special.exists and below.concerns(definition, arguments):
-        return _recorded(below.redirected(definition), arguments)
+        return _around(definition, arguments)
     return _recorded(definition, arguments)
+
+
+def _around(definition: OpDef, arguments: Sequence[Any]) -> Any:
+    """A call that needs more than its kernel: a user's kernel for gradients comes first."""
+    kernel = kernels.table.get(definition.full_name, AUTOGRAD)
+    if kernel is not None:
+        with kernels.past(definition.full_name, AUTOGRAD):
+            return kernels.call(kernel, definition, arguments)
+    definition = below.redirected(definition)
+    return definition.kernel(*arguments) if AUTOGRAD in stack().excluded else _recorded(definition, arguments)
 
 
 def _recorded(definition: OpDef, arguments: Sequence[Any]) -> Any:
@@ -108,7 +118,7 @@ def _intercepted(here: Interceptors, definition: OpDef, arguments: Sequence[Any]
         if here.functions:
             set_stack(here._replace(functions=()))
         if here.modes or (special.exists and below.concerns(definition, arguments)):
-            definition = below.redirected(definition)
+            return _around(definition, arguments)
         if AUTOGRAD in here.excluded:
             return definition.kernel(*arguments)
         return _recorded(definition, arguments)
@@ -153,6 +163,10 @@ class Operator:
         self.candidates = tuple(
             d for d in registry.overloads(self.name) if concerns_tensors(d.schema) or d.family == "custom"
         )
+        self._forget()
+
+    def forget(self) -> None:
+        """Bind calls anew: its kernels are others."""
         self._forget()
 
     def _forget(self) -> None:
@@ -240,7 +254,7 @@ class Operator:
             values = (*args, *kwargs.values())
             if not any(isinstance(v, _SEQUENCES) for v in values):
                 types = tuple(map(type, args))
-                if are_special(map(type, values)):
+                if are_special(map(type, values)) or kernels.is_overridden(binding.definition):
                     return binding
                 if kwargs:
                     self._named[(*types, *kwargs, *map(type, kwargs.values()))] = binding

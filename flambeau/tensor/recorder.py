@@ -53,6 +53,11 @@ def recorded(definition: OpDef) -> Callable[..., Any]:
     return function
 
 
+def forget(definition: OpDef) -> None:
+    """How an overload runs has changed, or it is gone."""
+    _recorded.pop(definition, None)
+
+
 def run(definition: OpDef, arguments: Sequence[Any]) -> Any:
     """Run a kernel on operands of which one asks for gradients. Raises RuntimeError for a write that may not be."""
     return recorded(definition)(*arguments)

@@ -21,7 +21,7 @@ from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
 from flambeau.tensor import layout, observer, overrides, subclasses
 from flambeau.tensor.formats import Layout
-from flambeau.tensor.grad_mode import note_asked
+from flambeau.tensor.grad_mode import is_grad_enabled, note_asked
 from flambeau.tensor.gradient_state import GradientState
 from flambeau.tensor.methods import TensorMethods
 from flambeau.tensor.observer import thread
@@ -234,8 +234,8 @@ class Tensor(GradientState, TensorMethods):
     @observer.seen("numpy")
     def numpy(self, *, force: bool = False) -> Array:
         """The elements as a NumPy array on the same memory; bfloat16 has the dtype of `ml_dtypes`. Raises RuntimeError
-        for a leaf that asks for a gradient and for what a tape recorded, unless `force`."""
-        if not force and (self._requires_grad or self._is_recorded()):
+        for a leaf that asks for a gradient and for what a tape recorded, unless `force` or under `no_grad()`."""
+        if not force and (self._requires_grad or self._is_recorded()) and is_grad_enabled():
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         return self._array[...]
 

@@ -226,3 +226,9 @@ def test_subclasses_are_pickled_as_what_they_are() -> None:
     copy = pickle.loads(pickle.dumps(x))
     assert type(copy) is Plain
     assert copy.tolist() == [1.0, 1.0]
+
+
+def test_results_that_are_saved_for_the_way_back_are_wrappers_still() -> None:
+    x = Wrapped.of(fb.tensor([0.0, 1.0])).requires_grad_()
+    (x.sigmoid() * 1).sum().backward()
+    assert fb.allclose(x.grad.inner, fb.tensor([0.25, 0.19661193]))

@@ -1,0 +1,151 @@
+"""Registering at operators that exist, by name: kernels, shapes without data, gradients."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, Final
+
+from flambeau.autograd.registered import autograd_kernel
+from flambeau.jit.operator_library import QUALIFIED, Library, definition_named
+from flambeau.schema.opdef import OpDef
+
+Function = Callable[..., Any]
+_libraries: Final[dict[str, Library]] = {}
+"""By namespace: what was registered without naming a library."""
+NO_OPERATOR: Final = "there is no operator {name}: define it before something is registered for it"
+_KEY_OF_DEVICE: Final = {None: "CompositeExplicitAutograd", "cpu": "CPU", "cuda": "CUDA", "meta": "Meta"}
+
+
+def _name_of(op: Any) -> str:
+    name = op if isinstance(op, str) else op.name() if hasattr(op, "overloadpacket") else op.operator_name
+    if "::" not in name:
+        raise ValueError(QUALIFIED.format(got=name))
+    return str(name)
+
+
+def _definition(op: Any) -> OpDef:
+    name = _name_of(op)
+    definition = definition_named(name)
+    if definition is None:
+        raise RuntimeError(NO_OPERATOR.format(name=name))
+    return definition
+
+
+def _library(name: str, lib: Library | None) -> Library:
+    namespace = name.partition("::")[0]
+    return lib or _libraries.setdefault(namespace, Library(namespace, "FRAGMENT"))
+
+
+def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Any = ()) -> None:
+    """Declare an operator.
+
+    Args:
+        qualname: its name with the namespace.
+        schema: the rest: arguments and results.
+        lib: what it belongs to; it stays for good if None.
+        tags: accepted.
+
+    >>> import flambeau
+    >>> define("doc_define::twice", "(Tensor x) -> Tensor")
+    >>> impl("doc_define::twice", "default", lambda x: x + x)
+    >>> flambeau.ops.doc_define.twice(flambeau.ones(2))
+    tensor([2., 2.])
+    """
+    _library(_name_of(qualname), lib).define(f"{qualname}{schema}")
+
+
+def impl(qualname: str, types: Any, func: Function | None = None, *, lib: Library | None = None) -> Any:
+    """Give an operator a kernel for devices, `"cpu"`, or for a dispatch key; for all devices with "default".
+
+    Args:
+        qualname: the operator.
+        types: devices or a key, one or several.
+        func: the kernel; a decorator without.
+        lib: what it belongs to; it stays for good if None.
+    """
+    if func is None:
+        return lambda function: (impl(qualname, types, function, lib=lib), function)[1]
+    for key in (types,) if isinstance(types, str) else types:
+        name = "CompositeExplicitAutograd" if key == "default" else key
+        _library(_name_of(qualname), lib).impl(_definition(qualname).full_name, func, name)
+    return None
+
+
+def register_kernel(
+    op: Any, device_types: Any = None, func: Function | None = None, *, lib: Library | None = None
+) -> Any:
+    """Give an operator a kernel for tensors on devices; for all without.
+
+    Args:
+        op: the operator or its name.
+        device_types: "cpu", "cuda", several of them, or None.
+        func: the kernel; a decorator without.
+        lib: what it belongs to; it stays for good if None.
+    """
+    if func is None:
+        return lambda function: (register_kernel(op, device_types, function, lib=lib), function)[1]
+    for device in device_types if isinstance(device_types, list | tuple) else (device_types,):
+        if device not in _KEY_OF_DEVICE:
+            raise ValueError(f"unknown device type {device!r}")
+        _library(_name_of(op), lib).impl(_definition(op).full_name, func, _KEY_OF_DEVICE[device])
+    return None
+
+
+def register_fake(op: Any, func: Function | None = None, *, lib: Library | None = None) -> Any:
+    """Say what the results of an operator are like: `func` makes tensors of their sizes and dtypes, without data.
+
+    Args:
+        op: the operator or its name.
+        func: takes the operator's arguments, tensors on the device "meta"; a decorator without.
+        lib: what it belongs to; it stays for good if None.
+
+    >>> import flambeau
+    >>> define("doc_fake::rows", "(Tensor x) -> Tensor")
+    >>> @register_fake("doc_fake::rows")
+    ... def rows(x):
+    ...     return x.new_empty(x.size(0))
+    >>> flambeau.ops.doc_fake.rows(flambeau.ones(2, 3, device="meta")).shape
+    flambeau.Size([2])
+    """
+    if func is None:
+        return lambda function: (register_fake(op, function, lib=lib), function)[1]
+    _library(_name_of(op), lib).impl(_definition(op).full_name, func, "Meta")
+    return None
+
+
+def register_autograd(
+    op: Any, backward: Function, /, *, setup_context: Function | None = None, lib: Library | None = None
+) -> None:
+    """Say how gradients go back through an operator.
+
+    Args:
+        op: the operator or its name.
+        backward: `backward(ctx, *gradients)` gives a gradient for each argument, None for what has none.
+        setup_context: `setup_context(ctx, inputs, output)` keeps what `backward` needs.
+        lib: what it belongs to; it stays for good if None.
+
+    >>> import flambeau
+    >>> define("doc_grad::double", "(Tensor x) -> Tensor")
+    >>> impl("doc_grad::double", "cpu", lambda x: flambeau.from_numpy(x.numpy() * 2))
+    >>> register_autograd("doc_grad::double", lambda ctx, gradient: gradient * 2)
+    >>> x = flambeau.ones(2, requires_grad=True)
+    >>> flambeau.ops.doc_grad.double(x).sum().backward()
+    >>> x.grad
+    tensor([2., 2.])
+    """
+    definition = _definition(op)
+    if definition.schema.is_mutable:
+        raise RuntimeError(
+            f"Cannot register autograd formula for non-functional operator {definition.full_name}: it writes its "
+            "arguments. Declare one that gives new tensors."
+        )
+    _library(_name_of(op), lib).impl(
+        definition.full_name, autograd_kernel(definition, backward, setup_context), "Autograd"
+    )
+
+
+def give_methods(operator: Any, name: str) -> None:
+    """Let an operator made of a function have `register_fake`, `register_autograd` and `register_kernel` itself."""
+    for method in (register_fake, register_autograd, register_kernel):
+        setattr(operator, method.__name__, functools.partial(method, name))

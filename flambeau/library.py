@@ -1,0 +1,36 @@
+"""Operators of your own: declared by a schema, with kernels by device, gradients and shapes; see `docs/dispatch.md`.
+
+>>> from flambeau.library import Library
+>>> Library("doc_library", "DEF")
+Library(kind=DEF, ns=doc_library, dispatch_key=)
+"""
+
+from __future__ import annotations
+
+from flambeau.jit.library import (
+    DispatchKeySet,
+    Library,
+    custom_op,
+    define,
+    exclude_keys,
+    impl,
+    include_keys,
+    infer_schema,
+    register_autograd,
+    register_fake,
+    register_kernel,
+)
+
+__all__ = [
+    "DispatchKeySet",
+    "Library",
+    "custom_op",
+    "define",
+    "exclude_keys",
+    "impl",
+    "include_keys",
+    "infer_schema",
+    "register_autograd",
+    "register_fake",
+    "register_kernel",
+]
