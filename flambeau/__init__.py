@@ -102,8 +102,20 @@ channels_last = memory_format.channels_last
 channels_last_3d = memory_format.channels_last_3d
 _surface.install()
 
-from flambeau import amp, autograd, backends, cpu, cuda, fft, ir, jit, library, linalg, nn, optim, special
+from flambeau import amp, autograd, backends, cpu, cuda, fft, func, ir, jit, library, linalg, nn, optim, special
 from flambeau.codegen import get_num_threads, set_num_threads
+from flambeau.func import (
+    grad,
+    hessian,
+    hvp,
+    jacfwd,
+    jacrev,
+    jvp,
+    linearize,
+    value_and_grad,
+    vjp,
+    vmap,
+)
 from flambeau.interpreter.tasks import get_num_interop_threads, set_num_interop_threads
 from flambeau.jit import futures
 from flambeau.jit import torch_names as _C  # noqa: N812

@@ -128,6 +128,7 @@ from flambeau import backends as backends
 from flambeau import cpu as cpu
 from flambeau import cuda as cuda
 from flambeau import fft as fft
+from flambeau import func as func
 from flambeau import ir as ir
 from flambeau import jit as jit
 from flambeau import library as library
@@ -137,6 +138,16 @@ from flambeau import optim as optim
 from flambeau import special as special
 from flambeau.codegen import get_num_threads as get_num_threads
 from flambeau.codegen import set_num_threads as set_num_threads
+from flambeau.func import grad as grad
+from flambeau.func import hessian as hessian
+from flambeau.func import hvp as hvp
+from flambeau.func import jacfwd as jacfwd
+from flambeau.func import jacrev as jacrev
+from flambeau.func import jvp as jvp
+from flambeau.func import linearize as linearize
+from flambeau.func import value_and_grad as value_and_grad
+from flambeau.func import vjp as vjp
+from flambeau.func import vmap as vmap
 from flambeau.interpreter.tasks import get_num_interop_threads as get_num_interop_threads
 from flambeau.interpreter.tasks import set_num_interop_threads as set_num_interop_threads
 from flambeau.jit import futures as futures

@@ -63,6 +63,19 @@ def grad_of(
     """The gradients of some tensors by others; None for those that nothing depends on. With `ends_at_targets`, without
     what depends on one target through another."""
     edges = [edge_of(target) for target in targets]
+    return gradients_at(roots, edges, gradients, retain_graph, create_graph, ends_at_targets=ends_at_targets)
+
+
+def gradients_at(
+    roots: Sequence[Tensor],
+    edges: Sequence[Edge],
+    gradients: Sequence[Tensor | None],
+    retain_graph: bool | None,
+    create_graph: bool,
+    *,
+    ends_at_targets: bool = False,
+) -> list[Tensor | None]:
+    """The same at places of the tape."""
     run = _run(roots, gradients, retain_graph, create_graph, edges, ends_at_targets=ends_at_targets)
     run.finish([])
     return [None if edge is None else run.captured.get((id(edge[0]), edge[1])) for edge in edges]
@@ -108,19 +121,24 @@ def _gradients(roots: Sequence[Tensor], gradients: Any) -> list[Tensor | None]:
     for number, (root, gradient) in enumerate(zip(roots, listed, strict=True)):
         if not root.requires_grad:
             raise RuntimeError(f"element {number} of tensors does not require grad and does not have a grad_fn")
-        if gradient is None:
-            if root.numel() != 1:
-                raise RuntimeError("grad can be implicitly created only for scalar outputs")
-            if root.dtype.is_complex:
-                raise RuntimeError("grad can be implicitly created only for real scalar outputs but got complex")
-            gradient = OPERATORS.ones_like(root.detach())
-        elif gradient._array.shape != root._array.shape:
-            raise RuntimeError(
-                f"Mismatch in shape: grad_output[{number}] has a shape of {_sizes(gradient)} and output[{number}] has "
-                f"a shape of {_sizes(root)}."
-            )
-        result.append(gradient)
+        result.append(fitting(number, root, gradient))
     return result
+
+
+def fitting(number: int, root: Tensor, gradient: Tensor | None) -> Tensor:
+    """The gradient of a result: 1 if none was passed. Raises RuntimeError for one of another shape."""
+    if gradient is None:
+        if root.numel() != 1:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        if root.dtype.is_complex:
+            raise RuntimeError("grad can be implicitly created only for real scalar outputs but got complex")
+        return OPERATORS.ones_like(root.detach())  # type: ignore[no-any-return]
+    if gradient._array.shape != root._array.shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{number}] has a shape of {_sizes(gradient)} and output[{number}] has "
+            f"a shape of {_sizes(root)}."
+        )
+    return gradient
 
 
 def _sizes(tensor: Tensor) -> str:

@@ -1,7 +1,6 @@
 """How calls of an operator are recorded: which operands gradients flow to, and what is kept for the way back.
 
->>> from flambeau.ops.derivatives.operators import OPERATORS
-from flambeau.schema import registry
+>>> from flambeau.schema import registry
 >>> rule = rule_of(registry.get("aten::mul.Tensor"))
 >>> rule.node_type.__name__, [name for _, name in rule.operands]
 ('MulBackward0', ['self', 'other'])

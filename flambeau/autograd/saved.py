@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from flambeau.tensor.grad_mode import is_grad_enabled
+from flambeau.tensor.levels import Wrapper
 from flambeau.tensor.subclasses import goes_below
 from flambeau.tensor.tensor import Tensor, window
 
@@ -66,6 +67,8 @@ HOOKS: Final = _Hooks()
 def _apart(tensor: Tensor) -> Tensor:
     """A result as it is without its place on the tape."""
     cls = type(tensor)
+    if isinstance(tensor, Wrapper):
+        return tensor.unrecorded()
     if not goes_below(cls):
         return window(tensor._array, tensor._storage)
     result = object.__new__(cls)
@@ -99,7 +102,7 @@ class SavedTensor:
         if storage.version != self.version:
             raise RuntimeError(self._changed(tensor, node))
         if self.index >= 0 and is_grad_enabled():
-            tensor = window(tensor._array, storage)
+            tensor = _apart(tensor)
             tensor._node, tensor.output_nr = node, self.index
         return tensor
 
@@ -118,7 +121,7 @@ class SavedTensor:
         if not isinstance(tensor, Tensor):
             raise TypeError(NOT_A_TENSOR.format(kind=type(tensor).__name__))
         if self.index >= 0 and is_grad_enabled() and node is not None:
-            tensor = window(tensor._array, tensor._storage)
+            tensor = _apart(tensor)
             tensor._node, tensor.output_nr = node, self.index
         result: Tensor = tensor
         return result

@@ -28,7 +28,7 @@ from flambeau.tensor import recorder
 from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.tensor.interceptors import changed
 from flambeau.tensor.tensor import Tensor
-from flambeau.util.inversions import TAPE
+from flambeau.util.inversions import LEVEL_TAPE, TAPE
 
 Recorded = Callable[..., Any]
 """Runs calls of an overload, given all arguments in schema order."""
@@ -66,7 +66,7 @@ def recorded(definition: OpDef) -> Recorded:
         if not is_grad_enabled() or not recorder.is_asked(arguments):
             return definition.kernel(*arguments)
         written = recorder.refuse_writes(definition, arguments)
-        return _record(definition, rule, arguments, written)
+        return _record(definition, rule, arguments, written, definition.kernel)
 
     return slowly if rule is None else quick(rule, slowly) or slowly
 
@@ -114,26 +114,52 @@ def _kind(argument: Any) -> Any:
     return [_kind(one) for one in argument] if isinstance(argument, list | tuple) else argument
 
 
-def _record(definition: OpDef, rule: Rule | None, arguments: Sequence[Any], written: Sequence[Tensor]) -> Any:
+@LEVEL_TAPE.provide
+def record_within(definition: OpDef, arguments: Sequence[Any], run: Callable[[OpDef, Sequence[Any]], Any]) -> Any:
+    """Run an operator on tensors of a transform, which no kernel takes, by `run`, and put a node on their tape.
+
+    Raises RuntimeError for a write that may not be while gradients are recorded.
+    """
+    gradient = gradient_of(definition)
+    if gradient is None and definition.family == "composite":
+        return definition.kernel(*arguments)
+    written = recorder.refuse_writes(definition, arguments)
+    if isinstance(gradient, Decomposed):
+        names = [gradient.first, *[a.name for a in definition.schema.arguments[1:]]]
+        values = [OPERATORS.clone(arguments[0]) if written else arguments[0], *arguments[1:]]
+        result = gradient.body(OPERATORS, **dict(zip(names, values, strict=True)))
+        return written[0].copy_(result) if written else result
+
+    def kernel(*values: Any) -> Any:
+        return run(definition, values)
+
+    return _record(definition, rule_of(definition), arguments, written, kernel)
+
+
+def _record(
+    definition: OpDef, rule: Rule | None, arguments: Sequence[Any], written: Sequence[Tensor], kernel: Recorded
+) -> Any:
     if rule is None:
-        return _without_formula(definition, arguments, written)
+        return _without_formula(definition, arguments, written, kernel)
     call = _Call(rule, arguments)
     if call.is_without_formula:
-        return _without_formula(definition, arguments, written)
+        return _without_formula(definition, arguments, written, kernel)
     if rule.is_in_place:
-        return call.in_place()
-    result = definition.kernel(*arguments)
+        return call.in_place(kernel)
+    result = kernel(*arguments)
     if call.known.steps:
         call.attach(result)
     return result
 
 
-def _without_formula(definition: OpDef, arguments: Sequence[Any], written: Sequence[Tensor]) -> Any:
+def _without_formula(
+    definition: OpDef, arguments: Sequence[Any], written: Sequence[Tensor], kernel: Recorded
+) -> Any:
     """Run an operator that nothing can go back through: its results ask, and say so when a gradient comes."""
     operands = list(recorder.tensors_in(list(arguments)))
     node = NotDifferentiable(definition.name, [edge_of(tensor) for tensor in operands])
     behind = [views.base_edge(tensor) for tensor in written]
-    result = definition.kernel(*arguments)
+    result = kernel(*arguments)
     flows = definition.differentiable
     if flows is False:
         return result
@@ -174,7 +200,7 @@ class _Call:
         self.shapes.append(None if edge is None else (value._array.shape, value._array.dtype))
         return edge is not None
 
-    def in_place(self) -> Any:
+    def in_place(self, kernel: Recorded) -> Any:
         """Run an operator that writes its first operand, which from then on is its result."""
         target = self.arguments[0]
         before = {
@@ -183,7 +209,7 @@ class _Call:
             if position == 0 and isinstance(target, Tensor) and not name.endswith("_sizes")
         }
         behind = views.base_edge(target)
-        result = self.rule.definition.kernel(*self.arguments)
+        result = kernel(*self.arguments)
         if self.known.steps:
             node = self._node(is_single=True)
             views.note_written(target, behind, node)

@@ -252,7 +252,7 @@ class Operator:
                 self._forget()
             self._deep[key] = binding
             values = (*args, *kwargs.values())
-            if not any(isinstance(v, _SEQUENCES) for v in values):
+            if not any(isinstance(v, _SEQUENCES) or hasattr(v, "_wrapped") for v in values):
                 types = tuple(map(type, args))
                 if are_special(map(type, values)) or kernels.is_overridden(binding.definition):
                     return binding

@@ -83,6 +83,14 @@ def refuse_writes(definition: OpDef, arguments: Sequence[Any]) -> list[Tensor]:
     return written
 
 
+def tensors_written(definition: OpDef, arguments: Sequence[Any]) -> list[Tensor]:
+    """The tensors that a call writes by its schema."""
+    if not definition.schema.is_mutable:
+        return []
+    pairs = zip(definition.schema.arguments, arguments, strict=False)
+    return [t for f, value in pairs if f.alias is not None and f.alias.is_write for t in tensors_in(value)]
+
+
 def tensors_in(value: Any) -> Iterator[Tensor]:
     """The tensors that a value is or holds."""
     if isinstance(value, Tensor):

@@ -55,8 +55,8 @@ class Tensor(GradientState, TensorMethods):
     """
 
     __slots__ = (
-        "__weakref__", "_array", "_base", "_node", "_requires_grad", "_storage", "grad", "is_wrapped_number",
-        "output_nr",
+        "__weakref__", "_array", "_base", "_node", "_requires_grad", "_storage", "_wrapped", "grad",
+        "is_wrapped_number", "output_nr",
     )  # fmt: skip
     __array_priority__ = 1000
     _is_root = True
@@ -65,6 +65,8 @@ class Tensor(GradientState, TensorMethods):
     """Exactly the tensor's sizes and byte strides, over the storage's memory."""
     _storage: Storage
     """The memory, shared with all views."""
+    _wrapped: Any
+    """What it stands for within a transform (`levels`); plain tensors have none."""
     is_wrapped_number: bool
     """Whether it stands for a Python number: such a tensor gives way to others in type promotion."""
 

@@ -70,6 +70,10 @@ EAGER_CALL: Final = Inversion[Callable[[Any, Sequence[Any], Any], None]](
 TAPE: Final = Inversion[Callable[[Any], Callable[..., Any]]](
     "gives what runs calls of an operator, and records those on tensors that ask for gradients (`autograd.tape`)"
 )
+LEVEL_TAPE: Final = Inversion[Callable[[Any, Sequence[Any], Any], Any]](
+    "runs an operator on tensors of a transform that ask for gradients, by what is to run in place of its kernel, and "
+    "records it (`autograd.tape`)"
+)
 VIEW_NODE: Final = Inversion[Callable[[Any], Any]](
     "the tape's node of a view, made anew if its memory was written since (`autograd.views`)"
 )

@@ -10,9 +10,10 @@ from tests.docs.running_pages import blocks, is_same, run_page
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [
-    DOCS / "index.md", DOCS / "dispatch.md", *sorted((DOCS / "tutorial").glob("*.md")),
+    *[DOCS / name for name in ("index.md", "dispatch.md", "transforms.md")],
+    *sorted((DOCS / "tutorial").glob("*.md")),
     *sorted((DOCS / "how-to").glob("*.md")),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)

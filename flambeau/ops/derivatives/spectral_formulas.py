@@ -112,7 +112,10 @@ def _svdvals(f: Any, A: Any, driver: Any) -> Any:
 @decomposed("aten::svd")
 def _old_svd(f: Any, self: Any, some: bool, compute_uv: bool) -> Any:
     u, s, vh = f.linalg_svd(self, not some)
-    return (u, s, adjoint(f, vh)) if compute_uv else (f.zeros_like(f.detach(u)), s, f.zeros_like(f.detach(vh)))
+    if compute_uv:
+        return u, s, adjoint(f, vh)
+    *batches, rows, columns = self.shape
+    return self.new_zeros([*batches, rows, rows]), s, self.new_zeros([*batches, columns, columns])
 
 
 # Pseudo-inverses

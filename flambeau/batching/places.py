@@ -1,0 +1,83 @@
+"""Batching rules of indexing with tensors: the batch is indexed by a tensor of its numbers where the places differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flambeau.batching.operand import Operand, in_front, ranked
+from flambeau.batching.rules import Call, batches, decomposes
+from flambeau.ops.derivatives.operators import OPERATORS
+
+
+@batches("aten::index")
+def _index(call: Call) -> Any:
+    own, indices = call["self"], list(call["indices"])
+    used = [i for i in indices if i is not None]
+    is_batched = any(i.is_batched for i in used)
+    if any(map(_is_mask, used)):
+        return None if is_batched else _masked(call, own, indices)
+    first, is_adjacent = _places(indices)
+    rank = max(i.rank for i in used)
+    if not is_batched:
+        result = call.run([own.value, [None, *[None if i is None else i.value for i in indices]]])
+        return result if is_adjacent else OPERATORS.movedim(result, rank, 0)
+    whole = _numbered(call.size, indices, rank)
+    result = OPERATORS.index(in_front(own, call.size), whole)
+    if not is_adjacent or first == 0:
+        return result
+    moved = list(range(1, rank + 1))
+    return OPERATORS.movedim(result, moved, [m + first for m in moved])
+
+
+def _is_mask(index: Operand) -> bool:
+    dtype = index.value._array.dtype
+    return bool(dtype.kind == "b" or dtype == "u1")
+
+
+def _masked(call: Call, own: Operand, indices: Sequence[Any]) -> Any:
+    """By masks that are the same for the whole batch."""
+    if sum(i is not None for i in indices) > 1:
+        return None
+    return call.run([own.value, [None, *[None if i is None else i.value for i in indices]]])
+
+
+def _places(indices: Sequence[Any]) -> tuple[int, bool]:
+    """Where the first index is, and whether all are next to each other."""
+    at = [n for n, one in enumerate(indices) if one is not None]
+    return at[0], at[-1] - at[0] + 1 == len(at)
+
+
+def _numbered(size: int, indices: Sequence[Any], rank: int) -> list[Any]:
+    """Indices for a value with the batch in front: the number in the batch, and what was there."""
+    numbers = OPERATORS.reshape(OPERATORS.arange(size), [size, *[1] * rank])
+    return [numbers, *[None if i is None else ranked(i, rank) for i in indices]]
+
+
+@batches("aten::index_put", "aten::_unsafe_index_put")
+def _index_put(call: Call) -> Any:
+    """Where the indices are those of the first axes."""
+    own, indices, values = call["self"], list(call["indices"]), call["values"]
+    used = [i for i in indices if i is not None]
+    first, is_adjacent = _places(indices)
+    if first or not is_adjacent or any(map(_is_mask, used)):
+        return None
+    rank = max(i.rank for i in used)
+    shown = rank + own.rank - len(used)
+    arguments = [in_front(own, call.size), _numbered(call.size, used, rank), ranked(values, shown)]
+    return call.run([*arguments, *call.arguments[3:]])
+
+
+@batches("aten::embedding")
+def _embedding(call: Call) -> Any:
+    """Rows of one table for all, or of a table each: of all tables below one another."""
+    weight, indices = call["weight"], call["indices"]
+    if not weight.is_batched:
+        return call.run([weight.value, indices.value, *call.arguments[2:]])
+    rows, width = weight.sizes
+    tables = OPERATORS.reshape(weight.value, [call.size * rows, width])
+    starts = OPERATORS.reshape(OPERATORS.arange(call.size) * rows, [call.size, *[1] * indices.rank])
+    return call.run([tables, OPERATORS.add(indices.value, starts), -1, *call.arguments[3:]])
+
+
+decomposes("aten::take")(lambda f, self, index: f.index(f.reshape(self, [-1]), [index]))

@@ -1,0 +1,116 @@
+"""Batching rules of products of matrices and vectors, and what stands in for those with more operands."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flambeau.batching.operand import Operand, ranked
+from flambeau.batching.rules import Call, batches, decomposes
+from flambeau.ops.derivatives.operators import OPERATORS
+from flambeau.tensor.tensor import Tensor
+
+
+@batches(
+    "aten::matmul", "aten::linalg_matmul", "aten::mm", "aten::bmm", "aten::mv", "aten::dot",
+)  # fmt: skip
+def _matmul(call: Call) -> Any:
+    """Any product of two tensors by one of batches of matrices."""
+    left, right = [a for a in call.arguments if isinstance(a, Operand)]
+    _check(call.definition.name, left, right)
+    if not right.is_batched and right.rank <= 2 and left.rank >= 1:
+        return OPERATORS.matmul(left.value, right.value) if right.rank else None
+    if left.rank == 2 and not left.is_batched and right.rank == 1:
+        return OPERATORS.matmul(right.value, OPERATORS.transpose(left.value, 0, 1))
+    if left.rank == 0 or right.rank == 0:
+        return None
+    return _general(left, right)
+
+
+def _general(left: Operand, right: Operand) -> Tensor:
+    """Vectors become matrices, and axes of size one come behind the batch."""
+    first = _lifted(left, -2)
+    second = _lifted(right, -1)
+    rank = max(first.rank, second.rank)
+    result = OPERATORS.matmul(ranked(first, rank), ranked(second, rank))
+    if right.rank == 1:
+        result = OPERATORS.squeeze(result, -1)
+    if left.rank == 1:
+        result = OPERATORS.squeeze(result, -1 if right.rank == 1 else -2)
+    answer: Tensor = result
+    return answer
+
+
+def _lifted(operand: Operand, dim: int) -> Operand:
+    if operand.rank > 1:
+        return operand
+    return Operand(OPERATORS.unsqueeze(operand.value, dim), operand.is_batched)
+
+
+_RANKS = {"mm": (2, 2), "bmm": (3, 3), "mv": (2, 1), "dot": (1, 1)}
+
+
+def _check(name: str, left: Operand, right: Operand) -> None:
+    """Raise RuntimeError for operands of other ranks than the operator takes."""
+    ranks = _RANKS.get(name.rpartition("::")[2])
+    if ranks is not None and (left.rank, right.rank) != ranks:
+        raise RuntimeError(
+            f"{name.rpartition('::')[2]}: expected tensors of {ranks[0]} and {ranks[1]} dimensions, got "
+            f"{left.rank} and {right.rank}"
+        )
+
+
+@batches("aten::linear")
+def _linear(call: Call) -> Any:
+    """One weight for all is one product; else a product each."""
+    own, weight, bias = call["input"], call["weight"], call["bias"]
+    if not weight.is_batched and (bias is None or not bias.is_batched) and own.rank >= 1:
+        return call.run([own.value, weight.value, None if bias is None else bias.value])
+    if own.rank < 1 or weight.rank != 2:
+        return None
+    turned = Operand(OPERATORS.transpose(weight.value, -2, -1), weight.is_batched)
+    product = OPERATORS.matmul(own.value, turned.value) if not weight.is_batched else _general(own, turned)
+    if bias is None:
+        return product
+    has_batch = own.is_batched or weight.is_batched
+    summed = Operand(product, has_batch)
+    rank = max(summed.rank, bias.rank)
+    return OPERATORS.add(ranked(summed, rank), ranked(bias, rank))
+
+
+@batches("aten::outer", "aten::ger")
+def _outer(call: Call) -> Any:
+    left, right = call["self"], call["vec2"]
+    return OPERATORS.mul(OPERATORS.unsqueeze(left.value, -1), OPERATORS.unsqueeze(right.value, -2))
+
+
+@batches("aten::linalg_solve", "aten::linalg_solve_triangular", "aten::triangular_solve", "aten::cholesky_solve")
+def _solve(call: Call) -> Any:
+    """Matrices in the last two axes of each."""
+    operands = [a for a in call.arguments if isinstance(a, Operand)]
+    rank = max(o.rank for o in operands)
+    if any(o.rank < 2 for o in operands) or len({o.rank for o in operands}) > 1:
+        return None
+    return call.run([ranked(a, rank) if isinstance(a, Operand) else a for a in call.arguments])
+
+
+def _scaled_sum(f: Any, self: Any, product: Any, beta: Any, alpha: Any) -> Any:
+    scaled = product if alpha == 1 else product * alpha
+    if beta == 0:
+        return scaled
+    return (self if beta == 1 else self * beta) + scaled
+
+
+decomposes("aten::addmm")(
+    lambda f, self, mat1, mat2, beta, alpha: _scaled_sum(f, self, f.mm(mat1, mat2), beta, alpha)
+)
+decomposes("aten::addmv")(lambda f, self, mat, vec, beta, alpha: _scaled_sum(f, self, f.mv(mat, vec), beta, alpha))
+decomposes("aten::addr")(
+    lambda f, self, vec1, vec2, beta, alpha: _scaled_sum(f, self, f.outer(vec1, vec2), beta, alpha)
+)
+decomposes("aten::baddbmm")(
+    lambda f, self, batch1, batch2, beta, alpha: _scaled_sum(f, self, f.bmm(batch1, batch2), beta, alpha)
+)
+decomposes("aten::addbmm")(
+    lambda f, self, batch1, batch2, beta, alpha: _scaled_sum(f, self, f.sum(f.bmm(batch1, batch2), [0]), beta, alpha)
+)
+decomposes("aten::vdot")(lambda f, self, other: f.dot(f.conj(self), other))

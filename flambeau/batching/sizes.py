@@ -1,0 +1,142 @@
+"""Batching rules of operators that are told sizes: the batch's comes before them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flambeau.batching.operand import Operand, in_front, ranked
+from flambeau.batching.rules import Call, batches, decomposes
+from flambeau.ops.derivatives.operators import OPERATORS
+from flambeau.tensor import dispatch
+
+
+@batches(
+    "aten::clone", "aten::contiguous", "aten::to", "aten::_to_copy", "aten::cpu", "aten::type_as", "aten::alias",
+    "aten::alias_copy", "aten::detach", "aten::detach_copy", "aten::positive", "aten::conj", "aten::_conj",
+    "aten::resolve_conj", "aten::resolve_neg", "aten::real", "aten::imag", "aten::view_as_real",
+    "aten::view_as_complex", "aten::view_as_real_copy", "aten::view_as_complex_copy", "aten::lift_fresh", "aten::lift",
+    "aten::lift_fresh_copy", "aten::view.dtype", "aten::zeros_like", "aten::ones_like", "aten::full_like",
+    "aten::empty_like", "aten::zero_", "aten::conj_physical", "aten::nan_to_num",
+    # of matrices in the last two axes
+    "aten::linalg_inv", "aten::inverse", "aten::linalg_det", "aten::det", "aten::linalg_slogdet", "aten::slogdet",
+    "aten::logdet", "aten::linalg_cholesky", "aten::cholesky", "aten::linalg_cholesky_ex", "aten::linalg_qr",
+    "aten::linalg_svd", "aten::linalg_svdvals", "aten::linalg_eigh", "aten::linalg_eigvalsh", "aten::linalg_eig",
+    "aten::linalg_eigvals", "aten::linalg_pinv", "aten::linalg_matrix_exp", "aten::matrix_exp", "aten::matrix_power",
+    "aten::linalg_matrix_power", "aten::tril", "aten::triu", "aten::linalg_lu_factor", "aten::cholesky_inverse",
+    "aten::mT", "aten::mH", "aten::adjoint", "aten::linalg_inv_ex",
+)  # fmt: skip
+def as_it_is(call: Call) -> Any:
+    """The operator itself on the whole batch: it treats leading axes alike."""
+    if call.definition.name.rpartition("::")[2] in _matrices and call.arguments[0].rank < 2:
+        return None
+    return call.run([a.value if isinstance(a, Operand) else a for a in call.arguments])
+
+
+_ENDINGS = ("det", "inverse", "_exp", "cholesky", "power", "tril", "triu")
+_matrices = frozenset(
+    n.rpartition("::")[2] for n, rule in batches.items() if rule is as_it_is and ("linalg" in n or n.endswith(_ENDINGS))
+)
+
+
+@batches("aten::t", "aten::t_copy", "aten::numpy_T", "aten::matrix_H")
+def _transposed(call: Call) -> Any:
+    """The axes in reverse order, of vectors and matrices."""
+    [own] = [a for a in call.arguments if isinstance(a, Operand)]
+    if own.rank < 2:
+        return OPERATORS.alias(own.value)
+    if own.rank > 2:
+        return None
+    swapped = OPERATORS.transpose(own.value, 1, 2)
+    return OPERATORS.conj(swapped) if call.definition.name.endswith("H") else swapped
+
+
+@batches(
+    "aten::view", "aten::_unsafe_view", "aten::view_copy", "aten::reshape", "aten::new_zeros", "aten::new_ones",
+    "aten::new_full", "aten::new_empty",
+)  # fmt: skip
+def _sized(call: Call) -> Any:
+    """Sizes that are told in full."""
+    name = "shape" if "shape" in call.names else "size"
+    sizes = list(call[name])
+    if -1 in sizes and call.size == 0:
+        return None
+    return call.run([a.value if isinstance(a, Operand) else a for a in call.arguments], **{name: [call.size, *sizes]})
+
+
+@batches("aten::view_as", "aten::reshape_as", "aten::expand_as")
+def _sized_as(call: Call) -> Any:
+    sizes = list(call["other"].sizes)
+    own = call["self"]
+    if not own.is_batched:
+        own = Operand(in_front(own, call.size), True)
+    if call.definition.name.endswith("expand_as"):
+        return OPERATORS.expand(ranked(own, len(sizes)), [call.size, *sizes])
+    return OPERATORS.reshape(own.value, [call.size, *sizes])
+
+
+@batches("aten::expand", "aten::expand_copy", "aten::broadcast_to")
+def _expand(call: Call) -> Any:
+    sizes = list(call["size"])
+    return call.run([ranked(call["self"], len(sizes)), *call.arguments[1:]], size=[call.size, *sizes])
+
+
+@batches("aten::repeat", "aten::tile")
+def _repeat(call: Call) -> Any:
+    name = "repeats" if "repeats" in call.names else "dims"
+    repeats = list(call[name])
+    repeats = [1] * (call["self"].rank - len(repeats)) + repeats
+    return call.run([ranked(call["self"], len(repeats)), [1, *repeats]])
+
+
+@batches("aten::squeeze.", "aten::squeeze", "aten::squeeze_copy", "aten::squeeze_")
+def _squeeze(call: Call) -> Any:
+    """Without the axes of size one, but not without the batch."""
+    own = call["self"]
+    name = call.definition.name
+    return dispatch.call(name, own.value, [d + 1 for d, size in enumerate(own.sizes) if size == 1])
+
+
+@batches("aten::ravel")
+def _ravel(call: Call) -> Any:
+    return OPERATORS.reshape(call["self"].value, [call.size, -1] if call.size else [0, *_product(call["self"].sizes)])
+
+
+def _product(sizes: tuple[int, ...]) -> list[int]:
+    number = 1
+    for size in sizes:
+        number *= size
+    return [number]
+
+
+@batches("aten::constant_pad_nd", "aten::pad")
+def _pad(call: Call) -> Any:
+    """Of the last axes."""
+    if call.get("mode", "constant") != "constant" or call["self"].rank * 2 < len(call["pad"]):
+        return None
+    return call.run([call["self"].value, *call.arguments[1:]])
+
+
+@batches("aten::as_strided", "aten::as_strided_copy")
+def _as_strided(call: Call) -> Any:
+    """Of the memory of each element of the batch, as that of the first one is told."""
+    value = call["self"].value
+    steps = [value.stride(0), *call["stride"]]
+    return call.run([value, [call.size, *call["size"]], steps, call["storage_offset"]])
+
+
+decomposes("aten::masked_fill")(lambda f, self, mask, value: f.where(mask, value.to(self.dtype), self))
+decomposes("aten::atleast_1d")(lambda f, self: f.reshape(self, [1]) if self.dim() == 0 else self)
+decomposes("aten::atleast_2d")(
+    lambda f, self: f.reshape(self, [1] * (2 - self.dim()) + list(self.shape)) if self.dim() < 2 else self
+)
+decomposes("aten::broadcast_tensors")(lambda f, tensors: _broadcast(f, tensors))
+decomposes("aten::hsplit")(lambda f, self, **cut: f.tensor_split(self, *cut.values(), min(self.dim() - 1, 1)))
+decomposes("aten::vsplit")(lambda f, self, **cut: f.tensor_split(self, *cut.values(), 0))
+decomposes("aten::dsplit")(lambda f, self, **cut: f.tensor_split(self, *cut.values(), 2))
+
+
+def _broadcast(f: Any, tensors: list[Any]) -> list[Any]:
+    from numpy import broadcast_shapes
+
+    sizes = list(broadcast_shapes(*[tuple(t._array.shape) for t in tensors]))
+    return [f.expand(t, sizes) for t in tensors]

@@ -1,0 +1,26 @@
+"""Functions that transform functions: gradients, Jacobians, Hessians, batches.
+
+>>> import flambeau
+>>> from flambeau.func import grad, vmap
+>>> vmap(grad(lambda x: x**2))(flambeau.tensor([1.0, 2.0]))
+tensor([2., 4.])
+"""
+
+from flambeau.batching.vmap import vmap
+from flambeau.func.forward import jvp, linearize
+from flambeau.func.jacobians import hessian, hvp, jacfwd, jacrev
+from flambeau.func.reverse import grad, grad_and_value, value_and_grad, vjp
+
+__all__ = [
+    "grad",
+    "grad_and_value",
+    "hessian",
+    "hvp",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "linearize",
+    "value_and_grad",
+    "vjp",
+    "vmap",
+]

@@ -1,0 +1,171 @@
+"""Whole Jacobians and Hessians: products with every vector of a basis at once."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from flambeau.batching.vmap import RANDOMNESS, vmap
+from flambeau.func.arguments import ArgNums, chosen, replaced, tensors
+from flambeau.func.forward import jvp
+from flambeau.func.reverse import grad, vjp
+from flambeau.ops.derivatives.operators import OPERATORS
+from flambeau.tensor.tensor import Tensor
+from flambeau.util.trees import Structure, flatten
+
+Function = Callable[..., Any]
+
+
+def jacrev(func: Function, argnums: ArgNums = 0, *, has_aux: bool = False, chunk_size: int | None = None) -> Function:
+    """A function that computes the Jacobian of `func` by reverse mode: one product for each element of its outputs.
+
+    Args:
+        func: takes tensors, or containers of them, and returns such.
+        argnums: by which arguments to differentiate, a number or a tuple of numbers.
+        has_aux: whether `func` returns `(output, aux)`; then the new function returns `(jacobian, aux)`.
+        chunk_size: how many products at once; all if None.
+
+    The Jacobian of an output by an input has the sizes of both, the output's first. Containers of inputs lie in those
+    of outputs. Raises RuntimeError for outputs that are no tensors.
+
+    >>> import flambeau
+    >>> jacrev(lambda x: x * x)(flambeau.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
+    """
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError("jacrev: `chunk_size` should be greater than 0.")
+
+    @functools.wraps(func)
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        inputs, structure = tensors(chosen(args, argnums))
+
+        def of_chosen(*values: Tensor) -> Any:
+            return func(*replaced(args, argnums, structure.unflatten(values)), **kwargs)
+
+        output, pull, *aux = vjp(of_chosen, *inputs, has_aux=has_aux)
+        results, outputs = flatten(output)
+        bases = basis(results)
+        rows = vmap(lambda *units: pull(outputs.unflatten(units)), chunk_size=chunk_size)(*bases)
+        parts = [_split(rows[n], [r.numel() for r in results], 0) for n in range(len(inputs))]
+        blocks = [
+            structure.unflatten([
+                OPERATORS.reshape(parts[n][m], [*result._array.shape, *inputs[n]._array.shape])
+                for n in range(len(inputs))
+            ])
+            for m, result in enumerate(results)
+        ]  # fmt: skip
+        answer = outputs.unflatten(blocks)
+        return (answer, aux[0]) if has_aux else answer
+
+    return jacobian
+
+
+def jacfwd(
+    func: Function, argnums: ArgNums = 0, has_aux: bool = False, *, randomness: str = "error",
+    chunk_size: int | None = None,
+) -> Function:  # fmt: skip
+    """A function that computes the Jacobian of `func` by forward mode: one product for each element of its inputs.
+
+    Args:
+        func: takes tensors, or containers of them, and returns such.
+        argnums: by which arguments to differentiate, a number or a tuple of numbers.
+        has_aux: whether `func` returns `(output, aux)`; then the new function returns `(jacobian, aux)`.
+        randomness: as of `vmap`.
+        chunk_size: how many products at once; all if None.
+
+    Otherwise as `jacrev`.
+
+    >>> import flambeau
+    >>> jacfwd(lambda x: x * x)(flambeau.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
+    """
+    if randomness not in ("error", "different", "same"):
+        raise RuntimeError(RANDOMNESS.format(randomness))
+
+    @functools.wraps(func)
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        inputs, structure = tensors(chosen(args, argnums))
+
+        def of_chosen(*values: Tensor) -> Any:
+            return func(*replaced(args, argnums, structure.unflatten(values)), **kwargs)
+
+        def push(*units: Tensor) -> Any:
+            _, tangent, *aux = jvp(of_chosen, tuple(inputs), units, has_aux=has_aux)
+            return tangent, aux
+
+        columns, aux = vmap(push, out_dims=(-1, None), randomness=randomness, chunk_size=chunk_size)(*basis(inputs))
+        results, outputs = flatten(columns)
+        answer = outputs.unflatten([_by_inputs(result, inputs, structure) for result in results])
+        return (answer, aux[0]) if has_aux else answer
+
+    return jacobian
+
+
+def _by_inputs(result: Tensor, inputs: Sequence[Tensor], structure: Structure) -> Any:
+    """The Jacobians of one output, of which the last axis goes over the elements of all inputs."""
+    sizes = result._array.shape[:-1]
+    parts = _split(result, [one.numel() for one in inputs], -1)
+    shaped = [
+        OPERATORS.reshape(part, [*sizes, *one._array.shape]) for part, one in zip(parts, inputs, strict=True)
+    ]
+    return structure.unflatten(shaped)
+
+
+def _split(value: Tensor, counts: Sequence[int], dim: int) -> Sequence[Tensor]:
+    return [value] if len(counts) == 1 else OPERATORS.split_with_sizes(value, list(counts), dim)
+
+
+def basis(values: Sequence[Tensor]) -> list[Tensor]:
+    """For each tensor the vectors of a basis of all tensors together: as many as these have elements."""
+    counts = [value.numel() for value in values]
+    total = sum(counts)
+    bases = []
+    start = 0
+    for value, count in zip(values, counts, strict=True):
+        unit = value.new_zeros([total, count]) if len(values) > 1 else None
+        if unit is None:
+            unit = OPERATORS.eye(total, dtype=value.dtype)
+        else:
+            OPERATORS.fill_(OPERATORS.diagonal(OPERATORS.narrow(unit, 0, start, count)), 1)
+        bases.append(OPERATORS.reshape(unit, [total, *value._array.shape]))
+        start += count
+    return bases
+
+
+def hessian(func: Function, argnums: ArgNums = 0) -> Function:
+    """A function that computes the Hessian of `func`: `jacfwd(jacrev(func))`.
+
+    Args:
+        func: takes tensors, or containers of them, and returns such.
+        argnums: by which arguments to differentiate twice, a number or a tuple of numbers.
+
+    >>> import flambeau
+    >>> hessian(lambda x: (x**3).sum())(flambeau.tensor([1.0, 2.0]))
+    tensor([[ 6.,  0.],
+            [ 0., 12.]])
+    """
+    return jacfwd(jacrev(func, argnums), argnums)
+
+
+def hvp(func: Function, primals: Any, tangents: Any) -> tuple[Any, Any]:
+    """The gradient of a function of one tensor result, and the product of its Hessian with a vector: forward mode over
+    reverse mode, at the price of a few calls.
+
+    Args:
+        func: takes tensors and returns a tensor of one real number.
+        primals: a tuple of what it is called with.
+        tangents: a tuple of the vector's parts, like the primals.
+
+    Returns `(gradients, products)`, each like the only primal, or a tuple like all of them.
+
+    >>> import flambeau
+    >>> x = flambeau.tensor([1.0, 2.0])
+    >>> hvp(lambda x: (x**3).sum(), (x,), (flambeau.ones(2),))
+    (tensor([ 3., 12.]), tensor([ 6., 12.]))
+    """
+    argnums: ArgNums = 0 if len(primals) == 1 else tuple(range(len(primals)))
+    gradient, product = jvp(grad(func, argnums), tuple(primals), tuple(tangents))
+    return gradient, product

@@ -1,0 +1,231 @@
+"""Gradients of functions: `grad`, `value_and_grad`, `vjp`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+from flambeau.autograd.backward import fitting, gradients_at
+from flambeau.autograd.node import Edge, Gradients, Node, edge_of
+from flambeau.func.arguments import ArgNums, chosen, replaced, tensors, with_aux
+from flambeau.ops.derivatives.operators import OPERATORS
+from flambeau.tensor.grad_mode import enable_grad, is_grad_enabled, note_asked
+from flambeau.tensor.levels import innermost, of_innermost_level, unrecorded, variable
+from flambeau.tensor.tensor import Tensor
+from flambeau.util.trees import flatten, mapped
+
+Function = Callable[..., Any]
+
+
+class Boundary(Node):
+    """Where a transform begins, on a tape that goes on behind it."""
+
+    __slots__ = ()
+
+    def apply(self, gradients: Gradients) -> Gradients:
+        """The gradient as it is."""
+        return gradients
+
+
+class Tracked:
+    """What a transform differentiates by: new tensors, and whether their tape goes on behind them."""
+
+    def __init__(self, values: Sequence[Tensor]) -> None:
+        self.level = innermost()
+        """On whose tape they are; None for the one outside of all transforms."""
+        self.variables = [self._variable(value) for value in values]
+        self.edges = [edge_of(v) for v in self.variables]
+        self.is_asked_outside = any(edge is not None and isinstance(edge[0], Boundary) for edge in self.edges)
+
+    @staticmethod
+    def _variable(value: Tensor) -> Tensor:
+        if not value.dtype.is_floating_point and not value.dtype.is_complex:
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        edge = edge_of(value) if is_grad_enabled() else None
+        if edge is None:
+            return variable(value)
+        result = of_innermost_level(value)
+        result._node = Boundary([edge])
+        note_asked()
+        return result
+
+    def goes_on(self, roots: Sequence[Tensor]) -> bool:
+        """Whether results depend on something that asks for gradients besides: of a function around this one."""
+        if not is_grad_enabled():
+            return False
+        return self.is_asked_outside or reaches_others([edge_of(r) for r in roots], self.edges)
+
+    def released(self, value: Any, *, goes_on: bool) -> Any:
+        """A result for the outside: without a record, unless the tape goes on."""
+        if goes_on or not isinstance(value, Tensor) or edge_of(value) is None:
+            return value
+        return unrecorded(value)
+
+
+def reaches_others(roots: Sequence[Edge], own: Sequence[Edge]) -> bool:
+    """Whether there is a leaf behind some results that is none of a transform's own."""
+    ends = {id(edge[0]) for edge in own if edge is not None}
+    seen: set[int] = set()
+    waiting = [edge[0] for edge in roots if edge is not None]
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen or id(one) in ends:
+            continue
+        seen.add(id(one))
+        if not isinstance(one, Node):
+            return True
+        waiting.extend([edge[0] for edge in one.edges if edge is not None])
+    return False
+
+
+def grad(func: Function, argnums: ArgNums = 0, has_aux: bool = False) -> Function:
+    """A function that computes the gradient of `func`, whose result is a tensor without dimensions.
+
+    Args:
+        func: takes tensors, or containers of them, and returns a tensor of one real number.
+        argnums: by which arguments to differentiate: a number gives a gradient like that argument, a tuple of numbers
+            a tuple of them.
+        has_aux: whether `func` returns `(value, aux)`; then the new function returns `(gradient, aux)`.
+
+    Raises RuntimeError, when the new function is called, if `func` returns something else, or for integers.
+
+    >>> import flambeau
+    >>> grad(lambda x: (x * x).sum())(flambeau.tensor([1.0, 2.0]))
+    tensor([2., 4.])
+    """
+    both = value_and_grad(func, argnums, has_aux)
+
+    @functools.wraps(func)
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        result, value = both(*args, **kwargs)[::-1]
+        return (result, value[1]) if has_aux else result
+
+    return gradient
+
+
+def value_and_grad(func: Function, argnums: ArgNums = 0, has_aux: bool = False) -> Function:
+    """A function that computes the value of `func` and its gradient, `(value, gradient)`; arguments as of `grad`, with
+    `((value, aux), gradient)` if it has more to return.
+
+    >>> import flambeau
+    >>> value_and_grad(lambda x: (x * x).sum())(flambeau.tensor([1.0, 2.0]))
+    (tensor(5.), tensor([2., 4.]))
+    """
+
+    @functools.wraps(func)
+    def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
+        leaves, structure = tensors(chosen(args, argnums))
+        tracked = Tracked(leaves)
+        with enable_grad():
+            result = func(*replaced(args, argnums, structure.unflatten(tracked.variables)), **kwargs)
+        output, aux = with_aux(result, has_aux, "grad_and_value(f)(*args)")
+        output = _scalar(output)
+        goes_on = tracked.goes_on([output, *_tensors_in(aux)])
+        gradients = _gradients([output], tracked, [None], goes_on=goes_on, keep=goes_on)
+        output = tracked.released(output, goes_on=goes_on)
+        if has_aux:
+            output = (output, mapped(lambda one: tracked.released(one, goes_on=goes_on), aux))
+        return output, structure.unflatten(gradients)
+
+    return value_and_gradient
+
+
+def grad_and_value(func: Function, argnums: ArgNums = 0, has_aux: bool = False) -> Function:
+    """The same as `value_and_grad`, with the gradient first: `(gradient, value)`.
+
+    >>> import flambeau
+    >>> grad_and_value(lambda x: (x * x).sum())(flambeau.tensor([1.0, 2.0]))
+    (tensor([2., 4.]), tensor(5.))
+    """
+    both = value_and_grad(func, argnums, has_aux)
+
+    @functools.wraps(func)
+    def gradient_and_value(*args: Any, **kwargs: Any) -> Any:
+        value, gradient = both(*args, **kwargs)
+        return gradient, value
+
+    return gradient_and_value
+
+
+def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
+    """The value of a function, and a function that multiplies a vector by its Jacobian from the left.
+
+    Args:
+        func: takes tensors, or containers of them, and returns such.
+        primals: what it is called with.
+        has_aux: whether `func` returns `(output, aux)`.
+
+    Returns `(output, vjp_fn)`, or `(output, vjp_fn, aux)`. `vjp_fn` takes cotangents, in the containers of the output,
+    and gives a tuple with one result like each of `primals`; of a single one, that alone. Raises RuntimeError for
+    outputs that are no tensors.
+
+    >>> import flambeau
+    >>> output, pull = vjp(lambda x: x * x, flambeau.tensor([1.0, 2.0]))
+    >>> output, pull(flambeau.tensor([1.0, 10.0]))
+    (tensor([1., 4.]), (tensor([ 2., 40.]),))
+    """
+    leaves, structure = tensors(primals)
+    tracked = Tracked(leaves)
+    with enable_grad():
+        result = func(*structure.unflatten(tracked.variables))
+    output, aux = with_aux(result, has_aux, "vjp(f, *primals)")
+    roots, outputs = flatten(output)
+    for root in roots:
+        if not isinstance(root, Tensor):
+            raise RuntimeError(
+                f"vjp(f, *primals): expected f(*primals) to return only tensors, got unsupported type {type(root)}"
+            )
+    goes_on = tracked.goes_on([*roots, *_tensors_in(aux)])
+
+    def pull(*cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
+        values, given = flatten(cotangents[0] if len(cotangents) == 1 else cotangents)
+        if given != outputs:
+            raise RuntimeError(
+                "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
+                f"function. cotangents: {given}, primal output: {outputs}"
+            )
+        asks = is_grad_enabled() and (goes_on or any(isinstance(v, Tensor) and edge_of(v) is not None for v in values))
+        creates = asks if create_graph is None else create_graph
+        return structure.unflatten(_gradients(roots, tracked, values, goes_on=creates, keep=retain_graph))
+
+    released = outputs.unflatten([tracked.released(r, goes_on=goes_on) for r in roots])
+    if has_aux:
+        return released, pull, mapped(lambda one: tracked.released(one, goes_on=goes_on), aux)
+    return released, pull
+
+
+def _scalar(output: Any) -> Tensor:
+    if not isinstance(output, Tensor):
+        raise RuntimeError(f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(output)}")
+    if output.dim() != 0:
+        raise RuntimeError(
+            "grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with "
+            f"{output.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
+        )
+    return output
+
+
+def _gradients(
+    roots: Sequence[Tensor], tracked: Tracked, cotangents: Sequence[Any], *, goes_on: bool, keep: bool
+) -> list[Tensor]:
+    """The gradients by what is tracked; zeros where nothing depends on it."""
+    asking = [number for number, root in enumerate(roots) if edge_of(root) is not None]
+    listed = [fitting(number, root, given) for number, (root, given) in enumerate(zip(roots, cotangents, strict=True))]
+    found: list[Tensor | None] = [None] * len(tracked.variables)
+    if asking:
+        level = tracked.level
+        is_quiet = level is not None and not goes_on and is_grad_enabled()  # only levels further out may record
+        with nullcontext() if level is None or not is_quiet else level.unrecorded_here():
+            found = gradients_at(
+                [roots[n] for n in asking], tracked.edges, [listed[n] for n in asking], keep, goes_on or is_quiet
+            )
+    return [
+        OPERATORS.zeros_like(unrecorded(v)) if gradient is None else gradient
+        for v, gradient in zip(tracked.variables, found, strict=True)
+    ]
+
+
+def _tensors_in(value: Any) -> list[Tensor]:
+    return [leaf for leaf in flatten(value)[0] if isinstance(leaf, Tensor)]

@@ -1,0 +1,129 @@
+"""Values in containers, lists, tuples and dictionaries in one another, as a flat list and their structure.
+
+>>> leaves, structure = flatten({"b": (1, 2), "a": [3]})
+>>> leaves, structure
+([1, 2, 3], {'b': (*, *), 'a': [*]})
+>>> structure.unflatten([10, 20, 30])
+{'b': (10, 20), 'a': [30]}
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+
+class Structure:
+    """How values lie in containers; equal where containers are of the same types, sizes and keys."""
+
+    __slots__ = ("children", "count", "keys", "kind")
+
+    def __init__(self, kind: type | None = None, keys: Any = None, children: Sequence[Structure] = ()) -> None:
+        self.kind = kind
+        """The container's type; None of a leaf."""
+        self.keys = keys
+        """Of a dictionary, its keys."""
+        self.children = tuple(children)
+        self.count: int = 1 if kind is None else sum(child.count for child in children)
+        """How many leaves there are."""
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether it is no container."""
+        return self.kind is None
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Structure)
+            and self.kind is other.kind
+            and self.keys == other.keys
+            and self.children == other.children
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.children))
+
+    def __repr__(self) -> str:
+        parts = [repr(child) for child in self.children]
+        if self.kind is None:
+            return "*"
+        if self.keys is not None:
+            return "{" + ", ".join(f"{k!r}: {p}" for k, p in zip(self.keys, parts, strict=True)) + "}"
+        inside = ", ".join(parts)
+        if self.kind is list:
+            return f"[{inside}]"
+        if self.kind is not tuple:
+            return f"{self.kind.__name__}({inside})"
+        return f"({inside}{',' if len(parts) == 1 else ''})"
+
+    def unflatten(self, leaves: Sequence[Any]) -> Any:
+        """The containers with these leaves. Raises ValueError if there are too few or too many."""
+        if len(leaves) != self.count:
+            raise ValueError(f"{len(leaves)} values for a structure of {self.count}: {self}")
+        return self._built(iter(leaves))
+
+    def _built(self, leaves: Iterator[Any]) -> Any:
+        if self.kind is None:
+            return next(leaves)
+        values = [child._built(leaves) for child in self.children]
+        if self.keys is not None:
+            return self.kind(zip(self.keys, values, strict=True))
+        return self.kind(*values) if hasattr(self.kind, "_fields") else self.kind(values)
+
+    def broadcast(self, prefix: Any, is_leaf: Callable[[Any], bool]) -> list[Any] | None:
+        """A value for each leaf from a tree that may end earlier, with one value for all that is below it; None where
+        it has other containers."""
+        if is_leaf(prefix) and not isinstance(prefix, CONTAINERS):
+            return [prefix] * self.count
+        kind, keys, values = _opened(prefix)
+        if self.kind is None or kind is not self.kind or len(values) != len(self.children) or keys != self.keys:
+            return None
+        listed: list[Any] = []
+        for child, value in zip(self.children, values, strict=True):
+            below = child.broadcast(value, is_leaf)
+            if below is None:
+                return None
+            listed += below
+        return listed
+
+
+LEAF: Final = Structure()
+CONTAINERS: Final = (tuple, list, dict)
+
+
+def _opened(value: Any) -> tuple[Any, Any, Sequence[Any]]:
+    """The kind of a container, its keys and its values."""
+    if isinstance(value, dict):
+        kind = OrderedDict if isinstance(value, OrderedDict) else dict
+        return kind, list(value), list(value.values())
+    return type(value), None, list(value) if isinstance(value, tuple | list) else []
+
+
+def flatten(value: Any) -> tuple[list[Any], Structure]:
+    """The leaves of a value and how they lie: what is no list, tuple or dictionary is a leaf itself."""
+    leaves: list[Any] = []
+    return leaves, _flattened(value, leaves)
+
+
+def _flattened(value: Any, leaves: list[Any]) -> Structure:
+    if isinstance(value, dict) or type(value) is list or (isinstance(value, tuple) and _is_open(value)):
+        kind, keys, values = _opened(value)
+        return Structure(kind, keys, [_flattened(one, leaves) for one in values])
+    leaves.append(value)
+    return LEAF
+
+
+def _is_open(value: tuple[Any, ...]) -> bool:
+    """Whether a tuple can be made anew from its items."""
+    return type(value) is tuple or hasattr(value, "_fields")
+
+
+def mapped(function: Callable[[Any], Any], value: Any) -> Any:
+    """The same containers with `function` of each leaf.
+
+    >>> mapped(lambda n: n + 1, (1, [2]))
+    (2, [3])
+    """
+    leaves, structure = flatten(value)
+    return structure.unflatten([function(leaf) for leaf in leaves])
