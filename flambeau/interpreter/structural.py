@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from flambeau.interpreter import batched_products
 from flambeau.interpreter.conform import conforms, kind_of
 from flambeau.ir.node import Node
 from flambeau.ir.printer import SUBGRAPH
@@ -180,6 +181,8 @@ MAKERS: dict[str, Callable[[Node], Function]] = {
     "prim::tolist": to_list,
     "prim::ModuleContainerIndex": container_item,
     "prim::ConstantChunk": chunk,
+    "prim::MMTreeReduce": lambda node: batched_products.sum_of_products,
+    "prim::MMBatchSide": batched_products.products_with,
     "prim::Closure": closure,
 }
 """Nodes whose function is made from their attributes."""

@@ -30,6 +30,7 @@ QUERY: Final = frozenset(
         "prim::ImplicitTensorToNum", "prim::EnumName", "prim::EnumValue", "prim::dtype", "prim::device",
         "prim::layout", "prim::shape", "prim::GetAttr", "prim::ModuleContainerIndex", "prim::CreateObject",
         "prim::rangelist", "prim::min", "prim::max", "prim::abs", "prim::GradOf",
+        "prim::MMTreeReduce", "prim::MMBatchSide",
     }
 )  # fmt: skip
 """Give something new or immutable, and touch nothing."""

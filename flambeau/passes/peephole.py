@@ -22,6 +22,7 @@ from flambeau.ir.constants import CONSTANT, insert_constant
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
+from flambeau.passes import peephole_tensors  # noqa: F401  (registers its rules)
 from flambeau.passes.peephole_rules import KEEP, Chain, Constant, Literal, Rule, rewrites
 
 

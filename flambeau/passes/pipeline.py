@@ -29,7 +29,9 @@ from flambeau.analysis.manager import check_analyses, forget_analyses, keeping_a
 from flambeau.ir.graph import Graph
 from flambeau.ir.verify import verify
 from flambeau.passes import (
+    batch_mm,
     canonicalize,
+    canonicalize_ops,
     constant_pooling,
     constant_propagation,
     convert_dtypes,
@@ -37,6 +39,7 @@ from flambeau.passes import (
     dce,
     fold_control,
     fuse,
+    fuse_addmm,
     fuse_products,
     inline,
     licm,
@@ -46,6 +49,8 @@ from flambeau.passes import (
     modified_loops,
     peephole,
     remove_dropout,
+    remove_expands,
+    remove_list_mutation,
     remove_mutation,
     settle_items,
     settle_numbers,
@@ -202,6 +207,13 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         phase="simplify",
+        name="remove_list_mutation",
+        run=remove_list_mutation.do,
+        after=(("constant_propagation_4", "indexes are constant in the copies of an unrolled loop"),),
+        before=(("remove_mutation", "a tensor that is only in a list that never changes may be written otherwise"),),
+    ),
+    Step(
+        phase="simplify",
         name="remove_mutation",
         run=remove_mutation.do,
         after=(
@@ -324,9 +336,13 @@ PREPARING: frozenset[str] = frozenset(_base(step.name) for step in STEPS[:_COUNT
 """The passes that `prepare` runs."""
 PASSES: Mapping[str, Pass] = {_base(step.name): step.run for step in STEPS} | {
     "canonicalize": canonicalize.do,
+    "batch_mm": batch_mm.do,
+    "canonicalize_ops": canonicalize_ops.do,
     "fold_control": fold_control.do,
+    "fuse_addmm": fuse_addmm.do,
     "loop_unrolling": loop_unrolling.do,
     "modified_loops": modified_loops.do,
+    "remove_expands": remove_expands.do,
 }
 """Every pass by name, those too that belong to no phase."""
 

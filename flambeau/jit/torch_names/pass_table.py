@@ -11,7 +11,9 @@ from flambeau.ir import graph as graphs
 from flambeau.ir.verify import verify
 from flambeau.passes import (
     activations_in_place,
+    batch_mm,
     canonicalize,
+    canonicalize_ops,
     constant_pooling,
     constant_propagation,
     create_functional_graphs,
@@ -20,6 +22,7 @@ from flambeau.passes import (
     decompose_ops,
     frozen_numerics,
     fuse_add_relu,
+    fuse_addmm,
     fuse_linear,
     inline,
     inline_tasks,
@@ -29,6 +32,8 @@ from flambeau.passes import (
     peephole,
     refine_from_conditions,
     remove_dropout,
+    remove_expands,
+    remove_list_mutation,
     remove_mutation,
     retype,
     run_decompositions,
@@ -36,7 +41,11 @@ from flambeau.passes import (
 
 
 def _peephole(graph: graphs.Graph, disable_shape_peepholes: bool = False, addmm_fusion_enabled: bool = False) -> bool:
-    return peephole.do(graph)
+    return peephole.do(graph) | (addmm_fusion_enabled and fuse_addmm.do(graph))
+
+
+def _remove_mutation(graph: graphs.Graph) -> bool:
+    return remove_list_mutation.do(graph) | remove_mutation.do(graph)
 
 
 def _values_only(graph: graphs.Graph) -> bool:
@@ -52,7 +61,9 @@ def _complete(graph: graphs.Graph, examples: Sequence[Any], with_grad: bool = Fa
 
 
 PASSES: Final[dict[str, Callable[..., Any]]] = {
+    "batch_mm": batch_mm.do,
     "canonicalize": canonicalize.do,
+    "canonicalize_graph_fuser_ops": canonicalize_ops.do,
     "complete_shape_analysis": _complete,
     "constant_pooling": constant_pooling.do,
     "constant_propagation": constant_propagation.do,
@@ -71,6 +82,7 @@ PASSES: Final[dict[str, Callable[..., Any]]] = {
     "fold_frozen_linear_bn": partial(frozen_numerics.do, only=frozen_numerics.norm, linears=True),
     "functional_to_inplace_activation": activations_in_place.to_in_place,
     "fuse_add_relu": fuse_add_relu.do,
+    "fuse_addmm": fuse_addmm.do,
     "fuse_linear": fuse_linear.do,
     "inline": inline.do,
     "inline_fork_wait": inline_tasks.do,
@@ -86,6 +98,8 @@ PASSES: Final[dict[str, Callable[..., Any]]] = {
     "refine_integer_values": refine_from_conditions.integers,
     "refine_tuple_types": retype.refine_tuples,
     "remove_dropout": remove_dropout.do,
-    "remove_mutation": remove_mutation.do,
+    "remove_expands": remove_expands.do,
+    "remove_list_mutation": remove_list_mutation.do,
+    "remove_mutation": _remove_mutation,
     "run_decompositions": run_decompositions.do,
 }
