@@ -160,6 +160,8 @@ class _Recorder:
         if len(dtypes) != 1:
             raise NotRecordedError("where")
         [dtype] = dtypes
+        if dtype.itemsize not in SELECT:
+            raise NotRecordedError(f"where of {dtype}")
         places = [self.place(condition, np.dtype(np.bool_)), self.place(a, dtype), self.place(b, dtype)]
         return self.step(SELECT[dtype.itemsize], places, dtype)
 

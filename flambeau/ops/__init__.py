@@ -56,6 +56,7 @@ from flambeau.ops import packing as _packing
 from flambeau.ops import padding as _padding
 from flambeau.ops import pooling as _pooling
 from flambeau.ops import pooling_fractional as _pooling_fractional
+from flambeau.ops import pooling_gradients as _pooling_gradients
 from flambeau.ops import products as _products
 from flambeau.ops import profiler as _profiler
 from flambeau.ops import queries as _queries

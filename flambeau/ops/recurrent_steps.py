@@ -1,8 +1,9 @@
 """The steps of a recurrent layer with what their derivatives need, and the way back through them, on arrays.
 
-Per step one product, and a few passes over the gates, which lie in the first cache; the products of the gradients of
-weights are over all steps at once (Werbos, 1990: backpropagation through time). Arrays are (time, batch, features);
-with `reverse` the last time comes first. Cells without a memory get one of size 0.
+Per step forward: one product, and a few passes over the gates. Per step back: one product, and two or three passes; all
+that does not depend on the gradients of later steps is computed for all steps at once (Werbos, 1990: backpropagation
+through time). Arrays are (time, batch, features); with `reverse` the last time comes first. Cells without a memory get
+one of size 0.
 """
 
 from __future__ import annotations
@@ -127,63 +128,48 @@ class Back:
 
     def lstm(self, memory: Array, gates: Array, memories: Array) -> Any:
         """Of long short-term memory."""
-        _, batch, width = gates.shape
+        time, batch, width = gates.shape
         size = width // 4
-        earlier = _before(memory, memories, self.reverse)
-        grad_gates, slopes = np.empty_like(gates), np.empty_like(gates[0])
-        part, shown = (np.empty((batch, size), gates.dtype) for _ in range(2))
+        parts = gates.reshape(time, batch, 4, size)
+        entry, forget, candidate, output = (parts[:, :, i] for i in range(4))
+        shown = np.tanh(memories)
+        slopes = np.empty_like(parts)
+        np.multiply(candidate * entry, 1 - entry, out=slopes[:, :, 0])
+        np.multiply(_before(memory, memories, self.reverse), forget * (1 - forget), out=slopes[:, :, 1])
+        np.multiply(entry, 1 - candidate * candidate, out=slopes[:, :, 2])
+        np.multiply(shown, output * (1 - output), out=slopes[:, :, 3])
+        through = output * (1 - shown * shown)
+        grad_gates = np.empty_like(gates)
+        inner = grad_gates.reshape(time, batch, 4, size)
         grad_memory = np.zeros_like(memory) if self.gradients[2] is None else np.array(self.gradients[2])
         for t in self.times():
-            gate, gradient, arriving = gates[t], grad_gates[t], self.arriving(t)
-            entry, forget, candidate, output = (gate[:, i * size : (i + 1) * size] for i in range(4))
-            to_entry, to_forget, to_candidate, to_output = (gradient[:, i * size : (i + 1) * size] for i in range(4))
-            np.subtract(1, gate, out=slopes)
-            slopes *= gate
-            np.tanh(memories[t], out=shown)
-            np.multiply(arriving, shown, out=part)
-            np.multiply(part, slopes[:, 3 * size :], out=to_output)
-            shown *= shown
-            np.subtract(1, shown, out=shown)
-            shown *= output
-            shown *= arriving
-            grad_memory += shown
-            np.multiply(candidate, slopes[:, :size], out=part)
-            np.multiply(part, grad_memory, out=to_entry)
-            np.multiply(earlier[t], slopes[:, size : 2 * size], out=part)
-            np.multiply(part, grad_memory, out=to_forget)
-            np.multiply(candidate, candidate, out=part)
-            np.subtract(1, part, out=part)
-            part *= entry
-            np.multiply(part, grad_memory, out=to_candidate)
-            grad_memory *= forget
-            blas.dot(gradient, self.w_hh, out=self.grad_hidden)
+            arriving = self.arriving(t)
+            grad_memory += arriving * through[t]
+            np.multiply(slopes[t, :, :3], grad_memory[:, None], out=inner[t, :, :3])
+            np.multiply(slopes[t, :, 3], arriving, out=inner[t, :, 3])
+            grad_memory *= forget[t]
+            blas.dot(grad_gates[t], self.w_hh, out=self.grad_hidden)
         return grad_gates, self.grad_hidden, grad_memory, *self.weights(grad_gates)
 
     def gru(self, memory: Array, gates: Array, memories: Array) -> Any:
         """Of gated recurrent units."""
         time, batch, width = gates.shape
         size = width // 4
+        parts = gates.reshape(time, batch, 4, size)
+        reset, update, new, own = (parts[:, :, i] for i in range(4))
+        to_update = (self.earlier - new) * update * (1 - update)
+        to_new = (1 - update) * (1 - new * new)
+        to_reset = own * reset * (1 - reset)
         grad_inputs, grad_products = (np.empty((time, batch, 3 * size), gates.dtype) for _ in range(2))
-        slopes, part = np.empty((batch, 2 * size), gates.dtype), np.empty((batch, size), gates.dtype)
         for t in self.times():
-            gate, gradient, arriving = gates[t], grad_inputs[t], self.arriving(t)
-            update, new, own = (gate[:, i * size : (i + 1) * size] for i in (1, 2, 3))
-            to_new = gradient[:, 2 * size :]
-            np.multiply(gate[:, : 2 * size], gate[:, : 2 * size], out=slopes)
-            np.subtract(gate[:, : 2 * size], slopes, out=slopes)
-            np.multiply(new, new, out=to_new)
-            np.subtract(1, to_new, out=to_new)
-            np.subtract(1, update, out=part)
-            part *= arriving
-            to_new *= part
-            np.multiply(to_new, own, out=gradient[:, :size])
-            gradient[:, :size] *= slopes[:, :size]
-            np.subtract(self.earlier[t], new, out=part)
-            part *= arriving
-            np.multiply(part, slopes[:, size:], out=gradient[:, size : 2 * size])
-            grad_products[t] = gradient
-            grad_products[t, :, 2 * size :] *= gate[:, :size]
-            self.grad_hidden = arriving * update
+            arriving, gate = self.arriving(t), grad_inputs[t]
+            newer = gate[:, 2 * size :]
+            np.multiply(arriving, to_new[t], out=newer)
+            np.multiply(newer, to_reset[t], out=gate[:, :size])
+            np.multiply(arriving, to_update[t], out=gate[:, size : 2 * size])
+            grad_products[t] = gate
+            grad_products[t, :, 2 * size :] *= reset[t]
+            self.grad_hidden = arriving * update[t]
             self.grad_hidden += blas.dot(grad_products[t], self.w_hh)
         return grad_inputs, self.grad_hidden, np.zeros_like(memory), *self.weights(grad_products)
 

@@ -85,6 +85,28 @@ class Written(Gradient):
         return self._formulas.get(name)
 
 
+class ByFlag(Written):
+    """Formulas written by hand, others where a flag among the arguments is set: what one needs the other may not."""
+
+    is_static = False
+
+    def __init__(
+        self, place: int, if_set: Mapping[str, Callable[..., Any]], if_not: Mapping[str, Callable[..., Any]]
+    ) -> None:
+        super().__init__(if_not)
+        self.place = place
+        """Which argument is the flag."""
+        self._if_set = Written(if_set)
+
+    def formula(self, name: str, call: Call) -> Formula | None:
+        """The formula for an operand, by the flag of the call."""
+        return self._if_set.formula(name, call) if call.statics == (True,) else super().formula(name, call)
+
+    def statics(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The flag."""
+        return (bool(arguments[self.place]),)
+
+
 class Decomposed(Gradient):
     """The operator in terms of others, which stand in for it where gradients are recorded."""
 
@@ -115,6 +137,18 @@ def formulas(*names: str, **by_operand: Callable[..., Any]) -> None:
     ('grad',)
     """
     _table(*names)(Written(by_operand))
+
+
+def formulas_by_flag(
+    *names: str, place: int, if_set: Mapping[str, Callable[..., Any]], if_not: Mapping[str, Callable[..., Any]]
+) -> None:
+    """Declare formulas that depend on a flag, the argument at `place`: what no formula needs is not kept.
+
+    >>> formulas_by_flag("example::norm", place=1, if_set={"x": lambda grad: grad}, if_not={"x": lambda grad, y: grad})
+    >>> written("example::norm").formula("x", Call(statics=(True,))).needs
+    ('grad',)
+    """
+    _table(*names)(ByFlag(place, if_set, if_not))
 
 
 def decomposed(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

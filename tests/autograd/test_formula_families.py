@@ -167,6 +167,34 @@ def test_of_alignments() -> None:
     assert x.grad.abs().sum().item() == 0
 
 
+def test_of_products_through_zeros() -> None:
+    for rows in ([[2.0, 0.0, 3.0, 0.0, 1.5]], [[0.0, 4.0, 0.5, 2.0, 0.0]], [[1.0, 2.0, 3.0, 4.0, 5.0]]):
+        check(lambda x: x.cumprod(1), np.array(rows))
+        check_second_order(lambda x: x.cumprod(1), np.array(rows))
+        check(lambda x: x.prod(1), np.array(rows))
+    x = m.complex(m.tensor(drawn(3, 5)), m.tensor(drawn(3, 5))).requires_grad_()
+    (slope,) = m.autograd.grad(x.cumprod(1).abs().sum(), x, create_graph=True)
+    slope.abs().sum().backward()
+    check(lambda re, im: m.view_as_real(m.complex(re, im).cumprod(0)), drawn(3, 2), drawn(3, 2))
+
+
+def test_running_statistics_may_move_before_the_way_back() -> None:
+    norm, x = flambeau.nn.BatchNorm1d(3), m.tensor(drawn(4, 3), dtype=m.float32).requires_grad_()
+    (norm(x).exp().sum() + norm(x * 2).exp().sum()).backward()
+    assert x.grad is not None
+    shown = norm.eval()(x).sum()
+    norm.train()(x)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        shown.backward()
+
+
+def test_the_gradient_of_maxima_over_windows_is_an_operator() -> None:
+    x = m.tensor(drawn(1, 2, 4, 4))
+    indices = F.max_pool2d(x, 2, return_indices=True)[1]
+    run = flambeau.ops.aten.max_pool2d_with_indices_backward
+    check(lambda g: run(g, x, [2, 2], [2, 2], [0, 0], [1, 1], False, indices), drawn(1, 2, 2, 2))
+
+
 def test_of_losses_with_margins_and_norms() -> None:
     y = m.tensor([1, 0, 3])
     check(lambda x: [F.multi_margin_loss(x, y, p) for p in (1, 2)], drawn(3, 4))

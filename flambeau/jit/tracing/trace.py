@@ -21,6 +21,7 @@ from flambeau.jit.tracing.traced_modules import reads_to_inputs
 from flambeau.nn.module import Module
 from flambeau.program.function import Function
 from flambeau.program.signature import schema_of
+from flambeau.tensor.tensor import Tensor
 from flambeau.util.names import qualified_name
 from flambeau.util.no_collection import no_collection
 
@@ -34,6 +35,8 @@ OTHER_METHOD = (
 NO_MODULE = "expected a module as the first argument of trace_module, got a {type}"
 
 
+@overload
+def trace(func: Tensor) -> Tensor: ...
 @overload
 def trace(  # type: ignore[overload-overlap]  # a module is callable too
     func: Module,
@@ -63,7 +66,7 @@ def trace(
     _store_inputs: bool = ...,
 ) -> ScriptFunction[P, R]: ...
 def trace(
-    func: Callable[..., Any],
+    func: Callable[..., Any] | Tensor,
     example_inputs: Any = (),
     *,
     example_kwarg_inputs: Mapping[str, Any] | None = None,
@@ -79,7 +82,7 @@ def trace(
 
     Args:
         func: a function or a module (or its `forward`); parameters of a module stay attributes, its submodules stay
-            submodules.
+            submodules. Of a matrix it is the sum of the diagonal: PyTorch has that under this name.
         example_inputs: the arguments: tensors, or tuples, lists and dicts of tensors, in a tuple or list. A lone tensor
             or dict is one argument.
         example_kwarg_inputs: arguments by keyword.
@@ -102,6 +105,8 @@ def trace(
     >>> traced(flambeau.zeros(2))
     tensor([1., 1.])
     """
+    if isinstance(func, Tensor):
+        return func.trace()
     if is_disabled():
         return func
     if isinstance(func, ScriptFunction | ScriptModule):

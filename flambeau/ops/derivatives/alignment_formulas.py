@@ -10,15 +10,8 @@ from typing import Any
 
 from flambeau.schema.gradient import decomposed
 
-
-def _log_sum(f: Any, terms: Sequence[Any]) -> Any:
-    """The logarithm of the sum of exponentials, where all may be minus infinity."""
-    stacked = f.stack(list(terms), 0)
-    top = f.amax(f.detach(stacked), [0])
-    base = f.where(f.isneginf(top), 0, top)
-    total = f.sum(f.exp(stacked - base), [0])
-    is_none = f.eq(total, 0)
-    return f.where(is_none, -float("inf"), f.log(f.where(is_none, 1, total)) + base)
+_NEVER = -1e30
+"""The logarithm of a probability of 0: finite, so that gradients are; added to others it counts for nothing."""
 
 
 def _texts(f: Any, targets: Any, lengths: Sequence[int], blank: int) -> Any:
@@ -35,42 +28,33 @@ def _texts(f: Any, targets: Any, lengths: Sequence[int], blank: int) -> Any:
     return f.constant_pad_nd(f.reshape(pairs, [len(lengths), 2 * longest]), [0, 1], blank)
 
 
-def _shifted(f: Any, alpha: Any, by: int) -> Any:
-    """Each state's value `by` states later; minus infinity before the first."""
-    size = alpha.shape[1]
-    return f.narrow(f.constant_pad_nd(alpha, [by, 0], -float("inf")), 1, 0, size)
-
-
-def _last_states(f: Any, alpha: Any, lengths: Sequence[int]) -> Any:
-    """Of each text the state behind the last label, and that label itself; of an empty one the first state."""
-    last = f.tensor_of(list(lengths)) * 2
-    states = f.gather(alpha, 1, f.stack([last, f.clamp_min(last - 1, 0)], 1))
-    return _log_sum(f, [f.select(states, 1, 0), f.where(last > 0, f.select(states, 1, 1), -float("inf"))])
-
-
 def _losses(f: Any, rows: Any, texts: Any, lengths: Sequence[Sequence[int]], blank: int) -> Any:
     """Minus the logarithms of the probabilities of the texts: `rows` is (steps, batch, classes)."""
     input_lengths, target_lengths = lengths
-    steps, batch, _ = rows.shape
-    emitted = f.unbind(f.gather(rows, 2, f.expand(f.unsqueeze(texts, 0), [steps, *texts.shape])), 0)
-    number = texts.shape[1]
+    steps, batch, number = rows.shape[0], rows.shape[1], texts.shape[1]
+    emitted = f.gather(rows, 2, f.expand(f.unsqueeze(texts, 0), [steps, batch, number]))
+    emitted = f.unbind(f.clamp_min(emitted, _NEVER), 0)
     may_skip = (texts != blank) & (texts != f.narrow(f.constant_pad_nd(texts, [2, 0], blank), 1, 0, number))
-    start = f.expand(f.unsqueeze(f.where(f.arange(number) < 2, 0.0, -float("inf")), 0), [batch, number])
-    alpha = None
-    ends: list[Any] = [None] * batch
+    skipping = f.to(f.where(may_skip, 0.0, _NEVER), rows.dtype)
+
+    def begin(states: int) -> Any:
+        return f.to(f.expand(f.where(f.arange(number) < states, 0.0, _NEVER), [batch, number]), rows.dtype)
+
+    alphas = [begin(1)]
     for step in range(max(input_lengths, default=0)):
-        if alpha is None:
-            paths = f.to(start, rows.dtype)
+        if step:
+            around = f.constant_pad_nd(alphas[-1], [2, 0], _NEVER)
+            skipped = f.narrow(around, 1, 0, number) + skipping
+            paths = f.logsumexp(f.stack([alphas[-1], f.narrow(around, 1, 1, number), skipped], 0), [0])
         else:
-            skipped = f.where(may_skip, _shifted(f, alpha, 2), -float("inf"))
-            paths = _log_sum(f, [alpha, _shifted(f, alpha, 1), skipped])
-        alpha = paths + emitted[step]
-        for number_in_batch, length in enumerate(input_lengths):
-            if length == step + 1:
-                ends[number_in_batch] = f.select(alpha, 0, number_in_batch)
-    nothing = f.where(f.arange(number) < 1, 0.0, -float("inf"))
-    whole = f.stack([f.to(nothing, rows.dtype) if end is None else end for end in ends], 0)
-    return -_last_states(f, whole, target_lengths)
+            paths = begin(2)
+        alphas.append(paths + emitted[step])
+    ends = f.index(f.stack(alphas, 0), [f.tensor_of(list(input_lengths)), f.arange(batch)])
+    last = f.tensor_of(list(target_lengths)) * 2
+    states = f.gather(ends, 1, f.stack([last, f.clamp_min(last - 1, 0)], 1))
+    other = f.where(last > 0, f.select(states, 1, 1), _NEVER)
+    losses = -f.logsumexp(f.stack([f.select(states, 1, 0), other], 0), [0])
+    return f.where(losses > -_NEVER / 2, float("inf"), losses)
 
 
 @decomposed("aten::_ctc_loss")

@@ -31,21 +31,19 @@ _PRECISION = {4: 1.1920928955078125e-07, 8: 2.220446049250313e-16, 16: 2.2204460
 
 
 def _determinant(f: Any, grad: Any, x: Any) -> Any:
-    """det(A) A^-H, from L and U, where a zero on the diagonal of U becomes the least number that counts.
+    """det(A) A^-H, from Q and R, where a zero on the diagonal of R becomes the least number that counts.
 
     So it tends to the cofactors of a matrix that is singular.
     """
-    size = x.shape[-1]
-    if not size:
+    if not x.shape[-1]:
         return f.zeros_like(x)
-    packed, pivots, _ = f.linalg_lu_factor_ex(x)
-    diagonal = f.diagonal(packed, 0, -2, -1)
+    q, r = f.linalg_qr(x)
+    diagonal = f.diagonal(r, 0, -2, -1)
     least = _PRECISION[8 if x.dtype.is_complex and x.itemsize == 8 else x.itemsize]
-    packed = packed + f.diag_embed(f.where(f.eq(diagonal, 0), least, f.zeros_like(diagonal)))
-    moved = f.sum(f.ne(pivots, f.arange(1, size + 1)), [-1])
-    determinant = f.prod(f.diagonal(packed, 0, -2, -1), -1) * (1 - 2 * f.remainder(moved, 2))
+    r = r + f.diag_embed(f.where(f.eq(diagonal, 0), least, f.zeros_like(diagonal)))
+    determinant = f.linalg_det(q) * f.prod(f.diagonal(r, 0, -2, -1), -1)
     scale = f.unsqueeze(f.unsqueeze(grad * f.conj(determinant), -1), -1)
-    return f.linalg_lu_solve(packed, pivots, scale * f.eye(size, dtype=x.dtype), adjoint=True)
+    return f.linalg_solve_triangular(adjoint(f, r), scale * q, upper=False, left=False)
 
 
 formulas("aten::linalg_det", A=lambda f, grad, A: _determinant(f, grad, A))

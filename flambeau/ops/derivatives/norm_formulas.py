@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from flambeau.schema.gradient import decomposed, formulas, passed_on
+from flambeau.schema.gradient import decomposed, formulas, formulas_by_flag, passed_on
 
 
 def _normalised(f: Any, x: Any, dims: list[int], eps: float) -> Any:
@@ -94,43 +94,67 @@ def _channels(x: Any) -> tuple[list[int], list[int]]:
 
 
 def _batch_input(
-    f: Any, grad: Any, input: Any, weight: Any, running_mean: Any, running_var: Any, training: bool, eps: float
+    f: Any, grad: Any, input: Any, weight: Any, eps: float, running_mean: Any = None, running_var: Any = None
 ) -> Any:
     dims, along = _channels(input)
     grad = grad if weight is None else grad * f.reshape(weight, along)
-    if training or running_var is None:
+    if running_var is None:
         return _by_input(f, grad, input, dims, eps)
     return grad * f.reshape(f.rsqrt(running_var + eps), along)
 
 
 def _batch_weight(
-    f: Any, grad: Any, input: Any, running_mean: Any, running_var: Any, training: bool, eps: float
+    f: Any, grad: Any, input: Any, eps: float, running_mean: Any = None, running_var: Any = None
 ) -> Any:
     dims, along = _channels(input)
-    if training or running_var is None:
+    if running_var is None:
         return f.sum(grad * _normalised(f, input, dims, eps), dims)
     centred = input - f.reshape(running_mean, along)
     return f.sum(grad * centred * f.reshape(f.rsqrt(running_var + eps), along), dims)
 
 
-formulas(
+def _batch_bias(f: Any, grad: Any) -> Any:
+    return f.sum(grad, _channels(grad)[0])
+
+
+_TRAINING = 5
+"""Which argument of norms over batches says that they train: then running statistics are moved, and not used."""
+formulas_by_flag(
     "aten::batch_norm",
-    input=_batch_input,
-    weight=_batch_weight,
-    bias=lambda f, grad: f.sum(grad, _channels(grad)[0]),
+    place=_TRAINING,
+    if_set={
+        "input": lambda f, grad, input, weight, eps: _batch_input(f, grad, input, weight, eps),
+        "weight": lambda f, grad, input, eps: _batch_weight(f, grad, input, eps),
+        "bias": _batch_bias,
+    },
+    if_not={
+        "input": lambda f, grad, input, weight, running_mean, running_var, eps: _batch_input(
+            f, grad, input, weight, eps, running_mean, running_var
+        ),
+        "weight": lambda f, grad, input, running_mean, running_var, eps: _batch_weight(
+            f, grad, input, eps, running_mean, running_var
+        ),
+        "bias": _batch_bias,
+    },
 )
-
-
-formulas(
+formulas_by_flag(
     "aten::native_batch_norm",
     "aten::_native_batch_norm_legit",
-    input=lambda f, grads, input, weight, running_mean, running_var, training, eps: _batch_input(
-        f, grads[0], input, weight, running_mean, running_var, training, eps
-    ),
-    weight=lambda f, grads, input, running_mean, running_var, training, eps: _batch_weight(
-        f, grads[0], input, running_mean, running_var, training, eps
-    ),
-    bias=lambda f, grads: f.sum(grads[0], _channels(grads[0])[0]),
+    place=_TRAINING,
+    if_set={
+        "input": lambda f, grads, input, weight, eps: _batch_input(f, grads[0], input, weight, eps),
+        "weight": lambda f, grads, input, eps: _batch_weight(f, grads[0], input, eps),
+        "bias": lambda f, grads: _batch_bias(f, grads[0]),
+    },
+    if_not={
+        "input": lambda f, grads, input, weight, running_mean, running_var, eps: _batch_input(
+            f, grads[0], input, weight, eps, running_mean, running_var
+        ),
+        "weight": lambda f, grads, input, running_mean, running_var, eps: _batch_weight(
+            f, grads[0], input, eps, running_mean, running_var
+        ),
+        "bias": lambda f, grads: _batch_bias(f, grads[0]),
+    },
 )
 
 

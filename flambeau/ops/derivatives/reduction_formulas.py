@@ -179,17 +179,27 @@ def _cumsum(f: Any, grad: Any, dim: int) -> Any:
 
 
 def _cumprod(f: Any, grad: Any, self: Any, result: Any, dim: int) -> Any:
-    """Sum over k >= i of grad[k] times the product of all x[j <= k] but x[i]; elements may be 0."""
+    """Sum over k >= i of grad[k] times the product of all x[j <= k] but x[i].
+
+    Before the first zero that is the sum of grad[k] result[k], over x[i]. At the first zero the products are those in
+    which it is 1. Behind it they are 0, written as its own value times those: so that a derivative of this is right.
+    """
     if self.dim() == 0 or self.shape[dim] == 0:
         return grad
-    length = self.shape[dim]
-    parts = []
-    for i in range(length):
-        rest = f.narrow(self, dim, i + 1, length - i - 1)
-        head = f.ones_like(f.narrow(self, dim, i, 1)) if i == 0 else f.narrow(result, dim, i - 1, 1)
-        products = f.cumprod(f.cat([head, rest], dim), dim)
-        parts.append(f.sum(f.narrow(grad, dim, i, length - i) * f.conj(products), [dim], True))
-    return f.cat(parts, dim)
+    is_zero = f.eq(self, 0)
+    number = f.cumsum(is_zero, dim)
+    is_first, is_second = is_zero & f.eq(number, 1), is_zero & f.eq(number, 2)
+    without_first = f.where(is_first, 1, self)
+    inverse = f.reciprocal(f.conj(f.where(is_zero, 1, self)))
+
+    def behind(products: Any) -> Any:
+        return _reverse_sum(f, grad * f.conj(products), dim)
+
+    by_first = behind(f.cumprod(without_first, dim))
+    by_second = behind(f.cumprod(f.where(is_second, 1, without_first), dim))
+    first = f.conj(f.sum(f.where(is_first, self, 0), [dim], True))
+    after = f.where(is_zero, f.where(is_second, by_second, 0), f.where(f.eq(number, 1), by_first * inverse, 0))
+    return f.where(f.eq(number, 0), behind(result) * inverse, f.where(is_first, by_first, first * after))
 
 
 def _logcumsumexp(f: Any, grad: Any, self: Any, result: Any, dim: int) -> Any:

@@ -10,12 +10,14 @@ from flambeau.schema.gradient import formulas
 
 
 def _i1e(f: Any, grad: Any, self: Any, result: Any) -> Any:
-    slope = f.special_i0e(self) - result * (f.sgn(self) + f.reciprocal(self))
-    return grad * f.where(f.eq(self, 0), 0.5, slope)
+    is_zero = f.eq(self, 0)
+    inverse = f.reciprocal(f.where(is_zero, 1, self))
+    return grad * f.where(is_zero, 0.5, f.special_i0e(self) - result * (f.sgn(self) + inverse))
 
 
 def _i1(f: Any, grad: Any, self: Any, result: Any) -> Any:
-    return grad * f.where(f.eq(self, 0), 0.5, f.i0(self) - result / self)
+    is_zero = f.eq(self, 0)
+    return grad * f.where(is_zero, 0.5, f.i0(self) - result / f.where(is_zero, 1, self))
 
 
 formulas("aten::i0", "aten::special_i0", self=lambda f, grad, self: grad * f.special_i1(self))

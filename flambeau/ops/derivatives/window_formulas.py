@@ -146,17 +146,18 @@ def _conv_weight(
     """A convolution of the input with the gradient, batches and channels in each other's places."""
     rank = len(sizes) - 2
     x, grad = f.conj(_batched(f, x, rank)), _batched(f, grad, rank)
-    run = getattr(f, f"conv{rank}d")
     stride, padding, dilation = (_numbers(v, rank) for v in (stride, padding, dilation))
-    parts = []
-    for group in range(groups):
-        ours = f.narrow(x, 1, group * (x.shape[1] // groups), x.shape[1] // groups)
-        theirs = f.narrow(grad, 1, group * (grad.shape[1] // groups), grad.shape[1] // groups)
-        part = run(f.transpose(ours, 0, 1), f.transpose(theirs, 0, 1), None, dilation, padding, stride)
-        for at in range(rank):
-            part = f.narrow(part, 2 + at, 0, sizes[2 + at])
-        parts.append(f.transpose(part, 0, 1))
-    return parts[0] if groups == 1 else f.cat(parts, 0)
+    batch, inner, outer = x.shape[0], x.shape[1] // groups, grad.shape[1] // groups
+    space = list(range(3, 3 + rank))
+    ours = f.permute(f.reshape(x, [batch, groups, inner, *x.shape[2:]]), [2, 1, 0, *space])
+    theirs = f.permute(f.reshape(grad, [batch, groups, outer, *grad.shape[2:]]), [1, 2, 0, *space])
+    ours = f.reshape(ours, [inner, groups * batch, *x.shape[2:]])
+    theirs = f.reshape(theirs, [groups * outer, batch, *grad.shape[2:]])
+    result = getattr(f, f"conv{rank}d")(ours, theirs, None, dilation, padding, stride, groups)
+    for at in range(rank):
+        if result.shape[2 + at] != sizes[2 + at]:
+            result = f.narrow(result, 2 + at, 0, sizes[2 + at])
+    return f.transpose(result, 0, 1)
 
 
 def _conv_bias(f: Any, grad: Any, bias_sizes: Sequence[int], weight_sizes: Sequence[int]) -> Any:
@@ -303,6 +304,14 @@ def _unpooled(f: Any, grad: Any, self_sizes: Sequence[int], indices: Any, rank: 
     return f.reshape(f.gather(flat, len(leading), f.reshape(indices, [*leading, -1])), self_sizes)
 
 
+for _rank in (2, 3):
+    formulas(
+        f"aten::max_pool{_rank}d_with_indices_backward",
+        grad_output=(
+            lambda rank: lambda f, grad, indices, indices_sizes: _unpooled(f, grad, indices_sizes, indices, rank)
+        )(_rank),
+        self=lambda f, grad: f.zeros_like(grad),
+    )
 formulas("aten::max_unpool2d", self=lambda f, grad, self_sizes, indices: _unpooled(f, grad, self_sizes, indices, 2))
 formulas("aten::max_unpool3d", self=lambda f, grad, self_sizes, indices: _unpooled(f, grad, self_sizes, indices, 3))
 

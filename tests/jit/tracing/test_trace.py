@@ -195,3 +195,7 @@ def test_constants_have_the_types_of_their_values() -> None:
     types = {str(n.result().static_type) for n in traced.graph.find_all("prim::Constant")}
     assert {"int[]", "Device"} <= types
     assert not [t for t in types if "?" in t]
+
+
+def test_of_a_matrix_it_is_the_sum_of_the_diagonal() -> None:
+    assert flambeau.trace(flambeau.eye(3)).item() == 3
