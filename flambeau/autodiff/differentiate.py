@@ -17,10 +17,12 @@ from flambeau.analysis.alias import AliasAnalysis
 from flambeau.autodiff import structural_gradients  # noqa: F401  (registers its rules)
 from flambeau.autodiff.activity import relevant
 from flambeau.autodiff.graph_operators import Builder
-from flambeau.autodiff.operator_gradients import NotDifferentiableError
+from flambeau.autodiff.lists import Lists
+from flambeau.autodiff.memory import Memory
 from flambeau.autodiff.reverse import Reverse, gradient_type
 from flambeau.autodiff.scope import Saved
 from flambeau.autodiff.symbolic_sizes import SymbolicSizes
+from flambeau.autodiff.writes import Writes
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
@@ -63,18 +65,19 @@ def differentiate(
     alias = AliasAnalysis(graph, apart=True)
     sizes = SymbolicSizes(graph)
     values = relevant(graph, sources, results, through_numbers=through_numbers, alias=alias)
-    for value in values:
-        if alias.has_writers(value):
-            raise NotDifferentiableError(f"%{value.name} is written in place")
-    saved = Saved(graph, alias, sizes)
+    writes = Writes(alias)
+    saved = Saved(graph, writes, sizes)
     builder = Builder(graph, sizes, saved.use)
     forward = list(graph.nodes())
     if seeds is None:
         seeds = [graph.add_parameter(gradient_type(v), f"grad_{n}") for n, v in enumerate(results)]
     for value, seed in zip(results, seeds, strict=True):
         sizes.set(seed, sizes.of(value))
-    reverse = Reverse(builder, saved, values)
+    memory = Memory(builder, saved, writes, values)
+    lists = Lists(builder, saved, writes, values)
+    reverse = Reverse(builder, saved, values, memory, lists)
     with graph.inserting(graph.body):
+        memory.start = lists.start = saved.mark()
         for value, seed in zip(results, seeds, strict=True):
             reverse.add(value, seed)
         reverse.block(forward)

@@ -29,18 +29,28 @@ class EagerGradient:
         given, arguments = iter(values[:count]), list(values[count:])
         creates = is_grad_enabled() and any(t.asks() for t in tensors_in(list(values)))
         for place in self._places:
-            tensor = arguments[place]
-            arguments[place] = tensor.clone() if creates and tensor.asks() else tensor.detach().requires_grad_()
+            value = arguments[place]
+            is_list = isinstance(value, list)
+            arguments[place] = [_leaf(t, creates) for t in value] if is_list else _leaf(value, creates)
         with set_grad_enabled(True), dispatch.uninterrupted():
             outcome = dispatch.run(self._definition, arguments)
             results = list(tensors_in([outcome]))
         gradients = [next(given) if is_there else None for is_there in self._present]
-        leaves = [arguments[place] for place in self._places]
-        complete = _through(results, gradients, leaves, creates=creates)
+        leaves = list(tensors_in([arguments[place] for place in self._places]))
+        found = iter(_through(results, gradients, leaves, creates=creates))
+        complete = [
+            [next(found) for _ in value] if isinstance(value, list) else next(found)
+            for value in (arguments[place] for place in self._places)
+        ]
         return complete[0] if len(complete) == 1 else tuple(complete)
 
     def __repr__(self) -> str:
         return f"EagerGradient({self._definition.full_name})"
+
+
+def _leaf(tensor: Tensor, creates: bool) -> Tensor:
+    """What a gradient is asked of."""
+    return tensor.clone() if creates and tensor.asks() else tensor.detach().requires_grad_()
 
 
 def _through(

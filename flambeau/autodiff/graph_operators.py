@@ -118,7 +118,7 @@ class Builder:
 
     def _listed(self, value: Value) -> Any:
         node = value.defining_node
-        if node is not None and node.op == "prim::ListConstruct" and _is_only_read(value):
+        if node is not None and node.op == "prim::ListConstruct" and is_only_read(value):
             return [self.proxy(item) for item in node.operands]
         if node is not None and node.op == "aten::size" and len(node.operands) == 1:
             return TensorProxy(self, node.operand(0)).shape
@@ -197,7 +197,7 @@ class Builder:
         return self.node(name, [a.value if isinstance(a, _PROXIES) else self.constant(a) for a in args])
 
 
-def _is_only_read(value: Value) -> bool:
+def is_only_read(value: Value) -> bool:
     """Whether nothing changes a list."""
     for use in value.uses():
         definition = use.user.definition

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from flambeau.autodiff.eager_gradient import EagerGradient
 from flambeau.autodiff.fitting import fitted
-from flambeau.autodiff.graph_operators import Builder
+from flambeau.autodiff.graph_operators import Builder, is_only_read
+from flambeau.autodiff.not_differentiable import NotDifferentiableError
 from flambeau.autodiff.proxies import ListProxy, TensorProxy, UntraceableError
 from flambeau.autograd.rule import gradient_of
 from flambeau.ir import constants
@@ -19,7 +20,7 @@ from flambeau.ir.node import Node
 from flambeau.ir.value import Value
 from flambeau.ops.derivatives.pointwise import PointwiseGradient
 from flambeau.schema.gradient import Call, Decomposed, Formula, Gradient
-from flambeau.schema.opdef import OpDef
+from flambeau.schema.opdef import Effect, OpDef
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.types import ComplexType, ListType, TensorType, without_refinement
 
@@ -28,10 +29,6 @@ Gradients = Sequence[Value | None]
 node_gradients: Final = RuleTable[Callable[[Builder, Node, Gradients], Gradients]](
     "gradients in graphs, of what has no formula"
 )
-
-
-class NotDifferentiableError(Exception):
-    """A graph, or a part of it, has no derivative as a graph; the text says why."""
 
 
 def operand_gradients(builder: Builder, node: Node, gradients: Gradients, wanted: Sequence[bool]) -> Gradients:
@@ -151,7 +148,9 @@ def _listed(builder: Builder, found: Any, operand: Value) -> Value:
     if not isinstance(operand.static_type, ListType):
         return fitted(builder, found, operand)
     node = operand.defining_node
-    if node is None or node.op != "prim::ListConstruct":
+    if node is None or node.op != "prim::ListConstruct" or not is_only_read(operand):
+        if isinstance(found, ListProxy):
+            return found.value
         raise UntraceableError("the gradient of a list of unknown length")
     parts = [_item(builder, found, n, item) for n, item in enumerate(node.operands)]
     return builder.graph.insert("prim::ListConstruct", parts, [without_refinement(operand.static_type)]).result()
@@ -173,7 +172,11 @@ def _eager(builder: Builder, node: Node, definition: OpDef, gradients: Gradients
     """One node that goes back through the operator when it runs."""
     operands = [builder.use(v) for v in node.operands]
     places = [n for n, is_wanted in enumerate(wanted) if is_wanted]
-    if any(not isinstance(operands[n].static_type, TensorType) for n in places) or definition.effect.value != "none":
+    is_known = all(
+        isinstance(t, TensorType) or (isinstance(t, ListType) and isinstance(t.element, TensorType))
+        for t in (operands[n].static_type for n in places)
+    )
+    if not is_known or definition.effect is not Effect.NONE:
         raise NotDifferentiableError(f"{definition.full_name} has no derivative in graphs")
     present = [g for g in gradients if g is not None]
     kernel = EagerGradient(definition, [g is not None for g in gradients], places)
@@ -187,8 +190,8 @@ def _eager(builder: Builder, node: Node, definition: OpDef, gradients: Gradients
     results: list[Value | None] = [None] * len(operands)
     for place, value in zip(places, made.results, strict=True):
         type_ = node.operand(place).static_type
-        assert isinstance(type_, TensorType)
-        value.set_type(type_.refine(strides=None, requires_grad=None))
-        builder.sizes.set(value, builder.sizes.of(node.operand(place)))
+        if isinstance(type_, TensorType):
+            value.set_type(type_.refine(strides=None, requires_grad=None))
+            builder.sizes.set(value, builder.sizes.of(node.operand(place)))
         results[place] = value
     return results

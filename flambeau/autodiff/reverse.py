@@ -6,12 +6,16 @@ carries the gradients of what the loop carries, and of all that its body reads f
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from flambeau.autodiff.graph_operators import Builder
-from flambeau.autodiff.operator_gradients import NotDifferentiableError, operand_gradients
+from flambeau.autodiff.lists import Lists, list_changes
+from flambeau.autodiff.memory import Memory
+from flambeau.autodiff.not_differentiable import NotDifferentiableError
+from flambeau.autodiff.operator_gradients import operand_gradients
 from flambeau.autodiff.scope import Saved, Scope
 from flambeau.autodiff.structural_gradients import zeros
+from flambeau.autodiff.writes import is_view, writes_first
 from flambeau.ir import constants
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
@@ -22,17 +26,21 @@ from flambeau.schema.types import BOOL, FLOAT, INT, ListType, TensorType, Type, 
 class Reverse:
     """Builds the way back at the insertion point of a graph."""
 
-    def __init__(self, builder: Builder, saved: Saved, relevant: set[Value]) -> None:
+    def __init__(self, builder: Builder, saved: Saved, relevant: set[Value], memory: Memory, lists: Lists) -> None:
         self._builder = builder
         self._graph: Graph = builder.graph
         self._saved = saved
         self._relevant = relevant
+        self._memory = memory
+        self._lists = lists
         self._outermost: dict[Value, Value] = {}
 
     # -- gradients ----------------------------------------------------------------------------------------------------
 
     def gradient(self, value: Value) -> Value | None:
         """The gradient of a value as far as it is added up."""
+        if value in self._memory:
+            return self._memory.total(value)
         scope = self._saved.scope
         while scope is not None:
             if value in scope.gradients:
@@ -43,6 +51,12 @@ class Reverse:
     def add(self, value: Value, gradient: Value) -> None:
         """Add to the gradient of a value."""
         if value not in self._relevant:
+            return
+        if value in self._memory:
+            self._memory.add(value, gradient)
+            return
+        if value in self._lists:
+            self._lists.add_all(value, gradient)
             return
         before = self.gradient(value)
         if before is not None:
@@ -66,6 +80,9 @@ class Reverse:
         sums = [self._sum(first, second) for first, second in pairs]
         return builder.graph.insert("prim::ListConstruct", sums, [without_refinement(type_)]).result()
 
+    def _has_shadow(self, value: Value) -> bool:
+        return value in self._memory or value in self._lists
+
     def _complete(self, value: Value) -> Value:
         gradient = self.gradient(value)
         return zeros(self._builder, value) if gradient is None else gradient
@@ -78,8 +95,10 @@ class Reverse:
             self._node(node)
 
     def _node(self, node: Node) -> None:
+        if self._changes_memory(node):
+            return
         gradients = [self.gradient(v) if v in self._relevant else None for v in node.results]
-        if all(g is None for g in gradients):
+        if all(g is None for g in gradients) and not self._is_changed_in(node):
             return
         with self._graph.at_range(node.range):
             if node.op == "prim::If":
@@ -87,13 +106,67 @@ class Reverse:
             elif node.op == "prim::Loop":
                 self._loop(node)
             else:
-                wanted = [v in self._relevant for v in node.operands]
-                if any(wanted):
-                    for operand, gradient in zip(
-                        node.operands, operand_gradients(self._builder, node, gradients, wanted), strict=True
-                    ):
-                        if gradient is not None:
-                            self.add(operand, gradient)
+                self._operator(node, gradients)
+
+    def _changes_memory(self, node: Node) -> bool:
+        """Go back through what writes to memory, shows it, or makes or changes a list; False for other nodes."""
+        if writes_first(node) and node.operand(0) in self._memory:
+            self._write(node)
+        elif node.op == "prim::ListConstruct" and node.result() in self._lists:
+            self._list(node)
+        elif not (is_view(node) and node.result() in self._memory):
+            return self._lists.change(node, self)
+        return True
+
+    def _is_changed_in(self, node: Node) -> bool:
+        """Whether something in the blocks of a node changes what has a gradient by now."""
+        if self._memory.is_changed_in(node):
+            return True
+        changes = (n for block in node.nested_blocks for n in block.walk() if n.op in list_changes)
+        return any(n.operand(0) in self._lists and self._lists.exists(n.operand(0)) for n in changes)
+
+    def _list(self, node: Node) -> None:
+        """Go back to the elements that a list that changes begins with."""
+        if self._lists.exists(node.result()):
+            shadow = self._lists.shadow(node.result())
+            for number, operand in enumerate(node.operands):
+                self.add(operand, self._lists.item(shadow, self._builder.constant(number), operand))
+
+    def _operator(self, node: Node, gradients: Sequence[Value | None]) -> None:
+        wanted = [v in self._relevant for v in node.operands]
+        if not any(wanted) or (node.definition is not None and node.definition.differentiable is False):
+            return
+        self._saved.node = node
+        found = operand_gradients(self._builder, node, gradients, wanted)
+        self._saved.node = None
+        for operand, gradient in zip(node.operands, found, strict=True):
+            if gradient is not None:
+                self.add(operand, gradient)
+
+    def _write(self, node: Node) -> None:
+        """Go back through a write: what was written gets the gradient of the elements, which then is that of those
+        before."""
+        target = node.operand(0)
+        if not self._memory.exists(target):
+            return
+        builder = self._builder
+        with self._graph.at_range(node.range):
+            shadow = self._memory.shadow(target)
+            gradient = builder.operators.clone(builder.proxy(shadow)).value
+            builder.sizes.set(gradient, builder.sizes.of(target))
+            wanted = [v in self._relevant for v in node.operands]
+            wanted[0] = True
+            self._saved.node = node
+            found = operand_gradients(builder, node, [gradient], wanted)
+            self._saved.node = None
+            before = found[0]
+            if before is None:
+                builder.call("aten::zero_", (builder.proxy(shadow),), {})
+            elif before is not gradient:
+                builder.call("aten::copy_", (builder.proxy(shadow), builder.proxy(before)), {})
+            for operand, added in list(zip(node.operands, found, strict=True))[1:]:
+                if added is not None:
+                    self.add(operand, added)
 
     def _if(self, node: Node) -> None:
         graph = self._graph
@@ -133,7 +206,7 @@ class Reverse:
         count = self._saved.use(trip_count(node))
         pairs = zip(node.results, body.parameters[1:], strict=False)  # the trip count may be a result by now
         carried = [n for n, pair in enumerate(pairs) if not self._relevant.isdisjoint(pair)]
-        around = [v for v in _read_from_around(body) if v in self._relevant]
+        around = [v for v in _read_from_around(body) if v in self._relevant and not self._has_shadow(v)]
         starts = list(map(self._complete, [*(node.result(n) for n in carried), *around]))
         goes_on = self._builder.constant(True, BOOL)
         made = graph.insert("prim::Loop", [count, goes_on, *starts], [])

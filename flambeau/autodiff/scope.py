@@ -7,9 +7,12 @@ which the way back pops. Such values come first in the block, before a marker, s
 
 from __future__ import annotations
 
-from flambeau.analysis.alias import AliasAnalysis
+from collections.abc import Iterator
+
 from flambeau.analysis.effects import own_effect, own_writes
+from flambeau.autodiff.not_differentiable import NotDifferentiableError
 from flambeau.autodiff.symbolic_sizes import SymbolicSizes
+from flambeau.autodiff.writes import Writes
 from flambeau.ir.clone import clone_node
 from flambeau.ir.constants import CONSTANT, insert_constant
 from flambeau.ir.graph import Graph
@@ -38,12 +41,17 @@ class Scope:
 class Saved:
     """Brings values of the way there to the way back."""
 
-    def __init__(self, graph: Graph, alias: AliasAnalysis, sizes: SymbolicSizes) -> None:
+    def __init__(self, graph: Graph, writes: Writes, sizes: SymbolicSizes) -> None:
         self._graph = graph
-        self._alias = alias
+        self._writes = writes
         self._sizes = sizes
         self._there = {node_block for node in graph.all_nodes() for node_block in node.nested_blocks}
         """The nested blocks of the way there."""
+        self._known = set(_values(graph))
+        """The values of the way there."""
+        self.node: Node | None = None
+        """The node that is gone back through."""
+        self._snapshots: dict[tuple[Value, Node], Value] = {}
         self._scopes: dict[Block, Scope] = {}
         self.scope: Scope | None = None
         """The innermost one that is being built."""
@@ -51,11 +59,16 @@ class Saved:
 
     def enter(self, block: Block) -> Scope:
         """Begin the way back through a block of the way there, at the insertion point."""
-        marker = self._graph.insert(CONSTANT, (), (BOOL,), value=True)
-        self._markers.append(marker)
+        marker = self.mark()
         scope = Scope(block, marker, self.scope)
         self._scopes[block] = self.scope = scope
         return scope
+
+    def mark(self) -> Node:
+        """A node at the insertion point that stays there until the end."""
+        marker = self._graph.insert(CONSTANT, (), (BOOL,), value=True)
+        self._markers.append(marker)
+        return marker
 
     def leave(self) -> None:
         """End the way back through the innermost block."""
@@ -68,8 +81,16 @@ class Saved:
         for marker in self._markers:
             marker.erase()
 
+    def scope_of(self, value: Value) -> Scope | None:
+        """The way back through the block that makes a value; None for the outermost block."""
+        return self._scopes.get(value.owner_block)
+
     def use(self, value: Value) -> Value:
-        """A value of the way there, for the way back."""
+        """A value of the way there, for the way back: as it was when the node ran that is gone back through."""
+        return self.itself(self._as_it_was(value))
+
+    def itself(self, value: Value) -> Value:
+        """A value of the way there: the tensor itself, whatever was written to it since."""
         block = value.owner_block
         if block not in self._there:
             return value
@@ -80,11 +101,43 @@ class Saved:
             self._sizes.set(brought, self._sizes.of(value))
         return brought
 
+    def _as_it_was(self, value: Value) -> Value:
+        """A copy that the way there makes of what is written later; the value itself, where nothing is."""
+        node = self.node
+        if node is None or value not in self._known or not self._writes.has_writers(value):
+            return value
+        type_ = value.static_type
+        if not isinstance(type_, TensorType | ListType) or self._writes.has_items_written(value):
+            raise NotDifferentiableError(f"%{value.name} is changed in place")
+        if not self._changes_after(value, node):
+            return value
+        copy = self._snapshots.get((value, node))
+        if copy is None:
+            following = node.next if value.defining_node is node else node
+            with self._graph.inserting(following or node.owner_block.return_node):
+                if isinstance(type_, ListType):
+                    copy = self._graph.insert("aten::list", [value], [type_]).result()
+                else:
+                    none = insert_constant(self._graph, None)
+                    copy = self._graph.insert("aten::clone", [value, none], [type_]).result()
+            self._sizes.set(copy, self._sizes.of(value))
+            self._snapshots[value, node] = copy
+        return copy
+
+    def _changes_after(self, value: Value, node: Node) -> bool:
+        """Whether a tensor may be written after a node ran, or by it."""
+        if value.defining_node is node and node.owner_block is self._graph.body:
+            writers = [w for w in self._writes.writers(value) if w is not node]
+        else:
+            writers = self._writes.writers(value)
+        place = _outermost(node)
+        return any(not _outermost(w).is_before(place) for w in writers)
+
     def _brought(self, value: Value, scope: Scope) -> Value:
         node = value.defining_node
-        if node is None or not is_cheap(node, self._alias):
+        if node is None or not is_cheap(node, self._writes):
             return self._from_stack(value, scope)
-        operands = {v: self.use(v) for v in node.operands}
+        operands = {v: self.itself(v) for v in node.operands}
         copy = clone_node(node, self._graph, operands)
         copy.insert_before(scope.marker)
         for old, new in zip(node.results, copy.results, strict=True):
@@ -94,10 +147,9 @@ class Saved:
 
     def _from_stack(self, value: Value, scope: Scope) -> Value:
         graph = self._graph
-        outermost = value.owner_block.owner_node
-        while outermost is not None and outermost.owner_block.owner_node is not None:
-            outermost = outermost.owner_block.owner_node
-        assert outermost is not None
+        inner = value.owner_block.owner_node
+        assert inner is not None
+        outermost = _outermost(inner)
         type_ = ListType(without_refinement(value.static_type))
         with graph.inserting(outermost):
             stack = graph.insert("prim::ListConstruct", (), (type_,)).result()
@@ -109,13 +161,13 @@ class Saved:
             return graph.insert("aten::pop", [stack, last], (value.static_type,)).result()
 
 
-def is_cheap(node: Node, alias: AliasAnalysis) -> bool:
+def is_cheap(node: Node, writes: Writes) -> bool:
     """Whether a node may run again, and costs less than keeping its result."""
     if node.op == CONSTANT:
         return True
     if node.nested_blocks or own_effect(node) is not Effect.NONE or own_writes(node):
         return False
-    if any(alias.has_writers(v) for v in (*node.operands, *node.results)):
+    if any(writes.has_writers(v) for v in (*node.operands, *node.results)):
         return False
     definition = node.definition
     if definition is None:
@@ -123,3 +175,18 @@ def is_cheap(node: Node, alias: AliasAnalysis) -> bool:
     if definition.family in ("pointwise", "view"):
         return True
     return not any(isinstance(part, TensorType) for v in node.results for part in v.static_type.walk())
+
+
+def _outermost(node: Node) -> Node:
+    """The node of the outermost block that a node lies in, or is."""
+    while node.owner_block.owner_node is not None:
+        node = node.owner_block.owner_node
+    return node
+
+
+def _values(graph: Graph) -> Iterator[Value]:
+    yield from graph.parameters
+    for node in graph.all_nodes():
+        yield from node.results
+        for block in node.nested_blocks:
+            yield from block.parameters

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from flambeau.autodiff.fitting import as_number
+from flambeau.autodiff.fitting import as_number, fitted
 from flambeau.autodiff.graph_operators import Builder
-from flambeau.autodiff.operator_gradients import Gradients, NotDifferentiableError, node_gradients
+from flambeau.autodiff.not_differentiable import NotDifferentiableError
+from flambeau.autodiff.operator_gradients import Gradients, node_gradients
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
 from flambeau.schema.types import ListType, TensorType, without_refinement
@@ -34,6 +35,12 @@ def _constructed(builder: Builder, node: Node, gradients: Gradients) -> Gradient
     return parts
 
 
+@node_gradients("aten::list")
+def _listed(builder: Builder, node: Node, gradients: Gradients) -> Gradients:
+    """The gradient of a list that was copied: of the same items."""
+    return gradients
+
+
 @node_gradients("prim::ListUnpack", "prim::TupleUnpack")
 def _unpacked(builder: Builder, node: Node, gradients: Gradients) -> Gradients:
     parts = [zeros(builder, v) if g is None else g for v, g in zip(node.results, gradients, strict=True)]
@@ -52,6 +59,9 @@ def _number(builder: Builder, node: Node, gradients: Gradients) -> Gradients:
     [gradient], [operand] = gradients, node.operands
     if not isinstance(operand.static_type, TensorType):
         return gradients
+    if operand.static_type.rank == 0 and operand.static_type.dtype is not None:
+        number = builder.proxy(gradient)  # type: ignore[arg-type]
+        return [builder.operators.scalar_tensor(number, dtype=operand.static_type.dtype).value]
     filled = builder.operators.full_like(builder.proxy(operand), builder.proxy(gradient))  # type: ignore[arg-type]
     return [filled.value]
 
@@ -59,6 +69,26 @@ def _number(builder: Builder, node: Node, gradients: Gradients) -> Gradients:
 @node_gradients("aten::tensor", "aten::scalar_tensor", "prim::NumToTensor")
 def _of_number(builder: Builder, node: Node, gradients: Gradients) -> Gradients:
     return [_summed(builder, gradients), *[None] * (len(node.operands) - 1)]
+
+
+@node_gradients("aten::copy_")
+def _stored(builder: Builder, node: Node, gradients: Gradients) -> Gradients:
+    [gradient] = gradients
+    assert gradient is not None
+    source = node.operand(1)
+    return [None, fitted(builder, builder.proxy(gradient), source), *[None] * (len(node.operands) - 2)]
+
+
+@node_gradients("aten::fill_")
+def _set_to_number(builder: Builder, node: Node, gradients: Gradients) -> Gradients:
+    [gradient] = gradients
+    assert gradient is not None
+    return [None, fitted(builder, builder.operators.sum(builder.proxy(gradient)), node.operand(1))]
+
+
+@node_gradients("aten::zero_")
+def _set_to_zero(builder: Builder, node: Node, gradients: Gradients) -> Gradients:
+    return [None]
 
 
 @node_gradients("aten::full", "aten::full_like", "aten::new_full")

@@ -24,10 +24,13 @@ from flambeau.analysis.gradients import Flow, Marks
 from flambeau.autodiff import decompose, uninitialised_values
 from flambeau.autodiff.activity import is_real, relevant
 from flambeau.autodiff.differentiate import Derivative, differentiate
-from flambeau.autodiff.operator_gradients import NotDifferentiableError
+from flambeau.autodiff.graph_operators import is_only_read
+from flambeau.autodiff.not_differentiable import NotDifferentiableError
 from flambeau.autodiff.scope import is_cheap
 from flambeau.autodiff.split import split
+from flambeau.autodiff.writes import Writes
 from flambeau.executor.gradients import Asking
+from flambeau.ir import kinds
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value
@@ -96,8 +99,8 @@ def _plan(
     targets = [numbers[s] for s, g in zip(sources, derivative.gradients, strict=True) if g is not None]
     derivative = cleaned(derivative)
     gradients = [g for g in derivative.gradients if g is not None]
-    alias = AliasAnalysis(graph, apart=True)
-    halves = split(derivative, gradients, lambda node: is_cheap(node, alias))
+    writes = Writes(AliasAnalysis(graph, apart=True))
+    halves = split(derivative, gradients, lambda node: is_cheap(node, writes))
     joint = _joint(derivative, gradients)
 
     def function(kind: str, part: Graph) -> Function:
@@ -169,6 +172,7 @@ def _collect(value: Value, marks: Marks, found: list[Value]) -> bool:
         if is_real(type_):
             found.append(value)
         return True
-    if isinstance(marks, tuple) and node is not None and node.op in ("prim::TupleConstruct", "prim::ListConstruct"):
+    is_made = node is not None and node.op in kinds.BUILD and is_only_read(value)
+    if isinstance(marks, tuple) and is_made and node is not None and len(marks) == len(node.operands):
         return all(_collect(v, m, found) for v, m in zip(node.operands, marks, strict=True))
     return False

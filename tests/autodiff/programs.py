@@ -90,3 +90,73 @@ def reduced(x: Tensor) -> Tensor:
 
 def gated(x: Tensor) -> Tensor:
     return flambeau.nn.functional.glu(x, 1).sum()
+
+
+def stencil(x: Tensor) -> Tensor:
+    y = flambeau.zeros_like(x)
+    for i in range(1, x.size(0) - 1):
+        y[i] = x[i - 1] * 0.5 + x[i + 1] * x[i]
+    return y
+
+
+def recurrence(x: Tensor, a: Tensor) -> Tensor:
+    y = flambeau.zeros_like(x)
+    y[0] = x[0]
+    for i in range(1, x.size(0)):
+        y[i] = (y[i - 1] * a[0]).sin() + x[i] * a[1]
+    y *= 2.0
+    y[1:3] += x[0:2] * y[0:2]
+    z = y.exp()
+    y.mul_(z)
+    return y * y
+
+
+def heat(u: Tensor, n: int) -> Tensor:
+    for _ in range(n):
+        w = flambeau.zeros_like(u)
+        for i in range(1, u.size(0) - 1):
+            w[i] = u[i] + 0.1 * (u[i - 1] - 2.0 * u[i] + u[i + 1]) * u[i]
+        u = w
+    return u
+
+
+def in_place(x: Tensor) -> Tensor:
+    y = x.clone()
+    y.relu_()
+    y.add_(x, alpha=2.0)
+    y.t()[0].mul_(x[:, 1])
+    v = y[1]
+    v.copy_(y[0] * 2)
+    y.div_(x.abs() + 1.0)
+    y[0, 1] = 3.0
+    y.clamp_(min=-1.0)
+    return y
+
+
+def in_branches(x: Tensor) -> Tensor:
+    y = x * 2.0
+    for i in range(x.size(0)):
+        if i % 2 == 0:
+            y[i] = y[i] * x[i]
+        else:
+            y[i:] *= 1.5
+    return y
+
+
+def collected(x: Tensor) -> Tensor:
+    parts = [x]
+    for i in range(4):
+        parts.append(parts[i] * 0.5 + x)
+    parts[1] = parts[0] * parts[2]
+    last = parts.pop()
+    return flambeau.stack(parts).sum(0) * last + flambeau.cat(parts)[1]
+
+
+def kept_numbers(x: Tensor) -> Tensor:
+    seen: list[float] = []
+    for i in range(x.size(0)):
+        seen.append(float(x[i]))
+    t = 0.0
+    while len(seen) > 0:
+        t += seen.pop() * t + 1.0
+    return x * t

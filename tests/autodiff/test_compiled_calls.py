@@ -39,6 +39,12 @@ PROGRAMS: list[tuple[Callable[..., Any], list[np.ndarray[Any, Any]], tuple[Any, 
     (programs.viewed, _arrays((3, 4)), ()),
     (programs.reduced, _arrays((3, 4)), ()),
     (programs.gated, _arrays((2, 4)), ()),
+    (programs.collected, _arrays((3,)), ()),
+    (programs.stencil, _arrays((6,)), ()),
+    (programs.recurrence, _arrays((5,), (2,)), ()),
+    (programs.heat, _arrays((6,)), (3,)),
+    (programs.in_place, _arrays((3, 3)), ()),
+    (programs.in_branches, _arrays((4,)), ()),
 ]
 _IDS = [f"{program.__name__}-{number}" for number, (program, _, _) in enumerate(PROGRAMS)]
 
@@ -67,6 +73,22 @@ def test_c15_gradients_of_gradients(
 
     for got, expected in zip(squares(compiled), squares(program), strict=True):
         np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(("program", "arrays", "rest"), PROGRAMS[-6:], ids=_IDS[-6:])
+def test_c15_gradients_of_gradients_through_writes(
+    program: Callable[..., Any], arrays: Sequence[np.ndarray[Any, Any]], rest: tuple[Any, ...]
+) -> None:
+    compiled = flambeau.script(program)
+
+    def first(*tensors: Tensor) -> tuple[Tensor, ...]:
+        is_asked = tensors[0].requires_grad
+        asking = [t.requires_grad_() for t in tensors]
+        total = (compiled(*asking, *rest) * 0.5).square().sum()
+        found = flambeau.autograd.grad(total, asking, create_graph=is_asked)
+        return tuple(g if is_asked else g.detach() for g in found)
+
+    numeric.check(first, *[a * 0.5 for a in arrays])
 
 
 def _leaf(*values: float) -> Tensor:
@@ -154,9 +176,13 @@ def test_c15_writes_are_not_lost() -> None:
             y[i] = x[i - 1] * 0.5 + x[i + 1]
         return y
 
-    x = _leaf(1.0, 2.0, 3.0, 4.0)
-    stencil(x).sum().backward()
-    np.testing.assert_array_equal(x.grad.numpy(), [0.5, 0.5, 1.0, 1.0])
+    for _ in range(4):
+        x = _leaf(1.0, 2.0, 3.0, 4.0)
+        stencil(x).sum().backward()
+        np.testing.assert_array_equal(x.grad.numpy(), [0.5, 0.5, 1.0, 1.0])
+    if available():
+        [plan] = stencil._executor.gradient_plans
+        assert "native from end to end" in str(plan.backward.runner.explain())
 
 
 @pytest.mark.skipif(not available(), reason="native code needs llvmlite")
