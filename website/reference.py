@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 import flambeau
-from flambeau import jit, nn
+from flambeau import func, jit, nn
 from flambeau.nn import functional
 from website.stage import ROOT, Pages
 
@@ -21,11 +21,15 @@ INDEX = """# Reference
 - [Operators](operators/index.md): every operator by topic, with signature, dtypes, an example, native or not.
 - [The package](package.md): tensors, dtypes, `script`, `trace` and what else `flambeau` itself has.
 - [`flambeau.jit`](jit.md): compiling, tracing, freezing, archives, errors.
+- [`flambeau.func`](func.md): functions that transform functions.
+- [`flambeau.autograd.functional`](autograd_functional.md): Jacobians, Hessians and products with them at given inputs.
 - Layers of [`flambeau.nn`](nn/index.md), by kind.
 - [`flambeau.nn.functional`](functional.md): functions of networks that are no operators by themselves.
 
 All of it is made from docstrings and declarations: `help(flambeau.nn.Conv2d)` says the same. Tests run the examples.
 """
+PRODUCTS = ("hessian", "hvp", "jacobian", "jvp", "vhp", "vjp")
+"""What `flambeau.autograd.functional` has."""
 WITH_MEMBERS = {"flambeau.jit.ScriptFunction": ["graph_for", "passes", "explain", "profile", "ptx", "save"]}
 """Classes whose methods are shown as well."""
 
@@ -39,6 +43,10 @@ def pages(_: Path) -> Pages:
         "reference/index.md": INDEX,
         "reference/package.md": _page("The package", "flambeau", explicit),
         "reference/jit.md": _page("flambeau.jit", "flambeau.jit", compiling),
+        "reference/func.md": _page("flambeau.func", "flambeau.func", func.__all__),
+        "reference/autograd_functional.md": _page(
+            "flambeau.autograd.functional", "flambeau.autograd.functional", PRODUCTS
+        ),
         "reference/functional.md": _page("flambeau.nn.functional", "flambeau.nn.functional", own),
         **_layers(),
     }

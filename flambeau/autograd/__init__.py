@@ -9,8 +9,9 @@ tensor([2., 4.])
 
 from __future__ import annotations
 
+from flambeau.autograd import forward_ad, functional
 from flambeau.autograd import tape as _tape
 from flambeau.autograd import tensor_methods as _tensor_methods
 from flambeau.autograd.backward import backward, grad
 
-__all__ = ["backward", "grad"]
+__all__ = ["backward", "forward_ad", "functional", "grad"]

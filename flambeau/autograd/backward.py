@@ -7,6 +7,7 @@ from typing import Any
 
 from flambeau.autograd.engine import Run
 from flambeau.autograd.node import Edge, accumulate, edge_of
+from flambeau.batching.vmap import vmap
 from flambeau.ops.derivatives.operators import OPERATORS
 from flambeau.tensor.tensor import Tensor
 
@@ -202,13 +203,16 @@ def _batched(
     roots: list[Tensor], targets: list[Tensor], batches: Any, create_graph: bool, allow_unused: bool, materialize: bool
 ) -> tuple[Tensor | None, ...]:
     listed = [batches] if isinstance(batches, Tensor) else list(batches)
-    runs = []
-    for number in range(listed[0].shape[0]):
-        gradients = _gradients(roots, [b[number] for b in listed])
-        runs.append(grad_of(roots, targets, gradients, True, create_graph))
-    columns: list[Tensor | None] = [
-        None if any(g is None for g in column) else OPERATORS.stack(list(column)) for column in zip(*runs, strict=True)
-    ]
+    reached: list[int] = []
+
+    def one(*gradients: Tensor) -> list[Tensor]:
+        found = grad_of(roots, targets, _gradients(roots, list(gradients)), True, create_graph)
+        reached[:] = [n for n, gradient in enumerate(found) if gradient is not None]
+        return [gradient for gradient in found if gradient is not None]
+
+    columns: list[Tensor | None] = [None] * len(targets)
+    for number, column in zip(reached, vmap(one)(*listed), strict=True):
+        columns[number] = column
     return tuple(_checked(columns, targets, allow_unused or materialize, materialize))
 
 

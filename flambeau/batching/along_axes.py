@@ -38,6 +38,7 @@ AXES: Final = (
     "aten::softmax", "aten::log_softmax", "aten::_softmax", "aten::_log_softmax", "aten::cumsum", "aten::cumprod",
     "aten::cummax", "aten::cummin", "aten::logcumsumexp", "aten::sort", "aten::topk", "aten::kthvalue", "aten::mode",
     "aten::argsort", "aten::diff", "aten::linalg_vecdot", "aten::trapezoid", "aten::glu",
+    "aten::special_softmax", "aten::special_log_softmax",
     # gathers and scatters
     "aten::gather", "aten::scatter", "aten::scatter_add", "aten::scatter_reduce", "aten::select_scatter",
     "aten::slice_scatter", "aten::diagonal_scatter",

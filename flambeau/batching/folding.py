@@ -13,8 +13,8 @@ from flambeau.tensor.tensor import Tensor
 
 @batches(
     "aten::sum", "aten::mean", "aten::nansum", "aten::nanmean", "aten::amax", "aten::amin", "aten::var", "aten::std",
-    "aten::var_mean", "aten::std_mean", "aten::linalg_vector_norm", "aten::logsumexp", "aten::all.dims",
-    "aten::any.dims", "aten::count_nonzero",
+    "aten::var_mean", "aten::std_mean", "aten::linalg_vector_norm", "aten::logsumexp", "aten::special_logsumexp",
+    "aten::all.dims", "aten::any.dims", "aten::count_nonzero",
 )  # fmt: skip
 def _over_axes(call: Call) -> Any:
     """Over the axes that are named, or over all but the batch."""

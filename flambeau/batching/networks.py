@@ -108,6 +108,30 @@ batches("aten::conv1d.", "aten::conv_transpose1d")(_convolution(1))
 batches("aten::conv2d.", "aten::conv_transpose2d")(_convolution(2))
 batches("aten::conv3d.", "aten::conv_transpose3d")(_convolution(3))
 
+batches(
+    "aten::upsample_nearest1d", "aten::_upsample_nearest_exact1d", "aten::upsample_linear1d", "aten::col2im",
+)(_over_images(1))  # fmt: skip
+batches(
+    "aten::upsample_nearest2d", "aten::_upsample_nearest_exact2d", "aten::upsample_bilinear2d",
+    "aten::upsample_bicubic2d", "aten::_upsample_bilinear2d_aa", "aten::_upsample_bicubic2d_aa", "aten::im2col",
+)(_over_images(2))  # fmt: skip
+batches(
+    "aten::upsample_nearest3d", "aten::_upsample_nearest_exact3d", "aten::upsample_trilinear3d",
+)(_over_images(3))  # fmt: skip
+
+
+@batches(
+    "aten::grid_sampler", "aten::grid_sampler_2d", "aten::grid_sampler_3d", "aten::max_unpool2d", "aten::max_unpool3d",
+)  # fmt: skip
+def _all_merged(call: Call) -> Any:
+    """Tensors of which each has a batch as first axis: one larger batch."""
+    operands = [a for a in call.arguments if isinstance(a, Operand)]
+    if not call.size or any(o.rank < 4 for o in operands):
+        return None
+    arguments = [_merged(in_front(a, call.size)) if isinstance(a, Operand) else a for a in call.arguments]
+    return _parted(call.run(arguments), call.size)
+
+
 _LAYER: Final = ("weight", "bias")
 
 
@@ -127,6 +151,43 @@ def _layer_norm(call: Call) -> Any:
                 lying = OPERATORS.reshape(lying, [sizes[0], *[1] * (own.rank - weight.rank), *sizes[1:]])
             result = combine(result, lying)
     return result
+
+
+@batches("aten::binary_cross_entropy")
+def _element_loss(call: Call) -> Any:
+    """The losses of all elements, and then their mean or sum."""
+    arguments = [in_front(a, call.size) if isinstance(a, Operand) else a for a in call.arguments]
+    operands = [a for a in call.arguments if isinstance(a, Operand)]
+    if any(o.rank != operands[0].rank for o in operands):
+        return None
+    losses = call.run(arguments, reduction=0)
+    if call["reduction"] == 0 or not operands[0].rank:
+        return losses
+    fold = OPERATORS.mean if call["reduction"] == 1 else OPERATORS.sum
+    return fold(losses, list(range(1, operands[0].rank + 1)))
+
+
+@decomposes("aten::batch_norm")
+def _batch_norm(
+    f: Any, input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float,
+    eps: float, **_: Any,
+) -> Any:  # fmt: skip
+    dims = [d for d in range(input.dim()) if d != 1]
+    sizes = [-1 if d == 1 else 1 for d in range(input.dim())]
+    mean, variance = running_mean, running_var
+    if training or mean is None:
+        mean, variance = f.mean(input, dims), f.var(input, dims, correction=0)
+        if running_mean is not None:
+            number = input.numel() // max(input.shape[1], 1)
+            f.copy_(running_mean, running_mean * (1 - momentum) + f.detach(mean) * momentum)
+            f.copy_(
+                running_var,
+                running_var * (1 - momentum) + f.detach(variance) * (momentum * number / max(number - 1, 1)),
+            )
+    normal = (input - f.reshape(mean, sizes)) * f.rsqrt(f.reshape(variance, sizes) + eps)
+    if weight is not None:
+        normal = normal * f.reshape(weight, sizes)
+    return normal if bias is None else normal + f.reshape(bias, sizes)
 
 
 def _nll(f: Any, self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from string import ascii_letters
 from typing import Any
 
 from flambeau.batching.operand import Operand, ranked
@@ -91,6 +93,22 @@ def _solve(call: Call) -> Any:
     if any(o.rank < 2 for o in operands) or len({o.rank for o in operands}) > 1:
         return None
     return call.run([ranked(a, rank) if isinstance(a, Operand) else a for a in call.arguments])
+
+
+@batches("aten::einsum")
+def _einsum(call: Call) -> Any:
+    """With one more letter, for the batch, in front of what has one and of the result."""
+    equation = call["equation"].replace(" ", "")
+    terms, arrow, result = equation.partition("->")
+    letter = next((one for one in ascii_letters if one not in equation), None)
+    if letter is None:
+        return None
+    if not arrow:
+        counts = Counter(terms.replace(",", "").replace(".", ""))
+        result = ("..." if "..." in terms else "") + "".join(sorted(one for one, n in counts.items() if n == 1))
+    operands = call["tensors"]
+    lettered = [letter + t if o.is_batched else t for t, o in zip(terms.split(","), operands, strict=True)]
+    return call.run([f"{','.join(lettered)}->{letter}{result}", [o.value for o in operands], *call.arguments[2:]])
 
 
 def _scaled_sum(f: Any, self: Any, product: Any, beta: Any, alpha: Any) -> Any:

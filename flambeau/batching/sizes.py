@@ -23,18 +23,25 @@ from flambeau.tensor import dispatch
     "aten::linalg_svd", "aten::linalg_svdvals", "aten::linalg_eigh", "aten::linalg_eigvalsh", "aten::linalg_eig",
     "aten::linalg_eigvals", "aten::linalg_pinv", "aten::linalg_matrix_exp", "aten::matrix_exp", "aten::matrix_power",
     "aten::linalg_matrix_power", "aten::tril", "aten::triu", "aten::linalg_lu_factor", "aten::cholesky_inverse",
-    "aten::mT", "aten::mH", "aten::adjoint", "aten::linalg_inv_ex",
+    "aten::svd", "aten::qr", "aten::pinverse", "aten::linalg_lu", "aten::linalg_lu_factor_ex", "aten::linalg_cond",
+    "aten::nuclear_norm.", "aten::mT", "aten::mH", "aten::adjoint", "aten::linalg_inv_ex",
 )  # fmt: skip
 def as_it_is(call: Call) -> Any:
     """The operator itself on the whole batch: it treats leading axes alike."""
-    if call.definition.name.rpartition("::")[2] in _matrices and call.arguments[0].rank < 2:
+    if call.definition.name in _matrices and call.arguments[0].rank < 2:
         return None
     return call.run([a.value if isinstance(a, Operand) else a for a in call.arguments])
 
 
-_ENDINGS = ("det", "inverse", "_exp", "cholesky", "power", "tril", "triu")
+def _is_of_matrices(name: str) -> bool:
+    return "linalg" in name or name.partition(".")[0].endswith(_ENDINGS)
+
+
+_ENDINGS = (
+    "svd", "qr", "pinverse", "nuclear_norm", "det", "inverse", "_exp", "cholesky", "power", "tril", "triu",
+)  # fmt: skip
 _matrices = frozenset(
-    n.rpartition("::")[2] for n, rule in batches.items() if rule is as_it_is and ("linalg" in n or n.endswith(_ENDINGS))
+    name.partition(".")[0] for name, rule in batches.items() if rule is as_it_is and _is_of_matrices(name)
 )
 
 
@@ -130,6 +137,8 @@ decomposes("aten::atleast_2d")(
     lambda f, self: f.reshape(self, [1] * (2 - self.dim()) + list(self.shape)) if self.dim() < 2 else self
 )
 decomposes("aten::broadcast_tensors")(lambda f, tensors: _broadcast(f, tensors))
+decomposes("aten::fliplr")(lambda f, self: f.flip(self, [1]))
+decomposes("aten::flipud")(lambda f, self: f.flip(self, [0]))
 decomposes("aten::hsplit")(lambda f, self, **cut: f.tensor_split(self, *cut.values(), min(self.dim() - 1, 1)))
 decomposes("aten::vsplit")(lambda f, self, **cut: f.tensor_split(self, *cut.values(), 0))
 decomposes("aten::dsplit")(lambda f, self, **cut: f.tensor_split(self, *cut.values(), 2))

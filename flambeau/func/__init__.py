@@ -9,9 +9,11 @@ tensor([2., 4.])
 from flambeau.batching.vmap import vmap
 from flambeau.func.forward import jvp, linearize
 from flambeau.func.jacobians import hessian, hvp, jacfwd, jacrev
+from flambeau.func.modules import functional_call, stack_module_state
 from flambeau.func.reverse import grad, grad_and_value, value_and_grad, vjp
 
 __all__ = [
+    "functional_call",
     "grad",
     "grad_and_value",
     "hessian",
@@ -20,6 +22,7 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "stack_module_state",
     "value_and_grad",
     "vjp",
     "vmap",

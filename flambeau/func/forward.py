@@ -65,7 +65,7 @@ def jvp(
         output, aux = with_aux(result, has_aux, "jvp(f, primals, tangents)")
         results, outputs = flatten(output)
         pairs = [_parts(level, one, strict=strict) for one in results]
-        aux = mapped(lambda one: value_of(level, one), aux) if has_aux else None
+        aux = mapped(lambda one: level.value_of(one), aux) if has_aux else None
     primal = outputs.unflatten([p for p, _ in pairs])
     tangent = outputs.unflatten([OPERATORS.zeros_like(unrecorded(p)) if t is None else t for p, t in pairs])
     return (primal, tangent, aux) if has_aux else (primal, tangent)
@@ -102,12 +102,7 @@ def _parts(level: DualLevel, result: Any, *, strict: bool) -> tuple[Tensor, Tens
             "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed "
             "with strict=True."
         )
-    return value_of(level, result), tangent
-
-
-def value_of(level: DualLevel, result: Any) -> Any:
-    """A tensor of a level without its tangent; other values as they are."""
-    return result._wrapped.value if isinstance(result, Tensor) and level.owns(result) else result
+    return level.value_of(result), tangent
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:

@@ -98,6 +98,10 @@ class DualLevel(Level):
             tensor.__class__ = type(value)
             _move(value, tensor)
 
+    def value_of(self, value: Any) -> Any:
+        """An operand without its tangent at this level; other values as they are."""
+        return value._wrapped.value if isinstance(value, Tensor) and self.owns(value) else value
+
     def tangent_of(self, value: Any) -> Tensor | None:
         """The tangent of an operand at this level; None for zeros."""
         if not isinstance(value, Tensor):
