@@ -12,8 +12,6 @@ from flambeau.executor.executor import Executor, attach, executor_of
 from flambeau.executor.options import Options
 from flambeau.ir.clone import clone_graph
 from flambeau.jit.disabled import is_disabled
-from flambeau.jit.modules import python_view
-from flambeau.jit.modules.live_tensors import LiveTensors
 from flambeau.jit.modules.module_classes import ModuleClasses
 from flambeau.jit.modules.script_method import ScriptMethod
 from flambeau.jit.modules.script_module import RecursiveScriptModule as ScriptModule
@@ -98,9 +96,7 @@ class FrozenModule(ScriptModule):
         module = modules[id(script_object)] = kind(script_object, classes, options, name)
         parameters = [a.name for a in definition.attributes if a.is_parameter]
         buffers = [a.name for a in definition.attributes if a.is_buffer]
-        python_view.register(script_object, module)
-        object.__setattr__(module, "_parameters", LiveTensors(script_object, parameters))
-        object.__setattr__(module, "_buffers", LiveTensors(script_object, buffers))
+        module._stand_for_object(parameters, buffers)
         for attribute in definition.attributes:
             if _is_module(attribute.type) and script_object.has(attribute.name):
                 child = script_object.get(attribute.name)

@@ -41,17 +41,23 @@ def do(graph: Graph, *, values_only: bool = False, facts: bool = False) -> bool:
     """
     changed = False
     # What needs no look at who shares memory goes first: that look takes longest, and less of the graph is left for it.
-    while _Folder(graph, True).run(facts) | fold_control.do(graph, facts=facts):
-        changed = True
+    # A run in program order folds all that follows from what it folds, so that only other ways give it more to do.
+    is_open = True
+    while is_open:
+        changed |= _Folder(graph, True).run(facts)
+        is_open = fold_control.do(graph, facts=facts)
+        changed |= is_open
     if values_only:
         return changed
     folder = _Folder(graph, False)
-    while True:
-        if folder.run(facts):
-            folder.is_stale |= fold_control.do(graph, facts=facts)
-            changed = True
-        elif not folder.look_again():
-            return changed
+    is_open = True
+    while is_open:
+        is_folded = folder.run(facts)
+        is_open = is_folded and fold_control.do(graph, facts=facts)
+        folder.is_stale |= is_open
+        changed |= is_folded
+        is_open = is_open or folder.look_again()
+    return changed
 
 
 class _Folder:

@@ -50,6 +50,7 @@ from flambeau.passes import (
     peephole,
     remove_dropout,
     remove_expands,
+    remove_inplace_ops,
     remove_list_mutation,
     remove_mutation,
     settle_items,
@@ -343,6 +344,7 @@ PASSES: Mapping[str, Pass] = {_base(step.name): step.run for step in STEPS} | {
     "loop_unrolling": loop_unrolling.do,
     "modified_loops": modified_loops.do,
     "remove_expands": remove_expands.do,
+    "remove_inplace_ops": remove_inplace_ops.do,
 }
 """Every pass by name, those too that belong to no phase."""
 

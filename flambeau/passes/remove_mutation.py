@@ -40,10 +40,10 @@ def do(graph: Graph, wanted: Callable[[Node], bool] = lambda node: True, *, chec
     if not writes:
         return False
     facts = alias_analysis(graph)
-    holders = _holders(graph, facts)
+    holders = holders_of(graph, facts)
     changed = False
     for value in dict.fromkeys(_first(n, may_go) for n in writes):
-        known = holders.get(_only_place(value, facts), None)
+        known = holders.get(only_place(value, facts), None)
         if known is not None and _is_private(value, known, facts, may_go):
             _rewrite(value, known)
             changed = True
@@ -132,23 +132,24 @@ def _first(node: Node, may_go: Callable[[Node], bool]) -> Value:
     return value
 
 
-def _only_place(value: Value, facts: AliasAnalysis) -> Place | None:
+def only_place(value: Value, facts: AliasAnalysis) -> Place | None:
+    """The place that a value is; None where it may be several, or none."""
     places = facts.places(value)
     return next(iter(places)) if len(places) == 1 else None
 
 
-def _holders(graph: Graph, facts: AliasAnalysis) -> dict[Place | None, list[Value]]:
-    """The values that may be each place; nothing for a place that something contains."""
-    found: dict[Place | None, list[Value]] = {}
-    contained: set[Place] = set()
+def holders_of(graph: Graph, facts: AliasAnalysis, *, contained: bool = False) -> dict[Place | None, list[Value]]:
+    """The values that may be each place; nothing for a place that something contains, unless `contained`."""
+    holders: dict[Place | None, list[Value]] = {}
+    inside: set[Place] = set()
     for node in graph.all_nodes():
         for value in (*node.results, *(p for block in node.nested_blocks for p in block.parameters)):
             for place in facts.places(value):
-                found.setdefault(place, []).append(value)
-                contained |= place.contents
-    for place in contained:
-        found.pop(place, None)
-    return found
+                holders.setdefault(place, []).append(value)
+                inside |= place.contents
+    for place in () if contained else inside:
+        holders.pop(place, None)
+    return holders
 
 
 def _is_private(value: Value, holders: list[Value], facts: AliasAnalysis, may_go: Callable[[Node], bool]) -> bool:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from flambeau.executor.options import Options
-from flambeau.jit.modules import python_view
-from flambeau.jit.modules.live_tensors import LiveTensors
 from flambeau.jit.modules.module_classes import ModuleClasses
 from flambeau.jit.modules.script_module import (
     RecursiveScriptModule,
@@ -43,11 +41,9 @@ class LoadedModule(RecursiveScriptModule):
         definition: ClassDefinition = script_object.type.definition
         kind: type[LoadedModule] = _kind_for(definition)
         module = modules[id(script_object)] = kind(script_object, classes, options, definition.name.rpartition(".")[2])
-        python_view.register(script_object, module)
         parameters = [a.name for a in definition.attributes if a.is_parameter]
         buffers = [a.name for a in definition.attributes if a.is_buffer]
-        object.__setattr__(module, "_parameters", LiveTensors(script_object, parameters))
-        object.__setattr__(module, "_buffers", LiveTensors(script_object, buffers))
+        module._stand_for_object(parameters, buffers)
         for attribute in definition.attributes:
             value = script_object.get(attribute.name) if script_object.has(attribute.name) else None
             if isinstance(value, ScriptObject) and value.type.definition.is_module:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from typing import Any, Self
 
@@ -80,6 +80,12 @@ class RecursiveScriptModule(FixedModule):
         set_own(self, "_original_name", original_name)
         del self.__dict__["training"]  # the object has it
 
+    def _stand_for_object(self, parameters: Iterable[str], buffers: Iterable[str]) -> None:
+        """Be what the object is in Python, with its parameters and buffers of these names."""
+        python_view.register(self.script_object, self)
+        object.__setattr__(self, "_parameters", LiveTensors(self.script_object, parameters))
+        object.__setattr__(self, "_buffers", LiveTensors(self.script_object, buffers))
+
     @classmethod
     @no_collection()
     def of(cls, module: Module, classes: ModuleClasses, options: Options) -> RecursiveScriptModule:
@@ -143,9 +149,7 @@ class RecursiveScriptModule(FixedModule):
         kind = _kind_for(cls, module, classes.origin(script_object.type.definition))
         scripted: Self = kind(script_object, classes, options, type(module).__name__)
         modules[id(module)] = scripted
-        python_view.register(script_object, scripted)
-        object.__setattr__(scripted, "_parameters", LiveTensors(script_object, module._parameters))
-        object.__setattr__(scripted, "_buffers", LiveTensors(script_object, module._buffers))
+        scripted._stand_for_object(module._parameters, module._buffers)
         scripted._transient.update(module._transient)
         origin = classes.origin(script_object.type.definition)
         ignored = getattr(module, "__jit_ignored_attributes__", ())

@@ -8,8 +8,6 @@ from flambeau.executor.executor import attach
 from flambeau.executor.options import Options
 from flambeau.ir.graph import Graph
 from flambeau.jit.function import ScriptFunction
-from flambeau.jit.modules import python_view
-from flambeau.jit.modules.live_tensors import LiveTensors
 from flambeau.jit.modules.module_classes import ModuleClasses
 from flambeau.jit.modules.module_methods import EXPORTED, exported_methods
 from flambeau.jit.modules.old_style import ScriptModule
@@ -144,9 +142,7 @@ class TracedTree:
     def _around(self, module: Module, kind: type[TracedModule], modules: dict[int, Module]) -> TracedModule:
         script_object = self._objects[id(module)]
         traced = modules[id(module)] = kind(script_object, self._classes, Options(), type(module).__name__)
-        python_view.register(script_object, traced)
-        object.__setattr__(traced, "_parameters", LiveTensors(script_object, module._parameters))
-        object.__setattr__(traced, "_buffers", LiveTensors(script_object, module._buffers))
+        traced._stand_for_object(module._parameters, module._buffers)
         traced._transient.update(module._transient)
         for name, child in module._modules.items():
             if child is None or isinstance(child, ScriptModule):
