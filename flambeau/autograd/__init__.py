@@ -9,9 +9,18 @@ tensor([2., 4.])
 
 from __future__ import annotations
 
-from flambeau.autograd import forward_ad, functional
+from flambeau.autograd import forward_ad, functional, graph
 from flambeau.autograd import tape as _tape
 from flambeau.autograd import tensor_methods as _tensor_methods
+from flambeau.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from flambeau.autograd.backward import backward, grad
+from flambeau.autograd.function import Function
+from flambeau.autograd.gradcheck import gradcheck, gradgradcheck
+from flambeau.tensor.grad_mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
+from flambeau.tensor.tensor import Tensor as Variable
 
-__all__ = ["backward", "forward_ad", "functional", "grad"]
+__all__ = [
+    "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "forward_ad", "functional", "grad",
+    "gradcheck", "gradgradcheck", "graph", "inference_mode", "is_grad_enabled", "no_grad", "set_detect_anomaly",
+    "set_grad_enabled",
+]  # fmt: skip

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from flambeau.autograd.engine import Run
-from flambeau.autograd.node import Edge, accumulate, edge_of
+from flambeau.autograd.node import Edge, GradientEdge, accumulate, edge_of
 from flambeau.batching.vmap import vmap
 from flambeau.ops.derivatives.operators import OPERATORS
 from flambeau.tensor.tensor import Tensor
 
-Tensors = Tensor | Sequence[Tensor]
+Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 
 
 def backward(
@@ -49,12 +49,13 @@ def backward(
         raise RuntimeError("'inputs' argument to backward() cannot be empty.")
     for target, gradient in zip(targets, grad_of(roots, targets, gradients, retain_graph, create_graph), strict=True):
         if gradient is not None:
-            accumulate(target, gradient, may_keep=False)
+            leaf = target.node.variable if isinstance(target, GradientEdge) else target
+            accumulate(leaf, gradient, may_keep=False)
 
 
 def grad_of(
-    roots: Sequence[Tensor],
-    targets: Sequence[Tensor],
+    roots: Sequence[Tensor | GradientEdge],
+    targets: Sequence[Tensor | GradientEdge],
     gradients: Sequence[Tensor | None],
     retain_graph: bool | None,
     create_graph: bool,
@@ -68,7 +69,7 @@ def grad_of(
 
 
 def gradients_at(
-    roots: Sequence[Tensor],
+    roots: Sequence[Tensor | GradientEdge],
     edges: Sequence[Edge],
     gradients: Sequence[Tensor | None],
     retain_graph: bool | None,
@@ -83,7 +84,7 @@ def gradients_at(
 
 
 def _run(
-    roots: Sequence[Tensor],
+    roots: Sequence[Tensor | GradientEdge],
     gradients: Sequence[Tensor | None],
     retain_graph: bool | None,
     create_graph: bool,
@@ -103,11 +104,11 @@ def _run(
     return run
 
 
-def _listed(tensors: Tensors) -> list[Tensor]:
-    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+def _listed(tensors: Tensors) -> list[Any]:
+    return [tensors] if isinstance(tensors, Tensor | GradientEdge) else list(tensors)
 
 
-def _gradients(roots: Sequence[Tensor], gradients: Any) -> list[Tensor | None]:
+def _gradients(roots: Sequence[Tensor | GradientEdge], gradients: Any) -> list[Tensor | None]:
     """A gradient per root. Raises RuntimeError for one that is missing, or of another shape."""
     listed = (
         [gradients] * len(roots)
@@ -120,6 +121,11 @@ def _gradients(roots: Sequence[Tensor], gradients: Any) -> list[Tensor | None]:
         raise RuntimeError(f"got {len(roots)} tensors and {len(listed)} gradients")
     result: list[Tensor | None] = []
     for number, (root, gradient) in enumerate(zip(roots, listed, strict=True)):
+        if isinstance(root, GradientEdge):
+            if gradient is None:
+                raise RuntimeError("a GradientEdge to start from needs a gradient: it has no sizes to make one of")
+            result.append(gradient)
+            continue
         if not root.requires_grad:
             raise RuntimeError(f"element {number} of tensors does not require grad and does not have a grad_fn")
         result.append(fitting(number, root, gradient))
@@ -176,7 +182,7 @@ def grad(
     """
     roots, targets = _listed(outputs), _listed(inputs)
     for number, target in enumerate(targets):
-        if not target.requires_grad:
+        if isinstance(target, Tensor) and not target.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
         del number
     if is_grads_batched:
@@ -186,7 +192,7 @@ def grad(
 
 
 def _checked(
-    found: list[Tensor | None], targets: Sequence[Tensor], allow_unused: bool, materialize: bool
+    found: list[Tensor | None], targets: Sequence[Tensor | GradientEdge], allow_unused: bool, materialize: bool
 ) -> list[Tensor | None]:
     for number, gradient in enumerate(found):
         if gradient is None and not allow_unused:
@@ -194,13 +200,14 @@ def _checked(
                 f"The differentiated Tensor at index {number} appears to not have been used in the graph. Set "
                 "allow_unused=True if this is the desired behavior."
             )
-        if gradient is None and materialize:
-            found[number] = OPERATORS.zeros_like(targets[number].detach())
+        target = targets[number]
+        if gradient is None and materialize and isinstance(target, Tensor):
+            found[number] = OPERATORS.zeros_like(target.detach())
     return found
 
 
 def _batched(
-    roots: list[Tensor], targets: list[Tensor], batches: Any, create_graph: bool, allow_unused: bool, materialize: bool
+    roots: list[Any], targets: list[Any], batches: Any, create_graph: bool, allow_unused: bool, materialize: bool
 ) -> tuple[Tensor | None, ...]:
     listed = [batches] if isinstance(batches, Tensor) else list(batches)
     reached: list[int] = []

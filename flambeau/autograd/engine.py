@@ -9,12 +9,30 @@ from __future__ import annotations
 
 import heapq
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
+from flambeau.autograd import anomaly_mode
+from flambeau.autograd.anomaly_mode import STATE as ANOMALY
 from flambeau.autograd.node import Edge, Extras, Gradients, Node, accumulate, known_leaf, replaced
 from flambeau.tensor.grad_mode import set_grad_enabled
 from flambeau.tensor.tensor import Tensor
+
+
+class _Local(threading.local):
+    def __init__(self) -> None:
+        self.runs: list[Run] = []
+
+
+_local: Final = _Local()
+
+
+def current_run() -> Run:
+    """The run that this thread is in the middle of: hooks ask."""
+    return _local.runs[-1]
+
 
 Target = tuple[int, int]
 """A place where a gradient is asked for: the identity of a node or a leaf, and which result."""
@@ -46,20 +64,55 @@ class Run:
         self._leaves: dict[int, tuple[Tensor, Tensor]] = {}
         self._targets = None if targets is None else {(id(t[0]), t[1]) for t in targets if t is not None}
         self._reaching: set[int] | None = None
+        self._roots: list[Edge] = []
+        self._reached: set[int] | None = None
+        self.at_end: list[Callable[[], object]] = []
+        """Called when the run is over, whether it succeeded or not."""
         self.captured: dict[Target, Tensor] = {}
         """The gradients that were asked for."""
 
     def start(self, edge: Edge, gradient: Tensor) -> None:
         """Begin with the gradient of a tensor."""
+        self._roots.append(edge)
         self._send([edge], [gradient])
 
     def run(self) -> None:
         """Go back to where the tape ends."""
         heap, pending, step, pop = self._heap, self._pending, self._step, heapq.heappop
-        with set_grad_enabled(self._create_graph):
+        with self._current(), set_grad_enabled(self._create_graph):
             while heap:
                 node = pop(heap)[1]
                 step(node, pending.pop(node))
+
+    @contextmanager
+    def _current(self) -> Iterator[None]:
+        _local.runs.append(self)
+        try:
+            yield
+        except BaseException:
+            self.end()
+            raise
+        finally:
+            _local.runs.pop()
+
+    def end(self) -> None:
+        """The run is over."""
+        while self.at_end:
+            self.at_end.pop()()
+
+    def will_reach(self, edge: Edge) -> bool:
+        """Whether the run computes a gradient for where an edge leads, now or later or before."""
+        if self._reached is None:
+            self._reached = set()
+            waiting = [root[0] for root in self._roots if root is not None]
+            while waiting:
+                one = waiting.pop()
+                if id(one) in self._reached or (self._reaching is not None and id(one) not in self._reaching):
+                    continue
+                self._reached.add(id(one))
+                if not isinstance(one, Tensor):
+                    waiting.extend(edge[0] for edge in one.edges if edge is not None)
+        return edge is not None and id(edge[0]) in self._reached
 
     def restrict(self, roots: Sequence[Edge]) -> None:
         """Only run nodes that lead to one of the targets."""
@@ -72,11 +125,11 @@ class Run:
             if gradient is None or edge is None:
                 continue
             target, index = edge
+            if reaching is not None and id(target) not in reaching:
+                continue
             if isinstance(target, Tensor):
                 known = self._leaves.get(id(target))
                 self._leaves[id(target)] = (target, gradient if known is None else known[1] + gradient)
-                continue
-            if reaching is not None and id(target) not in reaching:
                 continue
             waiting = pending.get(target)
             if waiting is None:
@@ -94,7 +147,7 @@ class Run:
             gradients = _before(extras, gradients)
         if self._targets is not None and self._captures(node, gradients):
             return
-        results = node.apply(gradients)
+        results = anomaly_mode.run(node, gradients) if ANOMALY.is_enabled else node.apply(gradients)
         if extras is not None and extras.post_hooks:
             results = _after(extras, results, gradients)
         if not self._keep:
@@ -117,7 +170,12 @@ class Run:
 
     def finish(self, roots: Sequence[Tensor]) -> None:
         """Hand the gradients of leaves to whoever asked, or add them to the leaves."""
-        self._run_hooks()
+        with self._current():
+            self._run_hooks()
+            self._deliver(roots)
+        self.end()
+
+    def _deliver(self, roots: Sequence[Tensor]) -> None:
         shared = {id(root._storage) for root in roots}
         for leaf, gradient in self._leaves.values():
             known = known_leaf(leaf)
@@ -133,14 +191,22 @@ class Run:
             if known is not None:
                 for hook in list(known.post_hooks.values()):
                     hook(leaf)
+                node = None if known.node is None else known.node()
+                if node is not None and node.extras is not None:
+                    _after(node.extras, [], [gradient])
 
     def _run_hooks(self) -> None:
         """Hooks of all leaves, before anything is added to any."""
         for identity, (leaf, gradient) in list(self._leaves.items()):
             known = known_leaf(leaf)
-            if known is not None and known.hooks:
+            if known is not None:
                 for hook in list(known.hooks.values()):
                     gradient = replaced(hook(gradient), gradient)
+            node = None if known is None or known.node is None else known.node()
+            if node is not None and node.extras is not None and self._targets is None:
+                [changed] = _before(node.extras, [gradient])
+                gradient = gradient if changed is None else changed
+            if known is not None:
                 self._leaves[identity] = (leaf, gradient)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from weakref import ref
 
 from flambeau.tensor.tensor import Tensor
@@ -25,6 +25,14 @@ Edge = tuple[Any, int] | None
 
 next_number: Final = itertools.count().__next__
 """The number of the next node."""
+
+
+class GradientEdge(NamedTuple):
+    """Where a gradient goes: `backward` and `grad` take it in place of a tensor, which need not live any more."""
+
+    node: Any
+    output_nr: int
+    ownership_token: Any = None
 
 
 class Extras:
@@ -40,8 +48,8 @@ class Extras:
         """Called with the gradients of the operands and those of the results, after it ran."""
         self.retained: list[tuple[int, ref[Tensor]]] = []
         """Results that keep their gradients, with which one they are."""
-        self.place: tuple[str, Node | None] | None = None
-        """Where it was made, as text, and the node that was run meanwhile: of detecting anomalies."""
+        self.place: str | None = None
+        """Where it was made, as text, while anomalies are looked for."""
 
 
 class Node(ABC):
@@ -68,6 +76,9 @@ class Node(ABC):
 
     def release(self) -> None:  # noqa: B027 - there are nodes that save nothing
         """Let go of what was saved for the way back."""
+
+    def refuse_write(self, view: Tensor) -> None:  # noqa: B027 - most nodes refuse none
+        """Raise RuntimeError if one of the results, a view, may not be written in place."""
 
     def name(self) -> str:
         """What kind of operation it is: `MulBackward0`."""
@@ -191,8 +202,10 @@ def accumulator(tensor: Tensor) -> AccumulateGrad:
     return node
 
 
-def edge_of(tensor: Tensor) -> Edge:
+def edge_of(tensor: Tensor | GradientEdge) -> Edge:
     """Where a tensor's gradient goes: to the node that made it, or to the leaf itself; None if it asks for none."""
+    if isinstance(tensor, GradientEdge):
+        return (tensor.node.variable, 0) if isinstance(tensor.node, AccumulateGrad) else tensor[:2]
     node = tensor.grad_fn
     if node is not None:
         return (node, tensor.output_nr)

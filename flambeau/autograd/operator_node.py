@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from flambeau.autograd.node import Edge, Gradients, Node
 from flambeau.autograd.saved import FREED, SavedTensor, as_saved, restored, save
@@ -12,6 +12,11 @@ from flambeau.schema.dtype import from_numpy_dtype
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.record import dataclass
 
+ONE_OF_MANY: Final = (
+    "Output {number} of {name} is a view and is being modified inplace. This view is the output of a function that "
+    "returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace "
+    "the inplace operation by an out-of-place one."
+)
 Shape = tuple[tuple[int, ...], Any]
 """Sizes and NumPy dtype of an operand."""
 
@@ -69,6 +74,12 @@ class OperatorNode(Node):
         """Keep a value for the formulas; of several tensors each."""
         assert self.kept is not None
         self.kept.append(_sizes(value) if as_sizes else _kept(value, index))
+
+    def refuse_write(self, view: Tensor) -> None:
+        """Of a function that gives several views, none may be written."""
+        if not self.is_single and view._base is not None:
+            name = self.name().removesuffix("Backward0").removesuffix("WithSizes")
+            raise RuntimeError(ONE_OF_MANY.format(number=view.output_nr, name=name))
 
     def release(self) -> None:
         """Let go of what was kept."""

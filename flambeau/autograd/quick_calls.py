@@ -8,8 +8,8 @@ The functions here run for each call of an operator in a training step: they are
 
 >>> import flambeau
 >>> x = flambeau.ones(2, requires_grad=True)
->>> flambeau.tanh(x).grad_fn
-<TanhBackward0>
+>>> flambeau.tanh(x).grad_fn.name()
+'TanhBackward0'
 """
 
 from __future__ import annotations

@@ -31,8 +31,9 @@ FREED: Final = (
 )
 CHANGED: Final = (
     "one of the variables needed for gradient computation has been modified by an inplace operation: "
-    "[torch.{kind} {sizes}]{origin}, is at version {now}; expected version {then} instead. Hint: the operation that "
-    "failed to compute its gradient is {name}; keep a copy (x.clone()) of what is changed in place after it was used."
+    "[torch.{kind} {sizes}]{origin}, is at version {now}; expected version {then} instead. Hint: enable anomaly "
+    "detection to find the operation that failed to compute its gradient, with torch.autograd.set_detect_anomaly(True, "
+    "check_nan=False). It is {name}: keep a copy (x.clone()) of what is changed in place after it was used."
 )
 CHANGED_BY_HOOK: Final = (
     "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "

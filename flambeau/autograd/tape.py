@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from flambeau.autograd import views
+from flambeau.autograd import anomaly_mode, views
 from flambeau.autograd.node import Edge, Gradients, Node, edge_of, next_number
 from flambeau.autograd.operator_node import CallFormulas, OperatorNode, Shape
 from flambeau.autograd.quick_calls import quick
@@ -233,7 +233,9 @@ class _Call:
 
     def _node(self, *, is_single: bool) -> OperatorNode:
         counts = self.counts if max(self.counts) >= 0 else None
-        return self.rule.node_type(self.edges, self.known, self.shapes, [], next_number(), counts, is_single)
+        node = self.rule.node_type(self.edges, self.known, self.shapes, [], next_number(), counts, is_single)
+        anomaly_mode.note(node)
+        return node
 
     def _keep(self, node: OperatorNode, result: Any, before: dict[str, Any]) -> None:
         for name, position in self.known.kept:

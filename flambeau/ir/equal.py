@@ -106,7 +106,7 @@ class _Comparison:
 
 
 def _same(a: Any, b: Any) -> bool:
-    if same_constant(a, b) or (isinstance(a, Type | Opaque | TensorLiteral) and bool(a == b)):
+    if same_constant(a, b) or ((isinstance(a, Type | Opaque | TensorLiteral) or callable(a)) and bool(a == b)):
         return True
     if is_tensor(a) and is_tensor(b):
         return a.dtype == b.dtype and a.shape == b.shape and literal_text(a) == literal_text(b)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from flambeau.nn.backward_hooks import BackwardHooks
 from flambeau.nn.members import Members
+from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.util.record import dataclass
 
 Hook = Callable[..., Any]
@@ -28,20 +30,51 @@ Hooks = dict[int, Registered]
 """Hooks in the order in which they run, by the number in their handle."""
 
 
+@dataclass(slots=True)
+class _Everywhere:
+    """Hooks of all modules, which run before a module's own."""
+
+    pre: Hooks
+    post: Hooks
+    backward: Hooks
+    before_backward: Hooks
+
+
+everywhere = _Everywhere({}, {}, {}, {})
+
+
+def are_everywhere() -> bool:
+    """Whether there are hooks of all modules."""
+    return bool(everywhere.pre or everywhere.post or everywhere.backward or everywhere.before_backward)
+
+
+def _backward_hooks(module: Any) -> BackwardHooks | None:
+    """What looks at the gradients of a call; None if nobody does."""
+    post = [*everywhere.backward.values(), *module._backward_hooks.values()]
+    pre = [*everywhere.before_backward.values(), *module._backward_pre_hooks.values()]
+    if not (post or pre) or not is_grad_enabled():
+        return None
+    return BackwardHooks(module, [h.function for h in post], [h.function for h in pre])
+
+
 def run(module: Members, pre: Hooks, post: Hooks, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`module.forward` between its hooks.
 
     A hook before it may give other arguments: one that is no tuple is the only one. A hook behind it may give another
     result. Raises RuntimeError for a hook with keyword arguments that gives no pair.
     """
+    pre, post = everywhere.pre | pre, everywhere.post | post
     ran: set[int] = set()
     try:
         for hook in list(pre.values()):
             args, kwargs = _before(module, hook, args, kwargs)
+        looking = _backward_hooks(module)
+        args = args if looking is None else looking.arguments(args)
         result = module.forward(*args, **kwargs)
         for number, hook in list(post.items()):
             ran.add(number)
             result = _after(module, hook, args, kwargs, result)
+        result = result if looking is None else looking.results(result)
     except Exception:
         for number, hook in post.items():
             if hook.always and number not in ran:

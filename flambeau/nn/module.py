@@ -18,7 +18,6 @@ NOT_INITIALISED = (
     "{name} has not been initialized: call super().__init__() before assigning parameters, buffers or submodules."
 )
 NO_FORWARD = 'Module [{name}] is missing the required "forward" function; define it to make the module callable'
-NO_BACKWARD = "{name}: nothing is differentiated here, so a backward hook would never run: leave it out"
 TOO_MANY = "Module.__init__ takes no arguments, but {name} gave it {what}"
 _SLOTS = ("_parameters", "_buffers", "_modules")
 _EXPECTED = {
@@ -50,12 +49,15 @@ class Module:
     # Tables of hooks are made for an instance when it gets its first one.
     _forward_pre_hooks: Hooks = {}  # noqa: RUF012
     _forward_hooks: Hooks = {}  # noqa: RUF012
+    _backward_hooks: Hooks = {}  # noqa: RUF012
+    _backward_pre_hooks: Hooks = {}  # noqa: RUF012
     _state_dict_hooks: Hooks = {}  # noqa: RUF012
     _load_state_dict_pre_hooks: Hooks = {}  # noqa: RUF012
     _load_state_dict_post_hooks: Hooks = {}  # noqa: RUF012
     _state_dict_pre_hooks: Hooks = {}  # noqa: RUF012
     HOOKS: ClassVar = (
-        "_forward_pre_hooks", "_forward_hooks", "_state_dict_hooks", "_load_state_dict_pre_hooks",
+        "_forward_pre_hooks", "_forward_hooks", "_backward_hooks", "_backward_pre_hooks",
+        "_state_dict_hooks", "_load_state_dict_pre_hooks",
         "_load_state_dict_post_hooks", "_state_dict_pre_hooks",
     )  # fmt: skip
     _version: int = 1
@@ -188,8 +190,10 @@ class Module:
         return self._run(args, kwargs)
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if self._forward_hooks or self._forward_pre_hooks:
+        if self._forward_hooks or self._forward_pre_hooks or hooks.are_everywhere():
             return hooks.run(self, self._forward_pre_hooks, self._forward_hooks, args, kwargs)
+        if self._backward_hooks or self._backward_pre_hooks:
+            return hooks.run(self, {}, {}, args, kwargs)
         if not hasattr(self, "forward"):
             raise NotImplementedError(NO_FORWARD.format(name=type(self).__name__))
         return self.forward(*args, **kwargs)
@@ -207,10 +211,18 @@ class Module:
         return add_hook(self._hooks("_forward_hooks"), Registered(hook, with_kwargs, always_call), prepend)
 
     def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Raises RuntimeError: nothing is differentiated."""
-        raise RuntimeError(NO_BACKWARD.format(name=type(self).__name__))
+        """Call `hook(module, grad_input, grad_output)` when the gradients of the arguments are known; a tuple that it
+        gives takes their place."""
+        return add_hook(self._hooks("_backward_hooks"), Registered(hook), prepend)
 
-    register_backward_hook = register_full_backward_pre_hook = register_full_backward_hook
+    def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        """Call `hook(module, grad_output)` when the gradients of the results are known; a tuple that it gives takes
+        their place."""
+        return add_hook(self._hooks("_backward_pre_hooks"), Registered(hook), prepend)
+
+    def register_backward_hook(self, hook: Hook) -> RemovableHandle:
+        """The same as `register_full_backward_hook`."""
+        return self.register_full_backward_hook(hook)
 
     def _hooks(self, name: str) -> Hooks:
         if "_modules" not in self.__dict__:

@@ -155,8 +155,18 @@ def set_window_kernel(
     return set_kernel(self, window)
 
 
+DETACHED_VIEW = (
+    "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, "
+    "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "
+    "called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
+    "torch/optim/optimizer.py as the solution."
+)
+
+
 def detach_in_place(self: Tensor) -> Tensor:
-    """Forget how the tensor was computed."""
+    """Forget how the tensor was computed. Raises RuntimeError for a view."""
+    if self._base is not None:
+        raise RuntimeError(DETACHED_VIEW)
     self._node = self._base = None
     self._requires_grad = False
     return self

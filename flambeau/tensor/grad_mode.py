@@ -26,6 +26,10 @@ mode: Final = _Mode()
 _mode: Final = mode
 
 
+NO_GRAD: Final = "no_grad"
+"""The mode that a view was made in, of those made while nothing is recorded."""
+
+
 def is_grad_enabled() -> bool:
     """Whether operations on tensors that need gradients are recorded on this thread.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
@@ -13,6 +13,22 @@ if TYPE_CHECKING:
     import numpy as np
 
 
+NO_DEEPCOPY: Final = (
+    "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you "
+    "were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
+    "https://github.com/pytorch/pytorch/pull/103001"
+)
+NO_TENSOR: Final = "assigned grad expected to be a Tensor or None but got grad of type {kind}"
+OTHER_SIZE: Final = (
+    "attempting to assign a gradient of size '{other}' to a tensor of size '{own}'. Please ensure that the gradient "
+    "and the tensor are the same size"
+)
+OTHER_DTYPE: Final = (
+    "attempting to assign a gradient with dtype '{other}' to a tensor with grad_dtype '{own}'. The gradient must match "
+    "the tensor's dtype"
+)
+
+
 class GradientState:
     """The part of `Tensor` that is about gradients."""
 
@@ -20,12 +36,13 @@ class GradientState:
 
     _array: np.ndarray[Any, Any]
     _requires_grad: bool
-    grad: Any
-    """The accumulated gradient of a leaf: a tensor, or None."""
+    _grad: Any
     _node: Any
     """The tape node that made it, None for a leaf; of a view, before its memory was last written (`grad_fn` knows)."""
     _base: Self | None
     """The tensor that it is a view of, itself no view; None for others, and for what `detach` gives."""
+    _made_in: str | None
+    """Of a view that was made while nothing was recorded: in which mode."""
     output_nr: int
     """Which result of `grad_fn` it is."""
 
@@ -51,6 +68,33 @@ class GradientState:
             or self._node is not None
             or (base is not None and (base._requires_grad or base._node is not None))
         )
+
+    @property
+    def grad(self) -> Any:
+        """The accumulated gradient of a leaf: a tensor, or None."""
+        return self._grad
+
+    @grad.setter
+    def grad(self, gradient: Any) -> None:
+        if gradient is not None:
+            self._check_gradient(gradient)
+        self._grad = gradient
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    def _check_gradient(self, gradient: Any) -> None:
+        """Raise unless a tensor may be the gradient of this one: TypeError or RuntimeError."""
+        if not isinstance(gradient, GradientState):
+            raise TypeError(NO_TENSOR.format(kind=type(gradient).__name__))
+        if gradient is self:
+            raise RuntimeError("can't assign Variable as its own grad")
+        if gradient._array.shape != self._array.shape:
+            own, other = list(self._array.shape), list(gradient._array.shape)
+            raise RuntimeError(OTHER_SIZE.format(own=own, other=other))
+        if gradient._array.dtype != self._array.dtype:
+            raise RuntimeError(OTHER_DTYPE.format(own=self.dtype.display, other=gradient.dtype.display.lower()))
 
     @property
     def grad_fn(self) -> Any:

@@ -35,6 +35,9 @@ class Observer(Protocol):
     def called_method(self, method: Any, arguments: Any, run: Any) -> Any:
         """A scripted module's method is called."""
 
+    def called_python(self, name: str, function: Any, arguments: Any) -> Any:
+        """A Python function of tensors that is no program is called: a custom function with a gradient of its own."""
+
     def forked(self, task: Any) -> Any:
         """`task()` is to be a task of its own; its future."""
 

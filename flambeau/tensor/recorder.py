@@ -22,6 +22,12 @@ from flambeau.util.inversions import TAPE
 
 LEAF_WRITTEN: Final = "a leaf Variable that requires grad is being used in an in-place operation."
 VIEW_WRITTEN: Final = "a view of a leaf Variable that requires grad is being used in an in-place operation."
+MADE_IN: Final = (
+    "A view was created in {mode} mode and is being modified inplace with grad mode enabled. Given that this use case "
+    "is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace "
+    "either both inside the {mode} block (if you don't want the inplace to be tracked) or both outside (if you want "
+    "the inplace to be tracked)."
+)
 OUT_WRITTEN: Final = (
     "{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
     "requires grad."
@@ -74,11 +80,15 @@ def refuse_writes(definition: OpDef, arguments: Sequence[Any]) -> list[Tensor]:
             for tensor in tensors_in(value):
                 if formal.kwarg_only:
                     raise RuntimeError(OUT_WRITTEN.format(name=definition.name.rpartition("::")[2]))
+                if tensor._made_in is not None:
+                    raise RuntimeError(MADE_IN.format(mode=tensor._made_in))
                 if tensor._requires_grad and tensor._node is None:
                     raise RuntimeError(LEAF_WRITTEN)
                 base = tensor._base
                 if base is not None and base._requires_grad and base._node is None:
                     raise RuntimeError(VIEW_WRITTEN)
+                if base is not None and tensor._node is not None:
+                    tensor._node.refuse_write(tensor)
                 written.append(tensor)
     return written
 

@@ -24,7 +24,10 @@ def _like(cls: type[T], source: Tensor) -> T:
     return result
 
 
-_STATE = ("_array", "_storage", "_requires_grad", "grad", "_node", "_base", "is_wrapped_number", "output_nr")
+_STATE = (
+    "_array", "_storage", "_requires_grad", "_grad", "_node", "_base", "_made_in", "is_wrapped_number",
+    "output_nr",
+)  # fmt: skip
 
 
 def as_subclass(self: Tensor, cls: type[T]) -> T:
@@ -66,6 +69,7 @@ def make_subclass(cls: type[T], data: Tensor, require_grad: bool = False) -> T:
     with subclasses_ignored():
         result = _like(cls, data.detach())
     result._base = None
+    result._made_in = None
     if require_grad:
         result.requires_grad_()
     return result

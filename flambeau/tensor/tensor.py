@@ -21,8 +21,8 @@ from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
 from flambeau.tensor import layout, observer, overrides, subclasses
 from flambeau.tensor.formats import Layout
-from flambeau.tensor.grad_mode import is_grad_enabled, note_asked
-from flambeau.tensor.gradient_state import GradientState
+from flambeau.tensor.grad_mode import NO_GRAD, is_grad_enabled, mode, note_asked
+from flambeau.tensor.gradient_state import NO_DEEPCOPY, GradientState
 from flambeau.tensor.methods import TensorMethods
 from flambeau.tensor.observer import thread
 from flambeau.tensor.size import Size
@@ -55,7 +55,7 @@ class Tensor(GradientState, TensorMethods):
     """
 
     __slots__ = (
-        "__weakref__", "_array", "_base", "_node", "_requires_grad", "_storage", "_wrapped", "grad",
+        "__weakref__", "_array", "_base", "_grad", "_made_in", "_node", "_requires_grad", "_storage", "_wrapped",
         "is_wrapped_number", "output_nr",
     )  # fmt: skip
     __array_priority__ = 1000
@@ -79,9 +79,10 @@ class Tensor(GradientState, TensorMethods):
         self._array = array
         self._storage = Storage(array) if storage is None else storage
         self._requires_grad = False
-        self.grad = None
+        self._grad = None
         self._node = None
         self._base = None
+        self._made_in = None
         self.is_wrapped_number = False
         self.output_nr = 0
 
@@ -353,10 +354,7 @@ class Tensor(GradientState, TensorMethods):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if self._is_recorded():
-            raise RuntimeError(
-                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
-                "moment. Use tensor.detach().clone() for a copy of this one."
-            )
+            raise RuntimeError(NO_DEEPCOPY)
         place = (tuple(self._array.shape), self.stride(), self.storage_offset())
         form = (deepcopy(self._storage, memo), self.dtype, *place, self._requires_grad)
         result = memo[id(self)] = _rebuild(*form, type(self) if subclasses.is_special(type(self)) else Tensor)
@@ -455,7 +453,8 @@ def window(array: Array, storage: Storage, shown: Tensor | None = None) -> Tenso
     view._array = array
     view._storage = storage
     view._requires_grad = view.is_wrapped_number = False
-    view.grad = view._node = None
+    view._grad = view._node = None
+    view._made_in = None if shown is None or mode.enabled else NO_GRAD
     view._base = None if shown is None else shown if shown._base is None else shown._base
     view.output_nr = 0
     return view

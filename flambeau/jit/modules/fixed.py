@@ -95,3 +95,9 @@ class FixedModule(ScriptModule):
     def register_forward_hook(self, *args: Any, **options: Any) -> NoReturn:
         """Hooks are compiled with the module. Raises RuntimeError."""
         raise RuntimeError(NO_HOOK.format(method="register_forward_hook"))
+
+    def register_full_backward_hook(self, *args: Any, **options: Any) -> NoReturn:
+        """Gradients of a program are the program's own. Raises RuntimeError."""
+        raise RuntimeError(NO_HOOK.format(method="register_full_backward_hook"))
+
+    register_backward_hook = register_full_backward_pre_hook = register_full_backward_hook

@@ -18,6 +18,7 @@ from flambeau.ir.constants import insert_constant
 from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value
 from flambeau.jit.tracing.baking import COMPARING, FACTS, KINDS, Baker, precision_of, same_contents, user_range
+from flambeau.jit.tracing.python_calls import NOT_TENSORS, PythonCall
 from flambeau.jit.tracing.symbols import TracedFloat, TracedInt, TracedNumber
 from flambeau.jit.tracing.traced_forks import ENTER_FORK, EXIT_FORK, TracedFuture
 from flambeau.jit.tracing.traced_tensor import TracedShape, TracedTensor
@@ -217,6 +218,26 @@ class Recorder:
         operands = [self.values.value_of(a, d.type) for a, d in zip(arguments, declared, strict=True)]
         owner = self.values.attribute(path, method.owner.type)
         return self._call("prim::CallMethod", [owner, *operands], function, arguments, run, name=function.short_name)
+
+    def called_python(self, name: str, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+        """Record a call of a Python function as one node, which calls it again: what it is given besides tensors stays
+        as it was. Raises RuntimeError for results that are no tensors.
+        """
+        self._locate()
+        call = PythonCall(name, function, [None if isinstance(a, Tensor) else plain(a) for a in arguments])
+        call = call.of_tensors([n for n, a in enumerate(arguments) if isinstance(a, Tensor)])
+        operands = [self.values.value_of(a, t.TENSOR) for a in arguments if isinstance(a, Tensor)]
+        with observer.observing(None), dispatch.uninterrupted():
+            result = call(*[a for a in arguments if isinstance(a, Tensor)])
+        results = result if isinstance(result, tuple) else (result,)
+        if not all(isinstance(r, Tensor) for r in results):
+            raise RuntimeError(NOT_TENSORS.format(name=name))
+        types: list[t.Type] = [t.TENSOR for _ in results]
+        returned = t.TupleType(tuple(types)) if isinstance(result, tuple) else t.TENSOR
+        node = self.graph.insert(f"^{name}", operands, [returned], callable=call)
+        result = _apart(result, {id(a) for a in arguments})
+        self._unpack(result, node.result())
+        return result
 
     def forked(self, task: Callable[[], Any]) -> Future:
         """Record a task, which runs now, as one whose result is waited for."""

@@ -34,7 +34,7 @@ REFUSED: list[tuple[Callable[[Any], Any], str]] = [
     (lambda m: delattr(m.layer, "weight"), "cannot delete methods or parameters of a script module"),
     (lambda m: m.register_forward_hook(print), "register_forward_hook is not supported on ScriptModules.*with types"),
     (lambda m: m.layer.register_forward_pre_hook(print), "register_forward_pre_hook is not supported on ScriptModules"),
-    (lambda m: m.register_full_backward_hook(print), "nothing is differentiated here, so a backward hook would never"),
+    (lambda m: m.register_full_backward_hook(print), "register_full_backward_hook is not supported on ScriptModules"),
 ]  # fmt: skip
 
 

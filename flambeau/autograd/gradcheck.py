@@ -1,0 +1,255 @@
+"""Comparing gradients with differences of what a function computes.
+
+Complex numbers count as pairs of real ones: a function of real numbers to real numbers remains, whose Jacobian both
+ways must give.
+
+>>> import flambeau
+>>> x = flambeau.tensor([0.5, 1.5], dtype=flambeau.float64, requires_grad=True)
+>>> gradcheck(lambda t: t.sin() * t, (x,)), gradgradcheck(lambda t: t.sin() * t, (x,))
+(True, True)
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from flambeau.autograd.backward import grad
+from flambeau.autograd.function_node import FunctionCtx
+from flambeau.tensor.grad_mode import enable_grad
+from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.util.record import dataclass
+
+Function = Callable[..., Any]
+Matrix = npt.NDArray[Any]
+NO_INPUT: Final = (
+    "gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True."
+)
+NO_OUTPUT: Final = (
+    "gradcheck: none of the outputs of the function can be differentiated: they are integers, or do not depend on an "
+    "input that requires gradients"
+)
+PRECISION: Final = (
+    "Input #{number} requires gradient and is not a double precision floating point or complex. This check will "
+    "likely fail if all the inputs are not of double precision floating point or complex. "
+)
+MISMATCH: Final = (
+    "Jacobian mismatch for output {output} with respect to input {input},\nnumerical:{numerical}\n"
+    "analytical:{analytical}\nlargest difference {difference:.3g} at element {where} of the output by element {by} of "
+    "the input"
+)
+NOT_DETERMINISTIC: Final = (
+    "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different "
+    "values, although analytical gradient matches numerical gradient. The tolerance for nondeterminism was {tolerance}."
+)
+UNDEFINED: Final = (
+    "Expected backward function to handle undefined output grads. Please look at \"Notes about undefined output "
+    "gradients\": {name} raised {error}"
+)
+
+
+class GradcheckError(RuntimeError):
+    """A gradient is not what differences say."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    """What a check was asked for."""
+
+    eps: float
+    atol: float
+    rtol: float
+    nondet_tol: float
+    is_fast: bool
+    checks_undefined: bool
+
+
+def gradcheck(
+    func: Function,
+    inputs: Tensor | Sequence[Any],
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    fast_mode: bool = False,
+) -> bool:
+    """Compare the gradients of a function with central differences; True if they agree.
+
+    Args:
+        func: takes the inputs, gives a tensor or several.
+        inputs: one, or a sequence; those that ask for gradients, in double precision, are varied.
+        eps: by how much.
+        atol, rtol: how far elements of the Jacobian may be apart.
+        raise_exception: raise GradcheckError, which shows both Jacobians; otherwise give False.
+        nondet_tol: how far two runs of backward may be apart.
+        check_undefined_grad: also run custom functions without any gradient of their results.
+        fast_mode: compare one random combination of elements in place of the whole Jacobian.
+
+    Raises ValueError if no input asks for gradients.
+    """
+    setting = _Setting(eps, atol, rtol, nondet_tol, fast_mode, check_undefined_grad)
+    listed = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    asking = [n for n, value in enumerate(listed) if isinstance(value, Tensor) and value.requires_grad]
+    if not asking:
+        raise ValueError(NO_INPUT)
+    for number in asking:
+        if listed[number]._array.dtype.char not in "dD":
+            warnings.warn(PRECISION.format(number=number), stacklevel=2)
+    try:
+        _check(func, listed, asking, setting)
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def gradgradcheck(
+    func: Function,
+    inputs: Tensor | Sequence[Any],
+    grad_outputs: Tensor | Sequence[Tensor] | None = None,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    gen_non_contig_grad_outputs: bool = False,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    fast_mode: bool = False,
+) -> bool:
+    """The same for second derivatives: `gradcheck` of the gradients as a function of the inputs and of `grad_outputs`.
+
+    Args:
+        grad_outputs: gradients of the outputs; random ones if none are given.
+        gen_non_contig_grad_outputs: let random ones lie apart in memory.
+    """
+    listed = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    asking = [n for n, value in enumerate(listed) if isinstance(value, Tensor) and value.requires_grad]
+    if grad_outputs is None:
+        generator = np.random.default_rng(0)
+        given = [_random_like(o, generator, gen_non_contig_grad_outputs) for o in _outputs(func, listed)]
+    else:
+        given = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs)
+    count = len(listed)
+
+    def gradients(*values: Any) -> tuple[Tensor, ...]:
+        outputs = _outputs(func, values[:count])
+        of = [values[n] for n in asking]
+        found = grad(outputs, of, values[count:], create_graph=True, allow_unused=True)
+        return tuple([g for g in found if g is not None and g.requires_grad])
+
+    return gradcheck(
+        gradients, [*listed, *given], eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
+        nondet_tol=nondet_tol, check_undefined_grad=check_undefined_grad, fast_mode=fast_mode,
+    )  # fmt: skip
+
+
+def _outputs(func: Function, inputs: Sequence[Any]) -> list[Tensor]:
+    """The results that gradients flow to."""
+    result = func(*inputs)
+    listed = list(result) if isinstance(result, tuple | list) else [result]
+    return [one for one in listed if isinstance(one, Tensor) and one.requires_grad]
+
+
+def _check(func: Function, inputs: list[Any], asking: list[int], setting: _Setting) -> None:
+    with enable_grad():
+        outputs = _outputs(func, inputs)
+    if not outputs:
+        raise GradcheckError(NO_OUTPUT)
+    if setting.checks_undefined:
+        _check_undefined(outputs)
+    generator = np.random.default_rng(0)
+    for place, output in enumerate(outputs):
+        if setting.is_fast:
+            factors = generator.normal(size=(1, _reals(output._array).size))
+        else:
+            factors = np.eye(_reals(output._array).size)
+        analytical, again = [_analytical(output, [inputs[n] for n in asking], factors) for _ in range(2)]
+        for number, own, other in zip(asking, analytical, again, strict=True):
+            if own.size and float(np.abs(own - other).max()) > setting.nondet_tol:
+                raise GradcheckError(NOT_DETERMINISTIC.format(tolerance=setting.nondet_tol))
+            size = own.shape[1]
+            directions = generator.normal(size=(1, size)) if setting.is_fast else np.eye(size)
+            numerical = factors @ _numerical(func, inputs, number, place, directions, setting.eps)
+            _compare(own @ directions.T, numerical, place, number, setting)
+
+
+def _reals(array: Matrix) -> Matrix:
+    """The elements in a row, complex ones as two; a copy."""
+    wide = np.ascontiguousarray(array.astype(np.complex128 if array.dtype.kind == "c" else np.float64))
+    return np.array(wide.reshape(-1).view(np.float64))
+
+
+def _from_reals(numbers: Matrix, like: Tensor) -> Matrix:
+    array = like._array
+    wide = numbers.view(np.complex128) if array.dtype.kind == "c" else numbers
+    return wide.reshape(array.shape).astype(array.dtype)
+
+
+def _analytical(output: Tensor, inputs: list[Tensor], factors: Matrix) -> list[Matrix]:
+    """Per input, combinations of the rows of its Jacobian, by going back."""
+    rows: list[list[Matrix]] = [[] for _ in inputs]
+    for factor in factors:
+        cotangent = wrap(_from_reals(factor, output))
+        found = grad(output, inputs, cotangent, retain_graph=True, allow_unused=True)
+        for row, gradient, value in zip(rows, found, inputs, strict=True):
+            row.append(np.zeros(_reals(value._array).size) if gradient is None else _reals(gradient._array))
+    sizes = [_reals(value._array).size for value in inputs]
+    return [np.array(row).reshape(len(factors), size) for row, size in zip(rows, sizes, strict=True)]
+
+
+def _numerical(
+    func: Function, inputs: list[Any], number: int, place: int, directions: Matrix, eps: float
+) -> Matrix:
+    """Combinations of the columns of one Jacobian, by central differences."""
+    varied: Tensor = inputs[number]
+    numbers = _reals(varied._array)
+    columns = []
+    for direction in directions:
+        ends = []
+        for sign in (1, -1):
+            moved = wrap(_from_reals(numbers + sign * eps * direction, varied)).requires_grad_()
+            with enable_grad():
+                outputs = _outputs(func, [moved if n == number else value for n, value in enumerate(inputs)])
+            ends.append(_reals(outputs[place]._array))
+        columns.append((ends[0] - ends[1]) / (2 * eps))
+    return np.array(columns).reshape(len(directions), -1).T
+
+
+def _compare(analytical: Matrix, numerical: Matrix, place: int, number: int, setting: _Setting) -> None:
+    if np.allclose(analytical, numerical, rtol=setting.rtol, atol=setting.atol, equal_nan=True):
+        return
+    with np.errstate(invalid="ignore"):
+        difference = np.nan_to_num(np.abs(analytical - numerical), nan=np.inf)
+    row, column = np.unravel_index(int(difference.argmax()), difference.shape)
+    raise GradcheckError(
+        MISMATCH.format(
+            output=place, input=number, numerical=wrap(np.array(numerical.T)), analytical=wrap(np.array(analytical.T)),
+            difference=float(difference.max()), where=int(row), by=int(column),
+        )
+    )  # fmt: skip
+
+
+def _check_undefined(outputs: list[Tensor]) -> None:
+    """Custom functions get no gradient for results that nothing depends on: they must bear that."""
+    for node in {output.grad_fn for output in outputs}:
+        if isinstance(node, FunctionCtx):
+            try:
+                node.apply([None])
+            except Exception as error:
+                raise GradcheckError(UNDEFINED.format(name=node.name(), error=repr(error))) from error
+
+
+def _random_like(output: Tensor, generator: np.random.Generator, is_apart: bool) -> Tensor:
+    array = output._array
+    numbers = generator.normal(size=(*array.shape, 2 if is_apart else 1))
+    whole = numbers + 1j * generator.normal(size=numbers.shape) if array.dtype.kind == "c" else numbers
+    return wrap(whole.astype(array.dtype)[..., 0]).requires_grad_()

@@ -1,0 +1,41 @@
+"""Calls of Python functions in traces: nodes `^Name`, which call the function again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+NOT_TENSORS: Final = (
+    "Cannot trace the call of {name}: in a trace, a custom function gives a tensor or a tuple of tensors"
+)
+
+
+class PythonCall:
+    """A function with the arguments that are no tensors, as they were when the trace was made."""
+
+    def __init__(self, name: str, function: Callable[..., Any], others: list[Any]) -> None:
+        self.__name__ = name
+        self._function = function
+        self._others = others
+        """All arguments, None for tensors."""
+        self._places: list[int] = []
+
+    def of_tensors(self, places: Iterable[int]) -> PythonCall:
+        """The call, told which arguments are tensors."""
+        self._places = list(places)
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PythonCall) and self._parts() == other._parts()
+
+    def __hash__(self) -> int:
+        return hash(self.__name__)
+
+    def _parts(self) -> tuple[Any, ...]:
+        return (self.__name__, self._function, self._others, self._places)
+
+    def __call__(self, *tensors: Any) -> Any:
+        arguments = list(self._others)
+        for place, tensor in zip(self._places, tensors, strict=True):
+            arguments[place] = tensor
+        return self._function(*arguments)

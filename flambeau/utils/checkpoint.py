@@ -1,0 +1,244 @@
+"""Trading time for memory: parts of a program whose inner results are computed again on the way back.
+
+>>> import flambeau
+>>> x = flambeau.ones(2, requires_grad=True)
+>>> y = checkpoint(lambda t: (t * 2).exp(), x, use_reentrant=False)
+>>> y.sum().backward()
+>>> x.grad
+tensor([14.7781, 14.7781])
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from typing import Any, Final
+
+from flambeau.autograd.backward import backward
+from flambeau.autograd.function import Function
+from flambeau.autograd.graph import saved_tensors_hooks
+from flambeau.tensor.autocast import autocast, get_autocast_dtype, is_autocast_enabled
+from flambeau.tensor.grad_mode import enable_grad, is_grad_enabled
+from flambeau.tensor.random import get_rng_state, set_rng_state
+from flambeau.tensor.recorder import tensors_in
+from flambeau.tensor.tensor import Tensor
+
+Contexts = Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]]
+CHOOSE: Final = (
+    "checkpoint: the use_reentrant parameter should be passed explicitly: use_reentrant=False is recommended, "
+    "use_reentrant=True is taken here"
+)
+NONE_ASKS: Final = "None of the inputs have requires_grad=True. Gradients will be None"
+NO_OUTPUT: Final = "none of output has requires_grad=True, this checkpoint() is not necessary"
+NOT_WITH_GRAD: Final = (
+    "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` parameter to "
+    ".backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() without passing "
+    "the `inputs` argument."
+)
+UNEQUAL: Final = (
+    "checkpoint: A different number of tensors was saved during the original forward and recomputation.\n"
+    "Number of tensors saved during forward: {before}\nNumber of tensors saved during recomputation: {after}"
+)
+DIFFERENT: Final = (
+    "checkpoint: Recomputed values for the following tensors have different metadata than during the forward pass.\n"
+    "tensor at position {number}:\nsaved metadata: {before}\nrecomputed metadata: {after}"
+)
+ONLY_REENTRANT: Final = "Passing `context_fn` or `debug` is only supported when use_reentrant=False."
+
+
+class CheckpointError(RuntimeError):
+    """What was computed again is not what was computed first."""
+
+
+def checkpoint(
+    function: Callable[..., Any],
+    *args: Any,
+    use_reentrant: bool | None = None,
+    context_fn: Contexts | None = None,
+    determinism_check: str = "default",
+    preserve_rng_state: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """Run a function without keeping what its operators need for the way back: it runs again then.
+
+    Args:
+        function: what to run. It must do the same both times.
+        args, kwargs: its arguments; tensors in them are kept.
+        use_reentrant: False replaces each saved tensor by one that is computed when the first of them is needed; True
+            records the call as one node, which goes back through a second run by itself (no keyword arguments then).
+        context_fn: gives two context managers, for the first and for the second run.
+        determinism_check: "default" compares sizes and dtypes of what is computed again, "none" nothing.
+        preserve_rng_state: draw the same random numbers both times.
+
+    Raises CheckpointError if the second run saves other tensors than the first.
+    """
+    if use_reentrant is None:
+        warnings.warn(CHOOSE, stacklevel=2)
+        use_reentrant = True
+    if use_reentrant:
+        if kwargs:
+            raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+        if context_fn is not None:
+            raise ValueError(ONLY_REENTRANT)
+        if is_grad_enabled() and not any(tensor.requires_grad for tensor in tensors_in(args)):
+            warnings.warn(NONE_ASKS, stacklevel=2)
+        return _Reentrant.apply(function, preserve_rng_state, *args)
+    if not is_grad_enabled():
+        return function(*args, **kwargs)
+    first, second = (nullcontext(), nullcontext()) if context_fn is None else context_fn()
+    frame = _Frame(function, args, kwargs, second, preserve_rng_state, determinism_check == "default")
+    with first, saved_tensors_hooks(frame.pack, frame.unpack):
+        return function(*args, **kwargs)
+
+
+class _World:
+    """What besides its arguments a function may depend on: random numbers to come, and mixed precision."""
+
+    def __init__(self, *, with_random: bool) -> None:
+        self._state = get_rng_state() if with_random else None
+        self._dtype = get_autocast_dtype("cpu") if is_autocast_enabled("cpu") else None
+
+    @contextmanager
+    def restored(self) -> Iterator[None]:
+        """Within the block, all is as it was."""
+        now = get_rng_state()
+        if self._state is not None:
+            set_rng_state(self._state)
+        try:
+            with autocast("cpu", enabled=self._dtype is not None, dtype=self._dtype):
+                yield
+        finally:
+            if self._state is not None:
+                set_rng_state(now)
+
+
+class _Stop(Exception):  # noqa: N818  (no error: the second run has given all that is needed)
+    pass
+
+
+class _Frame:
+    """One call whose saved tensors are computed again."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        context: AbstractContextManager[Any],
+        preserves: bool,
+        compares: bool,
+    ) -> None:
+        self._call = (function, args, kwargs)
+        self._context = context
+        self._world = _World(with_random=preserves)
+        self._compares = compares
+        self._kinds: list[Any] = []
+        self._values: dict[int, Tensor] = {}
+
+    def pack(self, tensor: Tensor) -> int:
+        """The number of a tensor, in place of it."""
+        self._kinds.append(_kind(tensor))
+        return len(self._kinds) - 1
+
+    def unpack(self, number: int) -> Tensor:
+        """The tensor of a number: of the second run."""
+        if number not in self._values:
+            self._run_again()
+        return self._values.pop(number)
+
+    def _run_again(self) -> None:
+        function, args, kwargs = self._call
+        saved: list[Tensor] = []
+
+        def keep(tensor: Tensor) -> Tensor:
+            saved.append(tensor.detach())
+            if len(saved) == len(self._kinds):
+                raise _Stop
+            return tensor
+
+        hooks = saved_tensors_hooks(keep, lambda tensor: tensor)
+        with suppress(_Stop), self._world.restored(), enable_grad(), self._context, hooks:
+            function(*map(_apart, args), **{name: _apart(value) for name, value in kwargs.items()})
+        if len(saved) != len(self._kinds):
+            raise CheckpointError(UNEQUAL.format(before=len(self._kinds), after=len(saved)))
+        for number, (before, tensor) in enumerate(zip(self._kinds, saved, strict=True)):
+            if self._compares and _kind(tensor) != before:
+                raise CheckpointError(DIFFERENT.format(number=number, before=before, after=_kind(tensor)))
+            self._values[number] = tensor
+
+
+def _kind(tensor: Tensor) -> dict[str, Any]:
+    return {"shape": list(tensor._array.shape), "dtype": tensor.dtype, "device": tensor.device}
+
+
+def _apart(value: Any) -> Any:
+    """A tensor on the same memory that asks as well, and that nothing leads back from."""
+    return value.detach().requires_grad_(value.requires_grad) if isinstance(value, Tensor) else value
+
+
+class _Reentrant(Function):
+    """A call as one node, which runs the function again and goes back through that."""
+
+    @staticmethod
+    def forward(ctx: Any, function: Callable[..., Any], preserves: bool, *args: Any) -> Any:
+        ctx.function = function
+        ctx.world = _World(with_random=preserves)
+        ctx.places = [n for n, value in enumerate(args) if isinstance(value, Tensor)]
+        ctx.values = [None if isinstance(value, Tensor) else value for value in args]
+        ctx.save_for_backward(*[args[n] for n in ctx.places])
+        return function(*args)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        values = list(ctx.values)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
+            values[place] = _apart(tensor)
+        with ctx.world.restored(), enable_grad():
+            result = ctx.function(*values)
+        listed = result if isinstance(result, tuple) else (result,)
+        pairs = [
+            (output, gradient)
+            for output, gradient in zip(listed, grads, strict=True)
+            if isinstance(output, Tensor) and output.requires_grad
+        ]
+        if not pairs:
+            raise RuntimeError(NO_OUTPUT)
+        backward([output for output, _ in pairs], [gradient for _, gradient in pairs])
+        return (None, None, *[value.grad if isinstance(value, Tensor) else None for value in values])
+
+
+def checkpoint_sequential(
+    functions: Any,
+    segments: int,
+    input: Any,
+    use_reentrant: bool | None = None,
+    preserve_rng_state: bool = True,
+) -> Any:
+    """Run functions, or the modules of a `Sequential`, one after the other, in segments of which all but the last are
+    checkpoints.
+
+    >>> import flambeau
+    >>> x = flambeau.ones(1, requires_grad=True)
+    >>> steps = [flambeau.exp, flambeau.log, flambeau.sin, flambeau.cos]
+    >>> checkpoint_sequential(steps, 2, x, use_reentrant=False).shape
+    flambeau.Size([1])
+    """
+    listed: Sequence[Callable[[Any], Any]] = list(functions.children() if hasattr(functions, "children") else functions)
+    length = len(listed) // segments
+
+    def segment(start: int, end: int) -> Callable[[Any], Any]:
+        def run(value: Any) -> Any:
+            for function in listed[start:end]:
+                value = function(value)
+            return value
+
+        return run
+
+    end = 0
+    for number in range(segments - 1):
+        start, end = number * length, (number + 1) * length
+        input = checkpoint(
+            segment(start, end), input, use_reentrant=use_reentrant, preserve_rng_state=preserve_rng_state
+        )
+    return segment(end, len(listed))(input)

@@ -1,0 +1,89 @@
+"""Checkpoints: gradients as without them, with less memory."""
+
+from __future__ import annotations
+
+import tracemalloc
+from typing import Any
+
+import pytest
+
+import flambeau
+from flambeau import Tensor, nn
+from flambeau.utils.checkpoint import CheckpointError, checkpoint, checkpoint_sequential
+
+
+@pytest.mark.parametrize("use_reentrant", [True, False])
+def test_gradients_are_the_same(use_reentrant: bool) -> None:
+    layer = nn.Linear(4, 4)
+    x = flambeau.rand(3, 4).requires_grad_()
+
+    def run(t: Tensor, factor: float) -> Tensor:
+        return flambeau.dropout(layer(t).tanh(), 0.5, True) * factor
+
+    flambeau.manual_seed(3)
+    (run(x, 2.0) ** 2).sum().backward()
+    expected = [x.grad.tolist(), layer.weight.grad.tolist()]
+    x.grad = layer.weight.grad = None
+    flambeau.manual_seed(3)
+    y = checkpoint(run, x, 2.0, use_reentrant=use_reentrant)
+    after = flambeau.rand(1).item()
+    (y**2).sum().backward()
+    assert [x.grad.tolist(), layer.weight.grad.tolist()] == expected
+    flambeau.manual_seed(3)
+    flambeau.dropout(flambeau.ones(3, 4), 0.5, True)
+    assert flambeau.rand(1).item() == after
+
+
+def test_second_order() -> None:
+    x = flambeau.tensor(2.0, requires_grad=True)
+    y = checkpoint(lambda t: t**3, x, use_reentrant=False)
+    (first,) = flambeau.autograd.grad(y, x, create_graph=True)
+    assert first.item() == 12
+
+
+def peak(run: Any) -> int:
+    tracemalloc.start()
+    try:
+        run()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_less_memory_is_used() -> None:
+    steps = [nn.Tanh() for _ in range(24)]
+    x = flambeau.rand(100_000).requires_grad_()
+
+    def plain() -> None:
+        y = x
+        for step in steps:
+            y = step(y)
+        y.sum().backward()
+
+    def segments() -> None:
+        checkpoint_sequential(nn.Sequential(*steps), 6, x, use_reentrant=False).sum().backward()
+
+    plain()
+    expected = x.grad.tolist()
+    x.grad = None
+    segments()
+    assert x.grad.tolist() == expected
+    assert peak(segments) < 0.6 * peak(plain)
+
+
+def test_what_is_refused() -> None:
+    x = flambeau.ones(2).requires_grad_()
+    calls: list[int] = []
+
+    def changes(t: Tensor) -> Tensor:
+        calls.append(1)
+        return t.exp() if len(calls) == 1 else t * 1
+
+    with pytest.raises(CheckpointError, match="A different number of tensors was saved during the original forward"):
+        checkpoint(changes, x, use_reentrant=False).sum().backward()
+    with pytest.warns(UserWarning, match="the use_reentrant parameter should be passed explicitly"):
+        checkpoint(lambda t: t * 2, x)
+    with pytest.raises(ValueError, match="Unexpected keyword arguments: k"):
+        checkpoint(lambda t, k: t, x, use_reentrant=True, k=1)
+    with pytest.warns(UserWarning, match="None of the inputs have requires_grad=True"):
+        checkpoint(lambda t: t * 2, flambeau.ones(1), use_reentrant=True)
