@@ -69,6 +69,7 @@ from flambeau.tensor import subclass_methods as _subclass_methods
 from flambeau.tensor.autocast import autocast, get_autocast_dtype, is_autocast_cpu_enabled, is_autocast_enabled
 from flambeau.tensor.bridge import from_dlpack, from_numpy, to_dlpack
 from flambeau.tensor.create import as_tensor, asarray, tensor
+from flambeau.tensor.default_device import get_default_device, set_default_device
 from flambeau.tensor.defaults import get_default_dtype, set_default_dtype
 from flambeau.tensor.formats import Layout, MemoryFormat
 from flambeau.tensor.grad_mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled

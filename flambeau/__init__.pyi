@@ -80,6 +80,8 @@ from flambeau.tensor.bridge import to_dlpack as to_dlpack
 from flambeau.tensor.create import as_tensor as as_tensor
 from flambeau.tensor.create import asarray as asarray
 from flambeau.tensor.create import tensor as tensor
+from flambeau.tensor.default_device import get_default_device as get_default_device
+from flambeau.tensor.default_device import set_default_device as set_default_device
 from flambeau.tensor.defaults import get_default_dtype as get_default_dtype
 from flambeau.tensor.defaults import set_default_dtype as set_default_dtype
 from flambeau.tensor.formats import Layout as Layout

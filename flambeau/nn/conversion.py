@@ -8,6 +8,7 @@ from typing import Any
 from flambeau.nn.members import Members
 from flambeau.nn.parameter import Parameter
 from flambeau.nn.uninitialized import UninitializedBuffer, UninitializedParameter
+from flambeau.ops.meta_tensors import is_meta
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
 from flambeau.tensor import dispatch
@@ -43,6 +44,18 @@ def change_tensors(module: Members, change: Change, *, recurse: bool = True) -> 
                     holder[name] = known[id(tensor)]
 
 
+NO_DATA = (
+    "Cannot copy out of meta tensor; no data! Please use flambeau.nn.Module.to_empty() instead of "
+    "flambeau.nn.Module.to() when moving module from meta to a different device."
+)
+
+
+def _check_data(tensor: Tensor, target: Device) -> None:
+    """Raise NotImplementedError for a tensor without data that is to be where tensors have some."""
+    if target.type != "meta" and is_meta(tensor):
+        raise NotImplementedError(NO_DATA)
+
+
 def to_change(*args: Any, **kwargs: Any) -> Change:
     """What `module.to(*args, **kwargs)` does to a tensor. Raises TypeError for integer dtypes and unknown arguments."""
     dtype, device = kwargs.pop("dtype", None), kwargs.pop("device", None)
@@ -67,6 +80,7 @@ def to_change(*args: Any, **kwargs: Any) -> Change:
 
     def change(tensor: Tensor) -> Tensor:
         if target is not None:
+            _check_data(tensor, target)
             tensor = dispatch.call("aten::to", tensor, target)
         if layout is not None and tensor.dim() in (4, 5):
             tensor = dispatch.call("aten::contiguous", tensor, memory_format=layout)

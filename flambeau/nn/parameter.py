@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.ops.meta_tensors import settle
 from flambeau.tensor.subclasses import disabled_function
 from flambeau.tensor.tensor import Tensor, wrap
 
@@ -39,6 +40,7 @@ class Parameter(Tensor):
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
         tensor = _given(data, "Parameter")
         super().__init__(tensor._array, tensor._storage)
+        settle(self)
         if requires_grad:
             self.requires_grad_(True)
 
@@ -54,6 +56,7 @@ class Parameter(Tensor):
     def replace_data(self, value: Tensor) -> None:
         """Make the parameter share the memory, sizes and dtype of `value`; it stays the same object."""
         self._array, self._storage = value._array, value._storage
+        settle(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         plain = super().__deepcopy__(memo)
@@ -66,6 +69,12 @@ class Parameter(Tensor):
 
     def __repr__(self) -> str:
         return f"Parameter containing:\n{super().__repr__()}"
+
+
+def as_parameter(tensor: Tensor) -> None:
+    """Make a plain tensor a parameter, for everybody who has it."""
+    tensor.__class__ = Parameter
+    settle(tensor)
 
 
 class Buffer(Tensor):
@@ -91,6 +100,7 @@ class Buffer(Tensor):
     def __init__(self, data: Tensor | None = None, *, persistent: bool = True) -> None:
         tensor = _given(data, "Buffer")
         super().__init__(tensor._array, tensor._storage)
+        settle(self)
         self.persistent = persistent
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Buffer:

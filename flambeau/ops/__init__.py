@@ -46,6 +46,8 @@ from flambeau.ops import loss as _loss
 from flambeau.ops import margin_losses as _margin_losses
 from flambeau.ops import masks as _masks
 from flambeau.ops import membership as _membership
+from flambeau.ops import meta_rules as _meta_rules
+from flambeau.ops import meta_windows as _meta_windows
 from flambeau.ops import neighbours as _neighbours
 from flambeau.ops import normalization as _normalization
 from flambeau.ops import number_views as _number_views

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Final
+
+from flambeau.util.inversions import DEVICE_BLOCK
 from flambeau.util.record import dataclass
 
 KINDS = (
@@ -9,6 +13,9 @@ KINDS = (
     "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone",
 )  # fmt: skip
 """The device types that programs may name; those without a backend here are refused when data is put on them."""
+
+WHEN_META: Final[list[Callable[[], None]]] = []
+"""Called when somebody names the device "meta": until then nobody looks for tensors without data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +46,17 @@ class Device:
                 raise RuntimeError(f"Invalid device string: '{self.type}'")
             object.__setattr__(self, "type", kind)
             object.__setattr__(self, "index", int(index))
+
+        if self.type == "meta":
+            for action in WHEN_META:
+                action()
+
+    def __enter__(self) -> Device:
+        DEVICE_BLOCK.implementation[0](self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        DEVICE_BLOCK.implementation[1](self)
 
     def __str__(self) -> str:
         return self.type if self.index is None else f"{self.type}:{self.index}"

@@ -10,7 +10,7 @@ import numpy as np
 
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.argument_rules import to_dtype
-from flambeau.schema.device import Device
+from flambeau.schema.device import META, Device
 from flambeau.schema.dtype import DType
 from flambeau.tensor import defaults, layout
 from flambeau.tensor.bridge import from_numpy_or_copy
@@ -83,7 +83,8 @@ def tensor(
         answered = answer(tensor, (data,), {k: v for k, v in options.items() if v not in (None, False)})
         if answered is not NOT_OVERRIDDEN:
             return answered  # type: ignore[no-any-return]
-    check_device(Device(device) if isinstance(device, str) else device)
+    place = Device(device) if isinstance(device, str) else device
+    check_device(None if place == META else place)
     target = None if dtype is None else to_dtype(dtype)
     if isinstance(data, Tensor):
         result = call("aten::_to_copy", data.detach(), dtype=target) if target else data.detach().clone()
@@ -92,6 +93,8 @@ def tensor(
         result = result if target is None or result.dtype is target else call("aten::_to_copy", result, dtype=target)
     else:
         result = wrap(_from_sequence(data, target))
+    if place == META:
+        result = call("aten::to", result, place)
     return result.requires_grad_() if requires_grad else result
 
 
@@ -243,7 +246,10 @@ def as_tensor(data: Any, dtype: Any = None, device: Device | str | None = None) 
     if isinstance(data, np.ndarray):
         data = from_numpy_or_copy(data)
     if isinstance(data, Tensor):
-        check_device(Device(device) if isinstance(device, str) else device)
+        place = Device(device) if isinstance(device, str) else device
+        check_device(None if place == META else place)
+        if place == META:
+            data = call("aten::to", data, place)
         same: Tensor = data if target is None or data.dtype is target else call("aten::to", data, target)
         return same
     return tensor(data, dtype=target, device=device)

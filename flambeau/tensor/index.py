@@ -34,6 +34,11 @@ def get_item(self: Tensor, key: Any) -> Tensor:
         quick = _plain_view(self, key)
         if quick is not None:
             return quick
+    return get_item_by_operators(self, key)
+
+
+def get_item_by_operators(self: Tensor, key: Any) -> Tensor:
+    """`self[key]` by operators alone, for tensors on which these run otherwise. Raises what `get_item` raises."""
     view, indices = _apply(self, _items(key))
     if any(i is not None for i in indices):
         result: Tensor = call("aten::index", view, indices)

@@ -188,7 +188,7 @@ def _always(value: Any, doc: str) -> property:
 
 
 OTHER_KINDS: Final = (
-    "ipu", "maia", "meta", "mkldnn", "mps", "mtia", "nested", "quantized", "sparse", "sparse_csr", "vulkan", "xla",
+    "ipu", "maia", "mkldnn", "mps", "mtia", "nested", "quantized", "sparse", "sparse_csr", "vulkan", "xla",
     "xpu",
 )  # fmt: skip
 """What tensors here never are: `x.is_sparse` is False."""
@@ -214,6 +214,7 @@ def _install() -> None:
         "data": _attribute("aten::detach", "The same memory without a record of gradients."),
     }  # fmt: skip
     methods |= {f"is_{kind}": _always(False, f"Whether it is {kind}: never.") for kind in OTHER_KINDS}
+    methods["is_meta"] = _always(False, "Whether it is on the device \"meta\": then its class says so.")
     methods["name"] = _always(None, "The name of a tensor: none has one.")
     for name, method in methods.items():
         if name.startswith("__"):

@@ -77,6 +77,10 @@ LEVEL_TAPE: Final = Inversion[Callable[[Any, Sequence[Any], Any], Any]](
 VIEW_NODE: Final = Inversion[Callable[[Any], Any]](
     "the tape's node of a view, made anew if its memory was written since (`autograd.views`)"
 )
+DEVICE_BLOCK: Final = Inversion[tuple[Callable[[Any], None], Callable[[Any], None]]](
+    "begins and ends a block in which new tensors are on a device: `with flambeau.device('meta')` "
+    "(`tensor.default_device`)"
+)
 OVERLOAD: Final = Inversion[Callable[[Any], Any]](
     "an overload as Python calls it, which dispatch modes get: `flambeau.ops.aten.add.Tensor` (`ops.packets`)"
 )

@@ -67,6 +67,11 @@ def empty(shape: tuple[int, ...], dtype: Any, byte_strides: tuple[int, ...] | No
     return np.empty([shape[i] for i in order], dtype).transpose(np.argsort(order))
 
 
+def result_strides(shape: tuple[int, ...], operands: Sequence[Array]) -> tuple[int, ...] | None:
+    """The strides in elements of an elementwise operator's result; None for row-major."""
+    return _byte_strides(shape, operands, 1)
+
+
 def _byte_strides(shape: tuple[int, ...], operands: Sequence[Array], itemsize: int) -> tuple[int, ...] | None:
     """The strides a result gets; None for row-major."""
     if len(shape) < 2:

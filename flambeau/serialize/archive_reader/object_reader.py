@@ -9,7 +9,7 @@ import contextlib
 from collections.abc import Callable, Collection
 from typing import Any, Final
 
-from flambeau.nn.parameter import Parameter
+from flambeau.nn.parameter import as_parameter
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.named_tuples import tuple_class
 from flambeau.program.object import ScriptObject
@@ -95,7 +95,7 @@ class Objects:
             shown = f"attribute '{attribute.name}' of {definition.name}"
             value = self._fitting(value, attribute.type, shown)
             if attribute.is_parameter and isinstance(value, Tensor):
-                value.__class__ = Parameter  # for everybody who has it: lists of weights have the parameters themselves
+                as_parameter(value)  # for everybody who has it: lists of weights have the parameters themselves
             instance.set(attribute.name, value)
 
     def _fitting(self, value: Any, type_: t.Type, what: str) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from flambeau.ops.meta_tensors import empty, settle
 from flambeau.schema.device import CPU, META, Device
 from flambeau.schema.dtype import DType
 from flambeau.serialize.archive_format import STORAGES
@@ -98,8 +99,10 @@ class Storages:
         limits = self._container.limits
         if self._shapes_only or kind.dtype is None:
             return StoredMemory(kind, key, count, device, None, limits)
+        if device == META:
+            return StoredMemory(kind, key, count, META, empty((count,), kind.dtype), limits)
         if device != CPU and device != Device("cpu", 0):
-            raise PickleError(NO_DEVICE.format(device=device) if device != META else "it is on device 'meta'")
+            raise PickleError(NO_DEVICE.format(device=device))
         row = wrap(self._elements(f"{self._folder}/{key}", kind.dtype, count))
         return StoredMemory(kind, key, count, CPU, row, limits)
 
@@ -128,7 +131,7 @@ def tensor_of(
     _check_extent(storage, offset, sizes, strides)
     if storage.row is None:
         return TensorShape(dtype, sizes, strides, storage.device, requires_grad is True)
-    tensor = view_of(_flagged(storage.row, flags), sizes, strides, offset)
+    tensor = settle(view_of(_flagged(storage.row, flags), sizes, strides, offset))
     return tensor.requires_grad_(True) if requires_grad is True else tensor
 
 
