@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.codegen.graph import lists, memory, native_values
-from flambeau.codegen.graph.function import FunctionEmitter, FunctionText
+from flambeau.codegen.graph.function import FunctionEmitter, FunctionText, Observer
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.module import Callee, Module, NewCalleeError, Prepare, UnknownResultError
 from flambeau.codegen.graph.native_values import CannotCompileError, TupleValue, words_of
@@ -38,19 +38,21 @@ def compile_function(
     graph: Graph,
     parameters: Sequence[Representation],
     target: Target,
-    emitter: Callable[..., FunctionEmitter] = FunctionEmitter,
+    observe: Callable[[], Observer] | None = None,
     prepare: Prepare | None = None,
 ) -> FunctionText:
     """The text of a graph whose inputs look like this. Raises `CannotCompileError` with the reason if there is none.
 
     `prepare` makes graphs of functions that call themselves ready; without it such functions have no native form.
+    `observe` gives an observer for each attempt to emit the function.
     """
     assumed: Assumptions = {}
     alias = AliasAnalysis(graph)
     module = Module(prepare)
     for _ in range(MOST_WALKS):
         try:
-            return emitter(graph, alias, assumed, target, module).run(parameters)
+            observer = None if observe is None else observe()
+            return FunctionEmitter(graph, alias, assumed, target, module, observer=observer).run(parameters)
         except WidenError:
             continue
         except NewCalleeError as new:
@@ -71,9 +73,9 @@ def compile_callee(callee: Callee, module: Module, target: Target, around: tuple
     alias = AliasAnalysis(callee.graph)
     before = module.copied()
     for _ in range(MOST_WALKS):
-        emitter = CalleeEmitter(callee, alias, assumed, target, module)
+        callee_text = _CalleeText(callee, alias, assumed, target, module)
         try:
-            text, results = emitter.emit()
+            text, results = callee_text.emit()
         except WidenError:
             continue
         except NewCalleeError as new:
@@ -83,11 +85,11 @@ def compile_callee(callee: Callee, module: Module, target: Target, around: tuple
             module.restore(before)
             module.callees[callee.key] = callee
             callee.results = results
-        elif emitter.has_unknown:
+        elif callee_text.fn.has_unknown:
             raise UnknownResultError(UNKNOWN.format(callee.function.short_name))
         elif not _forget_postponed(module, around):
             callee.is_open = False
-            module.parts = emitter.completed()
+            module.parts = callee_text.completed()
             module.texts.append(text)
             return
     raise CannotCompileError("the types of values that loops carry do not settle")
@@ -107,91 +109,92 @@ def _forget_postponed(module: Module, around: tuple[Callee, ...]) -> bool:
     return bool(postponed)
 
 
-class CalleeEmitter(FunctionEmitter):
-    """Emits one such function."""
+class _CalleeText:
+    """The text of one such function: what is emitted of its graph, between what it takes and what it gives."""
 
     def __init__(
         self, callee: Callee, alias: AliasAnalysis, assumed: Assumptions, target: Target, module: Module
     ) -> None:
-        super().__init__(callee.graph, alias, assumed, target, module)
+        self.fn = FunctionEmitter(callee.graph, alias, assumed, target, module)
         self._callee = callee
 
     def emit(self) -> tuple[str, tuple[Representation, ...]]:
         """The text, and what the function gives."""
-        e = self.e
-        refuse_shared(self.graph, self.alias)
-        e.entry.append(f"  store i64 {POLL_INTERVAL}, ptr {self.poll_counter}")
+        e = self.fn.e
+        refuse_shared(self.fn.graph, self.fn.alias)
+        e.entry.append(f"  store i64 {POLL_INTERVAL}, ptr {self.fn.poll_counter}")
         parameters = self._parameter_words()
         self._enter()
         results = self._result_words()
         kinds = ", ".join(("i64", *(k for rep in results for k in llvm_words(rep))))
-        e.start(self.exits.exit)
-        code = e.define(f"load i64, ptr {self.exits.code_slot}", "i64", 1)
+        e.start(self.fn.exits.exit)
+        code = e.define(f"load i64, ptr {self.fn.exits.code_slot}", "i64", 1)
         e.raw(f"ret {{{kinds}}} {self._packed(kinds, [code])}")
         head = f"define internal {{{kinds}}} @{self._callee.symbol}({', '.join(['ptr %context', *parameters])}) #0 {{"
         return "\n".join([head, "entry:", *e.entry, *e.lines, "}"]), results
 
     def completed(self) -> Parts:
         """What the function adds to its module."""
-        self.parts.fresh = max(self.parts.fresh, self.e.fresh)
-        return self.parts
+        self.fn.parts.fresh = max(self.fn.parts.fresh, self.fn.e.fresh)
+        return self.fn.parts
 
     def _parameter_words(self) -> list[str]:
         """The parameters as registers."""
         texts = []
-        for value, rep in zip(self.graph.parameters, self._callee.parameters, strict=True):
-            words = [Register(self.e.name("a"), kind, 1) for kind in llvm_words(rep)]
+        for value, rep in zip(self.fn.graph.parameters, self._callee.parameters, strict=True):
+            words = [Register(self.fn.e.name("a"), kind, 1) for kind in llvm_words(rep)]
             texts += [f"{w.type} {w}" for w in words]
             for word in words:
                 if word.type == "ptr":
-                    self.e.origins[word.text] = 0
-            self.values.native[value] = self.values.densified(native_values.from_words(rep, words), value.static_type)
+                    self.fn.e.origins[word.text] = 0
+            native = native_values.from_words(rep, words)
+            self.fn.values.native[value] = self.fn.values.densified(native, value.static_type)
         return texts
 
     def _enter(self) -> None:
         """Refuse calls for which the stack has no room, and look at the clock when there have been many."""
-        e = self.e
+        e = self.fn.e
         frame = e.define("call ptr @llvm.frameaddress.p0(i32 0)", "ptr", 1)
-        floor = memory.load_word(e, self.exits.context, CONTEXT.word("floor"), "ptr")
+        floor = memory.load_word(e, self.fn.exits.context, CONTEXT.word("floor"), "ptr")
         low, room, fine = e.label("low"), e.label("room"), e.label("fine")
         e.raw(f"br i1 {e.icmp('ult', frame, floor)}, label %{low}, label %{room}, !prof !20")
         e.start(low)
-        self.exits.leave_unless_zero(
-            e.define(f"call i64 @look_at_stack(ptr {self.exits.context}, ptr {frame})", "i64", 1)
+        self.fn.exits.leave_unless_zero(
+            e.define(f"call i64 @look_at_stack(ptr {self.fn.exits.context}, ptr {frame})", "i64", 1)
         )
         e.branch(room)
         e.start(room)
-        left = memory.load_word(e, self.exits.context, CONTEXT.word("calls"), "i64")
+        left = memory.load_word(e, self.fn.exits.context, CONTEXT.word("calls"), "i64")
         less = e.binary("sub", left, number(1))
-        memory.store_word(e, self.exits.context, CONTEXT.word("calls"), less)
+        memory.store_word(e, self.fn.exits.context, CONTEXT.word("calls"), less)
         many = e.label("many")
         e.raw(f"br i1 {e.icmp('slt', less, number(0))}, label %{many}, label %{fine}, !prof !20")
         e.start(many)
-        memory.store_word(e, self.exits.context, CONTEXT.word("calls"), number(POLL_INTERVAL))
-        self.exits.leave_unless_zero(e.define(f"call i64 @look_at_clock(ptr {self.exits.context})", "i64", 1))
+        memory.store_word(e, self.fn.exits.context, CONTEXT.word("calls"), number(POLL_INTERVAL))
+        self.fn.exits.leave_unless_zero(e.define(f"call i64 @look_at_clock(ptr {self.fn.exits.context})", "i64", 1))
         e.branch(fine)
         e.start(fine)
 
     def _result_words(self) -> tuple[Representation, ...]:
         """The graph's block, and what follows from it."""
-        at_return = self.block(self.graph.body, ())
-        natives = [self.values.get(v) for v in self.graph.returns]
+        at_return = self.fn.block(self.fn.graph.body, ())
+        natives = [self.fn.values.get(v) for v in self.fn.graph.returns]
         wanted = self._wanted(
-            [_lasting(n.rep, v.static_type) for v, n in zip(self.graph.returns, natives, strict=True)]
+            [_lasting(n.rep, v.static_type) for v, n in zip(self.fn.graph.returns, natives, strict=True)]
         )
         words: list[Register] = []
-        for value, native, rep in zip(self.graph.returns, natives, wanted, strict=True):
+        for value, native, rep in zip(self.fn.graph.returns, natives, wanted, strict=True):
             if isinstance(native, TupleValue) and isinstance(rep, Listed):
-                made = lists.list_of(self, [self.slots.converted(i, rep.item) for i in native.items], rep.item)
+                made = lists.list_of(self.fn, [self.fn.slots.converted(i, rep.item) for i in native.items], rep.item)
                 words += words_of(made)
                 continue
-            result = self.slots.converted(native, rep)
-            self.values.keep(result, value, at_return, self.graph.returns)
+            result = self.fn.slots.converted(native, rep)
+            self.fn.values.keep(result, value, at_return, self.fn.graph.returns)
             words += words_of(result)
         for value in at_return:
-            self.values.release(value)
+            self.fn.values.release(value)
         kinds = ", ".join(("i64", *(k for rep in wanted for k in llvm_words(rep))))
-        self.e.raw(f"ret {{{kinds}}} {self._packed(kinds, [number(0), *words])}")
+        self.fn.e.raw(f"ret {{{kinds}}} {self._packed(kinds, [number(0), *words])}")
         return wanted
 
     def _wanted(self, mine: Sequence[Representation]) -> tuple[Representation, ...]:
@@ -202,7 +205,7 @@ class CalleeEmitter(FunctionEmitter):
     def _packed(self, kinds: str, words: Sequence[Register]) -> str:
         packed = "poison"
         for place, word in enumerate(words):
-            packed = self.e.define(f"insertvalue {{{kinds}}} {packed}, {word.type} {word}, {place}", "i64", 1).text
+            packed = self.fn.e.define(f"insertvalue {{{kinds}}} {packed}, {word.type} {word}, {place}", "i64", 1).text
         return packed
 
 

@@ -10,24 +10,18 @@ from __future__ import annotations
 import ctypes
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from flambeau.analysis.alias import AliasAnalysis
 from flambeau.codegen.graph import memory
 from flambeau.codegen.graph.compile import compile_function
 from flambeau.codegen.graph.foreign_code import ForeignCode
 from flambeau.codegen.graph.function import FunctionEmitter, FunctionText
 from flambeau.codegen.graph.memory import number
-from flambeau.codegen.graph.module import Module
 from flambeau.codegen.graph.native import ExitHandler, NativeFunction
 from flambeau.codegen.graph.representation import Int
-from flambeau.codegen.graph.slots import Assumptions
-from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
-from flambeau.ir.value import Value
 from flambeau.util.record import dataclass
 
 COUNTS = "flambeau_counts"
@@ -67,35 +61,39 @@ class Counters:
         return int(self.memory[index])
 
 
-class CountingEmitter(FunctionEmitter):
-    """Emits a profiling build."""
+class Counting:
+    """Puts counters into what is emitted (a `function.Observer`)."""
 
-    def __init__(
-        self, graph: Graph, alias: AliasAnalysis, assumed: Assumptions, target: Target, module: Module | None = None
-    ) -> None:
-        super().__init__(graph, alias, assumed, target, module)
+    fn: FunctionEmitter
+    counters: Counters
+
+    def __init__(self) -> None:
         self.slots_of_counts: list[Register] = []
-        self.counters = Counters({}, {}, self._new_count(), {}, {}, None)
         self._around: Node | None = None
         self._in_lanes: set[Block] = set()
-        self.e.entry.append("  %entered = call i64 @llvm.readcyclecounter()")
+
+    def begin(self, fn: FunctionEmitter) -> None:
+        """Count all cycles of a function."""
+        self.fn = fn
+        self.counters = Counters({}, {}, self._new_count(), {}, {}, None)
+        fn.e.entry.append("  %entered = call i64 @llvm.readcyclecounter()")
 
     def _new_count(self) -> int:
-        slot = self.e.slot("i64", 8)
-        self.e.entry.append(f"  store i64 0, ptr {slot}")
+        slot = self.fn.e.slot("i64", 8)
+        self.fn.e.entry.append(f"  store i64 0, ptr {slot}")
         self.slots_of_counts.append(slot)
         return len(self.slots_of_counts) - 1
 
     def _add(self, index: int, more: Register) -> None:
-        e, slot = self.e, self.slots_of_counts[index]
+        e, slot = self.fn.e, self.slots_of_counts[index]
         before = e.define(f"load i64, ptr {slot}", "i64", 1)
         after = e.define(f"add i64 {before}, {more}", "i64", 1)
         e.raw(f"store i64 {after}, ptr {slot}")
 
     def _cycle(self) -> Register:
-        return self.e.define("call i64 @llvm.readcyclecounter()", "i64", 1)
+        return self.fn.e.define("call i64 @llvm.readcyclecounter()", "i64", 1)
 
-    def _enter(self, block: Block, more: Register) -> None:
+    def _entered(self, block: Block, more: Register) -> None:
         entries = self.counters.entries
         if block not in entries:
             entries[block] = self._new_count()
@@ -103,33 +101,32 @@ class CountingEmitter(FunctionEmitter):
 
     # -- what is counted ----------------------------------------------------------------------------------------------
 
-    def block(self, block: Block, own: Sequence[Value]) -> list[Value]:
-        """The nodes of a block, after counting it."""
-        self._enter(block, number(1))
-        return super().block(block, own)
+    def enter(self, block: Block) -> None:
+        """Count a block."""
+        self._entered(block, number(1))
 
-    def node(self, node: Node) -> None:
+    def node(self, node: Node, emit: Callable[[Node], None]) -> None:
         """One node; if it is a loop of the outer levels, its cycles."""
         self._in_lanes.clear()
         self.counters.around[node] = outer = self._around
         if node.nested_blocks:
             self.counters.weights[node] = CONTROL
-        if node.op != "prim::Loop" or self.scope.loop_depth >= TIMED_DEPTH:
-            super().node(node)
+        if node.op != "prim::Loop" or self.fn.scope.loop_depth >= TIMED_DEPTH:
+            emit(node)
             return
         start = self._cycle()
         self._around = node
-        super().node(node)
+        emit(node)
         self._around = outer
         self._spent(node, start)
 
-    def lower(self, node: Node) -> None:
+    def lower(self, node: Node, emit: Callable[[Node], None]) -> None:
         """A node without blocks: what it may cost, and its cycles if it asks for memory, a kernel, or Python."""
-        e = self.e
+        e = self.fn.e
         if e.lanes > 1:
             self._count_lanes(node.owner_block)
         before = len(e.lines)
-        super().lower(node)
+        emit(node)
         emitted = e.lines[before:]
         self.counters.weights.setdefault(node, weight(emitted))
         self.counters.around.setdefault(node, self._around)
@@ -142,41 +139,40 @@ class CountingEmitter(FunctionEmitter):
         cycles = self.counters.cycles
         if node not in cycles:
             cycles[node] = self._new_count()
-        self._add(cycles[node], self.e.define(f"sub i64 {self._cycle()}, {start}", "i64", 1))
+        self._add(cycles[node], self.fn.e.define(f"sub i64 {self._cycle()}, {start}", "i64", 1))
 
     def _count_lanes(self, block: Block) -> None:
         """A block whose iterations run as lanes: as often as lanes run it."""
         if block in self._in_lanes:
             return
         self._in_lanes.add(block)
-        e = self.e
+        e = self.fn.e
         mask = e.mask
         if mask is None:
-            self._enter(block, number(e.lanes))
+            self._entered(block, number(e.lanes))
             return
         mask = e.splat(mask, e.lanes)
         kind = f"i{e.lanes}"
         e.declare(f"declare {kind} @llvm.ctpop.{kind}({kind})")
         bits = e.define(f"bitcast {mask.full_type} {mask} to {kind}", kind, 1)
         ones = e.define(f"call {kind} @llvm.ctpop.{kind}({kind} {bits})", kind, 1)
-        self._enter(block, e.define(f"zext {kind} {ones} to i64", "i64", 1) if e.lanes < 64 else ones)
+        self._entered(block, e.define(f"zext {kind} {ones} to i64", "i64", 1) if e.lanes < 64 else ones)
 
     # -- the end ------------------------------------------------------------------------------------------------------
 
-    def _leave(self) -> None:
-        """Hand the counts over, then leave."""
-        e = self.e
+    def leave(self) -> None:
+        """Hand the counts over."""
+        e = self.fn.e
         self._add(self.counters.total, e.define(f"sub i64 {self._cycle()}, %entered", "i64", 1))
         e.declare(f"@{COUNTS} = external global i8")
         self.counters.memory = (ctypes.c_int64 * len(self.slots_of_counts))()
         address = ctypes.addressof(self.counters.memory)
-        self.parts.foreign[COUNTS] = ForeignCode(address, COUNTS, (), Int(), "", self.counters.memory)
+        self.fn.parts.foreign[COUNTS] = ForeignCode(address, COUNTS, (), Int(), "", self.counters.memory)
         counts = Register(f"@{COUNTS}", "ptr", 1)
         for index, slot in enumerate(self.slots_of_counts):
             count = e.define(f"load i64, ptr {slot}", "i64", 1)
             before = memory.load_word(e, counts, index, "i64")
             memory.store_word(e, counts, index, e.define(f"add i64 {before}, {count}", "i64", 1))
-        super()._leave()
 
 
 def weight(lines: Sequence[str]) -> float:
@@ -205,14 +201,14 @@ class CountingFunction(NativeFunction):
         )
 
     def _compiled(self) -> FunctionText:
-        last: list[CountingEmitter] = []
+        attempts: list[Counting] = []
 
-        def emitter(*arguments: Any) -> CountingEmitter:
-            last[:] = [CountingEmitter(*arguments)]
-            return last[0]
+        def observe() -> Counting:
+            attempts.append(Counting())
+            return attempts[-1]
 
-        text = compile_function(self.graph, self.parameters, self._target(), emitter, self.prepare)
-        self.counters = last[0].counters
+        text = compile_function(self.graph, self.parameters, self._target(), observe, self.prepare)
+        self.counters = attempts[-1].counters
         return text
 
     def __call__(self, arguments: Sequence[Any], changed: Sequence[int] = ()) -> tuple[Any, ...]:

@@ -7,7 +7,8 @@ so that no separate inference has to say what the lowerings say already.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.effects import is_pure
@@ -81,14 +82,34 @@ class FunctionText:
         return self.operators[0].nodes[0] if self.operators and not self.tight_loops else None
 
 
+class Observer(Protocol):
+    """Who adds code of its own around what is emitted, such as counters."""
+
+    def begin(self, fn: FunctionEmitter) -> None:
+        """A function is about to be emitted."""
+
+    def enter(self, block: Block) -> None:
+        """The nodes of a block are next."""
+
+    def node(self, node: Node, emit: Callable[[Node], None]) -> None:
+        """Emit a node by calling `emit`."""
+
+    def lower(self, node: Node, emit: Callable[[Node], None]) -> None:
+        """Emit a node that is neither a branch nor a loop by calling `emit`."""
+
+    def leave(self) -> None:
+        """The function is about to return."""
+
+
 class FunctionEmitter:
     """Emits one function: `values`, `exits` and `slots` say what has become of the graph so far."""
 
     def __init__(
         self, graph: Graph, alias: AliasAnalysis, assumed: Assumptions, target: Target, module: Module | None = None,
-        *, has_record: bool = True,
+        *, has_record: bool = True, observer: Observer | None = None,
     ) -> None:  # fmt: skip
         """`has_record`: the function says where it failed, and with which operands."""
+        self._observer = observer
         self.graph = graph
         self.alias = alias
         self.module = module or Module()
@@ -101,6 +122,8 @@ class FunctionEmitter:
         self.scope = Scope(graph.find("prim::Loop") is not None)
         self.has_unknown = False
         """Whether a way was left out that calls a function of which nothing tells yet what it gives."""
+        if observer is not None:
+            observer.begin(self)
 
     def run(self, parameters: Sequence[Representation]) -> FunctionText:
         """The text of the function, for parameters that look like this."""
@@ -163,6 +186,8 @@ class FunctionEmitter:
             self.values.native[value] = self.values.densified(native_values.from_words(rep, words), value.static_type)
 
     def _leave(self) -> None:
+        if self._observer is not None:
+            self._observer.leave()
         e = self.e
         thread = memory.load_word(e, self.exits.context, CONTEXT.word("thread"), "ptr")
         back, out = e.label("back"), e.label("out")
@@ -200,6 +225,8 @@ class FunctionEmitter:
 
     def block(self, block: Block, own: Sequence[Value]) -> list[Value]:
         """The nodes of a block; gives the values that end with it. `own` are parameters it has references of."""
+        if self._observer is not None:
+            self._observer.enter(block)
         values_here = [*own, *(v for n in block for v in n.results)]
         at, at_return = self.values.lifetimes.ends(block, values_here)
         leaving = _before_raise(block)
@@ -216,6 +243,12 @@ class FunctionEmitter:
 
     def node(self, node: Node) -> None:
         """One node."""
+        if self._observer is None:
+            self._node(node)
+        else:
+            self._observer.node(node, self._node)
+
+    def _node(self, node: Node) -> None:
         self.exits.current = node
         if node.op == "prim::If":
             self._branch(node)
@@ -237,6 +270,12 @@ class FunctionEmitter:
 
     def lower(self, node: Node) -> None:
         """A node that is neither a branch nor a loop."""
+        if self._observer is None:
+            lower(self, node)
+        else:
+            self._observer.lower(node, self._lower)
+
+    def _lower(self, node: Node) -> None:
         lower(self, node)
 
     def _same(self, node: Node) -> None:
