@@ -97,6 +97,9 @@ class NumberProxy:
 
     __hash__ = None  # type: ignore[assignment]  # equality is a value of the program
 
+    def __bool__(self) -> bool:
+        return bool(refuse("a condition that only the run knows"))
+
     def conjugate(self) -> Any:
         """The number itself: it is real."""
         return self

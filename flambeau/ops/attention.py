@@ -39,6 +39,11 @@ def check(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_cau
         )
 
 
+def fourth_root(size: Any) -> Any:
+    """Of one over a size, which a graph may know only when it runs."""
+    return sqrt(1 / sqrt(max(size, 1))) if isinstance(size, int) else size**-0.25
+
+
 def attention(
     F: Any, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float, is_causal: bool,
     scale: float | None, enable_gqa: bool,
@@ -49,7 +54,7 @@ def attention(
     if enable_gqa:
         key = F.repeat_interleave(key, q[-3] // k[-3], -3)
         value = F.repeat_interleave(value, q[-3] // v[-3], -3)
-    factor = sqrt(1 / sqrt(max(q[-1], 1)) if scale is None else abs(scale))
+    factor = fourth_root(q[-1]) if scale is None else sqrt(abs(scale))
     sign = -1.0 if scale is not None and scale < 0 else 1.0
     scores = F.matmul(F.mul(query, factor * sign), F.transpose(F.mul(key, factor), -2, -1))
     if is_causal:

@@ -99,12 +99,15 @@ class ByFlag(Written):
         self._if_set = Written(if_set)
 
     def formula(self, name: str, call: Call) -> Formula | None:
-        """The formula for an operand, by the flag of the call."""
-        return self._if_set.formula(name, call) if call.statics == (True,) else super().formula(name, call)
+        """The formula for an operand, by the flag of the call; None where that is not known."""
+        if call.statics == (True,):
+            return self._if_set.formula(name, call)
+        return super().formula(name, call) if call.statics == (False,) else None
 
     def statics(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The flag."""
-        return (bool(arguments[self.place]),)
+        """The flag; `...` where it is not known."""
+        flag = arguments[self.place]
+        return (flag if flag is ... else bool(flag),)
 
 
 class Decomposed(Gradient):

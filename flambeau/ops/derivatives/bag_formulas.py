@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from flambeau.ops.derivatives.shapes import zeros
+from flambeau.ops.derivatives.shapes import perhaps, zeros
 from flambeau.schema.gradient import formulas
 
 _MEAN, _MAX = 1, 2
@@ -29,7 +29,7 @@ class _Bags:
 
 def _rows(f: Any, grad: Any, bags: _Bags) -> Any:
     """For each index the gradient of its bag; zeros where it does not count."""
-    if not grad.shape[0]:
+    if not perhaps(grad.shape[0] != 0):
         return zeros(grad, [bags.owners.shape[0], grad.shape[1]])
     taken = f.index_select(grad, 0, bags.owners)
     return f.where(f.unsqueeze(bags.counts, 1), taken, 0)

@@ -35,9 +35,8 @@ def _from_others(f: Any, ratio: Any, own: Any, others: Any) -> Any:
 
     What all rows have in common is taken off first: it would cost precision, and counts for nothing.
     """
-    if 0 in own.shape or 0 in others.shape:
-        return own * f.sum(ratio, [-1], True)
     common = f.detach(f.mean(own, [-2], True))
+    common = f.where(f.isfinite(common), common, 0)
     own, others = own - common, others - common
     return own * f.sum(ratio, [-1], True) - f.matmul(ratio, others)
 

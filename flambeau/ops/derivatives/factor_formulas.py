@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from flambeau.ops.derivatives import shapes
 from flambeau.ops.derivatives.shapes import adjoint
 from flambeau.schema.gradient import decomposed, formulas
 
@@ -87,15 +88,16 @@ def _lu(f: Any, grad_lower: Any, grad_upper: Any, factors: tuple[Any, Any, Any])
     grad_behind = f.narrow(grad_upper, -1, count, wide - count)
     by_lower = f.matmul(adjoint(f, top), f.narrow(grad_lower, -2, 0, count))
     by_upper = f.matmul(f.narrow(grad_upper, -1, 0, count), adjoint(f, front))
-    if tall > count:
+    has_below, has_behind = shapes.perhaps(tall > count), shapes.perhaps(wide > count)
+    if has_below:
         by_upper = by_upper - f.matmul(adjoint(f, below), grad_below)
-    if wide > count:
+    if has_behind:
         by_lower = by_lower - f.matmul(grad_behind, adjoint(f, behind))
     result = _lu_square(f, top, front, f.tril(by_lower, -1) + f.triu(by_upper))
-    if tall > count:
+    if has_below:
         rest = f.linalg_solve_triangular(adjoint(f, front), grad_below, upper=False, left=False)
         result = f.cat([result, rest], -2)
-    if wide > count:
+    if has_behind:
         rest = f.linalg_solve_triangular(adjoint(f, top), grad_behind, upper=True, unitriangular=True)
         result = f.cat([result, rest], -1)
     return f.matmul(place, result)
@@ -110,10 +112,11 @@ def _lu_of(f: Any, grads: Sequence[Any], results: Sequence[Any]) -> Any:
 
 
 def _lu_factor(f: Any, grads: Sequence[Any], result0: Any, result1: Any) -> Any:
-    count = min(result0.shape[-2:])
-    packed = grads[0]
+    packed, factors = grads[0], f.lu_unpack(result0, result1)
+    place, lower, upper = factors[0], factors[1], factors[2]
+    count = lower.shape[-1]
     grad_lower, grad_upper = f.tril(f.narrow(packed, -1, 0, count), -1), f.triu(f.narrow(packed, -2, 0, count))
-    return _lu(f, grad_lower, grad_upper, tuple(f.lu_unpack(result0, result1)))
+    return _lu(f, grad_lower, grad_upper, (place, lower, upper))
 
 
 formulas("aten::linalg_lu", A=_lu_of)
@@ -126,9 +129,9 @@ def _lu_unpack(f: Any, grads: Sequence[Any], LU_data_sizes: Sequence[int], resul
     _, grad_lower, grad_upper = [*grads, None, None][:3]
     result = None
     if grad_lower is not None:
-        result = f.tril(f.constant_pad_nd(grad_lower, [0, max(wide - tall, 0)]), -1)
+        result = f.tril(f.constant_pad_nd(grad_lower, [0, wide - grad_lower.shape[-1]]), -1)
     if grad_upper is not None:
-        upper = f.triu(f.constant_pad_nd(grad_upper, [0, 0, 0, max(tall - wide, 0)]))
+        upper = f.triu(f.constant_pad_nd(grad_upper, [0, 0, 0, tall - grad_upper.shape[-2]]))
         result = upper if result is None else result + upper
     return result
 

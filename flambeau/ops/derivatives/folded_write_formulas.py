@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from flambeau.ops.derivatives.shapes import perhaps
 from flambeau.schema.gradient import decomposed, formulas
 
 
@@ -94,7 +95,7 @@ _BY_REDUCTION: Final[dict[str, Callable[[_Fold, Any], tuple[Any, Any]]]] = {
 
 def _padded(f: Any, x: Any, sizes: Sequence[int]) -> Any:
     """With zeros behind, along each axis, for what the index does not reach."""
-    if list(x.shape) == list(sizes):
+    if not any(perhaps(a != b) for a, b in zip(x.shape, sizes, strict=True)):
         return x
     pairs = zip(reversed(sizes), reversed(x.shape), strict=True)
     return f.constant_pad_nd(x, [n for size, reached in pairs for n in (0, size - reached)])
@@ -103,15 +104,13 @@ def _padded(f: Any, x: Any, sizes: Sequence[int]) -> Any:
 def _reached(f: Any, src: Any, index: Any) -> Any:
     """The part of a source that the index has places for."""
     for axis, size in enumerate(index.shape):
-        src = src if src.shape[axis] == size else f.narrow(src, axis, 0, size)
+        src = f.narrow(src, axis, 0, size) if perhaps(src.shape[axis] != size) else src
     return src
 
 
 def _both(
     f: Any, grad: Any, self: Any, dim: int, index: Any, src: Any, result: Any, reduce: str, include_self: bool
 ) -> tuple[Any, Any]:
-    if 0 in index.shape:
-        return grad, f.zeros_like(src)
     fold = _Fold(f, (self, _reached(f, src, index), index, result), dim, include_self)
     own, source = _BY_REDUCTION[reduce](fold, grad)
     return own, _padded(f, source, src.shape)

@@ -14,6 +14,8 @@ _ADJOINT = {None: "forward", "backward": "forward", "forward": "backward", "orth
 def _fitted(f: Any, x: Any, dim: int, size: int) -> Any:
     """Cut, or padded with zeros, along an axis."""
     have = x.shape[dim]
+    if not isinstance(have, int) or not isinstance(size, int):
+        return f.constant_pad_nd(x, [0, 0] * (x.dim() - 1 - dim % x.dim()) + [0, size - have])
     if have > size:
         return f.narrow(x, dim, 0, size)
     if have < size:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from flambeau.ops.derivatives.shapes import scaled, zeros
+from flambeau.ops.derivatives.shapes import perhaps, scaled, zeros
 from flambeau.schema.gradient import decomposed, formulas, passed_on
 
 
@@ -151,7 +151,7 @@ for _name in ("aten::scatter.src", "aten::scatter.value"):
 def _gathered(f: Any, grad: Any, dim: int, index: Any, sizes: Sequence[int]) -> Any:
     """The gradient of a source of which the leading elements along each axis were scattered."""
     taken = f.gather(grad, dim, index)
-    if list(taken.shape) == list(sizes):
+    if not any(perhaps(a != b) for a, b in zip(taken.shape, sizes, strict=True)):
         return taken
     pad = [n for a, b in zip(reversed(sizes), reversed(taken.shape), strict=True) for n in (0, a - b)]
     return f.constant_pad_nd(taken, pad)

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from flambeau.ops.derivatives.shapes import adjoint
+from flambeau.ops.derivatives.shapes import adjoint, perhaps
 from flambeau.schema.gradient import decomposed, formulas
 
 
@@ -35,9 +35,10 @@ def _determinant(f: Any, grad: Any, x: Any) -> Any:
 
     So it tends to the cofactors of a matrix that is singular.
     """
-    if not x.shape[-1]:
+    if not perhaps(x.shape[-1] != 0):
         return f.zeros_like(x)
-    q, r = f.linalg_qr(x)
+    factors = f.linalg_qr(x)
+    q, r = factors[0], factors[1]
     diagonal = f.diagonal(r, 0, -2, -1)
     least = _PRECISION[8 if x.dtype.is_complex and x.itemsize == 8 else x.itemsize]
     r = r + f.diag_embed(f.where(f.eq(diagonal, 0), least, f.zeros_like(diagonal)))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from flambeau.ops.derivatives.shapes import axes, count, kept, unreduced, zeros
+from flambeau.ops.derivatives.shapes import at_least_zero, axes, count, kept, perhaps, unreduced, zeros
 from flambeau.schema.gradient import decomposed, formulas
 
 
@@ -99,9 +99,9 @@ def _var(
     f: Any, grad: Any, self: Any, dim: Any = None, unbiased: Any = None, correction: Any = None, keepdim: bool = False
 ) -> Any:
     number = count(dim, self.shape)
-    divisor = max(number - _correction(unbiased, correction), 0)
+    divisor = at_least_zero(f, number - _correction(unbiased, correction), grad)
     centred = self - f.mean(self, axes(dim, self.dim()), True) if self.dim() else self - self
-    scale = 2.0 / divisor if divisor else math.inf
+    scale = math.inf if isinstance(divisor, int | float) and not divisor else 2.0 / divisor
     return unreduced(f, grad, dim, keepdim, self.shape) * centred * scale
 
 
@@ -158,10 +158,10 @@ def _prod(f: Any, grad: Any, self: Any, result: Any, dim: Any = None, keepdim: b
 
 def _others(f: Any, x: Any, dim: int) -> Any:
     """For each element the product of all others along an axis: those before it times those behind it."""
-    ones = f.ones_like(f.narrow(x, dim, 0, 1)) if x.shape[dim] else x
-    if not x.shape[dim]:
-        return x
     length = x.shape[dim]
+    if not perhaps(length != 0):
+        return x
+    ones = f.ones_like(f.narrow(x, dim, 0, 1))
     before = f.cumprod(f.cat([ones, f.narrow(x, dim, 0, length - 1)], dim), dim)
     behind = f.cumprod(f.flip(f.cat([f.narrow(x, dim, 1, length - 1), ones], dim), [dim]), dim)
     return before * f.flip(behind, [dim])
@@ -184,7 +184,7 @@ def _cumprod(f: Any, grad: Any, self: Any, result: Any, dim: int) -> Any:
     Before the first zero that is the sum of grad[k] result[k], over x[i]. At the first zero the products are those in
     which it is 1. Behind it they are 0, written as its own value times those: so that a derivative of this is right.
     """
-    if self.dim() == 0 or self.shape[dim] == 0:
+    if self.dim() == 0:
         return grad
     is_zero = f.eq(self, 0)
     number = f.cumsum(is_zero, dim)
@@ -204,7 +204,7 @@ def _cumprod(f: Any, grad: Any, self: Any, result: Any, dim: int) -> Any:
 
 def _logcumsumexp(f: Any, grad: Any, self: Any, result: Any, dim: int) -> Any:
     """The sum over k >= i of grad[k] exp(self[i] - result[k]), as logarithms: the factors may be large and small."""
-    if self.dim() == 0 or self.numel() == 0:
+    if self.dim() == 0:
         return grad
     nothing = f.eq(f.real(result), -math.inf)
     base, own = f.conj(f.where(nothing, 0, result)), f.conj(self)

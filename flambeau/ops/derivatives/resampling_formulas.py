@@ -13,18 +13,22 @@ def _along_each_axis(f: Any, grad: Any, sizes: Sequence[int], rank: int, one: Ca
     first = len(sizes) - rank
     for at in range(rank):
         size = sizes[first + at]
-        if size == grad.shape[first + at] == 1:
-            continue
         matrix = one(f.eye(size, dtype=grad.dtype), at, grad.shape[first + at])  # (size, size of the result)
         moved = f.movedim(grad, first + at, -1)
         grad = f.movedim(f.matmul(moved, f.transpose(matrix, 0, 1)), -1, first + at)
     return grad
 
 
+def _only_row(f: Any, images: Any) -> Any:
+    """(channels, width) of one image that is one row high."""
+    return f.select(f.select(images, 0, 0), 1, 0)
+
+
 def _adaptive(f: Any, grad: Any, self_sizes: Sequence[int], rank: int) -> Any:
-    return _along_each_axis(
-        f, grad, self_sizes, rank, lambda eye, at, out: f.adaptive_avg_pool1d(f.unsqueeze(eye, 0), [out])[0]
-    )
+    def one(eye: Any, at: int, out: int) -> Any:
+        return f.select(f.adaptive_avg_pool1d(f.unsqueeze(eye, 0), [out]), 0, 0)
+
+    return _along_each_axis(f, grad, self_sizes, rank, one)
 
 
 for _rank in (1, 2, 3):
@@ -51,11 +55,11 @@ def _resampled(name: str, rank: int, kind: str) -> Callable[..., Any]:
             if kind == "bicubic":
                 plane = f.reshape(eye, [1, eye.shape[0], 1, eye.shape[1]])
                 scales = [None, None] if scale is None else [None, scale]
-                return f.upsample_bicubic2d(plane, [1, out], *corners, *scales)[0, :, 0]
+                return _only_row(f, f.upsample_bicubic2d(plane, [1, out], *corners, *scales))
             single = {"nearest": "upsample_nearest1d", "nearest_exact": "_upsample_nearest_exact1d"}.get(
                 kind, "upsample_linear1d"
             )
-            return getattr(f, single)(f.unsqueeze(eye, 0), [out], *corners, scale)[0]
+            return f.select(getattr(f, single)(f.unsqueeze(eye, 0), [out], *corners, scale), 0, 0)
 
         return _along_each_axis(f, grad, sizes, rank, one)
 
@@ -102,7 +106,7 @@ def _smoothed(name: str) -> Callable[..., Any]:
         def one(eye: Any, at: int, out: int) -> Any:
             scale = None if factors is None else factors[at]
             plane = f.reshape(eye, [1, eye.shape[0], 1, eye.shape[1]])
-            return getattr(f, name)(plane, [1, out], align_corners, None, scale)[0, :, 0]
+            return _only_row(f, getattr(f, name)(plane, [1, out], align_corners, None, scale))
 
         return _along_each_axis(f, grad, sizes, 2, one)
 

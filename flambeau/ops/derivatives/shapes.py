@@ -36,6 +36,20 @@ def count(dim: Any, sizes: Sequence[int]) -> int:
     return number
 
 
+def perhaps(condition: Any) -> bool:
+    """Whether a condition on sizes holds, or may hold: what only a graph knows when it runs is no reason to stop.
+
+    >>> perhaps(2 > 3)
+    False
+    """
+    return condition if isinstance(condition, bool) else True
+
+
+def at_least_zero(f: Any, number: Any, like: Any) -> Any:
+    """A number, or 0 if it is less; of a graph's a tensor with one element, in the dtype of another."""
+    return max(number, 0) if isinstance(number, int | float) else f.clamp_min(f.full([], number, dtype=like.dtype), 0)
+
+
 def adjoint(f: Any, x: Any) -> Any:
     """The conjugate of a matrix's transpose."""
     return f.conj(f.mT(x))

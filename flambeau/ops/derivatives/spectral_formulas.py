@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from flambeau.ops.derivatives.shapes import adjoint
+from flambeau.ops.derivatives.shapes import adjoint, perhaps
 from flambeau.schema.gradient import decomposed, formulas
 
 
@@ -125,7 +125,7 @@ def _pseudo_inverse(f: Any, grad: Any, A: Any, inverse: Any) -> Any:
     """-P^H G P^H + (I - A P) G^H P P^H + P^H P G^H (I - P A), the smaller products first."""
     back, turned = adjoint(f, inverse), adjoint(f, grad)
     own = -f.matmul(back, f.matmul(grad, back))
-    if A.shape[-2] < A.shape[-1]:
+    if perhaps(A.shape[-2] < A.shape[-1]):
         product = f.matmul(turned, inverse)
         left = f.matmul(product - f.matmul(f.matmul(A, inverse), product), back)
         right = f.matmul(f.matmul(back, inverse), turned - f.matmul(product, A))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from flambeau.ops.derivatives.shapes import at_least_zero
 from flambeau.schema.gradient import decomposed
 
 
@@ -18,12 +19,12 @@ def _cov(f: Any, self: Any, correction: int, fweights: Any, aweights: Any) -> An
         divisor = total - correction * f.sum(weights * aweights) / total
     apart = rows - mean
     weighted = apart if weights is None else apart * weights
-    result = f.matmul(weighted, f.conj(f.transpose(apart, 0, 1))) / _at_least_zero(f, divisor)
+    result = f.matmul(weighted, f.conj(f.transpose(apart, 0, 1))) / _at_least_zero(f, divisor, apart)
     return f.reshape(result, []) if rows.shape[0] == 1 else result
 
 
-def _at_least_zero(f: Any, divisor: Any) -> Any:
-    return max(divisor, 0) if isinstance(divisor, int | float) else f.clamp_min(divisor, 0)
+def _at_least_zero(f: Any, divisor: Any, like: Any) -> Any:
+    return f.clamp_min(divisor, 0) if hasattr(divisor, "dim") else at_least_zero(f, divisor, f.real(like))
 
 
 @decomposed("aten::corrcoef")
@@ -46,11 +47,12 @@ def _quantiles(f: Any, x: Any, q: Any, dim: Any, keepdim: bool, interpolation: s
     ordered = f.sort(lined, -1)[0]
     nans = f.isnan(f.detach(ordered))
     last = lined.shape[-1] - 1
-    fractions = f.to(f.tensor_of([q]), x.dtype) if isinstance(q, float | int) else f.reshape(q, [-1])
+    is_single = isinstance(q, float | int) or q.dim() == 0
+    fractions = f.full([1], q, dtype=x.dtype) if isinstance(q, float | int) else f.reshape(q, [-1])
     if skips_nan:
         ranks = fractions * f.to(f.clamp_min(last - f.sum(nans, [-1], True), 0), x.dtype)
     else:
-        ranks = f.where(f.any(nans, -1, True), float(last), fractions * last)
+        ranks = f.where(f.any(nans, -1, True), last, fractions * last)
     rounding = {"lower": f.floor, "higher": f.ceil, "nearest": f.round}.get(interpolation)
     ranks = ranks if rounding is None else f.detach(rounding(ranks))
     below, above = f.floor(f.detach(ranks)), f.ceil(f.detach(ranks))
@@ -63,7 +65,6 @@ def _quantiles(f: Any, x: Any, q: Any, dim: Any, keepdim: bool, interpolation: s
     if keepdim:
         sizes = [1] * rank
         result = f.reshape(result, [-1, *sizes]) if is_flat else f.unsqueeze(result, dim % rank + 1)
-    is_single = isinstance(q, float | int) or q.dim() == 0
     return f.select(result, 0, 0) if is_single else result
 
 
@@ -79,9 +80,7 @@ def _nanquantile(f: Any, self: Any, q: Any, dim: Any, keepdim: bool, interpolati
 
 def _neighbours(f: Any, x: Any) -> tuple[Any, Any]:
     """All but the first, and all but the last, along the last axis."""
-    length = x.shape[-1]
-    number = max(length - 1, 0)
-    return f.narrow(x, -1, min(1, length), number), f.narrow(x, -1, 0, number)
+    return f.slice(x, -1, 1, None, 1), f.slice(x, -1, 0, -1, 1)
 
 
 def _areas(f: Any, y: Any, x: Any, dx: Any, dim: int) -> Any:

@@ -224,8 +224,6 @@ formulas("aten::as_strided", "aten::as_strided_copy", self=_as_strided)
 def _repeat(f: Any, grad: Any, self_sizes: Sequence[int], repeats: Sequence[int]) -> Any:
     sizes = [1] * (len(repeats) - len(self_sizes)) + list(self_sizes)
     parts = [n for repeat, size in zip(repeats, sizes, strict=True) for n in (repeat, size)]
-    if 0 in parts:
-        return shapes.zeros(grad, self_sizes)
     summed = grad.reshape(parts)
     if parts:
         summed = f.sum(summed, list(range(0, len(parts), 2)))

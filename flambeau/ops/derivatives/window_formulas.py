@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from flambeau.ops.derivatives.shapes import zeros
+from flambeau.ops.derivatives.shapes import perhaps, zeros
 from flambeau.schema.gradient import decomposed, formulas
 
 
@@ -155,7 +155,7 @@ def _conv_weight(
     theirs = f.reshape(theirs, [groups * outer, batch, *grad.shape[2:]])
     result = getattr(f, f"conv{rank}d")(ours, theirs, None, dilation, padding, stride, groups)
     for at in range(rank):
-        if result.shape[2 + at] != sizes[2 + at]:
+        if perhaps(result.shape[2 + at] != sizes[2 + at]):
             result = f.narrow(result, 2 + at, 0, sizes[2 + at])
     return f.transpose(result, 0, 1)
 
@@ -213,7 +213,7 @@ def _transposed_input(
     rank = weight.dim() - 2
     result = getattr(f, f"conv{rank}d")(grad, f.conj(weight), None, stride, padding, dilation, groups)
     for axis in range(result.dim() - rank, result.dim()):
-        if result.shape[axis] != sizes[axis]:
+        if perhaps(result.shape[axis] != sizes[axis]):
             result = f.narrow(result, axis, 0, sizes[axis])
     return result
 
@@ -272,11 +272,11 @@ def _avg_pool(rank: int) -> Callable[..., Any]:
         inside = _covered(f, ones, kernel, stride, padding, each.shape)
         share = f.reshape(grad, [number, 1, *grad.shape[grad.dim() - rank :]]) * (each / inside)
         spread = getattr(f, f"conv_transpose{rank}d")(share, grad.new_ones([1, 1, *kernel]), None, stride)
-        for at in range(rank):
-            have = spread.shape[2 + at] - padding[at]
-            spread = f.narrow(spread, 2 + at, padding[at], min(have, inner[at]))
-            if have < inner[at]:
-                spread = f.constant_pad_nd(spread, [0, 0] * (rank - 1 - at) + [0, inner[at] - have])
+        around: list[Any] = []
+        for at in reversed(range(rank)):
+            around += [-padding[at], inner[at] - (spread.shape[2 + at] - padding[at])]
+        if any(perhaps(number != 0) for number in around):
+            spread = f.constant_pad_nd(spread, around)
         return f.reshape(spread, self_sizes)
 
     return formula
@@ -284,13 +284,12 @@ def _avg_pool(rank: int) -> Callable[..., Any]:
 
 def _covered(f: Any, ones: Any, kernel: list[int], stride: list[int], padding: list[int], sizes: Any) -> Any:
     """How many elements of the input each window has."""
-    result = f.ones_like(ones).new_ones([1] * ones.dim())
+    result = ones.new_ones([1] * ones.dim())
     for at, (k, s, p) in enumerate(zip(kernel, stride, padding, strict=True)):
-        size = ones.shape[2 + at]
-        starts = [o * s - p for o in range(sizes[2 + at])]
-        counts = [float(min(start + k, size) - max(start, 0)) for start in starts]
-        shape = [len(counts) if d == 2 + at else 1 for d in range(ones.dim())]
-        result = result * f.reshape(f.tensor_of(counts), shape).to(ones.dtype)
+        line = f.gt(ones.new_ones([sizes[2 + at]]), 0)
+        starts = (f.cumsum(line, 0) - 1) * s - p  # integers
+        counts = f.clamp_max(starts + k, ones.shape[2 + at]) - f.clamp_min(starts, 0)
+        result = result * f.reshape(counts, [-1 if d == 2 + at else 1 for d in range(ones.dim())])
     return result
 
 
