@@ -130,6 +130,7 @@ from flambeau import backends as backends
 from flambeau import cpu as cpu
 from flambeau import cuda as cuda
 from flambeau import fft as fft
+from flambeau import fx as fx
 from flambeau import func as func
 from flambeau import ir as ir
 from flambeau import jit as jit

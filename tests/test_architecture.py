@@ -22,7 +22,7 @@ FLOORS = (
     {"autograd", "passes", "frontend", "fft", "linalg", "special"},
     {"autodiff"},
     {"interpreter", "codegen", "nn"},
-    {"executor", "optim", "distributed", "func", "utils"},
+    {"executor", "fx", "optim", "distributed", "func", "utils"},
     {"serialize"},
     {"jit"},
     {"library", "testing", "tools"},

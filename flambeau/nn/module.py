@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Self
 
-from flambeau.nn import conversion, hooks, state, walking
+from flambeau.nn import conversion, hooks, modules_called, state, walking
 from flambeau.nn.hooks import Hook, Hooks, Registered
 from flambeau.nn.parameter import Buffer, Parameter
 from flambeau.schema import dtype as dtypes
@@ -183,10 +183,13 @@ class Module:
     # -- running ------------------------------------------------------------------------------------------------------
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        watching = observer.current()
+        watching = observer.thread.observer
         if watching is not None:
             with watching.module(self):
                 return self._run(args, kwargs)
+        caller = modules_called.local.caller
+        if caller is not None:
+            return caller(self, args, kwargs, self._run)
         return self._run(args, kwargs)
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

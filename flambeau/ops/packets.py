@@ -127,6 +127,11 @@ class OperatorOverload(_Callable):
         self._definition = definition
 
     @property
+    def definition(self) -> OpDef:
+        """The declaration of the overload."""
+        return self._definition
+
+    @property
     def overloadpacket(self) -> OperatorPacket:
         """All overloads of its name."""
         return packet_of(self.operator_name)

@@ -1,0 +1,41 @@
+"""Graphs of Python code: traced from functions and modules, changed, and run as modules; see `docs/fx.md`.
+
+>>> import flambeau
+>>> from flambeau import fx
+>>> fx.symbolic_trace(lambda x: x.relu() + 1)(flambeau.tensor([-1.0, 1.0]))
+tensor([1., 2.])
+"""
+
+from __future__ import annotations
+
+from flambeau.fx.functionalize import functionalize, functionalized
+from flambeau.fx.graph import Graph
+from flambeau.fx.graph_module import GraphModule
+from flambeau.fx.interpreter import Interpreter, Transformer
+from flambeau.fx.make_fx import make_fx
+from flambeau.fx.node import Node, map_arg
+from flambeau.fx.proxy import Proxy, TraceError
+from flambeau.fx.python_code import PythonCode
+from flambeau.fx.rewriter import Match, replace_pattern
+from flambeau.fx.tracer import Tracer, TracerBase, symbolic_trace, wrap
+
+__all__ = [
+    "Graph",
+    "GraphModule",
+    "Interpreter",
+    "Match",
+    "Node",
+    "Proxy",
+    "PythonCode",
+    "TraceError",
+    "Tracer",
+    "TracerBase",
+    "Transformer",
+    "functionalize",
+    "functionalized",
+    "make_fx",
+    "map_arg",
+    "replace_pattern",
+    "symbolic_trace",
+    "wrap",
+]

@@ -1,0 +1,145 @@
+"""What stands for values while Python code is traced: whatever is done with a proxy becomes a node."""
+
+from __future__ import annotations
+
+import dis
+import inspect
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from flambeau.fx.names import IN_PLACE, MAGIC, REFLECTABLE
+from flambeau.fx.node import Node, map_aggregate
+from flambeau.tensor.tensor import Tensor
+
+NO_BOOL: Final = "symbolically traced variables cannot be used as inputs to control flow"
+NO_ITER: Final = (
+    "Proxy object cannot be iterated. This can be attempted when the Proxy is used in a loop or as a *args or **kwargs "
+    "function argument. A loop whose length depends on a traced value has no graph; pass what decides it as "
+    "`concrete_args`, or leave the loop to a function that is wrapped or a leaf module."
+)
+NO_LEN: Final = (
+    "'len' is not supported in symbolic tracing by default. If you want this call to be recorded, please call "
+    "flambeau.fx.wrap('len') at module scope"
+)
+NO_KEYS: Final = "Proxy object has no keys: `**proxy` cannot be traced"
+
+
+class TraceError(ValueError):
+    """Code did with a traced value what no graph says."""
+
+
+class Proxy:
+    """Stands for the value of a node."""
+
+    def __init__(self, node: Node, tracer: Any) -> None:
+        self.node = node
+        self.tracer = tracer
+
+    def __repr__(self) -> str:
+        return f"Proxy({self.node.name})"
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(f"a Proxy has no {name}: it is not known what stands for")
+        return Attribute(self, name)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.tracer.create_proxy("call_method", "__call__", (self, *args), kwargs)
+
+    def __iter__(self) -> Iterator[Any]:
+        count = _unpacked(inspect.currentframe())
+        if count is not None:
+            return iter([self[k] for k in range(count)])
+        values: Iterator[Any] = self.tracer.iter(self)
+        return values
+
+    def __bool__(self) -> bool:
+        return bool(self.tracer.to_bool(self))
+
+    def __len__(self) -> int:
+        raise RuntimeError(NO_LEN)
+
+    def keys(self) -> Any:
+        """Raises TraceError: what is in a dictionary is not known."""
+        return self.tracer.keys(self)
+
+    def __contains__(self, element: Any) -> bool:
+        raise TraceError("whether a traced value contains something is not known while tracing")
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.tracer.create_proxy("call_function", operator.getitem, (self, key), {})
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.tracer.create_proxy("call_function", operator.setitem, (self, key, value), {})
+
+    def __abs__(self) -> Any:
+        return self.tracer.create_proxy("call_function", operator.abs, (self,), {})
+
+    @classmethod
+    def __flambeau_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Calls of functions and methods of the package with a proxy become nodes."""
+        kwargs = kwargs or {}
+        tracers: list[Any] = []
+        map_aggregate((args, kwargs), lambda one: tracers.append(one.tracer) if isinstance(one, Proxy) else None)
+        tracer = tracers[0]
+        if getattr(func, "__self__", None).__class__ is property:
+            name = next(n for n, member in inspect.getmembers(Tensor) if member is func.__self__)
+            return tracer.create_proxy("call_function", getattr, (args[0], name), {})
+        name = str(getattr(func, "__name__", ""))
+        if getattr(Tensor, name, None) is func:
+            return tracer.create_proxy("call_method", name, tuple(args), kwargs)
+        return tracer.create_proxy("call_function", func, tuple(args), kwargs)
+
+    __torch_function__ = __flambeau_function__
+    __hash__ = object.__hash__
+
+
+class Attribute(Proxy):
+    """An attribute of a traced value; a node of its own only where it is no method that is called."""
+
+    def __init__(self, root: Proxy, attribute: str) -> None:
+        self.root = root
+        self.attribute = attribute
+        self.tracer = root.tracer
+        self._node: Node | None = None
+
+    @property
+    def node(self) -> Node:  # type: ignore[override]
+        """The node, made when somebody asks for it."""
+        if self._node is None:
+            self._node = self.tracer.create_proxy("call_function", getattr, (self.root, self.attribute), {}).node
+        return self._node
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.tracer.create_proxy("call_method", self.attribute, (self.root, *args), kwargs)
+
+
+def _unpacked(frame: Any) -> int | None:
+    """Into how many names the caller's caller unpacks, `a, b = proxy`; None where it goes over the values."""
+    calling = frame.f_back
+    for instruction in dis.get_instructions(calling.f_code):
+        if instruction.offset == calling.f_lasti:
+            return instruction.argval if instruction.opname == "UNPACK_SEQUENCE" else None
+    return None
+
+
+def _define(name: str, is_reflected: bool) -> Callable[..., Any]:
+    target = getattr(operator, name)
+
+    def method(self: Proxy, *args: Any) -> Any:
+        operands = (*args, self) if is_reflected else (self, *args)
+        return self.tracer.create_proxy("call_function", target, operands, {})
+
+    return method
+
+
+def _special(name: str, prefix: str = "") -> str:
+    return f"__{prefix}{name.rstrip('_')}__"
+
+
+for _name in (*MAGIC, *IN_PLACE):
+    if _name != "getitem":
+        setattr(Proxy, _special(_name), _define(_name, False))
+for _name in REFLECTABLE:
+    setattr(Proxy, _special(_name, "r"), _define(_name, True))

@@ -1,0 +1,110 @@
+"""Putting one piece of a graph in the place of another, wherever it is found.
+
+>>> import flambeau
+>>> from flambeau import fx
+>>> traced = fx.symbolic_trace(lambda x: flambeau.relu(x + 1) * 2)
+>>> matches = replace_pattern(traced, lambda x: flambeau.relu(x), lambda x: flambeau.sigmoid(x))
+>>> len(matches), "flambeau.sigmoid(add)" in traced.code
+(1, True)
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from flambeau.fx.graph import Graph
+from flambeau.fx.graph_module import GraphModule
+from flambeau.fx.node import Node
+from flambeau.fx.tracer import Tracer
+
+
+class Match(NamedTuple):
+    """One place where a pattern was."""
+
+    anchor: Node
+    """The node that gave what the pattern returns."""
+    nodes_map: dict[Node, Any]
+    """What each node of the pattern stood for."""
+
+
+def _graph_of(value: Any) -> Graph:
+    if isinstance(value, Graph):
+        return value
+    return value.graph if isinstance(value, GraphModule) else Tracer().trace(value)
+
+
+def _matched(pattern: Any, value: Any, mapping: dict[Node, Any]) -> bool:
+    """Whether a value of the graph is as the pattern says; notes what stands for what."""
+    if isinstance(pattern, Node):
+        return _node_matched(pattern, value, mapping)
+    if isinstance(pattern, tuple | list):
+        is_same = type(pattern) is type(value) and len(pattern) == len(value)
+        return is_same and all(_matched(p, v, mapping) for p, v in zip(pattern, value, strict=True))
+    if isinstance(pattern, dict):
+        is_same = isinstance(value, dict) and pattern.keys() == value.keys()
+        return is_same and all(_matched(pattern[key], value[key], mapping) for key in pattern)
+    return bool(type(pattern) is type(value) and pattern == value)
+
+
+def _node_matched(pattern: Node, value: Any, mapping: dict[Node, Any]) -> bool:
+    if pattern in mapping:
+        return mapping[pattern] is value
+    if pattern.op == "placeholder":
+        mapping[pattern] = value
+        return True
+    if not isinstance(value, Node) or pattern.op != value.op or pattern.target != value.target:
+        return False
+    mapping[pattern] = value
+    return _matched(pattern.args, value.args, mapping) and _matched(pattern.kwargs, value.kwargs, mapping)
+
+
+def _is_closed(pattern: Graph, mapping: dict[Node, Any], anchor: Node) -> bool:
+    """Whether nobody besides uses what the pattern computes in between."""
+    inside = {v for p, v in mapping.items() if p.op != "placeholder" and isinstance(v, Node)}
+    return all(node is anchor or set(node.users) <= inside for node in inside)
+
+
+def replace_pattern(gm: GraphModule, pattern: Any, replacement: Any) -> list[Match]:
+    """Replace each place of a pattern; places do not overlap. The module is compiled again.
+
+    Args:
+        gm: the module whose graph is changed.
+        pattern: a function, module or graph; its arguments stand for anything.
+        replacement: what comes in its place, with as many arguments.
+
+    Raises ValueError for a replacement with other arguments.
+    """
+    pattern_graph, new_graph = _graph_of(pattern), _graph_of(replacement)
+    inputs = [n for n in pattern_graph.nodes if n.op == "placeholder"]
+    new_inputs = [n for n in new_graph.nodes if n.op == "placeholder"]
+    if len(inputs) != len(new_inputs):
+        raise ValueError(f"the pattern takes {len(inputs)} arguments, its replacement {len(new_inputs)}")
+    wanted = pattern_graph.output_node().args[0]
+    matches: list[Match] = []
+    taken: set[Node] = set()
+    if not isinstance(wanted, Node):
+        raise ValueError("a pattern returns one value")
+    for node in list(gm.graph.nodes):
+        mapping: dict[Node, Any] = {}
+        if node.is_erased or not _matched(wanted, node, mapping) or not _is_closed(pattern_graph, mapping, node):
+            continue
+        inside = [v for p, v in mapping.items() if p.op != "placeholder" and isinstance(v, Node)]
+        if taken & set(inside):
+            continue
+        taken |= set(inside)
+        matches.append(Match(node, mapping))
+    for match in matches:
+        _replace(gm.graph, match, dict(zip(new_inputs, (match.nodes_map[n] for n in inputs), strict=True)), new_graph)
+    gm.recompile()
+    return matches
+
+
+def _replace(graph: Graph, match: Match, values: dict[Node, Any], new_graph: Graph) -> None:
+    with graph.inserting_before(match.anchor):
+        result = graph.graph_copy(new_graph, values)
+    match.anchor.replace_all_uses_with(result)
+    order = {node: k for k, node in enumerate(graph.nodes)}
+    inside = {v for p, v in match.nodes_map.items() if p.op != "placeholder" and isinstance(v, Node)}
+    for node in sorted(inside, key=lambda one: -order[one]):
+        if not node.users:
+            graph.erase_node(node)

@@ -1,0 +1,323 @@
+"""Tracing Python code to a graph: its function runs once, with proxies for its arguments.
+
+>>> from flambeau import fx
+>>> traced = symbolic_trace(lambda x, y: (x + y).sum())
+>>> print(traced.graph)
+graph():
+    %x : [num_users=1] = placeholder[target=x]
+    %y : [num_users=1] = placeholder[target=y]
+    %add : [num_users=1] = call_function[target=operator.add](args = (%x, %y), kwargs = {})
+    %sum_1 : [num_users=1] = call_method[target=sum](args = (%add,), kwargs = {})
+    return sum_1
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import inspect
+import math
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from types import FunctionType, ModuleType
+from typing import Any, Final
+
+from flambeau.fx.graph import Graph
+from flambeau.fx.graph_module import GraphModule
+from flambeau.fx.node import Node, map_aggregate
+from flambeau.fx.proxy import NO_BOOL, NO_ITER, NO_KEYS, Proxy, TraceError
+from flambeau.nn import functional
+from flambeau.nn.container import Sequential
+from flambeau.nn.module import Module
+from flambeau.nn.modules_called import intercepting_calls
+from flambeau.schema.device import Device
+from flambeau.schema.dtype import DType
+from flambeau.tensor.formats import Layout, MemoryFormat
+from flambeau.tensor.tensor import Tensor
+
+NO_VARIABLE: Final = "how many arguments are in '{name}' is not known while tracing: give each a name"
+_wrapped: Final[list[tuple[dict[str, Any], str]]] = []
+"""Where `wrap` was called, and for which name."""
+_PLAIN: Final = (
+    bool,
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    type(None),
+    type(...),
+    DType,
+    Device,
+    Layout,
+    MemoryFormat,
+    range,
+)
+
+
+def wrap(fn_or_name: Any) -> Any:
+    """Have calls of a function of a module's be nodes, not traced into: at the module's top, or as a decorator.
+
+    Args:
+        fn_or_name: a function of the module, or its name: `wrap("len")`.
+
+    Raises RuntimeError for what is neither, NotImplementedError within a function.
+    """
+    if not callable(fn_or_name) and not isinstance(fn_or_name, str):
+        raise RuntimeError(
+            f"Unsupported type for global function! Must be either a callable or string name, got {type(fn_or_name)}"
+        )
+    name = fn_or_name if isinstance(fn_or_name, str) else fn_or_name.__name__
+    frame = inspect.currentframe()
+    assert frame is not None
+    calling = frame.f_back
+    assert calling is not None
+    if calling.f_code.co_name != "<module>":
+        raise NotImplementedError("wrap must be called at the top level of a module")
+    _wrapped.append((calling.f_globals, name))
+    return fn_or_name
+
+
+class TracerBase:
+    """Makes nodes for what happens to proxies."""
+
+    graph: Graph
+
+    def create_node(
+        self, kind: str, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str | None = None,
+        type_expr: Any = None,
+    ) -> Node:  # fmt: skip
+        """A node of the graph."""
+        return self.graph.create_node(kind, target, args, kwargs, name, type_expr)
+
+    def proxy(self, node: Node) -> Proxy:
+        """What stands for the value of a node."""
+        return Proxy(node, self)
+
+    def create_proxy(
+        self, kind: str, target: Any, args: Any, kwargs: dict[str, Any], name: str | None = None,
+        type_expr: Any = None,
+    ) -> Proxy:  # fmt: skip
+        """A node for a call, with what stands for its result."""
+        nodes = map_aggregate(args, self.create_arg), map_aggregate(kwargs, self.create_arg)
+        return self.proxy(self.create_node(kind, target, nodes[0], nodes[1], name, type_expr))
+
+    def create_arg(self, value: Any) -> Any:
+        """A value as an argument of a node. Raises NotImplementedError for what no graph holds."""
+        if isinstance(value, Proxy):
+            return value.node
+        if isinstance(value, tuple | list | dict | slice):
+            return map_aggregate(value, self.create_arg)
+        if isinstance(value, (*_PLAIN, Node, type)) or callable(value):
+            return value
+        raise NotImplementedError(f"argument of type: {type(value)}")
+
+    def iter(self, proxy: Proxy) -> Iterator[Any]:
+        """Raises TraceError: how often a loop runs is not known."""
+        raise TraceError(NO_ITER)
+
+    def to_bool(self, proxy: Proxy) -> bool:
+        """Raises TraceError: which way code goes is not known."""
+        raise TraceError(NO_BOOL)
+
+    def keys(self, proxy: Proxy) -> Any:
+        """Raises TraceError: what is in a dictionary is not known."""
+        raise TraceError(NO_KEYS)
+
+
+class Tracer(TracerBase):
+    """Traces a function or a module. Subclasses decide which modules stay calls (`is_leaf_module`).
+
+    Args:
+        autowrap_modules: modules whose functions become nodes.
+        autowrap_functions: functions that become nodes.
+        param_shapes_constant: accepted; sizes of parameters are constants.
+    """
+
+    def __init__(
+        self, autowrap_modules: tuple[ModuleType, ...] = (math,),
+        autowrap_functions: tuple[Callable[..., Any], ...] = (), param_shapes_constant: bool = False,
+    ) -> None:  # fmt: skip
+        modules = [f for module in autowrap_modules for f in vars(module).values() if inspect.isroutine(f)]
+        self._modules = autowrap_modules
+        self._functions = {*modules, *autowrap_functions}
+        self.param_shapes_constant = param_shapes_constant
+        self.root: Module = Module()
+        self._constants: dict[int, tuple[Tensor, str]] = {}
+
+    def is_leaf_module(self, m: Module, module_qualified_name: str) -> bool:
+        """Whether calls of a module are nodes, not traced into: those of the package's layers, but not containers."""
+        return type(m).__module__.startswith("flambeau.nn") and not isinstance(m, Sequential)
+
+    def path_of_module(self, mod: Module) -> str:
+        """The qualified name of a submodule. Raises NameError for a module that is none."""
+        for name, module in self.root.named_modules():
+            if module is mod:
+                return name
+        raise NameError("module is not installed as a submodule")
+
+    def call_module(self, m: Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call of a submodule: a node for a leaf, else what its `forward` does."""
+        name = self.path_of_module(m)
+        if self.is_leaf_module(m, name):
+            return self.create_proxy("call_module", name, args, kwargs)
+        return forward(*args, **kwargs)
+
+    def create_arg(self, value: Any) -> Any:
+        """A value as an argument of a node; parameters, buffers and other tensors as attributes of the module."""
+        if isinstance(value, Tensor):
+            return self._tensor(value)
+        if isinstance(value, Module):
+            return self.create_node("get_attr", self.path_of_module(value), (), {})
+        return super().create_arg(value)
+
+    def _tensor(self, value: Tensor) -> Node:
+        name = next((n for n, one in self.root.named_parameters() if one is value), None)
+        name = name or next((n for n, one in self.root.named_buffers() if one is value), None)
+        name = name or _attribute_name(self.root, value)
+        if name is None:
+            known = self._constants.get(id(value))
+            if known is None:
+                number = 0
+                while hasattr(self.root, f"_tensor_constant{number}"):
+                    number += 1
+                known = self._constants[id(value)] = (value, f"_tensor_constant{number}")
+                setattr(self.root, known[1], value)
+            name = known[1]
+        return self.create_node("get_attr", name, (), {})
+
+    def trace(self, root: Any, concrete_args: Mapping[str, Any] | None = None) -> Graph:
+        """The graph of a module or function.
+
+        Args:
+            root: what is traced.
+            concrete_args: values for some of its arguments, which the graph then has no more.
+        """
+        if isinstance(root, Module):
+            self.root, function = root, type(root).forward
+            takes_self = True
+        else:
+            self.root, function, takes_self = Module(), root, False
+        self.graph = Graph(self.root)
+        args, kwargs = self._arguments(function, takes_self, dict(concrete_args or {}))
+        with ExitStack() as block:
+            block.enter_context(intercepting_calls(self._called))
+            block.enter_context(self._patched(function))
+            result = function(*args, **kwargs)
+        hints = getattr(function, "__annotations__", {})
+        self.create_node("output", "output", (self.create_arg(result),), {}, None, _annotation(hints, "return"))
+        return self.graph
+
+    def _called(self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], run: Callable[..., Any]) -> Any:
+        if not any(isinstance(one, Proxy) for one in _leaves((args, kwargs))):
+            return run(args, kwargs)
+        return self.call_module(module, lambda *a, **k: run(a, k), args, kwargs)
+
+    def _arguments(
+        self, function: Callable[..., Any], takes_self: bool, concrete: dict[str, Any]
+    ) -> tuple[list[Any], dict[str, Any]]:
+        parameters = list(inspect.signature(function).parameters.values())
+        args: list[Any] = [self.root] if takes_self else []
+        kwargs: dict[str, Any] = {}
+        hints = getattr(function, "__annotations__", {})
+        for parameter in parameters[takes_self:]:
+            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+                raise TraceError(NO_VARIABLE.format(name=parameter.name))
+            if parameter.name in concrete:
+                value = concrete[parameter.name]
+            else:
+                value = self._placeholder(parameter.name, parameter, hints)
+            if parameter.kind is parameter.KEYWORD_ONLY:
+                kwargs[parameter.name] = value
+            else:
+                args.append(value)
+        return args, kwargs
+
+    def _placeholder(self, name: str, parameter: inspect.Parameter, hints: Mapping[str, Any]) -> Proxy:
+        default = () if parameter.default is parameter.empty else (parameter.default,)
+        return self.create_proxy("placeholder", name, default, {}, None, _annotation(hints, parameter.name))
+
+    def _functions_to_replace(self, function: Callable[..., Any]) -> Iterator[tuple[dict[str, Any], str, Any]]:
+        """Where functions are found that become nodes: the scope, the name and the function."""
+        for scope, name in _wrapped:
+            yield scope, name, scope.get(name, getattr(builtins, name, None))
+        own = {
+            value
+            for value in vars(functional).values()
+            if isinstance(value, FunctionType) and value.__module__.startswith("flambeau.nn.functions")
+        }
+        users = {id(s): s for s in [getattr(inspect.unwrap(function), "__globals__", {}), *_globals_of(self.root)]}
+        for scope in [vars(functional), *users.values(), *map(vars, self._modules)]:
+            for name, value in list(scope.items()):
+                if inspect.isroutine(value) and (value in own or value in self._functions):
+                    yield scope, name, value
+
+    @contextmanager
+    def _patched(self, function: Callable[..., Any]) -> Iterator[None]:
+        """Within the block, functions that are not to be traced into make nodes."""
+        places: list[tuple[dict[str, Any], str, Any]] = []
+
+        for scope, name, original in self._functions_to_replace(function):
+            places.append((scope, name, scope.get(name, _ABSENT)))
+            scope[name] = _noded(original)
+        try:
+            yield
+        finally:
+            for scope, name, before in reversed(places):
+                if before is _ABSENT:
+                    del scope[name]
+                else:
+                    scope[name] = before
+
+
+_ABSENT: Final = object()
+
+
+def _annotation(hints: Mapping[str, Any], name: str) -> Any:
+    return hints.get(name)
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    found: list[Any] = []
+    map_aggregate(value, found.append)
+    return iter(found)
+
+
+def _globals_of(root: Module) -> list[dict[str, Any]]:
+    """Where the names of the forwards of a module's own submodules are looked up."""
+    functions = [inspect.unwrap(getattr(type(m), "forward", None) or _leaves) for m in root.modules()]
+    return [f.__globals__ for f in functions if not f.__module__.startswith("flambeau.")]
+
+
+def _noded(original: Any) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def noded(*args: Any, **kwargs: Any) -> Any:
+        proxy = next((one for one in _leaves((args, kwargs)) if isinstance(one, Proxy)), None)
+        if proxy is None:
+            return original(*args, **kwargs)
+        return proxy.tracer.create_proxy("call_function", original, args, kwargs)
+
+    return noded
+
+
+def _attribute_name(root: Module, value: Tensor) -> str | None:
+    for path, module in root.named_modules():
+        for name, one in vars(module).items():
+            if one is value:
+                return f"{path}.{name}" if path else name
+    return None
+
+
+def symbolic_trace(root: Any, concrete_args: Mapping[str, Any] | None = None) -> GraphModule:
+    """A module or function as a graph of Python code, and a module that runs it.
+
+    Args:
+        root: a module, or a function of tensors.
+        concrete_args: values for arguments that decide which way the code goes; the graph has these no more.
+
+    Raises TraceError where a traced value decides control flow, or a loop goes over one.
+    """
+    tracer = Tracer()
+    graph = tracer.trace(root, concrete_args)
+    name = type(root).__name__ if isinstance(root, Module) else root.__name__
+    return GraphModule(tracer.root, graph, name)

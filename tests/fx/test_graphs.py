@@ -1,0 +1,304 @@
+"""Graphs of Python code: traced, built, changed, run, refused, compiled again, scripted, pickled."""
+
+from __future__ import annotations
+
+import copy
+import operator
+import pickle
+
+import pytest
+
+import flambeau as fb
+from flambeau import fx, nn
+
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Linear(2, 3)
+        self.layers = nn.Sequential(nn.Linear(3, 3), nn.ReLU())
+        self.scale = nn.Parameter(fb.full((3,), 2.0))
+        self.register_buffer("offset", fb.ones(3))
+
+    def forward(self, x):
+        return self.layers(self.first(x)) * self.scale + self.offset
+
+
+def helper(x, n):
+    return x * n if n > 1 else x
+
+
+fx.wrap("helper")
+fx.wrap("len")
+
+
+def calls_wrapped(x):
+    return helper(x, len(x))
+
+
+def test_a_traced_module_gives_what_the_module_gives() -> None:
+    net, x = Net(), fb.randn(4, 2)
+    traced = fx.symbolic_trace(net)
+    assert isinstance(traced, nn.Module)
+    assert type(traced).__name__ == "Net"
+    assert fb.equal(traced(x), net(x))
+    assert traced.scale is net.scale
+    assert {name for name, _ in traced.named_parameters()} == {name for name, _ in net.named_parameters()}
+    traced(x).sum().backward()
+    assert net.scale.grad is not None
+    traced.graph.lint()
+
+
+def test_calls_of_wrapped_functions_are_nodes() -> None:
+    traced = fx.symbolic_trace(calls_wrapped)
+    assert [n.target for n in traced.graph.nodes if n.op == "call_function"] == [len, helper]
+    assert traced(fb.ones(3)).tolist() == [3.0, 3.0, 3.0]
+    assert calls_wrapped(fb.ones(2)).tolist() == [2.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda x: 1 if x else 2, "symbolically traced variables cannot be used as inputs to control flow"),
+        (lambda x: [one + 1 for one in x], "Proxy object cannot be iterated"),
+        (lambda x: dict(**x), "has no keys"),
+        (lambda x: 3 in x, "whether a traced value contains something is not known"),
+        (lambda *xs: xs, "how many arguments are in 'xs' is not known while tracing"),
+    ],
+)
+def test_what_no_graph_says_is_refused(function, message) -> None:
+    with pytest.raises(fx.TraceError, match=message):
+        fx.symbolic_trace(function)
+
+
+def test_more_refusals() -> None:
+    with pytest.raises(NotImplementedError, match="wrap must be called at the top level of a module"):
+        fx.wrap("print")
+    with pytest.raises(RuntimeError, match="Unsupported type for global function"):
+        fx.wrap(3)
+    with pytest.raises(NotImplementedError, match="argument of type: <class 'object'>"):
+        fx.symbolic_trace(lambda x: fb.add(x, object()))
+    assert fb.nn.functional.relu.__name__ == "relu"
+
+
+def test_concrete_arguments_decide() -> None:
+    def f(x, flag, n=2):
+        return x * n if flag else x
+
+    traced = fx.symbolic_trace(f, concrete_args={"flag": True})
+    assert traced.code.strip().splitlines()[:2] == ["def forward(self, x, n = 2):", "    mul = x * n;  x = n = None"]
+    assert traced(fb.ones(1), 5).tolist() == [5.0]
+
+
+def test_leaf_modules_are_for_the_tracer_to_say() -> None:
+    class Deep(fx.Tracer):
+        def is_leaf_module(self, m, module_qualified_name):
+            return False
+
+    graph = Deep().trace(nn.Sequential(nn.ReLU()))
+    assert all(node.op != "call_module" for node in graph.nodes)
+
+
+def build() -> fx.GraphModule:
+    graph = fx.Graph()
+    x = graph.placeholder("x")
+    total = graph.call_function(operator.add, (x, 1))
+    graph.output(graph.call_method("relu", (total,)))
+    return fx.GraphModule({}, graph)
+
+
+def test_graphs_are_built_and_changed() -> None:
+    module = build()
+    assert module(fb.tensor([-3.0, 1.0])).tolist() == [0.0, 2.0]
+    add, relu = list(module.graph.nodes)[1:3]
+    assert (list(add.users), relu.all_input_nodes, add.next) == ([relu], [add], relu)
+    with module.graph.inserting_after(relu):
+        negative = module.graph.call_function(operator.neg, (relu,))
+    relu.replace_all_uses_with(negative, lambda user: user is not negative)
+    add.target = operator.sub
+    module.recompile()
+    assert module(fb.tensor([-3.0, 2.0])).tolist() == [0.0, -1.0]
+    assert "sub" not in str(module.graph.nodes)
+    module.graph.lint()
+
+
+def test_changes_that_break_a_graph_are_refused() -> None:
+    module = build()
+    add = list(module.graph.nodes)[1]
+    with pytest.raises(RuntimeError, match="Tried to erase Node add but it still had 1 users in the graph"):
+        module.graph.erase_node(add)
+    with pytest.raises(RuntimeError, match="does not belong to this Graph"):
+        fx.Graph().call_function(operator.neg, (add,))
+    with pytest.raises(ValueError, match="a node of a graph is one of"):
+        module.graph.create_node("call", "x")
+    graph = fx.Graph()
+    graph.output(graph.get_attr("missing"))
+    with pytest.raises(RuntimeError, match="Node referenced target missing but that target was not provided"):
+        fx.GraphModule({}, graph)
+    add.append(next(iter(module.graph.nodes)))
+    with pytest.raises(RuntimeError, match="Argument 'x' of Node 'add' was used before it has been defined!"):
+        module.graph.lint()
+
+
+def test_dead_code_goes_and_effects_stay() -> None:
+    def f(x):
+        _ = x * 2
+        x.add_(1)
+        return x
+
+    traced = fx.symbolic_trace(f)
+    assert traced.graph.eliminate_dead_code()
+    assert [n.target for n in traced.graph.nodes] == ["x", "add_", "output"]
+
+
+def test_interpreters_see_each_value() -> None:
+    class Shapes(fx.Interpreter):
+        def run_node(self, n):
+            value = super().run_node(n)
+            n.meta["shape"] = tuple(value.shape)
+            return value
+
+    traced = fx.symbolic_trace(Net())
+    Shapes(traced).run(fb.ones(4, 2))
+    assert {n.name: n.meta["shape"] for n in traced.graph.nodes}["first"] == (4, 3)
+    with pytest.raises(RuntimeError, match="Expected positional argument for parameter x, but one was not passed in!"):
+        Shapes(traced).run()
+
+
+def test_transformers_make_other_graphs() -> None:
+    class Doubled(fx.Transformer):
+        def call_module(self, target, args, kwargs):
+            return super().call_module(target, args, kwargs) * 2
+
+    net = Net()
+    other = Doubled(fx.symbolic_trace(net)).transform()
+    x = fb.ones(1, 2)
+    hidden = (net.first(x) * 2 @ net.layers[0].weight.T + net.layers[0].bias) * 2
+    assert fb.allclose(other(x), hidden.relu() * 2 * net.scale + net.offset)
+
+
+def test_patterns_are_replaced_wherever_they_are() -> None:
+    def f(x, y):
+        return fb.relu(x + y) * fb.relu(y + 1)
+
+    traced = fx.symbolic_trace(f)
+    matches = fx.replace_pattern(traced, lambda a, b: fb.relu(a + b), lambda a, b: fb.sigmoid(a - b))
+    assert len(matches) == 2
+    x, y = fb.ones(2), fb.zeros(2)
+    assert fb.allclose(traced(x, y), fb.sigmoid(x - y) * fb.sigmoid(y - 1))
+    traced.graph.lint()
+
+
+def test_what_others_use_is_not_replaced() -> None:
+    def f(x):
+        hidden = x + 1
+        return fb.relu(hidden) * hidden
+
+    traced = fx.symbolic_trace(f)
+    assert fx.replace_pattern(traced, lambda a: fb.relu(a + 1), lambda a: a) == []
+    with pytest.raises(ValueError, match="the pattern takes 1 arguments, its replacement 2"):
+        fx.replace_pattern(traced, lambda a: fb.relu(a), lambda a, b: a + b)
+
+
+def test_graph_modules_are_scripted_copied_and_pickled() -> None:
+    net, x = Net(), fb.randn(4, 2)
+    traced = fx.symbolic_trace(net)
+    assert fb.allclose(fb.jit.script(traced)(x), net(x))
+    for other in (copy.deepcopy(traced), pickle.loads(pickle.dumps(traced))):
+        assert fb.equal(other(x), net(x))
+        assert str(other.graph) == str(traced.graph)
+        assert other.first.weight is not net.first.weight
+    assert copy.copy(traced).first is net.first
+
+
+def test_submodules_come_and_go() -> None:
+    traced = fx.symbolic_trace(Net())
+    assert traced.add_submodule("more.inner", nn.ReLU())
+    assert isinstance(traced.more.inner, nn.ReLU)
+    traced.delete_all_unused_submodules()
+    assert not hasattr(traced, "more")
+    assert traced.delete_submodule("first")
+    assert not traced.delete_submodule("first")
+
+
+def test_tables_and_readable_code() -> None:
+    table = build().graph.table().splitlines()
+    assert table[0].split() == ["opcode", "name", "target", "args", "kwargs"]
+    assert table[2].split() == ["placeholder", "x", "x", "()", "{}"]
+    text = build().print_readable(print_output=False)
+    assert text.startswith("class GraphModule(flambeau.nn.Module):\n    def forward(self, x):\n")
+
+
+def test_tracing_through_the_dispatcher() -> None:
+    w = fb.full((2,), 3.0)
+
+    def f(x):
+        return fb.autograd.grad((x * w).sin().sum(), x)[0]
+
+    x = fb.tensor([0.5, 1.0], requires_grad=True)
+    traced = fx.make_fx(f)(x)
+    assert fb.allclose(traced(x), (x * w).cos() * w)
+    assert any(node.target is fb.ops.aten.cos.default for node in traced.graph.nodes)
+    assert fb.equal(traced._tensor_constant0, w)
+    other = fb.tensor([2.0, -1.0], requires_grad=True)
+    assert fb.allclose(traced(other), (other * w).cos() * w)
+
+
+def test_decompositions_and_tensors_without_data() -> None:
+    def f(x):
+        return fb.nn.functional.softmax(x, 1)
+
+    softmax = fb.ops.aten.softmax.int
+    table = {softmax: lambda x, dim: (x - x.amax(dim, True)).exp() / (x - x.amax(dim, True)).exp().sum(dim, True)}
+    x = fb.randn(2, 3)
+    traced = fx.make_fx(f, decomposition_table=table, tracing_mode="fake")(x)
+    assert all(node.target is not softmax for node in traced.graph.nodes)
+    assert fb.allclose(traced(x), f(x))
+    with pytest.raises(ValueError, match="Unexpected tracing type: symbolic"):
+        fx.make_fx(f, tracing_mode="symbolic")
+
+
+def in_place(x):
+    y = x * 2
+    y[0].add_(1)
+    z = y.t()
+    z.mul_(3)
+    x.add_(1)
+    return y, z, x.sum()
+
+
+def through_views(x):
+    x[:, 1] = 5
+    x.view(-1)[0] = 7
+    x.permute(1, 0).unsqueeze(0).transpose(1, 2).sub_(1)
+    fb.add(x, x, out=x)
+    return x.diagonal().fill_(2)
+
+
+def several(x):
+    parts = x.clone()
+    first, rest = parts[0], parts[1:]
+    first.exp_()
+    rest.zero_()
+    return parts + first, rest.flatten()
+
+
+@pytest.mark.parametrize("function", [in_place, through_views, several])
+def test_graphs_without_mutation_do_the_same(function) -> None:
+    start = fb.tensor([[1.0, 2.0], [3.0, 4.0]])
+    ours, theirs = start.clone(), start.clone()
+    traced = fx.functionalized(function)(start)
+    assert fb.equal(start, fb.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    results, expected = traced(ours), function(theirs)
+    for one, other in zip(results if isinstance(results, tuple) else [results],
+                          expected if isinstance(expected, tuple) else [expected], strict=True):  # fmt: skip
+        assert fb.equal(one, other)
+    assert fb.equal(ours, theirs)
+    writes = [n for n in traced.graph.nodes if n.op == "call_function" and n.target._schema.is_mutable]
+    assert {n.target for n in writes} <= {fb.ops.aten.copy_.default}
+
+
+def test_writes_that_have_no_other_form_are_refused() -> None:
+    with pytest.raises(NotImplementedError, match="what was written through aten::expand cannot be put back"):
+        fx.functionalized(lambda x: x.clone().expand(1, 2)[0].add_(1))(fb.ones(2))
+    assert fx.functionalize(lambda x: x.clone().mul_(3))(fb.ones(1)).tolist() == [3.0]
