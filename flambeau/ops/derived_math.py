@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.ops.families.pointwise import FLOATS, REAL, binary, literal, pointwise, to_float, unary
+from flambeau.ops.families.pointwise import FLOATS, FRACTIONAL, REAL, binary, literal, pointwise, to_float, unary
 from flambeau.schema.dtype import DType, complex128, float64
 
 
@@ -38,13 +38,30 @@ def _log_of_sum(s: Any, x: Any, y: Any, exp: str, log1p: Any) -> Any:
     return s.select(both_infinite, x, s.add(larger, rest))
 
 
+def _complex_log_of_sum(s: Any, x: Any, y: Any) -> Any:
+    """The number with the larger real part, and the logarithm of 1 plus the exponential of how far the other is off."""
+    is_less = s.lt(s.real(x), s.real(y))
+    larger, smaller = s.select(is_less, y, x), s.select(is_less, x, y)
+    both_infinite = s.logical_and(s.isinf(s.real(larger)), s.eq(s.real(x), s.real(y)))
+    rest = s.log1p(s.exp(s.sub(smaller, larger)))
+    return s.select(both_infinite, smaller, s.add(larger, rest))
+
+
+def _logaddexp(s: Any, x: Any, y: Any) -> Any:
+    if s.dtype_of(x).is_complex:
+        return _complex_log_of_sum(s, x, y)
+    return _log_of_sum(s, x, y, "exp", s.log1p)
+
+
 binary(
     "aten::logaddexp(Tensor self, Tensor other) -> Tensor",
-    scalar=lambda s, x, y: _log_of_sum(s, x, y, "exp", s.log1p),
-    accepts=FLOATS,
+    scalar=_logaddexp,
+    accepts=FRACTIONAL,
     in_place=False,
     ulp=4,
-    reference=np.logaddexp,
+    reference=lambda self, other: (
+        np.log(np.exp(self) + np.exp(other)) if "c" in self.dtype.kind + other.dtype.kind else np.logaddexp(self, other)
+    ),
     doc="log(exp(x) + exp(y)), without overflow.",
 )
 binary(
