@@ -14,8 +14,9 @@ SECTIONS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     )),
     ("How-to", ("how-to/index.md", "how-to/from-numba.md", "from-pytorch.md", "how-to/from-jax.md")),
     ("Guide", (
-        "language.md", "classes.md", "modules.md", "layers.md", "transforms.md", "tracing.md", "freezing.md",
-        "archives.md", "dispatch.md", "fx.md", "errors.md", "native-code.md", "performance.md", "benchmarks*",
+        "language.md", "classes.md", "modules.md", "layers.md", "autograd.md", "transforms.md", "tracing.md",
+        "freezing.md", "archives.md", "dispatch.md", "fx.md", "errors.md", "native-code.md", "performance.md",
+        "benchmarks*",
     )),
     ("Language", ("language-table/*",)),
     ("Reference", ("reference/*",)),

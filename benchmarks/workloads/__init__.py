@@ -10,6 +10,7 @@ from benchmarks.workloads import (
     broadcasting,
     calls,
     elements,
+    gradients,
     loops,
     loops_with_tensors,
     matrix_slices,
@@ -26,7 +27,7 @@ KINDS = {
     "calls": calls, "pointwise": pointwise, "rows": rows, "places": places, "broadcasting": broadcasting,
     "products": products, "loops": loops, "elements": elements,
     "array loops": array_loops, "loops with tensors": loops_with_tensors,
-    "operators": operators, "tasks": tasks, "matrix slices": matrix_slices, "threads": threads,
+    "operators": operators, "tasks": tasks, "matrix slices": matrix_slices, "threads": threads, "gradients": gradients,
 }  # fmt: skip
 
 

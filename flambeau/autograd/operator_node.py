@@ -45,6 +45,9 @@ class OperatorNode(Node):
 
     __slots__ = ("counts", "formulas", "is_single", "kept", "shapes", "shown")
 
+    could_keep: frozenset[str] = frozenset()
+    """Names of arguments that other calls of the operator may keep."""
+
     def __init__(
         self,
         edges: Sequence[Edge],
@@ -82,8 +85,11 @@ class OperatorNode(Node):
             raise RuntimeError(ONE_OF_MANY.format(number=view.output_nr, name=name))
 
     def release(self) -> None:
-        """Let go of what was kept."""
-        self.kept = None
+        """Let go of what was kept, if there are tensors in it."""
+        for value in self.kept or ():
+            if type(value) in _TENSORS or (type(value) is list and any(type(v) in _TENSORS for v in value)):
+                self.kept = None
+                return
 
     def apply(self, gradients: Gradients) -> Gradients:
         """The gradients of the operands. Raises RuntimeError if what was kept is gone or was written."""
@@ -133,7 +139,10 @@ class OperatorNode(Node):
     def __getattr__(self, name: str) -> Any:
         is_raw = name.startswith("_raw_saved_")
         if is_raw or name.startswith("_saved_"):
-            place = self.formulas.names.get(name.partition("saved_")[2], -1)
+            short = name.partition("saved_")[2]
+            place = self.formulas.names.get(short, -1)
+            if place < 0 and short in self.could_keep:
+                return None
             if place >= 0:
                 kept = self.kept
                 if kept is None:
@@ -150,6 +159,10 @@ class OperatorNode(Node):
         if type(value) is list:
             return tuple([self._restored(v) for v in value])
         return value
+
+
+_TENSORS: Final = (tuple, SavedTensor)
+"""How tensors are kept."""
 
 
 def _kept(value: Any, index: int) -> Any:

@@ -32,7 +32,9 @@ class Rule:
         index = definition.schema.index
         self.operands: Final = tuple([(index[name], name) for name in gradient.names if name in index])
         """Position and name of the arguments that gradients may flow to."""
-        self.node_type: type[OperatorNode] = type(_node_name(definition), (OperatorNode,), {"__slots__": ()})
+        self.node_type: type[OperatorNode] = type(
+            _node_name(definition), (OperatorNode,), {"__slots__": (), "could_keep": frozenset(["result", *index])}
+        )
         self.is_in_place: Final = _writes_first(definition)
         self.flows: Final = definition.differentiable
         self._calls: dict[Any, CallFormulas] = {}

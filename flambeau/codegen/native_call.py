@@ -28,7 +28,7 @@ from flambeau.codegen.llvm.entry_life import LIFE_EXPORTS, life_module
 from flambeau.codegen.llvm.entry_tensors import tensors_module
 from flambeau.codegen.llvm.host import is_remembered
 from flambeau.codegen.llvm.loops import LOOP_EXPORTS, loops_text
-from flambeau.codegen.llvm.tensor_objects import NEW_STORAGE, NEW_TENSOR
+from flambeau.codegen.llvm.tensor_objects import LEFT_EMPTY, NEW_STORAGE, NEW_TENSOR
 from flambeau.tensor.storage import Storage
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.native_type import HEAD, Member, Slot, address_of, direct, is_supported, make_type, word
@@ -58,7 +58,7 @@ def object_layouts() -> ObjectLayouts | None:
     offsets = {name: HEAD + offset for name, offset in names.items()} | {"weak": np.ndarray.__weakrefoffset__}
     array = measured_layout(offsets, ints=("rank", "flags"))
     tensor, storage = _slots(Tensor), _slots(Storage)
-    as_expected = tensor.keys() == NEW_TENSOR.keys() and storage.keys() == NEW_STORAGE.keys()
+    as_expected = tensor.keys() - LEFT_EMPTY == NEW_TENSOR.keys() and storage.keys() == NEW_STORAGE.keys()
     if not as_expected or not all(_agrees(array, a) for a in (probe, other)):
         return None
     return ObjectLayouts(

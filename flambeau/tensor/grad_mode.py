@@ -10,6 +10,7 @@ True
 from __future__ import annotations
 
 import functools
+import inspect
 import threading
 from collections.abc import Callable
 from typing import Any, Final, Self, TypeVar
@@ -80,6 +81,8 @@ class _Switch:
 
     def __call__(self, function: F) -> F:
         enabled = self._enabled
+        if inspect.isgeneratorfunction(function):
+            return self._generator(function)
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -87,6 +90,30 @@ class _Switch:
                 return function(*args, **kwargs)
 
         return call  # type: ignore[return-value]
+
+    def _generator(self, function: F) -> F:
+        """A generator that runs within the block, and stops outside of it."""
+        enabled = self._enabled
+
+        @functools.wraps(function)
+        def generate(*args: Any, **kwargs: Any) -> Any:
+            running, send, argument = function(*args, **kwargs), True, None
+            while True:
+                try:
+                    with _Switch(enabled):
+                        value = running.send(argument) if send else running.throw(argument)
+                except StopIteration as end:
+                    return end.value
+                try:
+                    argument, send = (yield value), True
+                except GeneratorExit:
+                    with _Switch(enabled):
+                        running.close()
+                    raise
+                except BaseException as error:
+                    argument, send = error, False
+
+        return generate  # type: ignore[return-value]
 
 
 class no_grad(_Switch):  # noqa: N801  (as programs write it)

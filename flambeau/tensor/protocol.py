@@ -158,6 +158,13 @@ CASTS: Final = {
 """`x.float()` is `x.to(float32)`."""
 
 
+def _set_data(self: Tensor, source: Any) -> None:
+    """Show another tensor's memory from now on. Raises TypeError for what is no tensor."""
+    if not isinstance(source, Tensor):
+        raise TypeError(f"Variable data has to be a tensor, but got {type(source).__name__}")
+    self._array, self._storage = source._array, source._storage
+
+
 def _cast(name: str, dtype: DType) -> Callable[..., Tensor]:
     def method(self: Tensor, memory_format: Any = None) -> Tensor:
         result: Tensor = call("aten::to", self, dtype, memory_format=memory_format)
@@ -211,7 +218,7 @@ def _install() -> None:
         "mH": _attribute("aten::mH", "The conjugate of `mT`."),
         "real": _attribute("aten::real", "The real parts; a view."),
         "imag": _attribute("aten::imag", "The imaginary parts; a view. Raises RuntimeError for real tensors."),
-        "data": _attribute("aten::detach", "The same memory without a record of gradients."),
+        "data": property(_unary("data", "aten::detach"), _set_data, doc="The same memory without a record."),
     }  # fmt: skip
     methods |= {f"is_{kind}": _always(False, f"Whether it is {kind}: never.") for kind in OTHER_KINDS}
     methods["is_meta"] = _always(False, "Whether it is on the device \"meta\": then its class says so.")

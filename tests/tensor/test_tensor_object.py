@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 import flambeau as fb
+from flambeau.codegen import native_call
 from flambeau.tensor.tensor import share, view_of, wrap
+from flambeau.util.native_type import is_supported
 
 
 @pytest.fixture
@@ -184,3 +186,9 @@ def test_data_and_casts(grid: fb.Tensor) -> None:
     assert grid.real is grid
     assert grid.T.stride() == (1, 3)
     assert [t.tolist() for t in grid.nonzero(as_tuple=True)] == [[0, 0, 1, 1, 1], [1, 2, 0, 1, 2]]
+
+
+@pytest.mark.skipif(not is_supported(), reason="native entries need CPython as it usually is")
+def test_native_entries_know_every_slot() -> None:
+    layouts = native_call.object_layouts()
+    assert layouts is not None, "a slot of Tensor or Storage is not in codegen.llvm.tensor_objects: all calls are slow"

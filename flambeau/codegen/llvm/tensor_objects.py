@@ -10,6 +10,8 @@ NEW_TENSOR = {
     "_base": "none", "_made_in": "none", "is_wrapped_number": "false", "output_nr": "zero",
 }  # fmt: skip
 """What `Tensor(array)` puts into each slot."""
+LEFT_EMPTY = frozenset({"_wrapped"})
+"""Slots that it puts nothing into."""
 NEW_STORAGE = {"base": "array", "_bytes": "none", "version": "zero"}
 """What `Storage(array)` puts into each slot."""
 _PLAIN = (("_requires_grad", "false"), ("_node", "none"), ("is_wrapped_number", "false"))

@@ -1,0 +1,72 @@
+"""What the tape holds, for how long: nothing grows, what was saved goes as the way back passes; it can be stopped."""
+
+from __future__ import annotations
+
+import gc
+import signal
+import sys
+import threading
+import weakref
+from typing import Any
+
+import pytest
+
+import flambeau
+from flambeau import Tensor
+
+
+def test_ten_thousand_steps_do_not_grow() -> None:
+    w, x = flambeau.ones(4).requires_grad_(), flambeau.ones(3, 4)
+
+    def steps(count: int) -> None:
+        for _ in range(count):
+            (w * x).sum().backward()
+            with flambeau.no_grad():
+                w.sub_(w.grad, alpha=0.001)
+            w.grad = None
+
+    steps(1000)
+    gc.collect()
+    before = sys.getallocatedblocks()
+    gc.disable()
+    try:
+        steps(10_000)
+    finally:
+        gc.enable()
+    assert sys.getallocatedblocks() - before < 8000, "what is learned once, and less than an object for each step"
+
+
+def test_saved_values_go_as_the_way_back_passes() -> None:
+    x = flambeau.ones(4).requires_grad_()
+    alive: list[int] = []
+    y: Any = x
+    saved: list[weakref.ref[Any]] = []
+    for _ in range(5):
+        y = y.exp() * 0.1
+        saved.append(weakref.ref(y.grad_fn.next_functions[0][0]._raw_saved_result.tensor))
+        y.register_hook(lambda g: alive.append(sum(one() is not None for one in saved)))
+    y.sum().backward()
+    assert alive == [5, 4, 3, 2, 1]
+    assert all(one() is None for one in saved)
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals to threads")
+def test_a_run_can_be_interrupted() -> None:
+    x = flambeau.ones(4).requires_grad_()
+    y: Any = x
+    for _ in range(2000):
+        y = y * 1.0
+    runs: list[int] = []
+
+    def interrupt(gradient: Tensor) -> None:
+        runs.append(1)
+        signal.raise_signal(signal.SIGINT)
+
+    y.register_hook(interrupt)
+    assert threading.current_thread() is threading.main_thread()
+    with pytest.raises(KeyboardInterrupt):
+        y.sum().backward()
+    assert runs == [1]
+    assert x.grad is None
+    (x * 2).sum().backward()
+    assert x.grad.tolist() == [2] * 4
