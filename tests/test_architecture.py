@@ -9,8 +9,10 @@ from graphlib import CycleError, TopologicalSorter
 
 import pytest
 
+from flambeau.codegen import native_call
 from flambeau.util import inversions
 from flambeau.util.inversions import Inversion
+from flambeau.util.native_type import is_supported
 from tests.source_tree import MODULES, PACKAGE, ROOT, TREES, complexity, cycles, functions, imports_of
 
 FLOORS = (
@@ -203,3 +205,8 @@ def test_importing_the_package_brings_nothing_heavy() -> None:
     code = "import sys, flambeau; print([m for m in ('llvmlite', 'numba', 'torch', 'jax', 'cupy') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_native_code_knows_where_tensors_have_their_fields() -> None:
+    """Without that every call of native code goes through Python: `tensor_objects` names each slot of a tensor."""
+    assert native_call.object_layouts() is not None or not is_supported()

@@ -221,7 +221,6 @@ def _watching(function: Function, record: Callable[[PassRecord], None] | None) -
     return log_and_record
 
 
-
 _TRIVIAL = frozenset({"prim::Constant", "prim::TupleConstruct", "prim::ListConstruct"})
 
 

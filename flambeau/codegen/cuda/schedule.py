@@ -1,10 +1,9 @@
 """How a loop nest is spread over a grid: choices that change speed, never a value but for the order of float sums.
 
 The iterations of the outermost loop go to teams: threads, warps or blocks. A team of many threads shares out the
-iterations of
-the loops inside, and folds through shuffles and shared memory. A loop that is itself a fold of the outermost level goes
-to all threads of the grid, a partial result a block, which the next kernel folds. Everything depends on sizes and
-strides alone, so the same call gives the same bits on every device.
+iterations of the loops inside, and folds through shuffles and shared memory. A loop that is itself a fold of the
+outermost level goes to all threads of the grid, a partial result a block, which the next kernel folds. Everything
+depends on sizes and strides alone, so the same call gives the same bits on every device.
 """
 
 from __future__ import annotations

@@ -2,10 +2,9 @@
 
 A kernel chosen at run time costs a look at sizes, strides and tables. Where a loop calls a group with little work in
 each iteration, as in `x[i] = (b[i] - a[i, :i] @ x[:i]) / a[i, i]`, the group's kernel becomes a function beside the
-native
-function instead, for any sizes and for the strides that are known when code is made: elements of an axis lie side by
-side, or anywhere. What does not fit at run time goes by the launches of kernels: sizes that broadcast, empty folds
-without an answer, results in another order than row-major, and work enough for several threads.
+native function instead, for any sizes and for the strides that are known when code is made: elements of an axis lie
+side by side, or anywhere. What does not fit at run time goes by the launches of kernels: sizes that broadcast, empty
+folds without an answer, results in another order than row-major, and work enough for several threads.
 """
 
 from __future__ import annotations

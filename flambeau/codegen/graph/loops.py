@@ -2,11 +2,9 @@
 
 The innermost loop of a nest that counts its iterations is emitted twice. The fast copy has no checks of the element
 accesses whose indexes move evenly; it runs the iterations in which all of these stay within bounds, also those of
-branches
-that an iteration may not take. Which iterations these are is found out once before the loop, in exact arithmetic. The
-other copy
-runs the iterations before and after, and checks every access: so indexes from the end mean what they do, and a loop
-fails at the iteration, the line and the state of memory that the language says.
+branches that an iteration may not take. Which iterations these are is found out once before the loop, in exact
+arithmetic. The other copy runs the iterations before and after, and checks every access: so indexes from the end mean
+what they do, and a loop fails at the iteration, the line and the state of memory that the language says.
 """
 
 from __future__ import annotations

@@ -4,9 +4,8 @@
         d[i, j] = min(d[i, j], d[i, k] + d[k, j])      # iteration k writes d[i, k]
 
 LLVM runs several iterations at once only where what a stretch of iterations writes lies apart from what they read. A
-stretch that
-ends before such an iteration, and the next that begins behind it, do. Which iterations these are is found out once
-before the loop; one that is found wrongly, or not at all, changes how fast the loop is and nothing else.
+stretch that ends before such an iteration, and the next that begins behind it, do. Which iterations these are is found
+out once before the loop; one that is found wrongly, or not at all, changes how fast the loop is and nothing else.
 """
 
 from __future__ import annotations

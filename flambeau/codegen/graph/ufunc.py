@@ -34,7 +34,6 @@ _FLAGS = 61 if platform.machine().lower() in ("x86_64", "amd64", "i686") and sys
 branch that the program does not take and that vectors compute; scripts do not warn."""
 
 
-
 def _module() -> ModuleBuilder:
     """A module with what loops call: ``forget_flags()``, and ``run_in_python(choice, args, steps, start, count)``."""
     interface = {alias: C_INTERFACE[name] for alias, name in _API.items()}

@@ -2,8 +2,8 @@
 
 ``[error flag address, data addresses of inputs and outputs, sizes of axes, strides in bytes of (buffer, axis) pairs,
 address of the pool's run function or 0, iterations in a piece, address of partial states]``; the last two are the
-kernel's
-own to write. A kernel function is ``void (ptr block, i64 low, i64 high)``; low and high bound its outermost axis.
+kernel's own to write. A kernel function is ``void (ptr block, i64 low, i64 high)``; low and high bound its outermost
+axis.
 """
 
 from __future__ import annotations

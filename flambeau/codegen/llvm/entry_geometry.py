@@ -14,17 +14,25 @@ row, which one call of each loop goes over. ``llvm.loops`` reads this in the blo
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from flambeau.codegen.layouts import INPUT, LAUNCH, OUTPUT
 from flambeau.codegen.llvm.builder import FALSE, NULL, TRUE, FunctionBuilder, ModuleBuilder, word
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.llvm.entry_patterns import BLOCK_AT, LAYOUTS_AT, MOST_RANK, MOST_WORDS, OUTPUTS_AT
 
-SPREAD, WRITTEN, FOLDED, KEPT, MAPPED = range(1, 6)
-"""What a launch's ``geometry`` says. Arrays are broadcast; so they are, and the result is written into the argument of
-number ``target``. The rest are of one row-major array, the first argument, whose last axes (``rank`` of them) are a
-row: each becomes one element; so it does, and the axes stay, with size 1; each becomes a row. Where ``target`` is 1,
-what is called a row is a column, along the first axis, of at most ``least`` elements, and there are several."""
+SPREAD: Final = 1
+"""The ``geometry`` of a launch: arrays are broadcast."""
+WRITTEN: Final = 2
+"""Arrays are broadcast, and the result is written into the argument of number ``target``."""
+FOLDED: Final = 3
+"""Of one row-major array, the first argument, the last axes (``rank`` of them) are a row: each becomes one element.
+Where ``target`` is 1, what is called a row is a column, along the first axis, of at most ``least`` elements, and there
+are several."""
+KEPT: Final = 4
+"""Like `FOLDED`, and the axes stay, with size 1."""
+MAPPED: Final = 5
+"""Like `FOLDED`, but each row becomes a row."""
 TURNED = -1
 """In place of the number of axes: columns lie side by side."""
 MOST_ARRAYS = 8

@@ -43,7 +43,6 @@ _LOOP_PARAMETERS = ("ptr args", "ptr dims", "ptr steps", "ptr data")
 LOOP_EXPORTS = ("loops", "rows", *SELECT.values(), *COPY.values(), *CONVERT.values(), *COUNT.values())
 
 
-
 def loops_text() -> str:
     """LLVM text of ``loops``, ``rows`` and of its own loops."""
     m = ModuleBuilder({})

@@ -1,10 +1,9 @@
 """A specialised loop nest to one LLVM function.
 
 The vector axis becomes a loop over ``lanes`` iterations at a time and a masked iteration for the rest; the other axes
-become
-plain loops. A carried state that the vector axis runs inside of is a vector folded across lanes when its loop ends;
-one carried by loops inside the vector axis has a lane per iteration. Values that do not vary along the vector axis stay
-scalars.
+become plain loops. A carried state that the vector axis runs inside of is a vector folded across lanes when its loop
+ends; one carried by loops inside the vector axis has a lane per iteration. Values that do not vary along the vector
+axis stay scalars.
 """
 
 from __future__ import annotations

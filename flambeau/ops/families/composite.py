@@ -1,9 +1,8 @@
 """Operators written in terms of other operators.
 
 A body gets `F`, which has every operator as a method, and the arguments in schema order. Called on tensors, `F` goes
-through the
-dispatcher, so whatever watches operators (a tape, a trace) sees the parts; a graph builder may pass itself as `F`
-instead.
+through the dispatcher, so whatever watches operators (a tape, a trace) sees the parts; a graph builder may pass itself
+as `F` instead.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Reductions: fold some dimensions of one tensor away.
 
-Kernels here fold over arrays with NumPy's pairwise order, small floats in float32 and long strided float32 columns
-in float64, so
-that results are stable and do not depend on how memory is laid out by more than the stated ULP.
+Kernels here fold over arrays with NumPy's pairwise order, small floats in float32 and long strided float32 columns in
+float64, so that results are stable and do not depend on how memory is laid out by more than the stated ULP.
 """
 
 from __future__ import annotations

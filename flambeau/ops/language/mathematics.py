@@ -27,7 +27,6 @@ def _lgamma_outside(x: float) -> float:
     return math.nan if x != x else math.inf
 
 
-
 def _by_number(of_float: Kernel, of_complex: Kernel | None) -> Kernel:
     """The kernel of a `Scalar` overload of one operand."""
 
