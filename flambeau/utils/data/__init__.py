@@ -1,0 +1,52 @@
+"""Data sets, and the batches that are made of them, by this process or by others.
+
+>>> import flambeau
+>>> from flambeau.utils.data import DataLoader, TensorDataset
+>>> data = TensorDataset(flambeau.arange(5), flambeau.arange(5) * 10)
+>>> [x.tolist() for x, y in DataLoader(data, batch_size=2)]
+[[0, 1], [2, 3], [4]]
+"""
+
+from flambeau.utils.data.collating import default_collate, default_convert
+from flambeau.utils.data.datasets import (
+    ChainDataset,
+    ConcatDataset,
+    Dataset,
+    IterableDataset,
+    StackDataset,
+    Subset,
+    TensorDataset,
+    random_split,
+)
+from flambeau.utils.data.loader import DataLoader
+from flambeau.utils.data.samplers import (
+    BatchSampler,
+    RandomSampler,
+    Sampler,
+    SequentialSampler,
+    SubsetRandomSampler,
+    WeightedRandomSampler,
+)
+from flambeau.utils.data.worker import WorkerInfo, get_worker_info
+
+__all__ = [
+    "BatchSampler",
+    "ChainDataset",
+    "ConcatDataset",
+    "DataLoader",
+    "Dataset",
+    "IterableDataset",
+    "RandomSampler",
+    "Sampler",
+    "SequentialSampler",
+    "StackDataset",
+    "Subset",
+    "SubsetRandomSampler",
+    "TensorDataset",
+    "WeightedRandomSampler",
+    "WorkerInfo",
+    "default_collate",
+    "default_convert",
+    "get_worker_info",
+    "random_split",
+]
