@@ -18,7 +18,7 @@ import numpy as np
 
 import flambeau
 from examples import fannkuch, image, kmeans, life, lstm, mandelbrot, mlp, nbody, newton, page, spectral_norm
-from flambeau import Tensor
+from flambeau import Tensor, nn
 
 
 @flambeau.script
@@ -110,6 +110,39 @@ def modules() -> None:
     print(f"  scripted and traced differ by {difference:.0e} at most; parameters: {', '.join(scripted.state_dict())}")
 
 
+def training() -> list[float]:
+    """A network that learns two spirals, its loss a scripted function; the loss of each step."""
+    title("Training: two spirals, a scripted loss, Adam")
+    flambeau.manual_seed(0)
+    turn = 3.0 * flambeau.rand(400).sqrt()
+    side = flambeau.arange(400) % 2
+    angle = 2.0 * turn + np.pi * side
+    points = flambeau.stack([turn * angle.cos(), turn * angle.sin()], 1)
+    model = nn.Sequential(nn.Linear(2, 32), nn.Tanh(), nn.Linear(32, 32), nn.Tanh(), nn.Linear(32, 1))
+    optimizer = flambeau.optim.Adam(model.parameters(), lr=0.01)
+    target = side.float()
+    losses = []
+    start = time.perf_counter()
+    for step in range(400):
+        scores = model(points).squeeze(1)
+        loss = logistic(scores, target)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+        if step % 100 == 99:
+            right = float(((scores > 0) == (target > 0.5)).float().mean())
+            print(f"  step {step + 1:3}: loss {losses[-1]:.4f}, {100 * right:.1f} % right")
+    print(f"  {time.perf_counter() - start:.1f} s")
+    return losses
+
+
+@flambeau.script
+def logistic(scores: Tensor, target: Tensor) -> Tensor:
+    """The logistic loss: how surprising targets of 0 and 1 are."""
+    return (flambeau.clamp(scores, min=0.0) - scores * target + flambeau.log1p(flambeau.exp(-scores.abs()))).mean()
+
+
 def plain(function: Any) -> Callable[..., Any]:
     """The Python function behind a scripted one, its callees in Python too."""
     python = function.__wrapped__
@@ -163,13 +196,14 @@ def main() -> None:
     stages()
     answers()
     modules()
+    losses = training()
     speed()
     options.page.parent.mkdir(parents=True, exist_ok=True)
     x = flambeau.linspace(-3.0, 3.0, 7)
     picture = image.load()
-    options.page.write_text(
-        page.render([(gelu, (x,)), (image.sobel, (picture,)), (newton.square_root, (x.abs() + 1.0,))]), encoding="utf-8"
-    )
+    curve = page.loss_curve(losses, "Training two spirals")
+    shown = [(gelu, (x,)), (image.sobel, (picture,)), (newton.square_root, (x.abs() + 1.0,))]
+    options.page.write_text(page.render(shown, curve), encoding="utf-8")
     title(f"The stages side by side: {options.page}")
 
 

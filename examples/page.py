@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import inspect
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,8 +26,23 @@ pre { margin: 0; font: 12px/1.4 ui-monospace, monospace } details { margin: .2re
 """
 
 
-def render(functions: Sequence[tuple[Any, tuple[Any, ...]]]) -> str:
-    """The page for scripted functions, each with arguments to specialise for."""
+def loss_curve(losses: Sequence[float], title: str) -> str:
+    """Losses by step as a picture, on a logarithmic scale."""
+    logs = [math.log10(max(loss, 1e-12)) for loss in losses]
+    low, high, width = min(logs), max(max(logs), min(logs) + 1e-9), max(len(logs) - 1, 1)
+    heights = [180 - 160 * (value - low) / (high - low) for value in logs]
+    points = " ".join(f"{40 + 540 * k / width:.1f},{height:.1f}" for k, height in enumerate(heights))
+    marks = "".join(
+        f"<text x='0' y='{y}' font-size='11'>{10**mark:.2g}</text>" for mark, y in ((low, 184), (high, 24))
+    )
+    return (
+        f"<h2 id='training'>{html.escape(title)}</h2><div class='stage'><svg viewBox='0 0 600 200' role='img'>"
+        f"<title>loss by step</title><polyline points='{points}' fill='none' stroke='#37474f'/>{marks}</svg></div>"
+    )
+
+
+def render(functions: Sequence[tuple[Any, tuple[Any, ...]]], more: str = "") -> str:
+    """The page for scripted functions, each with arguments to specialise for; `more` is put before them."""
     links = "".join(f"<a href='#{html.escape(f.name)}'>{html.escape(f.name)}</a>" for f, _ in functions)
     sections = "\n".join(_section(function, given) for function, given in functions)
     return (
@@ -35,7 +51,7 @@ def render(functions: Sequence[tuple[Any, tuple[Any, ...]]]) -> str:
         "<p>Source, the graph that runs as a picture and as text, what each pass changed, bytecode, what was compiled "
         "and how long it took; last the tree and the native code.</p>"
         f"<nav>{links}</nav>"
-        f"{sections}</html>"
+        f"{more}{sections}</html>"
     )
 
 

@@ -103,24 +103,7 @@ channels_last = memory_format.channels_last
 channels_last_3d = memory_format.channels_last_3d
 _surface.install()
 
-from flambeau import (
-    amp,
-    autograd,
-    backends,
-    cpu,
-    cuda,
-    fft,
-    func,
-    fx,
-    ir,
-    jit,
-    library,
-    linalg,
-    nn,
-    optim,
-    special,
-    utils,
-)
+from flambeau import amp, autograd, backends, cpu, cuda, fft, func, fx, ir, jit, library, linalg, nn, optim, special
 from flambeau.codegen import get_num_threads, set_num_threads
 from flambeau.func import (
     grad,

@@ -59,13 +59,21 @@ def pages(folder: Path) -> Pages:
         f"| `{p.stem}` | {_title(p)} |\n"
         for p in sorted((ROOT / "examples" / "models").glob("*.py")) if p.stem not in ("__init__", "show")
     )  # fmt: skip
+    trained = "".join(
+        f"| `{p.stem}` | {_title(p)} |\n"
+        for p in sorted((ROOT / "examples" / "training").glob("*.py")) if p.stem not in ("__init__", "pictures")
+    )  # fmt: skip
     index = (
         "# Gallery\n\nPrograms of `examples/`, with what they print and compute. Each is run by the tests, and while "
         f'this site is made.\n\n<div class="cards">\n{cards}</div>\n\n## Whole models\n\n'
         "`python -m examples.models.nano_gpt` runs one in Python, scripted and traced; "
         "[layers](../layers.md#whole-models) says more.\n\n| file | model |\n|---|---|\n"
     )
-    return {"gallery/index.md": index + models, **found}
+    training = (
+        "\n## Training\n\n`python -m examples.training.digits` trains one in full and draws what it reached; "
+        "[training](../tutorial/training.md) says more.\n\n| file | what is trained |\n|---|---|\n"
+    )
+    return {"gallery/index.md": index + models + training + trained, **found}
 
 
 def _page(name: str, folder: Path) -> str:

@@ -10,9 +10,12 @@ SECTIONS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     ("Start", ("index.md",)),
     ("Tutorial", (
         "tutorial/index.md", "tutorial/first-function.md", "tutorial/loops.md", "tutorial/modules.md",
-        "tutorial/looking-inside.md", "tutorial/speed.md", "tutorial/archives.md", "tutorial/writing-a-pass.md",
+        "tutorial/training.md", "tutorial/looking-inside.md", "tutorial/speed.md", "tutorial/archives.md",
+        "tutorial/writing-a-pass.md",
     )),
-    ("How-to", ("how-to/index.md", "how-to/from-numba.md", "from-pytorch.md", "how-to/from-jax.md")),
+    ("How-to", (
+        "how-to/index.md", "how-to/from-numba.md", "from-pytorch.md", "how-to/training-loops.md", "how-to/from-jax.md",
+    )),
     ("Guide", (
         "language.md", "classes.md", "modules.md", "layers.md", "autograd.md", "transforms.md", "tracing.md",
         "freezing.md", "archives.md", "dispatch.md", "fx.md", "errors.md", "native-code.md", "performance.md",

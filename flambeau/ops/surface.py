@@ -19,7 +19,6 @@ from flambeau.tensor.overrides import NOT_OVERRIDDEN, answer
 from flambeau.tensor.subclasses import special as subclasses
 from flambeau.tensor.tensor import Tensor, install_method
 from flambeau.util.choice import Shortcut
-from flambeau.util.not_here import NO_OPTIMISERS, OF_PACKAGE
 
 Function = Callable[..., Any]
 
@@ -47,8 +46,6 @@ def function(short: str) -> Function:
     name = f"aten::{short}"
     overloads = definitions(name)
     if not any(d.is_function for d in overloads):
-        if short in OF_PACKAGE:
-            raise AttributeError(f"module 'flambeau' has no attribute '{short}'. {NO_OPTIMISERS}")
         similar = [n.removeprefix("aten::") for n in registry.similar(name) if n.startswith("aten::")]
         hint = f"; similar: {', '.join(similar)}" if similar else ""
         raise AttributeError(f"module 'flambeau' has no attribute '{short}'{hint}")

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import ctypes
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from flambeau.codegen.launches import Launch
+from flambeau.codegen.llvm.launch_sizes import ALIGNED_FROM
 from flambeau.codegen.native_call import object_layouts
 from flambeau.codegen.runtime import start
 from flambeau.ops.families.composite import F
@@ -25,26 +26,33 @@ _WORD: Final = ctypes.c_size_t
 Tensors = Sequence[Tensor | None]
 GRADIENT: Final = 1
 """Which of a formula's tensors is the gradient."""
+PIECE: Final = ALIGNED_FROM // 2
+"""Bytes of a result that one call of a kernel writes at most."""
 ELSEWHERE: Final = object()
 """Stands for an array that may be another one in each step."""
 REAL_OF_COMPLEX: Final = {np.dtype(np.complex64): np.dtype(np.float32), np.dtype(np.complex128): np.dtype(np.float64)}
 
 
 class Numbers:
-    """The numbers of a formula in one step, and what each kernel makes of them, worked out once."""
+    """The numbers of a formula in one step: as the settings have them, a rate may be a tensor."""
 
     def __init__(self, given: Sequence[Any]) -> None:
         self.given = given
-        """As the settings have them: a rate may be a tensor."""
-        self._of_kernels: dict[FormulaKernel, tuple[Any, int]] = {}
 
-    def words(self, kernel: FormulaKernel) -> tuple[Any, int]:
-        """The kernel's numbers in memory, and where that is."""
-        words = self._of_kernels.get(kernel)
-        if words is None:
-            values = np.array(kernel.numbers([float(n) for n in self.given]), np.float64)
-            words = self._of_kernels[kernel] = (values, _address(values))
-        return words
+
+class NumberCell:
+    """Where a kernel reads its numbers, for one optimiser: written when other ones are to be used."""
+
+    def __init__(self, kernel: FormulaKernel) -> None:
+        self.kernel = kernel
+        self.values = np.zeros(len(kernel.number_places))
+        self._current: Numbers | None = None
+
+    def hold(self, numbers: Numbers) -> None:
+        """Work out what the kernel takes, unless that is there already."""
+        if self._current is not numbers:
+            self.values[:] = self.kernel.numbers([float(n) for n in numbers.given])
+            self._current = numbers
 
 
 class FusedUpdate:
@@ -55,6 +63,7 @@ class FusedUpdate:
         self._updates: dict[int, ParameterUpdate | None] = {}
         """By the identity of the parameter; None where the last try had no native form."""
         self._flag = ctypes.c_int32(0)
+        self._cells: dict[FormulaKernel, NumberCell] = {}
 
     def __call__(self, tensors: Tensors, numbers: Numbers, flags: tuple[bool, ...]) -> None:
         """Write a parameter and its state.
@@ -83,58 +92,57 @@ class FusedUpdate:
         if any(a.shape != present[0].shape or not _is_plain(a) for a in present) or _overlap(present):
             return None
         kernel = self.formula.kernel(tuple([None if t is None else _real(t.dtype) for t in tensors]), flags)
-        return None if kernel is None else ParameterUpdate(kernel, tensors, flags, self._flag)
+        if kernel is None:
+            return None
+        cell = self._cells.setdefault(kernel, NumberCell(kernel))
+        return ParameterUpdate(cell, tensors, flags, self._flag)
 
 
 class ParameterUpdate:
-    """A kernel's call for one parameter. Its gradient may lie elsewhere in each step, and is not kept."""
+    """A kernel's calls for one parameter. Its gradient may lie elsewhere in each step, and is not kept.
+
+    A large parameter is updated piece by piece: for large results a kernel counts on memory that lies as it allocates
+    it, and what is written over lies where it is.
+    """
 
     __slots__ = (
-        "_addresses",
-        "_arrays",
-        "_data_at",
-        "_dtype",
-        "_first",
-        "_flag",
-        "_flags",
-        "_gradient_at",
-        "_launch",
-        "_nbytes",
-        "_number_at",
-        "_shape",
-        "_storages",
-        "_words",
-        "kernel",
+        "_addresses", "_arrays", "_cell", "_data_at", "_dtype", "_flag", "_flags", "_gradient_at", "_nbytes", "_pieces",
+        "_shape", "_storages", "kernel",
     )  # fmt: skip
 
-    def __init__(self, kernel: FormulaKernel, tensors: Tensors, flags: tuple[bool, ...], flag: ctypes.c_int32) -> None:
-        self.kernel = kernel
+    def __init__(self, cell: NumberCell, tensors: Tensors, flags: tuple[bool, ...], flag: ctypes.c_int32) -> None:
+        kernel = self.kernel = cell.kernel
+        self._cell = cell
         self._flags = flags
         self._flag = flag
         arrays = [None if t is None else t._array for t in tensors]
         self._nbytes = arrays[0].nbytes  # type: ignore[union-attr]
         self._storages = [tensors[k]._storage for k in kernel.targets]  # type: ignore[union-attr]
-        inputs = [_flat(arrays[k]) for k in kernel.sources]
-        values = np.zeros(len(kernel.number_places))
-        numbers = [values[k : k + 1].reshape(()) for k in range(len(values))]
-        self._launch: Launch = kernel.compiled.launch_for([*inputs, *numbers])
-        self._number_at = 1 + len(inputs)
-        self._words = array("q", self._launch.words or [0])
-        places = [*kernel.sources, *[None] * len(numbers), *kernel.targets]
-        self._gradient_at = 1 + places.index(GRADIENT)
-        if self._launch.variant is not None:
-            self._words[0] = ctypes.addressof(flag)
-            for at, place in enumerate(places, 1):
-                if place is not None:
-                    self._words[at] = _address(arrays[place])
+        self._gradient_at = 1 + kernel.sources.index(GRADIENT)
+        rows = [None if a is None else _flat(a) for a in arrays]
+        self._pieces = list(self._in_pieces(rows))
+        """Of each piece, how the kernel is launched, on which words, and how far its gradient is from the first."""
         self._addresses = [_address(a) for k, a in enumerate(arrays) if a is not None and k != GRADIENT]
         self._shape, self._dtype = arrays[GRADIENT].shape, arrays[GRADIENT].dtype  # type: ignore[union-attr]
         self._arrays: list[Any] = [*arrays[:GRADIENT], ELSEWHERE, *arrays[GRADIENT + 1 :]]
         """What the words are about, kept alive."""
         layouts = object_layouts()
         self._data_at = None if layouts is None else layouts.array.offset("data")
-        self._first = 0
-        """Where the numbers are that the words point to."""
+
+    def _in_pieces(self, rows: list[Any]) -> Iterator[tuple[Launch, Any, int]]:
+        kernel, values = self.kernel, self._cell.values
+        numbers = [values[k : k + 1].reshape(()) for k in range(len(values))]
+        length = rows[0].size
+        most = PIECE // max(row.itemsize for row in rows if row is not None)
+        for first in range(0, length, most):
+            parts = [None if row is None else row[first : first + most] for row in rows]
+            inputs: list[Any] = [*[parts[k] for k in kernel.sources], *numbers]
+            launch = kernel.compiled.launch_for(inputs)
+            words = array("q", launch.words)
+            words[0] = ctypes.addressof(self._flag)
+            for at, part in enumerate([*inputs, *[parts[k] for k in kernel.targets]], 1):
+                words[at] = _address(part)
+            yield launch, words, first * rows[GRADIENT].itemsize
 
     def fits(self, tensors: Tensors, flags: tuple[bool, ...]) -> bool:
         """Whether it is for these flags and this memory; it then takes the gradient, wherever that lies."""
@@ -156,21 +164,16 @@ class ParameterUpdate:
         for address in self._addresses:
             if -nbytes < place - address < nbytes:
                 return False
-        if self._launch.variant is not None:
-            self._words[self._gradient_at] = place
+        at = self._gradient_at
+        for _, words, offset in self._pieces:
+            words[at] = place + offset
         return True
 
     def run(self, numbers: Numbers) -> None:
         """Compute, and write, with the formula's numbers."""
-        if self._launch.variant is None:
-            return
-        values, first = numbers.words(self.kernel)
-        if first != self._first:
-            self._first = first
-            at = self._number_at
-            for k in range(len(values)):
-                self._words[at + k] = first + 8 * k
-        start(self._launch, self._words)
+        self._cell.hold(numbers)
+        for launch, words, _ in self._pieces:
+            start(launch, words)
         for storage in self._storages:
             storage.version += 1
 

@@ -45,12 +45,12 @@ def save_file(tensors: Mapping[str, Tensor], filename: Path, metadata: Mapping[s
     for dtypes that the format does not have.
     """
     arrays = _arrays(tensors)
-    _library("safetensors.numpy").save_file(arrays, filename, metadata=_checked(metadata))
+    _library(".numpy").save_file(arrays, filename, metadata=_checked(metadata))
 
 
 def save(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> bytes:
     """The bytes of such a file."""
-    return bytes(_library("safetensors.numpy").save(_arrays(tensors), metadata=_checked(metadata)))
+    return bytes(_library(".numpy").save(_arrays(tensors), metadata=_checked(metadata)))
 
 
 def load_file(filename: Path, device: str = "cpu") -> dict[str, Tensor]:
@@ -63,7 +63,7 @@ def load(data: bytes) -> dict[str, Tensor]:
     """The tensors in the bytes of a file."""
     by_name = {NAMES[d.name]: d for d in ALL if d.name in NAMES}
     tensors = {}
-    for name, entry in _library("safetensors").deserialize(data):
+    for name, entry in _library().deserialize(data):
         dtype = by_name.get(entry["dtype"])
         if dtype is None:
             raise ValueError(f"{name}: there are no tensors of dtype {entry['dtype']} here")
@@ -102,13 +102,13 @@ def load_model(model: Module, filename: Path, strict: bool = True) -> tuple[set[
 
 def _metadata(filename: Path) -> dict[str, str]:
     """What a file says besides its tensors."""
-    with _library("safetensors").safe_open(filename, framework="numpy") as file:
+    with _library().safe_open(filename, framework="numpy") as file:
         return file.metadata() or {}
 
 
-def _library(name: str) -> Any:
+def _library(part: str = "") -> Any:
     try:
-        return import_module(name)
+        return import_module("safetensors" + part)
     except ImportError:
         raise ImportError(NEEDED) from None
 

@@ -48,7 +48,7 @@ def test_c25_modules_that_are_named_exist(page: Path) -> None:
 
 def test_c25_extras_are_used() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    modules = {"cuda": "cupy", "numba": "numba", "viz": "igraph"}
+    modules = {"cuda": "cupy", "numba": "numba", "viz": "igraph", "safetensors": "safetensors"}
     extras = set(project["optional-dependencies"]) - {"test", "docs", "peers"}
     assert extras <= set(modules), "say here which module of the extra the package imports"
     for extra in extras:

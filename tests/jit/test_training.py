@@ -88,11 +88,6 @@ def test_a_scripted_module_gets_the_gradients_of_its_eager_twin() -> None:
         np.testing.assert_allclose(ours.grad.numpy(), theirs.grad.numpy(), rtol=1e-5, atol=1e-6)
 
 
-def test_missing_optimisers_are_said() -> None:
-    with pytest.raises(AttributeError, match="There are no optimisers yet: after backward"):
-        flambeau.optim.SGD([flambeau.ones(1)], 0.1)
-
-
 def backward_of(x: Tensor) -> None:
     x.sum().backward()
 

@@ -237,3 +237,29 @@ def test_gradients_are_not_kept_from_step_to_step() -> None:
     del gradient
     gc.collect()
     assert kept() is None
+
+
+@pytest.mark.parametrize("count", [40_000, 131_072, 300_001])
+@pytest.mark.parametrize("name", ["Adam", "SGD"])
+def test_large_parameters_wherever_they_lie(name: str, count: int) -> None:
+    """Memory on no boundary: what is written over is not what a kernel allocates for itself."""
+    draw = np.random.default_rng(0)
+    values, gradients = draw.standard_normal((2, count)).astype(np.float32)
+    settings = {"momentum": 0.9} if name == "SGD" else {}
+    expected = None
+    for shift in (0, 1, 3):
+        memory = np.zeros(count + 20, np.float32)
+        start = (-memory.ctypes.data % 64) // 4 + shift
+        p = flambeau.from_numpy(memory)[start : start + count]
+        p.copy_(flambeau.from_numpy(values))
+        p = p.detach().requires_grad_()
+        optimizer = getattr(optim, name)([p], lr=0.1, **settings)
+        for _ in range(3):
+            p.grad = flambeau.from_numpy(gradients)
+            optimizer.step()
+        assert optimizer._update._updates[id(p)] is not None
+        result = p.detach().numpy().copy()
+        expected = result if expected is None else expected
+        np.testing.assert_array_equal(result, expected)
+        assert not memory[:start].any()
+        assert not memory[start + count :].any()

@@ -68,7 +68,6 @@ from flambeau.schema.types import Type
 from flambeau.tensor.tensor import Tensor
 from flambeau.tensor.typed import TypedTensor
 from flambeau.util.errors import CompileError
-from flambeau.util.not_here import NO_OPTIMISERS, OF_PACKAGE
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
 
@@ -107,8 +106,7 @@ class PythonValue(Sugared):
         """What the attribute of the Python value is in a program."""
         value = e.scope.resolver.member(self.python, name)
         if value is MISSING:
-            is_missing = name in OF_PACKAGE and isinstance(self.python, types.ModuleType)
-            raise CompileError(f"object has no attribute {name}{f'. {NO_OPTIMISERS}' if is_missing else ''}", where)
+            raise CompileError(f"object has no attribute {name}", where)
         return e.wrap(value, where)
 
     def as_keywords(self, e: Emitter, where: SourceRange) -> dict[str, Sugared]:
