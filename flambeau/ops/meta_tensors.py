@@ -139,13 +139,13 @@ def is_meta(value: Any) -> bool:
 
 
 def _tensors(values: Sequence[Any]) -> list[Tensor]:
-    found: list[Tensor] = []
+    collected: list[Tensor] = []
     for value in values:
         if isinstance(value, Tensor):
-            found.append(value)
+            collected.append(value)
         elif type(value) in (list, tuple):
-            found.extend(_tensors(value))
-    return found
+            collected.extend(_tensors(value))
+    return collected
 
 
 def _concerns(definition: OpDef, arguments: Sequence[Any]) -> bool:
@@ -194,26 +194,26 @@ def _settled(result: Any) -> Any:
 def results(definition: OpDef, arguments: Sequence[Any]) -> Any:
     """New tensors as the rules of an operator say its results are. Raises NotImplementedError if they cannot tell."""
     schema = definition.schema
-    told = [_told(value) for value in arguments]
-    shapes = _answers(definition, definition.shape, told)
-    dtypes = _answers(definition, definition.dtype, told)
-    made: list[Any] = []
+    described = [_described(value) for value in arguments]
+    shapes = _answers(definition, definition.shape, described)
+    dtypes = _answers(definition, definition.dtype, described)
+    produced: list[Any] = []
     for returned, sizes, dtype in zip(schema.returns, shapes, dtypes, strict=True):
         if not isinstance(returned.type, TensorType) or sizes is None or dtype is None or None in sizes:
             tried = trial(definition, arguments, empty)
             if tried is NotImplemented:
                 raise NotImplementedError(NO_FAKE.format(name=definition.name))
             return tried
-        made.append(empty(sizes, dtype, _strides(definition, arguments, tuple(sizes), dtype)))
-    return made[0] if len(made) == 1 else tuple(made)
+        produced.append(empty(sizes, dtype, _strides(definition, arguments, tuple(sizes), dtype)))
+    return produced[0] if len(produced) == 1 else tuple(produced)
 
 
-def _answers(definition: OpDef, rule: Any, told: Sequence[Any]) -> Sequence[Any]:
+def _answers(definition: OpDef, rule: Any, described: Sequence[Any]) -> Sequence[Any]:
     count = len(definition.schema.returns)
     if rule is None:
         return (None,) * count
     try:
-        answer = rule(*told)
+        answer = rule(*described)
     except UnknownValueError:
         return (None,) * count
     if count == 1 and not (isinstance(answer, tuple) and len(answer) == 1 and not isinstance(answer[0], int | None)):
@@ -221,10 +221,10 @@ def _answers(definition: OpDef, rule: Any, told: Sequence[Any]) -> Sequence[Any]
     return answer if isinstance(answer, tuple) and len(answer) == count else (None,) * count
 
 
-def _told(value: Any) -> Any:
+def _described(value: Any) -> Any:
     if isinstance(value, Tensor):
         return TensorType(dtype=value.dtype, sizes=tuple(value._array.shape), device=value.device)
-    return [_told(v) for v in value] if type(value) in (list, tuple) else value
+    return [_described(v) for v in value] if type(value) in (list, tuple) else value
 
 
 _ELEMENTWISE: Final = frozenset({"pointwise", "special"})
@@ -254,8 +254,8 @@ def _written(definition: OpDef, arguments: Sequence[Any]) -> Any:
     if definition.family == "out":
         _fit_targets(definition, arguments, targets)
     elif (rule := _computed_shape(definition)) is not None:
-        told = [_told(value) for value in arguments]
-        (sizes,) = _answers(definition, rule, told)[:1]
+        described = [_described(value) for value in arguments]
+        (sizes,) = _answers(definition, rule, described)[:1]
         if sizes is not None and None not in sizes and tuple(sizes) != targets[0]._array.shape:
             raise RuntimeError(
                 f"output with shape {list(targets[0]._array.shape)} doesn't match the broadcast shape {list(sizes)}"
@@ -273,8 +273,8 @@ def _fit_targets(definition: OpDef, arguments: Sequence[Any], targets: Sequence[
     fitting = functional_of(definition)
     if fitting is None:
         raise NotImplementedError(NO_FAKE.format(name=definition.name))
-    made = results_of(fitting, arguments[: len(fitting.schema.arguments)])
-    for target, result in zip(targets, made, strict=True):
+    produced = results_of(fitting, arguments[: len(fitting.schema.arguments)])
+    for target, result in zip(targets, produced, strict=True):
         if target._array.shape != result._array.shape:
             target._array, target._storage = dataless.window(result._array.shape, None, target.dtype, META)
 
@@ -289,10 +289,10 @@ def _computed_shape(definition: OpDef) -> Any:
 
 def results_of(definition: OpDef, arguments: Sequence[Any]) -> Sequence[Tensor]:
     """The results of an operator without data, always several."""
-    made = run(definition, arguments)
-    if made is NotImplemented:
-        made = results(definition, arguments)
-    return made if isinstance(made, tuple | list) else (made,)
+    produced = run(definition, arguments)
+    if produced is NotImplemented:
+        produced = results(definition, arguments)
+    return produced if isinstance(produced, tuple | list) else (produced,)
 
 
 def functional_of(definition: OpDef) -> OpDef | None:

@@ -41,11 +41,12 @@ KERNELS: Final[list[Callable[[OpDef, Sequence[Any]], Any]]] = []
 """What runs such calls, or gives NotImplemented; the last is asked first."""
 
 
-def has_special(values: Sequence[Any]) -> bool:
-    """Whether there is a tensor among values, or in lists of them, on which operators run otherwise."""
+def has_special(values: Sequence[Any], depth: int = 3) -> bool:
+    """Whether there is a tensor among values, or in lists of them (which may hold themselves), on which operators run
+    otherwise."""
     for value in values:
         if type(value) in (list, tuple):
-            if has_special(value):
+            if depth and has_special(value, depth - 1):
                 return True
         elif goes_below(type(value)):
             return True
