@@ -31,7 +31,7 @@ class EagerGradient:
         for place in self._places:
             value = arguments[place]
             is_list = isinstance(value, list)
-            arguments[place] = [_leaf(t, creates) for t in value] if is_list else _leaf(value, creates)
+            arguments[place] = [leaf_of(t, creates) for t in value] if is_list else leaf_of(value, creates)
         with set_grad_enabled(True), dispatch.uninterrupted():
             outcome = dispatch.run(self._definition, arguments)
             results = list(tensors_in([outcome]))
@@ -48,7 +48,7 @@ class EagerGradient:
         return f"EagerGradient({self._definition.full_name})"
 
 
-def _leaf(tensor: Tensor, creates: bool) -> Tensor:
+def leaf_of(tensor: Tensor, creates: bool) -> Tensor:
     """What a gradient is asked of."""
     return tensor.clone() if creates and tensor.asks() else tensor.detach().requires_grad_()
 

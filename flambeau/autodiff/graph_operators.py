@@ -269,6 +269,10 @@ class GraphOperators:
         """Broadcast to sizes; itself, if these are its own."""
         return x if x.has_sizes(sizes) else self._builder.call("aten::expand", (x, list(sizes)), {})
 
+    def mT(self, x: TensorProxy) -> Any:  # noqa: N802  (the operator's name)
+        """A matrix's transpose."""
+        return self._builder.call("aten::transpose", (x, -2, -1), {})
+
     def narrow(self, x: TensorProxy, dim: int, start: Any, length: Any) -> Any:
         """A part along an axis."""
         return self._builder.call("aten::slice", (x, dim, start, start + length, 1), {})

@@ -246,6 +246,11 @@ class TensorProxy:
             for size, other in zip(own, wanted, strict=True)
         )
 
+    @property
+    def mT(self) -> Any:  # noqa: N802  (the operator's name)
+        """A matrix's transpose."""
+        return self.builder.operators.mT(self)
+
     def item(self) -> Any:
         """Refuse: formulas that look at elements are not traced."""
         return refuse("an element")

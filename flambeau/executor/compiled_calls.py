@@ -9,8 +9,9 @@ from flambeau.analysis.gradients import Marks
 from flambeau.autograd.node import Gradients, Node, edge_of
 from flambeau.autograd.saved import FREED, SavedTensor
 from flambeau.executor.compiled_gradients import GradientPlan
-from flambeau.executor.recomputed_calls import Arguments, marked, shares_memory
+from flambeau.executor.recomputed_calls import Arguments, CompiledCallBackward, Run, marked, shares_memory
 from flambeau.tensor.grad_mode import is_grad_enabled
+from flambeau.tensor.levels import Wrapper
 from flambeau.tensor.tensor import Tensor
 
 
@@ -31,11 +32,20 @@ class Kept:
 class CompiledBackward(Node):
     """One call of a compiled function, with a compiled way back."""
 
-    __slots__ = ("_arguments", "_kept", "_places", "_plan", "_shapes")
+    __slots__ = ("_again", "_arguments", "_kept", "_plan", "_shapes")
 
-    def __init__(self, plan: GradientPlan, arguments: Arguments, kept: Kept, results: Sequence[Tensor]) -> None:
+    def __init__(
+        self,
+        plan: GradientPlan,
+        arguments: Arguments,
+        kept: Kept,
+        results: Sequence[Tensor],
+        again: CompiledCallBackward,
+    ) -> None:
         super().__init__([edge_of(tensor) for tensor in arguments.asking])
         self._plan = plan
+        self._again: CompiledCallBackward | None = again
+        """What runs the function again, for gradients that are batches, or have tangents."""
         self._arguments: Arguments | None = arguments
         self._kept: Kept | None = kept
         self._shapes = [(tuple(r.shape), r.dtype) for r in results]
@@ -47,8 +57,10 @@ class CompiledBackward(Node):
     def apply(self, gradients: Gradients) -> Gradients:
         """The gradients of the arguments that ask. Raises RuntimeError if an input was written."""
         arguments, kept, plan = self._arguments, self._kept, self._plan
-        if arguments is None or kept is None:
+        if arguments is None or kept is None or self._again is None:
             raise RuntimeError(FREED)
+        if any(isinstance(g, Wrapper) for g in gradients):
+            return self._again.apply(gradients)
         values = arguments.restored(self)
         given = [self._complete(gradients, number) for number in range(len(self._shapes))]
         if is_grad_enabled():
@@ -73,10 +85,12 @@ class CompiledBackward(Node):
 
     def release(self) -> None:
         """Let go of what was kept."""
-        self._arguments = self._kept = None
+        self._arguments = self._kept = self._again = None
 
 
-def on_tape(plan: GradientPlan, outcome: Any, marks: Marks, arguments: Arguments) -> tuple[bool, Any]:
+def on_tape(
+    plan: GradientPlan, outcome: Any, marks: Marks, arguments: Arguments, run: Run
+) -> tuple[bool, Any]:
     """The function's own result of what the way there gave, which then knows how it came about; False with it where it
     shows memory of the arguments, which one node does not tell apart."""
     values = outcome if type(outcome) is tuple and len(plan.forward.graph.returns) > 1 else (outcome,)
@@ -85,7 +99,8 @@ def on_tape(plan: GradientPlan, outcome: Any, marks: Marks, arguments: Arguments
     results = marked(result, marks)
     if shares_memory(results, arguments):
         return False, result
-    node = CompiledBackward(plan, arguments, Kept(kept), results)
+    again = CompiledCallBackward(run, arguments, marks)
+    node = CompiledBackward(plan, arguments, Kept(kept), results, again)
     for number, tensor in enumerate(results):
         tensor._node, tensor.output_nr = node, number
     return True, result

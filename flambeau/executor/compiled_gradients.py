@@ -21,8 +21,8 @@ from typing import Any
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.gradients import Flow, Marks
-from flambeau.autodiff import decompose, uninitialised_values
-from flambeau.autodiff.activity import is_real, relevant
+from flambeau.autodiff.activity import is_real
+from flambeau.autodiff.derivatives import cleaned, ready
 from flambeau.autodiff.differentiate import Derivative, differentiate
 from flambeau.autodiff.graph_operators import is_only_read
 from flambeau.autodiff.not_differentiable import NotDifferentiableError
@@ -116,27 +116,6 @@ def _plan(
         halves.parameters,
         tuple(targets),
     )
-
-
-def cleaned(derivative: Derivative) -> Derivative:
-    """The derivative without what neither its results nor its gradients need."""
-    graph, count = derivative.graph, len(derivative.graph.returns)
-    for value in derivative.gradients:
-        if value is not None:
-            graph.add_return(value)
-    dce.do(graph)
-    gradients = list(graph.returns[count:])
-    for index in reversed(range(count, len(graph.returns))):
-        graph.body.remove_return(index)
-    forward = [n for n in derivative.forward if n.is_inserted]
-    return Derivative(graph, forward, derivative.seeds, [*gradients])
-
-
-def ready(graph: Graph, sources: Sequence[Value]) -> None:
-    """Make of a graph one whose operators have formulas and whose values have elements."""
-    depending = relevant(graph, sources, graph.returns)
-    decompose.do(graph, depending)
-    uninitialised_values.do(graph)
 
 
 def _joint(derivative: Derivative, gradients: Sequence[Value]) -> Graph:

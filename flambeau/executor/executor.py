@@ -149,7 +149,9 @@ class Executor:
         plan = self.gradient_plan(flow, arguments)
         if isinstance(plan, GradientPlan):
             plain = gradients.Plain(arguments)
-            is_done, result = compiled_calls.on_tape(plan, plan.forward(*plain.arguments), marks, kept)
+            is_done, result = compiled_calls.on_tape(
+                plan, plan.forward(*plain.arguments), marks, kept, self.recorded
+            )
             return plain.restored(result) if is_done else self.recorded(arguments)
         result = run()
         if recomputed_calls.put_on_tape(result, marks, kept, self.recorded):

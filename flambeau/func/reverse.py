@@ -149,6 +149,10 @@ def grad_and_value(func: Function, argnums: ArgNums = 0, has_aux: bool = False) 
     return gradient_and_value
 
 
+grad.language_form = "gradient_of"  # type: ignore[attr-defined]  # what calls in programs mean
+value_and_grad.language_form = "value_and_gradient_of"  # type: ignore[attr-defined]
+
+
 def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
     """The value of a function, and a function that multiplies a vector by its Jacobian from the left.
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from flambeau.autodiff import gradient_nodes
 from flambeau.interpreter import batched_products
 from flambeau.interpreter.conform import conforms, kind_of
 from flambeau.ir.node import Node
@@ -184,6 +185,7 @@ MAKERS: dict[str, Callable[[Node], Function]] = {
     "prim::MMTreeReduce": lambda node: batched_products.sum_of_products,
     "prim::MMBatchSide": batched_products.products_with,
     "prim::Closure": closure,
+    "prim::Gradient": gradient_nodes.kernel,
 }
 """Nodes whose function is made from their attributes."""
 

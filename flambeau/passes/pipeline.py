@@ -59,6 +59,7 @@ from flambeau.passes import (
 )
 from flambeau.util.errors import InternalError
 from flambeau.util.foreign import is_foreign
+from flambeau.util.inversions import GRADIENT_EXPANSION
 from flambeau.util.record import dataclass
 
 Pass = Callable[[Graph], bool]
@@ -105,6 +106,11 @@ def _propagate_constants(graph: Graph) -> bool:
     return constant_propagation.do(graph, facts=True)
 
 
+def _expand_gradients(graph: Graph) -> bool:
+    """By whoever knows derivatives: passes do not."""
+    return GRADIENT_EXPANSION.implementation(graph)
+
+
 def _unroll_short(graph: Graph) -> bool:
     """Only loops with few, constant rounds: others would grow the code that is interpreted."""
     return loop_unrolling.do(graph, partly=False)
@@ -142,6 +148,13 @@ STEPS: tuple[Step, ...] = (
             ("inline", "the facts of arguments go into the functions called"),
             ("lower_tuples", "tuples hide the facts of their elements"),
         ),
+    ),
+    Step(
+        phase="prepare",
+        name="expand_gradients",
+        run=_expand_gradients,
+        after=(("shapes", "formulas ask for dtypes and ranks"),),
+        before=(("settle_items", "derivatives are settled as all else is"),),
     ),
     Step(
         phase="prepare",
@@ -300,7 +313,7 @@ STEPS: tuple[Step, ...] = (
 """All passes, in order. A name ending in `_2`, `_3` is the same pass again."""
 
 
-_LAST_OF_PREPARED = "shapes"
+_LAST_OF_PREPARED = "expand_gradients"
 _COUNT = [step.name for step in STEPS].index(_LAST_OF_PREPARED) + 1
 STEPS_ON_PREPARED = STEPS[_COUNT:]
 """What is left to do for a graph that `prepare` was given."""

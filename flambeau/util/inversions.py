@@ -84,3 +84,6 @@ DEVICE_BLOCK: Final = Inversion[tuple[Callable[[Any], None], Callable[[Any], Non
 OVERLOAD: Final = Inversion[Callable[[Any], Any]](
     "an overload as Python calls it, which dispatch modes get: `flambeau.ops.aten.add.Tensor` (`ops.packets`)"
 )
+GRADIENT_EXPANSION: Final = Inversion[Callable[[Any], bool]](
+    "puts derivatives in the place of the gradients in a graph (`autodiff.gradient_nodes`)", lambda graph: False
+)

@@ -25,7 +25,8 @@ def kept(f: Any, value: Any, dim: Any, keepdim: bool, rank: int) -> Any:
 
 def unreduced(f: Any, value: Any, dim: Any, keepdim: bool, sizes: Sequence[int]) -> Any:
     """A result of a reduction in the sizes of what was reduced."""
-    return f.expand(kept(f, value, dim, keepdim, len(sizes)), list(sizes))
+    whole = value if value.dim() == 0 else kept(f, value, dim, keepdim, len(sizes))
+    return f.expand(whole, list(sizes))
 
 
 def count(dim: Any, sizes: Sequence[int]) -> int:

@@ -9,6 +9,7 @@ from typing import Final
 
 from flambeau.frontend.emit.builtins.builtin_forms import emit_isinstance
 from flambeau.frontend.emit.builtins.builtin_types import CASTS
+from flambeau.frontend.emit.builtins.gradient_forms import gradient_form
 from flambeau.frontend.emit.builtins.limits_of_dtypes import LimitsClass
 from flambeau.frontend.emit.builtins.standard_library import refusal
 from flambeau.frontend.emit.conditions import Condition, ConditionValue, may_be_none
@@ -110,6 +111,8 @@ LANGUAGE_FORMS: Final[dict[str, Sugared]] = {
     "wait": FormValue("wait", emit_wait),
     "awaitable": FormValue("_awaitable", emit_awaitable),
     "awaitable_wait": FormValue("_awaitable_wait", emit_awaitable_wait),
+    "gradient_of": gradient_form("grad", with_value=False),
+    "value_and_gradient_of": gradient_form("value_and_grad", with_value=True),
     "gradient": refusal("gradient", f"{IN_PROGRAMS}."),
     "finfo": LimitsClass("finfo"),
     "iinfo": LimitsClass("iinfo"),

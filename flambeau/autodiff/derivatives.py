@@ -1,0 +1,33 @@
+"""Before and behind `differentiate`: graphs whose operators have formulas, derivatives without what nobody needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flambeau.autodiff import decompose, uninitialised_values
+from flambeau.autodiff.activity import relevant
+from flambeau.autodiff.differentiate import Derivative
+from flambeau.ir.graph import Graph
+from flambeau.ir.value import Value
+from flambeau.passes import dce
+
+
+def ready(graph: Graph, sources: Sequence[Value]) -> None:
+    """Make of a graph one whose operators have formulas and whose values have elements."""
+    depending = relevant(graph, sources, graph.returns)
+    decompose.do(graph, depending)
+    uninitialised_values.do(graph)
+
+
+def cleaned(derivative: Derivative) -> Derivative:
+    """The derivative without what neither its results nor its gradients need."""
+    graph, count = derivative.graph, len(derivative.graph.returns)
+    for value in derivative.gradients:
+        if value is not None:
+            graph.add_return(value)
+    dce.do(graph)
+    gradients = list(graph.returns[count:])
+    for index in reversed(range(count, len(graph.returns))):
+        graph.body.remove_return(index)
+    forward = [n for n in derivative.forward if n.is_inserted]
+    return Derivative(graph, forward, derivative.seeds, [*gradients])

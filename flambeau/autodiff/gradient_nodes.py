@@ -1,0 +1,159 @@
+"""Gradients in programs: `prim::Gradient` becomes the derivative of the function that it names, inlined.
+
+What has no derivative as a graph stays a node, which goes back over the tape when it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from flambeau.analysis import shapes
+from flambeau.autodiff.derivatives import cleaned, ready
+from flambeau.autodiff.differentiate import Derivative, differentiate
+from flambeau.autodiff.eager_gradient import leaf_of
+from flambeau.autodiff.graph_operators import Builder
+from flambeau.autodiff.not_differentiable import NotDifferentiableError
+from flambeau.autodiff.structural_gradients import zeros
+from flambeau.autodiff.symbolic_sizes import SymbolicSizes
+from flambeau.autograd.backward import grad_of
+from flambeau.autograd.node import edge_of
+from flambeau.ir.clone import clone_graph, insert_graph
+from flambeau.ir.constants import insert_constant
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Node
+from flambeau.ir.value import Value
+from flambeau.passes import inline, pipeline, remove_mutation
+from flambeau.program.function import Function
+from flambeau.program.gradients import GRADIENT
+from flambeau.schema.types import INT, NONE, FloatType, ListType, TensorType
+from flambeau.tensor.grad_mode import is_grad_enabled, set_grad_enabled
+from flambeau.tensor.tensor import Tensor
+from flambeau.util.inversions import GRADIENT_EXPANSION
+
+NO_SCALAR = (
+    "grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with {rank} dims. Maybe you "
+    "wanted to use the vjp or jacrev APIs instead?"
+)
+NUMBERS = "{name}() has a float as result or argument, and no derivative as a graph: {reason}"
+
+
+@GRADIENT_EXPANSION.provide
+def do(graph: Graph) -> bool:
+    """Expand every gradient of a graph whose types say what is known of its tensors; whether there was any."""
+    nodes = graph.find_all(GRADIENT)
+    changed = False
+    for node in nodes:
+        try:
+            derivative = _derivative(node)
+        except NotDifferentiableError as error:
+            node.attributes["reason"] = str(error)
+            continue
+        _inline(node, derivative)
+        changed = True
+    if changed:
+        graph.analyses = None if graph.analyses is None else {}
+        shapes.propagate(graph)
+    return changed
+
+
+def _derivative(node: Node) -> Derivative:
+    """The function's graph for operands like these, with the gradients as its last results."""
+    function: Function = node.attribute("function")
+    graph = clone_graph(function.frozen_graph)
+    inline.do(graph, is_folding=True)
+    for parameter, value in zip(graph.parameters, node.operands, strict=True):
+        parameter.set_type(value.static_type)
+    pipeline.prepare(graph)
+    graph.analyses = None
+    remove_mutation.do(graph)
+    sources = [graph.parameters[n] for n in node.attribute("argnums")]
+    ready(graph, sources)
+    [result] = graph.returns
+    type_ = result.static_type
+    if isinstance(type_, TensorType) and (type_.rank != 0 or type_.dtype is None):
+        raise NotDifferentiableError("the result is not surely a tensor without dimensions")
+    derivative = cleaned(_with_zeros(differentiate(graph, sources, [result]), sources))
+    if not node.attribute("with_value"):
+        graph.body.remove_return(0)
+    for gradient in derivative.gradients:
+        if gradient is not None:
+            graph.add_return(gradient)
+    return derivative
+
+
+def _with_zeros(derivative: Derivative, sources: Sequence[Value]) -> Derivative:
+    """The derivative with zeros as the gradients of what the result does not depend on."""
+    graph = derivative.graph
+    builder = Builder(graph, SymbolicSizes(graph))
+    gradients: list[Value | None] = []
+    with graph.inserting(graph.body):
+        for value, gradient in zip(sources, derivative.gradients, strict=True):
+            gradients.append(zeros(builder, value) if gradient is None else gradient)
+    return Derivative(graph, derivative.forward, derivative.seeds, gradients)
+
+
+def _inline(node: Node, derivative: Derivative) -> None:
+    """Put a derivative in the place of a node."""
+    graph = node.graph
+    [seed] = derivative.seeds
+    with graph.inserting(node), graph.at_range(node.range):
+        one = _one(graph, seed)
+        values = insert_graph(graph, derivative.graph, [*node.operands, one])
+    for old, new in zip(node.results, values, strict=True):
+        old.replace_uses_with(new)
+    node.erase()
+
+
+def _one(graph: Graph, seed: Value) -> Value:
+    """The gradient of the result by itself."""
+    type_ = seed.static_type
+    if not isinstance(type_, TensorType):
+        return insert_constant(graph, 1.0)
+    assert type_.dtype is not None
+    sizes = graph.insert("prim::ListConstruct", (), [ListType(INT)]).result()
+    none, dtype = insert_constant(graph, None, NONE), insert_constant(graph, type_.dtype.code)
+    return graph.insert("aten::ones", [sizes, dtype, none, none, none], [type_]).result()
+
+
+def kernel(node: Node) -> Callable[..., Any]:
+    """What the interpreter runs for a node that was not expanded."""
+    return TapeGradient(node)
+
+
+class TapeGradient:
+    """A gradient by running the function, recorded, and going back over the tape."""
+
+    def __init__(self, node: Node) -> None:
+        self._function: Function = node.attribute("function")
+        self._numbers: list[int] = node.attribute("argnums")
+        self._with_value = bool(node.attribute("with_value"))
+        self._reason = node.attributes.get("reason", "it runs an operator at a time")
+
+    def __call__(self, *values: Any) -> Any:
+        """The gradients, behind the value if that is wanted."""
+        self._refuse_numbers()
+        creates = is_grad_enabled() and any(values[n].asks() for n in self._numbers)
+        arguments = list(values)
+        for n in self._numbers:
+            arguments[n] = leaf_of(values[n], creates)
+        with set_grad_enabled(True):
+            result: Tensor = self._function(*arguments)
+        if result.dim() != 0:
+            raise RuntimeError(NO_SCALAR.format(rank=result.dim()))
+        outcome = self._back(result, [arguments[n] for n in self._numbers], creates)
+        if self._with_value:
+            outcome.insert(0, result if creates else result.detach())
+        return outcome[0] if len(outcome) == 1 else tuple(outcome)
+
+    def _back(self, result: Tensor, leaves: list[Tensor], creates: bool) -> list[Tensor]:
+        found: list[Tensor | None] = [None] * len(leaves)
+        if edge_of(result) is not None:
+            found = grad_of([result], leaves, [result.detach().new_ones([])], None, creates)
+        return [t.new_zeros(list(t.shape)) if g is None else g for g, t in zip(found, leaves, strict=True)]
+
+    def _refuse_numbers(self) -> None:
+        schema = self._function.schema
+        types = [schema.returns[0].type, *(schema.arguments[n].type for n in self._numbers)]
+        if any(isinstance(t, FloatType) for t in types):
+            raise RuntimeError(NUMBERS.format(name=self._function.short_name, reason=self._reason))

@@ -1,0 +1,72 @@
+"""The gradient of a compiled function, as a compiled function: one node that knows which function it differentiates.
+
+```
+graph(%x : Tensor, %n : int):
+  %g : Tensor = prim::Gradient[function=<function f>, argnums=[0], with_value=0](%x, %n)
+  return (%g)
+```
+
+A plan, which knows dtypes and ranks, has the derivative in the node's place (`autodiff.gradient_nodes`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flambeau.ir.graph import Graph
+from flambeau.ir.value import Value
+from flambeau.program.function import Function
+from flambeau.program.signature import schema_of
+from flambeau.schema.function import FunctionSchema
+from flambeau.schema.types import FloatType, TensorType, TupleType, Type, without_refinement
+
+GRADIENT = "prim::Gradient"
+NO_SCALAR = "the gradient of {name}() needs a result that is a tensor of one element, or a float: it returns {found}"
+NO_ARGUMENT = "{name}() has {count} parameters: there is no argument {number} to differentiate by"
+NO_REAL = "{name}() cannot be differentiated by '{argument}', a {found}: gradients are of tensors and floats"
+
+
+def gradient_of(function: Function, argnums: int | Sequence[int], *, with_value: bool) -> Function:
+    """A function with the same parameters that gives the gradient by an argument, or a tuple of gradients by several;
+    `with_value`, a pair of the value and that.
+
+    Raises TypeError for results and arguments that have no gradients, ValueError for an argument that is not there.
+    """
+    schema = function.schema
+    numbers = [argnums] if isinstance(argnums, int) else list(argnums)
+    numbers = [_checked(function, number) for number in numbers]
+    result = schema.returns[0].type if len(schema.returns) == 1 else None
+    if not isinstance(result, TensorType | FloatType):
+        found = "nothing" if result is None else result.annotation
+        raise TypeError(NO_SCALAR.format(name=function.short_name, found=found))
+    name = f"{function.name}_{'value_and_' if with_value else ''}grad"
+    graph = Graph(name)
+    for argument in schema.arguments:
+        graph.add_parameter(without_refinement(argument.type), argument.name)
+    types: list[Type] = [*([result] if with_value else []), *(schema.arguments[n].type for n in numbers)]
+    node = graph.insert(
+        GRADIENT, graph.parameters, types, function=function, argnums=numbers, with_value=int(with_value)
+    )
+    values = list(node.results)
+    gradients = values[1:] if with_value else values
+    given = gradients[0] if isinstance(argnums, int) else _tuple(graph, gradients)
+    graph.add_return(_tuple(graph, [values[0], given]) if with_value else given)
+    defaults = {a.name: a.default for a in schema.arguments if a.has_default}
+    plain = schema_of(name, graph, defaults)
+    return Function(name, graph, FunctionSchema(name, "", schema.arguments, plain.returns))
+
+
+def _tuple(graph: Graph, values: Sequence[Value]) -> Value:
+    type_ = TupleType(tuple(v.static_type for v in values))
+    return graph.insert("prim::TupleConstruct", values, [type_]).result()
+
+
+def _checked(function: Function, number: int) -> int:
+    arguments = function.schema.arguments
+    if not -len(arguments) <= number < len(arguments):
+        raise ValueError(NO_ARGUMENT.format(name=function.short_name, count=len(arguments), number=number))
+    argument = arguments[number % len(arguments)]
+    if not isinstance(argument.type, TensorType | FloatType):
+        text = NO_REAL.format(name=function.short_name, argument=argument.name, found=argument.type.annotation)
+        raise TypeError(text)
+    return number % len(arguments)
