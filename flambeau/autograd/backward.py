@@ -135,7 +135,7 @@ def _gradients(roots: Sequence[Tensor | GradientEdge], gradients: Any) -> list[T
 def fitting(number: int, root: Tensor, gradient: Tensor | None) -> Tensor:
     """The gradient of a result: 1 if none was passed. Raises RuntimeError for one of another shape."""
     if gradient is None:
-        if root.numel() != 1:
+        if root._array.size != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
         if root.dtype.is_complex:
             raise RuntimeError("grad can be implicitly created only for real scalar outputs but got complex")

@@ -52,9 +52,10 @@ def ranked(operand: Operand, rank: int) -> Tensor:
     """The tensor with axes of size one behind the batch, up to a rank: what broadcasting adds without a batch."""
     if not operand.is_batched or operand.rank >= rank:
         return operand.value
-    sizes = operand.value._array.shape
-    result: Tensor = OPERATORS.reshape(operand.value, [sizes[0], *[1] * (rank - operand.rank), *sizes[1:]])
-    return result
+    value = operand.value
+    for _ in range(rank - operand.rank):
+        value = OPERATORS.unsqueeze(value, 1)
+    return value
 
 
 def all_of(arguments: Sequence[Any]) -> list[Operand]:

@@ -115,7 +115,7 @@ def _checked_dim(name: str, in_dims: Any, leaf: Any, dim: Any) -> int | None:
             f"{where} an input but the input is of type {type(leaf)}. We cannot vmap over non-Tensor arguments, please "
             "use None as the respective in_dim"
         )
-    rank = leaf.dim()
+    rank = leaf._array.ndim
     if not -rank <= dim < rank:
         raise ValueError(
             f"{where} some input, but that input is a Tensor of dimensionality {rank} so expected in_dim to satisfy "
@@ -152,7 +152,8 @@ def _run(
 
 
 def _to_front(value: Tensor, dim: int) -> Tensor:
-    return value if dim == 0 else OPERATORS.movedim(value, dim, 0)
+    rest = [d for d in range(value._array.ndim) if d != dim]
+    return value if dim == 0 else OPERATORS.permute(value, [dim, *rest])
 
 
 def _out_dims(name: str, out_dims: Any, outputs: Structure) -> list[Any]:
@@ -199,7 +200,9 @@ def _placed(value: Any, dim: Any, size: int) -> Any:
     rank = value._array.ndim
     if not -rank <= dim < rank:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {dim})")
-    return value if dim % rank == 0 else OPERATORS.movedim(value, 0, dim)
+    order = list(range(1, rank))
+    order.insert(dim % rank, 0)
+    return value if dim % rank == 0 else OPERATORS.permute(value, order)
 
 
 def _pieces(

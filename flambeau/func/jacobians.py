@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from itertools import accumulate
 from typing import Any
+
+import numpy as np
 
 from flambeau.batching.vmap import RANDOMNESS, vmap
 from flambeau.func.arguments import ArgNums, chosen, replaced, tensors
 from flambeau.func.forward import jvp
 from flambeau.func.reverse import grad, vjp
 from flambeau.ops.derivatives.operators import OPERATORS
-from flambeau.tensor.tensor import Tensor
+from flambeau.schema.opdef import OpDef
+from flambeau.tensor import dispatch
+from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.trees import Structure, flatten
 
 Function = Callable[..., Any]
@@ -44,14 +50,15 @@ def jacrev(func: Function, argnums: ArgNums = 0, *, has_aux: bool = False, chunk
         def of_chosen(*values: Tensor) -> Any:
             return func(*replaced(args, argnums, structure.unflatten(values)), **kwargs)
 
-        output, pull, *aux = vjp(of_chosen, *inputs, has_aux=has_aux)
+        with nullcontext() if dispatch.is_intercepted() else dispatch.intercepting(_step_by_step):
+            output, pull, *aux = vjp(of_chosen, *inputs, has_aux=has_aux)
         results, outputs = flatten(output)
         bases = basis(results)
         rows = vmap(lambda *units: pull(outputs.unflatten(units)), chunk_size=chunk_size)(*bases)
-        parts = [_split(rows[n], [r.numel() for r in results], 0) for n in range(len(inputs))]
+        parts = [_split(rows[n], [r._array.size for r in results], 0) for n in range(len(inputs))]
         blocks = [
             structure.unflatten([
-                OPERATORS.reshape(parts[n][m], [*result._array.shape, *inputs[n]._array.shape])
+                _reshaped(parts[n][m], (*result._array.shape, *inputs[n]._array.shape))
                 for n in range(len(inputs))
             ])
             for m, result in enumerate(results)
@@ -60,6 +67,12 @@ def jacrev(func: Function, argnums: ArgNums = 0, *, has_aux: bool = False, chunk
         return (answer, aux[0]) if has_aux else answer
 
     return jacobian
+
+
+def _step_by_step(definition: OpDef, arguments: Sequence[Any], proceed: Callable[..., Any]) -> Any:
+    """An interceptor that changes nothing, under which compiled functions are recorded an operator at a time: `vmap`
+    has rules for operators, and none for the compiled way back of a whole function."""
+    return proceed(arguments)
 
 
 def jacfwd(
@@ -107,11 +120,14 @@ def jacfwd(
 def _by_inputs(result: Tensor, inputs: Sequence[Tensor], structure: Structure) -> Any:
     """The Jacobians of one output, of which the last axis goes over the elements of all inputs."""
     sizes = result._array.shape[:-1]
-    parts = _split(result, [one.numel() for one in inputs], -1)
-    shaped = [
-        OPERATORS.reshape(part, [*sizes, *one._array.shape]) for part, one in zip(parts, inputs, strict=True)
-    ]
+    parts = _split(result, [one._array.size for one in inputs], -1)
+    shaped = [_reshaped(part, (*sizes, *one._array.shape)) for part, one in zip(parts, inputs, strict=True)]
     return structure.unflatten(shaped)
+
+
+def _reshaped(value: Tensor, sizes: tuple[int, ...]) -> Tensor:
+    result: Tensor = value if value._array.shape == sizes else OPERATORS.reshape(value, list(sizes))
+    return result
 
 
 def _split(value: Tensor, counts: Sequence[int], dim: int) -> Sequence[Tensor]:
@@ -120,19 +136,13 @@ def _split(value: Tensor, counts: Sequence[int], dim: int) -> Sequence[Tensor]:
 
 def basis(values: Sequence[Tensor]) -> list[Tensor]:
     """For each tensor the vectors of a basis of all tensors together: as many as these have elements."""
-    counts = [value.numel() for value in values]
-    total = sum(counts)
-    bases = []
-    start = 0
-    for value, count in zip(values, counts, strict=True):
-        unit = value.new_zeros([total, count]) if len(values) > 1 else None
-        if unit is None:
-            unit = OPERATORS.eye(total, dtype=value.dtype)
-        else:
-            OPERATORS.fill_(OPERATORS.diagonal(OPERATORS.narrow(unit, 0, start, count)), 1)
-        bases.append(OPERATORS.reshape(unit, [total, *value._array.shape]))
-        start += count
-    return bases
+    counts = [value._array.size for value in values]
+    identity = np.eye(sum(counts))
+    starts = [0, *accumulate(counts)]
+    return [
+        wrap(identity[:, start : start + count].astype(value.dtype.numpy).reshape(len(identity), *value._array.shape))
+        for value, count, start in zip(values, counts, starts, strict=False)
+    ]
 
 
 def hessian(func: Function, argnums: ArgNums = 0) -> Function:

@@ -203,10 +203,10 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
 def _scalar(output: Any) -> Tensor:
     if not isinstance(output, Tensor):
         raise RuntimeError(f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(output)}")
-    if output.dim() != 0:
+    if output._array.ndim != 0:
         raise RuntimeError(
             "grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with "
-            f"{output.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
+            f"{output._array.ndim} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
         )
     return output
 

@@ -206,7 +206,12 @@ def unrecorded(tensor: Tensor) -> Tensor:
 def of_innermost_level(tensor: Tensor) -> Tensor:
     """A new tensor with the same elements that the innermost tape records, and nothing is recorded of yet."""
     level = innermost()
-    return unrecorded(tensor) if level is None else unrecorded(level.lifted(tensor))
+    if level is not None:
+        return unrecorded(level.lifted(tensor))
+    if thread.handlers:  # a tracer has to know it
+        shown: Tensor = dispatch.call("aten::detach", tensor)
+        return shown
+    return unrecorded(tensor)
 
 
 def variable(tensor: Tensor) -> Tensor:

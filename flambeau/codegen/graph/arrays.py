@@ -87,24 +87,35 @@ def select(fn: EmittedFunction, node: Node) -> None:
     x, scalar = array(fn, node.operand(0)), fn.values.scalar(node.operand(2))
     dim = axis_of(fn, node.operand(1), x.rep.rank)
     index = hoisted_bounds_checks.checked_index(fn, scalar, x.sizes[dim], node)
+    view = selected(fn, x, dim, index)
+    meetings.note(fn, x, scalar, dim, view.data)
+    fn.values.set_view(node.result(), view)
+
+
+def selected(fn: EmittedFunction, x: ArrayValue, dim: int, index: Register) -> ArrayValue:
+    """What one index of an axis shows; the index is within the axis."""
     itemsize = memory.element(x.rep.dtype).itemsize
     data = memory.offset_address(fn.e, x.data, index, x.strides[dim], itemsize)
-    meetings.note(fn, x, scalar, dim, data)
     dense = min(x.rep.dense, x.rep.rank - 1 - dim)
     sizes, strides = x.sizes[:dim] + x.sizes[dim + 1 :], x.strides[:dim] + x.strides[dim + 1 :]
-    fn.values.set_view(node.result(), _view(x, data, sizes, strides, dense))
+    return _view(x, data, sizes, strides, dense)
 
 
 def slice_(fn: EmittedFunction, node: Node) -> None:
     """`x[..., start:end:step, ...]`: bounds are clamped."""
-    e, x = fn.e, array(fn, node.operand(0))
-    dim = axis_of(fn, node.operand(1), x.rep.rank)
+    fn.values.set_view(node.result(), sliced(fn, array(fn, node.operand(0)), node.operands[1:5]))
+
+
+def sliced(fn: EmittedFunction, x: ArrayValue, places: Sequence[Value]) -> ArrayValue:
+    """A slice, of which axis, start, end and step are given."""
+    e = fn.e
+    dim = axis_of(fn, places[0], x.rep.rank)
     size = x.sizes[dim]
-    step = known_int(fn, node.operand(4))
+    step = known_int(fn, places[3])
     if step <= 0:
         raise CannotCompileError("a slice whose step is not positive")
-    start = _clamped(fn, optional_int(fn, node.operand(2)), size, number(0))
-    end = _clamped(fn, optional_int(fn, node.operand(3)), size, size)
+    start = _clamped(fn, optional_int(fn, places[1]), size, number(0))
+    end = _clamped(fn, optional_int(fn, places[2]), size, size)
     if memory.literal(start) != 0:
         end = e.intrinsic("smax", end, start)
     count = memory.subtract(e, end, start)
@@ -116,7 +127,7 @@ def slice_(fn: EmittedFunction, node: Node) -> None:
     sizes = (*x.sizes[:dim], count, *x.sizes[dim + 1 :])
     strides = (*x.strides[:dim], stride, *x.strides[dim + 1 :])
     whole = x.rep.rank - dim if step == 1 else x.rep.rank - dim - 1
-    fn.values.set_view(node.result(), _view(x, data, sizes, strides, min(x.rep.dense, whole)))
+    return _view(x, data, sizes, strides, min(x.rep.dense, whole))
 
 
 def _clamped(fn: EmittedFunction, bound: Scalar | None, size: Register, otherwise: Register) -> Register:

@@ -19,6 +19,7 @@ from flambeau.codegen.graph import (
     list_folds,
     lists,
     memory,
+    part_writes,
     pointwise,
     scatter,
     writes,
@@ -281,6 +282,8 @@ lowers_on_lists("aten::stack")(copies.stack)
 
 lowers_on_tensors("aten::select")(arrays.select)
 lowers_on_tensors("aten::slice")(arrays.slice_)
+lowers_on_tensors("aten::slice_scatter")(part_writes.slice_scatter)
+lowers_on_tensors("aten::select_scatter")(part_writes.select_scatter)
 lowers_on_tensors("aten::transpose", "aten::swapaxes", "aten::swapdims")(arrays.transpose)
 lowers_on_tensors("aten::t", "aten::numpy_T")(arrays.t)
 lowers_on_tensors("aten::permute")(arrays.permute)
