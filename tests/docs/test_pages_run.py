@@ -26,8 +26,8 @@ def test_c08_programs_print_what_the_page_shows(page: Path, tmp_path: Path) -> N
         )
 
 
-def test_c08_the_tutorial_has_seven_pages() -> None:
-    assert len(list((DOCS / "tutorial").glob("*.md"))) == 8, "the seven, and what they are"
+def test_c08_the_tutorial_has_eight_pages() -> None:
+    assert len(list((DOCS / "tutorial").glob("*.md"))) == 9, "the eight, and what they are"
 
 
 def test_c08_a_page_that_shows_something_else_is_found(tmp_path: Path) -> None:
