@@ -35,7 +35,7 @@ class EagerGradient:
         with set_grad_enabled(True), dispatch.uninterrupted():
             outcome = dispatch.run(self._definition, arguments)
             results = list(tensors_in([outcome]))
-        gradients = [next(given) if is_there else None for is_there in self._present]
+        gradients = _by_tensor(outcome, [next(given) if is_there else None for is_there in self._present])
         leaves = list(tensors_in([arguments[place] for place in self._places]))
         found = iter(_through(results, gradients, leaves, creates=creates))
         complete = [
@@ -46,6 +46,17 @@ class EagerGradient:
 
     def __repr__(self) -> str:
         return f"EagerGradient({self._definition.full_name})"
+
+
+def _by_tensor(outcome: Any, gradients: Sequence[Any]) -> list[Tensor | None]:
+    """The gradients of results, one for each tensor: of a list of tensors there is a list, or nothing."""
+    separate: list[Tensor | None] = []
+    for result, gradient in zip(outcome if isinstance(outcome, tuple) else (outcome,), gradients, strict=False):
+        if isinstance(result, list):
+            separate += [None] * len(result) if gradient is None else gradient
+        else:
+            separate.append(gradient)
+    return separate
 
 
 def leaf_of(tensor: Tensor, creates: bool) -> Tensor:

@@ -160,3 +160,14 @@ def kept_numbers(x: Tensor) -> Tensor:
     while len(seen) > 0:
         t += seen.pop() * t + 1.0
     return x * t
+
+
+def parted(x: Tensor, n: int) -> Tensor:
+    """Parts of a length that only the run knows."""
+    a, b, c = x.split(n, dim=1)
+    return (a * b).sum() + c.sin().sum()
+
+
+def shuffled(x: Tensor) -> Tensor:
+    """An operator that looks at a size."""
+    return (flambeau.pixel_shuffle(x, 2) ** 2).sum()

@@ -45,6 +45,8 @@ PROGRAMS: list[tuple[Callable[..., Any], list[np.ndarray[Any, Any]], tuple[Any, 
     (programs.heat, _arrays((6,)), (3,)),
     (programs.in_place, _arrays((3, 3)), ()),
     (programs.in_branches, _arrays((4,)), ()),
+    (programs.parted, _arrays((2, 6)), (2,)),
+    (programs.shuffled, _arrays((1, 4, 2, 3)), ()),
 ]
 _IDS = [f"{program.__name__}-{number}" for number, (program, _, _) in enumerate(PROGRAMS)]
 
