@@ -10,6 +10,7 @@ from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
 from flambeau.tensor import dispatch
 from flambeau.tensor.size import Size
+from flambeau.tensor.subclasses import disabled_function
 from flambeau.tensor.tensor import Array, Tensor, wrap
 
 NO_SHAPE = (
@@ -117,6 +118,8 @@ class UninitializedBuffer(_Uninitialized, Tensor):  # type: ignore[misc]  # it r
     >>> held.shape
     flambeau.Size([2, 3])
     """
+
+    __flambeau_function__ = staticmethod(disabled_function)
 
     __slots__ = ()
     BECOMES = Tensor

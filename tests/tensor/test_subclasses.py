@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import subprocess
+import sys
 from typing import ClassVar
 
 import pytest
@@ -232,3 +235,9 @@ def test_results_that_are_saved_for_the_way_back_are_wrappers_still() -> None:
     x = Wrapped.of(fb.tensor([0.0, 1.0])).requires_grad_()
     (x.sigmoid() * 1).sum().backward()
     assert fb.allclose(x.grad.inner, fb.tensor([0.25, 0.19661193]))
+
+
+def test_the_packages_own_classes_cost_other_calls_nothing() -> None:
+    program = "import flambeau; from flambeau.tensor.subclasses import special; assert not special.exists"
+    paths = os.pathsep.join(sys.path)
+    subprocess.run([sys.executable, "-c", program], check=True, env={**os.environ, "PYTHONPATH": paths})
