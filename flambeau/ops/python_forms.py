@@ -312,6 +312,9 @@ def norm(
     return call("aten::linalg_vector_norm", input, order, dims, keepdim, dtype=asked, out=out)
 
 
+install_method("norm", norm)
+
+
 @form_of("aten::cdist")
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Any:
     """The distance of every row of the first from every row of the second. `compute_mode` makes no difference here.

@@ -1,9 +1,8 @@
 """The steps of a recurrent layer with what their derivatives need, and the way back through them, on arrays.
 
-Per step forward: one product, and a few passes over the gates. Per step back: one product, and two or three passes; all
-that does not depend on the gradients of later steps is computed for all steps at once (Werbos, 1990: backpropagation
-through time). Arrays are (time, batch, features); with `reverse` the last time comes first. Cells without a memory get
-one of size 0.
+Per step one product, and a few passes over the gates, which lie in the first cache; the products of the gradients of
+weights are over all steps at once (Werbos, 1990: backpropagation through time). Arrays are (time, batch, features);
+with `reverse` the last time comes first. Cells without a memory get one of size 0.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ def lstm(inputs: Array, hidden: Array, memory: Array, w_hh: Array, b_hh: Array |
     time, batch, width = inputs.shape
     size = width // 4
     outputs, memories = (np.empty((time, batch, size), inputs.dtype) for _ in range(2))
-    gates, scratch, candidate = np.empty_like(inputs), np.empty_like(inputs[0]), np.empty_like(hidden)
+    gates, scratch, candidate = (np.empty(s, inputs.dtype) for s in (inputs.shape, inputs.shape[1:], hidden.shape))
     for t in steps(time, reverse):
         gate, cell = gates[t], memories[t]
         _products(hidden, w_hh, inputs[t], b_hh, gate)
@@ -45,7 +44,7 @@ def gru(inputs: Array, hidden: Array, memory: Array, w_hh: Array, b_hh: Array | 
     size = width // 3
     outputs = np.empty((time, batch, size), inputs.dtype)
     gates = np.empty((time, batch, 4 * size), inputs.dtype)
-    product, scratch = np.empty_like(inputs[0]), np.empty((batch, 2 * size), inputs.dtype)
+    product, scratch = np.empty(inputs.shape[1:], inputs.dtype), np.empty((batch, 2 * size), inputs.dtype)
     for t in steps(time, reverse):
         gate, output = gates[t], outputs[t]
         blas.dot(hidden, w_hh.T, out=product)
@@ -67,7 +66,7 @@ def gru(inputs: Array, hidden: Array, memory: Array, w_hh: Array, b_hh: Array | 
 
 def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
     def run(inputs: Array, hidden: Array, memory: Array, w_hh: Array, b_hh: Array | None, reverse: bool) -> Any:
-        outputs = np.empty_like(inputs)
+        outputs = np.empty(inputs.shape, inputs.dtype)
         for t in steps(len(inputs), reverse):
             output = outputs[t]
             _products(hidden, w_hh, inputs[t], b_hh, output)
@@ -92,12 +91,17 @@ def steps(time: int, reverse: bool) -> range:
 
 def _before(first: Array, all_steps: Array, reverse: bool) -> Array:
     """The state before each step."""
-    earlier = np.empty_like(all_steps)
+    earlier = np.empty(all_steps.shape, all_steps.dtype)
     if reverse:
         earlier[-1], earlier[:-1] = first, all_steps[1:]
     else:
         earlier[0], earlier[1:] = first, all_steps[:-1]
     return earlier
+
+
+def _own(gradient: Array | None, like: Array) -> Array:
+    """A gradient in row-major memory of its own; zeros if there is none."""
+    return np.zeros(like.shape, like.dtype) if gradient is None else np.array(gradient, order="C")
 
 
 class Back:
@@ -108,7 +112,7 @@ class Back:
     ) -> None:  # fmt: skip
         self.gradients, self.w_hh, self.outputs, self.reverse = gradients, w_hh, outputs, reverse
         self.earlier = _before(hidden, outputs, reverse)
-        self.grad_hidden = np.zeros_like(hidden) if gradients[1] is None else np.array(gradients[1])
+        self.grad_hidden = _own(gradients[1], hidden)
 
     def times(self) -> range:
         """Latest first."""
@@ -128,54 +132,69 @@ class Back:
 
     def lstm(self, memory: Array, gates: Array, memories: Array) -> Any:
         """Of long short-term memory."""
-        time, batch, width = gates.shape
+        _, batch, width = gates.shape
         size = width // 4
-        parts = gates.reshape(time, batch, 4, size)
-        entry, forget, candidate, output = (parts[:, :, i] for i in range(4))
-        shown = np.tanh(memories)
-        slopes = np.empty_like(parts)
-        np.multiply(candidate * entry, 1 - entry, out=slopes[:, :, 0])
-        np.multiply(_before(memory, memories, self.reverse), forget * (1 - forget), out=slopes[:, :, 1])
-        np.multiply(entry, 1 - candidate * candidate, out=slopes[:, :, 2])
-        np.multiply(shown, output * (1 - output), out=slopes[:, :, 3])
-        through = output * (1 - shown * shown)
-        grad_gates = np.empty_like(gates)
-        inner = grad_gates.reshape(time, batch, 4, size)
-        grad_memory = np.zeros_like(memory) if self.gradients[2] is None else np.array(self.gradients[2])
+        earlier = _before(memory, memories, self.reverse)
+        grad_gates, slopes = np.empty(gates.shape, gates.dtype), np.empty(gates.shape[1:], gates.dtype)
+        part, shown = (np.empty((batch, size), gates.dtype) for _ in range(2))
+        grad_memory = _own(self.gradients[2], memory)
         for t in self.times():
-            arriving = self.arriving(t)
-            grad_memory += arriving * through[t]
-            np.multiply(slopes[t, :, :3], grad_memory[:, None], out=inner[t, :, :3])
-            np.multiply(slopes[t, :, 3], arriving, out=inner[t, :, 3])
-            grad_memory *= forget[t]
-            blas.dot(grad_gates[t], self.w_hh, out=self.grad_hidden)
+            gate, gradient, arriving = gates[t], grad_gates[t], self.arriving(t)
+            entry, forget, candidate, output = (gate[:, i * size : (i + 1) * size] for i in range(4))
+            to_entry, to_forget, to_candidate, to_output = (gradient[:, i * size : (i + 1) * size] for i in range(4))
+            np.subtract(1, gate, out=slopes)
+            slopes *= gate
+            np.tanh(memories[t], out=shown)
+            np.multiply(arriving, shown, out=part)
+            np.multiply(part, slopes[:, 3 * size :], out=to_output)
+            shown *= shown
+            np.subtract(1, shown, out=shown)
+            shown *= output
+            shown *= arriving
+            grad_memory += shown
+            np.multiply(candidate, slopes[:, :size], out=part)
+            np.multiply(part, grad_memory, out=to_entry)
+            np.multiply(earlier[t], slopes[:, size : 2 * size], out=part)
+            np.multiply(part, grad_memory, out=to_forget)
+            np.multiply(candidate, candidate, out=part)
+            np.subtract(1, part, out=part)
+            part *= entry
+            np.multiply(part, grad_memory, out=to_candidate)
+            grad_memory *= forget
+            blas.dot(gradient, self.w_hh, out=self.grad_hidden)
         return grad_gates, self.grad_hidden, grad_memory, *self.weights(grad_gates)
 
     def gru(self, memory: Array, gates: Array, memories: Array) -> Any:
         """Of gated recurrent units."""
         time, batch, width = gates.shape
         size = width // 4
-        parts = gates.reshape(time, batch, 4, size)
-        reset, update, new, own = (parts[:, :, i] for i in range(4))
-        to_update = (self.earlier - new) * update * (1 - update)
-        to_new = (1 - update) * (1 - new * new)
-        to_reset = own * reset * (1 - reset)
         grad_inputs, grad_products = (np.empty((time, batch, 3 * size), gates.dtype) for _ in range(2))
+        slopes, part = np.empty((batch, 2 * size), gates.dtype), np.empty((batch, size), gates.dtype)
         for t in self.times():
-            arriving, gate = self.arriving(t), grad_inputs[t]
-            newer = gate[:, 2 * size :]
-            np.multiply(arriving, to_new[t], out=newer)
-            np.multiply(newer, to_reset[t], out=gate[:, :size])
-            np.multiply(arriving, to_update[t], out=gate[:, size : 2 * size])
-            grad_products[t] = gate
-            grad_products[t, :, 2 * size :] *= reset[t]
-            self.grad_hidden = arriving * update[t]
+            gate, gradient, arriving = gates[t], grad_inputs[t], self.arriving(t)
+            update, new, own = (gate[:, i * size : (i + 1) * size] for i in (1, 2, 3))
+            to_new = gradient[:, 2 * size :]
+            np.multiply(gate[:, : 2 * size], gate[:, : 2 * size], out=slopes)
+            np.subtract(gate[:, : 2 * size], slopes, out=slopes)
+            np.multiply(new, new, out=to_new)
+            np.subtract(1, to_new, out=to_new)
+            np.subtract(1, update, out=part)
+            part *= arriving
+            to_new *= part
+            np.multiply(to_new, own, out=gradient[:, :size])
+            gradient[:, :size] *= slopes[:, :size]
+            np.subtract(self.earlier[t], new, out=part)
+            part *= arriving
+            np.multiply(part, slopes[:, size:], out=gradient[:, size : 2 * size])
+            grad_products[t] = gradient
+            grad_products[t, :, 2 * size :] *= gate[:, :size]
+            self.grad_hidden = arriving * update
             self.grad_hidden += blas.dot(grad_products[t], self.w_hh)
         return grad_inputs, self.grad_hidden, np.zeros_like(memory), *self.weights(grad_products)
 
     def plain(self, slopes: Array) -> Any:
         """Of plain units, whose derivatives are `slopes`."""
-        grad_gates = np.empty_like(slopes)
+        grad_gates = np.empty(slopes.shape, slopes.dtype)
         for t in self.times():
             np.multiply(self.arriving(t), slopes[t], out=grad_gates[t])
             blas.dot(grad_gates[t], self.w_hh, out=self.grad_hidden)

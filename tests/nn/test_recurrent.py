@@ -189,3 +189,24 @@ def test_a_layer_is_two_nodes_of_the_tape() -> None:
     output, _ = nn.LSTM(3, 4)(flambeau.randn(5, 2, 3))
     assert output.grad_fn.name() == "RecurrentLayerBackward0"
     assert output.grad_fn.next_functions[0][0].name() == "LinearBackward0"
+
+
+@pytest.mark.parametrize(("kind", "gates"), [("lstm", 4), ("gru", 3), ("rnn_tanh", 1), ("rnn_relu", 1)])
+def test_the_way_back_takes_operands_in_any_layout_and_leaves_them_alone(kind: str, gates: int) -> None:
+    draw = np.random.default_rng(1)
+    memory = (2, 3) if kind == "lstm" else (0,)
+    shapes = [(4, 2, 3 * gates), (2, 3), memory, (3 * gates, 3), (3 * gates,)]
+    operands = [draw.normal(size=shape) for shape in shapes]
+    grads = [draw.normal(size=shape) for shape in ((4, 2, 3), (2, 3), memory)]
+    layer, back = (flambeau.ops.flambeau.recurrent_layer, flambeau.ops.flambeau.recurrent_layer_backward)
+
+    def run(order: Any) -> list[Any]:
+        own = [flambeau.from_numpy(np.array(a, order=order)) for a in (*operands, *grads)]
+        results = list(layer(own[:5], kind, False))
+        outcome = [t.numpy() for t in (*results, *back(own[5:], own[:5], results, kind, False))]
+        for tensor, array in zip(own, (*operands, *grads), strict=True):
+            np.testing.assert_array_equal(tensor.numpy(), array)
+        return outcome
+
+    for row_major, column_major in zip(run("C"), run("F"), strict=True):
+        np.testing.assert_allclose(row_major, column_major, rtol=1e-12)

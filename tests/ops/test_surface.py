@@ -83,3 +83,12 @@ def test_other_names_are_the_same_operator() -> None:
 
 def wrap_values() -> flambeau.Tensor:
     return flambeau.from_numpy(np.array([1.0, -2.0]))
+
+
+@pytest.mark.parametrize("call", ["x.norm(dim=1)", "x.norm('fro')", "x.norm('nuc')", "x.norm(dim=0, keepdim=True)"])
+def test_norms_as_methods_take_words_and_no_order(call: str) -> None:
+    x = flambeau.arange(6.0).reshape(2, 3)
+    wanted = eval(call.replace("x.norm(", "flambeau.norm(x, "))
+    assert eval(call).tolist() == wanted.tolist()
+    unit = flambeau.jit.CompilationUnit(f"def f(x):\n    return {call}\n")
+    np.testing.assert_allclose(unit.f(x).numpy(), wanted.numpy(), rtol=1e-6)

@@ -42,8 +42,10 @@ def is_about_numbers(seed: int) -> bool:
 class Generator:
     """One program from one seed."""
 
-    def __init__(self, draw: random.Random, *, numbers: bool) -> None:
+    def __init__(self, draw: random.Random, *, numbers: bool, calls: int = 0) -> None:
         self.draw = draw
+        self.calls = calls
+        """How many calls deep it is."""
         self.numbers = numbers
         self.values = list(START)
         self.names = itertools.count(1)
@@ -70,7 +72,8 @@ class Generator:
             (5, self.define), (2, self.write), (1.5, self.through_view), (1, self.listed), (1, self.elements),
         ]  # fmt: skip
         if self.depth < 2:
-            makers += [(2, self.branch), (2, self.counted), (1.5, self.conditional), (0.7, self.call)]
+            makers += [(2, self.branch), (2, self.counted), (1.5, self.conditional)]
+            makers += [(0.7, self.call)] if self.calls < 2 else []
         if self.numbers:
             makers.append((4, self.number))
         return self.pick([m for _, m in makers], [weight for weight, _ in makers])()
@@ -194,7 +197,7 @@ class Generator:
         """A view with a name, and a write to it or to what it shows."""
         before, m = self.own()
         if not m.axes:
-            return self.define()
+            return [*before, *self.define()]
         u = self.name("u")
         form = self.draw.choice(["[1:]", "[0]", "[::2]", ".reshape(-1)", ".unsqueeze(0)"])
         if len(m.axes) == 2:
@@ -303,8 +306,8 @@ class Generator:
 
     def call(self) -> list[Node]:
         """A function of its own."""
-        helper = Generator(self.draw, numbers=False)
-        helper.depth = 1
+        helper = Generator(self.draw, numbers=False, calls=self.calls + 1)
+        helper.depth, helper.names = 1, self.names
         name = self.name("helper")
         program = helper.program()
         self.helpers.append(Program(name, PARAMETERS, "Tensor", program.body, program.helpers))

@@ -11,7 +11,7 @@ from typing import Any, Final
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.sugared import Builtin, Emitter, Given, Sugared
 from flambeau.ir.value import Value
-from flambeau.ops.python_forms import unique, unique_consecutive
+from flambeau.ops.python_forms import norm, unique, unique_consecutive
 from flambeau.schema.types import INT
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
@@ -21,8 +21,10 @@ Wrap = Callable[[Value], Sugared]
 
 OTHER_NAMES: Final = {"ndimension": "dim", "nelement": "numel"}
 """Methods that are others under a second name."""
-FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {"unique": unique, "unique_consecutive": unique_consecutive}
-"""Methods that are functions of the package whose results depend on flags."""
+FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
+    "unique": unique, "unique_consecutive": unique_consecutive, "norm": norm,
+}  # fmt: skip
+"""Methods that are functions of the package whose results depend on flags, or that take words."""
 
 
 @dataclass(slots=True)
