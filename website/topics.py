@@ -32,13 +32,14 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
     "Special functions": ("special_functions",),
     "Networks: activations": ("activation", "gates", "softmax"),
     "Networks: convolution, padding, pooling": (
-        "convolution", "convolution_tbc", "padding", "pooling", "pooling_fractional", "unpooling",
+        "convolution", "convolution_tbc", "padding", "pooling", "pooling_fractional", "pooling_gradients", "unpooling",
     ),
     "Networks: resampling": ("resampling", "resampling_cubic", "resampling_smooth", "grids"),
     "Networks: normalisation": ("batch_norm", "normalization"),
     "Networks: losses": ("loss", "margin_losses", "classification", "ctc"),
     "Networks: sequences": (
-        "embedding", "embedding_bags", "attention", "attention_layers", "recurrent", "recurrent_cells", "packing",
+        "embedding", "embedding_bags", "attention", "attention_layers", "recurrent", "recurrent_cells",
+        "recurrent_layers", "packing",
     ),
     QUESTIONS: ("queries",),
     OTHERS: ("older_forms", "python_forms"),
