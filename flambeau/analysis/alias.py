@@ -27,9 +27,7 @@ from collections.abc import Iterable
 from flambeau.analysis import effects
 from flambeau.analysis.memory import TENSOR, Memory, Place, any_overlap, compatible
 from flambeau.analysis.points_to import PointsTo
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ir.walk import nodes_within, operands_within
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flambeau.analysis.alias import AliasAnalysis
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Node, Value
 
 
 class AliasDb:

@@ -19,8 +19,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from flambeau.ir import constants
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Node, Value
 from flambeau.schema.opdef import UNKNOWN
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.set_type import SetType

@@ -13,10 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flambeau.ir import constants, kinds
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ir.printer import SUBGRAPH
-from flambeau.ir.value import Value
 from flambeau.schema.opdef import Effect, OpDef
 from flambeau.schema.traits import Fails
 from flambeau.schema.types import BoolType, ClassType, FloatType, IntType, TensorType

@@ -20,10 +20,8 @@ from collections.abc import Sequence
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.effects import hidden_writes, own_effect
 from flambeau.ir import constants, kinds
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ir.printer import SUBGRAPH
-from flambeau.ir.value import Value
 from flambeau.schema.opdef import UNKNOWN, Effect
 from flambeau.schema.types import TensorType, Type
 from flambeau.util.record import dataclass

@@ -10,11 +10,9 @@ from flambeau.analysis.alias_db import AliasDb
 from flambeau.ir.clone import Copies, clone_graph, clone_node, insert_graph
 from flambeau.ir.constants import insert_constant
 from flambeau.ir.draw import svg_or_none, to_html
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ir.printer import print_graph, print_node
 from flambeau.ir.torchscript.graph_tools import GraphTools
-from flambeau.ir.value import Value
 from flambeau.ir.verify import verify
 from flambeau.util.inversions import GRAPH_TOOLS
 

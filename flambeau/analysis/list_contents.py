@@ -14,9 +14,7 @@ from flambeau.analysis.effects import own_writes
 from flambeau.analysis.lattice import fit, holds_tensors, join, open_lists
 from flambeau.analysis.memory import any_overlap
 from flambeau.ir import kinds
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.schema.alias import AliasInfo
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import ListType, TensorType, Type, is_number, without_refinement

@@ -12,8 +12,7 @@ from typing import Any, Final
 from flambeau.analysis import lattice
 from flambeau.analysis.constant_evaluation import is_unmodified, known
 from flambeau.analysis.lattice import holds_tensors, tensors_in
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Node, Value
 from flambeau.schema.device import Device
 from flambeau.schema.function import Argument, FunctionSchema
 from flambeau.schema.match import has_variables, substitute

@@ -14,10 +14,8 @@ from flambeau.analysis.effects import hidden_writes
 from flambeau.analysis.memory import Memory, Place, compatible, element_keys, keys_of, of_kind, own_places
 from flambeau.ir import kinds
 from flambeau.ir.constants import CONSTANT, is_mutable
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Block, Node
+from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.ir.printer import SUBGRAPH
-from flambeau.ir.value import Value
 from flambeau.ir.walk import subgraphs
 from flambeau.schema.alias import AliasInfo
 from flambeau.schema.function import FunctionSchema

@@ -31,10 +31,8 @@ from flambeau.analysis.list_contents import ListContents, is_tensor_list
 from flambeau.analysis.manager import alias_analysis
 from flambeau.analysis.operator_rules import result_types
 from flambeau.ir import constants, kinds, literals
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Block, Node
+from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.ir.printer import SUBGRAPH
-from flambeau.ir.value import Value
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import (
     ListType,

@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flambeau.ir import kinds
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import RETURN, Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import RETURN, Graph, Node, Value
 
 _SOURCES = frozenset({"prim::Uninitialized", "prim::unchecked_cast", "prim::unchecked_unwrap_optional"})
 

@@ -17,9 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.effects import own_writes
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.schema.types import ComplexType, FloatType, NumberType, TensorType, Type
 
 

@@ -17,9 +17,7 @@ from flambeau.autodiff.graph_operators import Builder
 from flambeau.autodiff.proxies import ListProxy, NumberProxy, TensorProxy, UntraceableError
 from flambeau.autodiff.symbolic_sizes import SymbolicSizes
 from flambeau.autograd.rule import gradient_of
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ops.families.composite import CompositeKernel
 from flambeau.schema.gradient import Decomposed
 from flambeau.schema.opdef import OpDef

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from flambeau.autodiff import decompose, uninitialised_values
 from flambeau.autodiff.activity import relevant
 from flambeau.autodiff.differentiate import Derivative
-from flambeau.ir.graph import Graph
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Value
 from flambeau.passes import dce
 
 

@@ -23,9 +23,7 @@ from flambeau.autodiff.reverse import Reverse, gradient_type
 from flambeau.autodiff.scope import Saved
 from flambeau.autodiff.symbolic_sizes import SymbolicSizes
 from flambeau.autodiff.writes import Writes
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.util.record import dataclass
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from flambeau.autodiff.graph_operators import Builder
 from flambeau.autodiff.proxies import FloatProxy, NumberProxy, TensorProxy, UntraceableError
 from flambeau.autodiff.symbolic_sizes import ONE, Sizes
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.types import TensorType
 
 

@@ -20,9 +20,7 @@ from flambeau.autograd.backward import grad_of
 from flambeau.autograd.node import edge_of
 from flambeau.ir.clone import clone_graph, insert_graph
 from flambeau.ir.constants import insert_constant
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.passes import inline, pipeline, remove_mutation
 from flambeau.program.function import Function
 from flambeau.program.gradients import GRADIENT

@@ -33,9 +33,7 @@ from flambeau.autodiff.proxies import (
 from flambeau.autodiff.symbolic_sizes import Size, SymbolicSizes
 from flambeau.ir import constants
 from flambeau.ir.constants import insert_constant
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ops.derivatives.operators import NUMBERS
 from flambeau.schema import match, registry
 from flambeau.schema.argument_rules import RuntimeTypes

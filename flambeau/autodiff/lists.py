@@ -19,9 +19,7 @@ from flambeau.autodiff.scope import Saved
 from flambeau.autodiff.structural_gradients import zeros
 from flambeau.autodiff.writes import Writes
 from flambeau.ir import constants
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.types import BOOL, INT, FloatType, ListType, TensorType, without_refinement
 

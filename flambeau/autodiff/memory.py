@@ -19,9 +19,7 @@ from flambeau.autodiff.not_differentiable import NotDifferentiableError
 from flambeau.autodiff.proxies import TensorProxy
 from flambeau.autodiff.scope import Saved, Scope
 from flambeau.autodiff.writes import Writes, is_met, is_repeated, is_view, repeating_views, root_of, writes_first
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Block, Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.schema.types import ListType, TensorType
 
 CARRIED = "%{name} is written in place, and may be one of several tensors"

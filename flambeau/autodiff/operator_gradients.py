@@ -16,8 +16,7 @@ from flambeau.autodiff.not_differentiable import NotDifferentiableError
 from flambeau.autodiff.proxies import ListProxy, TensorProxy, UntraceableError
 from flambeau.autograd.rule import gradient_of
 from flambeau.ir import constants
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Node, Value
 from flambeau.ops.derivatives.pointwise import PointwiseGradient
 from flambeau.schema.gradient import Call, Decomposed, Formula, Gradient
 from flambeau.schema.opdef import Effect, OpDef

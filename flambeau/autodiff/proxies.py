@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from flambeau.autodiff.symbolic_sizes import ONE, Size
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.dtype import DType
 from flambeau.schema.symbolic import SymbolicFloat, SymbolicInt
 from flambeau.schema.types import TensorType

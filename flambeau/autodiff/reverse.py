@@ -17,9 +17,7 @@ from flambeau.autodiff.scope import Saved, Scope
 from flambeau.autodiff.structural_gradients import zeros
 from flambeau.autodiff.writes import is_view, writes_first
 from flambeau.ir import constants
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Block, Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.schema.types import BOOL, FLOAT, INT, ListType, TensorType, Type, without_refinement
 
 

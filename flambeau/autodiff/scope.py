@@ -15,9 +15,7 @@ from flambeau.autodiff.symbolic_sizes import SymbolicSizes
 from flambeau.autodiff.writes import Writes
 from flambeau.ir.clone import clone_node
 from flambeau.ir.constants import CONSTANT, insert_constant
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Block, Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.schema.opdef import Effect
 from flambeau.schema.types import BOOL, ListType, TensorType, without_refinement
 from flambeau.util.record import dataclass, field

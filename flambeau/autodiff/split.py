@@ -10,9 +10,7 @@ from collections.abc import Callable, Sequence
 
 from flambeau.autodiff.differentiate import Derivative
 from flambeau.ir.clone import Copies, clone_node
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.schema.types import without_refinement
 from flambeau.util.record import dataclass
 

@@ -6,8 +6,7 @@ from flambeau.autodiff.fitting import as_number, fitted
 from flambeau.autodiff.graph_operators import Builder
 from flambeau.autodiff.not_differentiable import NotDifferentiableError
 from flambeau.autodiff.operator_gradients import Gradients, node_gradients
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Node, Value
 from flambeau.schema.types import ListType, TensorType, without_refinement
 
 

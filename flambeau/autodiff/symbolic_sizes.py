@@ -21,9 +21,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from flambeau.analysis.constant_evaluation import known
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Block, Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.schema.opdef import UNKNOWN
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.types import TensorType

@@ -10,9 +10,7 @@ An early `return` leaves such values: on the other ways its result is carried al
 from __future__ import annotations
 
 from flambeau.ir.constants import insert_constant
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.schema.types import INT, NONE, ListType, TensorType
 
 UNINITIALISED = "prim::Uninitialized"

@@ -17,8 +17,7 @@ from collections.abc import Callable
 from typing import Final
 
 from flambeau.analysis.alias import AliasAnalysis
-from flambeau.ir.node import Block, Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Block, Node, Value
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.types import TensorType
 

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from flambeau.executor.region import is_region, only_words
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Block, Node
+from flambeau.ir.graph import Block, Graph, Node
 from flambeau.ir.walk import nodes_within, operands_within
 from flambeau.passes.inline import CALLS, callee_of
 from flambeau.schema.set_type import SetType

@@ -20,8 +20,7 @@ from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.effects import own_effect, own_writes
 from flambeau.frontend.ssa.cleanup import clean
 from flambeau.frontend.ssa.to_ssa import LOAD, STORE, to_ssa
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Graph, Node
 from flambeau.schema.opdef import Effect
 from flambeau.schema.types import NONE, BoolType, FloatType, IntType, OptionalType, TensorType, TupleType, Type
 

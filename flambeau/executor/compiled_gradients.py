@@ -30,8 +30,7 @@ from flambeau.autodiff.writes import Writes
 from flambeau.executor.gradients import Asking
 from flambeau.ir import kinds
 from flambeau.ir.clone import clone_graph
-from flambeau.ir.graph import Graph
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Value
 from flambeau.passes import dce, remove_mutation
 from flambeau.program.function import Function
 from flambeau.program.signature import schema_of

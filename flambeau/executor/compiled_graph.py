@@ -28,9 +28,7 @@ from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import compile_graph
 from flambeau.interpreter.machine import run
 from flambeau.ir.clone import clone_node
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.passes.inline import callee_of
 from flambeau.schema.types import ListType, TupleType, Type
 from flambeau.specialise.cache import SpecialisationCache

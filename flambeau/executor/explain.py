@@ -19,8 +19,7 @@ from flambeau.executor.plan import FUSION, ExecutionPlan, is_worthwhile
 from flambeau.executor.region import Region, is_region
 from flambeau.executor.report import Compilation, Interpreted, KernelReport, NativeReport, Work
 from flambeau.executor.timing import best_seconds
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Block, Node
+from flambeau.ir.graph import Block, Graph, Node
 from flambeau.program.shared import SHARED
 from flambeau.specialise import spec as specs
 from flambeau.specialise.cache import CacheStatistics

@@ -14,8 +14,7 @@ from flambeau.codegen.callable_type import MISSED
 from flambeau.executor.options import Options
 from flambeau.interpreter.fork_site import ForkSite
 from flambeau.interpreter.select import SITE
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Graph, Node
 from flambeau.ir.printer import SUBGRAPH
 from flambeau.program.function import Function
 from flambeau.schema.function import Argument, FunctionSchema

@@ -22,8 +22,7 @@ from flambeau.executor.lowered_groups import LoweredGroups, group_key
 from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import compile_graph
 from flambeau.interpreter.machine import run
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Graph, Node
 from flambeau.specialise.cache import SpecialisationCache
 from flambeau.specialise.spec import Spec, compare, describe, refine, spec_of
 from flambeau.tensor.tensor import Tensor, wrap

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from flambeau.analysis.gradients import Flow, flow_of
-from flambeau.ir.graph import Graph
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Value
 from flambeau.program import instances
 from flambeau.schema.opdef import OpDef
 from flambeau.tensor.tensor import Tensor

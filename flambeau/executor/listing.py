@@ -13,8 +13,7 @@ from flambeau.codegen.variants import Variant
 from flambeau.executor.compiled_graph import CompiledGraph
 from flambeau.executor.fused import FusedKernel
 from flambeau.executor.plan import ExecutionPlan
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Block, Node
+from flambeau.ir.graph import Block, Graph, Node
 from flambeau.util.source import SourceRange
 
 FOREVER = (1 << 63) - 1

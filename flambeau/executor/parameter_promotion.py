@@ -21,9 +21,7 @@ from flambeau.analysis.gradients import is_about_tensor
 from flambeau.executor.assigned import READ, WRITE, changes_nothing_else, make_variables, may_be_variable
 from flambeau.executor.inlined_graph import inlined_graph
 from flambeau.ir.clone import clone_graph
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.passes import constant_propagation
 from flambeau.program.function import Function
 from flambeau.schema.function import Argument, FunctionSchema

@@ -25,8 +25,7 @@ from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import compile_graph
 from flambeau.interpreter.machine import run
 from flambeau.ir.clone import clone_graph
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Graph, Node
 from flambeau.passes import pipeline
 from flambeau.passes.pipeline import PassRecord
 from flambeau.program.function import Function

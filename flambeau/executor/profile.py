@@ -27,8 +27,7 @@ from flambeau.executor.plan import FUSION, ExecutionPlan
 from flambeau.executor.region import Region
 from flambeau.interpreter.code import Block, Code, Op, step_by_step
 from flambeau.interpreter.machine import run
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Graph, Node
 from flambeau.util.record import replace
 
 _PRODUCTS = ("matmul", "mm", "bmm", "mv", "linear", "addmm", "addmv", "baddbmm", "dot")

@@ -18,9 +18,7 @@ from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import compile_graph
 from flambeau.interpreter.machine import run
 from flambeau.ir.clone import clone_graph
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Block, Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.ir.walk import nodes_within, operands_within
 from flambeau.passes.inline import callee_of
 from flambeau.passes.outline import outline

@@ -14,9 +14,7 @@ from flambeau.codegen.lower import Lowered, LoweringError, RepeatedResultsError,
 from flambeau.executor.lowered_groups import LoweredGroups, group_key
 from flambeau.ir.clone import insert_graph
 from flambeau.ir.constants import CONSTANT
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ir.walk import operands_within
 from flambeau.passes.fuse import GROUP
 from flambeau.passes.outline import outline

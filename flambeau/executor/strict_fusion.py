@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Graph, Node
 from flambeau.schema.types import ListType, TensorType, Type
 from flambeau.util.errors import ExecutionError
 from flambeau.util.source import SourceRange

@@ -14,8 +14,7 @@ from flambeau.executor.advice import SlowPart, calls_itself, loop_part, operator
 from flambeau.executor.compiled_graph import HOT
 from flambeau.executor.region import Region
 from flambeau.interpreter.compile import compile_graph
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Graph, Node
 from flambeau.passes.inline import callee_of
 from flambeau.program.function import Function
 from flambeau.util.errors import PerformanceWarning

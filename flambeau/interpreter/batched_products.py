@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from typing import Any
 
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Node
 from flambeau.tensor import dispatch
 from flambeau.tensor.tensor import Tensor
 

@@ -11,9 +11,7 @@ from flambeau.interpreter.literals import literal
 from flambeau.interpreter.liveness import CONSTANTS, SAME_VALUE, Known, ends, is_constant, outer_uses, source
 from flambeau.interpreter.registers import Registers
 from flambeau.interpreter.select import Selected, select
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Block, Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.program.function import Function
 
 INT64_MAX = (1 << 63) - 1

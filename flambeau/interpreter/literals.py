@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.ir.graph import Node
 from flambeau.ir.literals import EnumMember, Opaque, TensorLiteral
-from flambeau.ir.node import Node
 from flambeau.schema.types import EnumType, FunctionType
 from flambeau.tensor.tensor import wrap
 

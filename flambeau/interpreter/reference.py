@@ -25,9 +25,7 @@ from flambeau.interpreter.future import Future
 from flambeau.interpreter.literals import literal
 from flambeau.interpreter.seldom import warn_once
 from flambeau.ir import kinds
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Block, Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.program import instances
 from flambeau.program.function import Function
 from flambeau.tensor import dispatch

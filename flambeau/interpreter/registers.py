@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from flambeau.interpreter.liveness import is_heavy
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 
 
 class Registers:

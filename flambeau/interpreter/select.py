@@ -8,7 +8,7 @@ from typing import Any
 from flambeau.interpreter import structural
 from flambeau.interpreter.awaiting import Await
 from flambeau.interpreter.code import Op
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Node
 from flambeau.program import instances
 from flambeau.program.function import Function
 from flambeau.schema.function import FunctionSchema

@@ -12,7 +12,7 @@ from typing import Any
 from flambeau.autodiff import gradient_nodes
 from flambeau.interpreter import batched_products
 from flambeau.interpreter.conform import conforms, kind_of
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Node
 from flambeau.ir.printer import SUBGRAPH
 from flambeau.program import instances
 from flambeau.program.function import Function as CompiledFunction

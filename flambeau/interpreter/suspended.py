@@ -13,8 +13,7 @@ from flambeau.interpreter import structural
 from flambeau.interpreter.compile import code_of
 from flambeau.interpreter.machine import run
 from flambeau.interpreter.reference import Environment, Evaluator
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Block, Node
+from flambeau.ir.graph import Block, Graph, Node
 from flambeau.program.function import Function
 from flambeau.program.generators import Closed
 from flambeau.program.protected import HANDLED, Protected, class_of

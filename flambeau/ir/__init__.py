@@ -3,11 +3,10 @@
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.constants import insert_constant
 from flambeau.ir.draw import to_html, to_svg
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Block, Node
+from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.ir.parser import parse_ir
 from flambeau.ir.printer import print_graph, print_node
-from flambeau.ir.value import Use, Value
+from flambeau.ir.uses import Use
 
 __all__ = [
     "Block",

@@ -10,8 +10,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from itertools import count
 
 from flambeau.ir.constants import CONSTANT, constant_key
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Node, Value
 
 
 def code_key(nodes: Iterable[Node], inputs: Sequence[Value], outputs: Sequence[Value]) -> Hashable | None:

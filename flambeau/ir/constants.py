@@ -17,9 +17,8 @@ import enum
 import math
 from typing import Any
 
-from flambeau.ir.graph import Graph
+from flambeau.ir.graph import Graph, Value
 from flambeau.ir.literals import EnumMember, TensorLiteral, is_tensor
-from flambeau.ir.value import Value
 from flambeau.schema.device import Device
 from flambeau.schema.subtype import unify_all
 from flambeau.schema.types import (

@@ -11,10 +11,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Block, Node
+from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.ir.printer import HIDDEN, SUBGRAPH
-from flambeau.ir.value import Value
 from flambeau.util.markup import escape
 from flambeau.util.record import dataclass, field
 

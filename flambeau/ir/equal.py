@@ -14,10 +14,8 @@ from typing import Any
 
 from flambeau.ir.constant_text import literal_text, type_text
 from flambeau.ir.constants import same_constant
-from flambeau.ir.graph import Graph
+from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.ir.literals import Opaque, TensorLiteral, is_tensor
-from flambeau.ir.node import Block, Node
-from flambeau.ir.value import Value
 from flambeau.schema.types import Type
 
 _Pairs = dict[Value, Value]

@@ -19,10 +19,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn, TypeVar
 
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Block, Node
+from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.ir.printer import SUBGRAPH
-from flambeau.ir.value import Value
 from flambeau.util.errors import FrozenGraphError
 
 T = TypeVar("T", bound=type)

@@ -13,9 +13,7 @@ own nodes use must, in the graph, be used only by the nodes matched, so that a m
 from __future__ import annotations
 
 from flambeau.ir.constants import CONSTANT, same_constant
-from flambeau.ir.graph import Graph, walk
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Node, Value, walk
 from flambeau.util.record import dataclass, field
 
 

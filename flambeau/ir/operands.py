@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Node
 from flambeau.schema import registry
 from flambeau.schema.opdef import OpDef
 

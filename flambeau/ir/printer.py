@@ -16,10 +16,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from flambeau.ir.constant_text import attribute_text, type_text
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ir.operands import outs_over_operands
-from flambeau.ir.value import Value
 from flambeau.schema.types import FUNCTION
 from flambeau.util.depth import deep_recursion
 

@@ -12,10 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Block, Node
+from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.ir.printer import SUBGRAPH, print_graph
-from flambeau.ir.value import Use, Value
+from flambeau.ir.uses import Use
 from flambeau.ir.verify_nodes import check_node
 from flambeau.util.depth import deep_recursion
 from flambeau.util.errors import VerifyError

@@ -6,10 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from flambeau.ir import constants, kinds, literals
 from flambeau.ir.constant_text import type_text
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Block, Node
+from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.ir.printer import SUBGRAPH
-from flambeau.ir.value import Value
 from flambeau.schema import match, registry
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import (

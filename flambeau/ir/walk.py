@@ -12,10 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flambeau.ir.graph import Graph, walk
-from flambeau.ir.node import Block, Node
+from flambeau.ir.graph import Block, Graph, Node, Value, walk
 from flambeau.ir.printer import SUBGRAPH
-from flambeau.ir.value import Value
 
 __all__ = [
     "ancestor_in",

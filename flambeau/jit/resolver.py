@@ -21,7 +21,7 @@ from flambeau.frontend.scopes.type_annotations import names_array, python_value,
 from flambeau.frontend.source.python_source import NameScope, innermost_function, parameter_defaults
 from flambeau.frontend.trees.function_conversion import get_tree
 from flambeau.frontend.trees.tree_views import Apply, Select
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.jit.array_function import ArrayFunction
 from flambeau.jit.classes.class_definitions import PythonSource, find_or_define
 from flambeau.jit.classes.class_rules import is_user_class

@@ -18,7 +18,7 @@ from flambeau.frontend.compile_function import compile_def
 from flambeau.frontend.scopes.name_resolution import Resolver
 from flambeau.frontend.source.python_source import parameter_defaults
 from flambeau.frontend.trees.function_conversion import get_tree
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.jit.classes.class_scope import class_scope
 from flambeau.jit.classes.class_values import BoundFunction
 from flambeau.jit.classes.method_trees import bound_to_class

@@ -13,9 +13,7 @@ from __future__ import annotations
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.operator_rules import asked
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.passes import remove_mutation
 from flambeau.schema import registry
 from flambeau.schema.dtype import int64

@@ -20,9 +20,7 @@ from collections.abc import Iterable, Iterator
 
 from flambeau.analysis.effects import has_effect, writes_memory
 from flambeau.ir import constants
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Block, Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.ir.walk import blocks, is_visible
 from flambeau.schema.types import TensorType
 

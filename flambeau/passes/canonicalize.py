@@ -11,10 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Block
+from flambeau.ir.graph import Block, Graph, Value
 from flambeau.ir.printer import SUBGRAPH
-from flambeau.ir.value import Value
 
 
 def do(graph: Graph, *, keep_names: bool = True) -> bool:

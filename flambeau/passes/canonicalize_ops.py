@@ -13,8 +13,7 @@ The number of pieces and the dimension must be constants, and nothing else may u
 from __future__ import annotations
 
 from flambeau.ir import constants
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Graph, Node
 
 CHUNK, UNPACK = "prim::ConstantChunk", "prim::ListUnpack"
 

@@ -16,8 +16,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from flambeau.ir.constants import CONSTANT, constant_key, is_mutable
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Graph, Node
 from flambeau.ir.printer import SUBGRAPH
 
 

@@ -21,9 +21,7 @@ from flambeau.analysis.memory import keys_of
 from flambeau.analysis.points_to import memory_key
 from flambeau.ir import constants, literals
 from flambeau.ir.constants import insert_constant
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.passes import fold_control
 from flambeau.passes.evaluate import NOT_FOLDED, evaluate
 from flambeau.schema.opdef import Effect

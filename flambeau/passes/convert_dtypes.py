@@ -13,8 +13,7 @@ from __future__ import annotations
 from typing import Final
 
 from flambeau.ir import constants
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Graph, Node
 from flambeau.passes.fusible import DTYPES
 from flambeau.schema.traits import Role
 from flambeau.schema.types import TensorType

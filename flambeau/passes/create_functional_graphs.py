@@ -17,8 +17,7 @@ from typing import Final
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.effects import is_pure
 from flambeau.ir.constants import CONSTANT
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Block, Node
+from flambeau.ir.graph import Block, Graph, Node
 from flambeau.ir.walk import blocks, operands_within
 from flambeau.passes.fuse import bring_together
 from flambeau.passes.outline import outline

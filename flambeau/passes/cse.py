@@ -21,9 +21,7 @@ from flambeau.analysis.manager import alias_analysis
 from flambeau.analysis.shapes import may_resize
 from flambeau.ir import kinds
 from flambeau.ir.constants import CONSTANT, constant_key
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Block, Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.schema.opdef import Effect
 from flambeau.schema.types import Type
 

@@ -17,10 +17,8 @@ from __future__ import annotations
 from flambeau.analysis.effects import own_effect, own_may_raise, own_writes
 from flambeau.analysis.manager import alias_analysis
 from flambeau.analysis.memory import Place
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import RETURN, Node
+from flambeau.ir.graph import RETURN, Graph, Node, Value
 from flambeau.ir.printer import SUBGRAPH
-from flambeau.ir.value import Value
 from flambeau.ir.walk import nodes_within
 from flambeau.schema.opdef import Effect
 

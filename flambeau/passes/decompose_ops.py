@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from flambeau.ir import constants
 from flambeau.ir.constants import insert_constant
-from flambeau.ir.graph import Graph
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Value
 from flambeau.schema.types import TENSOR
 
 

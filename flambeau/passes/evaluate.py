@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from flambeau.ir import constants, literals
+from flambeau.ir.graph import Node, Value
 from flambeau.ir.literals import EnumMember, Opaque, TensorLiteral
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import TensorType, Type

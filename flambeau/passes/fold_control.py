@@ -22,10 +22,8 @@ from typing import Any
 from flambeau.analysis.constant_evaluation import known
 from flambeau.ir import constants
 from flambeau.ir.clone import move_nodes
-from flambeau.ir.graph import Graph
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ir.kinds import CONTROL
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
 from flambeau.ir.walk import is_visible
 from flambeau.schema.types import BOOL
 

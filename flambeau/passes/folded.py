@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from flambeau.ir import constants
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Node
 from flambeau.passes.fusible import ACCUMULATORS, NORMALISATIONS
 from flambeau.schema.types import TensorType
 

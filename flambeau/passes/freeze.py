@@ -23,9 +23,7 @@ from flambeau.analysis.alias import AliasAnalysis
 from flambeau.ir import constants, literals
 from flambeau.ir.clone import clone_graph, insert_graph
 from flambeau.ir.constants import CONSTANT, insert_constant
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ir.walk import subgraphs
 from flambeau.passes import (
     constant_pooling,

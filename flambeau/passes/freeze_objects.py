@@ -8,7 +8,7 @@ from typing import Any
 from flambeau.analysis.points_to import memory_key
 from flambeau.ir import constants
 from flambeau.ir.constants import CONSTANT
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.program import instances
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.object import ScriptObject

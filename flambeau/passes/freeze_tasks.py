@@ -17,8 +17,7 @@ from flambeau.analysis.alias import AliasAnalysis
 from flambeau.ir import constants
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.constants import CONSTANT, insert_constant
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Graph, Node
 from flambeau.ir.printer import SUBGRAPH
 from flambeau.passes import dce, inline_tasks
 from flambeau.passes.freeze_objects import constant_object, definition_of, is_object

@@ -21,9 +21,7 @@ from flambeau.analysis.alias import AliasAnalysis
 from flambeau.ir import constants
 from flambeau.ir.clone import clone_node
 from flambeau.ir.constants import insert_constant
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.traits import Role
 from flambeau.schema.types import BOOL, TENSOR, TensorType

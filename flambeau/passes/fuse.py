@@ -18,8 +18,7 @@ from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.effects import may_raise
 from flambeau.analysis.manager import alias_analysis
 from flambeau.ir.clone import Copies, clone_node
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Block, Node
+from flambeau.ir.graph import Block, Graph, Node
 from flambeau.ir.walk import blocks
 from flambeau.passes.folded import folded
 from flambeau.passes.fusible import Fusible, changes_last, sizes_of

@@ -16,9 +16,7 @@ from __future__ import annotations
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.ir import constants
 from flambeau.ir.constants import insert_constant
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.schema.types import TENSOR, TensorType
 
 TRANSPOSE = "aten::t"

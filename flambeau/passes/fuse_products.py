@@ -15,9 +15,7 @@ from __future__ import annotations
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.manager import alias_analysis
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Block, Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.ir.walk import blocks
 from flambeau.passes.fuse import FARTHEST, GROUP, bring_together
 from flambeau.passes.fusible import Fusible

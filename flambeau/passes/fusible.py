@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from flambeau.ir import constants
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import BoolType, FloatType, IntType, NoneType, NumberType, OptionalType, TensorType, Type

@@ -18,10 +18,8 @@ from collections.abc import Sequence
 from flambeau.analysis.constant_evaluation import decided
 from flambeau.ir.clone import Copies, clone_node
 from flambeau.ir.constants import CONSTANT
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Block, Node
+from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.ir.printer import SUBGRAPH
-from flambeau.ir.value import Value
 from flambeau.passes.recursion import Recursion
 from flambeau.program.function import Function
 from flambeau.schema.types import ClassType

@@ -13,8 +13,7 @@ is waited for.
 from __future__ import annotations
 
 from flambeau.ir.clone import insert_graph
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Graph, Node
 from flambeau.ir.printer import SUBGRAPH
 from flambeau.ir.walk import subgraphs
 

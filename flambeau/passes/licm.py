@@ -22,9 +22,7 @@ from flambeau.analysis.memory import any_overlap
 from flambeau.analysis.shapes import may_resize
 from flambeau.analysis.uninitialised import may_be_uninitialised
 from flambeau.ir import constants
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Block, Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.ir.walk import is_visible, nodes_within, operands_within
 
 

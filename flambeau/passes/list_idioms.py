@@ -17,9 +17,7 @@ from typing import Any, Final
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.ir import constants
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.passes import peephole, refine_from_conditions
 from flambeau.passes.peephole_rules import KEEP, Chain, Literal, Rule, item_of_literal, length_of_literal
 from flambeau.schema.rule_tables import RuleLists

@@ -19,9 +19,7 @@ from collections.abc import Sequence
 from flambeau.ir import constants
 from flambeau.ir.clone import Copies, clone_node
 from flambeau.ir.constants import insert_constant
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Block, Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.ir.walk import nodes_within
 from flambeau.schema.types import BOOL, INT
 

@@ -15,9 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Block, Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.schema.types import ClassType, Type
 
 CREATE, GET, SET = "prim::CreateObject", "prim::GetAttr", "prim::SetAttr"

@@ -16,9 +16,7 @@ from collections.abc import Sequence
 
 from flambeau.ir import constants
 from flambeau.ir.constants import insert_constant
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Block, Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import OptionalType, TupleType, Type
 

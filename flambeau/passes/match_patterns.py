@@ -12,9 +12,7 @@ from collections.abc import Iterator
 
 from flambeau.ir import constants
 from flambeau.ir.constants import CONSTANT, same_constant
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.schema.types import ClassType
 from flambeau.util.record import dataclass, field
 

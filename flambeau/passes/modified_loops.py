@@ -17,10 +17,8 @@ from __future__ import annotations
 from typing import Final
 
 from flambeau.ir.constants import constant_value, insert_constant, is_constant
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Block, Node
+from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.ir.printer import SUBGRAPH
-from flambeau.ir.value import Value
 from flambeau.schema.types import BOOL, INT
 
 LOOP: Final = "prim::Loop"

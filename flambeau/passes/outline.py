@@ -15,11 +15,9 @@ from collections.abc import Sequence
 
 from flambeau.ir.clone import Copies, clone_node
 from flambeau.ir.constants import CONSTANT
-from flambeau.ir.graph import Graph
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ir.literals import is_tensor
-from flambeau.ir.node import Node
 from flambeau.ir.printer import SUBGRAPH
-from flambeau.ir.value import Value
 from flambeau.ir.walk import operands_within
 
 

@@ -19,9 +19,7 @@ from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.manager import alias_analysis, forget_analyses
 from flambeau.analysis.memory import keys_of
 from flambeau.ir.constants import CONSTANT, insert_constant
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.passes import peephole_tensors  # noqa: F401  (registers its rules)
 from flambeau.passes.peephole_rules import KEEP, Chain, Constant, Literal, Rule, rewrites
 

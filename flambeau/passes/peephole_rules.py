@@ -9,8 +9,7 @@ from typing import Any, Final
 
 from flambeau.analysis.constant_evaluation import is_none, never_none
 from flambeau.ir import constants
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Node, Value
 from flambeau.ir.walk import is_visible
 from flambeau.schema import dtype as dtypes
 from flambeau.schema import registry

@@ -12,8 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from flambeau.ir import constants
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Node, Value
 from flambeau.passes.peephole_rules import KEEP, Literal, rewrites
 from flambeau.schema.types import TensorType
 

@@ -18,9 +18,7 @@ from collections.abc import Callable, Mapping
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.ir import constants
 from flambeau.ir.constants import insert_constant
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Block, Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.schema import registry
 from flambeau.schema.types import INT, ListType
 

@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from flambeau.analysis.manager import alias_analysis
 from flambeau.ir import constants
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Graph, Node
 from flambeau.ir.uses import Use
 
 

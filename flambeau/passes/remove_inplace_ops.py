@@ -26,10 +26,8 @@ from flambeau.analysis.manager import alias_analysis
 from flambeau.ir import kinds
 from flambeau.ir.clone import clone_node
 from flambeau.ir.constants import insert_constant
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ir.uses import Use
-from flambeau.ir.value import Value
 from flambeau.ir.walk import ancestor_in
 from flambeau.passes.remove_mutation import holders_of, is_removable, only_place
 from flambeau.schema import match, registry

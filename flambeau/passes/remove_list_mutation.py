@@ -21,10 +21,8 @@ from typing import Any, Final
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.manager import alias_analysis
 from flambeau.ir import constants
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ir.uses import Use
-from flambeau.ir.value import Value
 from flambeau.ir.walk import ancestor_in
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.types import ListType

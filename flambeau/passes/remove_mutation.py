@@ -20,10 +20,8 @@ from flambeau.analysis import shapes
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.manager import alias_analysis
 from flambeau.analysis.memory import Place
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ir.uses import Use
-from flambeau.ir.value import Value
 from flambeau.ir.walk import ancestor_in
 from flambeau.schema import match, registry
 from flambeau.schema.opdef import OpDef

@@ -13,8 +13,7 @@ from typing import Any
 from flambeau.analysis import shapes
 from flambeau.ir import constants
 from flambeau.ir.constants import insert_constant
-from flambeau.ir.graph import Graph
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Value
 from flambeau.schema.traits import Role
 from flambeau.schema.types import TENSOR, TensorType, TupleType, Type, is_number
 from flambeau.tensor.create import tensor

@@ -19,9 +19,7 @@ from collections.abc import Callable, Iterable, Mapping
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.ir.clone import insert_graph
 from flambeau.ir.constants import CONSTANT
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.passes.match_patterns import Match, check_pattern, matches
 
 Condition = Callable[[Mapping[str, Value]], bool]

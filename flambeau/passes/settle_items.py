@@ -12,9 +12,7 @@ from __future__ import annotations
 
 from flambeau.analysis.tensor_items import ITEM, MASKS, PART, PLACES, is_number, named
 from flambeau.ir.constants import insert_constant
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.schema.types import INT, TENSOR, ListType, OptionalType, TensorType
 
 KINDS = (ITEM, PART, PLACES)

@@ -13,9 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.schema.dtype import Category
 from flambeau.schema.types import BOOL, FLOAT, INT, NUMBER, NumberType, TensorType, Type
 

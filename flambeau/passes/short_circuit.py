@@ -19,9 +19,7 @@ from flambeau.analysis.effects import is_pure, may_raise, writes_memory
 from flambeau.analysis.uninitialised import may_be_uninitialised
 from flambeau.ir import constants
 from flambeau.ir.clone import move_nodes
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Block, Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.schema.types import BOOL, BoolType, FloatType, IntType
 
 LARGEST = 8

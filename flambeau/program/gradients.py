@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flambeau.ir.graph import Graph
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Value
 from flambeau.program.function import Function
 from flambeau.program.signature import schema_of
 from flambeau.schema.function import FunctionSchema

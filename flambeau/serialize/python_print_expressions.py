@@ -11,9 +11,8 @@ from typing import Any, Final
 
 from flambeau.ir.constant_text import quoted
 from flambeau.ir.constants import CONSTANT, constant_value, is_constant, same_constant
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Node, Value
 from flambeau.ir.printer import PYTHON_ARGUMENTS
-from flambeau.ir.value import Value
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.types import FUNCTION, TENSOR, DictType, ListType, TupleType

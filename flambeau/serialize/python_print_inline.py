@@ -15,7 +15,7 @@ tree. Constants do nothing, so they stand anywhere.
 from __future__ import annotations
 
 from flambeau.ir.constants import CONSTANT
-from flambeau.ir.node import RETURN, Block, Node
+from flambeau.ir.graph import RETURN, Block, Node
 
 _SUBGRAPH_CALLS = frozenset({"prim::fork", "prim::awaitable"})
 """Their operands are seen inside a subgraph, where they may be used more than once."""

@@ -12,8 +12,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Node, Value
 
 TEMPORARY = "_"
 """What values without a name are called; numbers follow."""

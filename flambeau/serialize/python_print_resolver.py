@@ -27,9 +27,8 @@ from flambeau.frontend.scopes.type_annotations import type_of_tree
 from flambeau.frontend.trees.function_conversion import parse_source
 from flambeau.frontend.trees.tree_views import Apply, StringLiteral
 from flambeau.ir.constants import type_of
-from flambeau.ir.graph import Graph
+from flambeau.ir.graph import Graph, Value
 from flambeau.ir.literals import EnumMember
-from flambeau.ir.value import Value
 from flambeau.ir.walk import blocks
 from flambeau.program.function import Function
 from flambeau.program.unit import CompilationUnit

@@ -22,8 +22,7 @@ from typing import Any
 
 from flambeau.analysis.constant_evaluation import is_unmodified
 from flambeau.ir.clone import clone_graph
-from flambeau.ir.graph import Graph
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Value
 from flambeau.schema.types import TupleType
 from flambeau.specialise import spec as specs
 

@@ -10,7 +10,7 @@ import pytest
 
 import flambeau
 from flambeau.frontend.ssa import pieces
-from flambeau.ir.node import Block
+from flambeau.ir.graph import Block
 
 
 def many(count: int, *, loop: bool) -> Callable[..., Any]:

@@ -7,8 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Graph, Node
 
 
 def in_order(graph: Graph) -> bool:

@@ -6,8 +6,8 @@ import pytest
 
 import flambeau
 from flambeau.ir import Graph, parse_ir
-from flambeau.ir.node import Node
-from flambeau.ir.value import Use
+from flambeau.ir.graph import Node
+from flambeau.ir.uses import Use
 from flambeau.ir.verify import findings, verify
 from flambeau.schema.types import BOOL, INT
 from flambeau.util.errors import VerifyError

@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 
 from flambeau.ir import Graph, insert_constant
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.types import BOOL, FLOAT, INT, TENSOR, ListType, TupleType, Type
 
 INTS, TENSORS = ListType(INT), ListType(TENSOR)

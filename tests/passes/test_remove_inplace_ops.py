@@ -14,7 +14,7 @@ from flambeau.analysis.effects import own_writes
 from flambeau.interpreter.reference import evaluate
 from flambeau.ir import Graph, insert_constant, parse_ir
 from flambeau.ir.clone import clone_graph
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.ir.verify import verify
 from flambeau.passes import remove_inplace_ops
 from flambeau.schema.types import INT, TENSOR, ListType

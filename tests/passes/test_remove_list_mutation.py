@@ -12,7 +12,7 @@ from flambeau import Tensor
 from flambeau.interpreter.reference import evaluate
 from flambeau.ir import Graph, insert_constant
 from flambeau.ir.clone import clone_graph
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.ir.verify import verify
 from flambeau.passes import remove_list_mutation
 from flambeau.schema.types import BOOL, INT, ListType, TupleType

@@ -11,8 +11,7 @@ from flambeau.codegen.cuda.ptx import architecture, programs_ptx
 from flambeau.codegen.kernel.dtypes import KernelError, element_type
 from flambeau.codegen.kernel.nest import ONE
 from flambeau.codegen.lower import Lowered, lower_graph
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Graph, Node
 from flambeau.schema.types import Type
 from flambeau.util.record import dataclass
 

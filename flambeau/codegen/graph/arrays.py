@@ -15,8 +15,7 @@ from flambeau.codegen.graph.result_types import CPU
 from flambeau.codegen.graph.scalars import Operand, Registers, scalar_of
 from flambeau.codegen.layouts import BLOCK_DATA
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Node, Value
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
 

@@ -18,8 +18,7 @@ from flambeau.codegen.graph.native_values import CannotCompileError, Native, Sca
 from flambeau.codegen.graph.representation import Array, Element, Listed, Representation, Tupled, Unknown, llvm_words
 from flambeau.codegen.graph.results import declared_rep, type_of
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Node, Value
 from flambeau.passes.inline import callee_of
 from flambeau.schema.types import ListType, Type
 

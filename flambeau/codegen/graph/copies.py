@@ -25,7 +25,7 @@ from flambeau.codegen.graph.pointwise import set_element
 from flambeau.codegen.graph.representation import Array, Bool, Element, Fixed
 from flambeau.codegen.graph.scalars import Operand, Registers
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Node
 from flambeau.schema.dtype import DType
 
 

@@ -21,7 +21,7 @@ from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native import ExitHandler, NativeFunction
 from flambeau.codegen.graph.representation import Int
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.ir.node import Block, Node
+from flambeau.ir.graph import Block, Node
 from flambeau.util.record import dataclass
 
 COUNTS = "flambeau_counts"

@@ -17,7 +17,7 @@ from flambeau.codegen.graph.pointwise import set_element
 from flambeau.codegen.graph.representation import Array, Element
 from flambeau.codegen.graph.scalars import Operand, Registers, as_operand
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Node
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
 

@@ -17,7 +17,7 @@ from flambeau.codegen.graph.representation import Array, Element, Int
 from flambeau.codegen.graph.scalars import Operand, Registers
 from flambeau.codegen.graph.writes import write_all
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Node
 
 INTEGERS = frozenset({"int64", "int32"})
 """Dtypes of indexes; one of bools is a mask, and bytes may be one."""

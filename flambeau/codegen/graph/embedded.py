@@ -30,8 +30,7 @@ from flambeau.codegen.llvm.nest import FunctionParts, emit_function
 from flambeau.codegen.lower import Lowered, LoweringError, lower_graph
 from flambeau.codegen.schedule import Schedule
 from flambeau.codegen.specialize import Specialized, Strides, parallel_group, specialize
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Graph, Node
 from flambeau.schema.types import BoolType, FloatType, IntType, TensorType, Type
 from flambeau.util.record import dataclass, replace
 

@@ -14,8 +14,7 @@ from flambeau.codegen.graph.side_exits import SideExits
 from flambeau.codegen.graph.slots import Slots
 from flambeau.codegen.graph.value_table import ValueTable
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.ir.node import Block, Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Block, Node, Value
 
 
 class EmittedFunction(Protocol):

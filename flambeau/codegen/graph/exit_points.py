@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from flambeau.codegen.graph.representation import Representation
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Node, Value
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
 

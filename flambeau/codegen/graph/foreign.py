@@ -19,8 +19,7 @@ from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError,
 from flambeau.codegen.graph.representation import Array, Bool, Fixed, Float, Int, Representation, Tupled
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.llvm.emitter import int_constant
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Graph, Node
 from flambeau.schema.types import IntType
 
 CALLABLE = "callable"

@@ -32,9 +32,7 @@ from flambeau.codegen.graph.value_table import ValueTable
 from flambeau.codegen.layouts import CONTEXT
 from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Block, Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.util.record import dataclass
 
 SYMBOL = "flambeau_function"

@@ -21,7 +21,7 @@ from flambeau.codegen.graph.native_values import (
 from flambeau.codegen.graph.representation import Array, Bool, Fixed
 from flambeau.codegen.graph.scalars import constant
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Node
 from flambeau.schema import dtype as dtypes
 
 

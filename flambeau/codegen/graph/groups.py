@@ -19,8 +19,7 @@ from flambeau.codegen.graph.representation import (
     llvm_words,
 )
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Node, Value
 from flambeau.schema.dtype import DType
 from flambeau.schema.types import ListType
 

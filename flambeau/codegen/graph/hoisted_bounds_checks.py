@@ -11,7 +11,7 @@ from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import Affine, Scalar
 from flambeau.codegen.graph.scope import Iterations, is_simple
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Node
 from flambeau.util.record import dataclass
 
 LARGE = 1 << 30

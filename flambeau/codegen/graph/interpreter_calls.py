@@ -10,8 +10,7 @@ from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, words_of
 from flambeau.codegen.graph.representation import Array, Element, Representation, llvm_words, word_count
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Node, Value
 from flambeau.schema.dtype import DType
 
 

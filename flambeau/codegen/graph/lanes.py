@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from flambeau.codegen.graph.lifetimes import SAME_VALUE
-from flambeau.ir.node import Block, Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Block, Node, Value
 from flambeau.schema import registry
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.traits import PLAIN

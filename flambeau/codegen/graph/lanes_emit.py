@@ -20,7 +20,7 @@ from flambeau.codegen.graph.overlap import overlaps
 from flambeau.codegen.graph.representation import Int, llvm_words
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.llvm.emitter import vector_type
-from flambeau.ir.node import Block, Node
+from flambeau.ir.graph import Block, Node
 
 FEWEST_BITS = 256
 """Vectors narrower than that hold too few lanes to pay for masks."""

@@ -11,7 +11,7 @@ from flambeau.codegen.graph.native_values import CannotCompileError, FixedValue,
 from flambeau.codegen.graph.representation import Listed, Representation, holds_blocks, word_count
 from flambeau.codegen.layouts import LIST
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Node
 
 
 def _move(fn: EmittedFunction, changed: ListValue, start: Register, to: Register, count: Register) -> None:

@@ -12,7 +12,7 @@ from flambeau.codegen.graph.native_values import CannotCompileError, ListValue, 
 from flambeau.codegen.graph.representation import Bool, Float, Int, Representation
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.llvm.emitter import float_constant
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Node
 
 FALSE, TRUE = Register("false", "i1", 1), Register("true", "i1", 1)
 

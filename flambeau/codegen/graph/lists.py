@@ -29,8 +29,7 @@ from flambeau.codegen.graph.representation import (
 from flambeau.codegen.graph.runtime import ADDRESSES, NUMBERS
 from flambeau.codegen.layouts import BLOCK_DATA, LIST
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Node, Value
 from flambeau.schema.types import ListType
 
 

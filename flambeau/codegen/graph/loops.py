@@ -22,9 +22,7 @@ from flambeau.codegen.graph.native_values import Affine, Scalar
 from flambeau.codegen.graph.representation import Float, Int, Representation
 from flambeau.codegen.graph.scope import Iterations
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.ir.graph import walk
-from flambeau.ir.node import Block, Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Block, Node, Value, walk
 from flambeau.schema.types import TensorType
 from flambeau.util.record import dataclass
 

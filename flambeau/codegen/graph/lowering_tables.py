@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from flambeau.codegen.graph.emitted_function import EmittedFunction
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Node
 from flambeau.schema.rule_tables import RuleTable
 
 Lowering = Callable[[EmittedFunction, Node], None]

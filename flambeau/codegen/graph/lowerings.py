@@ -46,7 +46,7 @@ from flambeau.codegen.graph.native_values import (
 )
 from flambeau.codegen.graph.representation import Array, Bool, Element, Int, Listed, Tupled
 from flambeau.codegen.kernel.dtypes import KernelError
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Node
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.opdef import OpDef
 

@@ -8,8 +8,7 @@ from flambeau.codegen.graph import result_types
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.literals import as_rules_take, literal_of
 from flambeau.codegen.graph.native_values import CannotCompileError, Native
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Node, Value
 from flambeau.schema.dtype import DType
 
 

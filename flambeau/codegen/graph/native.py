@@ -26,8 +26,7 @@ from flambeau.codegen.inline_cache import InlineCache
 from flambeau.codegen.layouts import CONTEXT
 from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.llvm.engine import NativeCode, c_imports, engine
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Graph, Node
 from flambeau.passes.inline import callee_of
 from flambeau.util.errors import CALLS_TOO_DEEP, InternalError
 from flambeau.util.record import replace

@@ -9,7 +9,7 @@ from flambeau.codegen.graph import representation as forms
 from flambeau.codegen.graph.representation import Representation, llvm_words
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.llvm.emitter import float_constant, int_constant
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Node
 from flambeau.schema.dtype import DType, bool_, float64, int64
 from flambeau.util.record import dataclass, field
 

@@ -6,7 +6,7 @@ from flambeau.codegen.graph import arrays, hoisted_bounds_checks, memory
 from flambeau.codegen.graph.arrays import array, axis_of, new
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Node
 
 
 def slice_scatter(fn: EmittedFunction, node: Node) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flambeau.codegen.graph.exit_points import ExitPoint
 from flambeau.codegen.graph.foreign_code import ForeignCode
 from flambeau.codegen.graph.tensor_constants import TensorConstant
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Node
 from flambeau.util.record import dataclass, field, replace
 
 

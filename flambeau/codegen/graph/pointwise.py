@@ -15,8 +15,7 @@ from flambeau.codegen.graph.refusals import refuse
 from flambeau.codegen.graph.representation import Array, Element
 from flambeau.codegen.graph.scalars import Operand, Registers, as_element, as_operand, constant, scalar_of
 from flambeau.codegen.layouts import BLOCK_DATA
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Node, Value
 from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import UNKNOWN, OpDef
 from flambeau.schema.types import FloatType, NumberType, OptionalType, TensorType, Type

@@ -13,7 +13,7 @@ from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.scalars import Operand
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Node
 from flambeau.schema.rule_tables import RuleTable
 
 LIMIT: Final = float(1 << 63)

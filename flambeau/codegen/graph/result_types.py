@@ -8,8 +8,7 @@ from typing import Any
 from flambeau.analysis.operator_rules import asked
 from flambeau.codegen.graph import representation as forms
 from flambeau.codegen.graph.representation import Representation
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Node, Value
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import UNKNOWN, OpDef

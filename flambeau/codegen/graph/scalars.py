@@ -15,7 +15,7 @@ from flambeau.codegen.llvm.emitter import Emitter, float_constant, int_constant
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.llvm.lanes import call_lanes
 from flambeau.codegen.llvm.ops import lower, supports
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Node
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
 from flambeau.schema.types import BoolType, FloatType, IntType, Type

@@ -33,8 +33,7 @@ from flambeau.codegen.graph.representation import Array, Element, Fixed
 from flambeau.codegen.graph.scalars import Operand, Registers, constant
 from flambeau.codegen.kernel.dtypes import ELEMENT_TYPES
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Node, Value
 from flambeau.ops.families.scalars import exact_scalar
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType

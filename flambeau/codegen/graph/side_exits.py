@@ -13,8 +13,7 @@ from flambeau.codegen.graph.tensor_constants import is_tensor_constant
 from flambeau.codegen.graph.value_table import ValueTable
 from flambeau.codegen.layouts import CONTEXT
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Node, Value
 
 CONTEXT_REGISTER = Register("%context", "ptr", 1)
 

@@ -27,7 +27,7 @@ from flambeau.codegen.graph.side_exits import SideExits
 from flambeau.codegen.graph.value_table import ValueTable
 from flambeau.codegen.layouts import BLOCK, BLOCK_DATA
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.types import TensorType
 
 Assumptions = dict[Value, Representation]

@@ -16,8 +16,7 @@ from flambeau.codegen.graph.representation import Array
 from flambeau.codegen.layouts import FOREVER, LEAF
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.constants import CONSTANT
-from flambeau.ir.graph import Graph
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Value
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.record import dataclass
 

@@ -21,9 +21,7 @@ from flambeau.codegen.graph.parts import Parts
 from flambeau.codegen.graph.representation import Array, Fixed, Listed, holds_blocks
 from flambeau.codegen.graph.tensor_constants import TensorConstant
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.schema.types import TensorType, TupleType, Type
 from flambeau.tensor.tensor import Tensor
 

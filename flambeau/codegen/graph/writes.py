@@ -24,7 +24,7 @@ from flambeau.codegen.graph.pointwise import element, number_argument
 from flambeau.codegen.graph.representation import Array
 from flambeau.codegen.graph.scalars import Operand, Registers, as_operand
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Node
 from flambeau.schema import registry
 from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import OpDef

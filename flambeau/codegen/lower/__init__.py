@@ -17,9 +17,7 @@ from flambeau.codegen.lower.rules import lower_node
 from flambeau.codegen.lower.values import Dim, Expr, LoweringError, RepeatedResultsError, size_of
 from flambeau.codegen.shapes import Span
 from flambeau.ir.constants import is_constant
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import BoolType, FloatType, IntType, TensorType, Type

@@ -12,7 +12,7 @@ from flambeau.frontend.emit.call_expressions import spread_keywords
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Sugared
 from flambeau.frontend.trees.tree_views import Apply, Def, Expr, Param, Select, Starred, StringLiteral, Var
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.types import NamedType, NoneType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass

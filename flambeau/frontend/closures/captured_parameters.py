@@ -15,7 +15,7 @@ from flambeau.frontend.emit.values.sugared import Emitter, Sugared
 from flambeau.frontend.scopes.captured_names import Name
 from flambeau.frontend.scopes.scope_tree import used_names
 from flambeau.frontend.trees.tree_views import Def, Ident, Param
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.types import Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass, field

@@ -14,7 +14,7 @@ from flambeau.frontend.emit.values.carried_values import carry, slots_of, things
 from flambeau.frontend.emit.values.sugared import Emitter, Sugared
 from flambeau.frontend.scopes.captured_names import CapturedName, Name
 from flambeau.frontend.scopes.scope_tree import Capture, Scope
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.util.record import dataclass, field
 from flambeau.util.source import SourceRange
 

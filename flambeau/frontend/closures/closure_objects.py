@@ -17,8 +17,7 @@ from flambeau.frontend.closures.template import Template
 from flambeau.frontend.emit.implicit_conversions import pack_tuple
 from flambeau.frontend.emit.values.sugared import Emitter
 from flambeau.ir.clone import insert_graph
-from flambeau.ir.graph import Graph
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Value
 from flambeau.schema.types import FunctionType
 from flambeau.util.source import SourceRange
 

@@ -28,7 +28,7 @@ from flambeau.frontend.trees.tree_views import (
     Var,
     Yield,
 )
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.program.function import Function
 
 FIRST = "first_iterable__"

@@ -23,7 +23,7 @@ from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.frontend.scopes.parameter_defaults import written_defaults
 from flambeau.frontend.scopes.scope_tree import Capture, Scope
 from flambeau.frontend.trees.tree_views import Apply, Def
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.types import Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass, field, replace

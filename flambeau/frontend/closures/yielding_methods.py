@@ -18,7 +18,7 @@ from flambeau.frontend.emit.values.python_values import may_be_function
 from flambeau.frontend.emit.values.simple_value import MethodValue, SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.frontend.trees.tree_views import Apply
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.types import NamedType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass

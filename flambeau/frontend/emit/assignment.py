@@ -19,7 +19,7 @@ from flambeau.frontend.emit.values.sugared import Emitter, Sugared
 from flambeau.frontend.emit.values.tuple_values import TupleValue
 from flambeau.frontend.emit.widening import may_widen, note_numbers
 from flambeau.frontend.trees.tree_views import Expr, ListLiteral, Select, Starred, Subscript, TupleLiteral, Var
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.program.classes import why_no_interface
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import (

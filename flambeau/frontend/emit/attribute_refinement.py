@@ -14,7 +14,7 @@ from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Sugared
 from flambeau.frontend.trees.tree_views import Expr, Select, Var
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.subtype import common, is_subtype
 from flambeau.schema.types import BOOL, NoneType, OptionalType, TupleType, Type, UnionType
 from flambeau.util.record import dataclass

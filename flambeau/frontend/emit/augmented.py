@@ -22,7 +22,7 @@ from flambeau.frontend.emit.values.object_methods import has_method
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given
 from flambeau.frontend.trees.tree_views import AugAssign, Select, Subscript, Var
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema import registry
 from flambeau.schema.set_type import SetType
 from flambeau.schema.types import NONE, DictType, ListType, NamedType, TensorType, TupleType

@@ -19,7 +19,7 @@ from flambeau.frontend.emit.values.object_methods import as_text
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.frontend.trees.tree_views import BinOp, Const, Expr, Invert, UnaryMinus
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema import registry
 from flambeau.schema.dtype import DType
 from flambeau.schema.element_type import is_element

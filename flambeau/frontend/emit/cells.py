@@ -11,7 +11,7 @@ from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.sugared import Emitter
 from flambeau.frontend.emit.widening import may_widen
 from flambeau.frontend.scopes.captured_names import Name
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import INT, Type
 from flambeau.util.errors import CompileError

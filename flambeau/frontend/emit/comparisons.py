@@ -21,7 +21,7 @@ from flambeau.frontend.emit.values.object_methods import has_method, iterated
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.frontend.trees.tree_views import Compare
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema import registry
 from flambeau.schema.types import (
     BOOL,

@@ -16,7 +16,7 @@ from flambeau.frontend.emit.values.keyword_values import KeywordsValue
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.frontend.trees.tree_views import Apply, DictComp, Expr, ListComp, NoneLit
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.types import STRING, TENSOR, AnyType, DictType, ListType, Type, UnionType
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange

@@ -27,8 +27,7 @@ from flambeau.frontend.trees.tree_views import (
     Var,
     Walrus,
 )
-from flambeau.ir.node import Block
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Block, Value
 from flambeau.ir.walk import blocks
 from flambeau.schema import registry
 from flambeau.schema.opdef import Effect

@@ -32,7 +32,7 @@ from flambeau.frontend.trees.tree_views import (
     TupleLiteral,
     Var,
 )
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.subtype import is_subtype, unify_all
 from flambeau.schema.types import (
     FLOAT,

@@ -12,7 +12,7 @@ from flambeau.frontend.emit.values.slice_values import SliceValue
 from flambeau.frontend.emit.values.sugared import Emitter, Sugared
 from flambeau.frontend.emit.values.tuple_values import TupleValue
 from flambeau.frontend.trees.tree_views import Subscript
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import INT, STRING, InterfaceType, NamedType, Type
 from flambeau.util.errors import CompileError

@@ -39,8 +39,7 @@ from flambeau.frontend.trees.tree_views import (
     Var,
     While,
 )
-from flambeau.ir.node import Block, Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Block, Node, Value
 from flambeau.program.protected import BROKE, CONTINUED
 from flambeau.schema.set_type import SetType
 from flambeau.schema.subtype import is_subtype, unify

@@ -20,9 +20,7 @@ from flambeau.frontend.emit.values.sugared import Iteration, Rules, Sugared
 from flambeau.frontend.scopes.captured_names import Name
 from flambeau.frontend.scopes.name_resolution import MISSING
 from flambeau.frontend.trees.tree_views import Expr, Select, Stmt, Var
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Block, Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.program.function import Function
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import Type

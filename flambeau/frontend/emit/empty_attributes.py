@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from flambeau.frontend.emit.type_variables import ITEM, KEY, WHOLE
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.program.classes import ClassDefinition
 from flambeau.schema.types import DictType, ListType, Type, without_refinement
 from flambeau.util.errors import CompileError

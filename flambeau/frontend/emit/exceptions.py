@@ -34,8 +34,7 @@ from flambeau.frontend.ssa.cleanup import clean
 from flambeau.frontend.ssa.exits import make_structured
 from flambeau.frontend.ssa.to_ssa import to_ssa
 from flambeau.frontend.trees.tree_views import Break, Continue, Expr, Handler, Reraise, Try, TupleLiteral
-from flambeau.ir.graph import Graph
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Value
 from flambeau.program.function import Function
 from flambeau.program.protected import BROKE, CONTINUED, FELL, HANDLED, RETURNED, Protected, raise_again, text_of
 from flambeau.program.signature import schema_of

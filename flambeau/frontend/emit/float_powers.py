@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Node, Value
 from flambeau.schema.types import FLOAT, INT
 from flambeau.util.instead import instead
 

@@ -9,8 +9,7 @@ from typing import Any, Generic, TypeVar
 from flambeau.frontend.emit.frames import Frame, Variable
 from flambeau.frontend.scopes.captured_names import Name
 from flambeau.frontend.trees.tree_base import Tree
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Node, Value
 from flambeau.schema.types import Type
 from flambeau.util.record import dataclass, field
 

@@ -11,9 +11,7 @@ from flambeau.frontend.emit.values.sugared import Emitter, Sugared
 from flambeau.frontend.trees.tree_views import Apply
 from flambeau.ir.clone import Copies, clone_node
 from flambeau.ir.constants import CONSTANT
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ir.walk import outer_values
 from flambeau.schema.types import AwaitType, FutureType, Type
 from flambeau.util.errors import CompileError

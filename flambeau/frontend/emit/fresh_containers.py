@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from flambeau.ir.node import Node
-from flambeau.ir.value import Use, Value
+from flambeau.ir.graph import Node, Value
+from flambeau.ir.uses import Use
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import DictType, ListType, OptionalType, TupleType, Type, UnionType
 

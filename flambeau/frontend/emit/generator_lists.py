@@ -31,7 +31,7 @@ from flambeau.frontend.trees.tree_views import (
     While,
     Yield,
 )
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.program.generators import hand_over
 from flambeau.schema.types import TENSOR, ListType, Type
 from flambeau.util.errors import CompileError, NotSupportedError

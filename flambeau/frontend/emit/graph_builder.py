@@ -11,9 +11,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from flambeau.frontend.scopes.python_constants import constant_type
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.program.function import Function
 from flambeau.schema.types import FUNCTION, Type
 from flambeau.util.record import dataclass, field

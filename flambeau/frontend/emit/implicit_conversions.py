@@ -11,7 +11,7 @@ from typing import Final
 
 from flambeau.frontend.emit.fresh_containers import retype, written_as
 from flambeau.frontend.emit.values.sugared import Emitter
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema import registry
 from flambeau.schema.device import Device
 from flambeau.schema.match import has_variables

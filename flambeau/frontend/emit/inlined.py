@@ -25,7 +25,7 @@ from flambeau.frontend.scopes.captured_names import Name, unique_name
 from flambeau.frontend.scopes.scope_tree import Scope, scope_tree
 from flambeau.frontend.trees.tree_base import Tree
 from flambeau.frontend.trees.tree_views import Def, Expr, Return, Stmt, Yield
-from flambeau.ir.node import Block, Node
+from flambeau.ir.graph import Block, Node
 from flambeau.schema.types import BOOL, INT, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass, field

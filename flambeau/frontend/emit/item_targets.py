@@ -11,7 +11,7 @@ from flambeau.frontend.emit.tensor_subscripts import store_tensor_item
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given
 from flambeau.frontend.trees.tree_views import Select, Subscript
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.types import FLOAT, INT, ListType, NamedType, TensorType, TupleType, Type
 from flambeau.util.errors import CompileError
 

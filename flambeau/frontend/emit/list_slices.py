@@ -11,7 +11,7 @@ from flambeau.frontend.emit.values.container_methods import listed
 from flambeau.frontend.emit.values.slice_values import SliceValue
 from flambeau.frontend.emit.values.sugared import Emitter, Sugared
 from flambeau.frontend.trees.tree_views import SliceExpr, Subscript, Var
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.types import ListType
 from flambeau.util.errors import CompileError
 

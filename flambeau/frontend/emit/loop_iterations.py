@@ -12,7 +12,7 @@ from flambeau.frontend.emit.flow import LoopState
 from flambeau.frontend.emit.frames import Absent, Frame, Variable
 from flambeau.frontend.emit.values.sugared import Emitter, Iteration, Sugared
 from flambeau.frontend.scopes.captured_names import Name
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.types import INT
 from flambeau.util.source import SourceRange
 

@@ -35,7 +35,7 @@ from flambeau.frontend.trees.tree_views import (
     UnaryPlus,
     Walrus,
 )
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.array_type import ArrayType
 from flambeau.schema.types import (
     BOOL,

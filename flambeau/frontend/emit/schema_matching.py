@@ -24,7 +24,7 @@ from flambeau.frontend.emit.implicit_conversions import (
 from flambeau.frontend.emit.numpy.array_promotion import note_results
 from flambeau.frontend.emit.values.sugared import Emitter, Given
 from flambeau.frontend.scopes.python_constants import default_type
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.program.classes import why_no_interface
 from flambeau.program.function import Function
 from flambeau.schema import registry

@@ -36,7 +36,7 @@ from flambeau.frontend.trees.tree_views import (
     Subscript,
     Var,
 )
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.program import protected
 from flambeau.program.classes import why_no_interface
 from flambeau.schema.array_type import holds_arrays, holds_tensors, plain

@@ -12,7 +12,7 @@ from flambeau.frontend.emit.values.simple_value import SimpleValue, shown, tuple
 from flambeau.frontend.emit.values.slice_values import SliceValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.frontend.trees.tree_views import Subscript
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.types import (
     INT,
     DictType,

@@ -19,7 +19,7 @@ from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.slice_values import SliceValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.frontend.trees.tree_views import Dots, Expr, NoneLit, SliceExpr, Subscript
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.array_type import ArrayType, array_of
 from flambeau.schema.dtype import bool_, int64, uint8
 from flambeau.schema.types import (

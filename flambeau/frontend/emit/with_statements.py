@@ -12,7 +12,7 @@ from flambeau.frontend.emit.values.region_contexts import Region
 from flambeau.frontend.emit.values.simple_value import SimpleValue, shown
 from flambeau.frontend.emit.values.sugared import Emitter
 from flambeau.frontend.trees.tree_views import With, WithItem
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.program.function import Function
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.types import ANY, NamedType, Type

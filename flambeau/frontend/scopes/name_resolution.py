@@ -9,7 +9,7 @@ import builtins
 from collections.abc import Mapping
 from typing import Any, Final, Protocol, runtime_checkable
 
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.program.function import Function
 from flambeau.schema.types import NamedType, Type
 from flambeau.util.errors import CompileError

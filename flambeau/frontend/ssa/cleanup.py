@@ -9,8 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Block, Node
+from flambeau.ir.graph import Block, Graph, Node
 from flambeau.schema import registry
 
 PURE: Final = frozenset({

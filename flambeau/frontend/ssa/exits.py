@@ -16,9 +16,7 @@ from enum import Enum
 from typing import Any
 
 from flambeau.frontend.ssa.pieces import pieces_of, share_values
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Block, Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.schema.types import BOOL, Type
 from flambeau.util.record import dataclass
 

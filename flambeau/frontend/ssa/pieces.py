@@ -12,9 +12,7 @@ from typing import Final
 
 from flambeau.ir.clone import clone_node
 from flambeau.ir.constants import CONSTANT
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Block, Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Block, Graph, Node, Value
 
 EXITS_IN_A_PIECE: Final = 24
 MOST_EXITS: Final = 32

@@ -13,9 +13,7 @@ first later use.
 
 from __future__ import annotations
 
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Block, Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.schema.subtype import is_subtype, unify
 from flambeau.schema.types import Type
 from flambeau.util.record import dataclass, field

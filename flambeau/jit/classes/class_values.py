@@ -17,7 +17,7 @@ from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.frontend.scopes.name_resolution import MISSING, recursion_error
 from flambeau.frontend.trees.tree_views import Apply, StringLiteral
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.jit.classes.class_definitions import PythonSource
 from flambeau.jit.modules.module_source import ModuleSource
 from flambeau.program.classes import ClassDefinition

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any, Final
 
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.jit.modules.module_classes import (
     IGNORED,
     KEYED,

@@ -18,7 +18,7 @@ from flambeau.frontend.emit.implicit_conversions import pack_tuple, unpack_tuple
 from flambeau.frontend.emit.schema_matching import call_method, match_single
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.nn.hooks import Hook
 from flambeau.nn.module import Module
 from flambeau.program.classes import ClassDefinition

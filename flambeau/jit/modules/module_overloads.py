@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from flambeau.frontend.emit.schema_matching import match_schemas
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.jit.overloads import check_body
 from flambeau.nn.module import Module
 from flambeau.program.function import Function

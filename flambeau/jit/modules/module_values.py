@@ -11,7 +11,7 @@ from flambeau.frontend.emit.values.simple_value import SimpleValue, module_items
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.frontend.emit.values.tuple_values import TupleValue
 from flambeau.frontend.trees.tree_views import Apply
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.jit.modules.python_view import view_of
 from flambeau.nn.module import Module
 from flambeau.schema.types import NONE, STRING, OptionalType, Type

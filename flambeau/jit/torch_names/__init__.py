@@ -16,8 +16,7 @@ from typing import Any
 
 from flambeau.analysis.alias_db import AliasDb
 from flambeau.interpreter.awaiting import Await as _Await
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Block, Node
+from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.ir.torchscript.types import (
     AnyType,
     AwaitType,
@@ -42,7 +41,7 @@ from flambeau.ir.torchscript.types import (
     Type,
     UnionType,
 )
-from flambeau.ir.value import Use, Value
+from flambeau.ir.uses import Use
 from flambeau.jit._state import _clear_class_state as _jit_clear_class_registry
 from flambeau.jit.compilation_unit import CompilationUnit
 from flambeau.jit.containers import ScriptDict, ScriptList

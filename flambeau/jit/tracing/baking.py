@@ -9,9 +9,7 @@ import warnings
 from typing import Any
 
 from flambeau.ir.constants import insert_constant
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.schema import types as t
 from flambeau.schema.dtype import DType
 from flambeau.tensor.tensor import Tensor, wrap

@@ -11,9 +11,8 @@ import numpy as np
 
 from flambeau.ir.constants import CONSTANT
 from flambeau.ir.equal import first_difference
-from flambeau.ir.graph import Graph
+from flambeau.ir.graph import Graph, Node
 from flambeau.ir.literals import is_tensor
-from flambeau.ir.node import Node
 from flambeau.jit.tracing.inputs_and_outputs import flat
 from flambeau.jit.tracing.run import Call, Recorded, Run, state_restored
 from flambeau.passes.freeze_objects import objects_below

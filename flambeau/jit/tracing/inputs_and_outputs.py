@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from flambeau.ir.constants import insert_constant
-from flambeau.ir.graph import Graph
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Value
 from flambeau.jit.tracing.baking import warn_user
 from flambeau.jit.tracing.trace_recorder import Recorder
 from flambeau.jit.tracing.traced_values import tensor_type

@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from flambeau.ir.clone import clone_graph
-from flambeau.ir.graph import Graph
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Value
 from flambeau.jit.tracing import traced_modules as trace_modules
 from flambeau.jit.tracing.baking import Baked, range_of_line, warn_user
 from flambeau.jit.tracing.inputs_and_outputs import Outputs, define_inputs, fresh, parameter_names, signature_names

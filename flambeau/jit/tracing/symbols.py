@@ -12,7 +12,7 @@ import operator
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.symbolic import SymbolicFloat, SymbolicInt, SymbolicNumber
 
 MOST_FACTORS: Final = 8

@@ -17,8 +17,7 @@ from typing import Any
 
 from flambeau.interpreter.future import Future
 from flambeau.ir.constants import CONSTANT
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Graph, Node
 from flambeau.ir.printer import SUBGRAPH
 from flambeau.ir.walk import nodes_within
 from flambeau.jit.tracing.traced_values import READ

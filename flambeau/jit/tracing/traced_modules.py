@@ -18,9 +18,7 @@ from collections.abc import Mapping
 from flambeau.ir import constants
 from flambeau.ir.clone import Copies, clone_node
 from flambeau.ir.constants import CONSTANT, insert_constant
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import RETURN, Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import RETURN, Graph, Node, Value
 from flambeau.ir.walk import nodes_within
 from flambeau.jit.tracing.trace_recorder import ENTER, EXIT
 from flambeau.jit.tracing.traced_forks import ENTER_FORK, EXIT_FORK, between, outline_fork, settle_types

@@ -8,8 +8,7 @@ from typing import Any
 
 from flambeau.ir import constants
 from flambeau.ir.constants import CONSTANT, insert_constant
-from flambeau.ir.graph import Graph
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Value
 from flambeau.jit.tracing.baking import user_frame
 from flambeau.jit.tracing.symbols import TracedNumber
 from flambeau.jit.tracing.traced_tensor import TracedTensor

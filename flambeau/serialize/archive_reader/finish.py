@@ -12,8 +12,7 @@ from typing import Final
 
 from flambeau.ir.clone import insert_graph
 from flambeau.ir.constants import constant_value, insert_constant, is_constant
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Graph, Node
 from flambeau.ir.printer import SUBGRAPH
 from flambeau.ir.walk import subgraphs
 from flambeau.passes import constant_pooling

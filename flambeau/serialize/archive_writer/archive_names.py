@@ -13,8 +13,7 @@ from typing import Any
 
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.constants import CONSTANT
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Graph, Node
 from flambeau.ir.walk import blocks, subgraphs
 from flambeau.program.function import Function
 from flambeau.program.unit import demangle, mangle

@@ -8,9 +8,8 @@ from typing import Any
 
 from flambeau.frontend.scopes.python_constants import constant_type, constant_value
 from flambeau.ir.constants import CONSTANT, type_of
-from flambeau.ir.graph import Graph
+from flambeau.ir.graph import Graph, Node
 from flambeau.ir.kinds import CONTROL
-from flambeau.ir.node import Node
 from flambeau.ir.walk import blocks, subgraphs
 from flambeau.program import instances
 from flambeau.program.classes import ClassDefinition, InterfaceDefinition

@@ -11,8 +11,7 @@ from functools import cache
 
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.constants import insert_constant, is_constant
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Node
+from flambeau.ir.graph import Graph, Node
 from flambeau.ir.walk import subgraphs
 from flambeau.program.classes import ClassDefinition
 from flambeau.schema.types import BOOL, NONE

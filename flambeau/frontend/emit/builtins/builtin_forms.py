@@ -29,7 +29,7 @@ from flambeau.frontend.trees.tree_views import (
     TupleLiteral,
     Var,
 )
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.set_type import SetType
 from flambeau.schema.subtype import is_subtype, subtract, union_of
 from flambeau.schema.types import (

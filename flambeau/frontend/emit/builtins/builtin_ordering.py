@@ -18,7 +18,7 @@ from flambeau.frontend.emit.values.object_methods import check_sortable
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.frontend.trees.tree_views import Apply, Attribute, Clause, Comprehension, Ident, NoneLit, Var
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.element_type import ElementBool, ElementFloat, ElementInt, element_of, kinds_of
 from flambeau.schema.set_type import SetType
 from flambeau.schema.subtype import unify, unify_all

@@ -12,7 +12,7 @@ from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.object_methods import as_text, has_method
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.types import BOOL, COMPLEX, FLOAT, INT, STRING, ListType, NamedType, Type
 from flambeau.tensor.defaults import get_default_dtype
 from flambeau.util.errors import CompileError

@@ -13,7 +13,7 @@ from flambeau.frontend.emit.values.object_methods import as_text
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Sugared
 from flambeau.frontend.trees.tree_views import Apply, Expr, Formatted, Select, Starred, StringLiteral
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.types import STRING
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange

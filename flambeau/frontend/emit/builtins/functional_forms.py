@@ -13,7 +13,7 @@ from flambeau.frontend.emit.implicit_conversions import pack_list, pack_tuple, u
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.ops.python_forms import norm, unique, unique_consecutive
 from flambeau.schema.types import INT, NONE, STRING
 from flambeau.util.errors import CompileError

@@ -14,7 +14,7 @@ from flambeau.frontend.emit.values.simple_value import ItemIteration, SimpleValu
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Iteration, Sugared
 from flambeau.frontend.emit.values.tuple_values import TupleValue
 from flambeau.frontend.trees.tree_views import Apply, Starred
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.types import INT, ListType, TensorType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.instead import instead

@@ -27,7 +27,7 @@ from flambeau.frontend.emit.values.simple_value import SimpleValue, shown
 from flambeau.frontend.emit.values.sugared import Emitter, FormValue, Sugared
 from flambeau.frontend.scopes.type_annotations import type_of_tree
 from flambeau.frontend.trees.tree_views import Apply, Expr, Select, TupleLiteral, Var
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.subtype import is_subtype, subtract
 from flambeau.schema.types import (
     NONE,

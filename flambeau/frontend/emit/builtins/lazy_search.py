@@ -30,7 +30,7 @@ from flambeau.frontend.trees.tree_views import (
     TrueLit,
     Var,
 )
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.types import Type
 from flambeau.util.source import SourceRange
 

@@ -11,7 +11,7 @@ from typing import Final
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.dtype import float32
 from flambeau.schema.types import INT
 from flambeau.util.errors import CompileError

@@ -16,7 +16,7 @@ from flambeau.frontend.emit.values.object_methods import as_text
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.frontend.trees.tree_views import Apply, NoneLit
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.types import BOOL, NONE, STRING, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass, replace

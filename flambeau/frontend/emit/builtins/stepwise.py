@@ -15,7 +15,7 @@ from flambeau.frontend.emit.values.generator_calls import GeneratorIteration
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Iteration, Sugared
 from flambeau.frontend.emit.values.tuple_values import TupleValue
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.types import ANY, BOOL, INT
 from flambeau.util.record import dataclass, field
 from flambeau.util.source import SourceRange

@@ -20,7 +20,7 @@ from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.frontend.trees.tree_views import Apply, Ident, Select, Var
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.array_type import ArrayType
 from flambeau.schema.dtype import bool_, int64
 from flambeau.schema.element_type import is_element

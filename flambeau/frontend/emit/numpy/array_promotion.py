@@ -18,8 +18,7 @@ import numpy as np
 
 from flambeau.analysis.operator_rules import result_types
 from flambeau.frontend.emit.values.sugared import Emitter
-from flambeau.ir.node import Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Node, Value
 from flambeau.schema.array_type import ArrayType, array_of, shown_array
 from flambeau.schema.dtype import DType, from_numpy_dtype
 from flambeau.schema.element_type import element_of, kinds_of

@@ -20,7 +20,7 @@ from flambeau.frontend.emit.numpy.array_promotion import BINARY as FUNCTIONS
 from flambeau.frontend.emit.numpy.array_promotion import asked, constant_number, element_sample, samples
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.sugared import Emitter
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema import registry
 from flambeau.schema.dtype import DType, bool_, float64, int64
 from flambeau.schema.element_type import element_of, is_element, kinds_of

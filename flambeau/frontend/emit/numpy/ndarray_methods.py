@@ -16,7 +16,7 @@ from flambeau.frontend.emit.numpy.array_promotion import as_number, dtype_and_ra
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.sugared import Builtin, Emitter, Given, Sugared
 from flambeau.frontend.trees.tree_views import Apply
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.array_type import ArrayType, array_of
 from flambeau.schema.dtype import by_code, float64, from_numpy_dtype, int64
 from flambeau.schema.types import INT, IntType, ListType, NoneType, TupleType, Type

@@ -19,7 +19,7 @@ from flambeau.frontend.emit.numpy.element_arithmetic import positive
 from flambeau.frontend.emit.numpy.ndarray_methods import METHODS, SORTED, Call, call_method, constant_int, shape_of
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.sugared import Emitter, Given
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.array_type import array_of
 from flambeau.schema.dtype import by_code, float64, int64
 from flambeau.schema.types import FLOAT, INT, TENSOR, TupleType, is_number

@@ -17,7 +17,7 @@ from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.frontend.trees.tree_views import Apply
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.array_type import ArrayType, array_of, holds_arrays
 from flambeau.schema.dtype import DType, bool_, complex128, float64, from_numpy_dtype, int64
 from flambeau.schema.element_type import element_of, kinds_of

@@ -18,7 +18,7 @@ from flambeau.frontend.emit.numpy.numpy_arrays import ARRAY_FUNCTIONS, array_cal
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.array_type import holds_arrays
 from flambeau.schema.types import TensorType
 from flambeau.util.errors import CompileError

@@ -25,7 +25,7 @@ from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.frontend.emit.values.tensor_attributes import CONVERSIONS, PROPERTIES
 from flambeau.frontend.emit.values.tensor_methods import OTHER_NAMES, tensor_method
 from flambeau.frontend.scopes.name_resolution import ObjectResolver
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.program.classes import ClassDefinition
 from flambeau.schema import registry
 from flambeau.schema.array_type import ArrayType

@@ -11,7 +11,7 @@ from typing import Any
 from flambeau.frontend.emit.frames import Variable
 from flambeau.frontend.emit.values.keyword_values import KeywordsValue
 from flambeau.frontend.emit.values.sugared import Emitter, FormValue, Given, Iteration, Sugared
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass, fields, replace
 from flambeau.util.source import SourceRange

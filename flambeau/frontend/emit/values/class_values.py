@@ -13,7 +13,7 @@ from flambeau.frontend.emit.values.sugared import Emitter, Given, Iteration, Sug
 from flambeau.frontend.scopes.name_resolution import ObjectResolver
 from flambeau.frontend.scopes.python_constants import enum_type
 from flambeau.frontend.scopes.type_annotations import try_type_of
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.program import protected
 from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
 from flambeau.schema.types import EnumType, TupleType

@@ -22,7 +22,7 @@ from flambeau.frontend.trees.tree_views import (
     Starred,
     Var,
 )
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import DictType, ListType, TupleType, Type
 from flambeau.util.errors import CompileError

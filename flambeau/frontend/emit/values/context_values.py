@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.types import ANY
 from flambeau.tensor.autocast import CpuAutocast, refusal
 from flambeau.util.errors import CompileError

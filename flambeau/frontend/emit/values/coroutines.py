@@ -20,7 +20,7 @@ from flambeau.frontend.emit.values.object_methods import has_method
 from flambeau.frontend.emit.values.simple_value import ItemIteration, SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, FormValue, Iteration, Sugared
 from flambeau.frontend.trees.tree_views import Apply, Def, Expr
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.program.function import Function
 from flambeau.program.generators import Suspended, close, over, rest, step
 from flambeau.schema.subtype import unify_all

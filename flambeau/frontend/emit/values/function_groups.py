@@ -17,7 +17,7 @@ from flambeau.frontend.emit.values.simple_value import SimpleValue, UnrolledIter
 from flambeau.frontend.emit.values.sugared import Emitter, FormValue, Given, Iteration, Sugared
 from flambeau.frontend.emit.values.tuple_values import TupleValue
 from flambeau.frontend.trees.tree_views import Apply
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.subtype import unify
 from flambeau.schema.types import INT, STRING, DictType, Type
 from flambeau.util.errors import CompileError

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from flambeau.frontend.emit.values.special_methods import WaitMethod
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.types import BOOL, FutureType, ListType
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass

@@ -26,7 +26,7 @@ from flambeau.frontend.scopes.captured_names import CapturedName, Name
 from flambeau.frontend.scopes.python_constants import constant_type, constant_value
 from flambeau.frontend.scopes.type_annotations import type_of_tree
 from flambeau.frontend.trees.tree_views import Def, Param, Try, Yield
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.program.function import Function
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import TENSOR, Type

@@ -46,7 +46,7 @@ from flambeau.frontend.trees.tree_views import (
     While,
     Yield,
 )
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.program.function import Function
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import INT, NamedType, Type

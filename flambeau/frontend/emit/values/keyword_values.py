@@ -9,7 +9,7 @@ from flambeau.frontend.emit.implicit_conversions import pack_tuple
 from flambeau.frontend.emit.values.simple_value import SimpleValue, UnrolledIteration
 from flambeau.frontend.emit.values.sugared import Emitter, FormValue, Given, Iteration, Sugared
 from flambeau.frontend.trees.tree_views import Apply, StringLiteral
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.types import STRING, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass

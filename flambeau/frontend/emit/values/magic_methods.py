@@ -12,7 +12,7 @@ from flambeau.frontend.emit.values import receivers
 from flambeau.frontend.emit.values.object_methods import find_method, has_method, takes
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import BOOL, NamedType
 from flambeau.util.errors import CompileError

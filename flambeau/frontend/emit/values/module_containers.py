@@ -6,7 +6,7 @@ from typing import Any
 
 from flambeau.frontend.emit.values.sugared import Emitter
 from flambeau.frontend.scopes.name_resolution import ObjectResolver
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.types import NamedType
 from flambeau.util.source import SourceRange
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from flambeau.frontend.emit.schema_matching import Mismatch, call_method, match_schema
 from flambeau.frontend.emit.values.sugared import Emitter, Given
 from flambeau.frontend.scopes.name_resolution import ObjectResolver
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.program.classes import ClassDefinition, Property
 from flambeau.program.function import Function
 from flambeau.schema.function import FunctionSchema

@@ -11,7 +11,7 @@ from typing import Final
 from flambeau.frontend.emit.values.container_methods import listed
 from flambeau.frontend.emit.values.object_methods import as_text, check_sortable
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.set_type import SetType
 from flambeau.schema.types import DictType, NamedType, StringType, TupleType, Type

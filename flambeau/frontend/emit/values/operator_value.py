@@ -16,7 +16,7 @@ from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Builtin, Emitter, Given, Sugared
 from flambeau.frontend.emit.values.tensor_attributes import ELEMENT_CODES
 from flambeau.frontend.trees.tree_views import Apply
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema import registry
 from flambeau.schema.types import (
     ListType,

@@ -21,8 +21,7 @@ from flambeau.frontend.scopes.name_resolution import Resolver
 from flambeau.frontend.scopes.type_annotations import try_type_of, type_of_tree
 from flambeau.frontend.trees.function_conversion import parse_annotation
 from flambeau.frontend.trees.tree_views import StringLiteral
-from flambeau.ir.graph import Graph
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Graph, Value
 from flambeau.program.function import Function
 from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
 from flambeau.schema.types import ANY, NONE, STRING, TENSOR, TensorType, Type

@@ -61,7 +61,7 @@ from flambeau.frontend.trees.tree_views import (
     TernaryIf,
     Var,
 )
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.program.function import Function
 from flambeau.schema.array_type import holds_arrays, holds_tensors
 from flambeau.schema.types import Type

@@ -10,7 +10,7 @@ from __future__ import annotations
 from flambeau.frontend.emit.empty_attributes import begins_empty
 from flambeau.frontend.emit.implicit_conversions import convert
 from flambeau.frontend.emit.values.sugared import Emitter
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.program.classes import ClassDefinition
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import TENSOR, NoneType, TensorType, Type, without_refinement

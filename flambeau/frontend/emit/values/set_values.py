@@ -15,7 +15,7 @@ from flambeau.frontend.emit.values.container_methods import listed
 from flambeau.frontend.emit.values.sugared import Builtin, Emitter, Given, Iteration, Sugared
 from flambeau.frontend.scopes.type_annotations import NOT_HASHABLE
 from flambeau.frontend.trees.tree_views import Apply, Expr
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.set_type import SetType, is_item
 from flambeau.schema.types import ListType, Type
 from flambeau.util.errors import CompileError

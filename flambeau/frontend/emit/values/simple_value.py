@@ -21,7 +21,7 @@ from flambeau.frontend.emit.values.object_methods import (
 )
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Iteration, Sugared
 from flambeau.frontend.scopes.name_resolution import ObjectResolver
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.function import Function
 from flambeau.schema.function import FunctionSchema

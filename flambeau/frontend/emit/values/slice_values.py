@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flambeau.frontend.emit.values.sugared import Sugared
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.util.record import dataclass
 
 

@@ -12,7 +12,7 @@ from flambeau.frontend.emit.implicit_conversions import pack_list, unpack_tuple
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.sugared import Builtin, Emitter, Given, Sugared
 from flambeau.frontend.trees.tree_views import Apply, Select, Subscript
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.schema.types import INT, NONE, FutureType, TupleType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass

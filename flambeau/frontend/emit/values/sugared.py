@@ -19,9 +19,7 @@ from flambeau.frontend.emit.graph_builder import Builder
 from flambeau.frontend.emit.type_variables import TypeVariables
 from flambeau.frontend.scopes.captured_names import Name
 from flambeau.frontend.trees.tree_views import Apply, Attribute, Expr, Ident, Stmt, Var
-from flambeau.ir.graph import Graph
-from flambeau.ir.node import Block, Node
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.program.function import Function
 from flambeau.schema.types import Type
 from flambeau.util.errors import CompileError, NotSupportedError

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.sugared import Builtin, Emitter, Given, Sugared
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.ops.python_forms import norm, unique, unique_consecutive
 from flambeau.schema.types import INT
 from flambeau.util.errors import CompileError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flambeau.frontend.emit.implicit_conversions import pack_tuple
 from flambeau.frontend.emit.values.simple_value import UnrolledIteration
 from flambeau.frontend.emit.values.sugared import Emitter, Iteration, Sugared
-from flambeau.ir.value import Value
+from flambeau.ir.graph import Value
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
