@@ -130,8 +130,8 @@ from flambeau import backends as backends
 from flambeau import cpu as cpu
 from flambeau import cuda as cuda
 from flambeau import fft as fft
-from flambeau import fx as fx
 from flambeau import func as func
+from flambeau import fx as fx
 from flambeau import ir as ir
 from flambeau import jit as jit
 from flambeau import library as library

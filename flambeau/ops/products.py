@@ -79,7 +79,7 @@ def fits(a: Array, b: Array) -> bool:
 def mm_kernel(self: Array, mat2: Array) -> Array:
     """Two matrices."""
     if fits(self, mat2):
-        return np.matmul(self, mat2)  # type: ignore[no-any-return]
+        return blas.small_matmul(self, mat2)  # type: ignore[no-any-return]
     check_matrices(self, mat2)
     return multiplied(self, mat2)
 
@@ -141,7 +141,7 @@ def vdot_kernel(self: Array, other: Array) -> Array:
 def matmul_kernel(self: Array, other: Array) -> Array:
     """By rank: dot, matrix and vector, or matrices with broadcast leading dimensions."""
     if fits(self, other):
-        return np.matmul(self, other)  # type: ignore[no-any-return]
+        return blas.small_matmul(self, other)  # type: ignore[no-any-return]
     if self.ndim == 0 or other.ndim == 0:
         raise RuntimeError(
             f"both arguments to matmul need to be at least 1D, but they are {self.ndim}D and {other.ndim}D"

@@ -116,11 +116,16 @@ def _left_by(value: Value, changes: Sequence[Node]) -> dict[Node, Changed]:
     assert value.defining_node is not None
     left: dict[Node, Changed] = {}
     elements = value.defining_node.operands
+    taken_out: dict[Value, Value] = {}
     for change in changes:
         changed = list_changes[change.op](elements, change)
         if changed is None or len(changed.elements) > LONGEST:
             return {}
-        left[change], elements = changed, changed.elements
+        elements = tuple([taken_out.get(element, element) for element in changed.elements])
+        result = None if changed.result is None else taken_out.get(changed.result, changed.result)
+        if result is not None:
+            taken_out[change.result()] = result
+        left[change] = Changed(elements, result)
     return left
 
 

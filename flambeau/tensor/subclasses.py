@@ -7,9 +7,9 @@ get such a tensor; the one of `Tensor` itself runs the call and makes its result
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 FUNCTION, DISPATCH = "__flambeau_function__", "__flambeau_dispatch__"
 OTHER_NAMES: Final = {"__torch_function__": FUNCTION, "__torch_dispatch__": DISPATCH}
@@ -66,8 +66,21 @@ def _goes_below(cls: type) -> bool:
     return hasattr(cls, "_has_no_data") or overrides_dispatch(cls)
 
 
-is_special: Callable[[type], bool] = functools.lru_cache(maxsize=1024)(_is_special)
+def _remembered(answer: Callable[[type], bool]) -> Callable[[type], bool]:
+    """A question about classes, asked once of each; no class is kept for it."""
+    answers: WeakKeyDictionary[type, bool] = WeakKeyDictionary()
+
+    def ask(cls: type) -> bool:
+        known = answers.get(cls)
+        if known is None:
+            known = answers[cls] = answer(cls)
+        return known
+
+    return ask
+
+
+is_special: Final = _remembered(_is_special)
 """Whether calls that get tensors of a class may not go to kernels directly."""
-goes_below: Callable[[type], bool] = functools.lru_cache(maxsize=1024)(_goes_below)
+goes_below: Final = _remembered(_goes_below)
 """Whether operators on tensors of a class run otherwise than by their kernels: `__flambeau_dispatch__` is asked, or
 there is no data."""

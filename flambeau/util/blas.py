@@ -151,6 +151,8 @@ def _limited(function: Callable[..., Any]) -> Any:
 
 
 matmul, dot, einsum = _limited(np.matmul), _limited(np.dot), _limited(np.einsum)
+small_matmul: Final[Callable[..., Any]] = np.matmul
+"""For operands of no more than `SMALL` elements, which whoever calls has looked at."""
 
 
 class linalg:  # noqa: N801  (stands for numpy.linalg)

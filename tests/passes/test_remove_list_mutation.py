@@ -10,7 +10,7 @@ import pytest
 import flambeau
 from flambeau import Tensor
 from flambeau.interpreter.reference import evaluate
-from flambeau.ir import Graph, insert_constant
+from flambeau.ir import Graph, insert_constant, parse_ir
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Value
 from flambeau.ir.verify import verify
@@ -197,3 +197,18 @@ def test_random_changes_mean_what_they_meant() -> None:
         for arguments in ((0, True), (-2, False)):
             assert outcome(after, *arguments) == outcome(graph, *arguments), f"seed {seed}\n{graph}\n{after}"
     assert changed > 100
+
+
+def test_what_was_taken_out_may_go_back_in() -> None:
+    graph = parse_ir("""graph(%a : int, %b : int):
+      %zero : int = prim::Constant[value=0]()
+      %list : int[] = prim::ListConstruct(%a, %b)
+      %last : int = aten::pop(%list, %zero)
+      %same : int[] = aten::append(%list, %last)
+      %again : int = aten::pop(%list, %zero)
+      %more : int[] = aten::append(%list, %again)
+      return (%list, %last, %again)""")
+    assert remove_list_mutation.do(graph)
+    verify(graph)
+    assert not graph.find_all("aten::pop")
+    assert outcome(graph, 1, 2) == ([1, 2], 1, 2)

@@ -143,11 +143,11 @@ def test_groups_in_the_simulator_and_here(name: str) -> None:
     x = flambeau.tensor(np.random.default_rng(0).normal(size=(5, 37)).astype(np.float32))
     w = flambeau.tensor(np.linspace(-1, 1, 37, dtype=np.float32))
     want = np.asarray(function(x, w))
-    bound = function._executor.bound_for((x, w))
-    groups = bound.graph.find_all("prim::FusionGroup")
+    plan = function._executor.plan_for((x, w))
+    groups = plan.graph.find_all("prim::FusionGroup")
     if len(groups) != 1 or len(groups[0].results) != 1:
-        pytest.fail(f"{name} is not one group:\n{bound.graph}")
-    graph, given = groups[0].attribute("Subgraph"), dict(zip(bound.graph.parameters, (x, w), strict=True))
+        pytest.fail(f"{name} is not one group:\n{plan.graph}")
+    graph, given = groups[0].attribute("Subgraph"), dict(zip(plan.graph.parameters, (x, w), strict=True))
     arrays = [np.asarray(given[v]) for v in groups[0].operands]
     types = [refine(v.static_type, given[o]) for v, o in zip(graph.parameters, groups[0].operands, strict=True)]
     lowered = lower_graph(graph, types)
