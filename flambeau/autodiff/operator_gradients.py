@@ -59,8 +59,8 @@ def _traced(builder: Builder, node: Node, definition: OpDef, gradients: Gradient
         formula = gradient.formula(argument.name, call)
         if formula is None:
             raise UntraceableError(f"no gradient goes to {argument.name} of {definition.full_name}")
-        found = formula(builder.operators, needed.of(formula))
-        results.append(None if found is None else _listed(builder, found, operand))
+        operand_gradient = formula(builder.operators, needed.of(formula))
+        results.append(None if operand_gradient is None else _listed(builder, operand_gradient, operand))
     return results
 
 
@@ -98,8 +98,8 @@ def _call(node: Node, gradient: Gradient) -> Call:
             is_complex = is_complex or isinstance(part, ComplexType)
     if gradient.is_static:
         return Call(is_complex, ())
-    held = [constants.constant_value(v) if constants.is_constant(v) else ... for v in node.operands]
-    return Call(is_complex, gradient.statics(tuple(held)))
+    statics = [constants.constant_value(v) if constants.is_constant(v) else ... for v in node.operands]
+    return Call(is_complex, gradient.statics(tuple(statics)))
 
 
 class _Needed:
@@ -142,26 +142,26 @@ class _Needed:
         return [item.shape for item in items]
 
 
-def _listed(builder: Builder, found: Any, operand: Value) -> Value:
+def _listed(builder: Builder, gradient_of_operand: Any, operand: Value) -> Value:
     """The gradient of an operand; of a list of tensors, a list."""
     if not isinstance(operand.static_type, ListType):
-        return fitted(builder, found, operand)
+        return fitted(builder, gradient_of_operand, operand)
     node = operand.defining_node
     if node is None or node.op != "prim::ListConstruct" or not is_only_read(operand):
-        if isinstance(found, ListProxy):
-            return found.value
+        if isinstance(gradient_of_operand, ListProxy):
+            return gradient_of_operand.value
         raise UntraceableError("the gradient of a list of unknown length")
-    parts = [_item(builder, found, n, item) for n, item in enumerate(node.operands)]
-    return builder.graph.insert("prim::ListConstruct", parts, [without_refinement(operand.static_type)]).result()
+    items = [_item(builder, gradient_of_operand, n, item) for n, item in enumerate(node.operands)]
+    return builder.graph.insert("prim::ListConstruct", items, [without_refinement(operand.static_type)]).result()
 
 
-def _item(builder: Builder, found: Any, number: int, operand: Value) -> Value:
+def _item(builder: Builder, gradient_of_operand: Any, number: int, operand: Value) -> Value:
     """The gradient of one tensor of a list."""
-    gradient = found[number]
+    gradient = gradient_of_operand[number]
     if gradient is None:
         zeros: Value = builder.operators.zeros_like(builder.proxy(operand)).value
         return zeros
-    if isinstance(found, ListProxy) and isinstance(operand.static_type, TensorType):
+    if isinstance(gradient_of_operand, ListProxy) and isinstance(operand.static_type, TensorType):
         gradient.value.set_type(operand.static_type.refine(strides=None, requires_grad=None))
         builder.sizes.set(gradient.value, builder.sizes.of(operand))
     return fitted(builder, gradient, operand)
@@ -179,7 +179,7 @@ def _eager(builder: Builder, node: Node, definition: OpDef, gradients: Gradients
         raise NotDifferentiableError(f"{definition.full_name} has no derivative in graphs")
     present = [g for g in gradients if g is not None]
     kernel = EagerGradient(definition, [g is not None for g in gradients], places)
-    made = builder.graph.insert(
+    way_back = builder.graph.insert(
         "prim::GradOf",
         [*present, *operands],
         [without_refinement(operands[n].static_type) for n in places],
@@ -187,7 +187,7 @@ def _eager(builder: Builder, node: Node, definition: OpDef, gradients: Gradients
         kernel=kernel,
     )
     results: list[Value | None] = [None] * len(operands)
-    for place, value in zip(places, made.results, strict=True):
+    for place, value in zip(places, way_back.results, strict=True):
         type_ = node.operand(place).static_type
         if isinstance(type_, TensorType):
             value.set_type(type_.refine(strides=None, requires_grad=None))

@@ -135,9 +135,9 @@ class Reverse:
         if not any(wanted) or (node.definition is not None and node.definition.differentiable is False):
             return
         self._saved.node = node
-        found = operand_gradients(self._builder, node, gradients, wanted)
+        operand_grads = operand_gradients(self._builder, node, gradients, wanted)
         self._saved.node = None
-        for operand, gradient in zip(node.operands, found, strict=True):
+        for operand, gradient in zip(node.operands, operand_grads, strict=True):
             if gradient is not None:
                 self.add(operand, gradient)
 
@@ -155,23 +155,23 @@ class Reverse:
             wanted = [v in self._relevant for v in node.operands]
             wanted[0] = True
             self._saved.node = node
-            found = operand_gradients(builder, node, [gradient], wanted)
+            operand_grads = operand_gradients(builder, node, [gradient], wanted)
             self._saved.node = None
-            before = found[0]
+            before = operand_grads[0]
             if before is None:
                 builder.call("aten::zero_", (builder.proxy(shadow),), {})
             elif before is not gradient:
                 builder.call("aten::copy_", (builder.proxy(shadow), builder.proxy(before)), {})
-            for operand, added in list(zip(node.operands, found, strict=True))[1:]:
+            for operand, added in list(zip(node.operands, operand_grads, strict=True))[1:]:
                 if added is not None:
                     self.add(operand, added)
 
     def _if(self, node: Node) -> None:
         graph = self._graph
-        made = graph.insert("prim::If", [self._saved.use(node.operand(0))], [])
+        branch = graph.insert("prim::If", [self._saved.use(node.operand(0))], [])
         scopes: list[Scope] = []
         for block in node.nested_blocks:
-            with graph.inserting(made.add_block()):
+            with graph.inserting(branch.add_block()):
                 scope = self._saved.enter(block)
                 for result, returned in zip(node.results, block.returns, strict=True):
                     gradient = self.gradient(result) if result in self._relevant else None
@@ -185,16 +185,16 @@ class Reverse:
             v for scope, own in zip(scopes, inside, strict=True) for v in scope.gradients if v not in own
         )
         for value in changed:
-            for scope, block in zip(scopes, made.nested_blocks, strict=True):
+            for scope, block in zip(scopes, branch.nested_blocks, strict=True):
                 gradient = scope.gradients.get(value)
                 if gradient is None:
                     with graph.inserting(block):
                         gradient = self._complete(value)
                 block.add_return(gradient)
-            self._result(made, value)
+            self._result(branch, value)
 
-    def _result(self, made: Node, value: Value) -> Value:
-        result = made.add_result(gradient_type(value))
+    def _result(self, branch: Node, value: Value) -> Value:
+        result = branch.add_result(gradient_type(value))
         self._builder.sizes.set(result, self._builder.sizes.of(value))
         self._set(value, result)
         return result
@@ -207,12 +207,12 @@ class Reverse:
         around = [v for v in _read_from_around(body) if v in self._relevant and not self._has_shadow(v)]
         starts = list(map(self._complete, [*(node.result(n) for n in carried), *around]))
         goes_on = self._builder.constant(True, BOOL)
-        made = graph.insert("prim::Loop", [count, goes_on, *starts], [])
-        taken = [body.parameters[n + 1] for n in carried]
-        self._body(made.add_block(), body, carried, around, count, goes_on)
+        loop = graph.insert("prim::Loop", [count, goes_on, *starts], [])
+        parameters = [body.parameters[n + 1] for n in carried]
+        self._body(loop.add_block(), body, carried, around, count, goes_on)
         results = []
-        for value in (*taken, *around):
-            result = made.add_result(gradient_type(value))
+        for value in (*parameters, *around):
+            result = loop.add_result(gradient_type(value))
             self._builder.sizes.set(result, self._builder.sizes.of(value))
             results.append(result)
         for value, result in zip(around, results[len(carried) :], strict=True):
@@ -225,11 +225,11 @@ class Reverse:
     ) -> None:
         """Fill the loop that goes back through a body."""
         graph = self._graph
-        turn = back.add_parameter(INT)
+        iteration = back.add_parameter(INT)
         with graph.inserting(back):
             scope = self._saved.enter(body)
             with graph.inserting(scope.marker):
-                left = self._builder.node("aten::sub", [count, turn])
+                left = self._builder.node("aten::sub", [count, iteration])
                 scope.values[body.parameters[0]] = (left - 1).value
             for value in (*(body.returns[n + 1] for n in carried), *around):
                 self._carry(back, value)
@@ -246,10 +246,10 @@ class Reverse:
 
     def _seed(self, scope: Scope, body: Block, back: Block, carried: list[int], around: list[Value]) -> None:
         """Begin a round: with what was added up for values from around, and the gradients of what the round gives."""
-        given = back.parameters[1:]
-        for value, parameter in zip(around, given[len(carried) :], strict=True):
+        carried_gradients = back.parameters[1:]
+        for value, parameter in zip(around, carried_gradients[len(carried) :], strict=True):
             scope.gradients[value] = parameter
-        for number, parameter in zip(carried, given, strict=False):
+        for number, parameter in zip(carried, carried_gradients, strict=False):
             returned = body.returns[number + 1]
             if returned in self._relevant:
                 self.add(returned, parameter)

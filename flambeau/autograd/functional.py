@@ -182,19 +182,19 @@ def _rows(call: _Call, number: int, *, vectorize: bool) -> list[Tensor]:
     count = output.numel()
     units = OPERATORS.reshape(OPERATORS.eye(count, dtype=output.dtype), [count, *output._array.shape])
     if edge_of(output) is None:
-        found: list[Tensor | None] = [None] * len(call.inputs)
+        derivatives: list[Tensor | None] = [None] * len(call.inputs)
     elif vectorize:
         columns = vmap(lambda unit: _complete(_grad(output, call.inputs, unit, call.creates), call.inputs))(units)
-        found = list(columns)
+        derivatives = list(columns)
     else:
         each = [_grad(output, call.inputs, unit, call.creates) for unit in units]
-        found = [None if None in column else OPERATORS.stack(list(column)) for column in zip(*each, strict=True)]
+        derivatives = [None if None in column else OPERATORS.stack(list(column)) for column in zip(*each, strict=True)]
         if count == 0:
-            found = [None] * len(call.inputs)
+            derivatives = [None] * len(call.inputs)
     if call.strict:
-        call.refuse_independent(found, number)
+        call.refuse_independent(derivatives, number)
     shaped = []
-    for row, one in zip(found, call.inputs, strict=True):
+    for row, one in zip(derivatives, call.inputs, strict=True):
         sizes = [*output._array.shape, *one._array.shape]
         shaped.append(one.new_zeros(sizes) if row is None else OPERATORS.reshape(row, sizes))
     return [row if call.creates else row.detach() for row in shaped]
@@ -225,9 +225,9 @@ def _forward_jacobian(func: Function, inputs: Any, *, create_graph: bool, strict
         def along(unit: Tensor, number: int = number) -> Any:
             return _tangents(func, values, number, unit)
 
-        found = vmap(along, out_dims=-1)(units)
-        has_one = isinstance(found, Tensor)
-        listed = [found] if has_one else list(found)
+        derivatives = vmap(along, out_dims=-1)(units)
+        has_one = isinstance(derivatives, Tensor)
+        listed = [derivatives] if has_one else list(derivatives)
         columns.append([OPERATORS.reshape(c, [*c._array.shape[:-1], *value._array.shape]) for c in listed])
     rows = [tuple(row) if isinstance(inputs, tuple) else row[0] for row in zip(*columns, strict=True)]
     return rows[0] if has_one else tuple(rows)
@@ -241,8 +241,8 @@ def _tangents(func: Function, values: Tensors, number: int, unit: Tensor) -> Any
         result = func(*duals)
         outputs = as_tuple(result, "outputs of the user-provided function", "jacobian")
         pairs = [(level.value_of(o), level.tangent_of(o)) for o in outputs]
-    found = [OPERATORS.zeros_like(value.detach()) if tangent is None else tangent for value, tangent in pairs]
-    return tuple(found) if isinstance(result, tuple) else found[0]
+    derivatives = [OPERATORS.zeros_like(value.detach()) if tangent is None else tangent for value, tangent in pairs]
+    return tuple(derivatives) if isinstance(result, tuple) else derivatives[0]
 
 
 def hessian(
@@ -301,10 +301,10 @@ def hessian(
 def _gradients(roots: Sequence[Tensor], by: Sequence[Tensor], along: Sequence[Any], creates: bool) -> list[Tensor]:
     """Gradients, zeros where nothing depends on what they are by."""
     asking = [n for n, root in enumerate(roots) if edge_of(root) is not None]
-    found: list[Tensor | None] = [None] * len(by)
+    derivatives: list[Tensor | None] = [None] * len(by)
     if asking:
-        found = grad_of([roots[n] for n in asking], by, [along[n] for n in asking], True, creates)
-    return _complete(found, by)
+        derivatives = grad_of([roots[n] for n in asking], by, [along[n] for n in asking], True, creates)
+    return _complete(derivatives, by)
 
 
 class _Call:
@@ -343,24 +343,24 @@ class _Call:
     def pulled(self, vectors: Sequence[Tensor], *, creates: bool | None = None) -> list[Tensor]:
         """The products of vectors with the Jacobian."""
         asking = [n for n, output in enumerate(self.outputs) if edge_of(output) is not None]
-        found: list[Tensor | None] = [None] * len(self.inputs)
+        derivatives: list[Tensor | None] = [None] * len(self.inputs)
         if asking:
             roots, along = [self.outputs[n] for n in asking], [vectors[n] for n in asking]
-            found = grad_of(roots, self.inputs, along, True, self.creates if creates is None else creates)
+            derivatives = grad_of(roots, self.inputs, along, True, self.creates if creates is None else creates)
         if self.strict:
-            self.refuse_independent(found, 0)
-        return _complete(found, self.inputs)
+            self.refuse_independent(derivatives, 0)
+        return _complete(derivatives, self.inputs)
 
-    def refuse_independent(self, found: Sequence[Tensor | None], output: int) -> None:
+    def refuse_independent(self, derivatives: Sequence[Tensor | None], output: int) -> None:
         """Raise RuntimeError for an input that an output does not depend on, or depends on in a linear way."""
-        for number, gradient in enumerate(found):
+        for number, gradient in enumerate(derivatives):
             if gradient is None:
                 raise RuntimeError(
                     f"Output {output} of the user-provided function is independent of input {number}. This is not "
                     "allowed in strict mode."
                 )
         if self.creates:
-            refuse_independent_jacobian(found, self.inputs)
+            refuse_independent_jacobian(derivatives, self.inputs)
 
     def finished_outputs(self) -> Any:
         """The outputs as the caller gets them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -19,7 +20,7 @@ Group = dict[str, Any]
 State = dict[str, Any]
 
 
-class FormulaOptimizer(Optimizer):
+class FormulaOptimizer(Optimizer, ABC):
     """Runs `formula` on each parameter that has a gradient, all of them by one native kernel.
 
     A class says which formula, which of its state are tensors like the parameter, and what numbers and flags it gets.
@@ -60,13 +61,13 @@ class FormulaOptimizer(Optimizer):
         """The tensors of the state that a group's settings ask for."""
         return self.tensor_state
 
+    @abstractmethod
     def numbers(self, group: Group, state: State, step: float) -> tuple[Any, ...]:
         """The formula's numbers. Tensors among them are for `differentiable` optimisers."""
-        raise NotImplementedError
 
+    @abstractmethod
     def flags(self, group: Group, step: float, is_new: bool) -> tuple[bool, ...]:
         """The formula's flags. `is_new`: the parameter was never changed before."""
-        raise NotImplementedError
 
     @recorded_if_differentiable
     def step(self, closure: Closure | None = None) -> Any:

@@ -8,6 +8,7 @@ inside of a transform is a wrapper, and recorded before it is unwrapped, so that
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, Self
@@ -89,7 +90,7 @@ def make(kind: type[Wrapper], state: State) -> Wrapper:
     return wrapper
 
 
-class Level:
+class Level(ABC):
     """One transform at work: an interceptor of this thread's operators while it is open."""
 
     transform = "a transform"
@@ -98,18 +99,18 @@ class Level:
         self.is_open = True
         self._is_recorded = True
 
+    @abstractmethod
     def lifted(self, value: Tensor) -> Wrapper:
         """The tensor as a wrapper of this level: itself if it is one, else one that stands for it alone."""
-        raise NotImplementedError
 
     def owns(self, tensor: Tensor) -> bool:
         """Whether a tensor is a wrapper of this level."""
         return isinstance(tensor, Wrapper) and tensor._wrapped.level is self
 
+    @abstractmethod
     def run(self, definition: OpDef, arguments: Sequence[Any], parts: Callable[[Callable[[], Any]], Any]) -> Any:
         """Run an operator on wrappers of this level; what it calls is below. `parts(body)` runs a body over operators
         that are wrappers' again."""
-        raise NotImplementedError
 
     def untouched(self, definition: OpDef, arguments: Sequence[Any], proceed: Callable[..., Any]) -> Any:
         """Run an operator none of whose operands is of this level."""
@@ -189,7 +190,7 @@ class Level:
         finally:
             self._is_recorded = before
 
-    def closed(self) -> None:
+    def closed(self) -> None:  # noqa: B027  (most levels have nothing to do)
         """Called when the block has ended."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -12,16 +13,16 @@ from flambeau.optim.optimizer import Optimizer
 Factor = Callable[[int], float]
 
 
-class _Multiplying(LRScheduler):
+class _Multiplying(LRScheduler, ABC):
     """A schedule whose rates are those of the epoch before, times a factor."""
 
+    @abstractmethod
     def _factor(self) -> float:
         """What the rates are multiplied with on the way to `last_epoch`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _total_factor(self) -> float:
         """What the first rates are multiplied with at `last_epoch`."""
-        raise NotImplementedError
 
     def get_lr(self) -> Rates:
         """The rates as they are, times this epoch's factor."""
