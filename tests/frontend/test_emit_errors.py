@@ -230,7 +230,12 @@ def test_deep_programs_compile(source: str) -> None:
 
 def test_a_program_nested_too_deeply_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("flambeau.util.depth.FRAMES", 0)
-    with pytest.raises(CompileError, match=r"nested too deeply to compile. Give names to parts") as caught:
-        compile_source(DEEP["method calls"], Names())
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(1000)
+    try:
+        with pytest.raises(CompileError, match=r"nested too deeply to compile. Give names to parts") as caught:
+            compile_source(DEEP["method calls"], Names())
+    finally:
+        sys.setrecursionlimit(limit)
     assert caught.value.range is not None
     assert caught.value.range.text == "f"
