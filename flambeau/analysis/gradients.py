@@ -23,7 +23,7 @@ from flambeau.ir import constants, kinds
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ir.printer import SUBGRAPH
 from flambeau.schema.opdef import UNKNOWN, Effect
-from flambeau.schema.types import TensorType, Type
+from flambeau.schema.types import ComplexType, FloatType, NumberType, TensorType, Type
 from flambeau.util.record import dataclass
 
 Marks = bool | tuple["Marks", ...]
@@ -108,7 +108,7 @@ class _Walk:
         node = value.defining_node
         if node is not None and node.op in ("prim::TupleConstruct", "prim::ListConstruct"):
             return tuple(map(self._marks, node.operands))
-        return value in self._needs
+        return value in self._needs and holds_tensors(value.static_type)
 
     def _visit(self, node: Node) -> None:
         if node.op == "prim::If":
@@ -137,7 +137,7 @@ class _Walk:
         if flows is False:
             return
         which = [flows] * len(node.results) if flows is True else [*flows]
-        self._needs.update(v for v, one in zip(node.results, which, strict=False) if one and _is_real(v.static_type))
+        self._needs.update(v for v, one in zip(node.results, which, strict=False) if one and is_real(v.static_type))
         if definition is not None and definition.schema.is_mutable:
             read = [
                 v for v, a in zip(node.operands, definition.schema.arguments, strict=False)
@@ -157,19 +157,26 @@ class _Walk:
             values += [*node.results, *(v for block in node.nested_blocks for v in block.parameters)]
         found: dict[Node, list[Value]] = {}
         for value in values:
-            if _is_real(value.static_type):
+            if is_real(value.static_type):
                 for writer in alias.writers(value):
                     found.setdefault(writer, []).append(value)
         return found
 
 
-def _is_real(type_: Type) -> bool:
-    """Whether a value may be, or hold, a tensor of numbers that have gradients."""
-    return any(
-        t.dtype is None or t.dtype.is_floating_point or t.dtype.is_complex
-        for t in type_.walk()
-        if isinstance(t, TensorType)
-    )
+def is_real(type_: Type) -> bool:
+    """Whether a value may be, or hold, numbers that have derivatives: a tensor's, or one by itself."""
+    for part in type_.walk():
+        if isinstance(part, TensorType):
+            if part.dtype is None or part.dtype.is_floating_point or part.dtype.is_complex:
+                return True
+        elif isinstance(part, FloatType | NumberType | ComplexType):
+            return True
+    return False
+
+
+def holds_tensors(type_: Type) -> bool:
+    """Whether a value is, or may hold, a tensor."""
+    return any(isinstance(part, TensorType) for part in type_.walk())
 
 
 def is_about_tensor(node: Node) -> bool:

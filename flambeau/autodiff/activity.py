@@ -17,36 +17,20 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.effects import own_writes
+from flambeau.analysis.gradients import is_real
 from flambeau.ir.graph import Graph, Node, Value
-from flambeau.schema.types import ComplexType, FloatType, NumberType, TensorType, Type
 
 
 def relevant(
     graph: Graph,
     sources: Iterable[Value],
     results: Iterable[Value],
-    *,
-    through_numbers: bool = True,
     alias: AliasAnalysis | None = None,
 ) -> set[Value]:
-    """The values that depend on `sources` and that `results` depend on, in ways that have derivatives.
-
-    Without `through_numbers`, a number that is read from a tensor is a constant, as it is to the tape.
-    """
+    """The values that depend on `sources` and that `results` depend on, in ways that have derivatives."""
     nodes = list(graph.all_nodes())
     written = values_written(graph, nodes, alias)
-    return _dependent(nodes, set(sources), through_numbers, written) & _needed(nodes, set(results), written)
-
-
-def is_real(type_: Type) -> bool:
-    """Whether a value may be, or hold, numbers that have derivatives."""
-    for part in type_.walk():
-        if isinstance(part, TensorType):
-            if part.dtype is None or part.dtype.is_floating_point or part.dtype.is_complex:
-                return True
-        elif isinstance(part, FloatType | NumberType | ComplexType):
-            return True
-    return False
+    return _dependent(nodes, set(sources), written) & _needed(nodes, set(results), written)
 
 
 def values_written(graph: Graph, nodes: Sequence[Node], alias: AliasAnalysis | None = None) -> dict[Node, list[Value]]:
@@ -69,7 +53,7 @@ def values_written(graph: Graph, nodes: Sequence[Node], alias: AliasAnalysis | N
 Written = Mapping[Node, Sequence[Value]]
 
 
-def _dependent(nodes: Sequence[Node], values: set[Value], through_numbers: bool, written: Written) -> set[Value]:
+def _dependent(nodes: Sequence[Node], values: set[Value], written: Written) -> set[Value]:
     size = -1
     while size < len(values):
         size = len(values)
@@ -78,22 +62,19 @@ def _dependent(nodes: Sequence[Node], values: set[Value], through_numbers: bool,
                 if source in values:
                     values.add(target)
             if not node.nested_blocks and any(v in values for v in node.operands):
-                values.update(_differentiable(node, through_numbers))
+                values.update(_differentiable(node))
                 values.update(written.get(node, ()))
     return values
 
 
-def _differentiable(node: Node, through_numbers: bool) -> list[Value]:
+def _differentiable(node: Node) -> list[Value]:
     """The results of a node that have derivatives by its operands."""
     definition = node.definition
     flows = True if definition is None else definition.differentiable
     if flows is False:
         return []
     which = [True] * len(node.results) if flows is True else list(flows)
-    results = [v for v, one in zip(node.results, which, strict=False) if one and is_real(v.static_type)]
-    if not through_numbers:
-        results = [v for v in results if any(isinstance(t, TensorType) for t in v.static_type.walk())]
-    return results
+    return [v for v, one in zip(node.results, which, strict=False) if one and is_real(v.static_type)]
 
 
 def _needed(nodes: Sequence[Node], values: set[Value], written: Written) -> set[Value]:

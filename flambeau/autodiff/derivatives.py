@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from flambeau.analysis import shapes
 from flambeau.autodiff import decompose, uninitialised_values
 from flambeau.autodiff.activity import relevant
 from flambeau.autodiff.differentiate import Derivative
 from flambeau.ir.graph import Graph, Value
-from flambeau.passes import dce
+from flambeau.passes import dce, settle_numbers
+
+
+def settled(graph: Graph) -> None:
+    """Say of numbers of elements what they are, and of what depends on them which dtype it has."""
+    if settle_numbers.do(graph):
+        shapes.propagate(graph)
 
 
 def ready(graph: Graph, sources: Sequence[Value]) -> None:

@@ -46,8 +46,6 @@ def differentiate(
     sources: Sequence[Value],
     results: Sequence[Value],
     seeds: Sequence[Value] | None = None,
-    *,
-    through_numbers: bool = True,
 ) -> Derivative:
     """Put the way back behind a graph whose types say what is known of its tensors.
 
@@ -56,13 +54,12 @@ def differentiate(
         sources: what the gradients are asked of.
         results: values of the body that gradients come from.
         seeds: their gradients; new parameters, by default.
-        through_numbers: whether numbers that are read from tensors carry gradients.
 
     Raises NotDifferentiableError, with the reason, for what has no derivative as a graph.
     """
     alias = AliasAnalysis(graph, apart=True)
     sizes = SymbolicSizes(graph)
-    values = relevant(graph, sources, results, through_numbers=through_numbers, alias=alias)
+    values = relevant(graph, sources, results, alias=alias)
     writes = Writes(alias)
     saved = Saved(graph, writes, sizes)
     builder = Builder(graph, sizes, saved.use)

@@ -33,7 +33,7 @@ class EagerGradient:
             is_list = isinstance(value, list)
             arguments[place] = [leaf_of(t, creates) for t in value] if is_list else leaf_of(value, creates)
         with set_grad_enabled(True), dispatch.uninterrupted():
-            outcome = dispatch.run(self._definition, arguments)
+            outcome = dispatch.run(self._definition, self._writable(arguments))
             results = list(tensors_in([outcome]))
         gradients = _by_tensor(outcome, [next(given) if is_there else None for is_there in self._present])
         leaves = list(tensors_in([arguments[place] for place in self._places]))
@@ -43,6 +43,14 @@ class EagerGradient:
             for value in (arguments[place] for place in self._places)
         ]
         return complete[0] if len(complete) == 1 else tuple(complete)
+
+    def _writable(self, arguments: Sequence[Any]) -> list[Any]:
+        """The arguments for the operator: copies of what it writes, which may be asked of, or be needed as it was."""
+        written = self._definition.schema.arguments
+        return [
+            value.clone() if isinstance(value, Tensor) and a.alias is not None and a.alias.is_write else value
+            for value, a in zip(arguments, written, strict=True)
+        ]
 
     def __repr__(self) -> str:
         return f"EagerGradient({self._definition.full_name})"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from flambeau.analysis import shapes
-from flambeau.autodiff.derivatives import cleaned, ready
+from flambeau.autodiff.derivatives import cleaned, ready, settled
 from flambeau.autodiff.differentiate import Derivative, differentiate
 from flambeau.autodiff.eager_gradient import leaf_of
 from flambeau.autodiff.graph_operators import Builder
@@ -64,6 +64,7 @@ def _derivative(node: Node) -> Derivative:
         parameter.set_type(value.static_type)
     pipeline.prepare(graph)
     graph.analyses = None
+    settled(graph)
     remove_mutation.do(graph)
     sources = [graph.parameters[n] for n in node.attribute("argnums")]
     ready(graph, sources)

@@ -18,9 +18,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from flambeau.analysis.alias import AliasAnalysis
-from flambeau.analysis.gradients import Flow, Marks
-from flambeau.autodiff.activity import is_real
-from flambeau.autodiff.derivatives import cleaned, ready
+from flambeau.analysis.gradients import Flow, Marks, holds_tensors, is_real
+from flambeau.autodiff.derivatives import cleaned, ready, settled
 from flambeau.autodiff.differentiate import Derivative, differentiate
 from flambeau.autodiff.graph_operators import is_only_read
 from flambeau.autodiff.not_differentiable import NotDifferentiableError
@@ -82,6 +81,7 @@ def _plan(
     for number, (value, asked) in enumerate(zip(graph.parameters, asks, strict=True)):
         if asked is not False and not (asked is True and isinstance(value.static_type, TensorType)):
             return Refusal(LISTS.format(number=number))
+    settled(graph)
     remove_mutation.do(graph)
     results = _results(graph, flow.results)
     if results is None:
@@ -90,7 +90,7 @@ def _plan(
     ready(graph, sources)
     results = _results(graph, flow.results)
     assert results is not None
-    derivative = differentiate(graph, sources, results, through_numbers=False)
+    derivative = differentiate(graph, sources, results)
     count = len(graph.parameters) - len(derivative.seeds)
     numbers = {v: n for n, v in enumerate(graph.parameters[:count])}
     targets = [numbers[s] for s, g in zip(sources, derivative.gradients, strict=True) if g is not None]
@@ -148,6 +148,8 @@ def _collect(value: Value, marks: Marks, found: list[Value]) -> bool:
         if is_real(type_):
             found.append(value)
         return True
+    if not holds_tensors(type_):
+        return True  # a number is one of Python's when the call has ended
     is_made = node is not None and node.op in kinds.BUILD and is_only_read(value)
     if isinstance(marks, tuple) and is_made and node is not None and len(marks) == len(node.operands):
         return all(_collect(v, m, found) for v, m in zip(node.operands, marks, strict=True))

@@ -8,7 +8,16 @@ from typing import Any
 
 from flambeau.analysis.gradients import Flow
 from flambeau.codegen.callable_type import MISSED, DispatchStub
-from flambeau.executor import asking_calls, compiled_calls, gradients, latest, listing, recomputed_calls, recording
+from flambeau.executor import (
+    asking_calls,
+    compiled_calls,
+    gradients,
+    latest,
+    listing,
+    lost_numbers,
+    recomputed_calls,
+    recording,
+)
 from flambeau.executor import eager as _eager  # noqa: F401  (operators by themselves)
 from flambeau.executor.compiled_gradients import GradientPlan, Refusal, gradient_plan
 from flambeau.executor.explain import caches_of, compilation_of
@@ -77,13 +86,15 @@ class Executor:
     def __call__(self, *arguments: Any) -> Any:
         """Run the function on all arguments in schema order."""
         if self.options.backend == "reference":
+            self._keep_numbers(arguments, lost_numbers.REFERENCE)
             return single(reference.evaluate(self.function.graph, arguments))
         if dispatch.is_intercepted():
             if recording.local.recorder is not None:
                 return recording.local.recorder(self, arguments)
+            self._keep_numbers(arguments, lost_numbers.WATCHED)
             return single(run(self._plain_code(), arguments))
         if special.exists and (below.has_special(arguments) or self._is_overridden()):
-            return self.recorded(arguments)
+            return self.recorded(arguments, lost_numbers.OVERRIDDEN)
         spec = specs.spec_of(arguments)
         plan = self._latest
         if plan is None or plan.spec != spec:
@@ -122,7 +133,7 @@ class Executor:
         """A call with arguments that ask for gradients."""
         flow = self.flow(spec, arguments, asks)
         if flow.is_open:
-            return self.recorded(arguments)
+            return self.recorded(arguments, lost_numbers.OPEN)
         if is_grad_enabled() and flow.is_recorded:
             return self.on_tape(flow, arguments, lambda: self._plainly(arguments))
         result = self._plainly(arguments)
@@ -143,20 +154,19 @@ class Executor:
     def on_tape(self, flow: Flow, arguments: Sequence[Any], run: Callable[[], Any]) -> Any:
         """A call whose results depend on what asks: one node of the tape where that can be, else one an operator."""
         if not flow.is_repeatable:
-            return self.recorded(arguments)
+            return self.recorded(arguments, lost_numbers.EFFECTS)
         kept = recomputed_calls.Arguments(arguments)
         marks = flow.results[0] if len(flow.results) == 1 else flow.results
         plan = self.gradient_plan(flow, arguments)
         if isinstance(plan, GradientPlan):
             plain = gradients.Plain(arguments)
-            is_done, result = compiled_calls.on_tape(
-                plan, plan.forward(*plain.arguments), marks, kept, self.recorded
-            )
-            return plain.restored(result) if is_done else self.recorded(arguments)
+            is_done, result = compiled_calls.on_tape(plan, plan.forward(*plain.arguments), marks, kept, self.recorded)
+            return plain.restored(result) if is_done else self.recorded(arguments, lost_numbers.SHARED)
+        self._keep_numbers(arguments, plan.reason)
         result = run()
         if recomputed_calls.put_on_tape(result, marks, kept, self.recorded):
             return result
-        return self.recorded(arguments)
+        return self.recorded(arguments, lost_numbers.SHARED)
 
     def gradient_plan(self, flow: Flow, arguments: Sequence[Any]) -> GradientPlan | Refusal:
         """How gradients go back through the function, for arguments like these."""
@@ -187,10 +197,17 @@ class Executor:
         """The derivatives that are kept, the one used last at the end."""
         return [plan for plan in self._gradients.values if isinstance(plan, GradientPlan)]
 
-    def recorded(self, arguments: Sequence[Any]) -> Any:
-        """A call of which each operator is put on the tape."""
+    def recorded(self, arguments: Sequence[Any], reason: str = lost_numbers.AGAIN) -> Any:
+        """A call of which each operator is put on the tape, for a reason. Raises RuntimeError where a derivative would
+        have to go through a number."""
+        self._keep_numbers(arguments, reason)
         with dispatch.intercepting(gradients.one_by_one):
             return single(run(self._plain_code(), arguments))
+
+    def _keep_numbers(self, arguments: Sequence[Any], reason: str) -> None:
+        """Refuse to run an operator at a time where a derivative would have to go through a number."""
+        if is_grad_enabled():
+            lost_numbers.refuse(self.function, arguments, reason)
 
     def once_more(self, arguments: Sequence[Any]) -> Any:
         """A call like the last one with arguments that ask for gradients; `MISSED` where it is not."""
@@ -294,9 +311,7 @@ class Executor:
         for gradient in self.gradient_plans:
             for half in (gradient.forward, gradient.backward):
                 named = executor_of(half)
-                plans += [
-                    replace(compilation_of(p, measure), cause=f"{named.name}: {p.cause}") for p in named.plans
-                ]
+                plans += [replace(compilation_of(p, measure), cause=f"{named.name}: {p.cause}") for p in named.plans]
         caches = [self._plans.statistics(), self._flows.statistics(), self._gradients.statistics()]
         caches += [s for p in self.plans for s in caches_of(p)]
         evicted = self._plans.statistics().evictions

@@ -74,8 +74,18 @@ def _inner(value: Any) -> Sequence[Any]:
 
 def flow_through(graph: Graph, arguments: Sequence[Any], asks: Asking) -> Flow:
     """What a function, of which this is the graph for a plan, does with arguments that ask for gradients."""
+    return flow_of(graph, [asked is True for asked in asks], _attributes_of(graph, arguments))
+
+
+def sources(graph: Graph, arguments: Sequence[Any], asks: Sequence[Asks]) -> list[Value]:
+    """The parameters that stand for tensors that ask for gradients, and what is read of objects that does."""
+    asking = [v for v, asked in zip(graph.parameters, asks, strict=True) if asked is True]
+    return asking + _attributes_of(graph, arguments)
+
+
+def _attributes_of(graph: Graph, arguments: Sequence[Any]) -> list[Value]:
     objects = {v: a for v, a in zip(graph.parameters, arguments, strict=True) if instances.definition_of(a)}
-    return flow_of(graph, [asked is True for asked in asks], _attributes_that_ask(graph, objects))
+    return _attributes_that_ask(graph, objects)
 
 
 def _attributes_that_ask(graph: Graph, objects: dict[Value, Any]) -> list[Value]:

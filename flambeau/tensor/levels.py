@@ -45,6 +45,10 @@ class State:
         self.value = value
         """The tensor behind it: of a level further out, or a plain one."""
 
+    def has_derivative(self) -> bool:
+        """Whether a tangent goes with it, at its level or one further out."""
+        return isinstance(self.value, Wrapper) and bool(self.value._wrapped.has_derivative())
+
 
 class Wrapper(Tensor):
     """A tensor of a level."""

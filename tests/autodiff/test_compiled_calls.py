@@ -160,13 +160,74 @@ def test_c15_what_is_detached_is_a_constant() -> None:
     np.testing.assert_array_equal(y.grad.numpy(), [1.0, 2.0])
 
 
-def test_c15_numbers_from_elements_are_constants_to_the_tape() -> None:
-    @flambeau.script
-    def scaled(x: Tensor) -> Tensor:
-        return x * float(x[0])
+@flambeau.script
+def scaled(x: Tensor) -> Tensor:
+    return x * float(x[0])
 
+
+@flambeau.script
+def shifted(x: Tensor, log: list[float]) -> Tensor:
+    log.append(float(x.sum()))
+    return x + x[1].item() * 2.0
+
+
+def test_c15_the_tape_goes_through_numbers_of_compiled_calls() -> None:
     x = _leaf(3.0, 2.0)
     scaled(x).sum().backward()
+    np.testing.assert_array_equal(x.grad.numpy(), [8.0, 3.0])
+    twice = flambeau.CompilationUnit("def f(x: Tensor) -> Tensor: return (x * x.sum().item()).sum() * x[0].item()").f
+    x = _leaf(1.0, 2.0)
+    twice(x).backward()
+    np.testing.assert_array_equal(x.grad.numpy(), [15.0, 6.0])
+
+
+def test_c15_a_write_through_a_mask_goes_back_at_run_time() -> None:
+    @flambeau.script
+    def masked(x: Tensor) -> Tensor:
+        m = x.clone()
+        m[m > 0.3] = 0.2
+        return (m * float(x[0])).sum()
+
+    for _ in range(2):
+        x = _leaf(1.0, 0.1, 0.2)
+        masked(x).backward()
+        np.testing.assert_allclose(x.grad.numpy(), [0.5, 1.0, 1.0], rtol=1e-6)
+        assert x.tolist() == _leaf(1.0, 0.1, 0.2).tolist()
+
+
+def test_c15_numbers_alone_leave_the_tape() -> None:
+    @flambeau.script
+    def both(x: Tensor) -> tuple[Tensor, float]:
+        return x * 2.0, float(x.sum())
+
+    y, total = both(_leaf(3.0, 2.0))
+    assert total == 5.0
+    assert y.grad_fn.name() == "CompiledCallBackward"
+
+
+@pytest.mark.parametrize(
+    ("run", "reason"),
+    [
+        (lambda x: shifted(x, []), "it draws random numbers, prints, or writes to what was there before"),
+        (lambda x: flambeau.func.jvp(lambda y: scaled(y), (x,), (x,)), "a transform of the function that calls it"),
+        (flambeau.script(scaled.__wrapped__, backend="reference"), "its backend is the reference"),
+    ],
+)
+def test_c15_numbers_that_no_gradient_goes_through_are_refused(run: Any, reason: str) -> None:
+    with pytest.raises(RuntimeError) as caught:
+        run(_leaf(3.0, 2.0))
+    text = str(caught.value)
+    assert "makes a number of a tensor and computes a tensor of it (line " in text
+    assert reason in text
+    assert "float(x[0])" in text or "x[1].item()" in text
+
+
+def test_c15_numbers_without_gradients_run_an_operator_at_a_time() -> None:
+    with flambeau.no_grad():
+        assert shifted(_leaf(3.0, 2.0), []).tolist() == [7.0, 6.0]
+    unit = flambeau.CompilationUnit("def f(x: Tensor) -> Tensor:\n  print('')\n  return x * float(x.detach()[0])")
+    x = _leaf(3.0, 2.0)
+    unit.f(x).sum().backward()
     np.testing.assert_array_equal(x.grad.numpy(), [3.0, 3.0])
 
 

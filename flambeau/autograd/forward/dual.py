@@ -32,6 +32,10 @@ class Dual(State):
         self.shown: Tensor | None = None
         """Of a view, the tangent of its base when its own was read."""
 
+    def has_derivative(self) -> bool:
+        """Whether it has a tangent, or one further out has."""
+        return self.tangent is not None or super().has_derivative()
+
 
 class DualTensor(Wrapper):
     """A tensor with a tangent."""
@@ -164,9 +168,7 @@ class DualLevel(Level):
         self.write(target, after)
         return target
 
-    def _changed_layout(
-        self, definition: OpDef, target: Tensor, values: Sequence[Any], operands: Sequence[Any]
-    ) -> Any:
+    def _changed_layout(self, definition: OpDef, target: Tensor, values: Sequence[Any], operands: Sequence[Any]) -> Any:
         dispatch.run(definition, values)
         state: Dual = target._wrapped
         state.tangent = tangents.out_of_place(definition, [operands[0], *values[1:]])

@@ -2,8 +2,8 @@
 lists, branches, counted loops, `while`, `break`, early returns, loops over single elements, calls.
 
 All values stay small, and what is smooth stays so: finite differences of the sum are gradients. Numbers that are taken from
-tensors only decide; those that flow back into tensors are in programs of their own (`is_about_numbers`), which Python
-on eager tensors would cut.
+tensors only decide; those that flow back into tensors are in programs of their own (`is_about_numbers`): compiled
+functions follow them, and Python on eager tensors has no gradient for its floats.
 """
 
 from __future__ import annotations
