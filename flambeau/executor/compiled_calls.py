@@ -1,4 +1,8 @@
-"""A compiled call as one node on the tape whose way back is compiled as well."""
+"""A compiled call as one node on the tape whose way back is compiled as well.
+
+What the way back needs of the way there is kept, or computed again by the way back itself (`recomputes`): a stack that
+a loop fills costs more to hand over, an object for each round, than most loops take.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,22 @@ from typing import Any
 from flambeau.analysis.gradients import Marks
 from flambeau.autograd.node import Gradients, Node, edge_of
 from flambeau.autograd.saved import FREED, SavedTensor
-from flambeau.executor.compiled_gradients import GradientPlan
-from flambeau.executor.recomputed_calls import Arguments, CompiledCallBackward, Run, marked, shares_memory
+from flambeau.executor.compiled_gradients import GradientPlan, Stacks
+from flambeau.executor.recomputed_calls import Arguments, CompiledCallBackward, Run, attach, marked, own_results
 from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.tensor.levels import Wrapper
 from flambeau.tensor.tensor import Tensor
+
+LARGE = 1 << 16
+"""Bytes of the largest argument from which stacks of tensors are kept: a round on so much takes longer than a tensor
+takes to hand over."""
+
+
+def recomputes(plan: GradientPlan, arguments: Sequence[Any]) -> bool:
+    """Whether the way back computes the way there again, in place of what that would have to keep."""
+    if plan.stacks is not Stacks.OF_TENSORS:
+        return plan.stacks is Stacks.OF_NUMBERS
+    return max((v._array.nbytes for v in arguments if isinstance(v, Tensor)), default=0) < LARGE
 
 
 class Kept:
@@ -38,7 +53,7 @@ class CompiledBackward(Node):
         self,
         plan: GradientPlan,
         arguments: Arguments,
-        kept: Kept,
+        kept: Kept | None,
         results: Sequence[Tensor],
         again: CompiledCallBackward,
     ) -> None:
@@ -47,7 +62,8 @@ class CompiledBackward(Node):
         self._again: CompiledCallBackward | None = again
         """What runs the function again, for gradients that are batches, or have tangents."""
         self._arguments: Arguments | None = arguments
-        self._kept: Kept | None = kept
+        self._kept = kept
+        """None where the way back computes again what it needs."""
         self._shapes = [(tuple(r.shape), r.dtype) for r in results]
 
     def name(self) -> str:
@@ -57,13 +73,13 @@ class CompiledBackward(Node):
     def apply(self, gradients: Gradients) -> Gradients:
         """The gradients of the arguments that ask. Raises RuntimeError if an input was written."""
         arguments, kept, plan = self._arguments, self._kept, self._plan
-        if arguments is None or kept is None or self._again is None:
+        if arguments is None or self._again is None:
             raise RuntimeError(FREED)
         if any(isinstance(g, Wrapper) for g in gradients):
             return self._again.apply(gradients)
         values = arguments.restored(self)
         given = [self._complete(gradients, number) for number in range(len(self._shapes))]
-        if is_grad_enabled():
+        if kept is None or is_grad_enabled():
             outcome = plan.joint(*values, *given)
         else:
             outcome = plan.backward(*[values[n] for n in plan.parameters], *kept.restored(self), *given)
@@ -88,19 +104,27 @@ class CompiledBackward(Node):
         self._arguments = self._kept = self._again = None
 
 
-def on_tape(
-    plan: GradientPlan, outcome: Any, marks: Marks, arguments: Arguments, run: Run
-) -> tuple[bool, Any]:
-    """The function's own result of what the way there gave, which then knows how it came about; False with it where it
-    shows memory of the arguments, which one node does not tell apart."""
+def parted(plan: GradientPlan, outcome: Any) -> tuple[Any, Kept]:
+    """The function's own result, and what is kept, of what the way there gave."""
     values = outcome if type(outcome) is tuple and len(plan.forward.graph.returns) > 1 else (outcome,)
-    own, kept = values[: plan.results], values[plan.results :]
-    result = own[0] if len(own) == 1 else tuple(own)
+    own = values[: plan.results]
+    return own[0] if len(own) == 1 else tuple(own), Kept(values[plan.results :])
+
+
+def on_tape(
+    plan: GradientPlan,
+    result: Any,
+    kept: Kept | None,
+    marks: Marks,
+    arguments: Arguments,
+    run: Run,
+    constants: frozenset[int],
+) -> bool:
+    """Have the result of the way there know how it came about. False where `own_results` cannot tell which tensors it
+    made."""
     results = marked(result, marks)
-    if shares_memory(results, arguments):
-        return False, result
-    again = CompiledCallBackward(run, arguments, marks)
-    node = CompiledBackward(plan, arguments, Kept(kept), results, again)
-    for number, tensor in enumerate(results):
-        tensor._node, tensor.output_nr = node, number
-    return True, result
+    own = own_results(results, arguments, constants)
+    if own is not None:
+        again = CompiledCallBackward(run, arguments, marks)
+        attach(own, CompiledBackward(plan, arguments, kept, results, again))
+    return own is not None

@@ -14,6 +14,7 @@ back. Both have plans as any function has, so that both are native where that ca
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -33,11 +34,21 @@ from flambeau.ir.graph import Graph, Value
 from flambeau.passes import dce, remove_mutation
 from flambeau.program.function import Function
 from flambeau.program.signature import schema_of
-from flambeau.schema.types import TensorType
+from flambeau.schema.types import ListType, TensorType
 from flambeau.util.record import dataclass
 
 LISTS = "tensors in argument {number}, a list or an object, ask for gradients"
 RESULTS = "a result is not a tensor, or a tuple or list that the function writes out"
+
+
+class Stacks(enum.Enum):
+    """What lists among that which the way back needs hold: loops fill them there, and empty them on the way back."""
+
+    NONE = enum.auto()
+    OF_TENSORS = enum.auto()
+    """Tensors with axes only."""
+    OF_NUMBERS = enum.auto()
+    """Numbers, tensors without axes, or lists, among others: little in each item."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,6 +67,8 @@ class GradientPlan:
     """Which arguments the way back takes."""
     targets: tuple[int, ...]
     """Which arguments it gives the gradients of."""
+    stacks: Stacks
+    """What the lists hold that the way there would have to keep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +125,29 @@ def _plan(
         len(graph.returns),
         halves.parameters,
         tuple(targets),
+        _stacks(halves.forward, len(graph.returns)),
     )
+
+
+def _stacks(forward: Graph, results: int) -> Stacks:
+    """What the lists hold that the way there gives behind the function's own results."""
+    lists = [v for v in forward.returns[results:] if isinstance(v.static_type, ListType)]
+    if not lists:
+        return Stacks.NONE
+    is_large = all(_holds_axes(item) for v in lists for item in _items(v))
+    return Stacks.OF_TENSORS if is_large else Stacks.OF_NUMBERS
+
+
+def _items(value: Value) -> list[Value]:
+    """What a graph puts into a list, as far as it shows."""
+    node = value.defining_node
+    items = [] if node is None or node.op != "prim::ListConstruct" else list(node.operands)
+    return items + [use.user.operand(1) for use in value.uses() if use.user.op == "aten::append" and use.offset == 0]
+
+
+def _holds_axes(value: Value) -> bool:
+    type_ = value.static_type
+    return isinstance(type_, TensorType) and type_.rank != 0
 
 
 def _joint(derivative: Derivative, gradients: Sequence[Value]) -> Graph:

@@ -72,6 +72,7 @@ class Executor:
         )
         self._prepared = PreparedGraph(function)
         self._latest: ExecutionPlan | None = None
+        self._constants: frozenset[int] | None = None
         self._takes_objects = any(map(_may_hold_objects, (a.type for a in function.schema.arguments)))
         self.asking_call: asking_calls.AskingCall | None = None
         self.stub = DispatchStub()
@@ -155,18 +156,28 @@ class Executor:
         """A call whose results depend on what asks: one node of the tape where that can be, else one an operator."""
         if not flow.is_repeatable:
             return self.recorded(arguments, lost_numbers.EFFECTS)
-        kept = recomputed_calls.Arguments(arguments)
+        saved = recomputed_calls.Arguments(arguments)
         marks = flow.results[0] if len(flow.results) == 1 else flow.results
-        plan = self.gradient_plan(flow, arguments)
-        if isinstance(plan, GradientPlan):
+        plan, constants = self.gradient_plan(flow, arguments), self._constant_memory()
+        if not isinstance(plan, GradientPlan):
+            self._keep_numbers(arguments, plan.reason)
+            result = run()
+            is_done = recomputed_calls.put_on_tape(result, marks, saved, self.recorded, constants)
+        elif compiled_calls.recomputes(plan, arguments):
+            result = run()
+            is_done = compiled_calls.on_tape(plan, result, None, marks, saved, self.recorded, constants)
+        else:
             plain = gradients.Plain(arguments)
-            is_done, result = compiled_calls.on_tape(plan, plan.forward(*plain.arguments), marks, kept, self.recorded)
-            return plain.restored(result) if is_done else self.recorded(arguments, lost_numbers.SHARED)
-        self._keep_numbers(arguments, plan.reason)
-        result = run()
-        if recomputed_calls.put_on_tape(result, marks, kept, self.recorded):
-            return result
-        return self.recorded(arguments, lost_numbers.SHARED)
+            result, kept = compiled_calls.parted(plan, plan.forward(*plain.arguments))
+            is_done = compiled_calls.on_tape(plan, result, kept, marks, saved, self.recorded, constants)
+            result = plain.restored(result)
+        return result if is_done else self.recorded(arguments, lost_numbers.SHARED)
+
+    def _constant_memory(self) -> frozenset[int]:
+        """The storages of the function's constants: a result on one of them is not the function's own."""
+        if self._constants is None:
+            self._constants = recomputed_calls.constant_memory(inlined_graph(self.function))
+        return self._constants
 
     def gradient_plan(self, flow: Flow, arguments: Sequence[Any]) -> GradientPlan | Refusal:
         """How gradients go back through the function, for arguments like these."""
@@ -309,8 +320,9 @@ class Executor:
         """Every plan: with cause and time, what became native, what did not and why."""
         plans = [compilation_of(p, measure) for p in self.plans]
         for gradient in self.gradient_plans:
-            for half in (gradient.forward, gradient.backward):
-                named = executor_of(half)
+            for part in (gradient.forward, gradient.backward, gradient.joint):
+                named = executor_of(part)
+                plans += [replace(compilation_of(p, measure), cause=f"{named.name}: {p.cause}") for p in named.plans]
                 plans += [replace(compilation_of(p, measure), cause=f"{named.name}: {p.cause}") for p in named.plans]
         caches = [self._plans.statistics(), self._flows.statistics(), self._gradients.statistics()]
         caches += [s for p in self.plans for s in caches_of(p)]

@@ -24,6 +24,8 @@ from flambeau.analysis.gradients import Marks
 from flambeau.autograd.backward import grad_of
 from flambeau.autograd.node import Gradients, Node, edge_of
 from flambeau.autograd.saved import FREED, SavedTensor
+from flambeau.ir.constants import CONSTANT
+from flambeau.ir.graph import Graph
 from flambeau.program import instances
 from flambeau.program.classes import ClassDefinition
 from flambeau.tensor.grad_mode import is_grad_enabled, set_grad_enabled
@@ -66,6 +68,11 @@ class Arguments:
             for item in values:
                 self._kept(item)
         return value
+
+    @property
+    def memory(self) -> set[int]:
+        """The identities of the storages of all tensors in the arguments, also of those that ask for nothing."""
+        return {id(saved.tensor._storage) for saved in self._tensors}
 
     def restored(self, node: Node) -> Sequence[Any]:
         """The arguments. Raises RuntimeError if a tensor was written or an attribute assigned since."""
@@ -127,19 +134,46 @@ def _collect(result: Any, marks: Marks, found: list[Tensor]) -> None:
             _collect(item, marks, found)
 
 
-def put_on_tape(result: Any, marks: Marks, arguments: Arguments, run: Run) -> bool:
-    """Have the results of a native call know how they come about: by `run(arguments)`. False if they show memory of
-    the arguments, which one node does not tell apart."""
-    results = marked(result, marks)
-    if shares_memory(results, arguments):
-        return False
-    node = CompiledCallBackward(run, arguments, marks)
+def put_on_tape(result: Any, marks: Marks, arguments: Arguments, run: Run, constants: frozenset[int]) -> bool:
+    """Have the results of a native call know how they come about: by `run(arguments)`. False where `own_results` cannot
+    tell which those are."""
+    results = own_results(marked(result, marks), arguments, constants)
+    if results is not None:
+        attach(results, CompiledCallBackward(run, arguments, marks))
+    return results is not None
+
+
+def own_results(
+    results: Sequence[Tensor], arguments: Arguments, constants: frozenset[int]
+) -> list[Tensor | None] | None:
+    """The results that a call made; None in the place of one that shows memory of an argument that asks for nothing, or
+    of a constant (`constants` are the storages of the function's): it stays as the caller knows it, and asks for
+    nothing either. None in the place of all where one shows memory of an argument that asks, or of another result,
+    which one node does not tell apart."""
+    asking = {id(tensor._storage) for tensor in arguments.asking}
+    others = arguments.memory | constants
+    own = [None if id(r._storage) in others and id(r._storage) not in asking else r for r in results]
+    memory = [id(r._storage) for r in own if r is not None]
+    return None if len(set(memory)) < len(memory) or not asking.isdisjoint(memory) else own
+
+
+def attach(results: Sequence[Tensor | None], node: Node) -> None:
+    """Have results be those of a node."""
     for number, tensor in enumerate(results):
-        tensor._node, tensor.output_nr = node, number
-    return True
+        if tensor is not None:
+            tensor._node, tensor.output_nr = node, number
 
 
-def shares_memory(results: Sequence[Tensor], arguments: Arguments) -> bool:
-    """Whether a result shows memory of the arguments or of another result."""
-    memory = {id(tensor._storage) for tensor in arguments.asking}
-    return any(id(r._storage) in memory for r in results) or len({id(r._storage) for r in results}) < len(results)
+def constant_memory(graph: Graph) -> frozenset[int]:
+    """The identities of the storages of the tensors among the constants of a graph, which outlive it."""
+    storages: set[int] = set()
+    waiting: list[Any] = [node.attribute("value") for node in graph.find_all(CONSTANT) if "value" in node.attributes]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, Tensor):
+            storages.add(id(value._storage))
+        elif isinstance(value, list | tuple):
+            waiting.extend(value)
+        elif isinstance(value, dict):
+            waiting.extend(value.values())
+    return frozenset(storages)
