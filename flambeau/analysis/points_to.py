@@ -198,6 +198,10 @@ class PointsTo:
                 self._add(value, sources)
 
     def _passed(self, node: Node) -> None:
+        """Each result is the operand at its place; a single one of several operands may be any of them."""
+        if len(node.results) == 1:
+            self._add(node.result(), self._all_of(node.operands))
+            return
         for index, value in enumerate(node.results):
             if node.operands:
                 self._add(value, self.of(node.operand(min(index, len(node.operands) - 1))))

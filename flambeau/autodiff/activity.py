@@ -33,6 +33,12 @@ def relevant(
     return _dependent(nodes, set(sources), written) & _needed(nodes, set(results), written)
 
 
+def dependent(graph: Graph, sources: Iterable[Value]) -> set[Value]:
+    """The values that depend on `sources` in ways that have derivatives."""
+    nodes = list(graph.all_nodes())
+    return _dependent(nodes, set(sources), values_written(graph, nodes))
+
+
 def values_written(graph: Graph, nodes: Sequence[Node], alias: AliasAnalysis | None = None) -> dict[Node, list[Value]]:
     """Of each node that writes, the values that it may write to, or to something in them."""
     writers = [n for n in nodes if own_writes(n)]

@@ -36,4 +36,5 @@ def cleaned(derivative: Derivative) -> Derivative:
     for index in reversed(range(count, len(graph.returns))):
         graph.body.remove_return(index)
     forward = [n for n in derivative.forward if n.is_inserted]
-    return Derivative(graph, forward, derivative.seeds, [*gradients])
+    sums = [n for n in derivative.sums if n.is_inserted]
+    return Derivative(graph, forward, derivative.seeds, [*gradients], sums)

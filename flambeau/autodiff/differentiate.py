@@ -24,7 +24,7 @@ from flambeau.autodiff.scope import Saved
 from flambeau.autodiff.symbolic_sizes import SymbolicSizes
 from flambeau.autodiff.writes import Writes
 from flambeau.ir.graph import Graph, Node, Value
-from flambeau.util.record import dataclass
+from flambeau.util.record import dataclass, field
 
 
 @dataclass(slots=True)
@@ -39,6 +39,8 @@ class Derivative:
     """The further parameters."""
     gradients: list[Value | None]
     """Those of the values that were asked for; None where no result depends on one."""
+    sums: list[Node] = field(default_factory=list)
+    """The nodes that add up what comes to one value along several ways."""
 
 
 def differentiate(
@@ -80,7 +82,7 @@ def differentiate(
     saved.finish()
     kept = set(forward)
     boundary = [n for n in graph.nodes() if n in kept or _is_of_forward(n, forward)]
-    return Derivative(graph, boundary, list(seeds), gradients)
+    return Derivative(graph, boundary, list(seeds), gradients, reverse.sums)
 
 
 def _is_of_forward(node: Node, forward: Sequence[Node]) -> bool:

@@ -184,6 +184,7 @@ def _eager(builder: Builder, node: Node, definition: OpDef, gradients: Gradients
         [*present, *operands],
         [without_refinement(operands[n].static_type) for n in places],
         name=definition.full_name,
+        gradients=len(present),
         kernel=kernel,
     )
     results: list[Value | None] = [None] * len(operands)

@@ -32,6 +32,8 @@ class Reverse:
         self._memory = memory
         self._lists = lists
         self._outermost: dict[Value, Value] = {}
+        self.sums: list[Node] = []
+        """The nodes that add up what comes to one value along several ways."""
 
     # -- gradients ----------------------------------------------------------------------------------------------------
 
@@ -70,6 +72,8 @@ class Reverse:
         builder, type_ = self._builder, before.static_type
         if not isinstance(type_, ListType):
             total: Value = (builder.proxy(before) + builder.proxy(gradient)).value
+            if total.defining_node is not None and isinstance(type_, TensorType):
+                self.sums.append(total.defining_node)
             return total
         parts = [v.defining_node for v in (before, gradient)]
         if any(node is None or node.op != "prim::ListConstruct" for node in parts):

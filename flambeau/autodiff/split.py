@@ -22,7 +22,7 @@ class Halves:
     forward: Graph
     """Gives the results of the function, then what is kept."""
     backward: Graph
-    """Takes parameters of the function, what is kept, and the gradients of results; gives gradients."""
+    """Takes the gradients of results, parameters of the function, and what is kept; gives gradients."""
     parameters: tuple[int, ...]
     """The parameters of the function that the way back takes, by number."""
     kept: int
@@ -44,7 +44,7 @@ def split(derivative: Derivative, gradients: Sequence[Value], is_cheap: Callable
     own = [v for v in graph.parameters if v not in seeds]
     _fill(forward, own, derivative.forward, [*graph.returns, *kept], copies)
     backward = Graph(graph.name)
-    _fill(backward, [*parameters, *kept, *derivative.seeds], [*needed.again, *back], gradients, {})
+    _fill(backward, [*derivative.seeds, *parameters, *kept], [*needed.again, *back], gradients, {})
     return Halves(forward, backward, tuple(number[v] for v in parameters), len(kept))
 
 

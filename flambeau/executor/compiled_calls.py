@@ -77,20 +77,20 @@ class CompiledBackward(Node):
             raise RuntimeError(FREED)
         if any(isinstance(g, Wrapper) for g in gradients):
             return self._again.apply(gradients)
-        values = arguments.restored(self)
-        given = [self._complete(gradients, number) for number in range(len(self._shapes))]
+        missing = frozenset(n for n in range(len(self._shapes)) if n >= len(gradients) or gradients[n] is None)
+        way = plan.way_back(missing, again=kept is None or is_grad_enabled())
+        given = [self._complete(gradients, number) for number in way.seeds]
+        values = arguments.restored(self, way.needed)
         if kept is None or is_grad_enabled():
-            outcome = plan.joint(*values, *given)
+            outcome = way.function(*given, *values)
         else:
-            outcome = plan.backward(*[values[n] for n in plan.parameters], *kept.restored(self), *given)
-        found = outcome if len(plan.targets) > 1 else (outcome,)
-        by_tensor: dict[int, Tensor] = {}
-        for number, gradient in zip(plan.targets, found, strict=False):
-            key = id(values[number])
-            by_tensor[key] = by_tensor[key] + gradient if key in by_tensor else gradient
+            outcome = way.function(*given, *[values[n] for n in plan.parameters], *kept.restored(self))
+        found = outcome if len(way.targets) > 1 else (outcome,)
+        by_tensor = _by_tensor([values[n] for n in way.targets], found)
         return [by_tensor.get(id(tensor)) for tensor in arguments.asking]
 
     def _complete(self, gradients: Gradients, number: int) -> Tensor:
+        """The gradient of a result, which is zero where none came."""
         gradient = gradients[number] if number < len(gradients) else None
         if gradient is not None:
             return gradient
@@ -102,6 +102,15 @@ class CompiledBackward(Node):
     def release(self) -> None:
         """Let go of what was kept."""
         self._arguments = self._kept = self._again = None
+
+
+def _by_tensor(arguments: Sequence[Tensor], gradients: Sequence[Tensor]) -> dict[int, Tensor]:
+    """The gradients of tensors, by identity: an argument that was given twice has the sum."""
+    sums: dict[int, Tensor] = {}
+    for argument, gradient in zip(arguments, gradients, strict=False):
+        key = id(argument)
+        sums[key] = sums[key] + gradient if key in sums else gradient
+    return sums
 
 
 def parted(plan: GradientPlan, outcome: Any) -> tuple[Any, Kept]:

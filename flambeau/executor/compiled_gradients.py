@@ -18,27 +18,28 @@ import enum
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.gradients import Flow, Marks, holds_tensors, is_real
-from flambeau.autodiff.derivatives import cleaned, ready, settled
-from flambeau.autodiff.differentiate import Derivative, differentiate
+from flambeau.autodiff.derivatives import ready, settled
+from flambeau.autodiff.graph_gradient import Gradient, gradient_of_graph
 from flambeau.autodiff.graph_operators import is_only_read
 from flambeau.autodiff.not_differentiable import NotDifferentiableError
-from flambeau.autodiff.scope import is_cheap
-from flambeau.autodiff.split import split
-from flambeau.autodiff.writes import Writes
+from flambeau.autodiff.undefined_gradients import without
 from flambeau.executor.gradients import Asking
 from flambeau.ir import kinds
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph, Value
-from flambeau.passes import dce, remove_mutation
+from flambeau.passes import remove_mutation
 from flambeau.program.function import Function
 from flambeau.program.signature import schema_of
 from flambeau.schema.types import ListType, TensorType
+from flambeau.specialise.cache import SpecialisationCache
 from flambeau.util.record import dataclass
 
 LISTS = "tensors in argument {number}, a list or an object, ask for gradients"
 RESULTS = "a result is not a tensor, or a tuple or list that the function writes out"
+WAYS = 8
+"""Ways back of one function that are kept: for gradients that come to different results."""
+Attach = Callable[[Function], Any]
 
 
 class Stacks(enum.Enum):
@@ -52,23 +53,76 @@ class Stacks(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class CompiledWayBack:
+    """What goes back from some results."""
+
+    function: Function
+    """Takes some of the gradients of results first; gives some of those of the arguments."""
+    seeds: tuple[int, ...]
+    """Which gradients of results it takes."""
+    targets: tuple[int, ...]
+    """Which arguments it gives the gradients of."""
+    needed: tuple[int, ...]
+    """Which arguments it looks at."""
+
+
 class GradientPlan:
     """How gradients go back through a function, for arguments of one spec of which certain ones ask."""
 
-    forward: Function
-    """Gives the results, then what is kept for the way back."""
-    backward: Function
-    """Takes some of the arguments, what was kept, and the gradients of the results that have any."""
-    joint: Function
-    """Takes all arguments and the gradients of results; gives the gradients: for those who differentiate again."""
-    results: int
-    """How many results the function itself has."""
-    parameters: tuple[int, ...]
-    """Which arguments the way back takes."""
-    targets: tuple[int, ...]
-    """Which arguments it gives the gradients of."""
-    stacks: Stacks
-    """What the lists hold that the way there would have to keep."""
+    def __init__(self, name: str, gradient: Gradient, attach: Attach) -> None:
+        self.gradient = gradient
+        self._name = name
+        self._attach = attach
+        self.forward = self._function("forward", gradient.f)
+        """Gives the results, then what is kept for the way back."""
+        self.stacks = _stacks(gradient.f, gradient.f_real_outputs)
+        """What the lists hold that the way there would have to keep."""
+        self._ways: SpecialisationCache[tuple[frozenset[int], bool], CompiledWayBack] = SpecialisationCache(
+            "ways back", WAYS, describe=str
+        )
+
+    @property
+    def results(self) -> int:
+        """How many results the function itself has."""
+        return self.gradient.f_real_outputs
+
+    @property
+    def parameters(self) -> tuple[int, ...]:
+        """Which arguments the way back takes."""
+        return self.gradient.df_input_captured_inputs
+
+    @property
+    def backward(self) -> Function:
+        """The way back from all results."""
+        return self.way_back(frozenset()).function
+
+    @property
+    def functions(self) -> list[Function]:
+        """The way there, and the ways back that were asked for."""
+        return [self.forward, *(way.function for way in self._ways.values)]
+
+    def way_back(self, missing: frozenset[int], *, again: bool = False) -> CompiledWayBack:
+        """The way back where results have no gradients, those numbered in `missing`; `again`, from all arguments, to be
+        differentiated itself."""
+        known = self._ways.get((missing, again))
+        if known is not None:
+            return known
+        return self._ways.get_or_make((missing, again), lambda cause: self._new_way_back(missing, again))
+
+    def _new_way_back(self, missing: frozenset[int], again: bool) -> CompiledWayBack:
+        gradient = self.gradient
+        part = without(gradient.joint if again else gradient.df, len(gradient.df_input_vjps), missing)
+        targets = tuple(gradient.df_output_vjps[n] for n in part.gradients)
+        taken = range(len(gradient.f.parameters)) if again else self.parameters
+        values = part.graph.parameters[len(part.seeds) :]
+        needed = tuple(n for n, value in zip(taken, values, strict=False) if value.is_used)
+        function = self._function("gradient" if again else "backward", part.graph)
+        return CompiledWayBack(function, part.seeds, targets, needed)
+
+    def _function(self, kind: str, part: Graph) -> Function:
+        made = Function(f"{self._name}_{kind}", part, schema_of(f"{self._name}_{kind}", part))
+        self._attach(made)
+        return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +132,7 @@ class Refusal:
     reason: str
 
 
-def gradient_plan(
-    graph: Graph, name: str, flow: Flow, asks: Asking, attach: Callable[[Function], Any]
-) -> GradientPlan | Refusal:
+def gradient_plan(graph: Graph, name: str, flow: Flow, asks: Asking, attach: Attach) -> GradientPlan | Refusal:
     """The plan of a function, of which this is the graph for a spec; `attach` gives a function what runs it."""
     try:
         return _plan(clone_graph(graph), name, flow, asks, attach)
@@ -88,9 +140,7 @@ def gradient_plan(
         return Refusal(str(error))
 
 
-def _plan(
-    graph: Graph, name: str, flow: Flow, asks: Asking, attach: Callable[[Function], Any]
-) -> GradientPlan | Refusal:
+def _plan(graph: Graph, name: str, flow: Flow, asks: Asking, attach: Attach) -> GradientPlan | Refusal:
     for number, (value, asked) in enumerate(zip(graph.parameters, asks, strict=True)):
         if asked is not False and not (asked is True and isinstance(value.static_type, TensorType)):
             return Refusal(LISTS.format(number=number))
@@ -103,30 +153,7 @@ def _plan(
     ready(graph, sources)
     results = _results(graph, flow.results)
     assert results is not None
-    derivative = differentiate(graph, sources, results)
-    count = len(graph.parameters) - len(derivative.seeds)
-    numbers = {v: n for n, v in enumerate(graph.parameters[:count])}
-    targets = [numbers[s] for s, g in zip(sources, derivative.gradients, strict=True) if g is not None]
-    derivative = cleaned(derivative)
-    gradients = [g for g in derivative.gradients if g is not None]
-    writes = Writes(AliasAnalysis(graph, apart=True))
-    halves = split(derivative, gradients, lambda node: is_cheap(node, writes))
-    joint = _joint(derivative, gradients)
-
-    def function(kind: str, part: Graph) -> Function:
-        made = Function(f"{name}_{kind}", part, schema_of(f"{name}_{kind}", part))
-        attach(made)
-        return made
-
-    return GradientPlan(
-        function("forward", halves.forward),
-        function("backward", halves.backward),
-        function("gradient", joint),
-        len(graph.returns),
-        halves.parameters,
-        tuple(targets),
-        _stacks(halves.forward, len(graph.returns)),
-    )
+    return GradientPlan(name, gradient_of_graph(graph, sources, results), attach)
 
 
 def _stacks(forward: Graph, results: int) -> Stacks:
@@ -148,20 +175,6 @@ def _items(value: Value) -> list[Value]:
 def _holds_axes(value: Value) -> bool:
     type_ = value.static_type
     return isinstance(type_, TensorType) and type_.rank != 0
-
-
-def _joint(derivative: Derivative, gradients: Sequence[Value]) -> Graph:
-    copies: dict[Value, Value] = {}
-    graph = clone_graph(derivative.graph, copies)
-    while graph.returns:
-        graph.body.remove_return(0)
-    for value in gradients:
-        graph.add_return(copies[value])
-    dce.do(graph)
-    for value in graph.parameters:
-        if isinstance(value.static_type, TensorType):
-            value.set_type(TensorType())
-    return graph
 
 
 def _results(graph: Graph, marks: Sequence[Marks]) -> list[Value] | None:

@@ -320,9 +320,8 @@ class Executor:
         """Every plan: with cause and time, what became native, what did not and why."""
         plans = [compilation_of(p, measure) for p in self.plans]
         for gradient in self.gradient_plans:
-            for part in (gradient.forward, gradient.backward, gradient.joint):
-                named = executor_of(part)
-                plans += [replace(compilation_of(p, measure), cause=f"{named.name}: {p.cause}") for p in named.plans]
+            for half in gradient.functions:
+                named = executor_of(half)
                 plans += [replace(compilation_of(p, measure), cause=f"{named.name}: {p.cause}") for p in named.plans]
         caches = [self._plans.statistics(), self._flows.statistics(), self._gradients.statistics()]
         caches += [s for p in self.plans for s in caches_of(p)]

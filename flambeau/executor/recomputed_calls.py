@@ -29,6 +29,7 @@ from flambeau.ir.graph import Graph
 from flambeau.program import instances
 from flambeau.program.classes import ClassDefinition
 from flambeau.tensor.grad_mode import is_grad_enabled, set_grad_enabled
+from flambeau.tensor.recorder import tensors_in
 from flambeau.tensor.tensor import Tensor
 
 Run = Callable[[Sequence[Any]], Any]
@@ -44,7 +45,7 @@ class Arguments:
     def __init__(self, arguments: Sequence[Any]) -> None:
         self.asking: list[Tensor] = []
         """The tensors that ask for gradients, each once."""
-        self._tensors: list[SavedTensor] = []
+        self._tensors: dict[int, SavedTensor] = {}
         self._objects: list[tuple[Any, ClassDefinition, list[Any]]] = []
         self._seen: set[int] = set()
         self._values = [self._kept(value) for value in arguments]
@@ -54,7 +55,7 @@ class Arguments:
         if isinstance(value, Tensor):
             if id(value) not in self._seen:
                 self._seen.add(id(value))
-                self._tensors.append(SavedTensor(value))
+                self._tensors[id(value)] = SavedTensor(value)
                 if value.asks():
                     self.asking.append(value)
         elif type(value) in (list, tuple):
@@ -72,11 +73,14 @@ class Arguments:
     @property
     def memory(self) -> set[int]:
         """The identities of the storages of all tensors in the arguments, also of those that ask for nothing."""
-        return {id(saved.tensor._storage) for saved in self._tensors}
+        return {id(saved.tensor._storage) for saved in self._tensors.values()}
 
-    def restored(self, node: Node) -> Sequence[Any]:
-        """The arguments. Raises RuntimeError if a tensor was written or an attribute assigned since."""
-        for saved in self._tensors:
+    def restored(self, node: Node, needed: Sequence[int] | None = None) -> Sequence[Any]:
+        """The arguments. Raises RuntimeError if one was written or an attribute assigned since: of those whose elements
+        are needed, where that is told by number."""
+        tensors = self._tensors
+        checked = tensors.values() if needed is None else self._saved([self._values[n] for n in needed])
+        for saved in checked:
             saved.restored(node)
         for owner, definition, values in self._objects:
             current = instances.attribute_values(owner, definition)
@@ -84,6 +88,10 @@ class Arguments:
                 if now is not then:
                     raise RuntimeError(CHANGED.format(name=attribute.name))
         return self._values
+
+    def _saved(self, values: Sequence[Any]) -> list[SavedTensor]:
+        """What was saved of tensors among values, and in containers among them."""
+        return [self._tensors[id(t)] for t in tensors_in(list(values)) if id(t) in self._tensors]
 
 
 class CompiledCallBackward(Node):

@@ -14,6 +14,7 @@ from flambeau.interpreter import batched_products
 from flambeau.interpreter.conform import conforms, kind_of
 from flambeau.ir.graph import Node
 from flambeau.ir.printer import SUBGRAPH
+from flambeau.passes.lower_grad_of import GRAD_OF
 from flambeau.program import instances
 from flambeau.program.function import Function as CompiledFunction
 from flambeau.program.named_tuples import tuple_class
@@ -40,6 +41,11 @@ Function = Callable[..., Any]
 SUBCLASS = (
     "isinstance of {wanted} was asked of a {found}, a subclass: a program knows the methods of one class only. Test "
     "for {found} first"
+)
+
+NOT_LOWERED = (
+    "prim::GradOf says what goes back through an operator and does not run by itself: lower_grad_of.do(graph) asks "
+    "first whether there are gradients (flambeau.passes.lower_grad_of)"
 )
 
 
@@ -175,6 +181,14 @@ def container_item(node: Node) -> Function:
     return item
 
 
+def sum_of_gradients(first: Tensor | None, second: Tensor | None) -> Tensor | None:
+    """`prim::AutogradAdd`: a gradient that is not there is None, and adds nothing."""
+    if first is None or second is None:
+        return second if first is None else first
+    total: Tensor = dispatch.call("aten::add", first, second)
+    return total
+
+
 MAKERS: dict[str, Callable[[Node], Function]] = {
     "prim::CreateObject": create,
     "prim::isinstance": is_instance,
@@ -186,12 +200,17 @@ MAKERS: dict[str, Callable[[Node], Function]] = {
     "prim::MMBatchSide": batched_products.products_with,
     "prim::Closure": closure,
     "prim::Gradient": gradient_nodes.kernel,
+    "prim::AutogradZero": lambda node: lambda: None,
+    "prim::AutogradAdd": lambda node: sum_of_gradients,
+    "prim::AutogradAnyNonZero": lambda node: lambda *gradients: any(g is not None for g in gradients),
 }
 """Nodes whose function is made from their attributes."""
 
 
 def missing(node: Node) -> RuntimeError:
     """The refusal of a node that nothing can run."""
+    if node.op == GRAD_OF:
+        return RuntimeError(NOT_LOWERED)
     types = ", ".join(str(v.static_type) for v in node.operands)
     known = registry.overloads(node.op)
     if known:

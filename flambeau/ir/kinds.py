@@ -20,8 +20,11 @@ TAKE: Final = frozenset({"prim::ListUnpack", "prim::TupleUnpack", "prim::TupleIn
 """Give what is in a container."""
 
 PASS: Final = frozenset(
-    {"prim::unchecked_cast", "prim::unchecked_unwrap_optional", "prim::Guard", "prim::profile", "prim::data"}
-)
+    {
+        "prim::unchecked_cast", "prim::unchecked_unwrap_optional", "prim::Guard", "prim::profile", "prim::data",
+        "prim::AutogradAdd",
+    }
+)  # fmt: skip
 """Results are the operands, seen differently."""
 
 QUERY: Final = frozenset(
@@ -30,7 +33,7 @@ QUERY: Final = frozenset(
         "prim::ImplicitTensorToNum", "prim::EnumName", "prim::EnumValue", "prim::dtype", "prim::device",
         "prim::layout", "prim::shape", "prim::GetAttr", "prim::ModuleContainerIndex", "prim::CreateObject",
         "prim::rangelist", "prim::min", "prim::max", "prim::abs", "prim::GradOf",
-        "prim::MMTreeReduce", "prim::MMBatchSide",
+        "prim::AutogradZero", "prim::AutogradAnyNonZero", "prim::MMTreeReduce", "prim::MMBatchSide",
     }
 )  # fmt: skip
 """Give something new or immutable, and touch nothing."""

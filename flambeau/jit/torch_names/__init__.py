@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 
 from flambeau.analysis.alias_db import AliasDb
+from flambeau.autodiff.graph_gradient import Gradient
 from flambeau.interpreter.awaiting import Await as _Await
 from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.ir.torchscript.types import (
@@ -65,6 +66,7 @@ from flambeau.jit.torch_names.schemas import (
 )
 from flambeau.jit.torch_names.torch_passes import (
     _create_function_from_graph,
+    _jit_differentiate,
     _jit_erase_non_input_shape_information,
     _jit_interpret_graph,
     _jit_pass_custom_pattern_based_rewrite_graph,
@@ -117,6 +119,7 @@ __all__ = [
     "FloatType",
     "FunctionSchema",
     "FutureType",
+    "Gradient",
     "Graph",
     "InferredType",
     "IntType",
@@ -148,6 +151,7 @@ __all__ = [
     "_infer_size",
     "_jit_clear_class_registry",
     "_jit_debug_module_iterators",
+    "_jit_differentiate",
     "_jit_erase_non_input_shape_information",
     "_jit_flatten",
     "_jit_get_all_schemas",

@@ -28,6 +28,7 @@ from flambeau.passes import (
     inline_tasks,
     list_idioms,
     loop_unrolling,
+    lower_grad_of,
     lower_tuples,
     peephole,
     refine_from_conditions,
@@ -38,6 +39,7 @@ from flambeau.passes import (
     remove_mutation,
     retype,
     run_decompositions,
+    specialize_autogradzero,
 )
 
 
@@ -91,6 +93,7 @@ PASSES: Final[dict[str, Callable[..., Any]]] = {
     "lint": verify,
     "loop_unrolling": loop_unrolling.do,
     "lower_all_tuples": _all_tuples,
+    "lower_grad_of": lower_grad_of.do,
     "peephole": _peephole,
     "peephole_list_idioms": list_idioms.do,
     "propagate_device": retype.propagate_devices,
@@ -104,4 +107,5 @@ PASSES: Final[dict[str, Callable[..., Any]]] = {
     "remove_list_mutation": remove_list_mutation.do,
     "remove_mutation": _remove_mutation,
     "run_decompositions": run_decompositions.do,
+    "specialize_autogradzero": specialize_autogradzero.do,
 }

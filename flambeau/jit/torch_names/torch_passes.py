@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.autodiff.graph_gradient import Gradient, differentiate_graph
+from flambeau.autodiff.not_differentiable import NotDifferentiableError
 from flambeau.executor.executor import attach
 from flambeau.interpreter.machine import interpret
 from flambeau.ir.clone import clone_graph
@@ -75,6 +77,22 @@ def _jit_pass_custom_pattern_based_rewrite_graph(
         rewrite_patterns.do(graph, parse(pattern), parse(replacement), places=value_name_pairs)
     except ValueError as error:
         raise RuntimeError(str(error)) from None
+
+
+def _jit_differentiate(graph: Graph) -> Gradient:
+    """The derivative of a graph whose types say what is known of its tensors; the graph stays as it is.
+
+    Raises RuntimeError, with the reason, for what has no derivative as a graph.
+
+    >>> graph = parse_ir("graph(%x : Float(3)):\\n  %y : Float(3) = aten::exp(%x)\\n  return (%y)")
+    >>> gradient = _jit_differentiate(graph)
+    >>> gradient.df_input_vjps, gradient.df_output_vjps
+    ((0,), (0,))
+    """
+    try:
+        return differentiate_graph(graph)
+    except NotDifferentiableError as error:
+        raise RuntimeError(f"the graph has no derivative: {error}") from None
 
 
 def _propagate_shapes(graph: Graph, inputs: Sequence[Any], with_grad: bool = False) -> Graph:
