@@ -18,6 +18,7 @@ import enum
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from flambeau.analysis.effects import looks_at_no_elements
 from flambeau.analysis.gradients import Flow, Marks, holds_tensors, is_real
 from flambeau.autodiff.derivatives import ready, settled
 from flambeau.autodiff.graph_gradient import Gradient, gradient_of_graph
@@ -63,7 +64,7 @@ class CompiledWayBack:
     targets: tuple[int, ...]
     """Which arguments it gives the gradients of."""
     needed: tuple[int, ...]
-    """Which arguments it looks at."""
+    """Which arguments it needs the elements of."""
 
 
 class GradientPlan:
@@ -97,6 +98,11 @@ class GradientPlan:
         return self.way_back(frozenset()).function
 
     @property
+    def joint(self) -> Function:
+        """The same from all arguments, for those who differentiate again, or keep nothing."""
+        return self.way_back(frozenset(), again=True).function
+
+    @property
     def functions(self) -> list[Function]:
         """The way there, and the ways back that were asked for."""
         return [self.forward, *(way.function for way in self._ways.values)]
@@ -115,7 +121,7 @@ class GradientPlan:
         targets = tuple(gradient.df_output_vjps[n] for n in part.gradients)
         taken = range(len(gradient.f.parameters)) if again else self.parameters
         values = part.graph.parameters[len(part.seeds) :]
-        needed = tuple(n for n, value in zip(taken, values, strict=False) if value.is_used)
+        needed = tuple(n for n, value in zip(taken, values, strict=False) if _needs_elements(value))
         function = self._function("gradient" if again else "backward", part.graph)
         return CompiledWayBack(function, part.seeds, targets, needed)
 
@@ -154,6 +160,11 @@ def _plan(graph: Graph, name: str, flow: Flow, asks: Asking, attach: Attach) -> 
     results = _results(graph, flow.results)
     assert results is not None
     return GradientPlan(name, gradient_of_graph(graph, sources, results), attach)
+
+
+def _needs_elements(value: Value) -> bool:
+    """Whether a graph looks at more of a value than its sizes and dtype."""
+    return not all(looks_at_no_elements(use.user) for use in value.uses())
 
 
 def _stacks(forward: Graph, results: int) -> Stacks:
