@@ -14,7 +14,7 @@ from flambeau.program.classes import ClassDefinition, InterfaceDefinition
 from flambeau.program.function import Function
 from flambeau.program.unit import CompilationUnit
 from flambeau.util.kept_on import KeptOn
-from flambeau.util.locks import Lock
+from flambeau.util.locks import NoForkLock
 from flambeau.util.names import qualified_name as qualified_name
 from flambeau.util.record import dataclass, field
 
@@ -45,7 +45,7 @@ class ScriptRegistry:
         self.templates: KeptOn[FunctionType, Any] = KeptOn()
         """Functions that are compiled for each call."""
         self._trial: Trial | None = None
-        self.lock = Lock(forks_wait=True)
+        self.lock = NoForkLock()
         """Held while compiling: two threads that script one function get one result."""
 
     def find(self, fn: FunctionType) -> Function | None:

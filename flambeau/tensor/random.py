@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from flambeau.schema.device import CPU, Device
-from flambeau.util.locks import Lock
+from flambeau.util.locks import NoForkLock
 
 _LOW_64 = (1 << 64) - 1
 
@@ -36,7 +36,7 @@ class Generator:
 
     def __init__(self, device: Device | str = CPU) -> None:
         self.device = Device(device) if isinstance(device, str) else device
-        self.lock = Lock(forks_wait=True)
+        self.lock = NoForkLock()
         self.manual_seed(67280421310721)
 
     def manual_seed(self, seed: int) -> Generator:

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from flambeau.util import thread_count
-from flambeau.util.locks import Lock, in_child, no_fork
+from flambeau.util.locks import Lock, NoForkLock, in_child
 
 LARGE: Final = 1 << 27
 """Multiplications from which a call is worth several threads: some milliseconds."""
@@ -55,13 +55,13 @@ _callers: dict[int, float] = {}
 
 
 @functools.cache
-@no_fork()
 def library() -> ctypes.CDLL | None:
     """What NumPy's own products are linked with, with all that it has loaded; None where that cannot be opened."""
-    try:
-        return ctypes.CDLL(import_module("numpy._core._multiarray_umath").__file__)
-    except (ImportError, OSError):
-        return None
+    with NoForkLock():
+        try:
+            return ctypes.CDLL(import_module("numpy._core._multiarray_umath").__file__)
+        except (ImportError, OSError):
+            return None
 
 
 @functools.cache

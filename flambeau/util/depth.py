@@ -18,21 +18,39 @@ TOO_DEEP: Final = (
     "values up in a list"
 )
 
-_before = 0
+_users_limit: int | None = None
+"""What the limit was before it was raised; None while it is not."""
+_raised_limit = 0
+"""What it was raised to."""
 
 
 def _begin() -> None:
-    global _before
-    _before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(_before, FRAMES))
+    global _users_limit, _raised_limit
+    _frames_of_end()
+    limit = sys.getrecursionlimit()
+    if _users_limit is None or limit != _raised_limit:
+        raised = max(limit, FRAMES)
+        _users_limit, _raised_limit = limit, raised
+    sys.setrecursionlimit(_raised_limit)
+
+
+def _frames_of_end() -> None:
+    """Raise RecursionError where `_end` could not set the limit back: that takes a frame more than to read it."""
+    sys.getrecursionlimit()
 
 
 def _end() -> None:
-    try:
-        sys.setrecursionlimit(_before)
-    except RecursionError:
-        # The caller itself stands deeper than the old limit allows: an outer block will restore it.
+    global _users_limit
+    if _users_limit is None:
         return
+    if sys.getrecursionlimit() == _raised_limit:  # else the user set another one meanwhile
+        try:
+            sys.setrecursionlimit(_users_limit)
+        except RecursionError:
+            # This thread went deeper than the old limit allows before it entered, while another one was inside.
+            # The next block that ends restores it.
+            return
+    _users_limit = None
 
 
 deep_recursion = WhileAnyIsInside(_begin, _end)

@@ -4,9 +4,10 @@ A process made by `os.fork` has one thread, and a copy of all memory. A lock tha
 would stay locked in it for ever. So every lock of the package is one of these, which the child finds free, unless the
 thread that forks holds it itself.
 
-What a lock protects may be half done at that moment, too. Work whose halves nobody can use, as compiling is, happens in
-`no_fork()` blocks: a fork waits until no other thread is in one. A module that another thread is importing would stay
-half imported, and locked: a fork waits for the imports of this package and of those it imports when first needed.
+What a lock protects may be half done at that moment, too. Work whose halves nobody can use, as compiling is, is done by
+whoever holds a `NoForkLock`: a fork waits until no other thread holds one. A module that another thread is importing
+would stay half imported, and locked: a fork waits for the imports of this package and of those it imports when first
+needed.
 
 >>> lock = Lock()
 >>> with lock:
@@ -17,122 +18,86 @@ True
 from __future__ import annotations
 
 import _imp
+import _thread
 import os
 import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import ContextDecorator, nullcontext
 from types import TracebackType
 from typing import Any
 
+_ReentrantLock: Any = _thread.RLock
 LONGEST_WAIT = 60.0
-"""Seconds after which a fork no longer waits for other threads to leave `no_fork()`, or to end an import."""
+"""Seconds after which a fork no longer waits for other threads to give locks back, or to end an import."""
+PATIENCE = 0.01
+"""Seconds to wait for a lock while others are taken."""
 IMPORTED_LATE = ("flambeau", "llvmlite", "numpy", "numba")
 """Packages whose imports a fork waits for. Others may be imported for as long as their program runs."""
 
 
-class Lock:
+class Lock(_ReentrantLock):  # type: ignore[misc]
     """A lock for `with`, which belongs to the thread that took it, and which that thread may take again.
 
-    What a signal's handler raises while a thread takes it leaves it as it was.
+    Taking it and giving it back are one step each: what a signal's handler raises finds it free or taken.
     """
 
-    __slots__ = ("__weakref__", "_depth", "_forks_wait", "_lock", "_owner")
-
-    def __init__(self, *, forks_wait: bool = False) -> None:
-        """`forks_wait`: whoever holds it is in a `no_fork()` block."""
-        self._lock: Any = threading.RLock()  # it knows who holds it
-        self._owner = 0
-        """The thread that holds it; 0 for none."""
-        self._depth = 0
-        self._forks_wait = forks_wait
+    def __init__(self) -> None:
         _locks.add(self)
-
-    def __enter__(self) -> None:
-        me = threading.get_ident()
-        depth, blocks = (self._depth if self._owner == me else 0), _inside.get(me, 0)
-        try:
-            if self._forks_wait:
-                _enter()
-            if not depth:
-                self._lock.acquire()
-            self._owner, self._depth = me, depth + 1
-        except BaseException:  # a signal's handler may raise between any two of these
-            self._forget(me, depth, blocks)
-            raise
-
-    def _forget(self, me: int, depth: int, blocks: int) -> None:
-        """Leave it as it was before this thread began to take it."""
-        if depth:
-            self._depth = depth
-        elif self._lock._is_owned():
-            self._owner, self._depth = 0, 0
-            self._lock.release()
-        if blocks:
-            _inside[me] = blocks
-        else:
-            _inside.pop(me, None)
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        try:
-            if self._forks_wait:
-                _leave()
-        finally:
-            self._depth -= 1
-            if not self._depth:
-                self._owner = 0
-                self._lock.release()
 
     def is_held(self) -> bool:
         """Whether this thread holds it."""
-        return self._owner == threading.get_ident()
+        is_held: bool = self._is_owned()
+        return is_held
 
     def renew(self) -> None:
         """Free it from a thread that is no more. For a process just forked."""
         if not self.is_held():
-            self._lock, self._owner, self._depth = threading.RLock(), 0, 0
+            self._at_fork_reinit()
+
+
+class NoForkLock(Lock):
+    """A lock for work whose halves nobody can use: a fork waits until no other thread holds one.
+
+    A thread that forks while it holds one of its own waits for nobody. What a signal's handler raises while a lock is
+    taken leaves it as it was.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        with nullcontext() if _holds_any() else _gate:  # a thread that forks has asked for all that there are
+            _no_fork_locks.add(self)
+
+    def __enter__(self) -> bool:
+        if _forking and not _holds_any():  # else there would always be another that holds one
+            with _gate:
+                pass
+        was_held = self.is_held()
+        try:
+            is_taken: bool = self.acquire()
+        except BaseException:
+            if was_held or self.is_held():
+                self.release()
+            raise
+        return is_taken
+
+
+def _holds_any() -> bool:
+    """Whether this thread holds a `NoForkLock`."""
+    return any(lock.is_held() for lock in list(_no_fork_locks))
 
 
 _locks: weakref.WeakSet[Lock] = weakref.WeakSet()
+_no_fork_locks: weakref.WeakSet[NoForkLock] = weakref.WeakSet()
 _in_child: list[Callable[[], None]] = []
-_gate: Any = threading.Lock()
-"""Held while the process forks, and while a thread begins work that must not be forked."""
+_gate: Any = threading.RLock()
+"""Held while the process forks, and while a `NoForkLock` is made."""
+_taken: list[NoForkLock] = []
+"""Those that the thread that forks has taken in order to do it."""
 _forking = 0
 """The thread that holds the gate in order to fork."""
-_inside: dict[int, int] = {}
-"""By thread: how many `no_fork()` blocks it is in."""
-
-
-@contextmanager
-def no_fork() -> Iterator[None]:
-    """Within the block, another thread that forks the process waits. Blocks may be nested.
-
-    A thread that forks within a block of its own waits for nobody.
-    """
-    _enter()
-    try:
-        yield
-    finally:
-        _leave()
-
-
-def _enter() -> None:
-    me = threading.get_ident()
-    if me in _inside:
-        _inside[me] += 1
-    else:
-        with _gate:
-            _inside[me] = 1
-
-
-def _leave() -> None:
-    me = threading.get_ident()
-    if _inside[me] == 1:
-        del _inside[me]
-    else:
-        _inside[me] -= 1
 
 
 def in_child(renew: Callable[[], None]) -> Callable[[], None]:
@@ -147,53 +112,116 @@ def in_child(renew: Callable[[], None]) -> Callable[[], None]:
 class WhileAnyIsInside:
     """A block that several threads may be in: the first that enters calls `begin`, the last that leaves calls `end`.
 
+    What a signal's handler raises anywhere, while a block is entered or left too, does not keep anybody inside. For
+    that, `begin` and `end` may be called twice, and `end` without `begin`: the second call changes nothing.
     In a forked process, threads that are no more have left.
+
+    >>> block = WhileAnyIsInside(lambda: print("begin"), lambda: print("end"))
+    >>> with block(), block():
+    ...     print("inside")
+    begin
+    inside
+    end
     """
 
     def __init__(self, begin: Callable[[], None], end: Callable[[], None]) -> None:
         self._begin, self._end = begin, end
         self._lock = Lock()
-        self._inside: dict[int, int] = {}
+        self._thread_of: dict[weakref.ref[_Inside], int] = {}
+        """The blocks that were entered and not left, with their threads."""
         in_child(self._only_this_thread)
 
-    @contextmanager
-    def __call__(self) -> Iterator[None]:
-        me = threading.get_ident()
+    def __call__(self) -> _Inside:
+        return _Inside(self)
+
+    def enter(self, block: weakref.ref[_Inside]) -> None:
+        """Count a block, and begin if it is the only one."""
         with self._lock:
-            if not self._inside:
+            self._thread_of[block] = threading.get_ident()
+            if len(self._thread_of) == 1:
                 self._begin()
-            self._inside[me] = self._inside.get(me, 0) + 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._inside[me] -= 1
-                if not self._inside[me]:
-                    del self._inside[me]
-                if not self._inside:
-                    self._end()
+
+    def leave(self, block: weakref.ref[_Inside]) -> None:
+        """Forget a block, and end if there is no other."""
+        with self._lock:
+            self._thread_of.pop(block, None)
+            # A handler that raises before the first line of `__exit__` leaves a block without anybody who has it.
+            for other in [other for other in self._thread_of if other() is None]:
+                del self._thread_of[other]
+            if not self._thread_of:
+                self._end()
 
     def _only_this_thread(self) -> None:
-        me, was_any = threading.get_ident(), bool(self._inside)
-        self._inside = {t: n for t, n in self._inside.items() if t == me}
-        if was_any and not self._inside:
+        me, was_any = threading.get_ident(), bool(self._thread_of)
+        self._thread_of = {block: thread for block, thread in self._thread_of.items() if thread == me}
+        if was_any and not self._thread_of:
             self._end()
+
+
+class _Inside(ContextDecorator):
+    """One block, or a function every call of which is one."""
+
+    def __init__(self, of: WhileAnyIsInside) -> None:
+        self._of = of
+        self._me = weakref.ref(self)
+
+    def _recreate_cm(self) -> _Inside:
+        return _Inside(self._of)
+
+    def __enter__(self) -> None:
+        try:
+            self._of.enter(self._me)
+        except BaseException:
+            self._of.leave(self._me)
+            raise
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        try:
+            self._of.leave(self._me)
+        except BaseException:  # a signal's handler raised
+            self._of.leave(self._me)
+            raise
 
 
 def _before() -> None:
     global _forking
-    me = threading.get_ident()
-    if me in _inside:
+    if _holds_any():
         return
     _gate.acquire()
-    _forking = me
+    _forking = threading.get_ident()
     until = time.monotonic() + LONGEST_WAIT
     while True:
+        _take_all(until)
         _imp.acquire_lock()  # no import begins before the fork is over
-        if not (_inside or _is_importing()) or time.monotonic() >= until:
+        if not _is_importing() or time.monotonic() >= until:
             return
         _imp.release_lock()
+        _give_back()
         time.sleep(0.0002)
+
+
+def _take_all(until: float) -> None:
+    """Take all of `_no_fork_locks`, as far as other threads give them back in time.
+
+    A thread that holds one may need a second one that is taken already. Then that first one is waited for with none.
+    """
+    needed: NoForkLock | None = None
+    while time.monotonic() < until:
+        if needed is not None and needed.acquire(timeout=max(until - time.monotonic(), 0.0)):
+            _taken.append(needed)
+        for lock in [other for other in list(_no_fork_locks) if other is not needed]:
+            if not lock.acquire(timeout=PATIENCE):
+                _give_back()
+                needed = lock
+                break
+            _taken.append(lock)
+        else:
+            return
+
+
+def _give_back() -> None:
+    while _taken:
+        _taken.pop().release()
 
 
 def _is_importing() -> bool:
@@ -209,18 +237,17 @@ def _after_in_parent() -> None:
     global _forking
     if _forking == threading.get_ident():
         _forking = 0
+        _give_back()
         _imp.release_lock()
         _gate.release()
 
 
 def _after_in_child() -> None:
     global _forking, _gate
-    me = threading.get_ident()
-    if _forking == me:
+    if _forking == threading.get_ident():
+        _give_back()
         _imp.release_lock()
-    _gate, _forking = threading.Lock(), 0
-    for other in [t for t in _inside if t != me]:
-        del _inside[other]
+    _gate, _forking = threading.RLock(), 0
     for lock in list(_locks):
         lock.renew()
     for renew in _in_child:

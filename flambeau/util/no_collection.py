@@ -23,7 +23,8 @@ from flambeau.util.locks import WhileAnyIsInside
 MOST_UNSEEN: Final = 1_000_000
 """Objects that may become old without a look at whether they are garbage, before everything is looked through."""
 
-_was_on = False
+_was_on: bool | None = None
+"""Whether it was on before it was switched off; None while nobody is inside."""
 _unseen = 0
 _user_freezes = False
 """Whether the user has frozen objects: to ask takes as long as there are many, so once they have, nobody asks again."""
@@ -31,13 +32,15 @@ _user_freezes = False
 
 def _begin() -> None:
     global _was_on
-    _was_on = gc.isenabled()
+    if _was_on is None:
+        _was_on = gc.isenabled()
     gc.disable()
 
 
 def _end() -> None:
-    global _unseen, _user_freezes
+    global _was_on, _unseen, _user_freezes
     if not _was_on:
+        _was_on = None
         return
     _user_freezes = _user_freezes or gc.get_freeze_count() > 0
     if not _user_freezes:  # what the user has frozen would thaw
@@ -46,9 +49,12 @@ def _end() -> None:
             _unseen = 0
             gc.collect()
         else:
-            gc.freeze()
-            gc.unfreeze()
+            try:
+                gc.freeze()
+            finally:
+                gc.unfreeze()
     gc.enable()
+    _was_on = None
 
 
 no_collection = WhileAnyIsInside(_begin, _end)

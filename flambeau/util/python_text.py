@@ -12,9 +12,9 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from flambeau.util.locks import Lock
+from flambeau.util.locks import NoForkLock
 
-_lock = Lock(forks_wait=True)
+_lock = NoForkLock()
 
 
 def parse(text: str, mode: str = "exec") -> Any:

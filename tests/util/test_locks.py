@@ -9,8 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from flambeau.util import locks
-from flambeau.util.locks import Lock, WhileAnyIsInside, no_fork
+from flambeau.util.locks import Lock, NoForkLock, WhileAnyIsInside
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
@@ -29,31 +28,25 @@ def _takes(lock: Lock) -> bool:
         return lock.is_held()
 
 
-class _Late:
+class _Late(NoForkLock):
     """A lock that is taken just before a signal's handler raises."""
 
-    def __init__(self) -> None:
-        self._lock = threading.RLock()
-        self.release, self._is_owned = self._lock.release, self._lock._is_owned  # type: ignore[attr-defined]
-
-    def acquire(self) -> None:
-        self._lock.acquire()
+    def acquire(self) -> bool:
+        super().acquire()
         raise TimeoutError("time is over")
 
 
-@pytest.mark.parametrize("forks_wait", [False, True])
-def test_c11_a_handler_that_raises_while_a_lock_is_taken_leaves_it_free(forks_wait: bool) -> None:
-    lock = Lock(forks_wait=forks_wait)
-    inner = lock._lock = _Late()
+def test_c11_a_handler_that_raises_while_a_lock_is_taken_leaves_it_as_it_was() -> None:
+    lock = _Late()
     with pytest.raises(TimeoutError), lock:
         pass
     assert not lock.is_held()
-    taken: list[bool] = []
-    thread = threading.Thread(target=lambda: taken.append(inner._lock.acquire(timeout=5)))
-    thread.start()
-    thread.join()
-    assert taken == [True]
-    assert threading.get_ident() not in locks._inside
+    NoForkLock.acquire(lock)
+    with pytest.raises(TimeoutError), lock:
+        pass
+    assert lock.is_held()
+    lock.release()
+    assert not lock.is_held()
 
 
 def test_a_lock_is_taken_again_by_the_thread_that_holds_it() -> None:
@@ -92,10 +85,10 @@ def test_c10_what_the_forking_thread_holds_it_holds_in_the_child() -> None:
 
 
 def test_c10_forks_wait_for_work_that_nobody_could_go_on_with() -> None:
-    half, done = threading.Event(), []
+    lock, half, done = NoForkLock(), threading.Event(), []
 
     def work() -> None:
-        with no_fork(), no_fork():
+        with lock, lock:
             half.set()
             time.sleep(0.05)
             done.append(1)
@@ -105,8 +98,10 @@ def test_c10_forks_wait_for_work_that_nobody_could_go_on_with() -> None:
     half.wait()
     assert in_child(lambda: done == [1])
     thread.join()
-    with no_fork():
-        assert in_child(lambda: True), "who forks within a block of its own waits for nobody"
+    assert _takes(lock), "the fork has given it back"
+    assert in_child(lambda: _takes(lock))
+    with NoForkLock():
+        assert in_child(lambda: _takes(lock)), "who forks while it holds one waits for nobody"
 
 
 def test_c10_threads_that_are_no_more_have_left() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from flambeau.codegen.cuda.emit import emit_module, symbol_of
 from flambeau.codegen.cuda.mapped import Program
 from flambeau.codegen.llvm.engine import available
-from flambeau.util.locks import Lock
+from flambeau.util.locks import NoForkLock
 
 TRIPLE = "nvptx64-nvidia-cuda"
 ARCHITECTURES = (
@@ -22,7 +22,7 @@ ARCHITECTURES = (
     "sm_120",
 )  # fmt: skip
 """Devices that code can be made for: Volta and later, whose shuffles name their threads."""
-_lock = Lock(forks_wait=True)
+_lock = NoForkLock()
 
 
 def architecture(name: str) -> str:

@@ -26,7 +26,7 @@ from flambeau.codegen.llvm.memory import ALLOCATE, FREE
 from flambeau.codegen.llvm.nest import NativeText
 from flambeau.codegen.llvm.object_cache import ObjectCache, key_of, object_cache
 from flambeau.codegen.llvm.processor import Processor
-from flambeau.util.locks import Lock
+from flambeau.util.locks import NoForkLock
 from flambeau.util.progress import progress
 from flambeau.util.record import dataclass, field
 from flambeau.util.version import __version__
@@ -57,7 +57,7 @@ class Engine:
     """
 
     def __init__(self, processor: Processor | None = None) -> None:
-        self._lock = Lock(forks_wait=True)
+        self._lock = NoForkLock()
         self._compiler: Compiler | None = None
         self.processor = chosen_processor() if processor is None else processor
         self.target = self.processor.target
@@ -198,7 +198,7 @@ def _read_note(note: bytes | None) -> tuple[str, list[str]] | None:
     return str(key), list(map(str, names))
 
 
-_engine_lock = Lock(forks_wait=True)
+_engine_lock = NoForkLock()
 _engines: list[Engine] = []
 
 

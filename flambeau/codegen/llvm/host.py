@@ -14,7 +14,7 @@ from typing import Any
 
 from flambeau.codegen.llvm.object_cache import key_of, object_cache
 from flambeau.codegen.llvm.processor import LEVELS, Processor, level_of
-from flambeau.util.locks import no_fork
+from flambeau.util.locks import NoForkLock
 
 _TOLD_APART_BY = (
     "vendor_id", "cpu family", "model", "model name", "stepping", "flags",
@@ -43,18 +43,18 @@ def is_installed() -> bool:
 
 
 @cache
-@no_fork()
 def llvm_version() -> str:
     """What tells one LLVM from another without loading it: version of llvmlite, size and age of the library's file."""
-    import llvmlite
+    with NoForkLock():
+        import llvmlite
 
-    library = _library()
-    if library is not None:
-        found = os.stat(library)
-        return f"llvmlite {llvmlite.__version__} {found.st_size} {found.st_mtime_ns}"
-    import llvmlite.binding as llvm
+        library = _library()
+        if library is not None:
+            file = os.stat(library)
+            return f"llvmlite {llvmlite.__version__} {file.st_size} {file.st_mtime_ns}"
+        import llvmlite.binding as llvm
 
-    return f"llvmlite {llvmlite.__version__} LLVM {llvm.llvm_version_info}"
+        return f"llvmlite {llvmlite.__version__} LLVM {llvm.llvm_version_info}"
 
 
 def _library() -> str | None:
@@ -121,11 +121,11 @@ def _key(identity: str) -> str:
     return key_of("host", llvm_version(), identity)
 
 
-@no_fork()
 def _ask() -> Processor:
-    import llvmlite.binding as llvm
+    with NoForkLock():
+        import llvmlite.binding as llvm
 
-    return Processor(llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+        return Processor(llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
 
 
 def _identity() -> str | None:

@@ -33,7 +33,7 @@ from flambeau.serialize.archive_reader.permissions import Permissions
 from flambeau.serialize.archive_reader.source_ranges import SourceRanges, to_original
 from flambeau.util.depth import deep_recursion
 from flambeau.util.errors import ArchiveError, CompileError
-from flambeau.util.locks import Lock
+from flambeau.util.locks import NoForkLock
 
 TYPE_SIZE: Final = 10_000
 """Types that a named tuple may consist of: a few short definitions can double it each."""
@@ -62,7 +62,7 @@ class CodeUnit(CompilationUnit):
         """How many types named tuples consist of."""
         self._annotations: dict[str, Type] = {}
         """The types of attributes by what is written for them."""
-        self._lock = Lock(forks_wait=True)
+        self._lock = NoForkLock()
         self.names = ArchiveNames(self.constants, self, version)
         self._literals = LiteralReader(self.constants, self)
 
