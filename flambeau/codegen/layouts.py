@@ -83,9 +83,10 @@ def measured_layout(offsets: Mapping[str, int], ints: Iterable[str] = ()) -> Lay
     return Layout({name: Field(offset, "i32" if name in ints else "ptr") for name, offset in offsets.items()})
 
 
-BLOCK = words_layout("ptr raw, i64 references, ptr previous, ptr next, i64 origin", first=-1)
+BLOCK = words_layout("ptr raw, i64 references, ptr previous, ptr next, i64 origin, ptr bin", first=-1)
 """Memory of compiled graphs. ``raw`` is what the C library allocated; live blocks form a ring, whose head is in the
-context; ``origin`` is 0 for a block made in the call, 1 + the number of the argument whose memory it stands for."""
+context; ``origin`` is 0 for a block made in the call, 1 + the number of the argument whose memory it stands for;
+``bin`` is where the block goes when the call has no more use of it (see `BIN`), 0 for back to the C library."""
 BLOCK_DATA = 64
 """Bytes from the start of a block to the elements or items in it."""
 BLOCK_PADDING = BLOCK_DATA + WORD + 64
@@ -95,13 +96,13 @@ FOREVER = 1 << 40
 LIST = words_layout("i64 length, i64 capacity, ptr items", base=BLOCK)
 """The block of a list; its items are in a block of their own. While results are made, a capacity below 0 is the address
 of the list made of it, inverted."""
-LEAF = words_layout("ptr object, ptr array, ptr chain, ptr storage, ptr tensor, i64 unused", base=BLOCK)
+LEAF = words_layout("ptr object, ptr array, ptr chain, ptr storage, ptr tensor", base=BLOCK)
 """The block that stands for an argument: the object passed in, its array (with a reference of the leaf's), the leaf
 before it, and, where known, the storage and the tensor that stand for it among the results (without references)."""
 
 CONTEXT = words_layout(
     "i64 references, ptr previous, ptr next, i64 origin, ptr thread, i64 polled, ptr record, i64 user, i64 long, "
-    "ptr floor, i64 floor_known, i64 calls, ptr trace"
+    "ptr floor, i64 floor_known, i64 calls, ptr trace, ptr bins"
 )
 """The context of a call of a compiled graph. Its first words are those of a block: the head of the ring. ``thread``:
 what `PyEval_SaveThread` gave, 0 while the GIL is held; ``polled``: cycle counter at the last poll; ``record``: address
@@ -110,8 +111,15 @@ call that took so many iterations of loops that the next had better give up the 
 themselves fill in the rest. ``floor``: the address below which frames must not lie; ``floor_known``: 1 once that is the
 end of the stack and not only as much as most take; ``calls``: how many are left until the next look at the clock;
 ``trace``: 0, or the address of how many calls a failure has left, and the numbers of their exit points, the innermost
-first."""
-ENTRY_CONTEXT = words_layout("ptr leaves, i64 spare", base=CONTEXT)
+first. ``bins``: 0, or the address of the bins that the call's small blocks come from and go to."""
+BIN = words_layout("ptr first, i64 room")
+"""Blocks of one size that nobody uses, chained by their ``next``, and how many more may come."""
+SMALLEST_BIN_BITS, LARGEST_BIN_BITS = 7, 16
+"""Powers of two between which bins are; four to each."""
+BIN_COUNT = 4 * (LARGEST_BIN_BITS - SMALLEST_BIN_BITS)
+BIN_BYTES = 1 << 20
+"""Bytes of a bin's blocks, at most."""
+ENTRY_CONTEXT = words_layout("ptr leaves", base=CONTEXT)
 """The context of an entry stub, which chains the leaves of the arguments."""
 GRAPH_CELL = words_layout("ptr function, ptr error, i64 user, i64 served, i64 long")
 """What the callable of a compiled graph refers to: the function's address, the error callable, the context's word of

@@ -11,7 +11,8 @@ from flambeau.codegen.graph.native_values import CannotCompileError, FixedValue,
 from flambeau.codegen.graph.representation import Listed, Representation, holds_blocks, word_count
 from flambeau.codegen.layouts import LIST
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.ir.graph import Node
+from flambeau.ir.constants import constant_value, is_constant
+from flambeau.ir.graph import Node, Value
 
 
 def _move(fn: EmittedFunction, changed: ListValue, start: Register, to: Register, count: Register) -> None:
@@ -29,12 +30,18 @@ def pop(fn: EmittedFunction, node: Node) -> None:
     index = lists.wrapped(fn, changed, node.operand(1), node)
     taken = item(fn, changed, index)
     less = e.binary("sub nsw", size, number(1))
-    _move(fn, changed, e.binary("add nsw", index, number(1)), index, e.binary("sub nsw", less, index))
+    if not _is_last(node.operand(1)):
+        _move(fn, changed, e.binary("add nsw", index, number(1)), index, e.binary("sub nsw", less, index))
     set_length(fn, changed, less)
     if node.results:
         fn.values.set_new(node.result(), taken)
     else:
         fn.values.drop(taken)
+
+
+def _is_last(index: Value) -> bool:
+    """Whether nothing is behind the item that an index means."""
+    return is_constant(index) and constant_value(index) == -1
 
 
 def insert(fn: EmittedFunction, node: Node) -> None:

@@ -232,7 +232,7 @@ def new_block(context: int, size: int) -> int:
         raise MemoryError("a tensor of the program did not fit into memory")
     block = (raw + 71) & -64
     first = CONTEXT.read(context, "next")
-    own = {"raw": raw, "references": 1, "previous": context, "next": first, "origin": 0}
+    own = {"raw": raw, "references": 1, "previous": context, "next": first, "origin": 0, "bin": 0}
     for name, value in own.items():
         BLOCK.write(block, name, value)
     BLOCK.write(first, "previous", block)

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 
 from flambeau.codegen.graph.abi import INTERRUPTED
-from flambeau.codegen.layouts import BLOCK, BLOCK_PADDING, CONTEXT
-from flambeau.codegen.llvm.blocks import block_in
+from flambeau.codegen.graph.block_bins import add_blocks
+from flambeau.codegen.layouts import BLOCK, CONTEXT
 from flambeau.codegen.llvm.builder import FALSE, NULL, FunctionBuilder, ModuleBuilder, Signature, Value
 from flambeau.codegen.llvm.c_interface import C_INTERFACE
 
@@ -77,32 +77,16 @@ def runtime_module() -> ModuleBuilder:
     m.access = ", " + BLOCKS
     for name, kind in (
         ("llvm.readcyclecounter", "i64 ()"), ("llvm.memcpy.p0.p0.i64", "void (ptr noalias, ptr noalias, i64, i1)"),
+        ("llvm.ctlz.i64", "i64 (i64, i1)"),
         ("llvm.memset.p0.i64", "void (ptr, i8, i64, i1)"), ("llvm.memmove.p0.p0.i64", "void (ptr, ptr, i64, i1)"),
     ):  # fmt: skip
         m.declarations[Signature(kind).declaration(name)] = None
     for alias in FUNCTIONS:
         m.callee(alias)
     m.symbol("serve")
-    _add_blocks(m)
+    add_blocks(m)
     _add_counts(m)
     return m
-
-
-def _add_blocks(m: ModuleBuilder) -> None:
-    """``new_block(context, bytes)``: a block in the ring of a context, null without memory; ``drop_block(block)``."""
-    f = m.function("ptr new_block", "ptr context", "i64 bytes", attributes="noinline cold")
-    context, size = f.parameters
-    f.return_if(f.compare("slt", size, 0), NULL)
-    raw = f.call("allocate", f.op("add", size, BLOCK_PADDING))
-    f.return_if(f.is_null(raw), NULL)
-    f.ret(block_in(f, raw, context))
-    f = m.function("void drop_block", "ptr block", attributes="noinline cold")
-    (block,) = f.parameters
-    previous, following = f.get(block, BLOCK, "previous"), f.get(block, BLOCK, "next")
-    f.put(previous, BLOCK, next=following)
-    f.put(following, BLOCK, previous=previous)
-    f.call("free", f.get(block, BLOCK, "raw"))
-    f.ret()
 
 
 def _add_counts(m: ModuleBuilder) -> None:

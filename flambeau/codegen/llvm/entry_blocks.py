@@ -5,6 +5,7 @@ from __future__ import annotations
 from flambeau.codegen.layouts import BLOCK, BLOCK_PADDING, CONTEXT, ENTRY_CONTEXT, FOREVER, LEAF, LIST
 from flambeau.codegen.llvm.blocks import block_in
 from flambeau.codegen.llvm.builder import NULL, ModuleBuilder
+from flambeau.codegen.llvm.entry_bins import add_bins
 
 _LEAST_ITEMS = 4
 """Items that a list has room for, at least."""
@@ -13,8 +14,10 @@ _LEAST_ITEMS = 4
 def add_blocks(m: ModuleBuilder) -> None:
     """Add ``new_block(context, bytes)`` and ``new_list(context, length, words of an item)``: null without memory.
 
-    And ``finish(context)``, which frees all blocks of the ring and gives back the leaves' references to their arrays.
+    And ``finish(context)``, which frees all blocks of the ring and gives back the leaves' references to their arrays,
+    and the bins that ``start_bins(context)`` gave.
     """
+    add_bins(m)
     f = m.function("ptr new_block", "ptr context", "i64 bytes", exported=True)
     context, size = f.parameters
     raw = f.call("PyMem_RawMalloc", f.op("add", size, BLOCK_PADDING))
@@ -42,6 +45,7 @@ def _add_finish(m: ModuleBuilder) -> None:
         f.store(block_slot, f.get(block, BLOCK, "next"))
         f.call("PyMem_RawFree", f.get(block, BLOCK, "raw"))
         f.branch("ring")
+    f.call("end_bins", context)
     leaf_slot = f.variable(f.get(context, ENTRY_CONTEXT, "leaves"))
     f.start("leaves")
     leaf = f.load(leaf_slot, "ptr")

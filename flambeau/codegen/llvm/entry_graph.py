@@ -86,6 +86,7 @@ class _Entry:
             context, ENTRY_CONTEXT, previous=context, next=context, record=self.record, thread=NULL, polled=0, long=0,
             user=f.get(cell, GRAPH_CELL, "user"), leaves=NULL,
         )  # fmt: skip
+        f.call("start_bins", context)
 
     def unbox_arguments(self) -> None:
         """All arguments taken apart."""

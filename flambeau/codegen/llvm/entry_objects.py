@@ -19,7 +19,7 @@ EXPORTS = {
     "unbox_int": "i1 (ptr, ptr)", "unbox_float": "i1 (ptr, ptr)", "length": "i64 (ptr)", "item": "ptr (ptr, i64)",
     "new_block": "ptr (ptr, i64)", "new_list": "ptr (ptr, i64, i64)", "box_array": "ptr (ptr, i64, ptr, i64)",
     "box_element": "ptr (ptr, ptr, i64)", "bump": "void (ptr, i64)", "fail": "ptr (ptr, i64, ptr)",
-    "finish": "void (ptr)",
+    "start_bins": "void (ptr)", "end_bins": "void (ptr)", "finish": "void (ptr)",
 }  # fmt: skip
 """What it offers, with LLVM types."""
 ELEMENT_SIZES = (1, 2, 4, 8)
