@@ -96,15 +96,24 @@ def mlp(x: Array, w1: Array, b1: Array, w2: Array, b2: Array) -> Array:
     return jax.nn.relu(x @ w1 + b1) @ w2 + b2
 
 
-def lstm(xs: Array, h: Array, c: Array, w: Array, u: Array, b: Array) -> Array:
-    def cell(state: tuple[Array, Array], x: Array) -> tuple[tuple[Array, Array], None]:
+def _lstm(xs: Array, h: Array, c: Array, w: Array, u: Array, b: Array) -> tuple[Array, Array]:
+    def cell(state: tuple[Array, Array], x: Array) -> tuple[tuple[Array, Array], Array]:
         h, c = state
         i, f, g, o = jnp.split(x @ w + h @ u + b, 4, axis=1)
         c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
-        return (jax.nn.sigmoid(o) * jnp.tanh(c), c), None
+        h = jax.nn.sigmoid(o) * jnp.tanh(c)
+        return (h, c), h
 
-    (h, _), _ = jax.lax.scan(cell, (h, c), xs)
-    return h
+    (h, _), states = jax.lax.scan(cell, (h, c), xs)
+    return h, states
+
+
+def lstm(xs: Array, h: Array, c: Array, w: Array, u: Array, b: Array) -> Array:
+    return _lstm(xs, h, c, w, u, b)[0]
+
+
+def lstm_states(xs: Array, h: Array, c: Array, w: Array, u: Array, b: Array) -> Array:
+    return _lstm(xs, h, c, w, u, b)[1]
 
 
 def sum_all(x: Array) -> Array:

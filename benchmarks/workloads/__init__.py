@@ -21,6 +21,7 @@ from benchmarks.workloads import (
     rows,
     tasks,
     threads,
+    training,
 )  # fmt: skip
 
 KINDS = {
@@ -28,6 +29,7 @@ KINDS = {
     "products": products, "loops": loops, "elements": elements,
     "array loops": array_loops, "loops with tensors": loops_with_tensors,
     "operators": operators, "tasks": tasks, "matrix slices": matrix_slices, "threads": threads, "gradients": gradients,
+    "training": training,
 }  # fmt: skip
 
 

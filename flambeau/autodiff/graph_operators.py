@@ -30,6 +30,7 @@ from flambeau.autodiff.proxies import (
     UntraceableError,
     refuse,
 )
+from flambeau.autodiff.repeated_operands import on_single_numbers
 from flambeau.autodiff.symbolic_sizes import Size, SymbolicSizes
 from flambeau.ir import constants
 from flambeau.ir.constants import insert_constant
@@ -170,6 +171,8 @@ class Builder:
         types = [r.type for r in definition.schema.returns]
         node = self.graph.insert(definition.schema.name, operands, types)
         self.refine(node, definition)
+        if definition.scalar is not None and len(node.results) == 1:
+            node = on_single_numbers(node, definition, self.sizes, self.refine)
         results = [self._number(value) for value in node.results]
         return results[0] if len(results) == 1 else tuple(results)
 

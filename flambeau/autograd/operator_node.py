@@ -9,7 +9,9 @@ from flambeau.autograd.node import Edge, Gradients, Node
 from flambeau.autograd.saved import FREED, SavedTensor, as_saved, restored, save
 from flambeau.ops.derivatives.operators import OPERATORS
 from flambeau.schema.dtype import from_numpy_dtype
+from flambeau.tensor.grad_mode import mode
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.inversions import LARGE
 from flambeau.util.record import dataclass
 
 ONE_OF_MANY: Final = (
@@ -38,6 +40,8 @@ class CallFormulas:
     """Where in what was kept each of them is."""
     direct: tuple[tuple[int, int], ...] | None
     """Where nothing but operands and single results is kept: per item its position, with how it is kept."""
+    together: Callable[[Values], Sequence[Any] | None]
+    """Computes what all steps give from large arrays; None for what it does not serve."""
 
 
 class OperatorNode(Node):
@@ -108,16 +112,28 @@ class OperatorNode(Node):
             values.append(value)
         if self.counts is not None:
             return self._of_lists(values, self.counts)
+        if _is_large(values[0]):
+            return self._of_large(values)
         shapes = self.shapes
-        steps = self.formulas.steps
         results: Gradients = [None] * len(self.edges)
-        for number, step in steps:
+        for number, step in self.formulas.steps:
             gradient = step(values)
             if shapes is not None and gradient is not None:
                 like = shapes[number]
                 if like is not None:
                     gradient = fitted(gradient, like)
             results[number] = gradient
+        return results
+
+    def _of_large(self, values: list[Any]) -> Gradients:
+        """The gradients by one compiled function, unless they are to be differentiated themselves."""
+        steps = self.formulas.steps
+        found = None if mode.enabled else self.formulas.together(values)
+        results: Gradients = [None] * len(self.edges)
+        for place, (number, step) in enumerate(steps):
+            gradient = step(values) if found is None else found[place]
+            like = None if self.shapes is None else self.shapes[number]
+            results[number] = gradient if gradient is None or like is None else fitted(gradient, like)
         return results
 
     def _of_lists(self, values: list[Any], counts: Sequence[int]) -> Gradients:
@@ -159,6 +175,10 @@ class OperatorNode(Node):
         if type(value) is list:
             return tuple([self._restored(v) for v in value])
         return value
+
+
+def _is_large(gradient: Any) -> bool:
+    return type(gradient) is Tensor and gradient._array.size >= LARGE
 
 
 _TENSORS: Final = (tuple, SavedTensor)

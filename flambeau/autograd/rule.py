@@ -18,7 +18,9 @@ from flambeau.schema.opdef import OpDef
 from flambeau.schema.own_gradient import gradient_of as gradient_of
 from flambeau.schema.types import BoolType, FloatType, IntType, NumberType, TensorType
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.inversions import LARGE_GRADIENTS
 
+Together = Callable[[Sequence[Any]], Sequence[Any] | None]
 OPERAND, RESULT, SIZES, VALUE = range(4)
 """How something is kept: a tensor, the result, a tensor's sizes, and what is none of these."""
 
@@ -62,7 +64,13 @@ class Rule:
         places = {"grad": 0, "grads": 0} | {name: 1 + place for place, name in enumerate(needs)}
         steps = tuple([(number, _step(formula, places)) for number, formula in formulas])
         kept = tuple(needs.items())
-        return CallFormulas(steps, kept, {name: place - 1 for name, place in places.items()}, self._direct(kept))
+        names = {name: place - 1 for name, place in places.items()}
+        return CallFormulas(steps, kept, names, self._direct(kept), self._together(formulas, places))
+
+    def _together(self, formulas: Sequence[tuple[int, Formula]], places: Mapping[str, int]) -> Together:
+        """What computes all gradients of a call on large arrays."""
+        placed = [(f, [(name, places[name]) for name in f.needs if name in places]) for _, f in formulas]
+        return LARGE_GRADIENTS.implementation(self.definition.schema.name.partition("::")[2], placed)
 
     def _direct(self, kept: Sequence[tuple[str, int]]) -> tuple[tuple[int, int], ...] | None:
         ways = []

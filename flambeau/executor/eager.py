@@ -6,7 +6,7 @@ operators. It is loaded when enough calls were made to pay for that: soon if the
 work is small beside what was spent already. A pattern is an operator with dtypes, ranks and kinds of numbers; sizes
 are part of the call. Arrays that all lie row-major in one size have programs of their own; others are broadcast and
 gone over row by row, and so are folds along the first and last axes and results that are written into an argument.
-Empty and large arrays, and what else has no program, run as before.
+Empty arrays, and what else has no program, run as before; large ones as `large_calls` says.
 """
 
 from __future__ import annotations
@@ -250,7 +250,7 @@ def _apart(arguments: Sequence[Any], target: int | None) -> list[Any]:
 
 @EAGER_CALL.provide
 def _note(kernel: EntryKernel, arguments: Sequence[Any], result: Any) -> None:
-    if machine.loops is None and not machine.is_ready():
+    if kernel.meaning is None or (machine.loops is None and not machine.is_ready()):
         return
     if kernel.entry is None:
         kernel.entry = EagerEntry(kernel)

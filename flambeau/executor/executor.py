@@ -19,6 +19,7 @@ from flambeau.executor import (
     recording,
 )
 from flambeau.executor import eager as _eager  # noqa: F401  (operators by themselves)
+from flambeau.executor import large_calls as _large_calls  # noqa: F401  (the same on large arrays)
 from flambeau.executor.compiled_gradients import GradientPlan, Refusal, gradient_plan
 from flambeau.executor.explain import caches_of, compilation_of
 from flambeau.executor.inlined_graph import inlined_graph
@@ -54,9 +55,16 @@ GRADIENTS_FAILED = "the derivative of {name} was not made: {error}. It runs an o
 class Executor:
     """One function with its options and plans. Calls from several threads are independent."""
 
-    def __init__(self, function: Function, options: Options = Options()) -> None:  # noqa: B008  (immutable)
+    def __init__(
+        self,
+        function: Function,
+        options: Options = Options(),  # noqa: B008  (immutable)
+        is_noted: bool = True,
+    ) -> None:
+        """`is_noted` is false for what no user asked for: it is never the function that ran last."""
         self.function = function
         self.options = options
+        self._is_noted = is_noted
 
         def compare(spec: specs.Spec, other: specs.Spec) -> str:
             return specs.compare(spec, other, [a.name for a in function.schema.arguments])
@@ -118,7 +126,8 @@ class Executor:
         if plan is None:
             plan = self._latest = self._plan(spec, arguments)
         plan.runs += 1
-        latest.note(self)
+        if self._is_noted:
+            latest.note(self)
         try:
             return single(plan.run(arguments))
         finally:
@@ -257,7 +266,8 @@ class Executor:
         """The plan for a spec, which is now the one used last."""
 
         def make(cause: str) -> ExecutionPlan:
-            latest.makes_plan(self)
+            if self._is_noted:
+                latest.makes_plan(self)
             # Native code changes copies of lists and dicts: those that the caller shares are interpreted.
             is_shared = any(part in SHARED for part in spec)
             options = replace(self.options, backend="interpreter") if is_shared else self.options
@@ -358,9 +368,9 @@ def single(results: tuple[Any, ...]) -> Any:
     return results[0] if len(results) == 1 else results or None
 
 
-def attach(function: Function, options: Options | None = None) -> Executor:
+def attach(function: Function, options: Options | None = None, *, is_noted: bool = True) -> Executor:
     """Give a function an executor, which then runs it."""
-    executor = Executor(function, options or Options())
+    executor = Executor(function, options or Options(), is_noted)
     function.runner = executor
     return executor
 

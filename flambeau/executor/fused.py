@@ -92,19 +92,26 @@ class FusedKernel:
     def __call__(self, *inputs: Any) -> Any:
         """The first call for inputs of a pattern, or one that native code refused."""
         self._slow_calls += 1
-        native = self._native_for(inputs)
-        if native is not None:
-            arrays = [x._array if isinstance(x, Tensor) else x for x in inputs]
-            try:
-                result = native.call_and_keep(arrays, self._inline_cache)
-            except NativeError as error:
-                self._give_up(inputs, error)
-            except (KernelError, ZeroDivisionError, IndexError):
-                pass
-            else:
-                return tuple(map(wrap, result)) if self._several else wrap(result)
+        result = self.natively(*inputs)
+        if result is not None:
+            return result
         results = run(self.code, inputs)
         return results if self._several else results[0]
+
+    def natively(self, *inputs: Any) -> Any:
+        """A call by native code, which serves calls like it by itself from then on; None where it refuses."""
+        native = self._native_for(inputs)
+        if native is None:
+            return None
+        arrays = [x._array if isinstance(x, Tensor) else x for x in inputs]
+        try:
+            result = native.call_and_keep(arrays, self._inline_cache)
+        except NativeError as error:
+            self._give_up(inputs, error)
+            return None
+        except (KernelError, ZeroDivisionError, IndexError):
+            return None
+        return tuple(map(wrap, result)) if self._several else wrap(result)
 
     @property
     def code(self) -> Code:

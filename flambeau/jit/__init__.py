@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from flambeau.executor import large_gradients as _large_gradients  # the tape asks for it
 from flambeau.interpreter.awaiting import Await as _Await
 from flambeau.interpreter.future import Future
 from flambeau.jit import _logging, _recursive, _state, annotations, frontend

@@ -67,6 +67,20 @@ EAGER_CALL: Final = Inversion[Callable[[Any, Sequence[Any], Any], None]](
     "told of each call of a kernel that ran in Python: kernel, arguments, result (`executor.eager`)",
     lambda kernel, arguments, result: None,
 )
+LARGE_CALL: Final = Inversion[Callable[[Any, Sequence[Any]], Any]](
+    "runs a call of a kernel on large arrays as one native loop, given the kernel and its arguments; None where there "
+    "is no such loop (`executor.large_calls`)",
+    lambda kernel, arguments: None,
+)
+LARGE_GRADIENTS: Final = Inversion[Callable[[str, Any], Callable[[Sequence[Any]], Any]]](
+    "gives what computes the gradients of all operands of a call on large arrays together, from the operator's name "
+    "and each formula with where its values are: it answers None for calls that it does not serve "
+    "(`executor.large_gradients`)",
+    lambda name, formulas: lambda values: None,
+)
+LARGE: Final = 1 << 16
+"""Elements of an array from which on calls of operators by themselves are large: a loop over them takes longer than
+finding a kernel that needs only one."""
 TAPE: Final = Inversion[Callable[[Any], Callable[..., Any]]](
     "gives what runs calls of an operator, and records those on tensors that ask for gradients (`autograd.tape`)"
 )

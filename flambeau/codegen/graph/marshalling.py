@@ -474,8 +474,9 @@ class _Taking:
             return self._seen.tensor(rep, words)
         storage = self._storages.get(block)
         if storage is None:
-            copied = ctypes.string_at(block + BLOCK_DATA, self._reach[block])
-            storage = self._storages[block] = Storage(np.frombuffer(bytearray(copied), np.uint8))
+            copied = np.empty(self._reach[block], np.uint8)
+            ctypes.memmove(copied.ctypes.data, block + BLOCK_DATA, copied.nbytes)
+            storage = self._storages[block] = Storage(copied)
         sizes, strides = tuple(words[2 : 2 + rep.rank]), tuple(words[2 + rep.rank :])
         offset = 0 if 0 in sizes else words[1] - block - BLOCK_DATA
         return Tensor(np.ndarray(sizes, rep.dtype.numpy, storage.base.data, offset, strides), storage)

@@ -1,6 +1,7 @@
 """Kernels that native code may take over: callables that run in Python until they are given an address.
 
-Who gives it belongs to a higher floor, and is told of each call that ran in Python: `EAGER_CALL`.
+Who gives it belongs to a higher floor, and is told of each call that ran in Python: `EAGER_CALL`. Calls on large arrays
+are offered to `LARGE_CALL` before.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from flambeau.tensor.tensor import Tensor
-from flambeau.util.inversions import EAGER_CALL
+from flambeau.util.inversions import EAGER_CALL, LARGE_CALL
 from flambeau.util.native_type import NativeBase, let_instances_be_native
 
 
@@ -19,8 +20,8 @@ class EntryKernel(NativeBase):  # type: ignore[misc]  # made at run time
     __slots__ = ("besides", "entry", "meaning", "name", "run", "target", "unrecorded_")
 
     def __init__(self, name: str, meaning: Any, run: Callable[..., Tensor], target: int | None = None) -> None:
-        """`meaning` says what is computed, to whoever makes native code of it; `run` computes it with NumPy, and where
-        there is a `target`, puts it into the argument of that number and returns this one.
+        """`meaning` says what is computed, to whoever makes native code of it, or is None; `run` computes it with
+        NumPy, and where there is a `target`, puts it into the argument of that number and returns this one.
         """
         self.name = name
         self.meaning = meaning
@@ -32,6 +33,10 @@ class EntryKernel(NativeBase):  # type: ignore[misc]  # made at run time
         self.unrecorded_: Beside | None = None
 
     def __call__(self, *arguments: Any) -> Tensor:
+        if self.target is None:
+            result = LARGE_CALL.implementation(self, arguments)
+            if result is not None:
+                return result  # type: ignore[no-any-return]
         result = self.run(*arguments)
         EAGER_CALL.implementation(self, arguments, result)
         return result

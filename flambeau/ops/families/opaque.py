@@ -232,9 +232,7 @@ def declare(
         schema = parse_schema(text)
         ordered = kernel if family == "composite" else by_name(schema, kernel)
         runner: Any = ordered if on_tensors else KernelOnArrays(schema.full_name, ordered)
-        if rows is not None:
-            meaning = RowsMeaning(schema.full_name, _described_by(schema, rows))
-            runner = EntryKernel(schema.full_name, meaning, runner)
+        runner = _entered(schema, runner, rows, accumulator)
         common: dict[str, Any] = {
             "family": family,
             "dtype": None if dtype is None else by_name(schema, dtype),
@@ -258,6 +256,14 @@ def declare(
         if i < len(outs) and outs[i]:
             definitions.append(declare_out(schema, outs[i], runner, common))
     return tuple(definitions)
+
+
+def _entered(schema: FunctionSchema, runner: Any, rows: Describe | None, accumulator: str) -> Any:
+    """A kernel behind an entry for native code, where some may take over."""
+    if rows is None and not accumulator:
+        return runner
+    meaning = None if rows is None else RowsMeaning(schema.full_name, _described_by(schema, rows))
+    return EntryKernel(schema.full_name, meaning, runner)
 
 
 def _described_by(schema: FunctionSchema, rows: Describe) -> Describe:

@@ -1,0 +1,186 @@
+"""Operators by themselves on large arrays: one native loop over all elements, where NumPy would go over them once for
+each step of the operator's meaning.
+
+Which calls these are follows from the call alone, so that equal calls give equal bits from the first on. What is one
+loop of NumPy's too, rows that do not lie row-major, and what no kernel computes, run as before.
+
+>>> import flambeau
+>>> x = flambeau.linspace(-1, 1, LARGE)
+>>> bool((flambeau.nn.functional.gelu(x) - 0.5 * x * (1 + flambeau.erf(x * 0.5**0.5))).abs().max() < 1e-6)
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from flambeau.analysis.operator_rules import result_types
+from flambeau.codegen import available
+from flambeau.executor.fused import FusedKernel
+from flambeau.ir.constants import insert_constant
+from flambeau.ir.graph import Graph, Value
+from flambeau.ops.derivatives.terms import Recorder, Term
+from flambeau.ops.families.entry_kernel import EntryKernel
+from flambeau.passes.fusible import Fusible
+from flambeau.schema import registry
+from flambeau.schema.dtype import float64
+from flambeau.schema.opdef import OpDef
+from flambeau.schema.scalar import COMPARE, LOGICAL, PREDICATES
+from flambeau.schema.types import FLOAT, FloatType, NumberType, OptionalType, TensorType
+from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.util.inversions import LARGE, LARGE_CALL
+
+MAX_PATTERNS: Final = 32
+"""Patterns of arguments of one operator that kernels are kept for."""
+_FOLDS: Final = frozenset(
+    {
+        "softmax", "log_softmax", "logsumexp", "layer_norm", "rms_norm", "var", "std", "cumsum", "gather",
+        "scatter_add", "index_add", "norm",
+    }
+)  # fmt: skip
+"""What other operators declare to fold with where NumPy needs several passes, or a slow one. Sums and means are its
+own, which are more exact."""
+_SINGLE: Final = frozenset(
+    {
+        "add", "sub", "mul", "div", "neg", "abs", "sqrt", "exp", "log", "tanh", "maximum", "minimum", "floor", "ceil",
+        "trunc", "reciprocal", "bitnot", "bitand", "bitor", "bitxor", *COMPARE, *LOGICAL, *PREDICATES, "select",
+    }
+)  # fmt: skip
+"""Steps of meanings that are one loop of NumPy's, as fast as a kernel's."""
+Entry = Callable[..., Any]
+
+
+class LargeCalls:
+    """The kernels of one operator."""
+
+    def __init__(self, definition: OpDef) -> None:
+        self._definition = definition
+        self._is_pointwise = definition.scalar is not None
+        self._numbers = [_takes_numbers(a.type) for a in definition.schema.arguments]
+        self._entries: dict[Any, Entry | None] = {}
+        """By pattern; None where there is no kernel."""
+
+    def __call__(self, arguments: Sequence[Any]) -> Tensor | None:
+        """The result of a call; None where no kernel gives it."""
+        pattern = tuple([self._pattern(a, t) for a, t in zip(arguments, self._numbers, strict=True)])
+        if None in pattern:
+            return None
+        try:
+            entry = self._entries.get(pattern, _UNKNOWN)
+        except TypeError:  # an argument that cannot be looked up
+            return None
+        if entry is _UNKNOWN:
+            if len(self._entries) >= MAX_PATTERNS:
+                return None
+            entry = self._entries[pattern] = self._entry(arguments)
+        if entry is None:
+            return None
+        inputs = [_plain(a) for a, t in zip(arguments, self._numbers, strict=True) if _is_input(a, t)]
+        result: Tensor | None = entry(*inputs)
+        return result
+
+    def _pattern(self, argument: Any, takes_numbers: bool) -> Any:
+        """What of an argument decides which kernel a call has; None where there is none for such an argument."""
+        if isinstance(argument, Tensor):
+            array = argument._array
+            is_taken = (self._is_pointwise or array.flags.c_contiguous) and not argument.is_wrapped_number
+            return (array.dtype, array.ndim) if is_taken else None
+        if _is_input(argument, takes_numbers):
+            return float
+        if isinstance(argument, list):
+            return (list, *map(type, argument), *argument)
+        return type(argument), argument
+
+    def _entry(self, arguments: Sequence[Any]) -> Entry | None:
+        """What runs calls of a pattern natively."""
+        graph = _graph(self._definition, arguments, self._numbers)
+        if graph is None:
+            return None
+        kernel = FusedKernel(self._definition.schema.name.partition("::")[2], graph)
+        return kernel.entry(kernel.natively)
+
+
+_UNKNOWN: Final[Any] = object()
+
+
+def _takes_numbers(formal: Any) -> bool:
+    inner = formal.element if isinstance(formal, OptionalType) else formal
+    return isinstance(inner, NumberType | FloatType | TensorType)
+
+
+def _is_input(argument: Any, takes_numbers: bool) -> bool:
+    return isinstance(argument, Tensor) or (takes_numbers and type(argument) is float)
+
+
+def _plain(argument: Any) -> Any:
+    """An argument as native entries take it: the tensor without its class and without what is behind it."""
+    return wrap(argument._array) if isinstance(argument, Tensor) else argument
+
+
+def _graph(definition: OpDef, arguments: Sequence[Any], numbers: Sequence[bool]) -> Graph | None:
+    """A call as a graph of one node; None if no kernel takes that."""
+    graph = Graph()
+    operands: list[Value] = []
+    for argument, takes_numbers in zip(arguments, numbers, strict=True):
+        if isinstance(argument, Tensor):
+            sizes = (None,) * argument._array.ndim
+            operands.append(graph.add_parameter(TensorType(dtype=argument.dtype, sizes=sizes, requires_grad=False)))
+        elif _is_input(argument, takes_numbers):
+            operands.append(graph.add_parameter(FLOAT))
+        else:
+            operands.append(insert_constant(graph, argument))
+    node = graph.insert(definition.schema.name, operands, [r.type for r in definition.schema.returns])
+    if node.definition is not definition or len(node.results) != 1:
+        return None
+    [known] = result_types(node, definition, node.results)
+    node.result().set_type(known)
+    graph.add_return(node.result())
+    return graph if Fusible(graph).is_fusible(node) else None
+
+
+def _is_worthwhile(definition: OpDef) -> bool:
+    """Whether NumPy goes over the elements more than once."""
+    if definition.scalar is None:
+        return definition.accumulator in _FOLDS
+    recorder = Recorder()
+    terms = [recorder.argument(a.name, float64, is_number=False) for a in definition.schema.arguments]
+    try:
+        result = definition.scalar(recorder, *terms)
+    except (TypeError, ValueError, AttributeError, KeyError):  # of a meaning that chooses by what is no number
+        return True
+    steps = _steps(result)
+    return len(steps) > 1 or not {t.name for t in steps} <= _SINGLE
+
+
+def _steps(term: Any) -> list[Term]:
+    found: dict[Term, None] = {}
+    waiting = [term]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Term) and one.name not in ("argument", "constant", "cast") and one not in found:
+            found[one] = None
+            waiting += one.operands
+    return list(found)
+
+
+_calls: dict[str, LargeCalls | None] = {}
+"""By the full name of the operator; None where NumPy is as good."""
+
+
+@LARGE_CALL.provide
+def _large(kernel: EntryKernel, arguments: Sequence[Any]) -> Tensor | None:
+    for argument in arguments:
+        if isinstance(argument, Tensor) and argument._array.size >= LARGE:
+            break
+    else:
+        return None
+    calls = _calls.get(kernel.name, _UNKNOWN)
+    if calls is _UNKNOWN:
+        calls = _calls[kernel.name] = _new_calls(kernel)
+    return None if calls is None else calls(arguments)
+
+
+def _new_calls(kernel: EntryKernel) -> LargeCalls | None:
+    definition = registry.get(kernel.name)
+    return LargeCalls(definition) if available() and _is_worthwhile(definition) else None

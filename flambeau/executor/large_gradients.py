@@ -1,0 +1,160 @@
+"""The way back through one operator on large arrays: the formulas of all its operands as one compiled function, where
+the tape would run each operator of each formula by itself.
+
+Which calls these are follows from the call alone, as for `large_calls`. Formulas that scatter, multiply matrices or ask
+for what only a run knows are left to the tape.
+
+>>> import flambeau
+>>> from flambeau.util.inversions import LARGE
+>>> x = flambeau.linspace(-1, 1, LARGE, requires_grad=True)
+>>> flambeau.nn.functional.silu(x).sum().backward()
+>>> x.grad[LARGE // 2]
+tensor(0.5000)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from flambeau.autodiff.graph_operators import Builder
+from flambeau.autodiff.proxies import TensorProxy, UntraceableError
+from flambeau.autodiff.symbolic_sizes import SymbolicSizes
+from flambeau.codegen import available
+from flambeau.codegen.callable_type import MISSED
+from flambeau.executor.executor import attach
+from flambeau.executor.large_calls import MAX_PATTERNS
+from flambeau.executor.options import Options
+from flambeau.ir.graph import Graph, Node
+from flambeau.passes.fusible import ACCUMULATORS, has_kernel_form
+from flambeau.program.function import Function
+from flambeau.program.signature import schema_of
+from flambeau.schema.gradient import Formula
+from flambeau.schema.types import FLOAT, TensorType
+from flambeau.tensor.observer import thread
+from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.util.inversions import LARGE_GRADIENTS
+
+Values = Sequence[Any]
+Gradients = Sequence[Any]
+Places = Sequence[tuple[Formula, Sequence[tuple[str, int]]]]
+"""Each formula with the names of what it needs and where among the values that is."""
+
+
+@LARGE_GRADIENTS.provide
+class LargeGradients:
+    """Answers with the gradients of the operands, in the order of their formulas; None for what it does not serve."""
+
+    def __init__(self, name: str, formulas: Places) -> None:
+        self._name = name
+        self._formulas = formulas
+        self._runs: dict[Any, Callable[[Values], Gradients] | None] = {}
+        """By pattern of values; None where there is no compiled function."""
+
+    def __call__(self, values: Values) -> Gradients | None:
+        """The gradients, from the values of a call."""
+        if thread.handlers:
+            return None
+        try:
+            pattern = tuple([_pattern(value) for value in values])
+            run = self._runs.get(pattern, _unknown)
+        except TypeError:  # a value that cannot be looked up
+            return None
+        if run is _unknown:
+            if len(self._runs) >= MAX_PATTERNS:
+                return None
+            run = self._runs[pattern] = self._compiled(values)
+        if run is None:
+            return None
+        return run(values)
+
+    def _compiled(self, values: Values) -> Callable[[Values], Gradients] | None:
+        if not available():
+            return None
+        try:
+            graph, passed = _traced(self._formulas, values)
+        except (UntraceableError, TypeError, AttributeError, ValueError, IndexError):  # of Python code that asks more
+            return None
+        if not _pays(graph):
+            return None
+        name = f"gradients_of_{self._name}"
+        executor = attach(Function(name, graph, schema_of(name, graph)), Options(), is_noted=False)
+
+        def run(values: Values) -> Gradients:
+            inputs = [_plain(value) for value in values if _is_input(value)]
+            fast_path = executor.fast_path
+            found = MISSED if fast_path is None else fast_path(*inputs)
+            if found is MISSED:
+                found = executor(*inputs)
+            computed = iter(found if isinstance(found, tuple) else (found,))
+            return [next(computed) if place is None else values[place] for place in passed]
+
+        return run
+
+
+def _unknown(values: Values) -> Gradients:
+    raise AssertionError("stands for what was not looked at yet")
+
+
+def _is_input(value: Any) -> bool:
+    return isinstance(value, Tensor) or type(value) is float
+
+
+def _pattern(value: Any) -> Any:
+    """What of a value decides which function a call has."""
+    if isinstance(value, Tensor):
+        return value._array.dtype, value._array.ndim
+    if type(value) is float:
+        return float
+    return (list, *value) if isinstance(value, list) else (type(value), value)
+
+
+def _plain(value: Any) -> Any:
+    return wrap(value._array) if isinstance(value, Tensor) else value
+
+
+def _traced(formulas: Places, values: Values) -> tuple[Graph, list[int | None]]:
+    """All formulas as one graph; for each the value that it gives as it is, None where the graph gives the result.
+
+    Raises UntraceableError for what only a run tells.
+    """
+    graph = Graph()
+    builder = Builder(graph, SymbolicSizes(graph))
+    proxied = [_proxy(builder, value) for value in values]
+    passed: list[int | None] = []
+    for formula, places in formulas:
+        gradient = formula(builder.operators, {name: proxied[place] for name, place in places})
+        if not isinstance(gradient, TensorProxy):
+            raise UntraceableError("a gradient that is no tensor")
+        same = [k for k, one in enumerate(proxied) if isinstance(one, TensorProxy) and one.value is gradient.value]
+        passed.append(same[0] if same else None)
+        if not same:
+            graph.add_return(gradient.value)
+    return graph, passed
+
+
+def _proxy(builder: Builder, value: Any) -> Any:
+    graph = builder.graph
+    if isinstance(value, Tensor):
+        sizes = (None,) * value._array.ndim
+        return builder.proxy(graph.add_parameter(TensorType(dtype=value.dtype, sizes=sizes, requires_grad=False)))
+    return builder.proxy(graph.add_parameter(FLOAT)) if type(value) is float else value
+
+
+def _pays(graph: Graph) -> bool:
+    """Whether kernels compute all of a graph, and go over the elements less often than NumPy."""
+    steps = [n for n in graph.nodes() if any(isinstance(v.static_type, TensorType) for v in n.results)]
+    computing = [n for n in steps if not _is_view(n)]
+    return len(computing) > 1 and all(map(_is_in_kernels, computing))
+
+
+def _is_view(node: Node) -> bool:
+    return node.definition is not None and node.definition.family == "view"
+
+
+def _is_in_kernels(node: Node) -> bool:
+    """Whether kernels go over elements for an operator, and not by places or along rows of a product."""
+    definition = node.definition
+    if definition is None or not has_kernel_form(definition):
+        return False
+    return definition.scalar is not None or definition.accumulator in ACCUMULATORS
