@@ -6,6 +6,7 @@ It answers what is known of the value (dtype, rank, sizes of 1); a question abou
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -24,7 +25,43 @@ def refuse(what: str) -> Any:
     raise UntraceableError(what)
 
 
-class NumberProxy:
+class Operand(ABC):
+    """What Python's operators are applied to while a formula is traced: those with one meaning for all such values."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _apply(self, name: str, *operands: Any) -> Any:
+        """The result of the operator `aten::name`."""
+
+    def __rpow__(self, other: Any) -> Any:
+        return self._apply("pow", other, self)
+
+    def __neg__(self) -> Any:
+        return self._apply("neg", self)
+
+    def __lt__(self, other: Any) -> Any:
+        return self._apply("lt", self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return self._apply("le", self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._apply("gt", self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._apply("ge", self, other)
+
+    def __eq__(self, other: object) -> Any:
+        return self._apply("eq", self, other)
+
+    def __ne__(self, other: object) -> Any:
+        return self._apply("ne", self, other)
+
+    __hash__ = None  # type: ignore[assignment]  # equality is a value of the program
+
+
+class NumberProxy(Operand):
     """A number of a graph."""
 
     __slots__ = ("builder", "value")
@@ -71,32 +108,6 @@ class NumberProxy:
     def __pow__(self, other: Any) -> Any:
         return NotImplemented if isinstance(other, TensorProxy) else self._apply("pow", self, other)
 
-    def __rpow__(self, other: Any) -> Any:
-        return self._apply("pow", other, self)
-
-    def __neg__(self) -> Any:
-        return self._apply("neg", self)
-
-    def __lt__(self, other: Any) -> Any:
-        return self._apply("lt", self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return self._apply("le", self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return self._apply("gt", self, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return self._apply("ge", self, other)
-
-    def __eq__(self, other: object) -> Any:
-        return self._apply("eq", self, other)
-
-    def __ne__(self, other: object) -> Any:
-        return self._apply("ne", self, other)
-
-    __hash__ = None  # type: ignore[assignment]  # equality is a value of the program
-
     def __bool__(self) -> bool:
         return bool(refuse("a condition that only the run knows"))
 
@@ -135,7 +146,6 @@ class IntProxy(NumberProxy, SymbolicInt):
     def __ne__(self, other: object) -> Any:
         return not equal if isinstance(equal := self == other, bool) else NumberProxy.__ne__(self, other)
 
-    __hash__ = None  # type: ignore[assignment]
 
     def as_float(self) -> Any:
         """The same as a float."""
@@ -172,7 +182,7 @@ class ListProxy:
         return refuse("the items of a list")
 
 
-class TensorProxy:
+class TensorProxy(Operand):
     """A tensor of a graph."""
 
     __slots__ = ("_primal", "builder")
@@ -297,14 +307,8 @@ class TensorProxy:
     def __pow__(self, other: Any) -> Any:
         return self._apply("pow", self, other)
 
-    def __rpow__(self, other: Any) -> Any:
-        return self._apply("pow", other, self)
-
     def __matmul__(self, other: Any) -> Any:
         return self._apply("matmul", self, other)
-
-    def __neg__(self) -> Any:
-        return self._apply("neg", self)
 
     def __invert__(self) -> Any:
         return self._apply("bitwise_not", self)
@@ -314,23 +318,3 @@ class TensorProxy:
 
     def __or__(self, other: Any) -> Any:
         return self._apply("bitwise_or", self, other)
-
-    def __lt__(self, other: Any) -> Any:
-        return self._apply("lt", self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return self._apply("le", self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return self._apply("gt", self, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return self._apply("ge", self, other)
-
-    def __eq__(self, other: object) -> Any:
-        return self._apply("eq", self, other)
-
-    def __ne__(self, other: object) -> Any:
-        return self._apply("ne", self, other)
-
-    __hash__ = None  # type: ignore[assignment]

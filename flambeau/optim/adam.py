@@ -8,7 +8,7 @@ from typing import Any
 from flambeau.optim import formulas
 from flambeau.optim.formula_optimizer import FormulaOptimizer, Group, State, scale_number, zero
 from flambeau.optim.optimizer import Parameters
-from flambeau.optim.settings import check_betas, check_settings, check_tensor_rate
+from flambeau.optim.settings import check_tensor_rate
 from flambeau.tensor.tensor import Tensor
 
 Rate = float | Tensor
@@ -44,6 +44,10 @@ class Adam(FormulaOptimizer):
 
     formula = formulas.adam
     tensor_state = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
+    hyperparameters = (
+        "lr", "betas", "eps", "weight_decay", "amsgrad", "maximize", "foreach", "capturable", "differentiable",
+        "fused", "decoupled_weight_decay",
+    )  # fmt: skip
 
     def __init__(
         self, params: Parameters, lr: Rate = 1e-3, betas: tuple[Rate, Rate] = (0.9, 0.999), eps: float = 1e-8,
@@ -51,15 +55,8 @@ class Adam(FormulaOptimizer):
         capturable: bool = False, differentiable: bool = False, fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:  # fmt: skip
-        check_settings(lr, eps=eps)
-        check_betas(betas)
-        check_settings(0.0, weight_decay=weight_decay)
         check_tensor_rate(lr, foreach, capturable)
-        super().__init__(params, {
-            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
-            "maximize": maximize, "foreach": foreach, "capturable": capturable, "differentiable": differentiable,
-            "fused": fused, "decoupled_weight_decay": decoupled_weight_decay,
-        })  # fmt: skip
+        super().__init__(params, locals())
 
     def state_names(self, group: Group) -> Sequence[str]:
         """The largest mean squares too, where they are asked for."""
@@ -129,19 +126,16 @@ class Adamax(FormulaOptimizer):
 
     formula = formulas.adamax
     tensor_state = ("exp_avg", "exp_inf")
+    hyperparameters = (
+        "lr", "betas", "eps", "weight_decay", "foreach", "maximize", "differentiable", "capturable",
+    )  # fmt: skip
 
     def __init__(
         self, params: Parameters, lr: Rate = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
         weight_decay: float = 0, foreach: bool | None = None, *, maximize: bool = False, differentiable: bool = False,
         capturable: bool = False,
     ) -> None:  # fmt: skip
-        check_settings(lr, eps=eps)
-        check_betas(betas)
-        check_settings(0.0, weight_decay=weight_decay)
-        super().__init__(params, {
-            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "foreach": foreach,
-            "maximize": maximize, "differentiable": differentiable, "capturable": capturable,
-        })  # fmt: skip
+        super().__init__(params, locals())
 
     def numbers(self, group: Group, state: State, step: float) -> tuple[Any, ...]:
         """Rate, factors, eps, decay, step."""
@@ -180,6 +174,10 @@ class NAdam(FormulaOptimizer):
 
     formula = formulas.nadam
     tensor_state = ("exp_avg", "exp_avg_sq")
+    hyperparameters = (
+        "lr", "betas", "eps", "weight_decay", "momentum_decay", "decoupled_weight_decay", "maximize", "foreach",
+        "capturable", "differentiable",
+    )  # fmt: skip
     numbers_by_step = False
 
     def __init__(
@@ -187,14 +185,7 @@ class NAdam(FormulaOptimizer):
         weight_decay: float = 0, momentum_decay: float = 4e-3, decoupled_weight_decay: bool = False, *,
         foreach: bool | None = None, maximize: bool = False, capturable: bool = False, differentiable: bool = False,
     ) -> None:  # fmt: skip
-        check_settings(lr, eps=eps)
-        check_betas(betas)
-        check_settings(0.0, weight_decay=weight_decay, momentum_decay=momentum_decay)
-        super().__init__(params, {
-            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "momentum_decay": momentum_decay,
-            "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize, "foreach": foreach,
-            "capturable": capturable, "differentiable": differentiable,
-        })  # fmt: skip
+        super().__init__(params, locals())
 
     def new_state(self, parameter: Tensor, group: Group) -> State:
         """The product of all momenta so far besides the averages."""
@@ -240,20 +231,17 @@ class RAdam(FormulaOptimizer):
 
     formula = formulas.radam
     tensor_state = ("exp_avg", "exp_avg_sq")
+    hyperparameters = (
+        "lr", "betas", "eps", "weight_decay", "maximize", "foreach", "capturable", "decoupled_weight_decay",
+        "differentiable",
+    )  # fmt: skip
 
     def __init__(
         self, params: Parameters, lr: Rate = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
         weight_decay: float = 0, decoupled_weight_decay: bool = False, *, foreach: bool | None = None,
         maximize: bool = False, capturable: bool = False, differentiable: bool = False,
     ) -> None:  # fmt: skip
-        check_settings(lr, eps=eps)
-        check_betas(betas)
-        check_settings(0.0, weight_decay=weight_decay)
-        super().__init__(params, {
-            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
-            "foreach": foreach, "capturable": capturable, "decoupled_weight_decay": decoupled_weight_decay,
-            "differentiable": differentiable,
-        })  # fmt: skip
+        super().__init__(params, locals())
 
     def numbers(self, group: Group, state: State, step: float) -> tuple[Any, ...]:
         """The factor that the length of the average calls for besides the settings."""

@@ -9,7 +9,6 @@ from flambeau.ops.families.composite import F
 from flambeau.optim import formulas
 from flambeau.optim.formula_optimizer import FormulaOptimizer, Group, State, zero
 from flambeau.optim.optimizer import Parameters
-from flambeau.optim.settings import check_settings
 from flambeau.tensor.tensor import Tensor
 
 Rate = float | Tensor
@@ -43,18 +42,17 @@ class RMSprop(FormulaOptimizer):
 
     formula = formulas.rmsprop
     tensor_state = ("square_avg", "momentum_buffer", "grad_avg")
+    hyperparameters = (
+        "lr", "momentum", "alpha", "eps", "centered", "weight_decay", "capturable", "foreach", "maximize",
+        "differentiable",
+    )  # fmt: skip
 
     def __init__(
         self, params: Parameters, lr: Rate = 1e-2, alpha: float = 0.99, eps: float = 1e-8, weight_decay: float = 0,
         momentum: float = 0, centered: bool = False, capturable: bool = False, foreach: bool | None = None,
         maximize: bool = False, differentiable: bool = False,
     ) -> None:  # fmt: skip
-        check_settings(lr, eps=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
-        super().__init__(params, {
-            "lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered,
-            "weight_decay": weight_decay, "capturable": capturable, "foreach": foreach, "maximize": maximize,
-            "differentiable": differentiable,
-        })  # fmt: skip
+        super().__init__(params, locals())
 
     def state_names(self, group: Group) -> Sequence[str]:
         """As momentum and centering ask for."""
@@ -103,21 +101,17 @@ class Adagrad(FormulaOptimizer):
 
     formula = formulas.adagrad
     tensor_state = ("sum",)
+    hyperparameters = (
+        "lr", "lr_decay", "eps", "weight_decay", "initial_accumulator_value", "foreach", "maximize", "differentiable",
+        "fused",
+    )  # fmt: skip
 
     def __init__(
         self, params: Parameters, lr: Rate = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
         initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: bool | None = None, *,
         maximize: bool = False, differentiable: bool = False, fused: bool | None = None,
     ) -> None:  # fmt: skip
-        check_settings(
-            lr, lr_decay=lr_decay, weight_decay=weight_decay, initial_accumulator_value=initial_accumulator_value,
-            eps=eps,
-        )  # fmt: skip
-        super().__init__(params, {
-            "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
-            "initial_accumulator_value": initial_accumulator_value, "foreach": foreach, "maximize": maximize,
-            "differentiable": differentiable, "fused": fused,
-        })  # fmt: skip
+        super().__init__(params, locals())
         for group in self.param_groups:
             for parameter in group["params"]:
                 self.state[parameter] = self.new_state(parameter, group)
@@ -168,20 +162,16 @@ class Adadelta(FormulaOptimizer):
 
     formula = formulas.adadelta
     tensor_state = ("square_avg", "acc_delta")
+    hyperparameters = (
+        "lr", "rho", "eps", "weight_decay", "maximize", "capturable", "foreach", "differentiable",
+    )  # fmt: skip
 
     def __init__(
         self, params: Parameters, lr: Rate = 1.0, rho: float = 0.9, eps: float = 1e-6, weight_decay: float = 0,
         foreach: bool | None = None, *, capturable: bool = False, maximize: bool = False,
         differentiable: bool = False,
     ) -> None:  # fmt: skip
-        check_settings(lr)
-        if not 0.0 <= rho <= 1.0:
-            raise ValueError(f"Invalid rho value: {rho}")
-        check_settings(0.0, eps=eps, weight_decay=weight_decay)
-        super().__init__(params, {
-            "lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
-            "capturable": capturable, "foreach": foreach, "differentiable": differentiable,
-        })  # fmt: skip
+        super().__init__(params, locals())
 
     def numbers(self, group: Group, state: State, step: float) -> tuple[Any, ...]:
         """Rate, factor, eps, decay."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from flambeau.ops.families.composite import F
 from flambeau.optim.formula import Formula
 from flambeau.optim.fused_update import FusedUpdate, Numbers, apply
 from flambeau.optim.optimizer import Closure, Optimizer, Parameters, recorded_if_differentiable
-from flambeau.optim.settings import check_ways
+from flambeau.optim.settings import check_hyperparameters, check_ways
 from flambeau.tensor.observer import thread
 from flambeau.tensor.tensor import Tensor, wrap
 
@@ -24,6 +24,10 @@ class FormulaOptimizer(Optimizer, ABC):
     """Runs `formula` on each parameter that has a gradient, all of them by one native kernel.
 
     A class says which formula, which of its state are tensors like the parameter, and what numbers and flags it gets.
+
+    Args:
+        params: parameters, pairs of names and parameters, or groups.
+        arguments: the `locals()` of the class's constructor, `hyperparameters` among them.
     """
 
     formula: ClassVar[Formula]
@@ -33,8 +37,14 @@ class FormulaOptimizer(Optimizer, ABC):
     """Whether the state has a `step`."""
     numbers_by_step: ClassVar[bool] = True
     """Whether parameters of one group at the same step have the same numbers."""
+    hyperparameters: ClassVar[tuple[str, ...]]
+    """The constructor's arguments that are settings of groups, in the order in which PyTorch's groups have them."""
+    unbounded: ClassVar[tuple[str, ...]] = ()
+    """Hyperparameters that may be anything, though others of that name may not."""
 
-    def __init__(self, params: Parameters, defaults: dict[str, Any]) -> None:
+    def __init__(self, params: Parameters, arguments: Mapping[str, Any]) -> None:
+        defaults = {name: arguments[name] for name in self.hyperparameters}
+        check_hyperparameters(defaults, self.unbounded)
         check_ways(defaults)
         super().__init__(params, defaults)
 

@@ -7,7 +7,7 @@ from typing import Any
 from flambeau.ops.families.composite import F
 from flambeau.optim.line_search import Point, StrongWolfe
 from flambeau.optim.optimizer import Closure, Optimizer, Parameters
-from flambeau.optim.settings import check_settings
+from flambeau.optim.settings import check_hyperparameters
 from flambeau.tensor.grad_mode import enable_grad, no_grad
 from flambeau.tensor.tensor import Tensor
 
@@ -48,7 +48,7 @@ class LBFGS(Optimizer):
         tolerance_grad: float = 1e-7, tolerance_change: float = 1e-9, history_size: int = 100,
         line_search_fn: str | None = None,
     ) -> None:  # fmt: skip
-        check_settings(lr)
+        check_hyperparameters({"lr": lr})
         super().__init__(params, {
             "lr": lr, "max_iter": max_iter, "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
             "tolerance_grad": tolerance_grad, "tolerance_change": tolerance_change, "history_size": history_size,

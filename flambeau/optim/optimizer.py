@@ -19,6 +19,10 @@ Closure = Callable[[], Any]
 Parameters = Iterable[Any]
 BEFORE_EVERY_STEP: Final[dict[int, Any]] = {}
 AFTER_EVERY_STEP: Final[dict[int, Any]] = {}
+NO_STEP: Final = (
+    "{name} does not say what a step does: define `step(self, closure=None)`, which changes the parameters in "
+    "`self.param_groups` by their `grad`"
+)
 WRONG_ARGUMENTS: Final = "{step} must return None or a tuple of (new_args, new_kwargs), but got {result}."
 
 
@@ -96,8 +100,11 @@ class Optimizer:
             cls.step = _with_hooks(cls.step)  # type: ignore[method-assign]
 
     def step(self, closure: Closure | None = None) -> Any:
-        """Change the parameters by their gradients. `closure` computes them and the loss anew, which is returned."""
-        raise NotImplementedError
+        """Change the parameters by their gradients. `closure` computes them and the loss anew, which is returned.
+
+        Raises NotImplementedError in classes that define none.
+        """
+        raise NotImplementedError(NO_STEP.format(name=type(self).__name__))
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget all gradients, or fill them with zeros.

@@ -8,7 +8,6 @@ from flambeau.ops.families.composite import F
 from flambeau.optim import formulas
 from flambeau.optim.formula_optimizer import FormulaOptimizer, Group, State
 from flambeau.optim.optimizer import Parameters
-from flambeau.optim.settings import check_settings
 from flambeau.tensor.tensor import Tensor
 
 
@@ -41,6 +40,9 @@ class SGD(FormulaOptimizer):
 
     formula = formulas.sgd
     tensor_state = ("momentum_buffer",)
+    hyperparameters = (
+        "lr", "momentum", "dampening", "weight_decay", "nesterov", "maximize", "foreach", "differentiable", "fused",
+    )  # fmt: skip
     counts_steps = False
 
     def __init__(
@@ -48,14 +50,9 @@ class SGD(FormulaOptimizer):
         weight_decay: float | Tensor = 0, nesterov: bool = False, *, maximize: bool = False,
         foreach: bool | None = None, differentiable: bool = False, fused: bool | None = None,
     ) -> None:  # fmt: skip
-        check_settings(lr, momentum=momentum, weight_decay=weight_decay)
+        super().__init__(params, locals())
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        super().__init__(params, {
-            "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay,
-            "nesterov": nesterov, "maximize": maximize, "foreach": foreach, "differentiable": differentiable,
-            "fused": fused,
-        })  # fmt: skip
 
     def prepared(self, parameter: Tensor, group: Group) -> tuple[State, bool]:
         """Momentum's buffer, which the first step fills; no state without momentum."""

@@ -8,7 +8,6 @@ from flambeau.ops.families.composite import F
 from flambeau.optim import formulas
 from flambeau.optim.formula_optimizer import FormulaOptimizer, Group, State, number_in, set_number, zero
 from flambeau.optim.optimizer import Parameters
-from flambeau.optim.settings import check_settings
 from flambeau.tensor.tensor import Tensor
 
 Rate = float | Tensor
@@ -39,19 +38,16 @@ class Rprop(FormulaOptimizer):
 
     formula = formulas.rprop
     tensor_state = ("prev", "step_size")
+    hyperparameters = (
+        "lr", "etas", "step_sizes", "foreach", "maximize", "differentiable", "capturable",
+    )  # fmt: skip
 
     def __init__(
         self, params: Parameters, lr: Rate = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
         step_sizes: tuple[float, float] = (1e-6, 50), *, capturable: bool = False, foreach: bool | None = None,
         maximize: bool = False, differentiable: bool = False,
     ) -> None:  # fmt: skip
-        check_settings(lr)
-        if not 0.0 < etas[0] < 1.0 < etas[1]:
-            raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
-        super().__init__(params, {
-            "lr": lr, "etas": etas, "step_sizes": step_sizes, "foreach": foreach, "maximize": maximize,
-            "differentiable": differentiable, "capturable": capturable,
-        })  # fmt: skip
+        super().__init__(params, locals())
 
     def new_state(self, parameter: Tensor, group: Group) -> State:
         """The last gradient, 0, and the first step."""
@@ -95,18 +91,18 @@ class ASGD(FormulaOptimizer):
 
     formula = formulas.asgd
     tensor_state = ("ax",)
+    hyperparameters = (
+        "lr", "lambd", "alpha", "t0", "weight_decay", "foreach", "maximize", "differentiable", "capturable",
+    )  # fmt: skip
     numbers_by_step = False
+    unbounded = ("alpha",)
 
     def __init__(
         self, params: Parameters, lr: Rate = 1e-2, lambd: float = 1e-4, alpha: float = 0.75, t0: float = 1e6,
         weight_decay: float = 0, foreach: bool | None = None, maximize: bool = False, differentiable: bool = False,
         capturable: bool = False,
     ) -> None:  # fmt: skip
-        check_settings(lr, weight_decay=weight_decay)
-        super().__init__(params, {
-            "lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay, "foreach": foreach,
-            "maximize": maximize, "differentiable": differentiable, "capturable": capturable,
-        })  # fmt: skip
+        super().__init__(params, locals())
 
     def new_state(self, parameter: Tensor, group: Group) -> State:
         """Rate and weight of the average at first, and the average."""

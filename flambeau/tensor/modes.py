@@ -13,6 +13,7 @@ aten.add.Scalar
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, Self
@@ -23,10 +24,11 @@ from flambeau.tensor.subclasses import OTHER_NAMES
 from flambeau.tensor.tensor import Tensor
 
 
-class _Mode:
+class _Mode(ABC):
     """What both kinds of modes have in common: they are entered, nest, and belong to a thread."""
 
     _entered: list[ExitStack] | None = None
+    """The blocks of each time that the mode was entered and not left."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -34,15 +36,16 @@ class _Mode:
             if other in cls.__dict__ and name not in cls.__dict__:
                 setattr(cls, name, cls.__dict__[other])
 
-    def _blocks(self, within: ExitStack) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _enter(self, blocks: ExitStack) -> None:
+        """Enter the blocks in which calls come to this mode: leaving them ends that."""
 
     def __enter__(self) -> Self:
         if self._entered is None:
             self._entered = []
-        within = ExitStack()
-        self._blocks(within)
-        self._entered.append(within)
+        blocks = ExitStack()
+        self._enter(blocks)
+        self._entered.append(blocks)
         return self
 
     def __exit__(
@@ -68,12 +71,13 @@ class FunctionMode(_Mode):
     [4.0, 4.0]
     """
 
+    @abstractmethod
     def __flambeau_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        raise NotImplementedError
+        """What a call gives that is seen."""
 
-    def _blocks(self, within: ExitStack) -> None:
-        within.enter_context(watched_members.watched(Tensor))
-        within.enter_context(changed(functions=(*stack().functions, self)))
+    def _enter(self, blocks: ExitStack) -> None:
+        blocks.enter_context(watched_members.watched(Tensor))
+        blocks.enter_context(changed(functions=(*stack().functions, self)))
 
 
 class DispatchMode(_Mode):
@@ -93,8 +97,9 @@ class DispatchMode(_Mode):
     [0.0, 0.0]
     """
 
+    @abstractmethod
     def __flambeau_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        raise NotImplementedError
+        """What a call gives that is seen."""
 
-    def _blocks(self, within: ExitStack) -> None:
-        within.enter_context(changed(modes=(*stack().modes, self)))
+    def _enter(self, blocks: ExitStack) -> None:
+        blocks.enter_context(changed(modes=(*stack().modes, self)))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import flambeau
-from examples.training import gaussian_process, heat, maml, neural_ode, ode_fit, pictures, sonnets
+from examples.training import gaussian_process, heat, maml, neural_ode, ode_fit, pictures, smoothing, sonnets
 
 
 def mean(values: list[float]) -> float:
@@ -58,6 +58,22 @@ def test_a_rod_s_conductivity_is_found_from_its_heat() -> None:
 def test_heat_stays_where_nothing_conducts() -> None:
     start = heat.starts(10)[0]
     assert flambeau.equal(heat.spread(start, flambeau.zeros(9, dtype=flambeau.float64), 5), start)
+
+
+def test_springs_are_weak_where_signals_jump() -> None:
+    stiffness, losses = smoothing.train(steps=30, rows=16)
+    assert mean(losses[-5:]) < 0.5 * losses[0]
+    assert set(stiffness.topk(2, largest=False).indices.tolist()) == set(smoothing.JUMPS)
+
+
+def test_a_derivative_that_is_written_by_hand_is_that_of_differences() -> None:
+    stiffness = (flambeau.rand(4, dtype=flambeau.float64) + 0.5).requires_grad_()
+    signals = flambeau.randn(2, 5, dtype=flambeau.float64).requires_grad_()
+    assert flambeau.autograd.gradcheck(smoothing.Smooth.apply, (signals, stiffness))
+    differences = flambeau.eye(5, dtype=flambeau.float64).diff(dim=0)
+    matrix = flambeau.eye(5, dtype=flambeau.float64) + differences.T @ flambeau.diag(stiffness) @ differences
+    expected = flambeau.linalg.solve(matrix, signals.T).T
+    assert flambeau.allclose(smoothing.solve(signals.detach(), stiffness.detach()), expected)
 
 
 def test_one_step_suffices_after_learning_to_learn() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
 import warnings
 from typing import Any
@@ -263,3 +264,18 @@ def test_large_parameters_wherever_they_lie(name: str, count: int) -> None:
         np.testing.assert_array_equal(result, expected)
         assert not memory[:start].any()
         assert not memory[start + count :].any()
+
+
+def test_an_optimiser_without_steps_says_what_to_write() -> None:
+    class Lazy(optim.Optimizer):
+        pass
+
+    with pytest.raises(NotImplementedError, match=r"Lazy does not say what a step does: define `step\(self, closure"):
+        Lazy([parameter(1.0)], {}).step()
+
+
+@pytest.mark.parametrize("name", [name for name in optim.__all__ if hasattr(getattr(optim, name), "formula")])
+def test_groups_have_every_setting(name: str) -> None:
+    kind = getattr(optim, name)
+    arguments = [a for a in inspect.signature(kind).parameters if a != "params"]
+    assert set(arguments) <= set(kind([parameter(1.0)]).param_groups[0])

@@ -109,3 +109,11 @@ def test_averages_by_two_functions() -> None:
         optim.swa_utils.AveragedModel(
             flambeau.nn.Linear(1, 1), avg_fn=lambda a, b, n: a, multi_avg_fn=lambda a, b, n: None
         )
+
+
+def test_a_scheduler_without_rates_says_what_to_write() -> None:
+    class Lazy(lr_scheduler.LRScheduler):
+        pass
+
+    with pytest.raises(NotImplementedError, match=r"Lazy does not say what the learning.*: define `get_lr\(self\)`"):
+        Lazy(optim.SGD([flambeau.ones(1, requires_grad=True)]))

@@ -229,3 +229,14 @@ def test_overloads_are_one_object_and_say_what_they_are() -> None:
     assert add.overloadpacket is fb.ops.aten.add
     assert fb.ops.aten.t.default.is_view
     assert not add.is_view
+
+
+@pytest.mark.parametrize("kind", ["function", "dispatch"])
+def test_a_mode_without_what_it_does_is_refused(kind: str) -> None:
+    base = {"function": fb.FunctionMode, "dispatch": fb.DispatchMode}[kind]
+    with pytest.raises(TypeError, match=f"abstract.*__flambeau_{kind}__"):
+        type("Forgetful", (base,), {})()
+    by_other_name = {f"__torch_{kind}__": lambda self, func, types, args=(), kwargs=None: 3}
+    with type("Other", (base,), by_other_name)():
+        result = fb.ones(2)
+    assert result == 3

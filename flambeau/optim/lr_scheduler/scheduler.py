@@ -20,6 +20,10 @@ EPOCH: Final = (
     "`scheduler.step()` to step the scheduler"
 )
 LAST_RATE: Final = "To get the last learning rate computed by the scheduler, please use `get_last_lr()`."
+NO_RATES: Final = (
+    "{name} does not say what the learning rates are: define `get_lr(self)`, which returns one for each group at "
+    "`self.last_epoch`"
+)
 NOT_RESUMED: Final = (
     "param 'initial_lr' is not specified in param_groups[{number}] when resuming scheduler with last_epoch >= 0: load "
     "the optimizer's state before, or leave last_epoch out of a fresh training run"
@@ -90,8 +94,11 @@ class LRScheduler:
         return self._last_lr
 
     def get_lr(self) -> Rates:
-        """The rates at `last_epoch`. Called by `step` alone: it may start from the rates as they are."""
-        raise NotImplementedError
+        """The rates at `last_epoch`. Called by `step` alone: it may start from the rates as they are.
+
+        Raises NotImplementedError in classes that define none.
+        """
+        raise NotImplementedError(NO_RATES.format(name=type(self).__name__))
 
     def step(self, epoch: int | None = None) -> None:
         """Go on to the next epoch, or to a given one (deprecated)."""
