@@ -299,6 +299,10 @@ class GraphOperators:
         self._builder.call("aten::copy_", (shown, part), {})
         return x
 
+    def convolution_weight(self, *arguments: Any) -> Any:
+        """The gradient of a convolution's weight, an operator of the package's own."""
+        return self._builder.call("flambeau::convolution_weight", arguments, {})
+
     def tensor_of(self, numbers: list[Any]) -> Any:
         """Refuse: its dtype would be another's choice."""
         return refuse("a list of numbers as a tensor")

@@ -16,6 +16,7 @@ from flambeau.ops import compare as _compare
 from flambeau.ops import complex_numbers as _complex_numbers
 from flambeau.ops import contractions as _contractions
 from flambeau.ops import convolution as _convolution
+from flambeau.ops import convolution_gradients as _convolution_gradients
 from flambeau.ops import convolution_tbc as _convolution_tbc
 from flambeau.ops import copied_views as _copied_views
 from flambeau.ops import copies as _copies

@@ -150,12 +150,15 @@ def convolved(x: Array, weight: Array, stride: Ints, before: Ints, after: Ints, 
 def _each_channel(seen: Array, weight: Array, result: Array) -> Array:
     """A depthwise convolution: one input channel for each output, summed over the kernel's elements."""
     result[...] = 0
-    scratch = np.empty_like(result)
+    each = max(1, COLUMNS // (8 * max(1, result[:1].nbytes)))
+    scratch = np.empty_like(result[:each])
+    places: list[Any] = list(product(*map(range, weight.shape[2:])))
+    factors = [weight[(slice(None), 0, *place)].reshape(-1, *(1,) * (result.ndim - 2)) for place in places]
     with np.errstate(all="ignore"):
-        places: Iterable[Any] = product(*map(range, weight.shape[2:]))
-        for place in places:
-            factor = weight[(slice(None), 0, *place)].reshape(-1, *(1,) * (result.ndim - 2))
-            result += np.multiply(seen[(slice(None), slice(None), *place)], factor, out=scratch)
+        for start in range(0, len(result), each):
+            target, part = result[start : start + each], seen[start : start + each]
+            for place, factor in zip(places, factors, strict=True):
+                target += np.multiply(part[(slice(None), slice(None), *place)], factor, out=scratch[: len(target)])
     return result
 
 
@@ -165,6 +168,12 @@ def scattered(
     """The transposed convolution (batch, outputs, *places): every element spreads the kernel around it."""
     kernel, batch = weight.shape[2:], x.shape[0]
     inner, outputs = weight.shape[0] // groups, weight.shape[1]
+    around = [d * (k - 1) - p for d, k, p in zip(dilation, kernel, padding, strict=True)]
+    if all(s == 1 for s in stride) and min(around) >= 0 and min(output_padding) >= 0:
+        by_output = weight.reshape(groups, inner, outputs, *kernel).swapaxes(1, 2)
+        turned = np.flip(by_output, tuple(range(3, 3 + len(kernel)))).reshape(groups * outputs, inner, *kernel)
+        behind = [a + o for a, o in zip(around, output_padding, strict=True)]
+        return convolved(x, np.ascontiguousarray(turned), stride, around, behind, dilation, groups)
     full = [
         (n - 1) * s + d * (k - 1) + 1 + max(o, 0)
         for n, s, d, k, o in zip(x.shape[2:], stride, dilation, kernel, output_padding, strict=True)

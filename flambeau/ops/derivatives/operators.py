@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from flambeau.ops.families.composite import F, Operators
-from flambeau.tensor.dispatch import caller
+from flambeau.tensor.dispatch import call, caller
 from flambeau.tensor.tensor import Tensor, wrap
 
 
@@ -79,6 +79,10 @@ class FormulaOperators(Operators):
     def truncated_quotient(self, x: Any, y: Any) -> Any:
         """The quotient, rounded to zero."""
         return self.div(x, y, rounding_mode="trunc")
+
+    def convolution_weight(self, *arguments: Any) -> Any:
+        """The gradient of a convolution's weight, an operator of the package's own."""
+        return call("flambeau::convolution_weight", *arguments)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         operator = caller(getattr(F, name))

@@ -143,21 +143,21 @@ def _conv_input(
 def _conv_weight(
     f: Any, grad: Any, x: Any, sizes: Sequence[int], stride: Any, padding: Any, dilation: Any, groups: int
 ) -> Any:
-    """A convolution of the input with the gradient, batches and channels in each other's places."""
     rank = len(sizes) - 2
-    x, grad = f.conj(_batched(f, x, rank)), _batched(f, grad, rank)
     stride, padding, dilation = (_numbers(v, rank) for v in (stride, padding, dilation))
-    batch, inner, outer = x.shape[0], x.shape[1] // groups, grad.shape[1] // groups
-    space = list(range(3, 3 + rank))
-    ours = f.permute(f.reshape(x, [batch, groups, inner, *x.shape[2:]]), [2, 1, 0, *space])
-    theirs = f.permute(f.reshape(grad, [batch, groups, outer, *grad.shape[2:]]), [1, 2, 0, *space])
-    ours = f.reshape(ours, [inner, groups * batch, *x.shape[2:]])
-    theirs = f.reshape(theirs, [groups * outer, batch, *grad.shape[2:]])
-    result = getattr(f, f"conv{rank}d")(ours, theirs, None, dilation, padding, stride, groups)
-    for at in range(rank):
-        if perhaps(result.shape[2 + at] != sizes[2 + at]):
-            result = f.narrow(result, 2 + at, 0, sizes[2 + at])
-    return f.transpose(result, 0, 1)
+    kernel = list(sizes[2:])
+    return f.convolution_weight(f.conj(x), grad, kernel, stride, padding, dilation, groups)
+
+
+formulas(
+    "flambeau::convolution_weight",
+    input=lambda f, grad, input_sizes, slope, stride, padding, dilation, groups: _conv_input(
+        f, f.conj(slope), input_sizes, f.conj(grad), stride, padding, dilation, groups
+    ),
+    slope=lambda f, grad, input, slope_sizes, stride, padding, dilation, groups: _transposed_input(
+        f, f.conj(input), slope_sizes, f.conj(grad), stride, padding, dilation, groups
+    ),
+)
 
 
 def _conv_bias(f: Any, grad: Any, bias_sizes: Sequence[int], weight_sizes: Sequence[int]) -> Any:

@@ -1,0 +1,79 @@
+"""The gradient of a convolution's weight as an operator of its own: that of the result times windows of the input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from flambeau.ops.convolution import COLUMNS, padded, spread, windows
+from flambeau.ops.families.arrays import Array, widened
+from flambeau.ops.families.opaque import declare
+from flambeau.ops.families.rules import input_dtype, known
+from flambeau.ops.products import ULP
+from flambeau.schema.opdef import Sample, Sizes
+from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.util import blas
+
+Ints = Sequence[int]
+
+
+def weight_gradient_kernel(
+    input: Array, slope: Array, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> Array:
+    """(outputs, inputs / groups, *kernel), of a convolution of `input` whose result has the gradient `slope`."""
+    dims = len(kernel)
+    x, gradient = (widened(a if a.ndim == dims + 2 else a[None]) for a in (input, slope))
+    strides, pads, dilations = (
+        spread(name, values, dims)
+        for name, values in (("stride", stride), ("padding", padding), ("dilation", dilation))
+    )
+    batch, inner, outer = x.shape[0], x.shape[1] // groups, gradient.shape[1] // groups
+    # Padding of a transposed convolution's output leaves more places than there are gradients.
+    used: tuple[Any, ...] = (..., *[slice(n) for n in gradient.shape[2:]])
+    seen = windows(padded(x, pads, pads), kernel, strides, dilations)[used]
+    rows, places = inner * prod(kernel), prod(gradient.shape[2:])
+    total: Array = np.zeros((groups, outer, rows), np.result_type(x, gradient))
+    each = max(1, COLUMNS // max(1, groups * rows * places * x.itemsize))
+    for start in range(0, batch, each):
+        part = seen[start : start + each]
+        count = len(part) * places
+        columns = np.moveaxis(part, 0, 1 + dims).reshape(groups, rows, count)
+        slopes = gradient[start : start + each].swapaxes(0, 1).reshape(groups, outer, count)
+        total += blas.matmul(slopes, columns.swapaxes(1, 2))
+    return total.reshape(groups * outer, inner, *kernel).astype(input.dtype, copy=False)
+
+
+def _shape(input: Any, slope: Any, kernel: Any, stride: Any, groups: Any) -> Sizes | None:
+    if input.sizes is None or slope.sizes is None or not known(stride):
+        return None
+    dims = len(stride)
+    inner = input.sizes[-dims - 1]
+    spatial = tuple(kernel) if known(kernel) else (None,) * dims
+    return (slope.sizes[-dims - 1], None if inner is None or not known(groups) else inner // groups, *spatial)
+
+
+def _numbers(*sizes: int) -> Tensor:
+    return wrap(((np.arange(prod(sizes), dtype=np.float32) * 37 % 23) / 8 - 1).reshape(sizes))
+
+
+def _samples() -> Iterable[Sample]:
+    yield Sample(args=(_numbers(2, 4, 5), _numbers(2, 6, 3), [3], [1], [0], [1], 1), note="one dimension")
+    yield Sample(args=(_numbers(2, 4, 5, 4), _numbers(2, 6, 3, 3), [3, 2], [2, 1], [1, 0], [1, 1], 2))
+    yield Sample(args=(_numbers(3, 4, 4), _numbers(3, 3, 3), [2, 2], [1, 1], [0, 0], [1, 1], 3), note="one sample")
+
+
+declare(
+    "flambeau::convolution_weight(Tensor input, Tensor slope, SymInt[] kernel, SymInt[] stride, SymInt[] padding, "
+    "SymInt[] dilation, SymInt groups) -> Tensor",
+    kernel=weight_gradient_kernel,
+    doc="The gradient of the weight of a convolution of `input`, from that of its result.",
+    dtype=input_dtype,
+    shape=_shape,
+    samples=_samples,
+    ulp=ULP,
+    is_method=False,
+    is_function=False,
+)
