@@ -15,7 +15,7 @@ Where control flow meets, a result depends on what either way depends on.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Sequence
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.effects import hidden_writes, own_effect
@@ -23,11 +23,47 @@ from flambeau.ir import constants, kinds
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ir.printer import SUBGRAPH
 from flambeau.schema.opdef import UNKNOWN, Effect
+from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.types import ComplexType, FloatType, NumberType, TensorType, Type
 from flambeau.util.record import dataclass
 
 Marks = bool | tuple["Marks", ...]
 """Of a result whether it depends on what asks for gradients; of a tuple or list that the graph makes, item by item."""
+
+
+made_of_numbers: RuleTable[Callable[[], tuple[str, ...]]] = RuleTable(
+    "its result has derivatives by these numbers alone"
+)
+
+
+@made_of_numbers("aten::full", "aten::full_like", "aten::new_full")
+def _filled() -> tuple[str, ...]:
+    return ("fill_value",)
+
+
+@made_of_numbers("aten::scalar_tensor")
+def _of_number() -> tuple[str, ...]:
+    return ("s",)
+
+
+@made_of_numbers("aten::linspace", "aten::logspace", "aten::arange", "aten::range")
+def _between() -> tuple[str, ...]:
+    return ("start", "end", "step")
+
+
+def carried(node: Node, values: Container[Value]) -> list[Value]:
+    """The results of an operator that have derivatives by some of the values."""
+    definition = node.definition
+    numbers = made_of_numbers.get(node.op)
+    if numbers is not None and definition is not None:
+        index = definition.schema.index
+        sources = [node.operand(index[name]) for name in numbers() if name in index]
+        return [v for v in node.results if is_real(v.static_type)] if any(v in values for v in sources) else []
+    flows = True if definition is None else definition.differentiable
+    if flows is False or not any(v in values for v in node.operands):
+        return []
+    which = [True] * len(node.results) if flows is True else [*flows]
+    return [v for v, one in zip(node.results, which, strict=False) if one and is_real(v.static_type)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +169,9 @@ class _Walk:
 
     def _operator(self, node: Node) -> None:
         definition = node.definition
-        flows = True if definition is None else definition.differentiable
-        if flows is False:
+        if definition is not None and definition.differentiable is False and node.op not in made_of_numbers:
             return
-        which = [flows] * len(node.results) if flows is True else [*flows]
-        self._needs.update(v for v, one in zip(node.results, which, strict=False) if one and is_real(v.static_type))
+        self._needs.update(carried(node, self._needs))
         if definition is not None and definition.schema.is_mutable:
             read = [
                 v for v, a in zip(node.operands, definition.schema.arguments, strict=False)

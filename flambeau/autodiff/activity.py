@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.effects import own_writes
-from flambeau.analysis.gradients import is_real
+from flambeau.analysis.gradients import carried, is_real
 from flambeau.ir.graph import Graph, Node, Value
 
 
@@ -64,23 +64,13 @@ def _dependent(nodes: Sequence[Node], values: set[Value], written: Written) -> s
     while size < len(values):
         size = len(values)
         for node in nodes:
-            for source, target in _carried(node):
+            for source, target in _passed(node):
                 if source in values:
                     values.add(target)
             if not node.nested_blocks and any(v in values for v in node.operands):
-                values.update(_differentiable(node))
+                values.update(carried(node, values))
                 values.update(written.get(node, ()))
     return values
-
-
-def _differentiable(node: Node) -> list[Value]:
-    """The results of a node that have derivatives by its operands."""
-    definition = node.definition
-    flows = True if definition is None else definition.differentiable
-    if flows is False:
-        return []
-    which = [True] * len(node.results) if flows is True else list(flows)
-    return [v for v, one in zip(node.results, which, strict=False) if one and is_real(v.static_type)]
 
 
 def _needed(nodes: Sequence[Node], values: set[Value], written: Written) -> set[Value]:
@@ -88,7 +78,7 @@ def _needed(nodes: Sequence[Node], values: set[Value], written: Written) -> set[
     while size < len(values):
         size = len(values)
         for node in reversed(nodes):
-            for source, target in _carried(node):
+            for source, target in _passed(node):
                 if target in values:
                     values.add(source)
             if not node.nested_blocks and any(v in values for v in (*node.results, *written.get(node, ()))):
@@ -96,7 +86,7 @@ def _needed(nodes: Sequence[Node], values: set[Value], written: Written) -> set[
     return values
 
 
-def _carried(node: Node) -> Iterable[tuple[Value, Value]]:
+def _passed(node: Node) -> Iterable[tuple[Value, Value]]:
     """From which value to which control flow carries one."""
     if node.op == "prim::If":
         for block in node.nested_blocks:

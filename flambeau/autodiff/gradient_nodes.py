@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from flambeau.analysis import shapes
+from flambeau.analysis.gradients import is_real
 from flambeau.autodiff.derivatives import cleaned, ready, settled
 from flambeau.autodiff.differentiate import Derivative, differentiate
 from flambeau.autodiff.eager_gradient import leaf_of
@@ -24,15 +25,18 @@ from flambeau.ir.graph import Graph, Node, Value
 from flambeau.passes import inline, pipeline, remove_mutation
 from flambeau.program.function import Function
 from flambeau.program.gradients import GRADIENT
-from flambeau.schema.types import INT, NONE, FloatType, ListType, TensorType
+from flambeau.schema.types import INT, NONE, FloatType, ListType, TensorType, TupleType
 from flambeau.tensor.grad_mode import is_grad_enabled, set_grad_enabled
+from flambeau.tensor.levels import innermost, variable
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.inversions import GRADIENT_EXPANSION
+from flambeau.util.trees import mapped
 
 NO_SCALAR = (
     "grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with {rank} dims. Maybe you "
     "wanted to use the vjp or jacrev APIs instead?"
 )
+INTEGERS = "only Tensors of floating point dtype can require gradients"
 NUMBERS = "{name}() has a float as result or argument, and no derivative as a graph: {reason}"
 
 
@@ -67,8 +71,12 @@ def _derivative(node: Node) -> Derivative:
     settled(graph)
     remove_mutation.do(graph)
     sources = [graph.parameters[n] for n in node.attribute("argnums")]
+    if any(isinstance(v.static_type, TensorType) and not is_real(v.static_type) for v in sources):
+        raise NotDifferentiableError("an argument is a tensor of integers")
     ready(graph, sources)
-    [result] = graph.returns
+    if node.attributes.get("has_aux"):
+        _unpack_pair(graph)
+    result = graph.returns[0]
     type_ = result.static_type
     if isinstance(type_, TensorType) and (type_.rank != 0 or type_.dtype is None):
         raise NotDifferentiableError("the result is not surely a tensor without dimensions")
@@ -79,6 +87,21 @@ def _derivative(node: Node) -> Derivative:
         if gradient is not None:
             graph.add_return(gradient)
     return derivative
+
+
+def _unpack_pair(graph: Graph) -> None:
+    """Have a graph that returns a pair return its two parts."""
+    [pair] = graph.returns
+    assert isinstance(pair.static_type, TupleType)
+    maker = pair.defining_node
+    if maker is not None and maker.op == "prim::TupleConstruct":
+        parts = list(maker.operands)
+    else:
+        with graph.inserting(graph.body):
+            parts = list(graph.insert("prim::TupleUnpack", [pair], list(pair.static_type.elements)).results)
+    graph.body.remove_return(0)
+    for part in parts:
+        graph.add_return(part)
 
 
 def _with_zeros(derivative: Derivative, sources: Sequence[Value]) -> Derivative:
@@ -127,6 +150,7 @@ class TapeGradient:
         self._function: Function = node.attribute("function")
         self._numbers: list[int] = node.attribute("argnums")
         self._with_value = bool(node.attribute("with_value"))
+        self._has_aux = bool(node.attributes.get("has_aux"))
         self._reason = node.attributes.get("reason", "it runs an operator at a time")
 
     def __call__(self, *values: Any) -> Any:
@@ -135,15 +159,23 @@ class TapeGradient:
         creates = is_grad_enabled() and any(values[n].asks() for n in self._numbers)
         arguments = list(values)
         for n in self._numbers:
-            arguments[n] = leaf_of(values[n], creates)
+            arguments[n] = self._leaf(values[n], creates=creates)
         with set_grad_enabled(True):
-            result: Tensor = self._function(*arguments)
+            outcome = self._function(*arguments)
+        result: Tensor = outcome[0] if self._has_aux else outcome
         if result.dim() != 0:
             raise RuntimeError(NO_SCALAR.format(rank=result.dim()))
-        outcome = self._back(result, [arguments[n] for n in self._numbers], creates)
-        if self._with_value:
-            outcome.insert(0, result if creates else result.detach())
-        return outcome[0] if len(outcome) == 1 else tuple(outcome)
+        first: list[Any] = [result if creates else result.detach()] if self._with_value else []
+        if self._has_aux:
+            first.append(outcome[1] if creates else mapped(_detached, outcome[1]))
+        found = [*first, *self._back(result, [arguments[n] for n in self._numbers], creates)]
+        return found[0] if len(found) == 1 else tuple(found)
+
+    def _leaf(self, value: Tensor, *, creates: bool) -> Tensor:
+        """What is differentiated by; within a transform, on its tape."""
+        if not value.dtype.is_floating_point and not value.dtype.is_complex:
+            raise RuntimeError(INTEGERS)
+        return leaf_of(value, creates) if innermost() is None or creates else variable(value)
 
     def _back(self, result: Tensor, leaves: list[Tensor], creates: bool) -> list[Tensor]:
         found: list[Tensor | None] = [None] * len(leaves)
@@ -153,6 +185,12 @@ class TapeGradient:
 
     def _refuse_numbers(self) -> None:
         schema = self._function.schema
-        types = [schema.returns[0].type, *(schema.arguments[n].type for n in self._numbers)]
+        result = schema.returns[0].type
+        first = result.elements[0] if self._has_aux and isinstance(result, TupleType) else result
+        types = [first, *(schema.arguments[n].type for n in self._numbers)]
         if any(isinstance(t, FloatType) for t in types):
             raise RuntimeError(NUMBERS.format(name=self._function.short_name, reason=self._reason))
+
+
+def _detached(value: Any) -> Any:
+    return value.detach() if isinstance(value, Tensor) else value

@@ -13,6 +13,7 @@ from flambeau.autodiff.eager_gradient import EagerGradient
 from flambeau.autodiff.fitting import fitted
 from flambeau.autodiff.graph_operators import Builder, is_only_read
 from flambeau.autodiff.not_differentiable import NotDifferentiableError
+from flambeau.autodiff.number_operands import number_gradients
 from flambeau.autodiff.proxies import ListProxy, TensorProxy, UntraceableError
 from flambeau.autograd.rule import gradient_of
 from flambeau.ir import constants
@@ -56,12 +57,22 @@ def _traced(builder: Builder, node: Node, definition: OpDef, gradients: Gradient
         if not is_wanted:
             results.append(None)
             continue
+        by_number = number_gradients.get(f"{definition.full_name} {argument.name}")
+        if by_number is not None and not all(_is_fixed(v) for v in node.operands):
+            [grad] = [builder.proxy(g) for g in gradients if g is not None]
+            results.append(fitted(builder, by_number(builder, node, grad), operand))
+            continue
         formula = gradient.formula(argument.name, call)
         if formula is None:
             raise UntraceableError(f"no gradient goes to {argument.name} of {definition.full_name}")
         operand_gradient = formula(builder.operators, needed.of(formula))
         results.append(None if operand_gradient is None else _listed(builder, operand_gradient, operand))
     return results
+
+
+def _is_fixed(value: Value) -> bool:
+    """Whether a value is a tensor, or a constant."""
+    return isinstance(value.static_type, TensorType) or constants.is_constant(value)
 
 
 def formulas_of(definition: OpDef) -> Gradient | None:

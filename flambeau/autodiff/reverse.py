@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from flambeau.analysis.gradients import carried
 from flambeau.autodiff.graph_operators import Builder
 from flambeau.autodiff.lists import Lists, list_changes
 from flambeau.autodiff.memory import Memory
@@ -136,7 +137,7 @@ class Reverse:
 
     def _operator(self, node: Node, gradients: Sequence[Value | None]) -> None:
         wanted = [v in self._relevant for v in node.operands]
-        if not any(wanted) or (node.definition is not None and node.definition.differentiable is False):
+        if not any(wanted) or not carried(node, self._relevant):
             return
         self._saved.node = node
         operand_grads = operand_gradients(self._builder, node, gradients, wanted)

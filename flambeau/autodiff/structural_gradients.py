@@ -7,7 +7,7 @@ from flambeau.autodiff.graph_operators import Builder
 from flambeau.autodiff.not_differentiable import NotDifferentiableError
 from flambeau.autodiff.operator_gradients import Gradients, node_gradients
 from flambeau.ir.graph import Node, Value
-from flambeau.schema.types import ListType, TensorType, without_refinement
+from flambeau.schema.types import BOOL, FLOAT, ListType, TensorType, without_refinement
 
 
 def zeros(builder: Builder, value: Value) -> Value:
@@ -97,6 +97,33 @@ def _filled(builder: Builder, node: Node, gradients: Gradients) -> Gradients:
     results: list[Value | None] = [None] * len(node.operands)
     results[definition.schema.index["fill_value"]] = _summed(builder, gradients)
     return results
+
+
+@node_gradients("aten::linspace")
+def _evenly(builder: Builder, node: Node, gradients: Gradients) -> Gradients:
+    """Of the ends: the gradient along a line from the one to the other."""
+    [gradient] = gradients
+    assert gradient is not None
+    grad = builder.proxy(gradient)
+    share = builder.operators.linspace(0.0, 1.0, builder.proxy(node.operand(2)), dtype=grad.dtype)
+    start, end = builder.operators.sum(grad - grad * share), builder.operators.sum(grad * share)
+    return [as_number(builder, start), as_number(builder, end), *[None] * (len(node.operands) - 2)]
+
+
+@node_gradients("prim::abs")
+def _magnitude(builder: Builder, node: Node, gradients: Gradients) -> Gradients:
+    """By the sign, 0 at 0."""
+    [gradient], [operand] = gradients, node.operands
+    assert gradient is not None
+    if isinstance(operand.static_type, TensorType):
+        return [(builder.operators.sign(builder.proxy(operand)) * builder.proxy(gradient)).value]
+    zero, graph = builder.constant(0.0), builder.graph
+    signs = [
+        graph.insert("aten::Float", [graph.insert(op, [operand, zero], [BOOL]).result()], [FLOAT]).result()
+        for op in ("aten::gt", "aten::lt")
+    ]
+    sign = builder.proxy(signs[0]) - builder.proxy(signs[1])
+    return [(builder.proxy(gradient) * sign).value]
 
 
 def _summed(builder: Builder, gradients: Gradients) -> Value:

@@ -118,6 +118,8 @@ class OperatorNode(Node):
         results: Gradients = [None] * len(self.edges)
         for number, step in self.formulas.steps:
             gradient = step(values)
+            if type(gradient) is int:
+                continue  # a formula that is 0 everywhere
             if shapes is not None and gradient is not None:
                 like = shapes[number]
                 if like is not None:

@@ -16,6 +16,7 @@ from flambeau.batching.batched import BatchedTensor, batched
 from flambeau.batching.level import BatchLevel
 from flambeau.ops.derivatives.operators import OPERATORS
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.inversions import SCRIPTED_TRANSFORM
 from flambeau.util.trees import Structure, flatten
 
 NO_INPUTS: Final = (
@@ -61,6 +62,12 @@ def vmap(
         raise RuntimeError(RANDOMNESS.format(randomness))
     if chunk_size is not None and not (isinstance(chunk_size, int) and chunk_size > 0):
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
+    if chunk_size is None:
+        scripted: Callable[..., Any] | None = SCRIPTED_TRANSFORM.implementation(
+            "vmap", func, in_dims=in_dims, out_dims=out_dims, randomness=randomness
+        )
+        if scripted is not None:
+            return scripted
     name = getattr(func, "__name__", None) or repr(func)
 
     @functools.wraps(func)

@@ -121,6 +121,8 @@ class Plain:
             return tuple([self._plain(item) for item in value])
         if isinstance(value, list) and _asks(value):
             return [self._plain(item) for item in value]
+        if type(value) is dict and _asks(value):
+            return {key: self._plain(item) for key, item in value.items()}
         return value
 
     def _stand_in(self, tensor: Tensor) -> Tensor:

@@ -14,6 +14,7 @@ from flambeau.ops.derivatives.operators import OPERATORS
 from flambeau.tensor.grad_mode import no_grad
 from flambeau.tensor.levels import innermost, unrecorded
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.inversions import SCRIPTED_TRANSFORM
 from flambeau.util.trees import Structure, flatten, mapped
 
 OTHER_SIZE = (
@@ -58,6 +59,9 @@ def jvp(
     _check("tangents", directions)
     for value, direction in zip(values, directions, strict=True):
         check_tangent(value, direction)
+    compiled = None if strict or has_aux else _compiled(func, primals)
+    if compiled is not None:
+        return compiled(primals, tangents)
     level = DualLevel()
     with level.opened():
         duals = [level.dual(v, d) for v, d in zip(values, directions, strict=True)]
@@ -69,6 +73,16 @@ def jvp(
     primal = outputs.unflatten([p for p, _ in pairs])
     tangent = outputs.unflatten([OPERATORS.zeros_like(unrecorded(p)) if t is None else t for p, t in pairs])
     return (primal, tangent, aux) if has_aux else (primal, tangent)
+
+
+def _compiled(func: Callable[..., Any], primals: Sequence[Any]) -> Callable[..., Any] | None:
+    """What runs a scripted function of tensors with its tangents; None for other functions."""
+    if not all(isinstance(p, Tensor) for p in primals):
+        return None
+    found: Callable[..., Any] | None = SCRIPTED_TRANSFORM.implementation(
+        "jvp", func, argnums=tuple(range(len(primals)))
+    )
+    return found
 
 
 def check_tangent(value: Tensor, tangent: Tensor) -> None:

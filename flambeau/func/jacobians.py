@@ -18,6 +18,7 @@ from flambeau.ops.derivatives.operators import OPERATORS
 from flambeau.schema.opdef import OpDef
 from flambeau.tensor import dispatch
 from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.util.inversions import SCRIPTED_TRANSFORM
 from flambeau.util.trees import Structure, flatten
 
 Function = Callable[..., Any]
@@ -42,6 +43,10 @@ def jacrev(func: Function, argnums: ArgNums = 0, *, has_aux: bool = False, chunk
     """
     if chunk_size is not None and chunk_size <= 0:
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
+    if chunk_size is None:
+        scripted: Function | None = SCRIPTED_TRANSFORM.implementation("jacrev", func, argnums=argnums, has_aux=has_aux)
+        if scripted is not None:
+            return scripted
 
     @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
@@ -97,6 +102,10 @@ def jacfwd(
     """
     if randomness not in ("error", "different", "same"):
         raise RuntimeError(RANDOMNESS.format(randomness))
+    if chunk_size is None and randomness == "error":
+        scripted: Function | None = SCRIPTED_TRANSFORM.implementation("jacfwd", func, argnums=argnums, has_aux=has_aux)
+        if scripted is not None:
+            return scripted
 
     @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
@@ -157,7 +166,8 @@ def hessian(func: Function, argnums: ArgNums = 0) -> Function:
     tensor([[ 6.,  0.],
             [ 0., 12.]])
     """
-    return jacfwd(jacrev(func, argnums), argnums)
+    scripted: Function | None = SCRIPTED_TRANSFORM.implementation("hessian", func, argnums=argnums)
+    return jacfwd(jacrev(func, argnums), argnums) if scripted is None else scripted
 
 
 def hvp(func: Function, primals: Any, tangents: Any) -> tuple[Any, Any]:
@@ -177,5 +187,9 @@ def hvp(func: Function, primals: Any, tangents: Any) -> tuple[Any, Any]:
     (tensor([ 3., 12.]), tensor([ 6., 12.]))
     """
     argnums: ArgNums = 0 if len(primals) == 1 else tuple(range(len(primals)))
+    compiled = SCRIPTED_TRANSFORM.implementation("hvp", func, argnums=argnums)
+    if compiled is not None and all(isinstance(p, Tensor) for p in primals) and len(primals) == len(tangents):
+        found: tuple[Any, Any] = compiled(primals, tangents)
+        return found
     gradient, product = jvp(grad(func, argnums), tuple(primals), tuple(tangents))
     return gradient, product

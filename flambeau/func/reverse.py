@@ -14,6 +14,7 @@ from flambeau.ops.derivatives.operators import OPERATORS
 from flambeau.tensor.grad_mode import enable_grad, is_grad_enabled, note_asked
 from flambeau.tensor.levels import innermost, of_innermost_level, unrecorded, variable
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.inversions import SCRIPTED_TRANSFORM
 from flambeau.util.trees import flatten, mapped
 
 Function = Callable[..., Any]
@@ -95,6 +96,9 @@ def grad(func: Function, argnums: ArgNums = 0, has_aux: bool = False) -> Functio
     >>> grad(lambda x: (x * x).sum())(flambeau.tensor([1.0, 2.0]))
     tensor([2., 4.])
     """
+    scripted: Function | None = SCRIPTED_TRANSFORM.implementation("grad", func, argnums=argnums, has_aux=has_aux)
+    if scripted is not None:
+        return scripted
     both = value_and_grad(func, argnums, has_aux)
 
     @functools.wraps(func)
@@ -113,6 +117,11 @@ def value_and_grad(func: Function, argnums: ArgNums = 0, has_aux: bool = False) 
     >>> value_and_grad(lambda x: (x * x).sum())(flambeau.tensor([1.0, 2.0]))
     (tensor(5.), tensor([2., 4.]))
     """
+    scripted: Function | None = SCRIPTED_TRANSFORM.implementation(
+        "value_and_grad", func, argnums=argnums, has_aux=has_aux
+    )
+    if scripted is not None:
+        return scripted
 
     @functools.wraps(func)
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:

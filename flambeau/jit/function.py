@@ -67,6 +67,8 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
         self._python = python
         self._tree = tree
         self._signature = Signature(function.schema)
+        self.transforms: dict[Any, Any] = {}
+        """What transforms have made of it, by their kind and options."""
         self._executor: Executor = executor or executor_of(function)
         prepare(self, self._executor.stub, type(self)._call_slowly)
         if python is not None:

@@ -8,7 +8,7 @@ from flambeau.program.gradients import gradient_of
 
 
 def gradient_function(
-    fn: ScriptFunction, argnums: int | tuple[int, ...] = 0, with_value: bool = False
+    fn: ScriptFunction, argnums: int | tuple[int, ...] = 0, with_value: bool = False, has_aux: bool = False
 ) -> ScriptFunction:
     """A scripted function that computes the gradient of a scripted function, in one native function: no tape.
 
@@ -20,6 +20,8 @@ def gradient_function(
         argnums: by which arguments, tensors or floats, to differentiate: a number gives the gradient like that
             argument, a tuple of numbers a tuple of gradients.
         with_value: give the pair of the value and that.
+        has_aux: whether `fn` returns `(value, aux)`; then the new function gives `(gradient, aux)`, or
+            `((value, aux), gradient)`.
 
     Raises TypeError for functions and arguments without gradients, ValueError for an argument that is not there.
 
@@ -32,6 +34,6 @@ def gradient_function(
     >>> gradient_function(unit.energy, with_value=True)(x)
     (tensor(9.), tensor([ 3., 12.]))
     """
-    function = gradient_of(fn.script_function, argnums, with_value=with_value)
+    function = gradient_of(fn.script_function, argnums, with_value=with_value, has_aux=has_aux)
     REGISTRY.attach(function)
     return ScriptFunction(function)

@@ -21,38 +21,64 @@ from flambeau.schema.types import FloatType, TensorType, TupleType, Type, withou
 
 GRADIENT = "prim::Gradient"
 NO_SCALAR = "the gradient of {name}() needs a result that is a tensor of one element, or a float: it returns {found}"
+NO_PAIR = "{name}() should return a pair (value, aux) if has_aux is True: it returns {found}"
 NO_ARGUMENT = "{name}() has {count} parameters: there is no argument {number} to differentiate by"
 NO_REAL = "{name}() cannot be differentiated by '{argument}', a {found}: gradients are of tensors and floats"
 
 
-def gradient_of(function: Function, argnums: int | Sequence[int], *, with_value: bool) -> Function:
+def gradient_of(
+    function: Function, argnums: int | Sequence[int], *, with_value: bool, has_aux: bool = False
+) -> Function:
     """A function with the same parameters that gives the gradient by an argument, or a tuple of gradients by several;
     `with_value`, a pair of the value and that.
+
+    With `has_aux` the function returns a pair, of which the second comes along: beside the value, as a pair, if that is
+    given, else behind the gradient.
 
     Raises TypeError for results and arguments that have no gradients, ValueError for an argument that is not there.
     """
     schema = function.schema
     numbers = [argnums] if isinstance(argnums, int) else list(argnums)
     numbers = [_checked(function, number) for number in numbers]
-    result = schema.returns[0].type if len(schema.returns) == 1 else None
-    if not isinstance(result, TensorType | FloatType):
-        found = "nothing" if result is None else result.annotation
-        raise TypeError(NO_SCALAR.format(name=function.short_name, found=found))
+    result, aux = _result(function, has_aux=has_aux)
     name = f"{function.name}_{'value_and_' if with_value else ''}grad"
     graph = Graph(name)
     for argument in schema.arguments:
         graph.add_parameter(without_refinement(argument.type), argument.name)
-    types: list[Type] = [*([result] if with_value else []), *(schema.arguments[n].type for n in numbers)]
+    types: list[Type] = [result] if with_value else []
+    types += [aux] if aux is not None else []
+    types += [schema.arguments[n].type for n in numbers]
     node = graph.insert(
         GRADIENT, graph.parameters, types, function=function, argnums=numbers, with_value=int(with_value)
     )
+    if has_aux:
+        node.attributes["has_aux"] = 1
     values = list(node.results)
-    gradients = values[1:] if with_value else values
+    first, gradients = values[: -len(numbers)], values[-len(numbers) :]
     given = gradients[0] if isinstance(argnums, int) else _tuple(graph, gradients)
-    graph.add_return(_tuple(graph, [values[0], given]) if with_value else given)
+    if with_value:
+        graph.add_return(_tuple(graph, [_tuple(graph, first) if has_aux else first[0], given]))
+    else:
+        graph.add_return(_tuple(graph, [given, *first]) if has_aux else given)
     defaults = {a.name: a.default for a in schema.arguments if a.has_default}
     plain = schema_of(name, graph, defaults)
     return Function(name, graph, FunctionSchema(name, "", schema.arguments, plain.returns))
+
+
+def _result(function: Function, *, has_aux: bool) -> tuple[Type, Type | None]:
+    """The type of what is differentiated, and of what comes along."""
+    returns = function.schema.returns
+    result = returns[0].type if len(returns) == 1 else None
+    aux: Type | None = None
+    if has_aux:
+        if not (isinstance(result, TupleType) and len(result.elements) == 2):
+            found = "nothing" if result is None else result.annotation
+            raise TypeError(NO_PAIR.format(name=function.short_name, found=found))
+        result, aux = result.elements
+    if not isinstance(result, TensorType | FloatType):
+        found = "nothing" if result is None else result.annotation
+        raise TypeError(NO_SCALAR.format(name=function.short_name, found=found))
+    return result, aux
 
 
 def _tuple(graph: Graph, values: Sequence[Value]) -> Value:

@@ -50,6 +50,8 @@ def _asks(part: Hashable) -> bool:
         return _asks(part.item)
     if not isinstance(part, tuple) or not part:
         return False
+    if part[0] is dict:
+        return True
     if part[0] is tuple or part[0] is list:
         return any(map(_asks, part[1:]))
     return part[-1] is True if len(part) == 3 and isinstance(part[0], np.dtype) else any(map(_asks, part))
@@ -64,7 +66,18 @@ def _part(value: Any) -> Hashable:
         return (tuple, *[_part(v) for v in value])
     if type(value) is list and _has_tensors(value):
         return in_common(value) or (list, *(map(_part, value) if _is_flat(value) else ()))
+    if type(value) is dict and any(map(_holds_asking, value.values())):
+        return (dict, True)
     return _kind_of(value)
+
+
+def _holds_asking(value: Any) -> bool:
+    """Whether a tensor in what a dictionary holds asks for gradients."""
+    if isinstance(value, Tensor):
+        return value.requires_grad
+    if isinstance(value, list | tuple):
+        return any(map(_holds_asking, value))
+    return type(value) is dict and any(map(_holds_asking, value.values()))
 
 
 def _kind_of(value: Any) -> Hashable:
@@ -151,12 +164,10 @@ def describe(spec: Spec) -> str:
 
 
 def _describe(part: Hashable) -> str:
-    if isinstance(part, tuple) and part and part[0] is tuple:
-        return f"({', '.join(map(_describe, part[1:]))})"
     if isinstance(part, Alike):
         return f"list of {_describe(part.item)}"
-    if isinstance(part, tuple) and part and part[0] is list:
-        return f"[{', '.join(map(_describe, part[1:]))}]"
+    if isinstance(part, tuple) and part and part[0] in (tuple, list, dict):
+        return _describe_container(part)
     if isinstance(part, tuple):
         dtype, sizes, kind = part
         shown = ["*"] * sizes if isinstance(sizes, int) else ["1" if is_one else "*" for is_one in sizes]
@@ -164,3 +175,10 @@ def _describe(part: Hashable) -> str:
     if isinstance(part, Type):
         return str(part)
     return getattr(part, "__name__", str(part))
+
+
+def _describe_container(part: tuple[Hashable, ...]) -> str:
+    if part[0] is dict:
+        return "dict with gradient"
+    items = ", ".join(map(_describe, part[1:]))
+    return f"({items})" if part[0] is tuple else f"[{items}]"

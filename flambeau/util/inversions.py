@@ -101,3 +101,10 @@ OVERLOAD: Final = Inversion[Callable[[Any], Any]](
 GRADIENT_EXPANSION: Final = Inversion[Callable[[Any], bool]](
     "puts derivatives in the place of the gradients in a graph (`autodiff.gradient_nodes`)", lambda graph: False
 )
+TRANSFORM_PROGRAM: Final = Inversion[Callable[..., Any]](
+    "the transform of a function, named by its kind, as a function with a graph (`jit.transforms.programs`)"
+)
+SCRIPTED_TRANSFORM: Final = Inversion[Callable[..., Any]](
+    "the transform of a scripted function as a scripted function; None for other functions, and for what has no such "
+    "program (`jit.transforms.transformed`)", lambda kind, function, **options: None,
+)  # fmt: skip

@@ -137,7 +137,9 @@ def test_c15_the_graph_says_which_function() -> None:
     [
         ("grad(3)(x)", "grad() takes a function in programs, by its name"),
         ("grad(cubes, n)(x)", "argnums are written out in programs"),
-        ("grad(cubes, has_aux=True)(x)", "grad() takes a function and argnums in programs"),
+        ("grad(cubes, strict=True)(x)", "grad() takes a function, argnums and has_aux in programs"),
+        ("grad(cubes, has_aux=n)(x)", "has_aux is written out in programs: True or False"),
+        ("grad(cubes, has_aux=True)(x)", "cubes() should return a pair (value, aux) if has_aux is True: it returns"),
         ("grad(cubes, 1)(x)", "cubes() has 1 parameters: there is no argument 1"),
     ],
 )
@@ -150,3 +152,47 @@ def test_c13_what_programs_cannot_say_is_refused(body: str, message: str) -> Non
 def _refused(body: str) -> None:
     names = {"grad": grad, "cubes": cubes, "Tensor": Tensor, "flambeau": flambeau}
     exec(f"unit = flambeau.CompilationUnit('def main(x: Tensor, n: int) -> Tensor: return {body}')", names)
+
+
+@flambeau.script
+def made(x: Tensor) -> Tensor:
+    c = float(x[0]) * float(x[1])
+    total = flambeau.full([3], c, dtype=flambeau.float64).sum() + 2.0 * flambeau.full_like(x, c * c).sum()
+    total = total + (x.new_full([2], c * 3.0) * flambeau.scalar_tensor(c, dtype=flambeau.float64)).sum()
+    total = total * flambeau.tensor(c, dtype=flambeau.float64) + flambeau.zeros_like(x).fill_(c).sum()
+    total = total + flambeau.linspace(c, 2.0 * c * c, 5, dtype=flambeau.float64).sin().sum()
+    return total + (x * abs(0.1 - c) + x**c + c**x + flambeau.lerp(x, x * x, c)).sum()
+
+
+def test_c15_numbers_go_back_into_tensors() -> None:
+    x = np.array([0.7, 0.45, 1.3])
+    want = _differences(made, x)
+    np.testing.assert_allclose(gradient_function(made)(flambeau.tensor(x)).numpy(), want, rtol=1e-6, atol=1e-8)
+    leaf = flambeau.tensor(x, requires_grad=True)
+    made(leaf).backward()
+    np.testing.assert_allclose(leaf.grad.numpy(), want, rtol=1e-6, atol=1e-8)
+
+
+def test_c15_what_has_no_derivative_by_a_number_says_so() -> None:
+    text = "def f(x: Tensor) -> Tensor:\n  return flambeau.arange(float(x[0]), 3.0).sum()\n"
+    with pytest.raises(RuntimeError, match=r"aten::arange.start has no derivative in graphs"):
+        gradient_function(flambeau.CompilationUnit(text).f)(flambeau.ones(2))
+
+
+@flambeau.script
+def weighed(x: Tensor) -> Tensor:
+    c = float(x[0])
+    while c < 2.0:
+        c = c * 1.5
+    return (x.sin() * c).sum()
+
+
+@flambeau.script
+def weighed_slope(x: Tensor) -> Tensor:
+    return (grad(weighed)(x) * flambeau.arange(1, 4)).sum()
+
+
+def test_c15_second_derivatives_go_through_numbers() -> None:
+    x = np.array([0.7, 0.45, 1.3])
+    got = gradient_function(weighed_slope)(flambeau.tensor(x))
+    np.testing.assert_allclose(got.numpy(), _differences(weighed_slope, x), rtol=1e-5, atol=1e-7)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flambeau.frontend.emit.values.sugared import Emitter, FormValue, Sugared
-from flambeau.frontend.trees.tree_views import Apply, Expr
+from flambeau.frontend.trees.tree_views import Apply, Expr, Var
 from flambeau.ir import constants
 from flambeau.program.function import Function
 from flambeau.program.gradients import gradient_of
@@ -11,7 +11,8 @@ from flambeau.schema.types import Type
 from flambeau.util.errors import CompileError
 
 NO_FUNCTION = "{name}() takes a function in programs, by its name"
-ONE_ARGUMENT = "{name}() takes a function and argnums in programs"
+ONE_ARGUMENT = "{name}() takes a function, argnums and has_aux in programs"
+NO_FLAG = "has_aux is written out in programs: True or False"
 NO_NUMBERS = "argnums are written out in programs: a number, or a tuple of numbers"
 
 
@@ -21,19 +22,47 @@ def gradient_form(name: str, *, with_value: bool) -> FormValue:
     def emit(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
         options = {attribute.name: attribute.value for attribute in tree.keywords}
         argnums = tree.args[1] if len(tree.args) == 2 else options.pop("argnums", None)
+        aux = options.pop("has_aux", None)
         if not 1 <= len(tree.args) <= 2 or options:
             raise CompileError(ONE_ARGUMENT.format(name=name), tree.range)
-        python, where = e.python_value(tree.args[0]), tree.args[0].range
-        function = e.scope.resolver.compile_function(python, where) if callable(python) else None
-        if not isinstance(function, Function):
-            raise CompileError(NO_FUNCTION.format(name=name), where)
+        function = named_function(e, tree.args[0], name)
+        has_aux = False if aux is None else _flag(e, aux)
         numbers = 0 if argnums is None else _numbers(e, argnums)
         try:
-            return e.wrap(gradient_of(function, numbers, with_value=with_value), tree.range)
+            return e.wrap(gradient_of(function, numbers, with_value=with_value, has_aux=has_aux), tree.range)
         except (TypeError, ValueError) as error:
             raise CompileError(str(error), tree.range) from None
 
     return FormValue(name, emit)
+
+
+def named_function(e: Emitter, tree: Expr, name: str) -> Function:
+    """The compiled function that a tree names, or the transform of one that it gives. Raises CompileError for
+    others."""
+    python = e.python_value(tree)
+    if isinstance(python, Function):
+        return python
+    function = e.scope.resolver.compile_function(python, tree.range) if callable(python) else None
+    if function is None and isinstance(tree, Apply | Var):
+        try:
+            node = e.sugared(tree).as_value(e, tree.range).defining_node
+        except CompileError:
+            if isinstance(tree, Apply):
+                raise
+            node = None
+        function = node.attributes.get("function") if node is not None and node.op == "prim::Constant" else None
+    if not isinstance(function, Function):
+        raise CompileError(NO_FUNCTION.format(name=name), tree.range)
+    return function
+
+
+def _flag(e: Emitter, tree: Expr) -> bool:
+    """The bool that is written out in a tree."""
+    value = e.value(tree)
+    written = constants.constant_value(value) if constants.is_constant(value) else None
+    if not isinstance(written, bool):
+        raise CompileError(NO_FLAG, tree.range)
+    return written
 
 
 def _numbers(e: Emitter, tree: Expr) -> int | tuple[int, ...]:

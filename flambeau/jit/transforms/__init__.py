@@ -1,0 +1,1 @@
+"""Transforms of scripted functions as scripted functions."""

@@ -1,0 +1,126 @@
+"""One compiled function for a transform at arguments of certain sizes: the operators of whole batches, recorded once.
+
+A transform of a function runs its operators on tensors that stand for more than their elements. Which operators these
+are depends on sizes, dtypes and on what is no tensor; where nothing else decides, they are recorded for such arguments
+and compiled as one function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from flambeau.analysis.effects import own_effect
+from flambeau.executor.executor import attach
+from flambeau.executor.inlined_graph import inlined_graph
+from flambeau.ir import kinds
+from flambeau.ir.graph import Node
+from flambeau.jit.function import ScriptFunction
+from flambeau.jit.tracing.baking import KINDS
+from flambeau.jit.tracing.run import Call, Run
+from flambeau.program.function import Function
+from flambeau.program.gradients import GRADIENT
+from flambeau.program.signature import schema_of
+from flambeau.schema.opdef import Effect, OpDef
+from flambeau.schema.types import BOOL, FLOAT, INT, NUMBER, ComplexType, TensorType
+from flambeau.tensor import dispatch
+from flambeau.tensor.grad_mode import no_grad
+from flambeau.tensor.tensor import Tensor
+from flambeau.util.kept_on import KeptOn
+from flambeau.util.trees import Structure, flatten
+
+MOST_OPERATORS: Final = 4000
+"""A recording with more is given up: compiling it would take longer than it saves."""
+_ABOUT: Final = ("metadata", "query", "composite", "view")
+_FACTS: KeptOn[Function, tuple[bool, bool]] = KeptOn()
+
+
+class NotStagedError(Exception):
+    """What a transform does is not a matter of sizes and dtypes alone."""
+
+
+def goes_by_elements(function: Function) -> bool:
+    """Whether a function looks at elements: to branch, or as numbers."""
+    return _known(function)[0]
+
+
+def has_effects(function: Function) -> bool:
+    """Whether a function does more than computing its results, so that recording it once would not do."""
+    return _known(function)[1]
+
+
+def _known(function: Function) -> tuple[bool, bool]:
+    known = _FACTS.get(function)
+    if known is None:
+        nodes = list(inlined_graph(function).all_nodes())
+        known = _FACTS[function] = (any(map(_looks_at_elements, nodes)), any(map(_has_effect, nodes)))
+    return known
+
+
+def _looks_at_elements(node: Node) -> bool:
+    function = node.attributes.get("function")
+    if node.op == GRADIENT and isinstance(function, Function):
+        return goes_by_elements(function)
+    definition = node.definition
+    if definition is None or definition.family in _ABOUT:
+        return False
+    if not any(isinstance(v.static_type, TensorType) for v in node.operands):
+        return False
+    types = [r.type for r in definition.schema.returns]
+    return any(type_ in (BOOL, INT, FLOAT, NUMBER) or isinstance(type_, ComplexType) for type_ in types)
+
+
+def _has_effect(node: Node) -> bool:
+    function = node.attributes.get("function")
+    if node.op == GRADIENT and isinstance(function, Function):
+        return has_effects(function)
+    if node.definition is None:
+        return node.op in kinds.OPAQUE or node.op in kinds.ORDERED - {"prim::RaiseException"} or node.op[0] == "^"
+    return own_effect(node) not in (Effect.NONE, Effect.RANDOM)
+
+
+class Staged:
+    """A transform compiled for arguments like some."""
+
+    def __init__(self, name: str, run: Callable[..., Any], arguments: Sequence[Any]) -> None:
+        """Record `run(*arguments)`. Raises NotStagedError where that is not a matter of sizes and dtypes."""
+        leaves, structure = flatten(tuple(arguments))
+        self._places = [n for n, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]
+        self._outputs: Structure | None = None
+
+        def flat(*tensors: Tensor) -> Any:
+            for place, tensor in zip(self._places, tensors, strict=True):
+                leaves[place] = tensor
+            results, self._outputs = flatten(run(*structure.unflatten(leaves)))
+            if not results or not all(isinstance(r, Tensor) for r in results):
+                raise NotStagedError("a result is not a tensor")
+            return tuple(results)
+
+        tensors = tuple([leaves[place].detach() for place in self._places])
+        count = 0
+
+        def counted(definition: OpDef, arguments: Sequence[Any], proceed: Callable[..., Any]) -> Any:
+            nonlocal count
+            count += 1
+            if count > MOST_OPERATORS:
+                raise NotStagedError("too many operators")
+            return proceed(arguments)
+
+        with no_grad(), dispatch.intercepting(counted):
+            recorded = Run(flat, strict=False, guard=False).record(Call(tensors, {}), warn=False)
+        learned = {what for what, _, _ in KINDS.values()}
+        if any(one.what in learned or one.what.startswith("the failure of") for one in recorded.baked):
+            raise NotStagedError("elements decide")
+        function = Function(name, recorded.graph, schema_of(name.rpartition(".")[2], recorded.graph))
+        attach(function)
+        self.script: ScriptFunction = ScriptFunction(function)
+        """What was compiled: takes all tensors among the arguments, gives all results."""
+
+    def __call__(self, arguments: Sequence[Any]) -> Any:
+        """The transform's result for arguments like those it was made for."""
+        leaves = arguments
+        if any(type(a) in (list, tuple, dict) for a in arguments):
+            leaves = flatten(tuple(arguments))[0]
+        found = self.script(*[leaves[place] for place in self._places])
+        assert self._outputs is not None
+        return found[0] if self._outputs.is_leaf else self._outputs.unflatten(list(found))

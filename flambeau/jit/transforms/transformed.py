@@ -1,0 +1,291 @@
+"""What `flambeau.func` gives for scripted functions: scripted functions.
+
+The graph of one says what it computes: gradients are nodes, Jacobians and batches loops (`programs`). That is what
+other programs call, what is saved and what is differentiated again. Calls run compiled code that goes by whole batches,
+made for arguments of each size (`staging`); where elements decide what a function does, they run the graph.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+from flambeau.batching.vmap import vmap
+from flambeau.executor.report import Explanation
+from flambeau.func import forward, jacobians, reverse
+from flambeau.jit.function import ScriptFunction
+from flambeau.jit.script_registry import REGISTRY
+from flambeau.jit.transforms.programs import in_dims_of, program_of
+from flambeau.jit.transforms.staging import NotStagedError, Staged, goes_by_elements, has_effects
+from flambeau.program.function import Function
+from flambeau.program.gradients import gradient_of
+from flambeau.specialise.cache import SpecialisationCache
+from flambeau.tensor import below, dispatch, observer
+from flambeau.tensor.levels import innermost
+from flambeau.tensor.observer import thread
+from flambeau.tensor.subclasses import special
+from flambeau.tensor.tensor import Tensor
+from flambeau.util.inversions import SCRIPTED_TRANSFORM
+from flambeau.util.record import replace
+
+Plain = Callable[..., Any]
+MOST: Final = 16
+"""How many sizes code is kept for."""
+MOST_MADE: Final = 64
+"""How many there were when calls of further sizes run the graph."""
+
+
+class GradientFunction(ScriptFunction):
+    """The gradient of a scripted function: native as any other, and within other transforms an operator at a time."""
+
+    def __init__(self, function: Function, base: Function, plain: Plain) -> None:
+        super().__init__(function)
+        self.base = base
+        """What is differentiated in the end."""
+        self.plain = plain
+        """The transform of the function that runs an operator at a time."""
+
+    def _call_slowly(self, *args: Any, **kwargs: Any) -> Any:
+        if thread.is_plain or (innermost() is not None and observer.current() is None):
+            return self.plain(*args, **kwargs)
+        return super()._call_slowly(*args, **kwargs)
+
+
+class Stages:
+    """How a transform of a scripted function is called: by code for arguments of each size, or by another way."""
+
+    def __init__(
+        self, base: Function, plain: Plain, by_graph: Callable[[Sequence[Any]], Any] | None, name: str
+    ) -> None:
+        """`plain` is the transform of the function that runs an operator at a time, for all arguments; `by_graph` runs
+        the graph of the transform, if there is one."""
+        self._base, self._plain, self._by_graph, self._name = base, plain, by_graph, name
+        self.ways: SpecialisationCache[Any, Callable[[Sequence[Any]], Any]] = SpecialisationCache(
+            "sizes of a transform", MOST, describe=lambda key: ", ".join(map(_described, key))
+        )
+
+    def __call__(self, arguments: Sequence[Any], first: Callable[[], Any]) -> Any:
+        """The result for all arguments; `first` is the plain transform of the arguments as they were given."""
+        if dispatch.is_intercepted() or (special.exists and below.has_special(arguments)):
+            return first()
+        try:
+            key = tuple([_key(a) for a in arguments])
+            way = self.ways.get(key)
+        except TypeError:  # an argument that is no key
+            return first()
+        if way is None:
+            way = self.ways.get_or_make(key, lambda cause: self._way(arguments, first))
+        return way(arguments)
+
+    def _way(self, arguments: Sequence[Any], first: Callable[[], Any]) -> Callable[[Sequence[Any]], Any]:
+        """How arguments like these are computed with. Raises what the plain transform of the arguments does."""
+        rest = self._by_graph or self._one_by_one
+        if goes_by_elements(self._base) or self.ways.statistics().misses > MOST_MADE:
+            return rest
+        if has_effects(self._base):
+            return self._one_by_one
+        try:
+            return Staged(self._name, self._plain, arguments)
+        except NotStagedError:
+            return rest
+        except Exception:
+            first()  # words what is wrong for who called; what cannot be recorded runs an operator at a time
+            return self._one_by_one
+
+    def _one_by_one(self, arguments: Sequence[Any]) -> Any:
+        return self._plain(*arguments)
+
+    @property
+    def staged(self) -> list[Staged]:
+        """The code that is kept."""
+        return [way for way in self.ways.values if isinstance(way, Staged)]
+
+
+class TransformedFunction(ScriptFunction):
+    """A transform of a scripted function that goes by whole batches."""
+
+    def __init__(
+        self, function: Function, base: Function, plain: Plain, complete: Plain, is_covered: Callable[[Any, Any], bool]
+    ) -> None:
+        """`complete` is `plain` for all arguments, those with defaults too; `is_covered` says whether arguments by
+        place and by name are what the program was written for."""
+        super().__init__(function)
+        self.base, self.plain, self._is_covered = base, plain, is_covered
+        self._stages = Stages(base, complete, lambda arguments: self._executor(*arguments), function.name)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run it. Raises what the transform of the same Python function does."""
+        return self._call_slowly(*args, **kwargs)
+
+    def _call_slowly(self, *args: Any, **kwargs: Any) -> Any:
+        if thread.is_plain:
+            return self.plain(*args, **kwargs)
+        if observer.current() is not None:
+            return super()._call_slowly(*args, **kwargs)
+        if not self._is_covered(args, kwargs):
+            return self.plain(*args, **kwargs)
+        return self._stages(self._signature.bind(args, kwargs), lambda: self.plain(*args, **kwargs))
+
+    def explain(self, *, measure: bool | None = None) -> Explanation:
+        """Every compilation: for arguments of each size, and of the graph."""
+        whole = super().explain(measure=measure)
+        parts = [way.script.explain(measure=measure) for way in self._stages.staged]
+        found = tuple([c for part in parts for c in part.compilations])
+        caches = (self._stages.ways.statistics(), *whole.caches)
+        return replace(whole, compilations=found + whole.compilations, caches=caches)
+
+
+def _key(value: Any) -> Any:
+    """What of an argument decides which operators a transform runs."""
+    if isinstance(value, Tensor):
+        return value.dtype, value._array.shape, value.device.type
+    if type(value) in (list, tuple):
+        return type(value), *[_key(item) for item in value]
+    if type(value) is dict:
+        return dict, *[(name, _key(item)) for name, item in value.items()]
+    if type(value) is float:
+        return float, value.hex()  # 0.0 and -0.0 are not the same
+    hash(value)
+    return type(value), value
+
+
+def _described(part: Any) -> str:
+    return str(part[1]) if len(part) > 1 else str(part)
+
+
+def eager(function: ScriptFunction) -> Plain:
+    """A scripted function as transforms see it: an operator at a time."""
+    if isinstance(function, GradientFunction | TransformedFunction):
+        return function.plain
+    signature, executor = function._signature, function._executor
+
+    def one_by_one(*args: Any, **kwargs: Any) -> Any:
+        return executor(*signature.bind(args, kwargs))
+
+    one_by_one.__name__ = one_by_one.__qualname__ = function.name
+    one_by_one.__doc__ = function.__doc__
+    return one_by_one
+
+
+def _base(function: ScriptFunction) -> Function:
+    return function.base if isinstance(function, GradientFunction | TransformedFunction) else function.script_function
+
+
+def _jvp(function: Plain, argnums: tuple[int, ...]) -> Plain:
+    """The tangents as a function of all arguments, then the tangents of some."""
+
+    def along(*args: Any) -> Any:
+        count = len(args) - len(argnums)
+        primals, rest = [args[n] for n in argnums], list(args[:count])
+
+        def of_primals(*values: Any) -> Any:
+            for n, value in zip(argnums, values, strict=True):
+                rest[n] = value
+            return function(*rest)
+
+        return forward.jvp(of_primals, tuple(primals), tuple(args[count:]))
+
+    return along
+
+
+def _hvp(function: Plain, argnums: int | tuple[int, ...]) -> Plain:
+    """The gradient and its products as a function of all arguments, then the vectors."""
+    numbers = (argnums,) if isinstance(argnums, int) else argnums
+
+    def along(*args: Any) -> Any:
+        count = len(args) - len(numbers)
+        rest = list(args[:count])
+
+        def of_primals(*values: Any) -> Any:
+            for n, value in zip(numbers, values, strict=True):
+                rest[n] = value
+            return function(*rest)
+
+        return forward.jvp(
+            reverse.grad(of_primals, 0 if isinstance(argnums, int) else tuple(range(len(numbers)))),
+            tuple([args[n] for n in numbers]), tuple(args[count:]),
+        )  # fmt: skip
+
+    return along
+
+
+PLAIN: Final[dict[str, Callable[..., Plain]]] = {
+    "jacrev": jacobians.jacrev, "jacfwd": jacobians.jacfwd, "hessian": jacobians.hessian, "vmap": vmap,
+    "jvp": _jvp, "hvp": _hvp, "grad": reverse.grad, "value_and_grad": reverse.value_and_grad,
+}  # fmt: skip
+"""The transforms of Python functions."""
+
+
+@SCRIPTED_TRANSFORM.provide
+def transformed(kind: str, function: Any, **options: Any) -> Any:
+    """The transform of a scripted function, the same one each time that it is asked for: as a scripted function, or,
+    where there is no program of it, as a Python function that runs compiled code. None for other functions."""
+    if not isinstance(function, ScriptFunction) or function._first:
+        return None
+    key = (kind, *options.items())
+    try:
+        is_known = key in function.transforms
+    except TypeError:  # axes in a list or a dictionary
+        return None
+    if not is_known:
+        function.transforms[key] = _new(kind, function, options)
+    return function.transforms[key]
+
+
+def _along(compiled: ScriptFunction, function: ScriptFunction, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+    """A product along tangents: behind all arguments of a function come the tangents of the first ones."""
+    return compiled(*function._signature.bind(tuple(primals), {}), *tangents)
+
+
+def _any_call(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """Axes of examples are no matter."""
+    return True
+
+
+def _covered(function: Function, in_dims: Any) -> Callable[[Any, Any], bool]:
+    """Which calls of a `vmap` its program is for: axes go by place, and what is given by name is the same for all."""
+    dims = in_dims_of(function, in_dims) or []
+    count = len(in_dims) if isinstance(in_dims, tuple) else sum(dim is not None for dim in dims)
+    batched = {a.name for a, dim in zip(function.schema.arguments, dims, strict=False) if dim is not None}
+
+    def covers(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+        return len(args) == count and batched.isdisjoint(kwargs)
+
+    return covers
+
+
+def _new(kind: str, function: ScriptFunction, options: dict[str, Any]) -> Callable[..., Any]:
+    plain = eager(function)
+    alone = PLAIN[kind](plain, **options)
+    complete = alone
+    is_covered: Callable[[Any, Any], bool] = _any_call
+    if kind == "vmap" and (dims := in_dims_of(function.script_function, options["in_dims"])) is not None:
+        complete = vmap(plain, **{**options, "in_dims": tuple(dims)})
+        is_covered = _covered(function.script_function, options["in_dims"])
+    try:
+        if kind in ("grad", "value_and_grad"):
+            program = gradient_of(function.script_function, with_value=kind != "grad", **options)
+            REGISTRY.attach(program)
+            return GradientFunction(program, _base(function), alone)
+        program = program_of(kind, function.script_function, **options)
+    except (TypeError, ValueError):
+        return _without_graph(function, alone, kind)
+    new = TransformedFunction(program, _base(function), alone, complete, is_covered)
+    return partial(_along, new, function) if kind in ("jvp", "hvp") else new
+
+
+def _without_graph(function: ScriptFunction, plain: Plain, kind: str) -> Callable[..., Any]:
+    """A transform that no program says: by code for the arguments as they are given."""
+    stages = Stages(_base(function), plain, None, f"{function.qualified_name}_{kind}")
+
+    @functools.wraps(plain)
+    def transform(*args: Any, **kwargs: Any) -> Any:
+        if kwargs or thread.is_plain or observer.current() is not None:
+            return plain(*args, **kwargs)
+        return stages(args, lambda: plain(*args))
+
+    if kind in ("jvp", "hvp"):
+        return lambda primals, tangents: transform(*primals, *tangents)
+    return transform

@@ -1,0 +1,183 @@
+"""Transforms of scripted functions are scripted functions, and give what those of Python functions give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flambeau
+from flambeau import Tensor
+from flambeau.codegen import available
+from flambeau.func import grad, hessian, hvp, jacfwd, jacrev, jvp, linearize, value_and_grad, vjp, vmap
+from flambeau.jit.function import ScriptFunction
+from flambeau.util.trees import flatten
+
+X = flambeau.linspace(0.1, 1.0, 5).double()
+BATCH = flambeau.stack([X, X * 2, X - 1])
+
+
+@flambeau.script
+def valley(x: Tensor) -> Tensor:
+    return (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum()
+
+
+@flambeau.script
+def pairs(x: Tensor, k: float = 2.0) -> tuple[Tensor, Tensor]:
+    return flambeau.sin(x[1:]) * x.sum() * k, (x * x).sum()
+
+
+@flambeau.script
+def wandering(x: Tensor, k: float = 2.0) -> Tensor:
+    s = x * 1.0
+    while bool(s.sum() < 10.0):
+        s = s * k
+    return (s.sin() * float(x[0])).sum()
+
+
+@flambeau.script
+def with_dict(p: dict[str, Tensor], x: Tensor) -> Tensor:
+    return (p["w"] * x).sum() + p["b"]
+
+
+def _close(got: Any, want: Any) -> None:
+    got, want = flatten(got)[0], flatten(want)[0]
+    assert len(got) == len(want)
+    for one, other in zip(got, want, strict=True):
+        np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("transform", "function"),
+    [
+        (lambda f: value_and_grad(f)(X), valley),
+        (lambda f: hessian(f)(X), valley),
+        (lambda f: jacrev(f)(X, k=3.0), pairs),
+        (lambda f: jacfwd(f)(X), pairs),
+        (lambda f: jvp(f, (X,), (X * 2,)), pairs),
+        (lambda f: hvp(f, (X,), (X * 2,)), valley),
+        (lambda f: vmap(f, in_dims=(1, None), out_dims=(1, 0))(BATCH.t(), 3.0), pairs),
+        (lambda f: vmap(grad(f))(BATCH), valley),
+    ],
+    ids=["value_and_grad", "hessian", "jacrev", "jacfwd", "jvp", "hvp", "vmap", "vmap of grad"],
+)
+def test_c15_scripted_and_plain_agree(transform: Any, function: Any) -> None:
+    want = transform(function.__wrapped__)
+    for _ in range(3):
+        _close(transform(function), want)
+
+
+def test_c15_derivatives_kept_as_functions() -> None:
+    _, pull = vjp(valley, X)
+    _close(pull(flambeau.tensor(2.0).double())[0], grad(valley.__wrapped__)(X) * 2)
+    _, along = linearize(valley, X)
+    _close(along(X), (grad(valley.__wrapped__)(X) * X).sum())
+
+
+def test_c15_they_are_scripted_functions() -> None:
+    second = hessian(valley)
+    assert isinstance(second, ScriptFunction)
+    assert second is hessian(valley)
+    assert "prim::Loop" in str(second.graph)
+    assert "def valley_hessian(x: Tensor) -> Tensor:" in second.code
+    want = second(X)
+    if available():
+        second(X), second(X)
+        assert "native from end to end" in str(second.explain())
+    _close(second._executor(X), want)
+
+
+def _differences(function: Any, x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    steps = np.eye(len(x)) * 1e-6
+    rows = [(function(flambeau.tensor(x + e)) - function(flambeau.tensor(x - e))).numpy() / 2e-6 for e in steps]
+    return np.stack(rows, -1)
+
+
+def test_c15_functions_that_go_by_elements_go_their_own_way_for_each_example() -> None:
+    rows = BATCH[:2] + 0.05
+    _close(vmap(wandering)(rows), flambeau.stack([wandering(row) for row in rows]))
+    slopes = np.stack([_differences(wandering, row.numpy()) for row in rows])
+    np.testing.assert_allclose(vmap(grad(wandering))(rows).numpy(), slopes, rtol=1e-5)
+    second = _differences(grad(wandering), rows[0].numpy())
+    np.testing.assert_allclose(hessian(wandering)(rows[0]).numpy(), second, rtol=1e-4, atol=1e-4)
+    _close(jvp(wandering, (rows[0],), (rows[1],))[1], (grad(wandering)(rows[0]) * rows[1]).sum())
+
+
+def test_c15_dictionaries_and_further_results() -> None:
+    parameters = {"w": X, "b": X[0]}
+    _close(grad(with_dict)(parameters, X), {"w": X, "b": flambeau.tensor(1.0).double()})
+    each = vmap(grad(with_dict), in_dims=(None, 0))
+    _close(each(parameters, BATCH)["w"], BATCH)
+    slope, rest = jacrev(pairs, has_aux=True)(X)
+    _close((slope, rest), jacrev(pairs.__wrapped__, has_aux=True)(X))
+    _close(value_and_grad(flambeau.script(_loss), has_aux=True)(X), value_and_grad(_loss, has_aux=True)(X))
+
+
+def _loss(x: Tensor) -> tuple[Tensor, Tensor]:
+    return (x * x).sum(), x + 1
+
+
+def test_c15_gradients_of_what_dictionaries_hold() -> None:
+    for _ in range(4):
+        with_dict({"w": X, "b": X[0]}, X)
+    w = X.clone().requires_grad_()
+    with_dict({"w": w, "b": X[0]}, X).backward()
+    _close(w.grad, X)
+
+
+@flambeau.script
+def by_transforms(x: Tensor) -> Tensor:
+    return grad(valley)(x) * 2.0
+
+
+def test_c15_programs_that_differentiate_are_transformed() -> None:
+    _close(vmap(by_transforms)(BATCH), vmap(grad(valley.__wrapped__))(BATCH) * 2)
+    _close(jacrev(by_transforms)(X), hessian(valley.__wrapped__)(X) * 2)
+
+
+def test_c15_their_results_ask_for_gradients_when_arguments_do() -> None:
+    slopes = []
+    for function in (valley, valley.__wrapped__):
+        x = X.clone().requires_grad_()
+        hessian(function)(x).sum().backward()
+        slopes.append(x.grad)
+        with flambeau.no_grad():
+            assert not hessian(function)(x).requires_grad
+    _close(*slopes)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda f, g: grad(f)(flambeau.arange(4)),
+        lambda f, g: grad(g)(X),
+        lambda f, g: grad(f, 3)(X),
+        lambda f, g: vmap(f)(X.sum()),
+        lambda f, g: jvp(f, (X,), (X[1:],)),
+        lambda f, g: vmap(f, out_dims=2)(BATCH),
+    ],
+)  # fmt: skip
+def test_c13_what_is_refused_is_refused_alike(call: Any) -> None:
+    errors = []
+    for f, g in ((valley, pairs), (valley.__wrapped__, pairs.__wrapped__)):
+        with pytest.raises((RuntimeError, ValueError, IndexError)) as caught:
+            call(f, g)
+        errors.append(str(caught.value).strip().splitlines()[-1].removeprefix("RuntimeError: "))
+    assert errors[0] == errors[1]
+
+
+@flambeau.script
+def noisy(x: Tensor) -> Tensor:
+    return (x * flambeau.rand_like(x)).sum()
+
+
+def test_c15_random_numbers_of_batches() -> None:
+    with pytest.raises(RuntimeError, match="called random operation while in randomness error mode"):
+        vmap(noisy)(BATCH)
+    same, different = vmap(noisy, randomness="same"), vmap(noisy, randomness="different")
+    ones = flambeau.ones(3, 4)
+    for _ in range(2):
+        assert len(set(same(ones).tolist())) == 1
+        assert len(set(different(ones).tolist())) == 3
+    assert same(ones).tolist() != same(ones).tolist()
