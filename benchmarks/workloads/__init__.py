@@ -22,6 +22,7 @@ from benchmarks.workloads import (
     tasks,
     threads,
     training,
+    transforms,
 )  # fmt: skip
 
 KINDS = {
@@ -29,7 +30,7 @@ KINDS = {
     "products": products, "loops": loops, "elements": elements,
     "array loops": array_loops, "loops with tensors": loops_with_tensors,
     "operators": operators, "tasks": tasks, "matrix slices": matrix_slices, "threads": threads, "gradients": gradients,
-    "training": training,
+    "training": training, "transforms": transforms,
 }  # fmt: skip
 
 

@@ -108,7 +108,7 @@ class OperatorNode(Node):
             elif kind is SavedTensor:
                 value = value.restored(self)
             elif kind is list:
-                value = [v.restored(self) if type(v) is SavedTensor else v for v in value]
+                value = self._restored_list(value)
             values.append(value)
         if self.counts is not None:
             return self._of_lists(values, self.counts)
@@ -137,6 +137,9 @@ class OperatorNode(Node):
             like = None if self.shapes is None else self.shapes[number]
             results[number] = gradient if gradient is None or like is None else fitted(gradient, like)
         return results
+
+    def _restored_list(self, kept: list[Any]) -> list[Any]:
+        return [v.restored(self) if type(v) is SavedTensor else v for v in kept]
 
     def _of_lists(self, values: list[Any], counts: Sequence[int]) -> Gradients:
         results: Gradients = [None] * len(self.edges)
