@@ -23,6 +23,11 @@ class EagerGradient:
         self._present = list(present)
         self._places = list(places)
 
+    @property
+    def parts(self) -> tuple[str, tuple[bool, ...], tuple[int, ...]]:
+        """What makes it: the operator's full name, which results have gradients, the places of arguments."""
+        return self._definition.full_name, tuple(self._present), tuple(self._places)
+
     def __call__(self, *values: Any) -> Any:
         """Run the operator once more, recorded, and go back."""
         count = sum(self._present)

@@ -31,6 +31,7 @@ from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph, Value
 from flambeau.passes import remove_mutation
 from flambeau.program.function import Function
+from flambeau.program.origin import Provenance
 from flambeau.program.signature import schema_of
 from flambeau.schema.types import ListType, TensorType
 from flambeau.specialise.cache import SpecialisationCache
@@ -67,30 +68,62 @@ class CompiledWayBack:
     """Which arguments it needs the elements of."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class WayThere:
+    """What runs when a function is called whose results gradients may go back from."""
+
+    function: Function
+    """Gives the results, then what is kept."""
+    results: int
+    """How many results there are."""
+    parameters: tuple[int, ...]
+    """Which arguments are kept as well."""
+    stacks: Stacks
+    """What the lists hold that are kept."""
+
+
 class GradientPlan:
     """How gradients go back through a function, for arguments of one spec of which certain ones ask."""
 
-    def __init__(self, name: str, gradient: Gradient, attach: Attach) -> None:
-        self.gradient = gradient
+    def __init__(
+        self, name: str, way_there: WayThere, gradient: Callable[[], Gradient], attach: Attach,
+        provenance: Provenance | None = None,
+    ) -> None:  # fmt: skip
+        """`gradient` is asked when something goes back; `provenance` is the derivative's."""
         self._name = name
         self._attach = attach
-        self.forward = self._function("forward", gradient.f)
-        """Gives the results, then what is kept for the way back."""
-        self.stacks = _stacks(gradient.f, gradient.f_real_outputs)
-        """What the lists hold that the way there would have to keep."""
+        self._gradient = gradient
+        self._provenance = provenance
+        self.way_there = way_there
+        self._run(self.forward, "forward")
         self._ways: SpecialisationCache[tuple[frozenset[int], bool], CompiledWayBack] = SpecialisationCache(
             "ways back", WAYS, describe=str
         )
 
     @property
+    def gradient(self) -> Gradient:
+        """The function and its derivative."""
+        return self._gradient()
+
+    @property
+    def forward(self) -> Function:
+        """Gives the results, then what is kept for the way back."""
+        return self.way_there.function
+
+    @property
+    def stacks(self) -> Stacks:
+        """What the lists hold that the way there would have to keep."""
+        return self.way_there.stacks
+
+    @property
     def results(self) -> int:
         """How many results the function itself has."""
-        return self.gradient.f_real_outputs
+        return self.way_there.results
 
     @property
     def parameters(self) -> tuple[int, ...]:
         """Which arguments the way back takes."""
-        return self.gradient.df_input_captured_inputs
+        return self.way_there.parameters
 
     @property
     def backward(self) -> Function:
@@ -122,13 +155,26 @@ class GradientPlan:
         taken = range(len(gradient.f.parameters)) if again else self.parameters
         values = part.graph.parameters[len(part.seeds) :]
         needed = tuple(n for n, value in zip(taken, values, strict=False) if _needs_elements(value))
-        function = self._function("gradient" if again else "backward", part.graph)
+        function = function_of(self._name, "gradient" if again else "backward", part.graph)
+        self._run(function, "way back", sorted(missing), again)
         return CompiledWayBack(function, part.seeds, targets, needed)
 
-    def _function(self, kind: str, part: Graph) -> Function:
-        made = Function(f"{self._name}_{kind}", part, schema_of(f"{self._name}_{kind}", part))
-        self._attach(made)
-        return made
+    def _run(self, function: Function, *names: Any) -> None:
+        if self._provenance is not None:
+            function.provenance = self._provenance.part(*names)
+        self._attach(function)
+
+
+def function_of(name: str, kind: str, part: Graph) -> Function:
+    """A part of the derivative of a function as one of its own."""
+    return Function(f"{name}_{kind}", part, schema_of(f"{name}_{kind}", part))
+
+
+def way_there_of(name: str, gradient: Gradient) -> WayThere:
+    """The function of a derivative that gives the results."""
+    results = gradient.f_real_outputs
+    forward = function_of(name, "forward", gradient.f)
+    return WayThere(forward, results, gradient.df_input_captured_inputs, _stacks(gradient.f, results))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,15 +184,20 @@ class Refusal:
     reason: str
 
 
-def gradient_plan(graph: Graph, name: str, flow: Flow, asks: Asking, attach: Attach) -> GradientPlan | Refusal:
+def gradient_plan(
+    graph: Graph, name: str, flow: Flow, asks: Asking, attach: Attach, provenance: Provenance | None = None
+) -> GradientPlan | Refusal:
     """The plan of a function, of which this is the graph for a spec; `attach` gives a function what runs it."""
     try:
-        return _plan(clone_graph(graph), name, flow, asks, attach)
+        gradient = _gradient(clone_graph(graph), flow, asks)
     except NotDifferentiableError as error:
         return Refusal(str(error))
+    if isinstance(gradient, Refusal):
+        return gradient
+    return GradientPlan(name, way_there_of(name, gradient), lambda: gradient, attach, provenance)
 
 
-def _plan(graph: Graph, name: str, flow: Flow, asks: Asking, attach: Attach) -> GradientPlan | Refusal:
+def _gradient(graph: Graph, flow: Flow, asks: Asking) -> Gradient | Refusal:
     for number, (value, asked) in enumerate(zip(graph.parameters, asks, strict=True)):
         if asked is not False and not (asked is True and isinstance(value.static_type, TensorType)):
             return Refusal(LISTS.format(number=number))
@@ -159,7 +210,7 @@ def _plan(graph: Graph, name: str, flow: Flow, asks: Asking, attach: Attach) -> 
     ready(graph, sources)
     results = _results(graph, flow.results)
     assert results is not None
-    return GradientPlan(name, gradient_of_graph(graph, sources, results), attach)
+    return gradient_of_graph(graph, sources, results)
 
 
 def _needs_elements(value: Value) -> bool:

@@ -17,6 +17,7 @@ from flambeau.executor import (
     lost_numbers,
     recomputed_calls,
     recording,
+    stored_gradients,
 )
 from flambeau.executor import eager as _eager  # noqa: F401  (operators by themselves)
 from flambeau.executor import large_calls as _large_calls  # noqa: F401  (the same on large arrays)
@@ -35,6 +36,7 @@ from flambeau.interpreter.suspended import run_suspended
 from flambeau.ir.graph import Graph
 from flambeau.passes.pipeline import PassRecord
 from flambeau.program.function import Function
+from flambeau.program.origin import Provenance
 from flambeau.program.shared import SHARED
 from flambeau.schema.types import AnyClassType, AnyType, NamedType, Type
 from flambeau.specialise import spec as specs
@@ -194,18 +196,24 @@ class Executor:
         key = (specs.spec_of(arguments), asks)
 
         def make(cause: str) -> GradientPlan | Refusal:
-            return self._new_gradient_plan(flow, arguments, asks)
+            return stored_gradients.plan_of(
+                self.function, key[0], asks, self.options,
+                lambda provenance: self._new_gradient_plan(flow, arguments, asks, provenance),
+                lambda part: attach(part, self.options),
+            )  # fmt: skip
 
         known = self._gradients.get(key)
         return self._gradients.get_or_make(key, make) if known is None else known
 
     @no_collection()
     def _new_gradient_plan(
-        self, flow: Flow, arguments: Sequence[Any], asks: gradients.Asking
+        self, flow: Flow, arguments: Sequence[Any], asks: gradients.Asking, provenance: Provenance | None
     ) -> GradientPlan | Refusal:
         graph = self._prepared.look(gradients.Plain(arguments).arguments)
         try:
-            return gradient_plan(graph, self.function.name, flow, asks, lambda part: attach(part, self.options))
+            return gradient_plan(
+                graph, self.function.name, flow, asks, lambda part: attach(part, self.options), provenance
+            )
         except Exception as error:
             if self.options.verify or isinstance(error, RecursionError) or is_foreign(error):
                 raise
@@ -238,7 +246,12 @@ class Executor:
         """What the function does with arguments that ask for gradients."""
         flow = self._flows.get((spec, asks))
         if flow is None:
-            flow = self._flows.get_or_make((spec, asks), lambda cause: self._new_flow(arguments, asks))
+            flow = self._flows.get_or_make(
+                (spec, asks),
+                lambda cause: stored_gradients.flow_of(
+                    self.function, spec, asks, lambda: self._new_flow(arguments, asks)
+                ),
+            )
         return flow
 
     @no_collection()

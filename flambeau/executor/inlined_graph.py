@@ -6,8 +6,9 @@ folded. For a model that is most of the nodes there ever are.
 
 from __future__ import annotations
 
+from flambeau.executor.frozen_callees import freeze_callees
+from flambeau.executor.stored import place_of
 from flambeau.ir.clone import clone_graph
-from flambeau.ir.frozen import is_frozen
 from flambeau.ir.graph import Graph
 from flambeau.passes import constant_propagation, inline
 from flambeau.program.function import Function
@@ -25,21 +26,20 @@ def inlined_graph(function: Function) -> Graph:
     graph = function.frozen_graph
     known = _known.get(function)
     if known is None or known[0] is not graph:
-        known = _known[function] = (graph, _inlined(graph) if freeze_callees(graph) else graph)
+        known = _known[function] = (graph, _found(function, graph))
     return known[1]
 
 
-def freeze_callees(graph: Graph) -> bool:
-    """Freeze the graphs that will be inlined in one; whether there are any."""
-    waiting, has_calls = [graph], False
-    while waiting:
-        for node in waiting.pop().all_nodes():
-            callee = inline.callee_of(node)
-            if callee is not None:
-                has_calls = True
-                if not is_frozen(callee.graph):
-                    waiting.append(callee.frozen_graph)
-    return has_calls
+def _found(function: Function, graph: Graph) -> Graph:
+    """The graph with its calls inlined, from the cache on disk if an earlier process made it."""
+    place = place_of(function, "inlined")
+    kept = None if place is None else place.read()
+    if isinstance(kept, Graph):
+        return kept
+    inlined = _inlined(graph) if freeze_callees(graph) else graph
+    if place is not None and inlined is not graph:
+        place.keep(inlined)
+    return inlined
 
 
 def _inlined(graph: Graph) -> Graph:

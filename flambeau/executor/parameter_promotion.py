@@ -13,13 +13,14 @@ each combination met (`training` decides what a dropout is).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.gradients import is_about_tensor
 from flambeau.executor.assigned import READ, WRITE, changes_nothing_else, make_variables, may_be_variable
 from flambeau.executor.inlined_graph import inlined_graph
+from flambeau.executor.stored import place_of
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.passes import constant_propagation
@@ -42,7 +43,7 @@ from flambeau.specialise.cache import SpecialisationCache
 from flambeau.util.kept_on import KeptOn
 from flambeau.util.locks import Lock
 from flambeau.util.no_collection import no_collection
-from flambeau.util.record import replace
+from flambeau.util.record import dataclass, replace
 
 Path = tuple[str, ...]
 """Names of attributes, from the object on: submodules, then the attribute that is read."""
@@ -55,20 +56,22 @@ class Promotion:
     """A method without its object: which attributes its functions take, and the functions."""
 
     def __init__(
-        self, function: Function, graph: Graph, paths: Sequence[Path], parameters: int, assigned: int = 0
-    ) -> None:
+        self, function: Function, make: Callable[[], Graph], paths: Sequence[Path], hidden: Sequence[Type],
+        returned: Type, assigned: int = 0,
+    ) -> None:  # fmt: skip
+        """`make` gives the graph when a function of it has to be made; `hidden` are the types of its last parameters,
+        `returned` that of its result, which depend on no attribute's value.
+        """
         # The function itself is not kept: it is the key under which this is found.
         self._name, self._schema, self._doc = function.name, function.schema, function.doc
         self.paths = tuple(paths)
         """What is read, in the order of the hidden parameters."""
         self.assigned = assigned
         """How many of them, the last ones, are assigned: what they become are further results."""
-        self._graph = graph
-        self._parameters = parameters
-        """How many parameters the method has, its object not counted."""
-        hidden = graph.parameters[parameters:]
+        self._graph = _once(make)
+        self._hidden, self._returned, self._provenance = tuple(hidden), returned, function.provenance
         read = len(hidden) - assigned
-        self.is_written_in = tuple(k < read and isinstance(v.static_type, _WRITTEN_IN) for k, v in enumerate(hidden))
+        self.is_written_in = tuple(k < read and isinstance(t, _WRITTEN_IN) for k, t in enumerate(hidden))
         """Which of the attributes are constants of a function."""
         self.variants_cache: SpecialisationCache[Hashable, Function] = SpecialisationCache(
             f"functions of {function.short_name} without its object", MAX_VARIANTS, describe=str
@@ -85,31 +88,55 @@ class Promotion:
         ])  # fmt: skip
         variant = self.variants_cache.get(key)
         if variant is None and len(self.variants_cache) < MAX_VARIANTS:
-            variant = self.variants_cache.get_or_make(key, lambda cause: self._function(values))
+            variant = self.variants_cache.get_or_make(key, lambda cause: self._function(key, values))
         return variant
 
     @no_collection()
-    def _function(self, values: Sequence[Any]) -> Function:
-        graph = clone_graph(self._graph)
+    def _specialised(self, values: Sequence[Any]) -> Graph:
+        """The graph of a variant: `values` are those written in, and for each list a tuple of its length."""
+        graph = clone_graph(self._graph())
+        first = len(graph.parameters) - len(values)
         for number in range(len(values) - 1, -1, -1):
-            value, place = values[number], self._parameters + number
+            value, place = values[number], first + number
             if self.is_written_in[number]:
                 _write_in(graph, place, value)
-            elif isinstance(value, list):
+            elif isinstance(value, tuple):
                 _take_apart(graph, place, len(value))
         constant_propagation.do(graph, values_only=True)
+        return graph
+
+    def _function(self, key: tuple[Any, ...], values: Sequence[Any]) -> Function:
         schema = self._schema
-        hidden = self._graph.parameters[self._parameters :]
         taken: list[Argument] = []
-        for path, own, fixed, value in zip(self.paths, hidden, self.is_written_in, values, strict=True):
+        for path, own, fixed, value in zip(self.paths, self._hidden, self.is_written_in, values, strict=True):
             name = ".".join(path)
             if isinstance(value, list):
-                taken += [Argument(f"{name}.{k}", own.static_type.contained[0]) for k in range(len(value))]
+                taken += [Argument(f"{name}.{k}", own.contained[0]) for k in range(len(value))]
             elif not fixed:
-                taken.append(Argument(name, own.static_type))
+                taken.append(Argument(name, own))
         arguments = (*(replace(a, kwarg_only=False) for a in schema.arguments[1:]), *taken)
-        returns = (Argument("", graph.returns[0].static_type),) if self.assigned else schema.returns
-        return Function(self._name, graph, FunctionSchema(schema.name, "", arguments, returns), doc=self._doc)
+        returns = (Argument("", self._returned),) if self.assigned else schema.returns
+        shapes = [v if fixed else (None,) * len(v) if isinstance(v, list) else None
+                  for v, fixed in zip(values, self.is_written_in, strict=True)]  # fmt: skip
+        own_schema = FunctionSchema(schema.name, "", arguments, returns)
+        function = Function(self._name, _once(lambda: self._specialised(shapes)), own_schema, doc=self._doc)
+        if self._provenance is not None:
+            function.provenance = self._provenance.part("variant", repr(key))
+        return function
+
+
+def _once(make: Callable[[], Graph]) -> Callable[[], Graph]:
+    """What makes a graph, once for all threads that ask."""
+    lock = Lock()
+    graphs: list[Graph] = []
+
+    def graph() -> Graph:
+        with lock:
+            if not graphs:
+                graphs.append(make())
+            return graphs[0]
+
+    return graph
 
 
 def _write_in(graph: Graph, index: int, value: Any) -> None:
@@ -142,12 +169,62 @@ def promotion_of(function: Function) -> Promotion | None:
     with _lock:
         promotion = _known.get(function)
         if promotion is None:
-            _known[function] = promotion = (_lift(function),)
+            _known[function] = promotion = (_found(function),)
         return promotion[0]
 
 
+def _found(function: Function) -> Promotion | None:
+    """The promotion of a function, from the cache on disk if an earlier process made it."""
+    place, graph_place = place_of(function, "promotion"), place_of(function, "promoted graph")
+    if place is None or graph_place is None:
+        lifted = _lift(function)
+        return None if lifted is None else lifted.promotion(function)
+
+    def graph() -> Graph:
+        known = graph_place.read()
+        if isinstance(known, Graph):
+            return known
+        lifted = _lift(function)
+        assert lifted is not None  # as it was when its entry was made
+        return lifted.graph
+
+    known = place.read()
+    if known is None:
+        lifted = _lift(function)
+        place.keep(("promotion", *(() if lifted is None else lifted.about)))
+        if lifted is None:
+            return None
+        graph_place.keep(lifted.graph)
+        return lifted.promotion(function)
+    if len(known) == 1:
+        return None
+    _, paths, hidden, returned, assigned = known
+    return Promotion(function, graph, paths, hidden, returned, assigned)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lifted:
+    """A graph in which parameters stand for what was read of an object."""
+
+    graph: Graph
+    paths: tuple[Path, ...]
+    assigned: int
+
+    @property
+    def about(self) -> tuple[tuple[Path, ...], tuple[Type, ...], Type, int]:
+        """What is known of it without the graph, as `Promotion` takes it."""
+        count = len(self.graph.parameters) - len(self.paths)
+        hidden = tuple(v.static_type for v in self.graph.parameters[count:])
+        returned = self.graph.returns[0].static_type if self.graph.returns else NoneType()
+        return self.paths, hidden, returned, self.assigned
+
+    def promotion(self, function: Function) -> Promotion:
+        """How the function whose graph it was runs."""
+        return Promotion(function, lambda: self.graph, *self.about)
+
+
 @no_collection()
-def _lift(function: Function) -> Promotion | None:
+def _lift(function: Function) -> _Lifted | None:
     if not function.graph.parameters or not _is_module(function.graph.parameters[0].static_type):
         return None
     graph = clone_graph(inlined_graph(function))
@@ -172,7 +249,7 @@ def _lift(function: Function) -> Promotion | None:
     graph.body.remove_parameter(0)
     if _gives_away(graph, graph.parameters[count : len(graph.parameters) - len(types)]):
         return None
-    return Promotion(function, graph, [*reads, *types], count, len(types))
+    return _Lifted(graph, (*reads, *types), len(types))
 
 
 def _collect(

@@ -19,6 +19,7 @@ from flambeau.executor.options import FUSING, Options
 from flambeau.executor.prepared_graph import is_prepared_apart
 from flambeau.executor.region import Region, with_regions
 from flambeau.executor.split_groups import split_groups
+from flambeau.executor.stored import Place, place_of
 from flambeau.executor.strict_fusion import check_strict_fusion
 from flambeau.executor.watch import Watch
 from flambeau.interpreter.code import Code
@@ -153,19 +154,15 @@ def _make_plan(
 ) -> ExecutionPlan:
     clock = _Clock()
     with progress(f"compiling {function.short_name}") as tell:
-
-        def specialised() -> Graph:
-            return specialise(_start(function, options, record), arguments)
-
-        graph = specialised() if prepared is None else prepared
-        clock.lap("specialise")
-        tell("passes")
-        steps = pipeline.STEPS if prepared is None else pipeline.STEPS_ON_PREPARED
-        graph = _optimised(graph, specialised, options, _watching(function, record), steps)
-        clock.lap("passes")
+        place = _place(function, arguments, options) if record is None else None
+        graph = None if place is None else place.read()
         lowered: LoweredGroups = {}
-        if options.backend == "native":
-            split_groups(graph, lowered)
+        if graph is None:
+            graph = _new_graph(function, arguments, options, record, prepared, lowered, clock, tell)
+            if place is not None:
+                place.keep(graph)
+        else:
+            clock.lap("read from the cache")
         check_strict_fusion(graph, is_fused=not options.passes_left_out & FUSING)
         kernels = attach_kernels(graph, options.choices, lowered)
         attach_tasks(graph, options)
@@ -186,6 +183,41 @@ def _make_plan(
     if log.level("executor"):
         log.write("executor", _told(function, plan))
     return plan
+
+
+def _new_graph(
+    function: Function,
+    arguments: Sequence[Any],
+    options: Options,
+    record: Callable[[PassRecord], None] | None,
+    prepared: Graph | None,
+    lowered: LoweredGroups,
+    clock: _Clock,
+    tell: Callable[[str], None],
+) -> Graph:
+    """The graph for arguments like these after the passes, in groups of which each has a kernel; those go into
+    `lowered`."""
+
+    def specialised() -> Graph:
+        return specialise(_start(function, options, record), arguments)
+
+    graph = specialised() if prepared is None else prepared
+    clock.lap("specialise")
+    tell("passes")
+    steps = pipeline.STEPS if prepared is None else pipeline.STEPS_ON_PREPARED
+    graph = _optimised(graph, specialised, options, _watching(function, record), steps)
+    clock.lap("passes")
+    if options.backend == "native":
+        split_groups(graph, lowered)
+    return graph
+
+
+def _place(function: Function, arguments: Sequence[Any], options: Options) -> Place | None:
+    """Where the optimised graph for arguments like these is kept between processes; None where it is not."""
+    if options.verify or log.level("passes"):
+        return None
+    about = (options.backend, sorted(options.without), options.num_threads, options.fastmath)
+    return place_of(function, "plan", specs.describe(specs.spec_of(arguments)), repr(about))
 
 
 def _start(function: Function, options: Options, record: Callable[[PassRecord], None] | None) -> Graph:

@@ -15,6 +15,7 @@ from flambeau.executor.executor import Executor, executor_of
 from flambeau.executor.ledger import Profile
 from flambeau.executor.options import Options
 from flambeau.executor.report import Explanation, PassReport
+from flambeau.executor.stored import graph_to_show
 from flambeau.frontend.trees.tree_views import Def
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph
@@ -171,7 +172,7 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
     @property
     def graph(self) -> Graph:
         """The graph as compiled, calls not inlined."""
-        return self.script_function.graph
+        return graph_to_show(self.script_function)
 
     @property
     def inlined_graph(self) -> Graph:

@@ -7,6 +7,7 @@ from typing import Any
 
 from flambeau.ir.frozen import freeze
 from flambeau.ir.graph import Graph
+from flambeau.program.origin import Provenance
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.types import Type
 
@@ -22,15 +23,15 @@ class Function:
     'f'
     """
 
-    def __init__(
-        self, name: str, graph: Graph | Callable[[], Graph], schema: FunctionSchema, *, doc: str = ""
-    ) -> None:
+    def __init__(self, name: str, graph: Graph | Callable[[], Graph], schema: FunctionSchema, *, doc: str = "") -> None:
         """`graph` may be what makes the graph when something first asks for it."""
         self.name = name
         """The qualified name."""
         self._graph = graph
         self.schema = schema
         self.doc = doc
+        self.provenance: Provenance | None = None
+        """What tells the function from every other in all processes; None for one that is of this process alone."""
         self.result: Type | None = None
         """The type of the result as callers of the program see it, where the schema says less: arrays are tensors."""
         self.runner: Runner | None = None
@@ -47,6 +48,7 @@ class Function:
 
     @graph.setter
     def graph(self, graph: Graph) -> None:
+        self.provenance = None
         self._graph = graph
         self.bytecode = None
 

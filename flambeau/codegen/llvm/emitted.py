@@ -7,13 +7,12 @@ object, it holds a line that says what the object needs to be linked. The text i
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 from flambeau.codegen.llvm.nest import NativeText
+from flambeau.util.source_stamps import source_stamps
 
 PACKAGE = Path(__file__).parents[1]
 """The sources that decide what is emitted."""
@@ -62,20 +61,6 @@ def unpacked(entry: bytes) -> tuple[Needs, bytes] | None:
     return (Needs(tuple(libm), needs_memory, splits), content) if separator else None
 
 
-@cache
 def emitter_sources() -> str:
     """Tells the sources of the emitter from what they were before they were edited."""
-    return "\n".join(sorted(_stamps(str(PACKAGE))))
-
-
-def _stamps(folder: str) -> Iterator[str]:
-    try:
-        entries = list(os.scandir(folder))
-    except OSError:  # a package in an archive, which is replaced as a whole
-        return
-    for entry in entries:
-        if entry.is_dir():
-            yield from _stamps(entry.path)
-        elif entry.name.endswith(".py"):
-            stamp = entry.stat()
-            yield f"{entry.path[len(str(PACKAGE)):]} {stamp.st_size} {stamp.st_mtime_ns}"
+    return source_stamps(str(PACKAGE))

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from flambeau.executor.executor import attach
+from flambeau.executor.stored import place_of
 from flambeau.frontend.compile_function import compile_def
 from flambeau.frontend.scopes.parameter_defaults import as_declared
 from flambeau.frontend.scopes.python_constants import enum_type
@@ -20,12 +21,14 @@ from flambeau.frontend.scopes.type_annotations import type_of_tree
 from flambeau.ir.graph import Graph
 from flambeau.program.classes import ClassDefinition, InterfaceDefinition
 from flambeau.program.function import Function
+from flambeau.program.origin import Provenance
 from flambeau.program.unit import CompilationUnit
 from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
 from flambeau.schema.types import TENSOR, ClassType, TupleType, Type
 from flambeau.serialize.archive_format import CODE, ROOT, code_record
 from flambeau.serialize.archive_reader.code_file import CodeFile
 from flambeau.serialize.archive_reader.code_names import ArchiveNames, known_enum
+from flambeau.serialize.archive_reader.code_origin import origin_of
 from flambeau.serialize.archive_reader.container_reader import Container
 from flambeau.serialize.archive_reader.finish import compile_callees, finish
 from flambeau.serialize.archive_reader.literal_reader import LiteralReader
@@ -46,9 +49,7 @@ CUSTOM_CLASSES: Final = f"{ROOT}.torch.classes."
 class CodeUnit(CompilationUnit):
     """The code of one archive. Raises ArchiveError for names that it does not define, and for broken code."""
 
-    def __init__(
-        self, container: Container, version: int, texts: Mapping[str, str], permissions: Permissions
-    ) -> None:
+    def __init__(self, container: Container, version: int, texts: Mapping[str, str], permissions: Permissions) -> None:
         super().__init__()
         self.container = container
         self._texts = texts
@@ -65,6 +66,9 @@ class CodeUnit(CompilationUnit):
         self._lock = NoForkLock()
         self.names = ArchiveNames(self.constants, self, version)
         self._literals = LiteralReader(self.constants, self)
+        self._provenance = Provenance(
+            lambda: origin_of(self.container, self.constants, self._permissions, self)
+        )
 
     # -- by name ------------------------------------------------------------------------------------------------------
 
@@ -311,11 +315,17 @@ class CodeUnit(CompilationUnit):
         record = code_record(name if self_type is None else name.rpartition(".")[0])
 
         compiled: list[Graph] = []
+        function: Function
 
         def graph() -> Graph:
             with self._lock:
                 if compiled:  # by another thread that asked too
                     return compiled[0]
+                place = place_of(function, "graph")
+                known = None if place is None else place.read()
+                if isinstance(known, Graph):
+                    compiled.append(known)
+                    return known
                 with self._located():
                     file.check_nesting(node)
                 try:
@@ -329,10 +339,13 @@ class CodeUnit(CompilationUnit):
                 self._permissions.check(body, self.container.title)
                 compiled.append(body)
                 compile_callees(body, name)
+                if place is not None:
+                    place.keep(body)
                 return body
 
         with self._located():
             function = Function(name, graph, self._schema(file, node, self_type))
+        function.provenance = self._provenance.part(name)
         attach(function)
         return function
 

@@ -1,0 +1,100 @@
+"""What the compiler made of a program with an origin, kept in the cache on disk: a second process reads it.
+
+An entry's key is the origin, what was made of it and for what, and all else that decides it: the sources of this
+package, the processor, the default dtype. Nothing is kept, or read, while users have kernels of their own. As with
+machine code, only files are read that nobody but the user could have written.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from flambeau.codegen import available
+from flambeau.codegen.llvm import host
+from flambeau.codegen.llvm.object_cache import ObjectCache, key_of, object_cache
+from flambeau.executor.frozen_callees import freeze_callees
+from flambeau.executor.records import RecordError, dumps, loads
+from flambeau.ir.frozen import is_frozen
+from flambeau.ir.graph import Graph
+from flambeau.program.function import Function
+from flambeau.program.origin import Origin
+from flambeau.tensor import defaults, kernels
+from flambeau.util import log
+from flambeau.util.record import dataclass
+from flambeau.util.source_stamps import source_stamps
+
+PACKAGE: Final = str(Path(__file__).parents[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in the cache something is kept, or would be."""
+
+    cache: ObjectCache
+    key: str
+    processor: str
+    origin: Origin
+    function: Function
+
+    def read(self) -> Any:
+        """What is kept there, which the function is noted to rely on; None where there is nothing, or nothing that this
+        process can use."""
+        content = self.cache.load(self.key, self.processor)
+        if content is None:
+            return None
+        try:
+            value = loads(content, self.origin.names)
+        except RecordError as error:
+            log.write("cache", f"{self.key} is ignored: {error}")
+            return None
+        if self.function.provenance is not None:
+            self.function.provenance.read_by(self.function)
+        return value
+
+    def keep(self, value: Any) -> None:
+        """Keep a value; one that no record can hold is left out."""
+        try:
+            content = dumps(value, self.origin.names)
+        except RecordError as error:
+            self.say_why_not(error)
+            return
+        self.cache.store(self.key, content, self.processor)
+
+    def say_why_not(self, error: RecordError) -> None:
+        """Tell who asked with FLAMBEAU_LOG that something cannot be kept."""
+        if log.level("cache"):
+            log.write("cache", f"nothing is kept under {self.key}: {error}")
+
+
+def place_of(function: Function, *what: str) -> Place | None:
+    """Where what was made of a function is kept; None where it is not."""
+    provenance = function.provenance
+    origin = None if provenance is None else provenance.origin()
+    if origin is None or kernels.table.kernels or kernels.table.fallbacks:
+        return None
+    cache = object_cache()
+    if cache is None:
+        return None
+    try:
+        processor = host.chosen_processor().name
+    except host.ProcessorError:
+        return None
+    around = (str(defaults.float_dtype()), np.__version__, str(available()), source_stamps(PACKAGE))
+    return Place(cache, key_of("program", origin.key, *what, *around), processor, origin, function)
+
+
+def graph_to_show(function: Function) -> Graph:
+    """The graph of a function for somebody who may change it in place, as far as nothing relies on it.
+
+    Plans that were read rely on graphs that were never made: these are made and frozen now.
+    """
+    provenance = function.provenance
+    if provenance is not None:
+        for reader in provenance.take_readers():
+            freeze_callees(reader.frozen_graph)
+        if not is_frozen(function.graph):
+            provenance.end()
+    return function.graph
