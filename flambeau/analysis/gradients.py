@@ -101,6 +101,14 @@ def flow_of(graph: Graph, asking: Sequence[bool], attributes: Sequence[Value] = 
     return _Walk(graph, asking, attributes).flow()
 
 
+def asking_values(graph: Graph, asking: Sequence[bool], others: Sequence[Value] = ()) -> set[Value]:
+    """The values that depend on those of the parameters that ask for gradients, and on others that may; these
+    too."""
+    walk = _Walk(graph, asking, others)
+    walk.settle()
+    return walk.needs
+
+
 class _Walk:
     def __init__(self, graph: Graph, asking: Sequence[bool], attributes: Sequence[Value]) -> None:
         self._graph = graph
@@ -112,12 +120,22 @@ class _Walk:
         self._alias = AliasAnalysis(graph, apart=True) if self._writers else None
         self._reached = {} if self._alias is None else self._values_written(self._alias)
 
-    def flow(self) -> Flow:
+    @property
+    def needs(self) -> set[Value]:
+        """The values that depend on what asks, as far as that is settled."""
+        return self._needs
+
+    def settle(self) -> None:
+        """Go over the nodes until no further value depends on what asks."""
         size = -1
         while size < len(self._needs) + len(self._assigned):
             size = len(self._needs) + len(self._assigned)
             for node in self._nodes:
                 self._visit(node)
+
+    def flow(self) -> Flow:
+        """What follows of the settled graph."""
+        self.settle()
         parameters = self._graph.parameters
         elements = [n for n in self._writers if not is_about_tensor(n)]
         written = {v for n in elements for v in self._written(n)}

@@ -30,12 +30,12 @@ from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ir.printer import SUBGRAPH
 from flambeau.passes import dce
+from flambeau.passes.create_autodiff_subgraphs import GROUP
+from flambeau.passes.inline_autodiff_subgraphs import REVERSE
 from flambeau.passes.specialize_autogradzero import ADD
 from flambeau.schema.types import TensorType
 from flambeau.util.record import dataclass
 
-DIFFERENTIABLE: str = "prim::DifferentiableGraph"
-REVERSE: str = "ReverseSubgraph"
 NO_TENSORS = (
     "nothing in the graph can be differentiated: no parameter is a tensor of real numbers that asks for gradients"
 )
@@ -184,8 +184,8 @@ def pack_gradient(gradient: Gradient, node: Node) -> None:
 
     Raises ValueError if the node has another number of operands or results than the function.
     """
-    if node.op != DIFFERENTIABLE:
-        raise ValueError(f"a derivative belongs onto a {DIFFERENTIABLE}, not onto a {node.op}")
+    if node.op != GROUP:
+        raise ValueError(f"a derivative belongs onto a {GROUP}, not onto a {node.op}")
     if (len(node.operands), len(node.results)) != (len(gradient.f.parameters), gradient.f_real_outputs):
         raise ValueError(
             f"the node takes {len(node.operands)} values and gives {len(node.results)}, the function of the derivative "

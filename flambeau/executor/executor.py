@@ -22,6 +22,7 @@ from flambeau.executor import (
 from flambeau.executor import eager as _eager  # noqa: F401  (operators by themselves)
 from flambeau.executor import large_calls as _large_calls  # noqa: F401  (the same on large arrays)
 from flambeau.executor.compiled_gradients import GradientPlan, Refusal, gradient_plan
+from flambeau.executor.differentiable_regions import RecordedCode, recorded_code
 from flambeau.executor.explain import caches_of, compilation_of
 from flambeau.executor.inlined_graph import inlined_graph
 from flambeau.executor.options import Options
@@ -79,6 +80,9 @@ class Executor:
         )
         self._gradients: SpecialisationCache[tuple[specs.Spec, gradients.Asking], GradientPlan | Refusal] = (
             SpecialisationCache("gradients", options.max_plans, describe=lambda key: specs.describe(key[0]))
+        )
+        self._recorded: SpecialisationCache[gradients.Asking, RecordedCode] = SpecialisationCache(
+            "recorded codes", options.max_plans, describe=str
         )
         self._prepared = PreparedGraph(function)
         self._latest: ExecutionPlan | None = None
@@ -229,8 +233,33 @@ class Executor:
         """A call of which each operator is put on the tape, for a reason. Raises RuntimeError where a derivative would
         have to go through a number."""
         self._keep_numbers(arguments, reason)
+        code = self._recorded_code(arguments)
         with dispatch.intercepting(gradients.one_by_one):
-            return single(run(self._plain_code(), arguments))
+            return single(run(code, arguments))
+
+    def _recorded_code(self, arguments: Sequence[Any]) -> Code:
+        """The function with regions that are compiled; as written where somebody wants to see every operator."""
+        is_seen = dispatch.is_intercepted() or (
+            special.exists and (below.has_special(arguments) or self._is_overridden())
+        )
+        if is_seen or not is_grad_enabled() or self.options.backend != "native":
+            return self._plain_code()
+        asks = gradients.asking(arguments)
+        known = self._recorded.get(asks)
+        if known is None:
+            known = self._recorded.get_or_make(asks, lambda cause: self._new_recorded_code(asks))
+        return known.code
+
+    @no_collection()
+    def _new_recorded_code(self, asks: gradients.Asking) -> RecordedCode:
+        return recorded_code(
+            self.function, asks, lambda part: attach(part, self.options), verify=self.options.verify
+        )
+
+    @property
+    def recorded_codes(self) -> list[RecordedCode]:
+        """The codes of calls that were recorded, the one used last at the end."""
+        return self._recorded.values
 
     def _keep_numbers(self, arguments: Sequence[Any], reason: str) -> None:
         """Refuse to run an operator at a time where a derivative would have to go through a number."""
@@ -273,6 +302,7 @@ class Executor:
         self._plans.clear()
         self._flows.clear()
         self._gradients.clear()
+        self._recorded.clear()
         self._latest = self.stub.target = self.asking_call = None
 
     def _plan(self, spec: specs.Spec, arguments: Sequence[Any]) -> ExecutionPlan:
@@ -346,6 +376,9 @@ class Executor:
             for half in gradient.functions:
                 named = executor_of(half)
                 plans += [replace(compilation_of(p, measure), cause=f"{named.name}: {p.cause}") for p in named.plans]
+        for recorded in self.recorded_codes:
+            for region in recorded.regions:
+                plans += executor_of(region.function).explain(measure).compilations
         caches = [self._plans.statistics(), self._flows.statistics(), self._gradients.statistics()]
         caches += [s for p in self.plans for s in caches_of(p)]
         evicted = self._plans.statistics().evictions

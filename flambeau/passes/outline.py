@@ -21,16 +21,17 @@ from flambeau.ir.printer import SUBGRAPH
 from flambeau.ir.walk import operands_within
 
 
-def outline(nodes: Sequence[Node], kind: str) -> Node:
+def outline(nodes: Sequence[Node], kind: str, inputs: Sequence[Value] | None = None) -> Node:
     """Replace a run of nodes of one block by a node of this kind.
 
-    Constants other than tensors are copied into the subgraph.
+    Constants other than tensors are copied into the subgraph. `inputs` gives the order of what comes from outside, in
+    the place of that in which the nodes use it.
     """
     graph = nodes[0].graph
     inside = set(nodes)
     inner = Graph()
     copies: Copies = {}
-    inputs = _inputs(nodes, inside, inner, copies)
+    inputs = _inputs(nodes, inside, inner, copies, inputs)
     for node in nodes:
         inner.insert_node(clone_node(node, inner, copies))
     outputs = [v for node in nodes for v in node.results if any(not _is_within(u.user, inside) for u in v.uses())]
@@ -48,10 +49,12 @@ def outline(nodes: Sequence[Node], kind: str) -> Node:
     return group
 
 
-def _inputs(nodes: Sequence[Node], inside: set[Node], inner: Graph, copies: Copies) -> list[Value]:
+def _inputs(
+    nodes: Sequence[Node], inside: set[Node], inner: Graph, copies: Copies, order: Sequence[Value] | None
+) -> list[Value]:
     """The values from outside that nodes use, each now a parameter of the subgraph or a constant in it."""
     inputs: list[Value] = []
-    for value in dict.fromkeys(v for node in nodes for v in operands_within(node)):
+    for value in order or dict.fromkeys(v for node in nodes for v in operands_within(node)):
         maker = value.defining_node
         if maker in inside or _is_defined_within(value, inside):
             continue

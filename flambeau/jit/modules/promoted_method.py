@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from operator import attrgetter, getitem, is_
 from typing import Any
 
-from flambeau.executor import gradients
+from flambeau.executor import gradients, lost_numbers
 from flambeau.executor.executor import Executor, executor_of
 from flambeau.executor.options import Options
 from flambeau.executor.parameter_promotion import Promotion, promotion_of
@@ -149,8 +149,11 @@ class PromotedMethod(ScriptMethod):
         if flow.is_repeatable and not flow.is_open and not seen.cells:
             plain = gradients.Plain(arguments).arguments
             return native._executor.on_tape(flow, (*args, *seen.taken), lambda: native(*plain))
-        with intercepting(gradients.one_by_one):
-            return self._call_slowly(*args)
+        if seen.cells:
+            with intercepting(gradients.one_by_one):
+                return self._call_slowly(*args)
+        reason = lost_numbers.OPEN if flow.is_open else lost_numbers.EFFECTS
+        return native._executor.recorded((*args, *seen.taken), reason)
 
     def _assigning(self, seen: _Seen, native: ScriptFunction, args: tuple[Any, ...]) -> Any:
         """The call of a method that assigns: what attributes become are the last results."""

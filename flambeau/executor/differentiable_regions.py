@@ -1,0 +1,107 @@
+"""Calls of which each operator is put on the tape, but for regions that are one node each, compiled there and back.
+
+A function that draws random numbers, prints, or writes to its arguments cannot run again when gradients come, so that a
+call of it is no single node. What lies between such operators can: it is gathered into `prim::DifferentiableGraph`
+nodes (`passes.create_autodiff_subgraphs`), each a function with plans and derivatives of its own.
+
+>>> import flambeau
+>>> @flambeau.script
+... def noisy(x):
+...     y = (x * 2.0).sin() * x.exp()
+...     y = y + flambeau.rand_like(y)
+...     return (y * y).cos().sum()
+>>> x = flambeau.ones(3, requires_grad=True)
+>>> noisy(x).backward()
+>>> [code] = noisy._executor.recorded_codes
+>>> [len(list(region.function.graph.nodes())) for region in code.regions]
+[5, 4]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Protocol
+
+from flambeau.executor.gradients import Asking
+from flambeau.executor.inlined_graph import inlined_graph
+from flambeau.interpreter.code import Code
+from flambeau.interpreter.compile import code_of
+from flambeau.interpreter.select import KERNEL
+from flambeau.ir.clone import clone_graph
+from flambeau.ir.graph import Graph, Node
+from flambeau.ir.printer import SUBGRAPH
+from flambeau.passes import check_inplace, create_autodiff_subgraphs, propagate_requires_grad
+from flambeau.passes.create_autodiff_subgraphs import GROUP
+from flambeau.program.function import Function
+from flambeau.program.signature import schema_of
+from flambeau.schema.types import TensorType
+from flambeau.tensor import dispatch
+from flambeau.util.record import dataclass
+
+SMALLEST: Final = 4
+"""Operators in a region: a call of a compiled function takes as long as a few that are put on the tape."""
+
+
+class RegionExecutor(Protocol):
+    """What runs a region."""
+
+    function: Function
+
+    def __call__(self, *arguments: Any) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCode:
+    """A function for calls that are recorded."""
+
+    function: Function
+    """With its regions as nodes."""
+    regions: tuple[RegionExecutor, ...]
+
+    @property
+    def code(self) -> Code:
+        """What the interpreter runs."""
+        return code_of(self.function)
+
+
+def recorded_code(
+    function: Function, asks: Asking, attach: Callable[[Function], RegionExecutor], *, verify: bool
+) -> RecordedCode:
+    """The code of a function for arguments of which certain ones ask; the function itself where it has no regions.
+    `attach` gives a function what runs it."""
+    graph = clone_graph(inlined_graph(function))
+    for value, asked in zip(graph.parameters, asks, strict=True):
+        if isinstance(value.static_type, TensorType):
+            value.set_type(value.static_type.refine(requires_grad=asked is not False))
+    propagate_requires_grad.do(graph)
+    if not create_autodiff_subgraphs.do(graph, SMALLEST):
+        return RecordedCode(function, ())
+    if verify:
+        check_inplace.do(graph)
+    nodes = graph.find_all(GROUP)
+    regions = tuple([_attached(function, n, node, attach) for n, node in enumerate(nodes)])
+    return RecordedCode(Function(function.name, graph, function.schema), regions)
+
+
+def _attached(
+    function: Function, number: int, node: Node, attach: Callable[[Function], RegionExecutor]
+) -> RegionExecutor:
+    """Say what runs a region."""
+    graph: Graph = node.attribute(SUBGRAPH)
+    name = f"{function.name}_region_{number}"
+    region = attach(Function(name, graph, schema_of(name, graph)))
+    node.attributes[KERNEL] = _Call(region)
+    return region
+
+
+class _Call:
+    """The call of a region amid operators that are intercepted to be recorded: it is one itself."""
+
+    __slots__ = ("_region",)
+
+    def __init__(self, region: RegionExecutor) -> None:
+        self._region = region
+
+    def __call__(self, *arguments: Sequence[Any]) -> Any:
+        with dispatch.uninterrupted():
+            return self._region(*arguments)
