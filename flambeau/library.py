@@ -19,6 +19,7 @@ from flambeau.jit.library import (
     register_autograd,
     register_fake,
     register_kernel,
+    register_vmap,
 )
 
 __all__ = [
@@ -33,4 +34,5 @@ __all__ = [
     "register_autograd",
     "register_fake",
     "register_kernel",
+    "register_vmap",
 ]

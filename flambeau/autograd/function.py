@@ -24,7 +24,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from flambeau.autograd import views
+from flambeau.autograd import function_levels, views
 from flambeau.autograd.function_node import FunctionCtx
 from flambeau.autograd.node import Gradients, Node, edge_of
 from flambeau.tensor.grad_mode import is_grad_enabled, no_grad, set_grad_enabled
@@ -53,6 +53,10 @@ DIRTY_LOST: Final = (
 DIRTY_VIEW: Final = (
     "{name} changed a view in place, and has other results, or takes it not first: return a new tensor instead"
 )
+NO_SETUP: Final = (
+    "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override "
+    "the setup_context staticmethod. {name} takes ctx in forward, and transforms around this one differentiate too"
+)
 TWICE: Final = "trying to differentiate twice a function that was marked with @once_differentiable"
 
 
@@ -61,13 +65,15 @@ class Function:
 
     `forward(ctx, *args)` computes the results. In the second style it is `forward(*args)`, and
     `setup_context(ctx, inputs, output)` says what to keep. `backward(ctx, *grads)` gets a gradient per result and gives
-    one per argument, None for those that have none. `jvp` and `vmap` may be there for other transformations.
+    one per argument, None for those that have none. `jvp(ctx, *tangents)` gives the tangents of the results. Under
+    `vmap`, `forward` and `backward` run on whole batches, or `vmap(info, in_dims, *args)` does: it is told
+    `info.batch_size` and `info.randomness`, and gives `(output, out_dims)`.
     """
 
     _backward_cls: Any = None
     """The class of its nodes, once it has been called."""
     generate_vmap_rule = False
-    """Whether `vmap` may run `forward` and `backward` under itself."""
+    """Whether `vmap` runs `forward` and `backward` under itself, which it also does where there is no `vmap`."""
 
     _call: Any = None
     """Runs a call, without anybody looking on: always the same function."""
@@ -141,15 +147,31 @@ def _node_type(cls: type[Function]) -> type[FunctionCtx]:
 
 
 def _call(cls: type[Function], *args: Any) -> Any:
+    level = function_levels.owner(args)
+    if level is None:
+        return _recorded(cls, args, None)
+    if not (is_grad_enabled() and function_levels.has_tape(level, args)):
+        return function_levels.at_level(cls, level, args, _call)
+    if _has_setup(cls):
+        lifted = [level.lifted(a) if isinstance(a, Tensor) else a for a in args]
+        return _recorded(cls, lifted, lambda: function_levels.at_level(cls, level, lifted, _call))
+    if function_levels.asks_further_out(args):
+        raise RuntimeError(NO_SETUP.format(name=cls.__name__))
+    return _recorded(cls, args, None)
+
+
+def _recorded(cls: type[Function], args: Sequence[Any], outcome: Callable[[], Any] | None) -> Any:
+    """A call on one tape; `outcome` runs the function in the place of `forward`."""
     tensors = [a for a in args if isinstance(a, Tensor)]
     is_recorded = is_grad_enabled()
     edges = [edge_of(tensor) if is_recorded else None for tensor in tensors]
     ctx = _node_type(cls)(cls, args, edges)
     behind = [views.base_edge(tensor) for tensor in tensors]
+    ready = None if outcome is None else outcome()
     with set_grad_enabled(False):
         if _has_setup(cls):
-            result = cls.forward(*args)
-            cls.setup_context(ctx, args, result)
+            result = cls.forward(*args) if outcome is None else ready
+            cls.setup_context(ctx, tuple(args), result)
         else:
             result = cls.forward(ctx, *args)
     outputs = list(result) if isinstance(result, tuple) else [result]

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
 
-from flambeau.batching import fallback, rules
+from flambeau.batching import fallback, rules, user_rules
 from flambeau.batching.batched import BRANCH, ITEM, Batch, BatchedTensor, batched
 from flambeau.batching.operand import NotBatched, Operand
 from flambeau.ops.derivatives.operators import OPERATORS
@@ -75,7 +75,7 @@ class BatchLevel(Level):
         written = recorder.tensors_written(definition, arguments)
         if any(not (self.owns(w) and w._wrapped.is_batched) for w in written):
             raise RuntimeError(WRITTEN)
-        result = rules.applied(definition, operands, self)
+        result = self._by_rule(definition, operands)
         if result is None:
             body = _parts_of(definition, arguments)
             if body is not None and not written and definition not in self._decomposed:
@@ -88,6 +88,13 @@ class BatchLevel(Level):
             warnings.warn(SLOW.format(name=definition.name), PerformanceWarning, stacklevel=2)
             result = fallback.looped(definition, operands, self.size)
         return self._results(definition, arguments, result)
+
+    def _by_rule(self, definition: OpDef, operands: Sequence[Any]) -> Any:
+        """The results of the whole batch by a user's rule, or that of the package; None where there is none."""
+        if user_rules.is_passed_over():
+            return fallback.looped(definition, operands, self.size)
+        result = user_rules.applied(definition, operands, user_rules.BatchInfo(self.size, self.randomness))
+        return rules.applied(definition, operands, self) if result is None else result
 
     def _on_one(self, definition: OpDef, arguments: Sequence[Any], operands: Sequence[Any]) -> Any:
         """Run an operator none of whose operands differs within the batch."""

@@ -31,9 +31,15 @@ from flambeau.ops.packets import overload_of
 from flambeau.schema import registry
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.rule_tables import RuleTable
+from flambeau.tensor.kernels import past, table
 from flambeau.tensor.tensor import Tensor
 
 NO_FUNCTIONAL: Final = "{name} writes what it is given, and there is no operator that gives the same as a new tensor"
+KERNEL_RESULTS: Final = (
+    "the Functionalize kernel of {name} should return a tensor for each of the {count} that the operator writes, "
+    "got {got}"
+)
+FUNCTIONALIZE: Final = "Functionalize"
 NO_INVERSE: Final = "what was written through {name} cannot be put back into the tensor that it shows"
 
 Sizes = tuple[int, ...]
@@ -131,6 +137,10 @@ class _Functional(Recording):
         definition: OpDef = func.definition
         if definition.schema.is_mutable:
             return self._written(func, definition, args, kwargs)
+        kernel = table.get(definition.full_name, FUNCTIONALIZE)
+        if kernel is not None:
+            with past(definition.full_name, FUNCTIONALIZE), self:
+                return kernel(*args, **kwargs)
         source = args[0] if args and isinstance(args[0], Tensor) else None
         node = self.graph.call_function(func, *map_aggregate((tuple(args), kwargs), self.node_of))
         result = func(*args, **kwargs)
@@ -146,11 +156,14 @@ class _Functional(Recording):
         return result
 
     def _written(self, func: Any, definition: OpDef, args: Any, kwargs: dict[str, Any]) -> Any:
-        fresh = _functional(definition)
-        nodes = map_aggregate((tuple(args), kwargs), self.node_of)
         formals = definition.schema.arguments
         given = dict(zip((a.name for a in formals), args, strict=False)) | kwargs
         targets = [given[a.name] for a in formals if a.alias is not None and a.alias.is_write]
+        kernel = table.get(definition.full_name, FUNCTIONALIZE)
+        if kernel is not None:
+            return self._by_kernel(kernel, definition, targets, args, kwargs)
+        fresh = _functional(definition)
+        nodes = map_aggregate((tuple(args), kwargs), self.node_of)
         outs = {a.name for a in formals if a.is_out}
         named = {k: v for k, v in nodes[1].items() if k not in outs}
         node = self.graph.call_function(overload_of(fresh), nodes[0], named)
@@ -159,6 +172,23 @@ class _Functional(Recording):
             one = node if len(targets) == 1 else self.graph.call_function(operator.getitem, (node, number))
             self._put_back(target, one)
         return result
+
+    def _by_kernel(
+        self, kernel: Callable[..., Any], definition: OpDef, targets: Sequence[Tensor], args: Any,
+        kwargs: dict[str, Any],
+    ) -> Any:  # fmt: skip
+        """Record what a user's kernel for the key computes, and put its results into what the operator writes."""
+        with past(definition.full_name, FUNCTIONALIZE), self:
+            found = kernel(*args, **kwargs)
+        listed = list(found) if isinstance(found, tuple | list) else [found]
+        if len(listed) != len(targets) or not all(isinstance(one, Tensor) for one in listed):
+            raise RuntimeError(KERNEL_RESULTS.format(name=definition.full_name, count=len(targets), got=len(listed)))
+        for target, new in zip(targets, listed, strict=True):
+            target.copy_(new)
+            self._put_back(target, self.node_of(new))
+        if not definition.schema.returns:
+            return None
+        return targets[0] if len(targets) == 1 else tuple(targets)
 
     def _put_back(self, target: Tensor, node: Node) -> None:
         """The elements of a tensor are those of a node: so are they in whatever shares its memory."""

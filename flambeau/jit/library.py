@@ -19,6 +19,7 @@ from flambeau.jit.operator_registration import (
     register_autograd,
     register_fake,
     register_kernel,
+    register_vmap,
 )
 from flambeau.schema import registry
 from flambeau.schema.function import FunctionSchema, parse_schema
@@ -54,6 +55,7 @@ __all__ = [
     "register_autograd",
     "register_fake",
     "register_kernel",
+    "register_vmap",
 ]
 Function = Callable[..., Any]
 _NAME = re.compile(r"[A-Za-z_]\w*::[A-Za-z_]\w*")

@@ -130,7 +130,9 @@ class Library:
             op_name: the operator: a name, with or without namespace and overload, or an overload itself.
             fn: takes the operator's arguments; those that are defaults are left out.
             dispatch_key: "CPU", "CUDA", "Meta", "Autograd", "CompositeExplicitAutograd" or
-                "CompositeImplicitAutograd", which is the default.
+                "CompositeImplicitAutograd", which is the default; "Batched" for what `register_vmap` takes;
+                "Functionalize" for what `functionalize` records in its place: for an operator that writes, `fn` gives
+                what it writes as new tensors.
             with_keyset: whether `fn` takes the keys that are left first, for `op.redispatch(keyset, ...)`.
 
         Raises TypeError for what cannot be called, RuntimeError for an unknown key or operator, or a second kernel.

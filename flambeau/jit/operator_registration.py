@@ -1,4 +1,4 @@
-"""Registering at operators that exist, by name: kernels, shapes without data, gradients."""
+"""Registering at operators that exist, by name: kernels, shapes without data, gradients, batches."""
 
 from __future__ import annotations
 
@@ -145,7 +145,31 @@ def register_autograd(
     )
 
 
+def register_vmap(op: Any, func: Function | None = None, /, *, lib: Library | None = None) -> Any:
+    """Say how `vmap` runs an operator on a whole batch.
+
+    Args:
+        op: the operator or its name.
+        func: `func(info, in_dims, *args)`: `info.batch_size` and `info.randomness`, for each argument the axis of the
+            batch or None, the arguments; it gives `(result, out_dims)`. A decorator without.
+        lib: what it belongs to; it stays for good if None.
+
+    >>> import flambeau
+    >>> define("doc_vmap::twice", "(Tensor x) -> Tensor")
+    >>> impl("doc_vmap::twice", "cpu", lambda x: flambeau.from_numpy(x.numpy() * 2))
+    >>> @register_vmap("doc_vmap::twice")
+    ... def twice(info, in_dims, x):
+    ...     return flambeau.ops.doc_vmap.twice(x), in_dims[0]
+    >>> flambeau.vmap(flambeau.ops.doc_vmap.twice)(flambeau.ones(3))
+    tensor([2., 2., 2.])
+    """
+    if func is None:
+        return lambda function: (register_vmap(op, function, lib=lib), function)[1]
+    _library(_name_of(op), lib).impl(_definition(op).full_name, func, "Batched")
+    return None
+
+
 def give_methods(operator: Any, name: str) -> None:
     """Let an operator made of a function have `register_fake`, `register_autograd` and `register_kernel` itself."""
-    for method in (register_fake, register_autograd, register_kernel):
+    for method in (register_fake, register_autograd, register_kernel, register_vmap):
         setattr(operator, method.__name__, functools.partial(method, name))
