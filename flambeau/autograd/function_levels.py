@@ -202,47 +202,70 @@ def _forward(cls: Any, context: Context, args: Sequence[Any]) -> Any:
     return result
 
 
+class _Mapping(NamedTuple):
+    """How a custom function is run on a batch."""
+
+    function: Any
+    size: int
+    randomness: str
+    dims: tuple[int | None, ...]
+    """Where the batch is in each argument: in front, or nowhere."""
+
+    def level(self) -> BatchLevel:
+        """A batch of its own."""
+        return BatchLevel(self.size, self.randomness)
+
+    def wrapped(self, level: BatchLevel, values: Sequence[Any], dims: Sequence[int | None]) -> list[Any]:
+        """Values as tensors of a level, those without an axis as they are."""
+        return [v if v is None or d is None else batched(level, v) for v, d in zip(values, dims, strict=True)]
+
+
 def _batched_function(cls: Any, outer: BatchLevel, dims: tuple[int | None, ...]) -> Any:
     """The custom function on whole batches: `forward` and `backward` under a batch of their own."""
-    size, randomness = outer.size, outer.randomness
+    mapping = _Mapping(cls, outer.size, outer.randomness, dims)
 
     class Batched(_base(cls)):  # type: ignore[misc]
         places: tuple[int | None, ...] = ()
 
         @staticmethod
         def forward(ctx: Any, *values: Any) -> Any:
-            inner = Context(ctx.needs_input_grad)
-            level = BatchLevel(size, randomness)
-            with level.opened():
-                wrapped = [v if d is None else batched(level, v) for v, d in zip(values, dims, strict=True)]
-                result = _forward(cls, inner, wrapped)
-                listed = result if isinstance(result, tuple) else (result,)
-                kept = [_kept(level, one) for one in listed]
-                inner.put_away(level)
-            Batched.places = tuple([0 if isinstance(k, _Kept) and k.is_batched else None for k in kept])
-            ctx.save_for_backward(*[k.value if isinstance(k, _Kept) else None for k in inner.saved_tensors])
-            ctx.set_materialize_grads(inner.materialize_grads)
-            ctx.inner, ctx.places = inner, Batched.places
-            given = tuple([k.value if isinstance(k, _Kept) else k for k in kept])
-            return given if isinstance(result, tuple) else given[0]
+            result = _forward_on_batch(mapping, ctx, values)
+            Batched.places = ctx.places
+            return result
 
         @staticmethod
         def backward(ctx: Any, *grads: Any) -> Any:
-            level = BatchLevel(size, randomness)
-            saved = ctx.saved_tensors
-            with level.opened():
-                here = ctx.inner.at(level, saved)
-                wrapped = [
-                    g if g is None or place is None else batched(level, g)
-                    for g, place in zip(grads, ctx.places, strict=True)
-                ]
-                returned = cls.backward(here, *wrapped)
-                listed = returned if isinstance(returned, tuple) else (returned,)
-                kept = [_kept(level, one) for one in listed]
-            return tuple([_of_input(k, dim, size) for k, dim in zip(kept, dims, strict=False)])
+            return _backward_on_batch(mapping, ctx, grads)
 
     Batched.__name__ = Batched.__qualname__ = cls.__name__
     return Batched
+
+
+def _forward_on_batch(mapping: _Mapping, ctx: Any, values: Sequence[Any]) -> Any:
+    inner, level = Context(ctx.needs_input_grad), mapping.level()
+    with level.opened():
+        result = _forward(mapping.function, inner, mapping.wrapped(level, values, mapping.dims))
+        kept = [_kept(level, one) for one in (result if isinstance(result, tuple) else (result,))]
+        inner.put_away(level)
+    ctx.save_for_backward(*[_value(one) for one in inner.saved_tensors])
+    ctx.set_materialize_grads(inner.materialize_grads)
+    ctx.inner = inner
+    ctx.places = tuple([0 if isinstance(one, _Kept) and one.is_batched else None for one in kept])
+    given = tuple([one.value if isinstance(one, _Kept) else one for one in kept])
+    return given if isinstance(result, tuple) else given[0]
+
+
+def _backward_on_batch(mapping: _Mapping, ctx: Any, grads: Sequence[Any]) -> Any:
+    level, saved = mapping.level(), ctx.saved_tensors
+    with level.opened():
+        here = ctx.inner.at(level, saved)
+        returned = mapping.function.backward(here, *mapping.wrapped(level, grads, ctx.places))
+        kept = [_kept(level, one) for one in (returned if isinstance(returned, tuple) else (returned,))]
+    return tuple([_of_input(one, dim, mapping.size) for one, dim in zip(kept, mapping.dims, strict=False)])
+
+
+def _value(one: Any) -> Tensor | None:
+    return one.value if isinstance(one, _Kept) else None
 
 
 def _of_input(gradient: Any, dim: int | None, size: int) -> Any:
@@ -263,23 +286,29 @@ def _with_tangents(cls: Any, level: DualLevel, args: Sequence[Any], call: Call) 
     values = [level.value_of(a) for a in args]
     with _below(level):
         result = call(cls, *values)
-        if all(tangent is None for tangent in tangents):
-            return _mapped(result, lambda _, one: level.dual(one, None) if isinstance(one, Tensor) else one)
-        if not _overrides(cls, "jvp"):
-            raise NotImplementedError(NO_JVP)
-        context = Context([t is not None for t in tangents])
-        if _overrides(cls, "setup_context"):
-            cls.setup_context(context, tuple(values), result)
-        else:
-            cls.forward(context, *values)
-        if context.materialize_grads:
-            tangents = [
-                OPERATORS.zeros_like(v) if t is None and isinstance(v, Tensor) else t
-                for v, t in zip(values, tangents, strict=True)
-            ]
-        found = cls.jvp(context, *tangents)
-    return _mapped(
-        result,
-        lambda number, one: level.dual(one, found[number] if isinstance(found, tuple) else found)
-        if isinstance(one, Tensor) else one,
-    )  # fmt: skip
+        found = None if all(t is None for t in tangents) else _tangents_of(cls, values, tangents, result)
+
+    def dual(number: int, one: Any) -> Any:
+        tangent = found[number] if isinstance(found, tuple) else found
+        return level.dual(one, tangent) if isinstance(one, Tensor) else one
+
+    return _mapped(result, dual)
+
+
+def _tangents_of(cls: Any, values: Sequence[Any], tangents: Sequence[Tensor | None], result: Any) -> Any:
+    """What the `jvp` that a user wrote gives. Raises NotImplementedError where there is none."""
+    if not _overrides(cls, "jvp"):
+        raise NotImplementedError(NO_JVP)
+    context = Context([t is not None for t in tangents])
+    if _overrides(cls, "setup_context"):
+        cls.setup_context(context, tuple(values), result)
+    else:
+        cls.forward(context, *values)
+    if not context.materialize_grads:
+        return cls.jvp(context, *tangents)
+    pairs = zip(values, tangents, strict=True)
+    return cls.jvp(context, *[_zeros_for(v) if t is None and isinstance(v, Tensor) else t for v, t in pairs])
+
+
+def _zeros_for(value: Tensor) -> Any:
+    return OPERATORS.zeros_like(value)

@@ -65,7 +65,7 @@ def test_blocks_pass_over_the_key(lib: Library) -> None:
 
 def test_a_rule_gives_results_and_axes(lib: Library) -> None:
     lib.impl("total", lambda info, dims, x, by: x.sum(1) * by, "Batched")
-    with pytest.raises(RuntimeError, match=r"rule of test_batches::total should return \(result, out_dims\), got Tensor"):
+    with pytest.raises(RuntimeError, match=r"rule of test_batches::total should return \(result, out_dims\)"):
         vmap(total)(X)
 
 
