@@ -2,7 +2,8 @@
 
 A function that draws random numbers, prints, or writes to its arguments cannot run again when gradients come, so that a
 call of it is no single node. What lies between such operators can: it is gathered into `prim::DifferentiableGraph`
-nodes (`passes.create_autodiff_subgraphs`), each a function with plans and derivatives of its own.
+nodes (`passes.create_autodiff_subgraphs`), each a function with plans and derivatives of its own. The first calls of a
+function without loops are recorded as they are: so little is not worth the time of compiling it.
 
 >>> import flambeau
 >>> @flambeau.script
@@ -11,7 +12,8 @@ nodes (`passes.create_autodiff_subgraphs`), each a function with plans and deriv
 ...     y = y + flambeau.rand_like(y)
 ...     return (y * y).cos().sum()
 >>> x = flambeau.ones(3, requires_grad=True)
->>> noisy(x).backward()
+>>> for _ in range(3):
+...     noisy(x).backward()
 >>> [code] = noisy._executor.recorded_codes
 >>> [len(list(region.function.graph.nodes())) for region in code.regions]
 [5, 4]
@@ -33,11 +35,14 @@ from flambeau.ir.printer import SUBGRAPH
 from flambeau.passes import check_inplace, create_autodiff_subgraphs, propagate_requires_grad
 from flambeau.passes.create_autodiff_subgraphs import GROUP
 from flambeau.program.function import Function
+from flambeau.program.origin import Provenance
 from flambeau.program.signature import schema_of
 from flambeau.schema.types import TensorType
 from flambeau.tensor import dispatch
 from flambeau.util.record import dataclass
 
+CALLS_BEFORE_REGIONS: Final = 2
+"""Calls of a function without loops for which no regions are made."""
 SMALLEST: Final = 4
 """Operators in a region: a call of a compiled function takes as long as a few that are put on the tape."""
 
@@ -79,17 +84,29 @@ def recorded_code(
     if verify:
         check_inplace.do(graph)
     nodes = graph.find_all(GROUP)
-    regions = tuple([_attached(function, n, node, attach) for n, node in enumerate(nodes)])
+    origin = None if function.provenance is None else function.provenance.part("recorded", repr(asks))
+    regions = tuple([_attached(function, n, node, attach, origin) for n, node in enumerate(nodes)])
     return RecordedCode(Function(function.name, graph, function.schema), regions)
 
 
+def has_loop(function: Function) -> bool:
+    """Whether a function, or what it calls, has a loop."""
+    return any(node.op == "prim::Loop" for node in inlined_graph(function).all_nodes())
+
+
 def _attached(
-    function: Function, number: int, node: Node, attach: Callable[[Function], RegionExecutor]
+    function: Function,
+    number: int,
+    node: Node,
+    attach: Callable[[Function], RegionExecutor],
+    origin: Provenance | None,
 ) -> RegionExecutor:
-    """Say what runs a region."""
+    """Say what runs a region, and what it follows from."""
     graph: Graph = node.attribute(SUBGRAPH)
     name = f"{function.name}_region_{number}"
-    region = attach(Function(name, graph, schema_of(name, graph)))
+    part = Function(name, graph, schema_of(name, graph))
+    part.provenance = None if origin is None else origin.part(number)
+    region = attach(part)
     node.attributes[KERNEL] = _Call(region)
     return region
 

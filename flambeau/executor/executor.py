@@ -22,7 +22,7 @@ from flambeau.executor import (
 from flambeau.executor import eager as _eager  # noqa: F401  (operators by themselves)
 from flambeau.executor import large_calls as _large_calls  # noqa: F401  (the same on large arrays)
 from flambeau.executor.compiled_gradients import GradientPlan, Refusal, gradient_plan
-from flambeau.executor.differentiable_regions import RecordedCode, recorded_code
+from flambeau.executor.differentiable_regions import CALLS_BEFORE_REGIONS, RecordedCode, has_loop, recorded_code
 from flambeau.executor.explain import caches_of, compilation_of
 from flambeau.executor.inlined_graph import inlined_graph
 from flambeau.executor.options import Options
@@ -88,6 +88,7 @@ class Executor:
         self._latest: ExecutionPlan | None = None
         self._constants: frozenset[int] | None = None
         self._takes_objects = any(map(_may_hold_objects, (a.type for a in function.schema.arguments)))
+        self._calls_recorded = 0
         self.asking_call: asking_calls.AskingCall | None = None
         self.stub = DispatchStub()
         """Where native code finds `fast_path`."""
@@ -247,6 +248,9 @@ class Executor:
         asks = gradients.asking(arguments)
         known = self._recorded.get(asks)
         if known is None:
+            self._calls_recorded += 1
+            if self._calls_recorded <= CALLS_BEFORE_REGIONS and not has_loop(self.function):
+                return self._plain_code()
             known = self._recorded.get_or_make(asks, lambda cause: self._new_recorded_code(asks))
         return known.code
 
