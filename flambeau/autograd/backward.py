@@ -9,7 +9,7 @@ from flambeau.autograd.engine import Run
 from flambeau.autograd.node import Edge, GradientEdge, accumulate, edge_of
 from flambeau.batching.vmap import vmap
 from flambeau.ops.derivatives.operators import OPERATORS
-from flambeau.tensor.tensor import Tensor
+from flambeau.tensor.tensor import Tensor, window
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 
@@ -139,7 +139,8 @@ def fitting(number: int, root: Tensor, gradient: Tensor | None) -> Tensor:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
         if root.dtype.is_complex:
             raise RuntimeError("grad can be implicitly created only for real scalar outputs but got complex")
-        return OPERATORS.ones_like(root.detach())  # type: ignore[no-any-return]
+        plain = window(root._array, root._storage) if type(root) is Tensor else root.detach()
+        return OPERATORS.ones_like(plain)  # type: ignore[no-any-return]
     if gradient._array.shape != root._array.shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{number}] has a shape of {_sizes(gradient)} and output[{number}] has "

@@ -8,11 +8,12 @@ runs: chains may be long, several threads may go back at the same time, and a ho
 from __future__ import annotations
 
 import heapq
+import operator
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Final
 
 from flambeau.autograd import anomaly_mode
 from flambeau.autograd.anomaly_mode import STATE as ANOMALY
@@ -45,6 +46,7 @@ def _references_of_a_loop() -> int:
     return 0
 
 
+_SEQUENCE: Final = operator.attrgetter("sequence")
 UNHELD: Final = _references_of_a_loop()
 """References to a leaf's gradient when nobody but the run has it."""
 
@@ -63,6 +65,8 @@ class Run:
         self._heap: list[tuple[int, Node]] = []
         self._leaves: dict[int, tuple[Tensor, Tensor]] = {}
         self._targets = None if targets is None else {(id(t[0]), t[1]) for t in targets if t is not None}
+        self._node_targets = any(t is not None and not isinstance(t[0], Tensor) for t in targets or ())
+        """Whether the gradient of a result is asked for, and not only those of leaves."""
         self._reaching: set[int] | None = None
         self._roots: list[Edge] = []
         self._reached: set[int] | None = None
@@ -78,11 +82,23 @@ class Run:
 
     def run(self) -> None:
         """Go back to where the tape ends."""
-        heap, pending, step, pop = self._heap, self._pending, self._step, heapq.heappop
+        heap, pending, pop, keep, asked = self._heap, self._pending, heapq.heappop, self._keep, self._node_targets
+        send = self._send
         with self._current(), set_grad_enabled(self._create_graph):
             while heap:
                 node = pop(heap)[1]
-                step(node, pending.pop(node))
+                gradients = pending.pop(node)
+                extras = node.extras
+                if extras is not None:
+                    gradients = _before(extras, gradients)
+                if asked and self._captures(node, gradients):
+                    continue
+                results = anomaly_mode.run(node, gradients) if ANOMALY.is_enabled else node.apply(gradients)
+                if extras is not None and extras.post_hooks:
+                    results = _after(extras, results, gradients)
+                if not keep:
+                    node.release()
+                send(node.edges, results)
 
     @contextmanager
     def _current(self) -> Iterator[None]:
@@ -133,26 +149,14 @@ class Run:
                 continue
             waiting = pending.get(target)
             if waiting is None:
-                pending[target] = waiting = [gradient] if index == 0 else [*[None] * index, gradient]
+                pending[target] = [gradient] if index == 0 else [*[None] * index, gradient]
                 heapq.heappush(self._heap, (-target.sequence, target))
-                continue
-            if len(waiting) <= index:
-                waiting.extend([None] * (index + 1 - len(waiting)))
-            before = waiting[index]
-            waiting[index] = gradient if before is None else before + gradient
-
-    def _step(self, node: Node, gradients: Gradients) -> None:
-        extras = node.extras
-        if extras is not None:
-            gradients = _before(extras, gradients)
-        if self._targets is not None and self._captures(node, gradients):
-            return
-        results = anomaly_mode.run(node, gradients) if ANOMALY.is_enabled else node.apply(gradients)
-        if extras is not None and extras.post_hooks:
-            results = _after(extras, results, gradients)
-        if not self._keep:
-            node.release()
-        self._send(node.edges, results)
+            elif index < len(waiting):
+                before = waiting[index]
+                waiting[index] = gradient if before is None else before + gradient
+            else:
+                waiting.extend([None] * (index - len(waiting)))
+                waiting.append(gradient)
 
     def _captures(self, node: Node, gradients: Gradients) -> bool:
         """Keep the gradients that were asked for; whether there is nothing behind the node."""
@@ -210,22 +214,34 @@ class Run:
                 self._leaves[identity] = (leaf, gradient)
 
 
-def _reaching(roots: Sequence[Edge], targets: set[Target]) -> set[int]:
-    """The nodes from which one of the targets is reached."""
+def _reaching(roots: Sequence[Edge], targets: set[Target]) -> set[int] | None:
+    """The nodes from which one of the targets is reached, and the targets; None if the tape ends at targets only."""
     wanted = {identity for identity, _ in targets}
-    found: dict[int, Any] = {}
+    found: set[int] = set()
+    nodes: list[Node] = []
+    has_others = False
     waiting = [edge[0] for edge in roots if edge is not None]
     while waiting:
         one = waiting.pop()
-        if id(one) not in found:
-            found[id(one)] = one
-            if not isinstance(one, Tensor):
-                waiting.extend(edge[0] for edge in one.edges if edge is not None)
-    order = sorted((n for n in found.values() if not isinstance(n, Tensor)), key=lambda n: n.sequence)
-    reaching = {identity for identity in found if identity in wanted}
-    for node in order:
-        if any(edge is not None and id(edge[0]) in reaching for edge in node.edges):
-            reaching.add(id(node))
+        if id(one) in found:
+            continue
+        found.add(id(one))
+        if isinstance(one, Tensor):
+            has_others = has_others or id(one) not in wanted
+            continue
+        nodes.append(one)
+        for edge in one.edges:
+            if edge is not None and id(edge[0]) not in found:
+                waiting.append(edge[0])
+    if not has_others:
+        return None
+    nodes.sort(key=_SEQUENCE)
+    reaching = found & wanted
+    for node in nodes:
+        for edge in node.edges:
+            if edge is not None and id(edge[0]) in reaching:
+                reaching.add(id(node))
+                break
     return reaching
 
 

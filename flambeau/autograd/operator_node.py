@@ -141,6 +141,9 @@ class OperatorNode(Node):
     def _restored_list(self, kept: list[Any]) -> list[Any]:
         return [v.restored(self) if type(v) is SavedTensor else v for v in kept]
 
+    def _restored_items(self, items: list[Any]) -> list[Any]:
+        return [v.restored(self) if type(v) is SavedTensor else v for v in items]
+
     def _of_lists(self, values: list[Any], counts: Sequence[int]) -> Gradients:
         results: Gradients = [None] * len(self.edges)
         starts, at = [], 0

@@ -13,6 +13,7 @@ from flambeau.analysis.gradients import Marks
 from flambeau.autograd.node import Gradients, Node, edge_of
 from flambeau.autograd.saved import FREED, SavedTensor
 from flambeau.executor.compiled_gradients import GradientPlan, Stacks
+from flambeau.executor.gradients import Plain
 from flambeau.executor.recomputed_calls import Arguments, CompiledCallBackward, Run, attach, marked, own_results
 from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.tensor.levels import Wrapper
@@ -81,10 +82,8 @@ class CompiledBackward(Node):
         way = plan.way_back(missing, again=kept is None or is_grad_enabled())
         given = [self._complete(gradients, number) for number in way.seeds]
         values = arguments.restored(self, way.needed)
-        if kept is None or is_grad_enabled():
-            outcome = way.function(*given, *values)
-        else:
-            outcome = way.function(*given, *[values[n] for n in plan.parameters], *kept.restored(self))
+        inputs = _inputs(plan, values, None if kept is None or is_grad_enabled() else kept.restored(self))
+        outcome = way.function(*given, *inputs)
         found = outcome if len(way.targets) > 1 else (outcome,)
         by_tensor = _by_tensor([values[n] for n in way.targets], found)
         return [by_tensor.get(id(tensor)) for tensor in arguments.asking]
@@ -102,6 +101,13 @@ class CompiledBackward(Node):
     def release(self) -> None:
         """Let go of what was kept."""
         self._arguments = self._kept = self._again = None
+
+
+def _inputs(plan: GradientPlan, arguments: Sequence[Any], kept: list[Any] | None) -> Sequence[Any]:
+    """What a way back takes behind the gradients: of one that computes the way there again (`kept` is None) all
+    arguments, of others those it needs, and what was kept. They do not ask where nothing is recorded."""
+    plain = arguments if is_grad_enabled() else Plain(arguments).arguments
+    return plain if kept is None else [*[plain[n] for n in plan.parameters], *kept]
 
 
 def _by_tensor(arguments: Sequence[Tensor], gradients: Sequence[Tensor]) -> dict[int, Tensor]:

@@ -111,6 +111,9 @@ class Executor:
             return single(run(self._plain_code(), arguments))
         if special.exists and (below.has_special(arguments) or self._is_overridden()):
             return self.recorded(arguments, lost_numbers.OVERRIDDEN)
+        result = self._quickly(arguments)
+        if result is not MISSED:
+            return result
         spec = specs.spec_of(arguments)
         plan = self._latest
         if plan is None or plan.spec != spec:
@@ -120,8 +123,13 @@ class Executor:
         if self._takes_objects and is_grad_enabled():
             flow = self._flow_of_objects(spec, arguments)
             if flow is not None and flow.is_recorded:
-                return self.on_tape(flow, arguments, lambda: self._run(plan, spec, arguments))
+                return self.on_tape(flow, arguments, lambda: self._run(plan, spec, arguments), spec)
         return self._run(plan, spec, arguments)
+
+    def _quickly(self, arguments: Sequence[Any]) -> Any:
+        """The result of the latest plan's short way; `MISSED` for arguments that it does not serve."""
+        fast_path = None if self._takes_objects else self.stub.target
+        return MISSED if fast_path is None else fast_path(*arguments)
 
     def _is_overridden(self) -> bool:
         """Whether users replaced the kernel of an operator in the function: then each operator is dispatched."""
@@ -152,7 +160,7 @@ class Executor:
         if flow.is_open:
             return self.recorded(arguments, lost_numbers.OPEN)
         if is_grad_enabled() and flow.is_recorded:
-            return self.on_tape(flow, arguments, lambda: self._plainly(arguments))
+            return self.on_tape(flow, arguments, lambda: self._plainly(arguments), spec, asks)
         result = self._plainly(arguments)
         self.asking_call = asking_calls.remembered(flow, arguments, result)
         return result
@@ -168,13 +176,21 @@ class Executor:
             result = self._run(known if known is not None and known.spec == spec else None, spec, plain.arguments)
         return plain.restored(result)
 
-    def on_tape(self, flow: Flow, arguments: Sequence[Any], run: Callable[[], Any]) -> Any:
-        """A call whose results depend on what asks: one node of the tape where that can be, else one an operator."""
+    def on_tape(
+        self,
+        flow: Flow,
+        arguments: Sequence[Any],
+        run: Callable[[], Any],
+        spec: specs.Spec | None = None,
+        asks: gradients.Asking | None = None,
+    ) -> Any:
+        """A call whose results depend on what asks: one node of the tape where that can be, else one an operator.
+        `spec` and `asks` are those of the arguments, where they are known."""
         if not flow.is_repeatable:
             return self.recorded(arguments, lost_numbers.EFFECTS)
         saved = recomputed_calls.Arguments(arguments)
         marks = flow.results[0] if len(flow.results) == 1 else flow.results
-        plan, constants = self.gradient_plan(flow, arguments), self._constant_memory()
+        plan, constants = self.gradient_plan(flow, arguments, spec, asks), self._constant_memory()
         if not isinstance(plan, GradientPlan):
             self._keep_numbers(arguments, plan.reason)
             result = run()
@@ -195,15 +211,21 @@ class Executor:
             self._constants = recomputed_calls.constant_memory(inlined_graph(self.function))
         return self._constants
 
-    def gradient_plan(self, flow: Flow, arguments: Sequence[Any]) -> GradientPlan | Refusal:
+    def gradient_plan(
+        self,
+        flow: Flow,
+        arguments: Sequence[Any],
+        spec: specs.Spec | None = None,
+        asks: gradients.Asking | None = None,
+    ) -> GradientPlan | Refusal:
         """How gradients go back through the function, for arguments like these."""
-        asks = gradients.asking(arguments)
-        key = (specs.spec_of(arguments), asks)
+        asking = gradients.asking(arguments) if asks is None else asks
+        key = (specs.spec_of(arguments) if spec is None else spec, asking)
 
         def make(cause: str) -> GradientPlan | Refusal:
             return stored_gradients.plan_of(
-                self.function, key[0], asks, self.options,
-                lambda provenance: self._new_gradient_plan(flow, arguments, asks, provenance),
+                self.function, key[0], asking, self.options,
+                lambda provenance: self._new_gradient_plan(flow, arguments, asking, provenance),
                 lambda part: attach(part, self.options),
             )  # fmt: skip
 

@@ -25,10 +25,14 @@ Asking = tuple[Asks, ...]
 
 def asking(arguments: Iterable[Any]) -> Asking:
     """Which arguments ask for gradients."""
-    return tuple([_asks(v) if isinstance(v, _NO_OBJECTS) else of_object(v) for v in arguments])
+    return tuple([v.asks() if isinstance(v, Tensor) else _asks_of(v) for v in arguments])
 
 
-_NO_OBJECTS: Final = (Tensor, int, float, str, list, tuple, dict, type(None))
+_NO_OBJECTS: Final = (int, float, str, list, tuple, dict, type(None))
+
+
+def _asks_of(value: Any) -> Asks:
+    return _asks(value) if isinstance(value, _NO_OBJECTS) else of_object(value)
 
 
 def of_object(owner: Any) -> Asks:

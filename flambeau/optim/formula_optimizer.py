@@ -93,26 +93,35 @@ class FormulaOptimizer(Optimizer, ABC):
 
     def _step_group(self, group: Group) -> None:
         """One step of all parameters of a group."""
-        numbers_of: dict[float, Numbers] = {}
-        names = self.tensor_state
+        common: dict[tuple[float, bool], tuple[tuple[bool, ...], Numbers]] = {}
+        names, counts_steps, prepared, update = self.tensor_state, self.counts_steps, self.prepared, self._update
         plainly = group["differentiable"] or thread.observer is not None or bool(thread.handlers)
+        step = 0.0
         for parameter in group["params"]:
             gradient = parameter.grad
             if gradient is None:
                 continue
-            state, is_new = self.prepared(parameter, group)
-            step = one_more(state["step"]) if self.counts_steps else 0.0
-            flags = self.flags(group, step, is_new)
-            numbers = numbers_of.get(step)
-            if numbers is None:
-                numbers = Numbers(self.numbers(group, state, step))
+            state, is_new = prepared(parameter, group)
+            if counts_steps:
+                step = one_more(state["step"])
+            known = common.get((step, is_new))
+            if known is None:
+                known = self.flags(group, step, is_new), self._numbers_of(group, state, step, common)
                 if self.numbers_by_step:
-                    numbers_of[step] = numbers
-            tensors = [parameter, gradient, *[state.get(name) for name in names]]
+                    common[step, is_new] = known
+            flags, numbers = known
+            tensors = [parameter, gradient, *map(state.get, names)]
             if plainly:
                 apply(self.formula, tensors, numbers.given, flags)
             else:
-                self._update(tensors, numbers, flags)
+                update(tensors, numbers, flags)
+
+    def _numbers_of(
+        self, group: Group, state: State, step: float, common: dict[tuple[float, bool], tuple[Any, Numbers]]
+    ) -> Numbers:
+        """The formula's numbers: those of a parameter at the same step, where there was one."""
+        other = next((numbers for (at, _), (_, numbers) in common.items() if at == step), None)
+        return Numbers(self.numbers(group, state, step)) if other is None else other
 
 
 def zero(value: float = 0.0) -> Tensor:

@@ -28,8 +28,6 @@ GRADIENT: Final = 1
 """Which of a formula's tensors is the gradient."""
 PIECE: Final = ALIGNED_FROM // 2
 """Bytes of a result that one call of a kernel writes at most."""
-ELSEWHERE: Final = object()
-"""Stands for an array that may be another one in each step."""
 REAL_OF_COMPLEX: Final = {np.dtype(np.complex64): np.dtype(np.float32), np.dtype(np.complex128): np.dtype(np.float64)}
 
 
@@ -46,13 +44,13 @@ class NumberCell:
     def __init__(self, kernel: FormulaKernel) -> None:
         self.kernel = kernel
         self.values = np.zeros(len(kernel.number_places))
-        self._current: Numbers | None = None
+        self.current: Numbers | None = None
+        """Whose values are there."""
 
     def hold(self, numbers: Numbers) -> None:
-        """Work out what the kernel takes, unless that is there already."""
-        if self._current is not numbers:
-            self.values[:] = self.kernel.numbers([float(n) for n in numbers.given])
-            self._current = numbers
+        """Work out what the kernel takes."""
+        self.values[:] = self.kernel.numbers([float(n) for n in numbers.given])
+        self.current = numbers
 
 
 class FusedUpdate:
@@ -106,8 +104,8 @@ class ParameterUpdate:
     """
 
     __slots__ = (
-        "_addresses", "_arrays", "_cell", "_data_at", "_dtype", "_flag", "_flags", "_gradient_at", "_nbytes", "_pieces",
-        "_shape", "_storages", "kernel",
+        "_addresses", "_alone", "_cell", "_data_at", "_dtype", "_flag", "_flags", "_gradient_at", "_held", "_nbytes",
+        "_pieces", "_shape", "_storages", "kernel",
     )  # fmt: skip
 
     def __init__(self, cell: NumberCell, tensors: Tensors, flags: tuple[bool, ...], flag: ctypes.c_int32) -> None:
@@ -122,10 +120,11 @@ class ParameterUpdate:
         rows = [None if a is None else _flat(a) for a in arrays]
         self._pieces = list(self._in_pieces(rows))
         """Of each piece, how the kernel is launched, on which words, and how far its gradient is from the first."""
+        self._alone = _one_call(self._pieces)
         self._addresses = [_address(a) for k, a in enumerate(arrays) if a is not None and k != GRADIENT]
         self._shape, self._dtype = arrays[GRADIENT].shape, arrays[GRADIENT].dtype  # type: ignore[union-attr]
-        self._arrays: list[Any] = [*arrays[:GRADIENT], ELSEWHERE, *arrays[GRADIENT + 1 :]]
-        """What the words are about, kept alive."""
+        self._held: list[tuple[int, Any]] = [(k, a) for k, a in enumerate(arrays) if k != GRADIENT]
+        """What the words are about, kept alive, by which of the tensors it is."""
         layouts = object_layouts()
         self._data_at = None if layouts is None else layouts.array.offset("data")
 
@@ -146,10 +145,11 @@ class ParameterUpdate:
 
     def fits(self, tensors: Tensors, flags: tuple[bool, ...]) -> bool:
         """Whether it is for these flags and this memory; it then takes the gradient, wherever that lies."""
-        if flags != self._flags:
+        if flags is not self._flags and flags != self._flags:
             return False
-        for tensor, known in zip(tensors, self._arrays, strict=True):
-            if known is not (None if tensor is None else tensor._array) and known is not ELSEWHERE:
+        for at, known in self._held:
+            tensor = tensors[at]
+            if known is not (None if tensor is None else tensor._array):
                 return False
         gradient = tensors[GRADIENT]._array  # type: ignore[union-attr]
         if gradient.shape != self._shape or gradient.dtype is not self._dtype:
@@ -171,11 +171,26 @@ class ParameterUpdate:
 
     def run(self, numbers: Numbers) -> None:
         """Compute, and write, with the formula's numbers."""
-        self._cell.hold(numbers)
-        for launch, words, _ in self._pieces:
-            start(launch, words)
+        if self._cell.current is not numbers:
+            self._cell.hold(numbers)
+        if self._alone is not None:
+            entry, block, high = self._alone
+            entry(block, 0, high)
+        else:
+            for launch, words, _ in self._pieces:
+                start(launch, words)
         for storage in self._storages:
             storage.version += 1
+
+
+def _one_call(pieces: Sequence[tuple[Launch, Any, int]]) -> tuple[Any, int, int] | None:
+    """What is called with what, where one call on this thread is all."""
+    if len(pieces) != 1:
+        return None
+    launch, words, _ = pieces[0]
+    if launch.step or launch.variant is None:
+        return None
+    return launch.variant.entry, words.buffer_info()[0], launch.high
 
 
 def apply(formula: Formula, tensors: Tensors, numbers: Sequence[Any], flags: tuple[bool, ...]) -> None:

@@ -54,7 +54,9 @@ class GradientState:
     @property
     def requires_grad(self) -> bool:
         """Whether operations on it are recorded for `backward`."""
-        return self._requires_grad or self._node is not None or (self.asks() and self._array.dtype.kind in "fcV")
+        if self._requires_grad or self._node is not None:
+            return True
+        return self._base is not None and self.asks() and self._array.dtype.kind in "fcV"
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
@@ -62,12 +64,10 @@ class GradientState:
 
     def asks(self) -> bool:
         """Whether it, or what it is a view of, asks for gradients."""
+        if self._requires_grad or self._node is not None:
+            return True
         base = self._base
-        return (
-            self._requires_grad
-            or self._node is not None
-            or (base is not None and (base._requires_grad or base._node is not None))
-        )
+        return base is not None and (base._requires_grad or base._node is not None)
 
     @property
     def grad(self) -> Any:
