@@ -22,6 +22,7 @@ from flambeau.ops.derivatives.pointwise import PointwiseGradient
 from flambeau.schema.gradient import Call, Decomposed, Formula, Gradient
 from flambeau.schema.opdef import Effect, OpDef
 from flambeau.schema.rule_tables import RuleTable
+from flambeau.schema.traits import Role
 from flambeau.schema.types import ComplexType, ListType, TensorType, without_refinement
 
 Gradients = Sequence[Value | None]
@@ -66,6 +67,7 @@ def _traced(builder: Builder, node: Node, definition: OpDef, gradients: Gradient
         if formula is None:
             raise UntraceableError(f"no gradient goes to {argument.name} of {definition.full_name}")
         operand_gradient = formula(builder.operators, needed.of(formula))
+        _tell_sizes(builder, definition, operand, operand_gradient)
         results.append(None if operand_gradient is None else _listed(builder, operand_gradient, operand))
     return results
 
@@ -73,6 +75,14 @@ def _traced(builder: Builder, node: Node, definition: OpDef, gradients: Gradient
 def _is_fixed(value: Value) -> bool:
     """Whether a value is a tensor, or a constant."""
     return isinstance(value.static_type, TensorType) or constants.is_constant(value)
+
+
+def _tell_sizes(builder: Builder, definition: OpDef, operand: Value, operand_gradient: Any) -> None:
+    """Of convolutions, and of what cuts into parts, gradients of operands surely have the operands' sizes."""
+    gives_parts = definition.family == "view" and isinstance(definition.schema.returns[0].type, ListType)
+    is_sure = gives_parts or definition.traits.role is Role.CONVOLUTION
+    if is_sure and isinstance(operand_gradient, TensorProxy):
+        builder.sizes.set(operand_gradient.value, builder.sizes.of(operand))
 
 
 def formulas_of(definition: OpDef) -> Gradient | None:
@@ -133,18 +143,37 @@ class _Needed:
             [gradient] = self._gradients
             assert gradient is not None
             return builder.proxy(gradient)
-        if name == "grads":
-            return [None if g is None else builder.proxy(g) for g in self._gradients]
+        if name in ("grads", "results_sizes"):
+            return self._of_several(name)
         if name in self._index:
             return builder.proxy(node.operand(self._index[name]))
         stem = name.removesuffix("_sizes")
         if stem != name and stem in self._index:
             return self._sizes(node.operand(self._index[stem]))
-        if name == "results_sizes":
-            return [TensorProxy(builder, v).shape for v in node.results]
         if name == "results":
             return [builder.proxy(v) for v in node.results]
         return builder.proxy(node.result(0 if name == "result" else int(name.removeprefix("result"))))
+
+    def _of_several(self, name: str) -> list[Any]:
+        """The gradients of all results, or the sizes of these; of a result that is a list, those of its tensors."""
+        builder = self._builder
+        if parts := self._parts():
+            return parts if name == "grads" else [part.shape for part in parts]
+        if name == "results_sizes":
+            return [TensorProxy(builder, v).shape for v in self._node.results]
+        return [None if g is None else builder.proxy(g) for g in self._gradients]
+
+    def _parts(self) -> list[Any]:
+        """The gradients of the tensors in a result that is a list; nothing for other results."""
+        results = self._node.results
+        if len(results) != 1 or not isinstance(results[0].static_type, ListType):
+            return []
+        [gradient] = self._gradients
+        assert gradient is not None
+        parts = self._builder.proxy(gradient)
+        if not isinstance(parts, list):
+            raise UntraceableError("the gradients in a list of unknown length")
+        return parts
 
     def _sizes(self, value: Value) -> Any:
         if isinstance(value.static_type, TensorType):

@@ -24,7 +24,7 @@ from flambeau.analysis.constant_evaluation import known
 from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.schema.opdef import UNKNOWN
 from flambeau.schema.rule_tables import RuleTable
-from flambeau.schema.types import TensorType
+from flambeau.schema.types import IntType, TensorType
 
 
 class Size:
@@ -102,6 +102,8 @@ class SymbolicSizes:
             self._known[result] = _fresh(result) if value in changing else self._known[value]
 
     def _node(self, node: Node) -> None:
+        if node.op == "prim::ListUnpack" and self._parts(node):
+            return
         definition = node.definition
         rule = size_rules.get(node.op)
         sizes: Sizes = None
@@ -114,6 +116,20 @@ class SymbolicSizes:
             sizes = broadcast(operands)
         for value in node.results:
             self._known[value] = _fitting(value, sizes)
+
+    def _parts(self, node: Node) -> bool:
+        """The sizes of what a tensor is cut into along an axis: all but the last are of one size. Whether it is."""
+        maker = node.operand(0).defining_node
+        if maker is None or maker.op not in ("aten::chunk", "aten::split"):
+            return False
+        whole, axis = self._operand(maker.operand(0)), known(maker.operand(2))
+        if not whole or not isinstance(axis, int) or not isinstance(maker.operand(1).static_type, IntType):
+            return False
+        place, most, rest = axis % len(whole), Size(), Size()
+        for value in node.results:
+            along = rest if value is node.results[-1] else most
+            self._known[value] = _fitting(value, (*whole[:place], along, *whole[place + 1 :]))
+        return True
 
     def _listed(self, value: Value) -> Sizes:
         """The sizes that a list names."""
@@ -131,7 +147,16 @@ class SymbolicSizes:
             sizes, axis = self.of(node.operand(0)), known(node.operand(1))
             if sizes is not None and isinstance(axis, int) and -len(sizes) <= axis < len(sizes):
                 return sizes[axis]
-        return Size()
+        return self._unpacked(value) or Size()
+
+    def _unpacked(self, value: Value) -> Size | None:
+        """The size that a number is which was taken out of all sizes of a tensor."""
+        node = value.defining_node
+        maker = node.operand(0).defining_node if node is not None and node.op == "prim::ListUnpack" else None
+        if node is None or maker is None or maker.op != "aten::size" or len(maker.operands) != 1:
+            return None
+        sizes = self.of(maker.operand(0))
+        return None if sizes is None or len(sizes) != len(node.results) else sizes[node.results.index(value)]
 
     def _operand(self, value: Value) -> Sizes:
         return self.of(value) if isinstance(value.static_type, TensorType) else None
@@ -245,12 +270,13 @@ def _select(node: Node, operands: Sequence[Sizes]) -> Sizes:
     return sizes[:place] + sizes[place + 1 :]
 
 
-@size_rules("aten::mm", "aten::matmul")
+@size_rules("aten::mm", "aten::bmm", "aten::matmul")
 def _product(node: Node, operands: Sequence[Sizes]) -> Sizes:
     left, right = operands[0], operands[1]
-    if left is None or right is None or len(left) < 2 or len(right) != 2:
+    if left is None or right is None or len(left) < 2 or len(right) < 2:
         return None
-    return (*left[:-1], right[1])
+    batches = broadcast([left[:-2], right[:-2]])
+    return None if batches is None else (*batches, left[-2], right[-1])
 
 
 @size_rules("aten::linear")

@@ -21,6 +21,7 @@ from flambeau.executor import (
 )
 from flambeau.executor import eager as _eager  # noqa: F401  (operators by themselves)
 from flambeau.executor import large_calls as _large_calls  # noqa: F401  (the same on large arrays)
+from flambeau.executor import recurrent_kernels as _recurrent_kernels  # noqa: F401  (steps of recurrent layers)
 from flambeau.executor.compiled_gradients import GradientPlan, Refusal, gradient_plan
 from flambeau.executor.differentiable_regions import CALLS_BEFORE_REGIONS, RecordedCode, has_loop, recorded_code
 from flambeau.executor.explain import caches_of, compilation_of

@@ -51,6 +51,8 @@ def _sizes(operands: Any, kind: Any) -> Any:
     inputs, hidden, memory = (operand.sizes for operand in operands[:3])
     all_steps = None if inputs is None or hidden is None else (*inputs[:2], hidden[1])
     gates = memory if GATES[kind] == 1 else None if inputs is None else (*inputs[:2], None)
+    if kind == "lstm":
+        gates = None if all_steps is None else (all_steps[0], 4, *all_steps[1:])
     return all_steps, hidden, memory, gates, all_steps if kind == "lstm" else memory
 
 

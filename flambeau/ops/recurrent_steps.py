@@ -11,31 +11,87 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from flambeau.ops.families.arrays import Array
 from flambeau.ops.recurrent_arrays import sigmoid
 from flambeau.util import blas
+from flambeau.util.inversions import STEP_KERNEL
 
 
 def lstm(inputs: Array, hidden: Array, memory: Array, w_hh: Array, b_hh: Array | None, reverse: bool) -> Any:
-    """Outputs, last states, gates (input, forget, cell, output) after their functions, memories."""
+    """Outputs, last states, gates (input, forget, cell, output; each a block of its own) after their functions,
+    memories."""
     time, batch, width = inputs.shape
     size = width // 4
-    outputs, memories = (np.empty((time, batch, size), inputs.dtype) for _ in range(2))
-    gates, scratch, candidate = (np.empty(s, inputs.dtype) for s in (inputs.shape, inputs.shape[1:], hidden.shape))
-    for t in steps(time, reverse):
-        gate, cell = gates[t], memories[t]
-        _products(hidden, w_hh, inputs[t], b_hh, gate)
-        np.tanh(gate[:, 2 * size : 3 * size], out=candidate)
-        sigmoid(gate, scratch)
-        gate[:, 2 * size : 3 * size] = candidate
-        np.multiply(memory, gate[:, size : 2 * size], out=cell)
-        candidate *= gate[:, :size]
-        cell += candidate
-        np.tanh(cell, out=candidate)
-        np.multiply(candidate, gate[:, 3 * size :], out=outputs[t])
-        hidden, memory = outputs[t], cell
-    return outputs, hidden.copy(), memory.copy(), gates, memories
+    outputs = np.empty((time, batch, size), inputs.dtype)
+    around = np.empty((time + 1, batch, size), inputs.dtype)
+    around[-1 if reverse else 0] = memory
+    before, memories = (around[1:], around[:-1]) if reverse else (around[:-1], around[1:])
+    gates = np.empty((time, 4, batch, size), inputs.dtype)
+    product = np.empty(inputs.shape[1:], inputs.dtype)
+    always = np.broadcast_to(product, inputs.shape)
+    parts = [slice(k * size, (k + 1) * size) for k in range(4)]
+    pairs = [whole[:, :, part] for part in parts for whole in (always, inputs)]
+    step = _Step("lstm", _lstm_step, [*pairs, before], [*[gates[:, k] for k in range(4)], memories, outputs])
+    with blas.threads_for(float(batch * width * size)):
+        for t in steps(time, reverse):
+            np.dot(hidden, w_hh.T, out=product)
+            if b_hh is not None:
+                product += b_hh
+            step(t)
+            hidden = outputs[t]
+    return outputs, hidden.copy(), memories[0 if reverse else -1].copy(), gates, memories
+
+
+class _Step:
+    """What is done in a step element by element: by a kernel where there is one, else by NumPy."""
+
+    def __init__(
+        self, name: str, otherwise: Callable[..., None], reads: Sequence[Array], writes: Sequence[Array]
+    ) -> None:  # fmt: skip
+        """Of each array the first axis is time; `otherwise` does a step by NumPy."""
+        self._otherwise, self._reads, self._writes = otherwise, reads, writes
+        self._native = STEP_KERNEL.implementation(name, writes[0].dtype) if writes[0].size else None
+        if self._native is not None:
+            self._native.prepare([a[0] for a in reads], [a[0] for a in writes])
+        self._places = [(a.ctypes.data, a.strides[0]) for a in (*reads, *writes)]
+
+    def __call__(self, t: int) -> None:
+        if self._native is None:
+            self._otherwise([a[t] for a in self._reads], [a[t] for a in self._writes])
+        else:
+            self._native([place + t * distance for place, distance in self._places])
+
+
+def _lstm_step(read: Sequence[Array], written: Sequence[Array]) -> None:
+    """What a kernel does, by NumPy."""
+    *pairs, memory = read
+    *gates, cell, output = written
+    scratch = np.empty_like(cell)
+    for k, gate in enumerate(gates):
+        np.add(pairs[2 * k], pairs[2 * k + 1], out=gate)
+        if k == 2:
+            np.tanh(gate, out=gate)
+        else:
+            sigmoid(gate, scratch)
+    np.multiply(gates[1], memory, out=cell)
+    np.multiply(gates[0], gates[2], out=scratch)
+    cell += scratch
+    np.multiply(np.tanh(cell, out=scratch), gates[3], out=output)
+
+
+def _lstm_step_back(read: Sequence[Array], written: Sequence[Array]) -> None:
+    """What a kernel does on the way back, by NumPy."""
+    entry, forget, candidate, output, before, cell, arriving, grad_memory = read
+    to_entry, to_forget, to_candidate, to_output, to_memory = written
+    shown = np.tanh(cell)
+    total = arriving * output * (1 - shown * shown) + grad_memory
+    np.multiply((1 - entry) * entry * candidate, total, out=to_entry)
+    np.multiply((1 - forget) * forget * before, total, out=to_forget)
+    np.multiply((1 - candidate * candidate) * entry, total, out=to_candidate)
+    np.multiply((1 - output) * output * shown, arriving, out=to_output)
+    np.multiply(total, forget, out=to_memory)
 
 
 def gru(inputs: Array, hidden: Array, memory: Array, w_hh: Array, b_hh: Array | None, reverse: bool) -> Any:
@@ -128,41 +184,29 @@ class Back:
         """The gradients of the hidden weights and bias."""
         time, batch, width = grad_gates.shape
         flat = grad_gates.reshape(time * batch, width)
-        return blas.dot(flat.T, self.earlier.reshape(time * batch, -1)), flat.sum(0)
+        ones = np.ones(time * batch, flat.dtype)
+        return blas.dot(flat.T, self.earlier.reshape(time * batch, self.earlier.shape[2])), blas.dot(ones, flat)
 
     def lstm(self, memory: Array, gates: Array, memories: Array) -> Any:
         """Of long short-term memory."""
-        _, batch, width = gates.shape
-        size = width // 4
-        earlier = _before(memory, memories, self.reverse)
-        grad_gates, slopes = np.empty(gates.shape, gates.dtype), np.empty(gates.shape[1:], gates.dtype)
-        part, shown = (np.empty((batch, size), gates.dtype) for _ in range(2))
-        grad_memory = _own(self.gradients[2], memory)
-        for t in self.times():
-            gate, gradient, arriving = gates[t], grad_gates[t], self.arriving(t)
-            entry, forget, candidate, output = (gate[:, i * size : (i + 1) * size] for i in range(4))
-            to_entry, to_forget, to_candidate, to_output = (gradient[:, i * size : (i + 1) * size] for i in range(4))
-            np.subtract(1, gate, out=slopes)
-            slopes *= gate
-            np.tanh(memories[t], out=shown)
-            np.multiply(arriving, shown, out=part)
-            np.multiply(part, slopes[:, 3 * size :], out=to_output)
-            shown *= shown
-            np.subtract(1, shown, out=shown)
-            shown *= output
-            shown *= arriving
-            grad_memory += shown
-            np.multiply(candidate, slopes[:, :size], out=part)
-            np.multiply(part, grad_memory, out=to_entry)
-            np.multiply(earlier[t], slopes[:, size : 2 * size], out=part)
-            np.multiply(part, grad_memory, out=to_forget)
-            np.multiply(candidate, candidate, out=part)
-            np.subtract(1, part, out=part)
-            part *= entry
-            np.multiply(part, grad_memory, out=to_candidate)
-            grad_memory *= forget
-            blas.dot(gradient, self.w_hh, out=self.grad_hidden)
-        return grad_gates, self.grad_hidden, grad_memory, *self.weights(grad_gates)
+        time, _, batch, size = gates.shape
+        grad_gates = np.empty((time, batch, 4, size), gates.dtype)
+        blocks = np.empty((4, batch, size), gates.dtype)
+        grad_memory, following = _own(self.gradients[2], memory), np.empty((batch, size), gates.dtype)
+        parts = [gates[:, k] for k in range(4)]
+        always = [np.broadcast_to(a, (time, batch, size)) for a in (self.grad_hidden, grad_memory)]
+        reads = [*parts, _before(memory, memories, self.reverse), memories, *always]
+        results = [as_strided(a, (time, batch, size), (0, *a.strides)) for a in (*blocks, following)]
+        step = _Step("lstm_back", _lstm_step_back, reads, results)
+        with blas.threads_for(float(4 * batch * size * size)):
+            for t in self.times():
+                self.arriving(t)
+                step(t)
+                grad_memory[...] = following
+                grad_gates[t] = blocks.swapaxes(0, 1)
+                np.dot(grad_gates[t].reshape(batch, 4 * size), self.w_hh, out=self.grad_hidden)
+        flat = grad_gates.reshape(time, batch, 4 * size)
+        return flat, self.grad_hidden, grad_memory, *self.weights(flat)
 
     def gru(self, memory: Array, gates: Array, memories: Array) -> Any:
         """Of gated recurrent units."""

@@ -78,6 +78,12 @@ LARGE_GRADIENTS: Final = Inversion[Callable[[str, Any], Callable[[Sequence[Any]]
     "(`executor.large_gradients`)",
     lambda name, formulas: lambda values: None,
 )
+STEP_KERNEL: Final = Inversion[Callable[[str, Any], Any]](
+    "gives what a recurrent layer does in a step element by element as one native call, given which step and the "
+    "dtype: it is told how arrays lie, then called with their addresses; None where there is none "
+    "(`executor.recurrent_kernels`)",
+    lambda name, dtype: None,
+)
 LARGE: Final = 1 << 16
 """Elements of an array from which on calls of operators by themselves are large: a loop over them takes longer than
 finding a kernel that needs only one."""

@@ -57,7 +57,12 @@ def ranked(x: Tensor) -> Tensor:
     return flambeau.quantile(x, 0.3, 3) * flambeau.trapezoid(x, dim=-1)
 
 
-FUNCTIONS = (convolved, transposed, pooled, attended, normalised, folded, scattered, transformed, apart,
+def chunked(x: Tensor) -> Tensor:
+    first, second, third = (x @ x).flatten(1).chunk(3, -1)
+    return first * second + third.sum()
+
+
+FUNCTIONS = (chunked, convolved, transposed, pooled, attended, normalised, folded, scattered, transformed, apart,
              factored, ranked)  # fmt: skip
 
 
