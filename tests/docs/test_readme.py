@@ -32,6 +32,14 @@ def test_the_first_example_prints_its_answer_and_its_graph() -> None:
     assert printed.strip() == graph.strip()
 
 
+def test_the_other_examples_print_the_answers_beside_them() -> None:
+    examples = [text for kind, text in BLOCKS[2:] if kind == "python" and "print(" in text]
+    assert len(examples) >= 2
+    for number, source in enumerate(examples):
+        printed = run("import flambeau\nfrom flambeau import Tensor\n" + source, f"example_{number}.py")
+        assert printed.splitlines() == re.findall(r"^print\(.*\)\s+# (.*)$", source, re.MULTILINE)
+
+
 def test_the_error_is_shown_as_it_is() -> None:
     at = next(i for i, (_, text) in enumerate(BLOCKS) if "splork" in text)
     with pytest.raises(flambeau.jit.CompileError) as caught:
