@@ -86,6 +86,9 @@ def vmap(
     return mapped
 
 
+vmap.language_form = "batches_of"  # type: ignore[attr-defined]  # what calls in programs mean
+
+
 def _in_dims(name: str, in_dims: Any, args: Any, leaves: Sequence[Any], structure: Structure) -> list[int | None]:
     """The axis of each leaf. Raises ValueError for axes that are none of it."""
     if not isinstance(in_dims, int | tuple | list):

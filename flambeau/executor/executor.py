@@ -35,12 +35,12 @@ from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import code_of
 from flambeau.interpreter.machine import run
 from flambeau.interpreter.suspended import run_suspended
-from flambeau.ir.graph import Graph
+from flambeau.ir.graph import Graph, Node
 from flambeau.passes.pipeline import PassRecord
 from flambeau.program.function import Function
 from flambeau.program.origin import Provenance
 from flambeau.program.shared import SHARED
-from flambeau.schema.types import AnyClassType, AnyType, NamedType, Type
+from flambeau.schema.types import AnyClassType, AnyType, DeviceType, NamedType, Type
 from flambeau.specialise import spec as specs
 from flambeau.specialise.cache import SpecialisationCache
 from flambeau.tensor import below, defaults, dispatch, kernels
@@ -91,6 +91,7 @@ class Executor:
         self._takes_objects = any(map(_may_hold_objects, (a.type for a in function.schema.arguments)))
         self._calls_recorded = 0
         self.asking_call: asking_calls.AskingCall | None = None
+        self._names_meta: bool | None = None
         self.stub = DispatchStub()
         """Where native code finds `fast_path`."""
         _executors.add(self)
@@ -110,7 +111,7 @@ class Executor:
                 return recording.local.recorder(self, arguments)
             self._keep_numbers(arguments, lost_numbers.WATCHED)
             return single(run(self._plain_code(), arguments))
-        if special.exists and (below.has_special(arguments) or self._is_overridden()):
+        if self._is_dispatched(arguments):
             return self.recorded(arguments, lost_numbers.OVERRIDDEN)
         result = self._quickly(arguments)
         if result is not MISSED:
@@ -131,6 +132,15 @@ class Executor:
         """The result of the latest plan's short way; `MISSED` for arguments that it does not serve."""
         fast_path = None if self._takes_objects else self.stub.target
         return MISSED if fast_path is None else fast_path(*arguments)
+
+    def _is_dispatched(self, arguments: Sequence[Any]) -> bool:
+        """Whether each operator is dispatched: on tensors of users' classes, and on those without data, which a
+        function that names the device "meta" makes itself."""
+        if special.exists and (below.has_special(arguments) or self._is_overridden()):
+            return True
+        if self._names_meta is None:
+            self._names_meta = any(map(_is_meta_device, inlined_graph(self.function).all_nodes()))
+        return self._names_meta
 
     def _is_overridden(self) -> bool:
         """Whether users replaced the kernel of an operator in the function: then each operator is dispatched."""
@@ -434,6 +444,11 @@ defaults.when_changed(forget_all_plans)
 
 def _may_hold_objects(type_: Type) -> bool:
     return any(isinstance(part, NamedType | AnyType | AnyClassType) for part in type_.walk())
+
+
+def _is_meta_device(node: Node) -> bool:
+    is_device = node.op == "prim::Constant" and isinstance(node.result().static_type, DeviceType)
+    return is_device and str(node.attributes.get("value")) == "meta"
 
 
 def single(results: tuple[Any, ...]) -> Any:

@@ -170,3 +170,6 @@ def _transposed(
             return list(forward(list(directions)))
 
     return apply
+
+
+jvp.language_form = linearize.language_form = "transform_at"  # type: ignore[attr-defined]  # what calls in programs mean

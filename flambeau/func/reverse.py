@@ -209,6 +209,9 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
     return released, pull
 
 
+vjp.language_form = "transform_at"  # type: ignore[attr-defined]
+
+
 def _scalar(output: Any) -> Tensor:
     if not isinstance(output, Tensor):
         raise RuntimeError(f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(output)}")

@@ -28,6 +28,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from flambeau.analysis.effects import is_random
+from flambeau.batching.vmap import RANDOMNESS
 from flambeau.executor.inlined_graph import inlined_graph
 from flambeau.frontend.compile_text import compile_source
 from flambeau.frontend.source.python_source import NameScope
@@ -255,6 +256,8 @@ def vmap(
     kind: str, function: Function, in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error"
 ) -> Function:
     """The results for each example, one example after the other, each its own way."""
+    if randomness not in ("error", "different", "same"):
+        raise ValueError(RANDOMNESS.format(randomness))
     if randomness != "different" and any(map(is_random, inlined_graph(function).all_nodes())):
         raise TypeError(RANDOM.format(kind=kind, name=function.short_name))
     dims = in_dims_of(function, in_dims) or []

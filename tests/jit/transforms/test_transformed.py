@@ -101,7 +101,6 @@ def test_c15_functions_that_go_by_elements_go_their_own_way_for_each_example() -
     np.testing.assert_allclose(vmap(grad(wandering))(rows).numpy(), slopes, rtol=1e-5)
     second = _differences(grad(wandering), rows[0].numpy())
     np.testing.assert_allclose(hessian(wandering)(rows[0]).numpy(), second, rtol=1e-4, atol=1e-4)
-    _close(jvp(wandering, (rows[0],), (rows[1],))[1], (grad(wandering)(rows[0]) * rows[1]).sum())
 
 
 def test_c15_dictionaries_and_further_results() -> None:
@@ -181,3 +180,87 @@ def test_c15_random_numbers_of_batches() -> None:
         assert len(set(same(ones).tolist())) == 1
         assert len(set(different(ones).tolist())) == 3
     assert same(ones).tolist() != same(ones).tolist()
+
+
+@flambeau.script
+def newton(x: Tensor, steps: int) -> Tensor:
+    for _ in range(steps):
+        x = x - flambeau.linalg.solve(hessian(valley)(x), grad(valley)(x))
+    return x
+
+
+@flambeau.script
+def slopes_of_columns(x: Tensor) -> Tensor:
+    return vmap(grad(valley), in_dims=(1,), out_dims=1)(x)
+
+
+def test_c15_programs_take_transforms() -> None:
+    _close(newton(flambeau.tensor([0.9, 1.2, 0.8]).double(), 12), flambeau.ones(3).double())
+    _close(slopes_of_columns(BATCH.t()), vmap(grad(valley.__wrapped__))(BATCH).t())
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("vmap(valley, n)(x)", "what vmap() takes besides a function is written out in programs"),
+        ("hessian(valley, strict=True)(x)", "hessian() takes a function in programs, and argnums"),
+        ("jvp(valley, (x,), (x,))[0]", "jvp, hvp, vjp and linearize have no form in programs"),
+        ("vmap(noisy)(x)", "vmap() of noisy(), which draws random numbers, needs randomness='different' in programs"),
+        ("vmap(valley, randomness='other')(x)", "Only allowed values for randomness are"),
+        ("vmap(valley, in_dims=None)(x)", "vmap() of valley() in programs needs in_dims and out_dims"),
+        ("jacrev(valley, 3)(x)", "valley() has 1 parameters: there is no argument 3"),
+        ("jacrev(by_number, 1)(x, 2)", "jacrev() of by_number() goes by tensors: 'n' is a int"),
+        ("jacrev(by_list)(x)", "jacrev() of by_list() needs results that are tensors, or a tuple of tensors"),
+    ],
+)
+def test_c13_what_programs_cannot_say_of_transforms(body: str, message: str) -> None:
+    names = {**globals(), **flambeau.CompilationUnit(_OTHERS)._functions}
+    with pytest.raises(RuntimeError) as caught:
+        exec(f"unit = flambeau.CompilationUnit({f'def main(x: Tensor, n: int) -> Tensor: return {body}'!r})", names)
+    assert message in str(caught.value)
+
+
+_OTHERS = """
+def by_number(x: Tensor, n: int) -> Tensor: return x * n
+def by_list(x: Tensor) -> list[Tensor]: return [x, x]
+"""
+
+
+@flambeau.script
+def adaptive(y: Tensor, k: Tensor) -> Tensor:
+    t, h = 0.0, 0.1
+    while t < 1.0:
+        slope = -k * y
+        if float((slope * slope).sum()) * h > 0.05:
+            h = h * 0.5
+        else:
+            y = y + h * slope
+            t, h = t + h, min(h * 1.5, 1.0 - t - h + 1e-9)
+    return y
+
+
+def test_c15_tangents_of_a_solver_with_steps_of_its_own() -> None:
+    y, k = flambeau.tensor([1.0, 0.5]).double(), flambeau.tensor([0.7, 1.3]).double()
+    step = 1e-6
+    ahead, behind = (adaptive(y + sign * step * k, k + sign * step * y) for sign in (1, -1))
+    np.testing.assert_allclose(jvp(adaptive, (y, k), (k, y))[1].numpy(), ((ahead - behind) / (2 * step)).numpy(), 1e-5)
+
+
+@flambeau.script
+def task(w: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    return ((flambeau.tanh(x @ w) - y) ** 2).mean()
+
+
+@flambeau.script
+def adapted(w: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    return task(w - 0.1 * grad(task)(w, x, y), x * 0.5, y)
+
+
+def test_c15_learning_to_learn() -> None:
+    def plain(w: Tensor, x: Tensor, y: Tensor) -> Tensor:
+        loss = task.__wrapped__
+        return loss(w - 0.1 * grad(loss)(w, x, y), x * 0.5, y)
+
+    draw = np.random.default_rng(0)
+    w, x, y = (flambeau.tensor(draw.normal(size=size)) for size in ((3, 2), (4, 5, 3), (4, 5, 2)))
+    _close(*[vmap(grad(f), in_dims=(None, 0, 0))(w, x, y) for f in (adapted, plain)])

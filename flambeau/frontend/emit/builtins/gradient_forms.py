@@ -1,6 +1,8 @@
-"""`grad(f)` and `value_and_grad(f)` of a compiled function, in programs."""
+"""`grad(f)`, `value_and_grad(f)` and other transforms of a compiled function, in programs."""
 
 from __future__ import annotations
+
+from typing import Any, Final
 
 from flambeau.frontend.emit.values.sugared import Emitter, FormValue, Sugared
 from flambeau.frontend.trees.tree_views import Apply, Expr, Var
@@ -9,9 +11,21 @@ from flambeau.program.function import Function
 from flambeau.program.gradients import gradient_of
 from flambeau.schema.types import Type
 from flambeau.util.errors import CompileError
+from flambeau.util.inversions import TRANSFORM_PROGRAM
 
 NO_FUNCTION = "{name}() takes a function in programs, by its name"
 ONE_ARGUMENT = "{name}() takes a function, argnums and has_aux in programs"
+OPTIONS = "{name}() takes a function in programs, and {options}"
+WRITTEN = "what {name}() takes besides a function is written out in programs"
+TRANSFORM_OPTIONS: Final = {
+    "jacrev": ("argnums", "has_aux"), "jacfwd": ("argnums", "has_aux"), "hessian": ("argnums",),
+    "vmap": ("in_dims", "out_dims", "randomness"),
+}  # fmt: skip
+"""What each transform takes besides a function."""
+AT_VALUES = (
+    "jvp, hvp, vjp and linearize have no form in programs: write the product with grad(f), jacrev(f) or hessian(f), or "
+    "call them outside"
+)
 NO_FLAG = "has_aux is written out in programs: True or False"
 NO_NUMBERS = "argnums are written out in programs: a number, or a tuple of numbers"
 
@@ -76,3 +90,34 @@ def _numbers(e: Emitter, tree: Expr) -> int | tuple[int, ...]:
     if len(listed) < len(numbers):
         raise CompileError(NO_NUMBERS, tree.range)
     return tuple(listed) if is_tuple else listed[0]
+
+
+def transform_form(name: str) -> FormValue:
+    """The form whose calls give another transform of a function as a function: `jacrev(f, argnums=0)`."""
+
+    def emit(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
+        options = {attribute.name: _constant(e, attribute.value, name) for attribute in tree.keywords}
+        names = TRANSFORM_OPTIONS[name]
+        if not 1 <= len(tree.args) <= 1 + len(names) or not set(options) <= set(names):
+            raise CompileError(OPTIONS.format(name=name, options=", ".join(names)), tree.range)
+        for option, value in zip(names, tree.args[1:], strict=False):
+            options[option] = _constant(e, value, name)
+        function = named_function(e, tree.args[0], name)
+        try:
+            return e.wrap(TRANSFORM_PROGRAM.implementation(name, function, **options), tree.range)
+        except (TypeError, ValueError) as error:
+            raise CompileError(str(error), tree.range) from None
+
+    return FormValue(name, emit)
+
+
+def _constant(e: Emitter, tree: Expr, name: str) -> Any:
+    """What is written out in a tree: a number, a bool, a text, None, or a tuple of such."""
+    value = e.value(tree)
+    node = value.defining_node
+    is_tuple = node is not None and node.op == "prim::TupleConstruct"
+    items = list(node.operands) if node is not None and is_tuple else [value]
+    if not all(map(constants.is_constant, items)):
+        raise CompileError(WRITTEN.format(name=name), tree.range)
+    found = tuple([constants.constant_value(item) for item in items])
+    return found if is_tuple else found[0]

@@ -9,7 +9,7 @@ from typing import Final
 
 from flambeau.frontend.emit.builtins.builtin_forms import emit_isinstance
 from flambeau.frontend.emit.builtins.builtin_types import CASTS
-from flambeau.frontend.emit.builtins.gradient_forms import gradient_form
+from flambeau.frontend.emit.builtins.gradient_forms import AT_VALUES, gradient_form, transform_form
 from flambeau.frontend.emit.builtins.limits_of_dtypes import LimitsClass
 from flambeau.frontend.emit.builtins.standard_library import refusal
 from flambeau.frontend.emit.conditions import Condition, ConditionValue, may_be_none
@@ -113,6 +113,11 @@ LANGUAGE_FORMS: Final[dict[str, Sugared]] = {
     "awaitable_wait": FormValue("_awaitable_wait", emit_awaitable_wait),
     "gradient_of": gradient_form("grad", with_value=False),
     "value_and_gradient_of": gradient_form("value_and_grad", with_value=True),
+    "jacobian_by_rows": transform_form("jacrev"),
+    "jacobian_by_columns": transform_form("jacfwd"),
+    "hessian_of": transform_form("hessian"),
+    "batches_of": transform_form("vmap"),
+    "transform_at": refusal("transform", AT_VALUES),
     "gradient": refusal("gradient", f"{IN_PROGRAMS}."),
     "finfo": LimitsClass("finfo"),
     "iinfo": LimitsClass("iinfo"),
