@@ -109,17 +109,16 @@ def torch_compile(program: Program, *arguments: Any) -> Call:
 
 
 def jax(name: str, *arguments: Any, fixed: tuple[int, ...] = (), wide: bool = False) -> Call:
-    """jax.jit of the function called `name` in `jax_arrays`, `jax_loops`, `jax_training` or
-    `jax_transforms`, waited for.
+    """jax.jit of the function called `name` in one of the modules of JAX's programs, waited for.
 
     `fixed` are the arguments that shapes depend on; with `wide` there are 64-bit numbers.
     """
     import jax as j
 
-    from benchmarks.programs import jax_arrays, jax_loops, jax_training, jax_transforms
+    from benchmarks.programs import jax_arrays, jax_loop_gradients, jax_loops, jax_training, jax_transforms
 
     j.config.update("jax_enable_x64", wide)  # type: ignore[no-untyped-call]
-    homes = (jax_loops, jax_training, jax_arrays, jax_transforms)
+    homes = (jax_loops, jax_training, jax_arrays, jax_transforms, jax_loop_gradients)
     program = next(getattr(home, name) for home in homes if name in vars(home))
     compiled = j.jit(program, static_argnums=fixed)
     inputs = tuple(j.numpy.asarray(a) if isinstance(a, np.ndarray) else a for a in arguments)

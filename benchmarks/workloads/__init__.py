@@ -11,6 +11,7 @@ from benchmarks.workloads import (
     calls,
     elements,
     gradients,
+    loop_gradients,
     loops,
     loops_with_tensors,
     matrix_slices,
@@ -30,7 +31,7 @@ KINDS = {
     "products": products, "loops": loops, "elements": elements,
     "array loops": array_loops, "loops with tensors": loops_with_tensors,
     "operators": operators, "tasks": tasks, "matrix slices": matrix_slices, "threads": threads, "gradients": gradients,
-    "training": training, "transforms": transforms,
+    "loop gradients": loop_gradients, "training": training, "transforms": transforms,
 }  # fmt: skip
 
 
