@@ -37,13 +37,17 @@ NO_SCALAR = (
     "wanted to use the vjp or jacrev APIs instead?"
 )
 INTEGERS = "only Tensors of floating point dtype can require gradients"
+NO_FUNCTION = (
+    "a prim::Gradient that was read from text does not say which function's: archives do (jit.save), and Graph.copy() "
+    "keeps it"
+)
 NUMBERS = "{name}() has a float as result or argument, and no derivative as a graph: {reason}"
 
 
 @GRADIENT_EXPANSION.provide
 def do(graph: Graph) -> bool:
     """Expand every gradient of a graph whose types say what is known of its tensors; whether there was any."""
-    nodes = graph.find_all(GRADIENT)
+    nodes = [node for node in graph.find_all(GRADIENT) if "function" in node.attributes]
     changed = False
     for node in nodes:
         try:
@@ -139,7 +143,10 @@ def _one(graph: Graph, seed: Value) -> Value:
 
 
 def kernel(node: Node) -> Callable[..., Any]:
-    """What the interpreter runs for a node that was not expanded."""
+    """What the interpreter runs for a node that was not expanded. Raises RuntimeError for one that was read from text,
+    which does not hold the function."""
+    if "function" not in node.attributes:
+        raise RuntimeError(NO_FUNCTION)
     return TapeGradient(node)
 
 

@@ -51,6 +51,11 @@ UNHELD: Final = _references_of_a_loop()
 """References to a leaf's gradient when nobody but the run has it."""
 
 
+def is_for_targets() -> bool:
+    """Whether the run that goes on in this thread gives gradients of some tensors, and adds to no `grad` of others."""
+    return bool(_local.runs) and _local.runs[-1].has_targets
+
+
 class Run:
     """One run over the tape."""
 
@@ -74,6 +79,11 @@ class Run:
         """Called when the run is over, whether it succeeded or not."""
         self.captured: dict[Target, Tensor] = {}
         """The gradients that were asked for."""
+
+    @property
+    def has_targets(self) -> bool:
+        """Whether gradients of some tensors alone are asked for."""
+        return self._targets is not None
 
     def start(self, edge: Edge, gradient: Tensor) -> None:
         """Begin with the gradient of a tensor."""

@@ -10,6 +10,7 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from flambeau.autograd.function import Function as GradientFunction
 from flambeau.executor.options import Options
 from flambeau.frontend.closures.template import Template
 from flambeau.frontend.compile_function import compile_def, declared_schema
@@ -28,6 +29,8 @@ from flambeau.jit.classes.class_rules import is_user_class
 from flambeau.jit.classes.class_values import ClassValue, IgnoredClass, SetAttributeForm, TypeForm, super_form
 from flambeau.jit.classes.interface_definitions import find_interface, is_interface
 from flambeau.jit.compiling import compiling, kept, promise, tidy
+from flambeau.jit.grad_mode_functions import grad_mode_of, within_grad_mode
+from flambeau.jit.gradient_classes import GradientClass
 from flambeau.jit.modules import lookup as module_lookup
 from flambeau.jit.modules.module_classes import ModuleClasses
 from flambeau.jit.modules.module_hooks import HookedCall
@@ -150,12 +153,7 @@ class PythonResolver:
         if value is object.__setattr__:
             return SetAttributeForm()
         if isinstance(value, type):
-            if vars(value).get(MODIFIER) == IGNORE:
-                return IgnoredClass(value)
-            if is_interface(value):
-                raise CompileError(NO_INSTANCE.format(name=value.__name__), where)
-            definition = self.class_definition(value, where)
-            return None if definition is None else ClassValue(definition)
+            return self._sugared_class(value, where)
         try:
             declared = declarations(value)
         except RuntimeError as error:
@@ -164,6 +162,17 @@ class PythonResolver:
             return overloaded(value, declared, self._classes, where)
         function = numba_function(value)
         return None if function is None else NumbaValue(function)
+
+    def _sugared_class(self, value: type, where: SourceRange) -> Any:
+        """A class as programs call it."""
+        if issubclass(value, GradientFunction):
+            return GradientClass(value)
+        if vars(value).get(MODIFIER) == IGNORE:
+            return IgnoredClass(value)
+        if is_interface(value):
+            raise CompileError(NO_INSTANCE.format(name=value.__name__), where)
+        definition = self.class_definition(value, where)
+        return None if definition is None else ClassValue(definition)
 
     def compile_method(self, owner: NamedType, name: str, where: SourceRange) -> Function | None:
         """A method of a module, compiled now; None if there is none of that name."""
@@ -276,28 +285,29 @@ def compile_python_function(
     """
     registry = classes.registry
     inner = innermost_function(fn)
-    compiled_before = registry.find(inner)
+    key = inner if grad_mode_of(fn) is None else fn
+    compiled_before = registry.find(key)
     if compiled_before is not None:
         return compiled_before
     scope: Callable[[str], Any] = NameScope.of_function(fn)
     resolver = PythonResolver(scope if names is None else _first_of(names, scope), classes, inner.__name__)
     defaults = parameter_defaults(fn)
-    promised = promise(inner, qualified_name(inner), lambda: declared_schema(get_tree(fn), resolver, defaults=defaults))
+    promised = promise(key, qualified_name(inner), lambda: declared_schema(get_tree(fn), resolver, defaults=defaults))
     if promised is not None:
         return promised
 
     def compiled() -> Function:
-        with compiling(inner, inner.__name__, where):
+        with compiling(key, inner.__name__, where):
             name = registry.unit.unique_name(qualified_name(inner))
             known = registry.templates.get(inner)
             tree = get_tree(fn) if known is None else known.tree
-            body = compile_def(tree, resolver, name=name, defaults=defaults)
+            body = within_grad_mode(compile_def(tree, resolver, name=name, defaults=defaults), fn)
         tidy(body)
         return body
 
-    function = kept(inner, compiled)
+    function = kept(key, compiled)
     function.doc = inspect.getdoc(inner) or ""
-    return registry.keep(inner, function)
+    return registry.keep(key, function)
 
 
 def array_function(fn: Any, classes: ModuleClasses, options: Options) -> ArrayFunction | None:

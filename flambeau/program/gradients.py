@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flambeau.ir.graph import Graph, Value
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.program.function import Function
 from flambeau.program.signature import schema_of
 from flambeau.schema.function import FunctionSchema
@@ -40,19 +40,11 @@ def gradient_of(
     schema = function.schema
     numbers = [argnums] if isinstance(argnums, int) else list(argnums)
     numbers = [_checked(function, number) for number in numbers]
-    result, aux = _result(function, has_aux=has_aux)
     name = f"{function.name}_{'value_and_' if with_value else ''}grad"
     graph = Graph(name)
     for argument in schema.arguments:
         graph.add_parameter(without_refinement(argument.type), argument.name)
-    types: list[Type] = [result] if with_value else []
-    types += [aux] if aux is not None else []
-    types += [schema.arguments[n].type for n in numbers]
-    node = graph.insert(
-        GRADIENT, graph.parameters, types, function=function, argnums=numbers, with_value=int(with_value)
-    )
-    if has_aux:
-        node.attributes["has_aux"] = 1
+    node = insert_gradient(graph, function, numbers, graph.parameters, with_value=with_value, has_aux=has_aux)
     values = list(node.results)
     first, gradients = values[: -len(numbers)], values[-len(numbers) :]
     given = gradients[0] if isinstance(argnums, int) else _tuple(graph, gradients)
@@ -63,6 +55,29 @@ def gradient_of(
     defaults = {a.name: a.default for a in schema.arguments if a.has_default}
     plain = schema_of(name, graph, defaults)
     return Function(name, graph, FunctionSchema(name, "", schema.arguments, plain.returns))
+
+
+def insert_gradient(
+    graph: Graph,
+    function: Function,
+    numbers: Sequence[int],
+    arguments: Sequence[Value],
+    *,
+    with_value: bool,
+    has_aux: bool,
+) -> Node:
+    """The node that gives the value if that is wanted, what comes along, and a gradient by each of the arguments of
+    these numbers. Raises TypeError for results that have no gradients."""
+    result, aux = _result(function, has_aux=has_aux)
+    types: list[Type] = [result] if with_value else []
+    types += [aux] if aux is not None else []
+    types += [function.schema.arguments[n].type for n in numbers]
+    node = graph.insert(
+        GRADIENT, arguments, types, function=function, argnums=list(numbers), with_value=int(with_value)
+    )
+    if has_aux:
+        node.attributes["has_aux"] = 1
+    return node
 
 
 def _result(function: Function, *, has_aux: bool) -> tuple[Type, Type | None]:

@@ -13,6 +13,7 @@ from flambeau.ir.constant_text import quoted
 from flambeau.ir.constants import CONSTANT, constant_value, is_constant, same_constant
 from flambeau.ir.graph import Node, Value
 from flambeau.ir.printer import PYTHON_ARGUMENTS
+from flambeau.program.gradients import GRADIENT
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.types import FUNCTION, TENSOR, DictType, ListType, TupleType
@@ -64,8 +65,12 @@ def constant_text(node: Node, table: ConstantTable) -> str:
     if type_ == FUNCTION:
         function = node.attributes.get("function", node.attributes.get("value"))
         name = getattr(function, "name", None) or node.attribute("name")
-        return str(name) if "." in str(name) else f"{ROOT}{name}"
+        return _qualified(str(name))
     return literal(node.attributes.get("value"), type_, table)
+
+
+def _qualified(name: str) -> str:
+    return name if "." in name else f"{ROOT}{name}"
 
 
 def operator_name(kind: str) -> str:
@@ -138,6 +143,14 @@ _prints_call("aten::sorted", "sorted")
 _prints_call("aten::_unwrap_optional", "unwrap_optional")
 _prints_call("aten::backward", "torch.autograd.backward")
 _prints_call("aten::grad", "torch.autograd.grad")
+
+
+@prints(GRADIENT)
+def _gradient(node: Node, operands: Operands) -> Parts:
+    """`ops.prim.Gradient(f, [0], False, False, x)`: which function, by which arguments, with the value, with more."""
+    flags = [bool(node.attributes.get(name)) for name in ("with_value", "has_aux")]
+    head = f"{operator_name(node.op)}({_qualified(node.attribute('function').name)}, {node.attribute('argnums')}, "
+    return [head, f"{flags[0]}, {flags[1]}, ", *separated(operands), ")"]
 
 
 @prints("prim::unchecked_cast", "prim::unchecked_unwrap_optional")

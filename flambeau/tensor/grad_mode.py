@@ -27,6 +27,8 @@ mode: Final = _Mode()
 _mode: Final = mode
 
 
+GRAD_MODE: Final = "__grad_mode__"
+"""The attribute of a decorated function that says whether it records: of several decorators the innermost."""
 NO_GRAD: Final = "no_grad"
 """The mode that a view was made in, of those made while nothing is recorded."""
 
@@ -89,6 +91,7 @@ class _Switch:
             with _Switch(enabled):
                 return function(*args, **kwargs)
 
+        vars(call).setdefault(GRAD_MODE, enabled)
         return call  # type: ignore[return-value]
 
     def _generator(self, function: F) -> F:

@@ -16,6 +16,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from typing import Any, Final
 
 from flambeau.autograd.backward import backward
+from flambeau.autograd.engine import is_for_targets
 from flambeau.autograd.function import Function
 from flambeau.autograd.graph import saved_tensors_hooks
 from flambeau.tensor.autocast import autocast, get_autocast_dtype, is_autocast_enabled
@@ -77,13 +78,15 @@ def checkpoint(
         warnings.warn(CHOOSE, stacklevel=2)
         use_reentrant = True
     if use_reentrant:
+        if kwargs.pop("debug", False):
+            raise ValueError(ONLY_REENTRANT)
         if kwargs:
             raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
         if context_fn is not None:
             raise ValueError(ONLY_REENTRANT)
         if is_grad_enabled() and not any(tensor.requires_grad for tensor in tensors_in(args)):
             warnings.warn(NONE_ASKS, stacklevel=2)
-        return _Reentrant.apply(function, preserve_rng_state, *args)
+        return CheckpointFunction.apply(function, preserve_rng_state, *args)
     if not is_grad_enabled():
         return function(*args, **kwargs)
     first, second = (nullcontext(), nullcontext()) if context_fn is None else context_fn()
@@ -177,8 +180,9 @@ def _apart(value: Any) -> Any:
     return value.detach().requires_grad_(value.requires_grad) if isinstance(value, Tensor) else value
 
 
-class _Reentrant(Function):
-    """A call as one node, which runs the function again and goes back through that."""
+class CheckpointFunction(Function):
+    """A call as one node, which runs the function again and goes back through that: into leaves that the function sees
+    besides its arguments as well, so that a run for the gradients of some tensors only is refused."""
 
     @staticmethod
     def forward(ctx: Any, function: Callable[..., Any], preserves: bool, *args: Any) -> Any:
@@ -191,6 +195,8 @@ class _Reentrant(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
+        if is_for_targets():
+            raise RuntimeError(NOT_WITH_GRAD)
         values = list(ctx.values)
         for place, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
             values[place] = _apart(tensor)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -87,3 +88,27 @@ def test_what_is_refused() -> None:
         checkpoint(lambda t, k: t, x, use_reentrant=True, k=1)
     with pytest.warns(UserWarning, match="None of the inputs have requires_grad=True"):
         checkpoint(lambda t: t * 2, flambeau.ones(1), use_reentrant=True)
+
+
+def test_reentrant_checkpoints_refuse_what_torchs_do() -> None:
+    torch = pytest.importorskip("torch")
+    texts = []
+    for library, run in ((torch, torch.utils.checkpoint.checkpoint), (flambeau, checkpoint)):
+
+        def tried(go: Callable[[Any, Any], Any], library: Any = library, run: Any = run) -> str:
+            x = library.ones(2, requires_grad=True)
+            with pytest.raises((RuntimeError, ValueError)) as info:
+                go(x, lambda **options: run(lambda t: t.sin(), x, use_reentrant=True, **options))
+            return str(info.value)
+
+        grad = library.autograd.grad
+        found = [
+            tried(lambda x, call, grad=grad: grad(call().sum(), [x])),
+            tried(lambda x, call: call().sum().backward(inputs=[x])),
+            tried(lambda x, call: call(debug=True)),
+            tried(lambda x, call: call(context_fn=lambda: (1, 2))),
+            tried(lambda x, call: call(y=3)),
+        ]
+        result = run(lambda t: t * 2, library.ones(1, requires_grad=True), use_reentrant=True)
+        texts.append([*found, result.grad_fn.name()])
+    assert texts[0] == texts[1]

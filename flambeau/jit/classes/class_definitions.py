@@ -41,6 +41,7 @@ from flambeau.jit.classes.generator_methods import method_template, yielding
 from flambeau.jit.classes.method_trees import COMPARISONS, bound_to_class, compared_with_any
 from flambeau.jit.classes.records import RecordSource, Written, is_generated, is_generated_text, record_fields
 from flambeau.jit.compiling import afterwards, compiling, is_compiling, kept, promise, tidy
+from flambeau.jit.grad_mode_functions import within_grad_mode
 from flambeau.jit.script_registry import ScriptRegistry
 from flambeau.program.classes import Attribute, ClassDefinition, Property
 from flambeau.program.function import Function
@@ -393,7 +394,7 @@ class PythonSource:
                     )
                 except CompileError as error:
                     raise (error if method.record is None else method.record.explained(error)) from None
-            tidy(body)
+            tidy(within_grad_mode(body, fn))
             return body
 
         function = kept(key, compiled)

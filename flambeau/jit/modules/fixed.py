@@ -24,6 +24,10 @@ NO_HOOK = (
     "{method} is not supported on ScriptModules: programs that call the module would not run the hook. Register it on "
     "the Python module, with types, and script that again"
 )
+NO_GRADIENT_HOOK = (
+    "{method} is not supported on ScriptModules: a call of one is a node of the tape, so that gradients inside of it "
+    "go to no hook. Register a hook on what goes in or comes out, x.register_hook(f), or on a Python module around it"
+)
 
 
 class FixedModule(ScriptModule):
@@ -98,6 +102,12 @@ class FixedModule(ScriptModule):
 
     def register_full_backward_hook(self, *args: Any, **options: Any) -> NoReturn:
         """Gradients of a program are the program's own. Raises RuntimeError."""
-        raise RuntimeError(NO_HOOK.format(method="register_full_backward_hook"))
+        raise RuntimeError(NO_GRADIENT_HOOK.format(method="register_full_backward_hook"))
 
-    register_backward_hook = register_full_backward_pre_hook = register_full_backward_hook
+    def register_full_backward_pre_hook(self, *args: Any, **options: Any) -> NoReturn:
+        """Gradients of a program are the program's own. Raises RuntimeError."""
+        raise RuntimeError(NO_GRADIENT_HOOK.format(method="register_full_backward_pre_hook"))
+
+    def register_backward_hook(self, *args: Any, **options: Any) -> NoReturn:
+        """Gradients of a program are the program's own. Raises RuntimeError."""
+        raise RuntimeError(NO_GRADIENT_HOOK.format(method="register_backward_hook"))

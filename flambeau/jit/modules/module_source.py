@@ -17,6 +17,7 @@ from flambeau.frontend.trees.function_conversion import NO_SELF, get_tree, parse
 from flambeau.frontend.trees.tree_views import Def, Ident, Param
 from flambeau.jit.classes.method_trees import bound_to_class
 from flambeau.jit.compiling import compiling, is_compiling, kept, promise, tidy
+from flambeau.jit.grad_mode_functions import within_grad_mode
 from flambeau.jit.modules.module_hooks import HookTable, compile_hooks
 from flambeau.jit.modules.module_methods import is_of_base, is_unused_property, method_source
 from flambeau.jit.modules.module_overloads import declared_overloads, overload_name
@@ -176,9 +177,9 @@ class ModuleSource:
 
     def _from_tree(
         self, tree: Def, name: str, scope: Callable[[str], Any], defaults: Mapping[str, Any], doc: str = "",
-        *, has_self: bool = True,
+        *, has_self: bool = True, written: Callable[..., Any] | None = None,
     ) -> Function:  # fmt: skip
-        """A tree compiled as a method."""
+        """A tree compiled as a method; `written` is the function that it was made of."""
         definition = self.definition
         shown = f"{definition.name.rpartition('.')[2]}.{name}"
         key, qualified = (definition, name), f"{definition.name}.{name}"
@@ -193,7 +194,7 @@ class ModuleSource:
         def compiled() -> Function:
             with compiling(key, shown, None):
                 body = compile_def(tree, resolver, name=qualified, defaults=defaults, self_type=self_type)
-            tidy(body)
+            tidy(within_grad_mode(body, written))
             return body
 
         function = kept(key, compiled)
@@ -217,9 +218,10 @@ class ModuleSource:
         tree = get_tree(source, self_name=self.definition.name if has_self else None)
         defaults, doc = parameter_defaults(source), inspect.getdoc(source) or ""
         if not bind_class:
-            return self._from_tree(_with_self(tree) if without_self else tree, name, scope, defaults, doc)
+            shown = _with_self(tree) if without_self else tree
+            return self._from_tree(shown, name, scope, defaults, doc, written=source)
         tree, scope = bound_to_class(tree, scope, type(self.module))
-        return self._from_tree(tree, name, scope, defaults, doc, has_self=False)
+        return self._from_tree(tree, name, scope, defaults, doc, has_self=False, written=source)
 
 
 def _with_self(tree: Def) -> Def:

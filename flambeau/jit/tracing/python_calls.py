@@ -15,7 +15,7 @@ class PythonCall:
 
     def __init__(self, name: str, function: Callable[..., Any], others: list[Any]) -> None:
         self.__name__ = name
-        self._function = function
+        self._function = self.__wrapped__ = function
         self._others = others
         """All arguments, None for tensors."""
         self._places: list[int] = []

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from flambeau.frontend.scopes.name_resolution import MISSING
+from flambeau.program.gradients import GRADIENT
 from flambeau.program.unit import CompilationUnit, demangle
 from flambeau.schema.types import ANY
 from flambeau.serialize.archive_format import ROOT
-from flambeau.serialize.archive_reader.special_operators import SPECIAL, MakesObject
+from flambeau.serialize.archive_reader.special_operators import SPECIAL, MakesObject, TakesGradient
 from flambeau.serialize.archive_reader.upgrades import UpgradedOperator, upgrade_of
 from flambeau.serialize.python_print_resolver import OperatorNamespace, PrintedNames
 
@@ -65,6 +66,8 @@ class _OperatorSpaces(OperatorNamespace):
         if not self.name:
             return _OperatorSpaces(name, self._unit)
         qualified = f"{self.name}::{name}"
+        if qualified == GRADIENT:
+            return TakesGradient()
         return MakesObject(qualified, self._unit) if qualified in SPECIAL else super().attribute(e, where, name)
 
 

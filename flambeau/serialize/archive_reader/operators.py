@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Final
 
 from flambeau.ir import kinds
+from flambeau.program.gradients import GRADIENT
 from flambeau.schema import registry
 from flambeau.serialize.archive_format import code_record
 from flambeau.serialize.archive_reader.code_file import STRING, parse_code
@@ -32,7 +33,7 @@ _ODD: Final = tuple(
     map(re.compile, (r"import\b", r"_IgnoreContextManager\b", r"getattr\s{0,9}\(\s{0,9}(?:torch|ops)\b"))
 )
 """What takes a closer look to tell what it is."""
-_FORMS: Final = kinds.WAIT | {"aten::device", "aten::autograd"}
+_FORMS: Final = kinds.WAIT | {"aten::device", "aten::autograd", GRADIENT}
 """What is written like an operator and is none."""
 _SPACES: Final = {"torch": "aten", "ops": ""}
 """The names that operators are written behind, and their namespaces; that of `ops` comes next."""

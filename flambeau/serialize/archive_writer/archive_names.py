@@ -16,6 +16,7 @@ from flambeau.ir.constants import CONSTANT
 from flambeau.ir.graph import Graph, Node
 from flambeau.ir.walk import blocks, subgraphs
 from flambeau.program.function import Function
+from flambeau.program.gradients import GRADIENT
 from flambeau.program.unit import demangle, mangle
 from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
 from flambeau.schema.types import FUNCTION, ClassType, EnumType, NamedType, SimpleType, TensorType, TupleType, Type
@@ -123,6 +124,9 @@ class ArchiveNames:
             owner = hook_owner(node, callee)
             name = self.of_function(callee) if owner is None else self._of_hook(owner, callee)
             node.attributes["function"] = replace_name(callee, name)
+        if node.op == GRADIENT:
+            function = node.attribute("function")
+            node.attributes["function"] = replace_name(function, self.of_function(function))
         owner_type = node.operand(0).static_type if node.op == "prim::CallMethod" else None
         if isinstance(owner_type, ClassType) and is_hook(owner_type, node.attribute("name")):
             hook: Function = owner_type.definition.methods[node.attribute("name")]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import enum
+import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
+from flambeau.autograd.function import Function as GradientClass
 from flambeau.frontend.scopes.python_constants import constant_type, constant_value
 from flambeau.ir.constants import CONSTANT, type_of
 from flambeau.ir.graph import Graph, Node
@@ -14,6 +17,7 @@ from flambeau.ir.walk import blocks, subgraphs
 from flambeau.program import instances
 from flambeau.program.classes import ClassDefinition, InterfaceDefinition
 from flambeau.program.function import Function
+from flambeau.program.gradients import GRADIENT
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.set_type import SetType
 from flambeau.schema.types import ClassType, EnumType, InterfaceType, TupleType, Type, without_refinement
@@ -25,6 +29,11 @@ PYTHON_CALL = (
     "Could not export Python function call '{name}'. Remove calls to Python functions before export. Did you forget to "
     "script it, or to mark it with @flambeau.jit.unused (what it is called for then raises), or with "
     "@flambeau.jit.ignore(drop_on_export=True)?{where}"
+)
+GRADIENT_CLASS = (
+    "cannot save a program that calls {name}.apply: forward and backward of a custom function are Python, which "
+    "archives do not hold. Compute with operators, whose gradients are known, or declare one with "
+    "flambeau.library.custom_op and register_autograd, which the reader has to import as well{where}"
 )
 NO_FORM = (
     "cannot save a program with {construct}: archives have no form for that. Keep it in the Python code around the "
@@ -166,6 +175,8 @@ class Contents:
             for item in attribute if isinstance(attribute, list | tuple) else (attribute,):
                 if isinstance(item, Type):
                     self._type(item)
+        if node.op == GRADIENT:
+            self._function(node.attribute("function"))
         if node.op == CONSTANT:
             callee = called(node)
             if callee is not None and hook_owner(node, callee) is None:
@@ -225,11 +236,22 @@ def type_of_constant(value: Any) -> Type:
 def why_not(node: Node) -> str:
     """Why a node has no form in archives."""
     python = node.attributes.get("callable")
+    if _is_of_gradient_class(python):
+        return GRADIENT_CLASS.format(name=node.op[1:], where=_where(node))
     module = str(getattr(python, "__module__", None) or type(python).__module__)
     if node.op.startswith("^") and not module.startswith(_BESIDES):
         return PYTHON_CALL.format(name=node.op[1:], where=_where(node))
     construct = _CONSTRUCTS.get(node.op, f"'{node.op.lstrip('^')}'")
     return NO_FORM.format(construct=construct, where=_where(node))
+
+
+def _is_of_gradient_class(python: Any) -> bool:
+    """Whether something calls a subclass of `autograd.Function`."""
+    original = inspect.unwrap(python) if callable(python) else None
+    owner: object = original.__self__ if inspect.ismethod(original) else None
+    if isinstance(original, functools.partial) and original.args:  # as traces call them
+        owner = original.args[0]
+    return isinstance(owner, type) and issubclass(owner, GradientClass)
 
 
 def _where(node: Node) -> str:

@@ -1,0 +1,67 @@
+"""Subclasses of `autograd.Function` in programs: `Clamp.apply(x, 0.0)` is a node that Python runs, as in a trace.
+
+%y : Tensor = ^Clamp()(%x, %low)
+
+`forward` and `backward` stay Python: a call of the program that has gradients is recorded an operator at a time around
+it, or in compiled regions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from flambeau.autograd.function import Function
+from flambeau.frontend.emit.values.python_calls import python_schema
+from flambeau.frontend.emit.values.simple_value import SimpleValue
+from flambeau.frontend.emit.values.sugared import Builtin, Given, Sugared
+from flambeau.schema.types import TupleType
+from flambeau.util.errors import CompileError
+from flambeau.util.record import dataclass
+
+if TYPE_CHECKING:
+    from flambeau.frontend.emit.values.sugared import Emitter
+    from flambeau.util.source import SourceRange
+
+ONLY_APPLY = "programs call a custom function with gradients by {name}.apply(...): '{attribute}' of it is Python's"
+BY_POSITION = "{name}.apply takes its arguments by position in programs"
+
+
+@dataclass(slots=True)
+class GradientClass(Sugared):
+    """A class with a forward and a backward."""
+
+    python: type[Function]
+
+    @property
+    def kind(self) -> str:
+        """The name of this kind of value in error messages."""
+        return f"class {self.python.__name__}"
+
+    def attribute(self, e: Emitter, where: SourceRange, name: str) -> Sugared:
+        """`apply`. Raises CompileError for everything else."""
+        if name != "apply":
+            raise CompileError(ONLY_APPLY.format(name=self.python.__name__, attribute=name), where)
+        return _Apply(self.python)
+
+
+@dataclass(slots=True)
+class _Apply(Builtin):
+    """The call of such a class."""
+
+    python: Any
+
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """The node; its result is what `forward` is annotated to return, a tensor by default."""
+        name = self.python.__name__
+        if keywords:
+            raise CompileError(BY_POSITION.format(name=name), where)
+        result = python_schema(self.python.forward, e.scope.resolver, where).returns[0].type
+        with e.graph.at_range(where):
+            operands = [a.value for a in args]
+            apply = self.python.apply
+            if not isinstance(result, TupleType):
+                return SimpleValue(e.emit(f"^{name}", operands, result, callable=apply))
+            node = e.insert(f"^{name}", operands, callable=apply)
+            values = [node.add_result(part) for part in result.elements]
+            return SimpleValue(e.emit("prim::TupleConstruct", values, result))
