@@ -21,18 +21,22 @@ MODULES = {name_of(path): path for path in FILES}
 TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
 
 
+NODES = {name: list(ast.walk(tree)) for name, tree in TREES.items()}
+"""All nodes of the tree of each module."""
+
+
 def imports_of(name: str, *, with_types: bool) -> set[str]:
     """The modules of the package that a module imports anywhere; `with_types`: those for type checkers alone too."""
-    tree = TREES[name]
+    nodes = NODES[name]
     typing_only = {
         id(inner)
-        for block in ast.walk(tree)
+        for block in nodes
         if isinstance(block, ast.If) and "TYPE_CHECKING" in ast.dump(block.test)
         for statement in block.body
         for inner in ast.walk(statement)
     }
     targets: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if id(node) in typing_only and not with_types:
             continue
         if isinstance(node, ast.Import):

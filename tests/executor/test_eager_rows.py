@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
 from typing import Any
@@ -35,14 +36,22 @@ SHAPES = [
 ]  # fmt: skip
 
 
+@functools.cache
 def kernels() -> dict[str, EntryKernel]:
+    """The kernels of operators that have native ones, by the operator's name."""
     found = [d for name in registry.names() for d in registry.overloads(name)]
     return {d.full_name: d.kernel for d in found if isinstance(d.kernel, EntryKernel)}
 
 
+@functools.cache
+def different_kernels() -> frozenset[EntryKernel]:
+    """Each kernel once: operators share them."""
+    return frozenset(kernels().values())
+
+
 def served() -> int:
     """How many calls of all operators ran natively."""
-    return sum(k.entry.served for k in set(kernels().values()) if k.entry is not None)
+    return sum(k.entry.served for k in different_kernels() if k.entry is not None)
 
 
 def by_numpy(call: Callable[[], Any]) -> Any:

@@ -12,7 +12,7 @@ def f(a: int) -> int:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 INDENT = "    "
@@ -118,3 +118,17 @@ def smaller(body: Sequence[Node]) -> Iterator[list[Node]]:
                 for less in smaller(inner):
                     bodies = [*node.bodies[:j], less, *node.bodies[j + 1 :]]
                     yield [*body[:i], replace(node, bodies=bodies), *body[i + 1 :]]
+
+
+def unused(words: Iterable[str], texts: Iterable[str]) -> list[str]:
+    """The words that none of many texts has; the texts are asked for until all are found.
+
+    >>> unused(["while", "with"], (text for text in ["while n:", "for i in x:"]))
+    ['with']
+    """
+    left = list(words)
+    for text in texts:
+        left = [word for word in left if word not in text]
+        if not left:
+            break
+    return left
