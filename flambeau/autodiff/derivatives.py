@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flambeau.analysis import shapes
-from flambeau.autodiff import decompose, uninitialised_values
+from flambeau.autodiff import decompose, decompose_losses, uninitialised_values
 from flambeau.autodiff.activity import relevant
 from flambeau.autodiff.differentiate import Derivative
 from flambeau.ir.graph import Graph, Value
@@ -21,7 +21,9 @@ def settled(graph: Graph) -> None:
 def ready(graph: Graph, sources: Sequence[Value]) -> None:
     """Make of a graph one whose operators have formulas and whose values have elements."""
     depending = relevant(graph, sources, graph.returns)
-    decompose.do(graph, depending)
+    if decompose.do(graph, depending):
+        depending = relevant(graph, sources, graph.returns)
+    decompose_losses.do(graph, depending)
     uninitialised_values.do(graph)
 
 

@@ -1,4 +1,4 @@
-"""Operators that work element by element take one number where a formula gives a tensor that repeats it.
+"""Operators that work element by element take a number, or a row, where a formula gives a tensor that repeats it.
 
 ```
 %e : Float(*) = aten::expand(%g, %sizes, %no)          %y : Float(*) = aten::mul(%g, %x)
@@ -31,7 +31,7 @@ def on_single_numbers(node: Node, definition: OpDef, sizes: SymbolicSizes, refin
         return node
     tensors = [v for v in node.operands if isinstance(v.static_type, TensorType)]
     fills = any(_fills(sizes.of(v), whole) for v in tensors if _single(v) is None)
-    if not fills and not all(_rank(v) == 0 or _repeats(v, whole, sizes) for v in tensors):
+    if not fills and not all(_rank(v) == 0 or _repeats_one(v, whole, sizes) for v in tensors):
         return node
     copy = _copied(node, definition, refine)
     if _dtype(copy) is not _dtype(node) or (not fills and _rank(copy.result()) != 0):
@@ -44,9 +44,10 @@ def on_single_numbers(node: Node, definition: OpDef, sizes: SymbolicSizes, refin
     return copy
 
 
-def _repeats(value: Value, whole: Sequence[Size], sizes: SymbolicSizes) -> bool:
+def _repeats_one(value: Value, whole: Sequence[Size], sizes: SymbolicSizes) -> bool:
     """Whether a value is a single number repeated in these sizes."""
-    return _single(value) is not None and sizes.of(value) == whole
+    single = _single(value)
+    return single is not None and _rank(single) == 0 and sizes.of(value) == whole
 
 
 def _copied(node: Node, definition: OpDef, refine: Refine) -> Node:
@@ -68,12 +69,12 @@ def _repeating(node: Node, like: Value, refine: Refine) -> Node:
 
 
 def _single(value: Value) -> Value | None:
-    """The tensor without dimensions that a value repeats; None if it does not."""
+    """The tensor that a value repeats along axes; None if it does not."""
     node = value.defining_node
     if node is None or node.op != "aten::expand":
         return None
     single = node.operand(0)
-    return single if _rank(single) == 0 else None
+    return None if _rank(single) is None else single
 
 
 def _fills(own: Sequence[Size] | None, whole: Sequence[Size]) -> bool:
