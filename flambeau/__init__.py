@@ -72,7 +72,14 @@ from flambeau.tensor.create import as_tensor, asarray, tensor
 from flambeau.tensor.default_device import get_default_device, set_default_device
 from flambeau.tensor.defaults import get_default_dtype, set_default_dtype
 from flambeau.tensor.formats import Layout, MemoryFormat
-from flambeau.tensor.grad_mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
+from flambeau.tensor.grad_mode import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
 from flambeau.tensor.modes import DispatchMode, FunctionMode
 from flambeau.tensor.python_forms import can_cast, is_tensor, nonzero, promote_types
 from flambeau.tensor.random import Generator, get_rng_state, initial_seed, manual_seed, set_rng_state

@@ -89,6 +89,7 @@ from flambeau.tensor.formats import MemoryFormat as MemoryFormat
 from flambeau.tensor.grad_mode import enable_grad as enable_grad
 from flambeau.tensor.grad_mode import inference_mode as inference_mode
 from flambeau.tensor.grad_mode import is_grad_enabled as is_grad_enabled
+from flambeau.tensor.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
 from flambeau.tensor.grad_mode import no_grad as no_grad
 from flambeau.tensor.grad_mode import set_grad_enabled as set_grad_enabled
 from flambeau.tensor.modes import DispatchMode as DispatchMode

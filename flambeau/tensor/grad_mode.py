@@ -20,6 +20,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 class _Mode(threading.local):
     enabled: bool = True
+    inference: bool = False
+    """Whether an `inference_mode()` is around."""
 
 
 mode: Final = _Mode()
@@ -81,14 +83,18 @@ class _Switch:
     def __exit__(self, *error: object) -> None:
         mode.enabled = self._before.pop()
 
+    def _again(self) -> _Switch:
+        """Another block of the same kind: a decorated function may call itself."""
+        return _Switch(self._enabled)
+
     def __call__(self, function: F) -> F:
-        enabled = self._enabled
+        enabled, again = self._enabled, self._again
         if inspect.isgeneratorfunction(function):
             return self._generator(function)
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            with _Switch(enabled):
+            with again():
                 return function(*args, **kwargs)
 
         vars(call).setdefault(GRAD_MODE, enabled)
@@ -96,21 +102,21 @@ class _Switch:
 
     def _generator(self, function: F) -> F:
         """A generator that runs within the block, and stops outside of it."""
-        enabled = self._enabled
+        again = self._again
 
         @functools.wraps(function)
         def generate(*args: Any, **kwargs: Any) -> Any:
             running, send, argument = function(*args, **kwargs), True, None
             while True:
                 try:
-                    with _Switch(enabled):
+                    with again():
                         value = running.send(argument) if send else running.throw(argument)
                 except StopIteration as end:
                     return end.value
                 try:
                     argument, send = (yield value), True
                 except GeneratorExit:
-                    with _Switch(enabled):
+                    with again():
                         running.close()
                     raise
                 except BaseException as error:
@@ -171,17 +177,46 @@ class set_grad_enabled(_Switch):  # noqa: N801  (as programs write it)
 
 
 class inference_mode(_Switch):  # noqa: N801  (as programs write it)
-    """`no_grad`, or with `inference_mode(False)` nothing.
+    """Record nothing. A context manager and a decorator.
+
+    Tensors that are made inside are ordinary ones: they may be changed and differentiated outside, where PyTorch
+    refuses that, and `is_inference()` of them is False. `enable_grad` inside records, which it does not in PyTorch.
 
     Args:
-        mode: whether nothing is recorded.
+        mode: whether nothing is recorded; False records, also within another one or within `no_grad`.
 
     >>> import flambeau
+    >>> x = flambeau.ones(2, requires_grad=True)
     >>> with flambeau.inference_mode():
-    ...     recorded = flambeau.is_grad_enabled()
-    >>> recorded
+    ...     (x * 2).requires_grad
     False
     """
 
     def __init__(self, mode: bool = True) -> None:
-        super().__init__(not mode and _mode.enabled)
+        if callable(mode):
+            raise TypeError("inference_mode() takes a bool: write @inference_mode() above a function")
+        super().__init__(not mode)
+        self._inference = mode
+        self._outer: list[bool] = []
+
+    def __enter__(self) -> Self:
+        self._outer.append(mode.inference)
+        mode.inference = self._inference
+        return super().__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        mode.inference = self._outer.pop()
+
+    def _again(self) -> _Switch:
+        return inference_mode(self._inference)
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether an `inference_mode()` is around.
+
+    >>> with inference_mode():
+    ...     is_inference_mode_enabled()
+    True
+    """
+    return mode.inference
