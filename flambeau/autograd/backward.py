@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from flambeau.autograd.engine import Run
 from flambeau.autograd.node import Edge, GradientEdge, accumulate, edge_of
 from flambeau.batching.vmap import vmap
 from flambeau.ops.derivatives.operators import OPERATORS
-from flambeau.tensor.tensor import Tensor, window
+from flambeau.tensor.observer import thread
+from flambeau.tensor.tensor import Tensor, wrap
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 
@@ -139,8 +142,9 @@ def fitting(number: int, root: Tensor, gradient: Tensor | None) -> Tensor:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
         if root.dtype.is_complex:
             raise RuntimeError("grad can be implicitly created only for real scalar outputs but got complex")
-        plain = window(root._array, root._storage) if type(root) is Tensor else root.detach()
-        return OPERATORS.ones_like(plain)  # type: ignore[no-any-return]
+        if type(root) is Tensor and not thread.handlers and thread.observer is None:
+            return wrap(np.ones_like(root._array))
+        return OPERATORS.ones_like(root.detach())  # type: ignore[no-any-return]
     if gradient._array.shape != root._array.shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{number}] has a shape of {_sizes(gradient)} and output[{number}] has "

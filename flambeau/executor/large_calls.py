@@ -170,12 +170,16 @@ _calls: dict[str, LargeCalls | None] = {}
 
 @LARGE_CALL.provide
 def _large(kernel: EntryKernel, arguments: Sequence[Any]) -> Tensor | None:
+    calls = _calls.get(kernel.name, _UNKNOWN)
+    if calls is _UNKNOWN and kernel.meaning is None:  # it takes no time to see whether NumPy is as good
+        calls = _calls[kernel.name] = _new_calls(kernel)
+    if calls is None:
+        return None
     for argument in arguments:
         if isinstance(argument, Tensor) and argument._array.size >= LARGE:
             break
     else:
         return None
-    calls = _calls.get(kernel.name, _UNKNOWN)
     if calls is _UNKNOWN:
         calls = _calls[kernel.name] = _new_calls(kernel)
     return None if calls is None else calls(arguments)
