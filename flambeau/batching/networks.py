@@ -108,6 +108,27 @@ batches("aten::conv1d.", "aten::conv_transpose1d")(_convolution(1))
 batches("aten::conv2d.", "aten::conv_transpose2d")(_convolution(2))
 batches("aten::conv3d.", "aten::conv_transpose3d")(_convolution(3))
 
+
+@batches("flambeau::convolution_weight")
+def _convolution_weight(call: Call) -> Any:
+    """One call for all examples, the channels of each a group of their own."""
+    if call.size == 0:
+        return None
+    rank, folded = len(call["kernel"]), []
+    for operand in (call["input"], call["slope"]):
+        value = operand.value
+        if not operand.is_batched:
+            value = OPERATORS.expand(value, [call.size, *value._array.shape])
+        if value._array.ndim == rank + 2:
+            value = OPERATORS.unsqueeze(value, 1)
+        value = OPERATORS.movedim(value, 0, 1)
+        samples, _, channels, *rest = value._array.shape
+        folded.append(OPERATORS.reshape(value, [samples, call.size * channels, *rest]))
+    groups = call.size * call["groups"]
+    result = call.run(call.arguments, input=folded[0], slope=folded[1], groups=groups)
+    channels, *rest = result._array.shape
+    return OPERATORS.reshape(result, [call.size, channels // call.size, *rest])
+
 batches(
     "aten::upsample_nearest1d", "aten::_upsample_nearest_exact1d", "aten::upsample_linear1d", "aten::col2im",
 )(_over_images(1))  # fmt: skip

@@ -48,7 +48,7 @@ from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.tensor.subclasses import special
 from flambeau.util import log
 from flambeau.util.foreign import is_foreign
-from flambeau.util.inversions import GENERATOR_STEPS, TASK_EXECUTOR, TRY_RUNNER
+from flambeau.util.inversions import CALL_WITHIN_TRANSFORMS, GENERATOR_STEPS, TASK_EXECUTOR, TRY_RUNNER
 from flambeau.util.no_collection import no_collection
 from flambeau.util.record import replace
 from flambeau.util.user_code import warn_user
@@ -208,11 +208,11 @@ class Executor:
             is_done = recomputed_calls.put_on_tape(result, marks, saved, self.recorded, constants)
         elif compiled_calls.recomputes(plan, arguments):
             result = run()
-            is_done = compiled_calls.on_tape(plan, result, None, marks, saved, self.recorded, constants)
+            is_done = compiled_calls.on_tape(plan, result, None, marks, saved, self._again, constants)
         else:
             plain = gradients.Plain(arguments)
             result, kept = compiled_calls.parted(plan, plan.forward(*plain.arguments))
-            is_done = compiled_calls.on_tape(plan, result, kept, marks, saved, self.recorded, constants)
+            is_done = compiled_calls.on_tape(plan, result, kept, marks, saved, self._again, constants)
             result = plain.restored(result)
         return result if is_done else self.recorded(arguments, lost_numbers.SHARED)
 
@@ -297,6 +297,11 @@ class Executor:
     def recorded_codes(self) -> list[RecordedCode]:
         """The codes of calls that were recorded, the one used last at the end."""
         return self._recorded.values
+
+    def _again(self, arguments: Sequence[Any]) -> Any:
+        """A call once more, for gradients that are batches or have tangents."""
+        result = CALL_WITHIN_TRANSFORMS.implementation(self.function, arguments)
+        return self.recorded(arguments) if result is NotImplemented else result
 
     def _keep_numbers(self, arguments: Sequence[Any], reason: str) -> None:
         """Refuse to run an operator at a time where a derivative would have to go through a number."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from itertools import accumulate
 from typing import Any
 
@@ -15,8 +14,6 @@ from flambeau.func.arguments import ArgNums, chosen, replaced, tensors
 from flambeau.func.forward import jvp
 from flambeau.func.reverse import grad, vjp
 from flambeau.ops.derivatives.operators import OPERATORS
-from flambeau.schema.opdef import OpDef
-from flambeau.tensor import dispatch
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.inversions import SCRIPTED_TRANSFORM
 from flambeau.util.trees import Structure, flatten
@@ -55,8 +52,7 @@ def jacrev(func: Function, argnums: ArgNums = 0, *, has_aux: bool = False, chunk
         def of_chosen(*values: Tensor) -> Any:
             return func(*replaced(args, argnums, structure.unflatten(values)), **kwargs)
 
-        with nullcontext() if dispatch.is_intercepted() else dispatch.intercepting(_step_by_step):
-            output, pull, *aux = vjp(of_chosen, *inputs, has_aux=has_aux)
+        output, pull, *aux = vjp(of_chosen, *inputs, has_aux=has_aux)
         results, outputs = flatten(output)
         bases = basis(results)
         rows = vmap(lambda *units: pull(outputs.unflatten(units)), chunk_size=chunk_size)(*bases)
@@ -72,12 +68,6 @@ def jacrev(func: Function, argnums: ArgNums = 0, *, has_aux: bool = False, chunk
         return (answer, aux[0]) if has_aux else answer
 
     return jacobian
-
-
-def _step_by_step(definition: OpDef, arguments: Sequence[Any], proceed: Callable[..., Any]) -> Any:
-    """An interceptor that changes nothing, under which compiled functions are recorded an operator at a time: `vmap`
-    has rules for operators, and none for the compiled way back of a whole function."""
-    return proceed(arguments)
 
 
 def jacfwd(

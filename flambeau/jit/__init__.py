@@ -50,7 +50,7 @@ from flambeau.jit.script import script
 from flambeau.jit.script_profile import _ScriptProfile
 from flambeau.jit.tracing.trace import get_trace_graph, trace, trace_module
 from flambeau.jit.tracing.trace_helpers import allow, dynamic, script_if_tracing
-from flambeau.jit.transforms import transformed as _transformed
+from flambeau.jit.transforms import within as _within
 from flambeau.serialize.archive_reader.limits import LoadLimits
 from flambeau.util.errors import (
     ArchiveError,

@@ -28,6 +28,7 @@ from flambeau.serialize.python_print import print_code, print_code_with_constant
 from flambeau.tensor import observer
 from flambeau.tensor.interceptors import without_functions
 from flambeau.tensor.observer import thread
+from flambeau.util.inversions import CALL_WITHIN_TRANSFORMS
 from flambeau.util.markup import Listing
 from flambeau.util.native_type import NativeBase, let_instances_be_native
 
@@ -112,6 +113,10 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
         watching = observer.current()
         if watching is not None:
             return self._watched(watching, arguments)
+        if thread.handlers and not self._first:
+            result = CALL_WITHIN_TRANSFORMS.implementation(self.script_function, arguments)
+            if result is not NotImplemented:
+                return result
         if thread.handlers and thread.handlers.functions:
             with without_functions():
                 return self._executor(*self._first, *arguments)

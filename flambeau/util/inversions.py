@@ -114,3 +114,7 @@ SCRIPTED_TRANSFORM: Final = Inversion[Callable[..., Any]](
     "the transform of a scripted function as a scripted function; None for other functions, and for what has no such "
     "program (`jit.transforms.transformed`)", lambda kind, function, **options: None,
 )  # fmt: skip
+CALL_WITHIN_TRANSFORMS: Final = Inversion[Callable[[Any, Sequence[Any]], Any]](
+    "calls a scripted function that goes by elements, within transforms; NotImplemented where it is to run an operator "
+    "at a time (`jit.transforms.within`)", lambda function, arguments: NotImplemented,
+)  # fmt: skip

@@ -176,6 +176,11 @@ def scaled(x: Tensor) -> Tensor:
 
 
 @flambeau.script
+def listed(x: Tensor) -> list[Tensor]:
+    return [x * float(x[0])]
+
+
+@flambeau.script
 def shifted(x: Tensor, log: list[float]) -> Tensor:
     log.append(float(x.sum()))
     return x + x[1].item() * 2.0
@@ -219,7 +224,7 @@ def test_c15_numbers_alone_leave_the_tape() -> None:
     ("run", "reason"),
     [
         (lambda x: shifted(x, []), "it draws random numbers, prints, or writes to what was there before"),
-        (lambda x: flambeau.func.jvp(lambda y: scaled(y), (x,), (x,)), "a transform of the function that calls it"),
+        (lambda x: flambeau.func.jvp(lambda y: listed(y)[0], (x,), (x,)), "a transform of the function that calls it"),
         (flambeau.script(scaled.__wrapped__, backend="reference"), "its backend is the reference"),
     ],
 )

@@ -201,6 +201,16 @@ def hessian(kind: str, function: Function, argnums: int | tuple[int, ...] = 0) -
     return _compiled(f"{function.name}_{kind}", lines, o, {})
 
 
+def vjp(kind: str, function: Function, argnums: tuple[int, ...]) -> Function:
+    """What goes back to the arguments from cotangents of the results."""
+    o = Outline(kind, function, argnums)
+    lines = [
+        *o.pulled(), f"def transformed({o.declared(o.seeds)}):",
+        f"    return {o.mark}grad({o.mark}pulled, {o.numbers})({_joined([o.call, *o.seeds])})",
+    ]  # fmt: skip
+    return _compiled(f"{function.name}_{kind}", lines, o, {})
+
+
 def _slope(o: Outline) -> list[str]:
     """A function of the arguments, of cotangents and of tangents: what goes back, along the tangents."""
     gradients = [f"{o.mark}g{n}" for n in range(len(o.sources))]
@@ -213,8 +223,9 @@ def _slope(o: Outline) -> list[str]:
     ]
 
 
-def jvp(kind: str, function: Function, argnums: tuple[int, ...]) -> Function:
-    """The results and their tangents: the gradient by the cotangents, of what goes back along the tangents."""
+def jvp(kind: str, function: Function, argnums: tuple[int, ...], *, with_value: bool = True) -> Function:
+    """The results and their tangents, or these alone: the gradient by the cotangents, of what goes back along the
+    tangents."""
     o = Outline(kind, function, argnums)
     m = o.mark
     count = len(o.names)
@@ -226,7 +237,7 @@ def jvp(kind: str, function: Function, argnums: tuple[int, ...]) -> Function:
         f"def transformed({o.declared(o.tangents)}):", f"    {o.evaluated}",
         f"    {written(tangents, is_tuple=True)} = "
         f"{m}grad({m}slope, {places})({_joined([o.call, *zeros, *o.tangents])})",
-        f"    return {o.packed(o.values)}, {o.packed(tangents)}",
+        f"    return {o.packed(o.values)}, {o.packed(tangents)}" if with_value else f"    return {o.packed(tangents)}",
     ]  # fmt: skip
     return _compiled(f"{function.name}_{kind}", lines, o, {})
 
@@ -327,7 +338,7 @@ def _compiled(name: str, lines: Sequence[str], outline: Outline, names: dict[str
 
 
 PROGRAMS: Final[dict[str, Callable[..., Function]]] = {
-    "jacrev": jacobian, "jacfwd": jacobian, "hessian": hessian, "jvp": jvp, "hvp": hvp, "vmap": vmap,
+    "jacrev": jacobian, "jacfwd": jacobian, "hessian": hessian, "jvp": jvp, "hvp": hvp, "vjp": vjp, "vmap": vmap,
 }  # fmt: skip
 """What makes the program of each transform."""
 

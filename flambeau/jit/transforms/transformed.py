@@ -48,9 +48,14 @@ class GradientFunction(ScriptFunction):
         """The transform of the function that runs an operator at a time."""
 
     def _call_slowly(self, *args: Any, **kwargs: Any) -> Any:
-        if thread.is_plain or (innermost() is not None and observer.current() is None):
+        if thread.is_plain or _is_within(self.base):
             return self.plain(*args, **kwargs)
         return super()._call_slowly(*args, **kwargs)
+
+
+def _is_within(base: Function) -> bool:
+    """Whether a call is within a transform, where what goes by sizes alone runs an operator at a time."""
+    return innermost() is not None and observer.current() is None and not goes_by_elements(base)
 
 
 class Stages:
@@ -123,6 +128,8 @@ class TransformedFunction(ScriptFunction):
         if thread.is_plain:
             return self.plain(*args, **kwargs)
         if observer.current() is not None:
+            return super()._call_slowly(*args, **kwargs)
+        if dispatch.is_intercepted() and goes_by_elements(self.base):
             return super()._call_slowly(*args, **kwargs)
         if not self._is_covered(args, kwargs):
             return self.plain(*args, **kwargs)

@@ -1,0 +1,118 @@
+"""Scripted functions that go by elements, called within transforms of other functions: each call is that of a custom
+function with the program of its gradient, of its tangents and of its batches.
+
+Other scripted functions run an operator at a time there; of these, branches that elements decide differ for each
+example, and numbers would lose their derivatives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from flambeau.autograd.function import Function as CustomFunction
+from flambeau.autograd.function_levels import owner
+from flambeau.jit.function import ScriptFunction
+from flambeau.jit.transforms.programs import program_of
+from flambeau.jit.transforms.staging import goes_by_elements, has_effects
+from flambeau.jit.transforms.transformed import transformed
+from flambeau.program.function import Function
+from flambeau.schema.types import TensorType
+from flambeau.tensor import dispatch
+from flambeau.tensor.grad_mode import is_grad_enabled
+from flambeau.tensor.interceptors import stack
+from flambeau.tensor.levels import innermost
+from flambeau.tensor.tensor import Tensor
+from flambeau.util.inversions import CALL_WITHIN_TRANSFORMS
+from flambeau.util.kept_on import KeptOn
+
+_calls: Final[KeptOn[Any, Any]] = KeptOn()
+
+
+@CALL_WITHIN_TRANSFORMS.provide
+def call_within(function: Function, arguments: Sequence[Any]) -> Any:
+    """The result of a call within transforms; NotImplemented where it is to run an operator at a time."""
+    if has_effects(function) or not goes_by_elements(function):
+        return NotImplemented
+    asks = is_grad_enabled() and any(isinstance(a, Tensor) and a.requires_grad for a in arguments)
+    if not asks and owner(arguments) is None:
+        return NotImplemented if stack().modes or innermost() is None else _alone(function, arguments)
+    known = _calls.get(function)
+    if known is None:
+        known = _calls[function] = _Programs(ScriptFunction(function))
+    return NotImplemented if known.call is None else known.call.apply(*arguments)
+
+
+def _alone(function: Function, arguments: Sequence[Any]) -> Any:
+    """A call that no transform is about: natively, unless somebody looks at operators."""
+    if stack().modes:
+        return function(*arguments)
+    with dispatch.uninterrupted():
+        return function(*arguments)
+
+
+class _Programs:
+    """The custom function that calls of a scripted function are."""
+
+    def __init__(self, function: ScriptFunction) -> None:
+        self.function = function
+        arguments = function.script_function.schema.arguments
+        self.places = tuple([n for n, a in enumerate(arguments) if isinstance(a.type, TensorType)])
+        self.pull: ScriptFunction | None = None
+        self.push: ScriptFunction | None = None
+        self.call: Any = None
+        try:
+            self.pull = ScriptFunction(program_of("vjp", function.script_function, argnums=self.places))
+        except (TypeError, ValueError):
+            return  # results that are no tensors
+        self.call = _custom(self)
+        self.call.__name__ = self.call.__qualname__ = function.name
+
+    def along(self, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+        """The tangents of the results."""
+        if self.push is None:
+            program = program_of("jvp", self.function.script_function, argnums=self.places, with_value=False)
+            self.push = ScriptFunction(program)
+        return self.push(*primals, *tangents)
+
+
+def _custom(programs: _Programs) -> Any:
+    class Call(CustomFunction):
+        @staticmethod
+        def forward(*args: Any) -> Any:
+            return _alone(programs.function.script_function, args)
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+            ctx.save_for_backward(*[inputs[n] for n in programs.places])
+            ctx.rest = [None if n in programs.places else value for n, value in enumerate(inputs)]
+
+        @staticmethod
+        def backward(ctx: Any, *grads: Any) -> Any:
+            assert programs.pull is not None
+            found = programs.pull(*_all(programs, ctx), *grads)
+            gradients: list[Any] = [None] * len(ctx.rest)
+            for place, gradient in zip(programs.places, found, strict=True):
+                gradients[place] = gradient
+            return tuple(gradients)
+
+        @staticmethod
+        def jvp(ctx: Any, *tangents: Any) -> Any:
+            return programs.along(_all(programs, ctx), [tangents[n] for n in programs.places])
+
+        @staticmethod
+        def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+            dims = tuple(in_dims)
+            batch = transformed("vmap", programs.function, in_dims=dims, out_dims=0, randomness=info.randomness)
+            result = batch(*args)
+            return result, (0,) * len(result) if isinstance(result, tuple) else 0
+
+    return Call
+
+
+def _all(programs: _Programs, ctx: Any) -> list[Any]:
+    """All arguments of a call."""
+    values = list(ctx.rest)
+    for place, tensor in zip(programs.places, ctx.saved_tensors, strict=True):
+        values[place] = tensor
+    return values
