@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf, prod
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -136,9 +136,21 @@ def cdist_kernel(x1: Array, x2: Array, p: float = 2.0, compute_mode: int | None 
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
     broadcast(x1.shape[:-2], x2.shape[:-2])
-    differences = np.abs(widened(x1)[..., :, None, :] - widened(x2)[..., None, :, :])
-    distances = folded_norm(differences, (differences.ndim - 1,), False, inf if p == inf else float(p))
+    left, right = widened(x1), widened(x2)
+    each = max(1, _IN_CACHE // max(1, right.nbytes))
+    starts = range(0, max(1, left.shape[-2]), each)
+    parts = [_distances(left[..., start : start + each, :], right, float(p)) for start in starts]
+    distances = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-2)
     return contiguous(distances.astype(x1.dtype, copy=False))
+
+
+_IN_CACHE: Final = 1 << 18
+"""Bytes of differences that are made at a time: they are gone over several times while they are in the cache."""
+
+
+def _distances(left: Array, right: Array, p: float) -> Array:
+    differences = np.abs(left[..., :, None, :] - right[..., None, :, :])
+    return folded_norm(differences, (differences.ndim - 1,), False, p)
 
 
 def diff_shape(self: TensorType, n: Any, dim: Any, prepend: Any, append: Any) -> Sizes | None:

@@ -75,9 +75,28 @@ def topk_kernel(self: Array, k: int, dim: int = -1, largest: bool = True, sorted
         raise RuntimeError(" topk does not support complex dtypes on CPU")
     if self.dtype == np.bool_:
         raise RuntimeError("topk does not support bool dtypes on CPU")
-    indices = np.take(order(lined, place, largest), range(k), axis=place)
+    indices = _selected(lined, place, k, largest)
+    if indices is None:
+        indices = np.take(order(lined, place, largest), range(k), axis=place)
     values, indices = take_along(lined, indices, place, True)
     return (values.reshape(()), indices.reshape(())) if self.ndim == 0 and k == 1 else (values, indices)
+
+
+def _selected(array: Array, place: int, k: int, largest: bool) -> Array | None:
+    """What sorting would give for few of many elements, without sorting the others; None where there are nan, or equal
+    ones of which not all are among the first `k`."""
+    keys = np.moveaxis(widened(array), place, -1)
+    count = keys.shape[-1]
+    if not 0 < k <= count // 4 or not keys.size or (is_inexact(keys) and bool(np.isnan(keys).any())):
+        return None
+    bound = count - k if largest else k - 1
+    least = np.partition(keys, bound, axis=-1)[..., bound : bound + 1]
+    chosen = keys >= least if largest else keys <= least
+    if bool((np.count_nonzero(chosen, axis=-1) != k).any()):
+        return None
+    places = np.nonzero(chosen)[-1].reshape(*keys.shape[:-1], k)
+    ordered = order(np.take_along_axis(keys, places, -1), -1 % keys.ndim, largest)
+    return np.moveaxis(np.take_along_axis(places, ordered, -1), -1, place)
 
 
 def kthvalue_kernel(self: Array, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Array, Array]:
