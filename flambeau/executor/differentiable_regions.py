@@ -16,7 +16,7 @@ function without loops are recorded as they are: so little is not worth the time
 ...     noisy(x).backward()
 >>> [code] = noisy._executor.recorded_codes
 >>> [len(list(region.function.graph.nodes())) for region in code.regions]
-[5, 4]
+[5, 6]
 """
 
 from __future__ import annotations

@@ -2,16 +2,18 @@
 
 >>> import flambeau.ops
 >>> from flambeau.ir import parse_ir
->>> do(parse_ir('''graph(%x : Tensor):
+>>> graph = parse_ir('''graph(%x : Tensor):
 ...   %y : Tensor = prim::DifferentiableGraph_0(%x)
 ...   %z : Tensor = aten::zero_(%y)
 ...   return (%z)
 ... with prim::DifferentiableGraph_0 = graph(%x : Tensor):
 ...   %y : Tensor = aten::exp(%x)
-...   return (%y)'''))
-Traceback (most recent call last):
-RuntimeError: aten::zero_ writes to memory of %y, which a prim::DifferentiableGraph takes or gives: its way back may
-need what was there. Write to a copy (x.clone())
+...   return (%y)''')
+>>> try:
+...     do(graph)
+... except RuntimeError as error:
+...     print(str(error).splitlines()[0])
+aten::zero_ writes to memory of %y, which a prim::DifferentiableGraph takes or gives:
 """
 
 from __future__ import annotations
@@ -27,8 +29,8 @@ PYTHON: Final = (
     "inplace {name} not supported in the JIT: a Python function that writes to its arguments has no derivative here"
 )
 WRITTEN: Final = (
-    "{writer} writes to memory of %{name}, which a prim::DifferentiableGraph takes or gives: its way back may\n"
-    "need what was there. Write to a copy (x.clone())"
+    "{writer} writes to memory of %{name}, which a prim::DifferentiableGraph takes or gives:\n"
+    "its way back may need what was there. Write to a copy (x.clone())"
 )
 
 
