@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,12 @@ def test_c15_they_are_scripted_functions() -> None:
         second(X), second(X)
         assert "native from end to end" in str(second.explain())
     _close(second._executor(X), want)
+
+
+def test_c15_they_are_saved() -> None:
+    for function in (hessian(valley), grad(flambeau.script(_loss), has_aux=True)):
+        loaded = flambeau.jit.load(io.BytesIO(function.save_to_buffer()))
+        _close(loaded(X), function(X))
 
 
 def _differences(function: Any, x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
