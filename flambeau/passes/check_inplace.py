@@ -13,7 +13,7 @@
 ...     do(graph)
 ... except RuntimeError as error:
 ...     print(str(error).splitlines()[0])
-aten::zero_ writes to memory of %y, which a prim::DifferentiableGraph takes or gives:
+aten::zero_ writes to memory of %x, which a prim::DifferentiableGraph takes or gives:
 """
 
 from __future__ import annotations
