@@ -7,7 +7,7 @@ back. Both have plans as any function has, so that both are native where that ca
 ...     return (x * x.sin()).sum()
 >>> x = flambeau.tensor([1.0, 2.0], requires_grad=True)
 >>> energy(x).backward()
->>> [halves] = energy._executor.gradient_plans
+>>> [halves] = energy._executor.derivatives.gradient_plans
 >>> [node.op for node in halves.backward.graph.nodes() if node.op in ("aten::sin", "aten::cos")]
 ['aten::sin', 'aten::cos']
 """

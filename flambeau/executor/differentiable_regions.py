@@ -14,7 +14,7 @@ function without loops are recorded as they are: so little is not worth the time
 >>> x = flambeau.ones(3, requires_grad=True)
 >>> for _ in range(3):
 ...     noisy(x).backward()
->>> [code] = noisy._executor.recorded_codes
+>>> [code] = noisy._executor.derivatives.recorded_codes
 >>> [len(list(region.function.graph.nodes())) for region in code.regions]
 [5, 6]
 """

@@ -17,13 +17,12 @@ from flambeau.executor import (
     lost_numbers,
     recomputed_calls,
     recording,
-    stored_gradients,
 )
 from flambeau.executor import eager as _eager  # noqa: F401  (operators by themselves)
 from flambeau.executor import large_calls as _large_calls  # noqa: F401  (the same on large arrays)
 from flambeau.executor import recurrent_kernels as _recurrent_kernels  # noqa: F401  (steps of recurrent layers)
-from flambeau.executor.compiled_gradients import GradientPlan, Refusal, gradient_plan
-from flambeau.executor.differentiable_regions import CALLS_BEFORE_REGIONS, RecordedCode, has_loop, recorded_code
+from flambeau.executor.compiled_gradients import GradientPlan
+from flambeau.executor.derivatives import Derivatives
 from flambeau.executor.explain import caches_of, compilation_of
 from flambeau.executor.inlined_graph import inlined_graph
 from flambeau.executor.options import Options
@@ -38,7 +37,6 @@ from flambeau.interpreter.suspended import run_suspended
 from flambeau.ir.graph import Graph, Node
 from flambeau.passes.pipeline import PassRecord
 from flambeau.program.function import Function
-from flambeau.program.origin import Provenance
 from flambeau.program.shared import SHARED
 from flambeau.schema.types import AnyClassType, AnyType, DeviceType, NamedType, Type
 from flambeau.specialise import spec as specs
@@ -47,13 +45,10 @@ from flambeau.tensor import below, defaults, dispatch, kernels
 from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.tensor.subclasses import special
 from flambeau.util import log
-from flambeau.util.foreign import is_foreign
 from flambeau.util.inversions import CALL_WITHIN_TRANSFORMS, GENERATOR_STEPS, TASK_EXECUTOR, TRY_RUNNER
-from flambeau.util.no_collection import no_collection
 from flambeau.util.record import replace
-from flambeau.util.user_code import warn_user
 
-GRADIENTS_FAILED = "the derivative of {name} was not made: {error}. It runs an operator at a time; please report this"
+AGAIN = "gradients come from a second run, an operator at a time: {reason}"
 
 
 class Executor:
@@ -76,20 +71,10 @@ class Executor:
         self._plans: SpecialisationCache[specs.Spec, ExecutionPlan] = SpecialisationCache(
             "plans", options.max_plans, describe=specs.describe, compare=compare, uses=lambda plan: plan.calls
         )
-        self._flows: SpecialisationCache[tuple[specs.Spec, gradients.Asking], Flow] = SpecialisationCache(
-            "flows of gradients", options.max_plans, describe=lambda key: specs.describe(key[0])
-        )
-        self._gradients: SpecialisationCache[tuple[specs.Spec, gradients.Asking], GradientPlan | Refusal] = (
-            SpecialisationCache("gradients", options.max_plans, describe=lambda key: specs.describe(key[0]))
-        )
-        self._recorded: SpecialisationCache[gradients.Asking, RecordedCode] = SpecialisationCache(
-            "recorded codes", options.max_plans, describe=str
-        )
         self._prepared = PreparedGraph(function)
+        self.derivatives = Derivatives(function, options, self._prepared, lambda part: attach(part, options))
         self._latest: ExecutionPlan | None = None
-        self._constants: frozenset[int] | None = None
         self._takes_objects = any(map(_may_hold_objects, (a.type for a in function.schema.arguments)))
-        self._calls_recorded = 0
         self.asking_call: asking_calls.AskingCall | None = None
         self._names_meta: bool | None = None
         self.stub = DispatchStub()
@@ -163,11 +148,11 @@ class Executor:
     def _flow_of_objects(self, spec: specs.Spec, arguments: Sequence[Any]) -> Flow | None:
         """How gradients flow from what is in objects among the arguments; None where nothing in them asks for any."""
         asks = gradients.asking(arguments)
-        return self.flow(spec, arguments, asks) if any(one is not False for one in asks) else None
+        return self.derivatives.flow(spec, arguments, asks) if any(one is not False for one in asks) else None
 
     def _with_gradients(self, spec: specs.Spec, arguments: Sequence[Any], asks: gradients.Asking) -> Any:
         """A call with arguments that ask for gradients."""
-        flow = self.flow(spec, arguments, asks)
+        flow = self.derivatives.flow(spec, arguments, asks)
         if flow.is_open:
             return self.recorded(arguments, lost_numbers.OPEN)
         if is_grad_enabled() and flow.is_recorded:
@@ -201,7 +186,8 @@ class Executor:
             return self.recorded(arguments, lost_numbers.EFFECTS)
         saved = recomputed_calls.Arguments(arguments)
         marks = flow.results[0] if len(flow.results) == 1 else flow.results
-        plan, constants = self.gradient_plan(flow, arguments, spec, asks), self._constant_memory()
+        plan = self.derivatives.gradient_plan(flow, arguments, spec, asks)
+        constants = self.derivatives.constant_memory
         if not isinstance(plan, GradientPlan):
             self._keep_numbers(arguments, plan.reason)
             result = run()
@@ -216,92 +202,22 @@ class Executor:
             result = plain.restored(result)
         return result if is_done else self.recorded(arguments, lost_numbers.SHARED)
 
-    def _constant_memory(self) -> frozenset[int]:
-        """The storages of the function's constants: a result on one of them is not the function's own."""
-        if self._constants is None:
-            self._constants = recomputed_calls.constant_memory(inlined_graph(self.function))
-        return self._constants
-
-    def gradient_plan(
-        self,
-        flow: Flow,
-        arguments: Sequence[Any],
-        spec: specs.Spec | None = None,
-        asks: gradients.Asking | None = None,
-    ) -> GradientPlan | Refusal:
-        """How gradients go back through the function, for arguments like these."""
-        asking = gradients.asking(arguments) if asks is None else asks
-        key = (specs.spec_of(arguments) if spec is None else spec, asking)
-
-        def make(cause: str) -> GradientPlan | Refusal:
-            return stored_gradients.plan_of(
-                self.function, key[0], asking, self.options,
-                lambda provenance: self._new_gradient_plan(flow, arguments, asking, provenance),
-                lambda part: attach(part, self.options),
-            )  # fmt: skip
-
-        known = self._gradients.get(key)
-        return self._gradients.get_or_make(key, make) if known is None else known
-
-    @no_collection()
-    def _new_gradient_plan(
-        self, flow: Flow, arguments: Sequence[Any], asks: gradients.Asking, provenance: Provenance | None
-    ) -> GradientPlan | Refusal:
-        graph = self._prepared.look(gradients.Plain(arguments).arguments)
-        try:
-            return gradient_plan(
-                graph, self.function.name, flow, asks, lambda part: attach(part, self.options), provenance
-            )
-        except Exception as error:
-            if self.options.verify or isinstance(error, RecursionError) or is_foreign(error):
-                raise
-            warn_user(GRADIENTS_FAILED.format(name=self.name, error=f"{type(error).__name__}: {error}"), RuntimeWarning)
-            return Refusal("an internal error")
-
-    @property
-    def gradient_plans(self) -> list[GradientPlan]:
-        """The derivatives that are kept, the one used last at the end."""
-        return [plan for plan in self._gradients.values if isinstance(plan, GradientPlan)]
+    def _again(self, arguments: Sequence[Any]) -> Any:
+        """A call once more, for gradients that are batches or have tangents."""
+        result = CALL_WITHIN_TRANSFORMS.implementation(self.function, arguments)
+        return self.recorded(arguments) if result is NotImplemented else result
 
     def recorded(self, arguments: Sequence[Any], reason: str = lost_numbers.AGAIN) -> Any:
         """A call of which each operator is put on the tape, for a reason. Raises RuntimeError where a derivative would
         have to go through a number."""
         self._keep_numbers(arguments, reason)
-        code = self._recorded_code(arguments)
-        with dispatch.intercepting(gradients.one_by_one):
-            return single(run(code, arguments))
-
-    def _recorded_code(self, arguments: Sequence[Any]) -> Code:
-        """The function with regions that are compiled; as written where somebody wants to see every operator."""
         is_seen = dispatch.is_intercepted() or (
             special.exists and (below.has_special(arguments) or self._is_overridden())
         )
-        if is_seen or not is_grad_enabled() or self.options.backend != "native":
-            return self._plain_code()
-        asks = gradients.asking(arguments)
-        known = self._recorded.get(asks)
-        if known is None:
-            self._calls_recorded += 1
-            if self._calls_recorded <= CALLS_BEFORE_REGIONS and not has_loop(self.function):
-                return self._plain_code()
-            known = self._recorded.get_or_make(asks, lambda cause: self._new_recorded_code(asks))
-        return known.code
-
-    @no_collection()
-    def _new_recorded_code(self, asks: gradients.Asking) -> RecordedCode:
-        return recorded_code(
-            self.function, asks, lambda part: attach(part, self.options), verify=self.options.verify
-        )
-
-    @property
-    def recorded_codes(self) -> list[RecordedCode]:
-        """The codes of calls that were recorded, the one used last at the end."""
-        return self._recorded.values
-
-    def _again(self, arguments: Sequence[Any]) -> Any:
-        """A call once more, for gradients that are batches or have tangents."""
-        result = CALL_WITHIN_TRANSFORMS.implementation(self.function, arguments)
-        return self.recorded(arguments) if result is NotImplemented else result
+        with_regions = not is_seen and is_grad_enabled() and self.options.backend == "native"
+        code = self.derivatives.recorded_code(arguments) if with_regions else self._plain_code()
+        with dispatch.intercepting(gradients.one_by_one):
+            return single(run(code, arguments))
 
     def _keep_numbers(self, arguments: Sequence[Any], reason: str) -> None:
         """Refuse to run an operator at a time where a derivative would have to go through a number."""
@@ -312,23 +228,6 @@ class Executor:
         """A call like the last one with arguments that ask for gradients; `MISSED` where it is not."""
         known, fast_path = self.asking_call, self.stub.target
         return MISSED if known is None or fast_path is None else known(fast_path, arguments)
-
-    def flow(self, spec: specs.Spec, arguments: Sequence[Any], asks: gradients.Asking) -> Flow:
-        """What the function does with arguments that ask for gradients."""
-        flow = self._flows.get((spec, asks))
-        if flow is None:
-            flow = self._flows.get_or_make(
-                (spec, asks),
-                lambda cause: stored_gradients.flow_of(
-                    self.function, spec, asks, lambda: self._new_flow(arguments, asks)
-                ),
-            )
-        return flow
-
-    @no_collection()
-    def _new_flow(self, arguments: Sequence[Any], asks: gradients.Asking) -> Flow:
-        graph = self._prepared.look(gradients.Plain(arguments).arguments)
-        return gradients.flow_through(graph, arguments, asks)
 
     def _plain_code(self) -> Code:
         """The function as written, for interceptors that want to see every operator."""
@@ -342,9 +241,7 @@ class Executor:
     def forget_plans(self) -> None:
         """Make all plans anew when they are needed."""
         self._plans.clear()
-        self._flows.clear()
-        self._gradients.clear()
-        self._recorded.clear()
+        self.derivatives.forget()
         self._latest = self.stub.target = self.asking_call = None
 
     def _plan(self, spec: specs.Spec, arguments: Sequence[Any]) -> ExecutionPlan:
@@ -414,23 +311,22 @@ class Executor:
     def explain(self, measure: bool | None = None) -> Explanation:
         """Every plan: with cause and time, what became native, what did not and why."""
         plans = [compilation_of(p, measure) for p in self.plans]
-        for gradient in self.gradient_plans:
+        for gradient in self.derivatives.gradient_plans:
             for half in gradient.functions:
                 named = executor_of(half)
                 plans += [replace(compilation_of(p, measure), cause=f"{named.name}: {p.cause}") for p in named.plans]
-        for recorded in self.recorded_codes:
+        for recorded in self.derivatives.recorded_codes:
             for region in recorded.regions:
                 plans += executor_of(region.function).explain(measure).compilations
-        caches = [self._plans.statistics(), self._flows.statistics(), self._gradients.statistics()]
+        caches = [self._plans.statistics(), *self.derivatives.statistics()]
         caches += [s for p in self.plans for s in caches_of(p)]
         evicted = self._plans.statistics().evictions
-        reasons = dict.fromkeys(plan.reason for plan in self._gradients.values if isinstance(plan, Refusal))
         return Explanation(
             self.function.short_name,
             self.options.backend,
             tuple(plans),
             evicted,
-            notes=tuple(f"gradients come from a second run, an operator at a time: {reason}" for reason in reasons),
+            notes=tuple(AGAIN.format(reason=reason) for reason in self.derivatives.reasons),
             caches=tuple(c for c in caches if c.entries),
         )
 

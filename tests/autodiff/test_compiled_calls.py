@@ -58,7 +58,7 @@ def test_c15_compiled_gradients_are_those_of_differences(
 ) -> None:
     compiled = flambeau.script(program)
     numeric.check(lambda *tensors: compiled(*tensors, *rest), *arrays)
-    assert compiled._executor.gradient_plans, compiled._executor._gradients.values
+    assert compiled._executor.derivatives.gradient_plans, compiled._executor.derivatives._gradients.values
 
 
 @pytest.mark.parametrize(("program", "arrays", "rest"), PROGRAMS[:9], ids=_IDS[:9])
@@ -158,7 +158,7 @@ def test_c15_formulas_that_ask_the_run_are_one_node() -> None:
     z = _leaf(1.0, 2.0, 3.0, 5.0)
     (flambeau.linalg.qr(z.view(2, 2))[1] * 2).sum().backward()
     np.testing.assert_array_equal(x.grad.numpy(), z.grad.numpy())
-    [plan] = ranked._executor.gradient_plans
+    [plan] = ranked._executor.derivatives.gradient_plans
     assert plan.backward.graph.find("prim::GradOf") is not None
 
 
@@ -259,7 +259,7 @@ def test_c15_writes_are_not_lost() -> None:
         stencil(x).sum().backward()
         np.testing.assert_array_equal(x.grad.numpy(), [0.5, 0.5, 1.0, 1.0])
     if available():
-        [plan] = stencil._executor.gradient_plans
+        [plan] = stencil._executor.derivatives.gradient_plans
         assert "native from end to end" in str(plan.backward.runner.explain())
 
 
@@ -268,7 +268,7 @@ def test_c17_a_loop_goes_back_natively() -> None:
     compiled = flambeau.CompilationUnit(inspect.getsource(programs.counted)).counted
     for _ in range(4):
         compiled(_leaf(0.5, 0.25), 4).backward()
-    [plan] = compiled._executor.gradient_plans
+    [plan] = compiled._executor.derivatives.gradient_plans
     assert "native from end to end" in str(plan.joint.runner.explain())
 
 

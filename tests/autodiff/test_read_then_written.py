@@ -76,4 +76,4 @@ def test_c15_compiled_gradients_are_right_where_the_tape_refuses(program: Callab
         program(x).backward()
     compiled = flambeau.script(program)
     numeric.check(compiled, values)
-    assert compiled._executor.gradient_plans
+    assert compiled._executor.derivatives.gradient_plans

@@ -99,7 +99,7 @@ def test_c17_stacks_of_large_tensors_are_kept_and_others_computed_again(size: in
         compiled(x, 5).backward()
         settled(z, 5).backward()
         np.testing.assert_allclose(x.grad.numpy(), z.grad.numpy(), rtol=1e-5)
-    [plan] = compiled._executor.gradient_plans
+    [plan] = compiled._executor.derivatives.gradient_plans
     runs = [bool(part.runner.plans) for part in (plan.forward, plan.backward, plan.joint)]
     assert runs == ([True, True, False] if is_kept else [False, False, True])
 
@@ -111,7 +111,7 @@ def test_c17_stacks_of_numbers_are_never_kept() -> None:
     compiled(x).backward()
     folded(z).backward()
     np.testing.assert_allclose(x.grad.numpy(), z.grad.numpy(), rtol=1e-12)
-    [plan] = compiled._executor.gradient_plans
+    [plan] = compiled._executor.derivatives.gradient_plans
     assert not plan.forward.runner.plans
     assert plan.joint.runner.plans
 

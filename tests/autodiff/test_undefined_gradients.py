@@ -56,7 +56,7 @@ def test_c15_only_what_has_a_gradient_goes_back(program: Any, count: int) -> Non
             assert (plain is None) == (ours is None), mask
             if plain is not None:
                 np.testing.assert_allclose(ours.numpy(), plain.numpy(), rtol=1e-12)
-    assert compiled._executor.gradient_plans
+    assert compiled._executor.derivatives.gradient_plans
 
 
 def test_c15_second_derivatives_where_one_result_has_none() -> None:

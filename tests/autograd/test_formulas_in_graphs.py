@@ -75,7 +75,7 @@ def test_formulas_are_parts_of_graphs(function: Any) -> None:
         compiled(by_graph).sum().backward()
         function(by_tape).sum().backward()
         np.testing.assert_allclose(by_graph.grad.numpy(), by_tape.grad.numpy(), rtol=1e-9, atol=1e-11)
-    plans = compiled._executor.gradient_plans
+    plans = compiled._executor.derivatives.gradient_plans
     assert plans
     for plan in plans:
         node = plan.backward.graph.find("prim::GradOf")

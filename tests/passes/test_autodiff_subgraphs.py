@@ -228,6 +228,6 @@ def test_regions_of_recorded_calls_go_back_as_on_the_tape(program: Any) -> None:
             found.append([result.detach(), *(g.detach() for g in (*first, *second)), *rest])
         for plain, ours in zip(*found, strict=True):
             np.testing.assert_allclose(ours.numpy(), plain.numpy(), rtol=2e-5)
-    [code] = compiled._executor.recorded_codes
+    [code] = compiled._executor.derivatives.recorded_codes
     assert len(code.regions) >= (2 if program is noisy else 1)
     assert "region_0_forward" in str(compiled.explain())

@@ -143,7 +143,7 @@ class PromotedMethod(ScriptMethod):
         args = native._signature.bind((*args, *seen.hidden), {})[: len(args)]
         arguments = (*args, *seen.hidden)
         asks = (*gradients.asking(args), *hidden)
-        flow = native._executor.flow(spec_of(arguments), arguments, asks)
+        flow = native._executor.derivatives.flow(spec_of(arguments), arguments, asks)
         if not (flow.is_open or flow.is_recorded):
             return self._assigning(seen, native, args) if seen.cells else native(*arguments)
         if flow.is_repeatable and not flow.is_open and not seen.cells:
