@@ -73,8 +73,11 @@ class Reverse:
         builder, type_ = self._builder, before.static_type
         if not isinstance(type_, ListType):
             total: Value = (builder.proxy(before) + builder.proxy(gradient)).value
-            if total.defining_node is not None and isinstance(type_, TensorType):
-                self.sums.append(total.defining_node)
+            added = total.defining_node
+            if added is not None and added.op == "aten::expand":  # of the sum of single numbers that both repeat
+                added = added.operand(0).defining_node
+            if added is not None and isinstance(type_, TensorType):
+                self.sums.append(added)
             return total
         parts = [v.defining_node for v in (before, gradient)]
         if any(node is None or node.op != "prim::ListConstruct" for node in parts):

@@ -58,3 +58,19 @@ def test_gradients_that_are_the_same_everywhere_have_their_sizes() -> None:
     _, (to_x, to_y) = flambeau.script(flat)(x, y)
     np.testing.assert_allclose(to_x.numpy(), np.full((3, 5), 1 / 15))
     np.testing.assert_allclose(to_y.numpy(), np.full(5, 0.2))
+
+
+def twice_summed(x: Tensor, w: Tensor) -> Tensor:
+    y = x * w.sum().item()
+    y += w.sum()
+    return (y * 2.0).sum()
+
+
+def test_two_single_numbers_that_reach_one_tensor_are_added() -> None:
+    compiled = flambeau.script(twice_summed)
+    for sizes in ((3, 2), (1, 4)):
+        x, w = _numbers(*sizes).requires_grad_(), _numbers(sizes[0]).requires_grad_()
+        of_x, of_w = flambeau.autograd.grad(compiled(x, w), [x, w])
+        total, count = w.detach().sum().item(), x.numel()
+        np.testing.assert_allclose(of_x.numpy(), np.full(sizes, 2.0 * total), rtol=1e-12)
+        np.testing.assert_allclose(of_w.numpy(), np.full(sizes[0], 2.0 * (x.detach().sum().item() + count)), rtol=1e-12)
