@@ -6,6 +6,8 @@ aten::append(%xs, %v)             back:  gradient of %v: what aten::pop(%shadow)
 %v = aten::__getitem__(%xs, %i)          %shadow[%i] = %shadow[%i] + gradient of %v
 aten::_set_item(%xs, %i, %v)             gradient of %v: %shadow[%i], which then is zero
 ```
+
+Going back, a shadow is as long as its list was then: so every change counts, whether or not a gradient has come yet.
 """
 
 from __future__ import annotations
@@ -149,8 +151,6 @@ def _is_last(value: Value) -> bool:
 @list_changes("aten::append")
 def _append(lists: Lists, node: Node, totals: Totals) -> None:
     added = node.operand(1)
-    if not lists.exists(node.operand(0)):
-        return
     last = lists.builder.constant(-1)
     value = lists.graph.insert("aten::pop", [lists.shadow(node.operand(0)), last], [_gradient_type(added)]).result()
     lists.builder.sizes.set(value, lists.builder.sizes.of(added))
@@ -181,8 +181,6 @@ def _getitem(lists: Lists, node: Node, totals: Totals) -> None:
 
 @list_changes("aten::_set_item")
 def _set_item(lists: Lists, node: Node, totals: Totals) -> None:
-    if not lists.exists(node.operand(0)):
-        return
     shadow, index, value = lists.shadow(node.operand(0)), lists.use(node.operand(1)), node.operand(2)
     gradient = lists.item(shadow, index, value)
     lists.set_item(shadow, index, zeros(lists.builder, value))

@@ -46,8 +46,12 @@ class Memory:
         return value in self._roots
 
     def exists(self, value: Value) -> bool:
-        """Whether anything was added to the shadow that a value has, or has a view of."""
-        return self._roots[value] in self._shadows
+        """Whether the shadow that a value has, or has a view of, may be other than zero.
+
+        Something was added to it, or will have been in a round of a loop that was gone back through before this one.
+        """
+        root = self._roots[value]
+        return root in self._shadows or self._saved.scope_of(root) is not self._saved.scope
 
     def total(self, value: Value) -> Value | None:
         """The gradient of a tensor, where it is made; None of views, and where there is none."""

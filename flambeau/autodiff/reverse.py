@@ -125,11 +125,11 @@ class Reverse:
         return True
 
     def _is_changed_in(self, node: Node) -> bool:
-        """Whether something in the blocks of a node changes what has a gradient by now."""
+        """Whether something in the blocks of a node changes a list, or memory that has a gradient by now."""
         if self._memory.is_changed_in(node):
             return True
         changes = (n for block in node.nested_blocks for n in block.walk() if n.op in list_changes)
-        return any(n.operand(0) in self._lists and self._lists.exists(n.operand(0)) for n in changes)
+        return any(n.operand(0) in self._lists for n in changes)
 
     def _list(self, node: Node) -> None:
         """Go back to the elements that a list that changes begins with."""
