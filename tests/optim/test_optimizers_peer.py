@@ -97,7 +97,6 @@ REFUSED = [
     "RMSprop(p, alpha=-1.0)", "RMSprop(p, momentum=-1.0)", "Adagrad(p, lr_decay=-1.0)",
     "Adagrad(p, initial_accumulator_value=-1.0)", "Adadelta(p, rho=-1.0)", "Rprop(p, etas=(1.5, 0.9))",
     "LBFGS([{'params': p}, {'params': [y]}])",
-    "Optimizer(p, {}).step()",
 ]  # fmt: skip
 
 
@@ -113,3 +112,9 @@ def test_refusals_have_the_class_and_text_that_users_know(call: str) -> None:
             eval(call, scope)
         errors.append((type(raised.value).__name__, str(raised.value).replace("torch.FloatTensor", "Tensor")))
     assert errors[0] == errors[1]
+
+
+def test_an_optimizer_without_a_step_says_what_to_define() -> None:
+    for library, text in ((flambeau, r"define `step\(self, closure=None\)`"), (torch, "")):
+        with pytest.raises(NotImplementedError, match=text):
+            library.optim.Optimizer([library.ones(2, requires_grad=True)], {}).step()
