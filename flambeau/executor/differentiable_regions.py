@@ -84,6 +84,8 @@ def recorded_code(
     if verify:
         check_inplace.do(graph)
     nodes = graph.find_all(GROUP)
+    if len(nodes) == 1 and all(n.op == "prim::Constant" for n in graph.nodes() if n is not nodes[0]):
+        return RecordedCode(function, ())  # a region that is all of the function would be recorded by regions again
     origin = None if function.provenance is None else function.provenance.part("recorded", repr(asks))
     regions = tuple([_attached(function, n, node, attach, origin) for n, node in enumerate(nodes)])
     return RecordedCode(Function(function.name, graph, function.schema), regions)

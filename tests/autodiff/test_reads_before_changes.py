@@ -72,6 +72,14 @@ def read_and_written(v: Tensor, k: int) -> Tensor:
     return y
 
 
+def read_in_a_loop(v: Tensor, k: int) -> Tensor:
+    parts = [v]
+    y = v
+    for _ in range(k + 1):
+        y = parts[0].sin()
+    return y.sum()
+
+
 LISTS = [
     read_then_appended, appended_in_a_loop, appended_in_a_branch, read_and_appended, chained, read_and_replaced,
 ]  # fmt: skip
@@ -94,7 +102,7 @@ def test_the_gradient_is_that_of_differences(program: Program) -> None:
         np.testing.assert_allclose(slope.numpy(), by_differences(program, k), atol=1e-7, err_msg=f"{k} rounds")
 
 
-@pytest.mark.parametrize("program", [read_then_appended, chained])
+@pytest.mark.parametrize("program", [read_then_appended, chained, read_in_a_loop])
 def test_gradients_of_gradients_are_those_of_the_tape(program: Program) -> None:
     compiled = flambeau.script(program)
     for k in range(3):
