@@ -14,6 +14,7 @@ from typing import Any
 from flambeau.codegen.cuda.emit import emit_module, symbol_of
 from flambeau.codegen.cuda.mapped import Program
 from flambeau.codegen.llvm.engine import available
+from flambeau.codegen.llvm.pass_runs import run_passes
 from flambeau.util.locks import NoForkLock
 
 TRIPLE = "nvptx64-nvidia-cuda"
@@ -50,13 +51,12 @@ def to_ptx(text: str, arch: str) -> str:
 
     with _lock:
         machine = _target(arch)
-        module = llvm.parse_assembly(text)
+        module = llvm.parse_assembly(text, llvm.create_context())
         module.triple = TRIPLE
         module.data_layout = str(machine.target_data)
         module.verify()
         # Variables are stack slots in the text; the passes make them registers and move addresses out of loops.
-        builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=2))
-        builder.getModulePassManager().run(module, builder)
+        run_passes(llvm, module, machine)
         return str(machine.emit_assembly(module))
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from flambeau.codegen.kernel.dtypes import KernelError
+from flambeau.codegen.llvm.pass_runs import run_passes
 from flambeau.codegen.llvm.processor import Processor
 from flambeau.util.cached import cached_property
 
@@ -92,15 +93,13 @@ class Compiler:
         return _refused_as(lambda: builder.link(self._jit, f"flambeau_library_{next(self._numbers)}"))
 
     def _module(self, text: str, optimise: bool) -> Any:
-        module = self._llvm.parse_assembly(text)
+        # A context of its own: what the global one interns of a text, types and constants, stays for ever.
+        module = self._llvm.parse_assembly(text, self._llvm.create_context())
         module.verify()
         module.triple = self._processor.triple
         module.data_layout = self._layout
         if optimise:
-            options = self._llvm.create_pipeline_tuning_options(speed_level=2)
-            options.loop_vectorization = options.slp_vectorization = True
-            builder = self._llvm.create_pass_builder(self._machine, options)
-            builder.getModulePassManager().run(module, builder)
+            run_passes(self._llvm, module, self._machine, vectorise=True)
         return module
 
 
