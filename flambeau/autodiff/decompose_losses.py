@@ -15,6 +15,7 @@ loss itself stays, of zeros that take no memory: it refuses classes that do not 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from flambeau.autodiff.graph_operators import Builder
@@ -22,22 +23,23 @@ from flambeau.autodiff.symbolic_sizes import SymbolicSizes
 from flambeau.ir import constants
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.schema.dtype import int64
+from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.types import INT, NONE, TensorType
 
 _MEAN, _SUM = 1, 2
-_SOFTMAXES: Final = frozenset({"aten::log_softmax", "aten::_log_softmax"})
-_LOSSES: Final = frozenset({"aten::nll_loss", "aten::nll_loss_nd"})
+picked_losses: Final = RuleTable[Callable[[Builder, Node], Value]]("losses that pick a class of each row, by operators")
+same_sizes: Final = RuleTable[Callable[[Node], Value]]("an operand of a row function that has the sizes of the result")
 
 
 def do(graph: Graph, values: set[Value]) -> bool:
     """Decompose losses of matrices whose operands are among `values`; whether there were any."""
-    nodes = [n for n in graph.all_nodes() if n.op in _LOSSES and n.operand(0) in values and _is_plain(n)]
+    nodes = [n for n in graph.all_nodes() if n.op in picked_losses and n.operand(0) in values and _is_plain(n)]
     if not nodes:
         return False
     builder = Builder(graph, SymbolicSizes(graph))
     for node in nodes:
         with graph.inserting(node), graph.at_range(node.range):
-            loss = _picked(builder, node)
+            loss = picked_losses[node.op](builder, node)
         node.result().replace_uses_with(loss)
         node.erase()
     return True
@@ -58,6 +60,7 @@ def _is_plain(node: Node) -> bool:
     return is_fixed and constants.constant_value(reduction) in (_MEAN, _SUM)
 
 
+@picked_losses("aten::nll_loss", "aten::nll_loss_nd")
 def _picked(builder: Builder, node: Node) -> Value:
     """The loss by operators on whole rows.
 
@@ -83,7 +86,13 @@ def _picked(builder: Builder, node: Node) -> Value:
 def _of_same_sizes(value: Value) -> Value:
     """What a softmax was made of: its sizes are known before."""
     node = value.defining_node
-    return node.operand(0) if node is not None and node.op in _SOFTMAXES else value
+    rule = None if node is None else same_sizes.get(node.op)
+    return value if rule is None or node is None else rule(node)
+
+
+@same_sizes("aten::log_softmax", "aten::_log_softmax")
+def _of_softmax(node: Node) -> Value:
+    return node.operand(0)
 
 
 def _numbered(builder: Builder, count: Any) -> Any:

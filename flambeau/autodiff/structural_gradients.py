@@ -118,10 +118,9 @@ def _magnitude(builder: Builder, node: Node, gradients: Gradients) -> Gradients:
     if isinstance(operand.static_type, TensorType):
         return [(builder.operators.sign(builder.proxy(operand)) * builder.proxy(gradient)).value]
     zero, graph = builder.constant(0.0), builder.graph
-    signs = [
-        graph.insert("aten::Float", [graph.insert(op, [operand, zero], [BOOL]).result()], [FLOAT]).result()
-        for op in ("aten::gt", "aten::lt")
-    ]
+    above = graph.insert("aten::gt", [operand, zero], [BOOL]).result()
+    below = graph.insert("aten::lt", [operand, zero], [BOOL]).result()
+    signs = [graph.insert("aten::Float", [one], [FLOAT]).result() for one in (above, below)]
     sign = builder.proxy(signs[0]) - builder.proxy(signs[1])
     return [(builder.proxy(gradient) * sign).value]
 

@@ -42,7 +42,13 @@ Sizes = tuple[Size, ...] | None
 """Of a tensor of known rank."""
 
 size_rules: Final = RuleTable[Callable[[Node, Sequence[Sizes]], Sizes]]("which sizes of operands the result has")
+cut_axes: Final = RuleTable[Callable[[Node], Value]]("along which axis a list of equal parts is cut, but for the last")
 named_sizes: Final = RuleTable[Callable[[Node], Value]]("which operand lists the sizes of the result")
+
+
+@cut_axes("aten::chunk", "aten::split")
+def _last_operand(node: Node) -> Value:
+    return node.operand(2)
 
 
 class SymbolicSizes:
@@ -120,9 +126,10 @@ class SymbolicSizes:
     def _parts(self, node: Node) -> bool:
         """The sizes of what a tensor is cut into along an axis: all but the last are of one size. Whether it is."""
         maker = node.operand(0).defining_node
-        if maker is None or maker.op not in ("aten::chunk", "aten::split"):
+        rule = None if maker is None else cut_axes.get(maker.op)
+        if rule is None or maker is None:
             return False
-        whole, axis = self._operand(maker.operand(0)), known(maker.operand(2))
+        whole, axis = self._operand(maker.operand(0)), known(rule(maker))
         if not whole or not isinstance(axis, int) or not isinstance(maker.operand(1).static_type, IntType):
             return False
         place, most, rest = axis % len(whole), Size(), Size()

@@ -16,7 +16,7 @@ from flambeau.codegen import available
 from flambeau.codegen.llvm import host
 from flambeau.codegen.llvm.object_cache import ObjectCache, key_of, object_cache
 from flambeau.executor.frozen_callees import freeze_callees
-from flambeau.executor.records import RecordError, dumps, loads
+from flambeau.executor.records import OWN_OPERATORS, RecordError, dumps, loads
 from flambeau.ir.frozen import is_frozen
 from flambeau.ir.graph import Graph
 from flambeau.program.function import Function
@@ -73,7 +73,7 @@ def place_of(function: Function, *what: str) -> Place | None:
     """Where what was made of a function is kept; None where it is not."""
     provenance = function.provenance
     origin = None if provenance is None else provenance.origin()
-    if origin is None or kernels.table.kernels or kernels.table.fallbacks:
+    if origin is None or _has_own_kernels():
         return None
     cache = object_cache()
     if cache is None:
@@ -84,6 +84,12 @@ def place_of(function: Function, *what: str) -> Place | None:
         return None
     around = (str(defaults.float_dtype()), np.__version__, str(available()), source_stamps(PACKAGE))
     return Place(cache, key_of("program", origin.key, *what, *around), processor, origin, function)
+
+
+def _has_own_kernels() -> bool:
+    """Whether users have kernels for operators that records may have."""
+    table = kernels.table
+    return bool(table.fallbacks) or any(name.startswith(OWN_OPERATORS) for name in table.kernels)
 
 
 def graph_to_show(function: Function) -> Graph:

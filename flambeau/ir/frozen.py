@@ -22,6 +22,7 @@ from typing import Any, NoReturn, TypeVar
 from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.ir.printer import SUBGRAPH
 from flambeau.util.errors import FrozenGraphError
+from flambeau.util.locks import Lock
 
 T = TypeVar("T", bound=type)
 _MESSAGE = (
@@ -42,6 +43,7 @@ WRITERS: dict[type, tuple[str, ...]] = {
 }  # fmt: skip
 """The methods that change a graph, by the class that has them."""
 
+_lock = Lock()
 _CACHES = frozenset({"_definition", "_parameter_node"})
 """Attributes that remember what follows from the others."""
 
@@ -120,6 +122,12 @@ def freeze(graph: Graph, name: str) -> None:
     """
     if is_frozen(graph):
         return
+    with _lock:  # threads may begin to rely on it at once
+        if not is_frozen(graph):
+            _freeze(graph, name)
+
+
+def _freeze(graph: Graph, name: str) -> None:
     for node in graph.all_nodes():
         inner = node.attributes.get(SUBGRAPH)
         if isinstance(inner, Graph):

@@ -36,7 +36,7 @@ def lstm(inputs: Array, hidden: Array, memory: Array, w_hh: Array, b_hh: Array |
     step = _Step("lstm", _lstm_step, [*pairs, before], [*[gates[:, k] for k in range(4)], memories, outputs])
     with blas.threads_for(float(batch * width * size)):
         for t in steps(time, reverse):
-            np.dot(hidden, w_hh.T, out=product)
+            blas.plain_dot(hidden, w_hh.T, out=product)
             if b_hh is not None:
                 product += b_hh
             step(t)
@@ -204,7 +204,7 @@ class Back:
                 step(t)
                 grad_memory[...] = following
                 grad_gates[t] = blocks.swapaxes(0, 1)
-                np.dot(grad_gates[t].reshape(batch, 4 * size), self.w_hh, out=self.grad_hidden)
+                blas.plain_dot(grad_gates[t].reshape(batch, 4 * size), self.w_hh, out=self.grad_hidden)
         flat = grad_gates.reshape(time, batch, 4 * size)
         return flat, self.grad_hidden, grad_memory, *self.weights(flat)
 

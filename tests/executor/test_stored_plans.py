@@ -209,6 +209,21 @@ def test_kernels_of_users_are_seen() -> None:
     assert flambeau.equal(loaded(content)(X), expected)
 
 
+def test_kernels_for_operators_of_users_change_nothing() -> None:
+    from flambeau.library import Library
+
+    library = Library("shelved", "DEF")
+    library.define("twice(Tensor x) -> Tensor")
+    library.impl("twice", lambda x: x + x, "CPU")
+    content = saved(Net())
+    with flambeau.no_grad():
+        for expected in (False, True):
+            module = loaded(content)
+            module(X, Y)
+            assert is_read(plan_of(module)) is expected
+    library._destroy()
+
+
 def test_a_broken_entry_is_made_again(tmp_path: Path) -> None:
     content = saved(Net())
     with flambeau.no_grad():
