@@ -182,7 +182,8 @@ def leaf_of(tensor: Tensor) -> Leaf:
     if found is None:
         identity = id(tensor)
         found = Leaf()
-        _leaves[identity] = (ref(tensor, lambda _: _leaves.pop(identity, None)), found)
+        forget = _leaves.pop  # bound now: at the end of a process modules are empty before the last tensors go
+        _leaves[identity] = (ref(tensor, lambda _: forget(identity, None)), found)
     return found
 
 
