@@ -48,8 +48,8 @@ class Call:
 class Goal:
     """What a row should reach."""
 
-    times: float = 1.0
-    """How many times the reference's speed."""
+    times: float | None = 1.0
+    """How many times the reference's speed; None where nobody set a goal."""
     against: str = "best"
     """`best` peer, or a name of one, which stands for its variants too."""
     nanoseconds: float | None = None
@@ -58,6 +58,8 @@ class Goal:
     def __str__(self) -> str:
         if self.nanoseconds is not None:
             return f"<= {self.nanoseconds:.0f} ns"
+        if self.times is None:
+            return "-"
         return f"{self.times:.2g}x" + ("" if self.against == "best" else f" {self.against}")
 
 
@@ -147,7 +149,7 @@ class Row:
         if self.goal.nanoseconds is not None:
             return None if self.ours is None else self.ours * 1e3 <= self.goal.nanoseconds
         ratio = self.ratio(self.goal.against)
-        return None if ratio is None else ratio >= self.goal.times
+        return None if ratio is None or self.goal.times is None else ratio >= self.goal.times
 
 
 def as_arrays(value: Any) -> list[np.ndarray]:
