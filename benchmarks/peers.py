@@ -16,13 +16,25 @@ Program = Callable[..., Any]
 
 
 def rebound(program: Program, **names: Any) -> Program:
-    """The same function with some of its global names meaning something else: `flambeau` PyTorch, `prange` Numba's."""
+    """The same function with some of its global names meaning something else: `flambeau` PyTorch, `prange` Numba's.
+
+    So do the programs of other files that it calls.
+    """
     assert isinstance(program, types.FunctionType)
     scope = {**program.__globals__, **{k: v for k, v in names.items() if k in program.__globals__}}
+    for name in program.__code__.co_names:
+        called = scope.get(name)
+        if isinstance(called, types.FunctionType) and is_other_program(called, program):
+            scope[name] = rebound(called, **names)
     again = types.FunctionType(program.__code__, scope, program.__name__, program.__defaults__, program.__closure__)
     again.__annotations__ = dict(program.__annotations__)
     again.__module__ = program.__module__
     return again
+
+
+def is_other_program(called: types.FunctionType, program: Program) -> bool:
+    """Whether a function is a program of another file than this one."""
+    return called.__module__.startswith("benchmarks.programs.") and called.__module__ != program.__module__
 
 
 def flambeau(program: Program, *arguments: Any, **options: Any) -> Call:

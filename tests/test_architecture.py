@@ -10,7 +10,7 @@ from graphlib import CycleError, TopologicalSorter
 import pytest
 
 from flambeau.codegen import native_call
-from flambeau.util import inversions
+from flambeau.util import inversions, names
 from flambeau.util.inversions import Inversion
 from flambeau.util.native_type import is_supported
 from tests.source_tree import MODULES, NODES, PACKAGE, ROOT, TREES, complexity, cycles, functions, imports_of
@@ -193,6 +193,17 @@ def test_nobody_assigns_to_classes_of_other_modules(room: str) -> None:
         others = imported_classes(name)
         for node, assigned in assigned_attributes(name):
             assert assigned not in others, f"{name}:{node.lineno}: {assigned} is of another module: `util.inversions`"
+
+
+def test_the_root_of_qualified_names_is_spelled_in_one_place() -> None:
+    docstrings = {id(node.value) for nodes in NODES.values() for node in nodes if isinstance(node, ast.Expr)}
+    spelled = {
+        name
+        for name, nodes in NODES.items()
+        for node in nodes
+        if isinstance(node, ast.Constant) and names.ROOT in str(node.value) and id(node) not in docstrings
+    }
+    assert spelled == {"flambeau.util.names"}, "take what `util.names` has"
 
 
 def test_inversions_are_declared_in_one_place_and_provided_once() -> None:

@@ -58,7 +58,7 @@ def _decompose(node: Node, body: Callable[..., Any], builder: Builder) -> bool:
             outcome = body(builder.operators, *[builder.proxy(v) for v in node.operands])
             results = [outcome] if len(node.results) == 1 else list(outcome)
             values = [_value(builder, item) for item in results]
-    except (UntraceableError, TypeError, AttributeError, IndexError, StopIteration):
+    except UntraceableError:
         _erase_between(before, node)
         return False
     if len(values) != len(node.results):

@@ -43,7 +43,7 @@ def operand_gradients(builder: Builder, node: Node, gradients: Gradients, wanted
         raise NotDifferentiableError(f"{node.op} has no derivative in graphs")
     try:
         return _traced(builder, node, definition, gradients, wanted)
-    except (UntraceableError, TypeError, AttributeError, ValueError, IndexError):  # of Python code that asks for more
+    except UntraceableError:
         return _eager(builder, node, definition, gradients, wanted)
 
 

@@ -62,7 +62,7 @@ class Operand(ABC):
 
 
 class NumberProxy(Operand):
-    """A number of a graph."""
+    """A number of a graph; which one is known when the graph runs."""
 
     __slots__ = ("builder", "value")
 
@@ -110,6 +110,14 @@ class NumberProxy(Operand):
 
     def __bool__(self) -> bool:
         return bool(refuse("a condition that only the run knows"))
+
+    def __index__(self) -> int:
+        return int(refuse("a number that only the run knows"))
+
+    def __float__(self) -> float:
+        return float(refuse("a number that only the run knows"))
+
+    __int__ = __index__
 
     def conjugate(self) -> Any:
         """The number itself: it is real."""
@@ -162,6 +170,11 @@ class BoolProxy:
 
     def __bool__(self) -> bool:
         return bool(refuse("a condition that only the run knows"))
+
+    def __and__(self, other: Any) -> Any:
+        return refuse("a condition beside elements")
+
+    __or__ = __rand__ = __ror__ = __and__
 
 
 class ListProxy:

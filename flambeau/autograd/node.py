@@ -159,7 +159,10 @@ class AccumulateGrad(Node):
 
 
 class Leaf:
-    """What is known of a leaf besides its gradient: hooks, and the node that stands for it."""
+    """What is known of a leaf besides its gradient: hooks, and the node that stands for it.
+
+    The leaf has it, so that a hook that knows its own leaf keeps it alive no longer than a cycle of Python's objects.
+    """
 
     __slots__ = ("hooks", "node", "post_hooks")
 
@@ -171,8 +174,6 @@ class Leaf:
         self.node: ref[AccumulateGrad] | None = None
 
 
-_leaves: Final[dict[int, tuple[ref[Tensor], Leaf]]] = {}
-"""The leaves of which something is known, by identity: equality of tensors is about their elements."""
 _accumulating: Final = Lock()
 
 
@@ -180,17 +181,13 @@ def leaf_of(tensor: Tensor) -> Leaf:
     """What is known of a leaf; from now on, if nothing was."""
     found = known_leaf(tensor)
     if found is None:
-        identity = id(tensor)
-        found = Leaf()
-        forget = _leaves.pop  # bound now: at the end of a process modules are empty before the last tensors go
-        _leaves[identity] = (ref(tensor, lambda _: forget(identity, None)), found)
+        found = tensor._leaf = Leaf()
     return found
 
 
 def known_leaf(tensor: Tensor) -> Leaf | None:
     """What is known of a leaf; None if nothing is."""
-    entry = _leaves.get(id(tensor))
-    return None if entry is None or entry[0]() is not tensor else entry[1]
+    return tensor._leaf  # type: ignore[no-any-return]
 
 
 def accumulator(tensor: Tensor) -> AccumulateGrad:

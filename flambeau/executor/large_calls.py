@@ -12,12 +12,12 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final
 
 from flambeau.analysis.operator_rules import result_types
 from flambeau.codegen import available
-from flambeau.executor.fused import FusedKernel
+from flambeau.executor.fused import FusedKernel, Refused
 from flambeau.ir.constants import insert_constant
 from flambeau.ir.graph import Graph, Value
 from flambeau.ops.derivatives.terms import Recorder, Term
@@ -28,11 +28,12 @@ from flambeau.schema.dtype import float64
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.scalar import COMPARE, LOGICAL, PREDICATES
 from flambeau.schema.types import FLOAT, FloatType, NumberType, OptionalType, TensorType
+from flambeau.specialise.cache import SpecialisationCache
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.inversions import LARGE, LARGE_CALL
 
 MAX_PATTERNS: Final = 32
-"""Patterns of arguments of one operator that kernels are kept for."""
+"""Patterns of arguments of one operator that kernels are made for; calls of others run as small ones do."""
 _FOLDS: Final = frozenset(
     {
         "softmax", "log_softmax", "logsumexp", "layer_norm", "rms_norm", "var", "std", "cumsum", "gather",
@@ -58,8 +59,9 @@ class LargeCalls:
         self._definition = definition
         self._is_pointwise = definition.scalar is not None
         self._numbers = [_takes_numbers(a.type) for a in definition.schema.arguments]
-        self._entries: dict[Any, Entry | None] = {}
-        """By pattern; None where there is no kernel."""
+        self.entries: SpecialisationCache[Hashable, Entry | Refused] = SpecialisationCache(
+            f"kernels of {definition.full_name}", MAX_PATTERNS, describe=str
+        )
 
     def __call__(self, arguments: Sequence[Any]) -> Tensor | None:
         """The result of a call; None where no kernel gives it."""
@@ -67,14 +69,14 @@ class LargeCalls:
         if None in pattern:
             return None
         try:
-            entry = self._entries.get(pattern, _UNKNOWN)
+            entry = self.entries.get(pattern)
         except TypeError:  # an argument that cannot be looked up
             return None
-        if entry is _UNKNOWN:
-            if len(self._entries) >= MAX_PATTERNS:
-                return None
-            entry = self._entries[pattern] = self._entry(arguments)
         if entry is None:
+            if len(self.entries) >= MAX_PATTERNS:
+                return None
+            entry = self.entries.get_or_make(pattern, lambda cause: self._entry(arguments))
+        if isinstance(entry, Refused):
             return None
         inputs = [_plain(a) for a, t in zip(arguments, self._numbers, strict=True) if _is_input(a, t)]
         result: Tensor | None = entry(*inputs)
@@ -92,11 +94,13 @@ class LargeCalls:
             return (list, *map(type, argument), *argument)
         return type(argument), argument
 
-    def _entry(self, arguments: Sequence[Any]) -> Entry | None:
+    def _entry(self, arguments: Sequence[Any]) -> Entry | Refused:
         """What runs calls of a pattern natively."""
+        if not _is_worthwhile(self._definition, arguments):
+            return Refused("NumPy goes over the elements once, too")
         graph = _graph(self._definition, arguments, self._numbers)
         if graph is None:
-            return None
+            return Refused("no kernel computes it")
         kernel = FusedKernel(self._definition.schema.name.partition("::")[2], graph)
         return kernel.entry(kernel.natively)
 
@@ -139,17 +143,16 @@ def _graph(definition: OpDef, arguments: Sequence[Any], numbers: Sequence[bool])
     return graph if Fusible(graph).is_fusible(node) else None
 
 
-def _is_worthwhile(definition: OpDef) -> bool:
-    """Whether NumPy goes over the elements more than once."""
+def _is_worthwhile(definition: OpDef, arguments: Sequence[Any]) -> bool:
+    """Whether NumPy goes over the elements more than once. What is no number may choose the steps of a meaning."""
     if definition.scalar is None:
         return definition.accumulator in _FOLDS
     recorder = Recorder()
-    terms = [recorder.argument(a.name, float64, is_number=False) for a in definition.schema.arguments]
-    try:
-        result = definition.scalar(recorder, *terms)
-    except (TypeError, ValueError, AttributeError, KeyError):  # of a meaning that chooses by what is no number
-        return True
-    steps = _steps(result)
+    terms = [
+        recorder.argument(formal.name, float64) if _takes_numbers(formal.type) else argument
+        for formal, argument in zip(definition.schema.arguments, arguments, strict=True)
+    ]
+    steps = _steps(definition.scalar(recorder, *terms))
     return len(steps) > 1 or not {t.name for t in steps} <= _SINGLE
 
 
@@ -172,7 +175,7 @@ _calls: dict[str, LargeCalls | None] = {}
 def _large(kernel: EntryKernel, arguments: Sequence[Any]) -> Tensor | None:
     calls = _calls.get(kernel.name, _UNKNOWN)
     if calls is _UNKNOWN and kernel.meaning is None:  # it takes no time to see whether NumPy is as good
-        calls = _calls[kernel.name] = _new_calls(kernel)
+        calls = _calls[kernel.name] = _new_calls(kernel, arguments)
     if calls is None:
         return None
     for argument in arguments:
@@ -181,10 +184,14 @@ def _large(kernel: EntryKernel, arguments: Sequence[Any]) -> Tensor | None:
     else:
         return None
     if calls is _UNKNOWN:
-        calls = _calls[kernel.name] = _new_calls(kernel)
+        calls = _calls[kernel.name] = _new_calls(kernel, arguments)
     return None if calls is None else calls(arguments)
 
 
-def _new_calls(kernel: EntryKernel) -> LargeCalls | None:
+def _new_calls(kernel: EntryKernel, arguments: Sequence[Any]) -> LargeCalls | None:
+    """The kernels of an operator, unless NumPy is as good for all its calls."""
     definition = registry.get(kernel.name)
-    return LargeCalls(definition) if available() and _is_worthwhile(definition) else None
+    is_decided_here = all(_takes_numbers(a.type) for a in definition.schema.arguments)
+    if not available() or (is_decided_here and not _is_worthwhile(definition, arguments)):
+        return None
+    return LargeCalls(definition)

@@ -14,7 +14,7 @@ tensor(0.5000)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from flambeau.autodiff.graph_operators import Builder
@@ -23,6 +23,7 @@ from flambeau.autodiff.symbolic_sizes import SymbolicSizes
 from flambeau.codegen import available
 from flambeau.codegen.callable_type import MISSED
 from flambeau.executor.executor import attach
+from flambeau.executor.fused import Refused
 from flambeau.executor.large_calls import MAX_PATTERNS
 from flambeau.executor.options import Options
 from flambeau.ir.graph import Graph, Node
@@ -31,6 +32,7 @@ from flambeau.program.function import Function
 from flambeau.program.signature import schema_of
 from flambeau.schema.gradient import Formula
 from flambeau.schema.types import FLOAT, TensorType
+from flambeau.specialise.cache import SpecialisationCache
 from flambeau.tensor.observer import thread
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.inversions import LARGE_GRADIENTS
@@ -48,8 +50,9 @@ class LargeGradients:
     def __init__(self, name: str, formulas: Places) -> None:
         self._name = name
         self._formulas = formulas
-        self._runs: dict[Any, Callable[[Values], Gradients] | None] = {}
-        """By pattern of values; None where there is no compiled function."""
+        self.runs: SpecialisationCache[Hashable, Callable[[Values], Gradients] | Refused] = SpecialisationCache(
+            f"gradients of {name} on large arrays", MAX_PATTERNS, describe=str
+        )
 
     def __call__(self, values: Values) -> Gradients | None:
         """The gradients, from the values of a call."""
@@ -57,26 +60,24 @@ class LargeGradients:
             return None
         try:
             pattern = tuple([_pattern(value) for value in values])
-            run = self._runs.get(pattern, _unknown)
+            run = self.runs.get(pattern)
         except TypeError:  # a value that cannot be looked up
             return None
-        if run is _unknown:
-            if len(self._runs) >= MAX_PATTERNS:
-                return None
-            run = self._runs[pattern] = self._compiled(values)
         if run is None:
-            return None
-        return run(values)
+            if len(self.runs) >= MAX_PATTERNS:
+                return None
+            run = self.runs.get_or_make(pattern, lambda cause: self._compiled(values))
+        return None if isinstance(run, Refused) else run(values)
 
-    def _compiled(self, values: Values) -> Callable[[Values], Gradients] | None:
+    def _compiled(self, values: Values) -> Callable[[Values], Gradients] | Refused:
         if not available():
-            return None
+            return Refused("there is no native code")
         try:
             graph, passed = _traced(self._formulas, values)
-        except (UntraceableError, TypeError, AttributeError, ValueError, IndexError):  # of Python code that asks more
-            return None
+        except UntraceableError as error:
+            return Refused(f"a formula asks for {error}")
         if not _pays(graph):
-            return None
+            return Refused("NumPy is as good")
         name = f"gradients_of_{self._name}"
         executor = attach(Function(name, graph, schema_of(name, graph)), Options(), is_noted=False)
 
@@ -90,10 +91,6 @@ class LargeGradients:
             return [next(computed) if place is None else values[place] for place in passed]
 
         return run
-
-
-def _unknown(values: Values) -> Gradients:
-    raise AssertionError("stands for what was not looked at yet")
 
 
 def _is_input(value: Any) -> bool:

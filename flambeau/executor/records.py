@@ -37,12 +37,11 @@ from flambeau.schema.dtype import DType
 from flambeau.schema.types import Type
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.depth import deep_recursion
+from flambeau.util.names import qualified_name
 from flambeau.util.record import fields
 from flambeau.util.source import Source, SourceRange
 
 PROTOCOL: Final = 5
-ROOT: Final = "__torch__"
-"""What the qualified names of the classes of programs begin with."""
 OWN_OPERATORS: Final = ("aten::", "prim::", "prims::", "flambeau::")
 """Beginnings of the names of operators that are the same in every process."""
 LARGEST_TENSOR: Final = 1 << 16
@@ -117,7 +116,7 @@ class _Writer(pickle.Pickler):
 
     def _enum(self, member: enum.Enum) -> Type:
         kind = type(member)
-        type_ = self._by_name.find_type(f"{ROOT}.{kind.__module__}.{kind.__qualname__}")
+        type_ = self._by_name.find_type(qualified_name(kind))
         if not isinstance(type_, types.EnumType) or type_.python is not kind:
             raise RecordError(f"{member!r} cannot be in a record")
         return type_

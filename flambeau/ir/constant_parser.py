@@ -26,6 +26,7 @@ from flambeau.schema.types import (
     TupleType,
     Type,
 )
+from flambeau.util.names import is_qualified
 
 MakeTensor = Callable[[TensorLiteral, Type], Any]
 """Makes a tensor of what text says of it."""
@@ -218,7 +219,7 @@ class ConstantParser:
     def _name(self, text: str, type_: Type | None) -> Any:
         """A type, or a member of an enum."""
         class_name, _, member = text.rpartition(".")
-        if not class_name.startswith("__torch__"):
+        if not is_qualified(class_name):
             return self.types.type()
         if isinstance(type_, EnumType) and class_name == type_.name:
             self.tokens.next()

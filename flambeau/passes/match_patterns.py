@@ -14,6 +14,7 @@ from flambeau.ir import constants
 from flambeau.ir.constants import CONSTANT, same_constant
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.schema.types import ClassType
+from flambeau.util.names import without_root
 from flambeau.util.record import dataclass, field
 
 MODULE = "match::module"
@@ -109,4 +110,4 @@ def _is_module(name: object, node: Node) -> bool:
     if not isinstance(type_, ClassType):
         return False
     full = _MANGLED.sub("", type_.name)
-    return name in (full, full.removeprefix("__torch__."), full.rpartition(".")[2])
+    return name in (full, without_root(full), full.rpartition(".")[2])

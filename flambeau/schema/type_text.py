@@ -39,6 +39,7 @@ from flambeau.schema.types import (
     union_order,
 )
 from flambeau.util.inversions import TYPE_TEXT
+from flambeau.util.names import is_qualified
 
 NameLookup = Callable[[str], Type | None]
 """Finds the class, interface or named tuple of a qualified name (`__torch__.mod.Name`)."""
@@ -217,7 +218,7 @@ class TypeParser:
             return type_
         if is_variable(name):
             return VarType(name)
-        if name.startswith("__torch__."):
+        if is_qualified(name):
             return ClassType(name, None)
         return self._tokens.fail(f"unknown type '{name}'")
 

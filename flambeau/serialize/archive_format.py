@@ -29,6 +29,7 @@ from flambeau.schema.dtype import (
     int64,
     uint8,
 )
+from flambeau.util.names import in_root
 
 # -- records -----------------------------------------------------------------------------------------------------------
 
@@ -58,9 +59,7 @@ DEFLATED_ABOVE: Final = 200
 
 # -- names -------------------------------------------------------------------------------------------------------------
 
-ROOT: Final = "__torch__"
-"""What every qualified name of a program begins with."""
-PLACEHOLDER: Final = "__torch__.PlaceholderModule"
+PLACEHOLDER: Final = in_root("PlaceholderModule")
 """The class of the module that stands for a function: its `forward` is the function."""
 
 

@@ -20,6 +20,7 @@ from flambeau.schema.types import FUNCTION, TENSOR, DictType, ListType, TupleTyp
 from flambeau.serialize.python_print_literals import ConstantTable, literal, shows_type, tuple_name
 from flambeau.serialize.python_print_names import WORD_OF_KIND, is_identifier, is_plain_name
 from flambeau.serialize.python_print_text import Tagged, separated
+from flambeau.util.names import in_root
 from flambeau.util.record import dataclass
 
 Parts = list[str | Tagged]
@@ -29,8 +30,6 @@ SchemaLookup = Callable[[Node], FunctionSchema | None]
 
 prints: Final = RuleTable[Callable[[Node, Operands], Parts]]("form in printed code")
 """Registers what a kind is printed as, if not as a call of an operator."""
-ROOT = "__torch__."
-"""What the qualified names of functions and classes begin with."""
 
 
 def registered_schema(node: Node) -> FunctionSchema | None:
@@ -70,7 +69,7 @@ def constant_text(node: Node, table: ConstantTable) -> str:
 
 
 def _qualified(name: str) -> str:
-    return name if "." in name else f"{ROOT}{name}"
+    return name if "." in name else in_root(name)
 
 
 def operator_name(kind: str) -> str:

@@ -13,12 +13,13 @@ from collections.abc import Iterable
 from typing import Final
 
 from flambeau.ir.graph import Node, Value
+from flambeau.util.names import ROOT
 
 TEMPORARY = "_"
 """What values without a name are called; numbers follow."""
 
 RESERVED = frozenset(keyword.kwlist) | {
-    TEMPORARY, "CONSTANTS", "__torch__", "annotate", "as", "aten", "attribute", "fork", "getattr", "inf",
+    TEMPORARY, "CONSTANTS", ROOT, "annotate", "as", "aten", "attribute", "fork", "getattr", "inf",
     "infj", "nan", "nanj", "ops", "torch", "unchecked_cast", "uninitialized",
 }  # fmt: skip
 """Words that always mean something else in printed code."""

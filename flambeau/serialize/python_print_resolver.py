@@ -37,11 +37,11 @@ from flambeau.schema.types import DEVICE, TENSOR, ClassType, EnumType, TupleType
 from flambeau.serialize.python_print_names import base_name, is_temporary
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.errors import CompileError
+from flambeau.util.names import ROOT
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
 
 _NUMBERS = {"inf": math.inf, "nan": math.nan, "infj": complex(0, math.inf), "nanj": complex(0, math.nan)}
-_ROOT = "__torch__"
 READ = "prim::GetAttr"
 
 
@@ -97,7 +97,7 @@ class PrintedNames(Names):
                 "torch": OperatorNamespace("aten"),
                 "ops": OperatorNamespace(""),
                 "CONSTANTS": ConstantNamespace(constants),
-                _ROOT: QualifiedName(unit, _ROOT),
+                ROOT: QualifiedName(unit, ROOT),
                 "unwrap_optional": OperatorValue("aten::_unwrap_optional"),
             }
         )

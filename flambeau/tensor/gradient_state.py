@@ -39,6 +39,8 @@ class GradientState:
     _grad: Any
     _node: Any
     """The tape node that made it, None for a leaf; of a view, before its memory was last written (`grad_fn` knows)."""
+    _leaf: Any
+    """Of a leaf, the hooks and the node that stand for it (`autograd.node.Leaf`); None where there are none."""
     _base: Self | None
     """The tensor that it is a view of, itself no view; None for others, and for what `detach` gives."""
     _made_in: str | None

@@ -89,7 +89,7 @@ def make(kind: type[Wrapper], state: State) -> Wrapper:
     wrapper = _new(kind)
     wrapper._wrapped = state
     wrapper._requires_grad = wrapper.is_wrapped_number = False
-    wrapper._grad = wrapper._node = wrapper._base = wrapper._made_in = None
+    wrapper._grad = wrapper._leaf = wrapper._node = wrapper._base = wrapper._made_in = None
     wrapper.output_nr = 0
     return wrapper
 

@@ -21,6 +21,7 @@ def _like(cls: type[T], source: Tensor) -> T:
     result: T = object.__new__(cls)
     for name in _STATE:
         setattr(result, name, getattr(source, name))
+    result._leaf = None
     return result
 
 

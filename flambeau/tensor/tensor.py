@@ -55,8 +55,8 @@ class Tensor(GradientState, TensorMethods):
     """
 
     __slots__ = (
-        "__weakref__", "_array", "_base", "_grad", "_made_in", "_node", "_requires_grad", "_storage", "_wrapped",
-        "is_wrapped_number", "output_nr",
+        "__weakref__", "_array", "_base", "_grad", "_leaf", "_made_in", "_node", "_requires_grad", "_storage",
+        "_wrapped", "is_wrapped_number", "output_nr",
     )  # fmt: skip
     __array_priority__ = 1000
     _is_root = True
@@ -80,6 +80,7 @@ class Tensor(GradientState, TensorMethods):
         self._storage = Storage(array) if storage is None else storage
         self._requires_grad = False
         self._grad = None
+        self._leaf = None
         self._node = None
         self._base = None
         self._made_in = None
@@ -453,7 +454,7 @@ def window(array: Array, storage: Storage, shown: Tensor | None = None) -> Tenso
     view._array = array
     view._storage = storage
     view._requires_grad = view.is_wrapped_number = False
-    view._grad = view._node = None
+    view._grad = view._leaf = view._node = None
     view._made_in = None if shown is None or mode.enabled else NO_GRAD
     view._base = None if shown is None else shown if shown._base is None else shown._base
     view.output_nr = 0

@@ -1,8 +1,42 @@
-"""The names that programs know Python's functions and classes by."""
+"""The names that programs know Python's functions and classes by.
+
+Each begins with a root that no package of Python has, so that a program's names and Python's cannot be mistaken for one
+another.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
+
+ROOT: Final = "__torch__"
+"""What the qualified name of every function and class of a program begins with."""
+
+
+def is_qualified(name: str) -> bool:
+    """Whether a name is a qualified one, and not the root by itself.
+
+    >>> is_qualified("__torch__.net.Linear"), is_qualified("__torch__"), is_qualified("net.Linear")
+    (True, False, False)
+    """
+    return name.startswith(f"{ROOT}.")
+
+
+def in_root(name: str) -> str:
+    """The qualified name of what has this name below the root.
+
+    >>> in_root("net.Linear")
+    '__torch__.net.Linear'
+    """
+    return f"{ROOT}.{name}"
+
+
+def without_root(name: str) -> str:
+    """What is behind the root; nothing of the root itself; a name that does not begin with it as it is.
+
+    >>> without_root("__torch__.net.Linear"), without_root("__torch__"), without_root("net.Linear")
+    ('net.Linear', '', 'net.Linear')
+    """
+    return "" if name == ROOT else name.removeprefix(f"{ROOT}.")
 
 
 def qualified_name(value: Any) -> str:
@@ -16,4 +50,4 @@ def qualified_name(value: Any) -> str:
     parts = [*module.split("."), value.__name__]
     if parts[0] == "__main__":
         parts = parts[1:]
-    return ".".join(["__torch__", *(p if p.isidentifier() else p.strip("<>") or "_" for p in parts)])
+    return in_root(".".join(p if p.isidentifier() else p.strip("<>") or "_" for p in parts))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import signal
+import subprocess
 import sys
 import threading
 import weakref
@@ -71,3 +72,44 @@ def test_a_run_can_be_interrupted() -> None:
     assert x.grad is None
     (x * 2).sum().backward()
     assert x.grad.tolist() == [2] * 4
+
+
+@pytest.mark.parametrize("register", [Tensor.register_hook, Tensor.register_post_accumulate_grad_hook])
+def test_a_hook_that_knows_its_own_leaf_does_not_keep_it(register: Any) -> None:
+    def used() -> weakref.ref[Tensor]:
+        x = flambeau.ones(2, requires_grad=True)
+        register(x, lambda given: None if given is x else given * x.detach())
+        (x * 2).sum().backward()
+        return weakref.ref(x)
+
+    gone = used()
+    gc.collect()
+    assert gone() is None
+
+
+AT_THE_END = """
+import encodings, sys
+import flambeau
+
+class Scaled(flambeau.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = flambeau.nn.Linear(2, 2)
+
+    def forward(self, x):
+        return self.layer(x)
+
+x = flambeau.ones(2, requires_grad=True)
+handle = x.register_hook(lambda gradient: gradient * x.detach())
+module = Scaled()
+(flambeau.jit.script(module)(x[None]) * 2).sum().backward()
+module.layer.weight.register_hook(lambda gradient: module.layer.weight.detach())
+held = [name for name in sys.modules if name.startswith("flambeau")]
+encodings.held = module, x, [sys.modules[name] for name in held]  # modules of Python's own go after all others
+"""
+
+
+def test_the_end_of_a_process_is_quiet() -> None:
+    """Modules are emptied before the last tensors go: whoever is told of these must need no name of a module."""
+    done = subprocess.run([sys.executable, "-c", AT_THE_END], capture_output=True, text=True, check=True)
+    assert not done.stderr

@@ -12,7 +12,10 @@ import flambeau
 from flambeau.autograd import operator_node
 from flambeau.executor import large_calls, large_gradients
 from flambeau.nn import functional
+from flambeau.schema import registry
+from flambeau.schema.gradient import Formula
 from flambeau.util.inversions import LARGE
+from flambeau.util.record import replace
 
 ROWS, COLUMNS = 280, 240
 HOSTILE = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, -1e30]
@@ -32,7 +35,7 @@ def _by_rows(function: Callable[..., Any], x: Any) -> Any:
 
 def _served(name: str) -> bool:
     calls = large_calls._calls.get(name)
-    return calls is not None and any(entry is not None for entry in calls._entries.values())
+    return calls is not None and any(callable(entry) for entry in calls.entries.values)
 
 
 @pytest.mark.parametrize(("name", "operator"), [("gelu", "aten::gelu"), ("elu", "aten::elu"), ("silu", "aten::silu")])
@@ -126,3 +129,49 @@ def test_gradients_of_gradients_are_recorded() -> None:
     s = 1 / (1 + np.exp(-x.detach().numpy()))
     v = x.detach().numpy()
     np.testing.assert_allclose(second.numpy(), s * (1 - s) * (2 + v * (1 - 2 * s)), rtol=1e-8, atol=1e-10)
+
+
+def test_ways_back_are_refused_for_what_only_a_run_tells_and_for_nothing_else() -> None:
+    values = [flambeau.ones(LARGE), 3.0]
+
+    def asks(f: Any, grad: Any, factor: Any) -> Any:
+        return grad * [1.0, 2.0][int(factor)]
+
+    def is_wrong(f: Any, grad: Any, factor: Any) -> Any:
+        return grad.mul(factor).mul(factor.no_such_thing)
+
+    places = [("grad", 0), ("factor", 1)]
+    ways_back = large_gradients.LargeGradients("scaled", [(Formula(asks), places)])
+    assert ways_back(values) is None
+    assert [str(refusal) for refusal in ways_back.runs.values] == [
+        "Refused(reason='a formula asks for a number that only the run knows')"
+    ]
+    with pytest.raises(AttributeError, match="no_such_thing"):
+        large_gradients.LargeGradients("scaled", [(Formula(is_wrong), places)])(values)
+
+
+def test_kernels_are_bounded_and_made_once_for_a_pattern() -> None:
+    x = flambeau.from_numpy(_array())
+    for exponent in range(2, large_calls.MAX_PATTERNS + 6):
+        assert flambeau.round(x[1:] * 100, decimals=-exponent % 3).shape == (ROWS - 1, COLUMNS)
+        flambeau.nn.functional.threshold(x, exponent, 0)
+    entries = large_calls._calls["aten::threshold"].entries
+    assert len(entries) == large_calls.MAX_PATTERNS
+    assert entries.statistics().misses == large_calls.MAX_PATTERNS
+    assert len(large_calls._calls["aten::round.decimals"].entries) == 3
+
+
+def test_a_meaning_that_is_wrong_says_so() -> None:
+    definition = replace(registry.get("aten::silu"), scalar=lambda s, x: s.mul(x, x.no_such_thing))
+    with pytest.raises(AttributeError, match="no_such_thing"):
+        large_calls.LargeCalls(definition)([flambeau.ones(LARGE)])
+
+
+@pytest.mark.parametrize(("mode", "served"), [(None, False), ("trunc", True), ("floor", True)])
+def test_what_is_no_number_chooses_whether_it_pays(mode: str | None, served: bool) -> None:
+    x, y = flambeau.from_numpy(_array()[1:]), flambeau.full((ROWS - 1, COLUMNS), 0.7)
+    got = flambeau.div(x, y, rounding_mode=mode)
+    rows = [flambeau.div(a, b, rounding_mode=mode).numpy() for a, b in zip(x, y, strict=True)]
+    np.testing.assert_array_equal(got.numpy(), np.stack(rows))
+    kernels = {key[2]: entry for key, entry in large_calls._calls["aten::div.Tensor_mode"].entries.items}
+    assert callable(kernels[type(mode), mode]) is served

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import enum
 import pickle
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,11 @@ import pytest
 import flambeau
 from flambeau.analysis.gradients import Flow
 from flambeau.executor.records import LARGEST_TENSOR, RecordError, dumps, loads
+from flambeau.frontend.scopes.python_constants import enum_type
 from flambeau.ir import parse_ir
 from flambeau.ir.graph import Graph
 from flambeau.ir.verify import verify
+from flambeau.program.unit import CompilationUnit
 from flambeau.schema.types import INT, ClassType, ListType, OptionalType, TensorType
 from flambeau.util.source import Source
 
@@ -56,6 +59,16 @@ TEXTS = {
 }
 
 
+class Color(enum.Enum):
+    RED = 1
+    BLUE = 2
+
+
+class Inner:
+    class Depth(enum.Enum):
+        LOW = "low"
+
+
 def parsed(text: str) -> Graph:
     lines = text.strip("\n").split("\n")
     indent = len(lines[0]) - len(lines[0].lstrip())
@@ -73,6 +86,13 @@ def test_a_graph_comes_back(name: str) -> None:
     verify(copy)
     value = copy.insert("aten::relu", [copy.add_parameter(name="x")]).result()  # names are taken as in any graph
     assert value.name not in {v.name for n in copy.all_nodes() for v in n.results if v is not value}
+
+
+@pytest.mark.parametrize("place", [Color, Inner.Depth], ids=lambda place: place.__qualname__)
+def test_members_of_enums_are_found_by_the_name_that_programs_have(place: Any) -> None:
+    type_ = enum_type(place)
+    unit = CompilationUnit({type_.name: type_})
+    assert [loads(dumps(member, unit), unit) for member in place] == list(place)
 
 
 def test_places_in_the_source_come_back() -> None:

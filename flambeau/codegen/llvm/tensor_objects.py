@@ -6,8 +6,8 @@ from flambeau.codegen.layouts import Layout, ObjectLayouts
 from flambeau.codegen.llvm.builder import NULL, FunctionBuilder, ModuleBuilder, Value
 
 NEW_TENSOR = {
-    "_array": "array", "_storage": "storage", "_requires_grad": "false", "_grad": "none", "_node": "none",
-    "_base": "none", "_made_in": "none", "is_wrapped_number": "false", "output_nr": "zero",
+    "_array": "array", "_storage": "storage", "_requires_grad": "false", "_grad": "none", "_leaf": "none",
+    "_node": "none", "_base": "none", "_made_in": "none", "is_wrapped_number": "false", "output_nr": "zero",
 }  # fmt: skip
 """What `Tensor(array)` puts into each slot."""
 LEFT_EMPTY = frozenset({"_wrapped"})

@@ -14,13 +14,14 @@ from flambeau.ir.graph import Value
 from flambeau.program.classes import ClassDefinition
 from flambeau.schema.types import DictType, ListType, Type, without_refinement
 from flambeau.util.errors import CompileError
+from flambeau.util.names import ROOT
 
 SAY_THERE = (
     "\n'{name}' began as `{literal}` in line {line} of {file} and is a {found} there: write "
     "`{name}: {wanted} = {literal}` in that line"
 )
 
-_QUALIFIED = re.compile(r"__torch__\.(?:\w+\.)*")
+_QUALIFIED = re.compile(rf"{ROOT}\.(?:\w+\.)*")
 
 
 def begins_empty(value: Value) -> bool:

@@ -60,13 +60,10 @@ def _placeholder(tensor: Tensor | None) -> Tensor | None:
     key = id(tensor)
     plain = wrap(np.empty(0, np.float32))
     found = Parameter(plain, requires_grad=False) if isinstance(tensor, Parameter) else plain
-    forget = _forget  # bound now: at the end of a process modules are empty before the last tensors go
-    _placeholders[key] = (weakref.ref(tensor, lambda gone: forget(key, gone)), found)
+    _placeholders[key] = (weakref.ref(tensor, lambda gone: _forget(key, gone)), found)
     return found
 
 
-def _forget(
-    key: int, gone: weakref.ref[Any], placeholders: dict[int, tuple[weakref.ref[Any], Tensor]] = _placeholders
-) -> None:
-    if key in placeholders and placeholders[key][0] is gone:
-        del placeholders[key]
+def _forget(key: int, gone: weakref.ref[Any]) -> None:
+    if key in _placeholders and _placeholders[key][0] is gone:
+        del _placeholders[key]

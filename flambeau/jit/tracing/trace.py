@@ -22,7 +22,7 @@ from flambeau.nn.module import Module
 from flambeau.program.function import Function
 from flambeau.program.signature import schema_of
 from flambeau.tensor.tensor import Tensor
-from flambeau.util.names import qualified_name
+from flambeau.util.names import in_root, qualified_name
 from flambeau.util.no_collection import no_collection
 
 P = ParamSpec("P")
@@ -214,7 +214,7 @@ def get_trace_graph(
 
 
 def _function(func: Callable[..., Any], recorded: Recorded) -> TracedFunction:
-    name = qualified_name(func) if hasattr(func, "__qualname__") else f"__torch__.{type(func).__qualname__}"
+    name = qualified_name(func) if hasattr(func, "__qualname__") else in_root(type(func).__qualname__)
     name = REGISTRY.unit.unique_name(name)
     function = Function(name, recorded.graph, schema_of(name.rpartition(".")[2], recorded.graph))
     function.doc = inspect.getdoc(func) or "" if hasattr(func, "__qualname__") else ""

@@ -11,10 +11,10 @@ from flambeau.frontend.scopes.name_resolution import MISSING
 from flambeau.program.gradients import GRADIENT
 from flambeau.program.unit import CompilationUnit, demangle
 from flambeau.schema.types import ANY
-from flambeau.serialize.archive_format import ROOT
 from flambeau.serialize.archive_reader.special_operators import SPECIAL, MakesObject, TakesGradient
 from flambeau.serialize.archive_reader.upgrades import UpgradedOperator, upgrade_of
 from flambeau.serialize.python_print_resolver import OperatorNamespace, PrintedNames
+from flambeau.util.names import without_root
 
 if TYPE_CHECKING:
     from flambeau.frontend.emit.values.sugared import Emitter, Sugared
@@ -73,7 +73,7 @@ class _OperatorSpaces(OperatorNamespace):
 
 def known_enum(name: str, members: list[tuple[str, Any]]) -> type[enum.Enum] | None:
     """The running program's own enum of that name, if it has the same members; nothing is imported for it."""
-    module, _, short = demangle(name).removeprefix(ROOT).lstrip(".").rpartition(".")
+    module, _, short = without_root(demangle(name)).rpartition(".")
     # Of a module, `vars` has what is there; `getattr` may call the module's own function, which may import.
     defining_module = sys.modules.get(module or "__main__")
     own = None if defining_module is None else vars(defining_module).get(short)

@@ -25,7 +25,7 @@ from flambeau.program.origin import Provenance
 from flambeau.program.unit import CompilationUnit
 from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
 from flambeau.schema.types import TENSOR, ClassType, TupleType, Type
-from flambeau.serialize.archive_format import CODE, ROOT, code_record
+from flambeau.serialize.archive_format import CODE, code_record
 from flambeau.serialize.archive_reader.code_file import CodeFile
 from flambeau.serialize.archive_reader.code_names import ArchiveNames, known_enum
 from flambeau.serialize.archive_reader.code_origin import origin_of
@@ -37,13 +37,14 @@ from flambeau.serialize.archive_reader.source_ranges import SourceRanges, to_ori
 from flambeau.util.depth import deep_recursion
 from flambeau.util.errors import ArchiveError, CompileError
 from flambeau.util.locks import NoForkLock
+from flambeau.util.names import in_root, is_qualified, without_root
 
 TYPE_SIZE: Final = 10_000
 """Types that a named tuple may consist of: a few short definitions can double it each."""
 MODULE, NAMED_TUPLE, ENUM = "Module", "NamedTuple", "Enum"
 INTERFACES: Final = {"Interface": False, "ModuleInterface": True}
 """Base classes of interfaces, and whether modules alone have them."""
-CUSTOM_CLASSES: Final = f"{ROOT}.torch.classes."
+CUSTOM_CLASSES: Final = in_root("torch.classes.")
 
 
 class CodeUnit(CompilationUnit):
@@ -221,7 +222,7 @@ class CodeUnit(CompilationUnit):
         text = file.text(annotation)
         type_ = self._annotations.get(text)
         if type_ is None:
-            is_class = isinstance(annotation, ast.Attribute) and text.startswith(f"{ROOT}.")
+            is_class = isinstance(annotation, ast.Attribute) and is_qualified(text)
             type_ = self.find_type(text) if is_class else None
             if type_ is None:
                 type_ = type_of_tree(file.expression(annotation), self.names)
@@ -266,7 +267,7 @@ class CodeUnit(CompilationUnit):
         try:
             make: Any = enum.Enum
             known = known_enum(name, members)
-            kind = make(short, members, module=module.removeprefix(ROOT).lstrip(".")) if known is None else known
+            kind = make(short, members, module=without_root(module)) if known is None else known
             type_ = self.types[name] = enum_type(kind)
         except (TypeError, ValueError) as error:
             raise file.error(str(error), node) from None

@@ -22,12 +22,13 @@ from flambeau.serialize.archive_reader.container_reader import Container
 from flambeau.serialize.archive_reader.permissions import Permissions, reaches_world
 from flambeau.serialize.archive_reader.special_operators import SPECIAL
 from flambeau.util.errors import FrontendError
+from flambeau.util.names import ROOT, in_root
 from flambeau.util.record import dataclass, field
 
 # Each begins with letters that it always has: these are found fast, while alternatives are tried at every character.
 _ATEN: Final = re.compile(r"torch(?<![\w.]torch)\.(\w+)")
 _OTHERS: Final = re.compile(r"ops(?<![\w.]ops)\.(\w+)\.(\w+)")
-_CUSTOM_CLASS: Final = re.compile(r"__torch__(?<![\w.]__torch__)\.(torch\.classes\.\w+\.\w+)")
+_CUSTOM_CLASS: Final = re.compile(rf"{ROOT}(?<![\w.]{ROOT})\.(torch\.classes\.\w+\.\w+)")
 _IN_CODE: Final = re.compile("|".join((STRING, r"#[^\n]*", _ATEN.pattern, _OTHERS.pattern, _CUSTOM_CLASS.pattern)))
 _ODD: Final = tuple(
     map(re.compile, (r"import\b", r"_IgnoreContextManager\b", r"getattr\s{0,9}\(\s{0,9}(?:torch|ops)\b"))
@@ -91,7 +92,7 @@ def _note_missing(text: str, record: str, container: Container, objections: Obje
             continue
         aten, space, other, custom = match.groups()
         name = custom or (f"aten::{aten}" if aten else f"{space}::{other}")
-        is_there = container.has(code_record(f"__torch__.{custom}")) if custom else _is_there(name)
+        is_there = container.has(code_record(in_root(custom))) if custom else _is_there(name)
         if not is_there and name not in objections.missing:
             line, counted = line + text.count("\n", counted, match.start()), match.start()
             objections.missing[name] = Named(name, record, line)

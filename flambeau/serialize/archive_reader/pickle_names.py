@@ -16,7 +16,6 @@ from flambeau.serialize.archive_format import (
     PICKLE_MODULE,
     QUANTIZED_STORAGES,
     RESTORE_TYPE,
-    ROOT,
     STORAGES,
     TAGGED_LISTS,
 )
@@ -26,6 +25,7 @@ from flambeau.serialize.archive_reader.pickle_machine import PickleError, Pickle
 from flambeau.serialize.archive_reader.storage_reader import QUANTIZED, MapLocation, Storages, storage_kind, tensor_of
 from flambeau.tensor.size import Size
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.names import ROOT, is_qualified
 from flambeau.util.no_collection import no_collection
 from flambeau.util.record import dataclass
 
@@ -202,7 +202,7 @@ class Names:
         function = _FUNCTIONS.get((module, name))
         if function is not None:
             return function
-        if module == ROOT or module.startswith(ROOT + "."):
+        if module == ROOT or is_qualified(module):
             if self._objects is None:
                 raise PickleError(f"it holds an object of class {module}.{name}, which only archives of programs can")
             qualified = f"{module}.{name}"

@@ -21,6 +21,7 @@ from flambeau.schema.function import Argument
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import TupleType, without_refinement
 from flambeau.util.errors import CompileError
+from flambeau.util.names import in_root
 from flambeau.util.record import dataclass
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from flambeau.util.source import SourceRange
 
 SPECIAL: Final[dict[str, str]] = {
-    "profiler::_record_function_enter_new": "__torch__.torch.classes.profiler._RecordFunction",
+    "profiler::_record_function_enter_new": in_root("torch.classes.profiler._RecordFunction"),
 }
 """The class of what an operator gives, by its name."""
 

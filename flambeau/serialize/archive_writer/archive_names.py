@@ -20,8 +20,8 @@ from flambeau.program.gradients import GRADIENT
 from flambeau.program.unit import demangle, mangle
 from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
 from flambeau.schema.types import FUNCTION, ClassType, EnumType, NamedType, SimpleType, TensorType, TupleType, Type
-from flambeau.serialize.archive_format import ROOT
 from flambeau.serialize.archive_writer.contents import called, canonical, function_key, hook_owner, is_hook
+from flambeau.util.names import ROOT
 from flambeau.util.record import replace
 
 _FOREIGN = re.compile(r"[^A-Za-z0-9_]")

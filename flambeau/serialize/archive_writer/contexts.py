@@ -18,6 +18,7 @@ from flambeau.schema.types import BOOL, NONE
 from flambeau.serialize.python_print_resolver import read_code
 from flambeau.tensor.autocast import CpuAutocast, CudaAutocast, autocast
 from flambeau.tensor.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+from flambeau.util.names import qualified_name
 
 _GRAD_MODES = {no_grad: ("", "False"), enable_grad: ("", "True"), set_grad_enabled: (", mode: bool", "mode"),
                inference_mode: (", mode: bool=True", "torch.__not__(mode)")}  # fmt: skip
@@ -88,7 +89,7 @@ def _replace(graph: Graph, node: Node, definition: ClassDefinition) -> None:
 @cache
 def context_class(python: type) -> ClassDefinition:
     """The class of the objects that stand for contexts of a Python class."""
-    definition = ClassDefinition(f"__torch__.{python.__module__}.{python.__name__}")
+    definition = ClassDefinition(qualified_name(python))
     text = _NOTHING
     if python in _GRAD_MODES:
         definition.add_attribute("before", BOOL)
