@@ -19,6 +19,7 @@ from flambeau.autograd import anomaly_mode
 from flambeau.autograd.anomaly_mode import STATE as ANOMALY
 from flambeau.autograd.node import Edge, Extras, Gradients, Node, accumulate, known_leaf, replaced
 from flambeau.tensor.grad_mode import set_grad_enabled
+from flambeau.tensor.observer import thread
 from flambeau.tensor.tensor import Tensor
 
 
@@ -88,27 +89,39 @@ class Run:
     def start(self, edge: Edge, gradient: Tensor) -> None:
         """Begin with the gradient of a tensor."""
         self._roots.append(edge)
-        self._send([edge], [gradient])
+        following, waiting = self._send([edge], [gradient])
+        if following is not None:
+            self._wait(following, waiting)
 
     def run(self) -> None:
         """Go back to where the tape ends."""
         heap, pending, pop, keep, asked = self._heap, self._pending, heapq.heappop, self._keep, self._node_targets
         send = self._send
         with self._current(), set_grad_enabled(self._create_graph):
-            while heap:
-                node = pop(heap)[1]
-                gradients = pending.pop(node)
+            is_plain = not (self._create_graph or thread.handlers)
+            following: Node | None = None
+            waiting: Gradients = []
+            while following is not None or heap:
+                if following is None:
+                    node = pop(heap)[1]
+                    gradients = pending.pop(node)
+                else:
+                    node, gradients = following, waiting
                 extras = node.extras
                 if extras is not None:
                     gradients = _before(extras, gradients)
+                following = None
                 if asked and self._captures(node, gradients):
                     continue
-                results = anomaly_mode.run(node, gradients) if ANOMALY.is_enabled else node.apply(gradients)
+                if ANOMALY.is_enabled:
+                    results = anomaly_mode.run(node, gradients)
+                else:
+                    results = node.apply_plainly(gradients) if is_plain else node.apply(gradients)
                 if extras is not None and extras.post_hooks:
                     results = _after(extras, results, gradients)
                 if not keep:
                     node.release()
-                send(node.edges, results)
+                following, waiting = send(node.edges, results)
 
     @contextmanager
     def _current(self) -> Iterator[None]:
@@ -144,29 +157,40 @@ class Run:
         """Only run nodes that lead to one of the targets."""
         self._reaching = _reaching(roots, self._targets or set())
 
-    def _send(self, edges: Sequence[Edge], gradients: Gradients) -> None:
-        """Hand gradients on to where edges lead."""
-        pending, reaching = self._pending, self._reaching
+    def _send(self, edges: Sequence[Edge], gradients: Gradients) -> tuple[Node | None, Gradients]:
+        """Hand gradients on to where edges lead. Where nothing waits, and they lead to a single node, this comes next:
+        it, and what its gradients are; else None."""
+        pending, reaching, heap = self._pending, self._reaching, self._heap
+        following: Node | None = None
+        own: Gradients = []
         for edge, gradient in zip(edges, gradients, strict=True):
             if gradient is None or edge is None:
                 continue
             target, index = edge
             if reaching is not None and id(target) not in reaching:
                 continue
-            if isinstance(target, Tensor):
+            if type(target) is Tensor or isinstance(target, Tensor):
                 known = self._leaves.get(id(target))
                 self._leaves[id(target)] = (target, gradient if known is None else known[1] + gradient)
                 continue
-            waiting = pending.get(target)
+            waiting = own if target is following else pending.get(target)
             if waiting is None:
-                pending[target] = [gradient] if index == 0 else [*[None] * index, gradient]
-                heapq.heappush(self._heap, (-target.sequence, target))
-            elif index < len(waiting):
-                before = waiting[index]
-                waiting[index] = gradient if before is None else before + gradient
+                fresh: Gradients = [gradient] if index == 0 else [*[None] * index, gradient]
+                if following is None and not heap:
+                    following, own = target, fresh
+                    continue
+                if following is not None:
+                    self._wait(following, own)
+                    following = None
+                self._wait(target, fresh)
             else:
-                waiting.extend([None] * (index - len(waiting)))
-                waiting.append(gradient)
+                _add(waiting, index, gradient)
+        return following, own
+
+    def _wait(self, node: Node, gradients: Gradients) -> None:
+        """Have a node run when all that its results' gradients consist of has arrived."""
+        self._pending[node] = gradients
+        heapq.heappush(self._heap, (-node.sequence, node))
 
     def _captures(self, node: Node, gradients: Gradients) -> bool:
         """Keep the gradients that were asked for; whether there is nothing behind the node."""
@@ -222,6 +246,16 @@ class Run:
                 gradient = gradient if changed is None else changed
             if known is not None:
                 self._leaves[identity] = (leaf, gradient)
+
+
+def _add(gradients: Gradients, index: int, gradient: Tensor) -> None:
+    """Add to the gradient of one of a node's results."""
+    if index < len(gradients):
+        before = gradients[index]
+        gradients[index] = gradient if before is None else before + gradient
+    else:
+        gradients.extend([None] * (index - len(gradients)))
+        gradients.append(gradient)
 
 
 def _reaching(roots: Sequence[Edge], targets: set[Target]) -> set[int] | None:

@@ -26,6 +26,7 @@ Values = Sequence[Any]
 """What formulas are computed from: the gradient, or gradients, of the results; then what was kept, in its order."""
 Step = Callable[[Values], Any]
 """Computes the gradient of one operand, or of a list of them."""
+Quick = Callable[[Sequence[Any], Tensor], "Gradients | None"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +35,17 @@ class CallFormulas:
 
     steps: tuple[tuple[int, Step], ...]
     """For operands that ask: their number among those that gradients may flow to, and the formula."""
+    quick: Quick | None
+    """Computes all gradients of a usual call that nothing is recorded of, one per edge, from what was kept and the
+    gradient of its result; gives None where a tensor was written since. None for calls that are not usual."""
     kept: tuple[tuple[str, int], ...]
     """What formulas need: arguments by position; results, -1 and down."""
     names: Mapping[str, int]
     """Where in what was kept each of them is."""
     direct: tuple[tuple[int, int], ...] | None
     """Where nothing but operands and single results is kept: per item its position, with how it is kept."""
+    keep: Callable[[Sequence[Any], Any], list[Any]]
+    """There: what is kept of the arguments and the result of a call."""
     together: Callable[[Values], Sequence[Any] | None]
     """Computes what all steps give from large arrays; None for what it does not serve."""
 
@@ -102,17 +108,11 @@ class OperatorNode(Node):
             raise RuntimeError(FREED)
         values: list[Any] = [gradients[0] if self.is_single else gradients]
         for value in kept:
-            kind = type(value)
-            if kind is tuple:
-                value = restored(value, self)
-            elif kind is SavedTensor:
-                value = value.restored(self)
-            elif kind is list:
-                value = self._restored_list(value)
-            values.append(value)
+            values.append(restored(value, self) if type(value) is tuple else self._unpacked(value))
         if self.counts is not None:
             return self._of_lists(values, self.counts)
-        if _is_large(values[0]):
+        gradient = values[0]
+        if type(gradient) is Tensor and gradient._array.size >= LARGE:
             return self._of_large(values)
         shapes = self.shapes
         results: Gradients = [None] * len(self.edges)
@@ -127,6 +127,25 @@ class OperatorNode(Node):
             results[number] = gradient
         return results
 
+    def apply_plainly(self, gradients: Gradients) -> Gradients:
+        """The same while nothing is recorded and nobody intercepts operators."""
+        kept, gradient, formulas = self.kept, gradients[0], self.formulas
+        quick = formulas.quick
+        if quick is None or kept is None or type(gradient) is not Tensor or gradient._array.size >= LARGE:
+            return self.apply(gradients)
+        results = quick(kept, gradient)
+        if results is None:
+            return self.apply(gradients)
+        shapes = self.shapes
+        if shapes is not None:
+            for number, like in enumerate(shapes):
+                one = results[number]
+                if one is not None and like is not None:
+                    array = one._array
+                    if array.dtype is not like[1] or array.shape != like[0]:
+                        results[number] = fitted(one, like)
+        return results
+
     def _of_large(self, values: list[Any]) -> Gradients:
         """The gradients by one compiled function, unless they are to be differentiated themselves."""
         steps = self.formulas.steps
@@ -138,11 +157,11 @@ class OperatorNode(Node):
             results[number] = gradient if gradient is None or like is None else fitted(gradient, like)
         return results
 
-    def _restored_list(self, kept: list[Any]) -> list[Any]:
-        return [v.restored(self) if type(v) is SavedTensor else v for v in kept]
-
-    def _restored_items(self, items: list[Any]) -> list[Any]:
-        return [v.restored(self) if type(v) is SavedTensor else v for v in items]
+    def _unpacked(self, value: Any) -> Any:
+        """What was kept in another way than a tuple."""
+        if type(value) is SavedTensor:
+            return value.restored(self)
+        return [v.restored(self) if type(v) is SavedTensor else v for v in value] if type(value) is list else value
 
     def _of_lists(self, values: list[Any], counts: Sequence[int]) -> Gradients:
         results: Gradients = [None] * len(self.edges)
@@ -183,10 +202,6 @@ class OperatorNode(Node):
         if type(value) is list:
             return tuple([self._restored(v) for v in value])
         return value
-
-
-def _is_large(gradient: Any) -> bool:
-    return type(gradient) is Tensor and gradient._array.size >= LARGE
 
 
 _TENSORS: Final = (tuple, SavedTensor)

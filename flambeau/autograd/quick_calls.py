@@ -20,11 +20,12 @@ from typing import Any, Final
 
 from flambeau.autograd.node import edge_of, next_number
 from flambeau.autograd.operator_node import CallFormulas
-from flambeau.autograd.rule import OPERAND, RESULT, SIZES, Rule, is_complex
+from flambeau.autograd.rule import Rule, is_complex
 from flambeau.ops.families.entry_kernel import EntryKernel
 from flambeau.schema.types import BoolType, FloatType, IntType, StringType, TensorType
 from flambeau.tensor import grad_mode
 from flambeau.tensor.below import Redirected
+from flambeau.util.made_objects import Maker
 
 CAREFUL: Final[list[object]] = []
 """Whoever wants to see each node that is made or each tensor that is saved, on any thread: calls go the long way."""
@@ -43,6 +44,9 @@ def careful() -> Iterator[None]:
 
 _COMPLEX: Final = 1 << 30
 _NO_COMPLEX: Final = frozenset({int, float, bool, type(None), str})
+
+_NODE: Final = {"extras": None, "counts": None, "is_single": True, "shown": None}
+"""What nodes of such calls have in other slots than those that differ."""
 
 Recorded = Callable[..., Any]
 
@@ -72,6 +76,8 @@ class _Calls:
         kernel = rule.definition.kernel
         arguments = rule.definition.schema.arguments
         self.rule = rule
+        self.node: Recorded = Maker(rule.node_type, ("edges", "formulas", "shapes", "kept", "sequence"), _NODE)
+        """Makes a node."""
         self.positions = positions
         self.run: Recorded = kernel.unrecorded if isinstance(kernel, EntryKernel) else kernel
         self.slowly = slowly
@@ -119,35 +125,17 @@ def _edge(operand: Any) -> Any:
     return (operand, 0) if operand._requires_grad else None
 
 
-def _kept(formulas: CallFormulas, arguments: tuple[Any, ...], result: Any) -> list[Any]:
-    """What the formulas need. Tensors and results are kept as tuples: see `saved`."""
-    kept: list[Any] = []
-    for way, position in formulas.direct:  # type: ignore[union-attr]  # others go the long way
-        if way == OPERAND:
-            tensor = arguments[position]
-            kept.append((tensor, tensor._storage.version))
-        elif way == RESULT:
-            storage = result._storage
-            kept.append((result._array, storage, storage.version))
-        elif way == SIZES:
-            kept.append(list(arguments[position]._array.shape))
-        else:
-            kept.append(arguments[position])
-    return kept
-
-
 def _attached(result: Any, node: Any) -> Any:
-    """The result of a call, which knows its node from now on."""
+    """The result of a call that shows other memory, which knows its node from now on."""
     result._node = node
-    if result._base is not None:
-        node.shown = result._base._node
+    node.shown = result._base._node
     return result
 
 
 def _unary(calls: _Calls) -> Recorded:
     """Calls with one operand, the first argument."""
     mode, run, known, formulas_of, slowly = grad_mode.mode, calls.run, calls.known, calls.formulas, calls.slowly
-    node_type, is_pointwise = calls.rule.node_type, calls.is_pointwise
+    new_node, is_pointwise = calls.node, calls.is_pointwise
 
     def record(*arguments: Any) -> Any:
         if not mode.enabled:
@@ -167,8 +155,11 @@ def _unary(calls: _Calls) -> Recorded:
         if like.kind not in "fcV" or result is operand:
             return result
         shapes = None if is_pointwise and like is dtype else ((array.shape, dtype),)
-        kept = _kept(formulas, arguments, result)
-        return _attached(result, node_type((edge,), formulas, shapes, kept, next_number()))
+        node = new_node((edge,), formulas, shapes, formulas.keep(arguments, result), next_number())
+        if result._base is not None:
+            return _attached(result, node)
+        result._node = node
+        return result
 
     return record
 
@@ -176,7 +167,7 @@ def _unary(calls: _Calls) -> Recorded:
 def _binary(calls: _Calls) -> Recorded:
     """Calls with two operands, the first arguments."""
     mode, run, known, formulas_of, slowly = grad_mode.mode, calls.run, calls.known, calls.formulas, calls.slowly
-    node_type, is_pointwise = calls.rule.node_type, calls.is_pointwise
+    new_node, is_pointwise = calls.node, calls.is_pointwise
 
     def record(*arguments: Any) -> Any:
         if not mode.enabled:
@@ -198,19 +189,22 @@ def _binary(calls: _Calls) -> Recorded:
         if like.kind not in "fcV" or result is left or result is right:
             return result
         sizes, other_sizes = array.shape, other_array.shape
-        if is_pointwise and sizes == other_sizes and dtype is other_dtype and like is dtype:
+        if is_pointwise and (sizes, dtype, dtype) == (other_sizes, other_dtype, like):
             shapes: Any = None
         else:
             shapes = ((sizes, dtype), (other_sizes, other_dtype))
-        kept = _kept(formulas, arguments, result)
-        return _attached(result, node_type((edge, other), formulas, shapes, kept, next_number()))
+        node = new_node((edge, other), formulas, shapes, formulas.keep(arguments, result), next_number())
+        if result._base is not None:
+            return _attached(result, node)
+        result._node = node
+        return result
 
     return record
 
 
 def _any_number(calls: _Calls) -> Recorded:
     """Calls with operands anywhere."""
-    mode, run, positions, node_type = grad_mode.mode, calls.run, calls.positions, calls.rule.node_type
+    mode, run, positions, new_node = grad_mode.mode, calls.run, calls.positions, calls.node
 
     def record(*arguments: Any) -> Any:
         if not mode.enabled:
@@ -233,7 +227,10 @@ def _any_number(calls: _Calls) -> Recorded:
         if result._array.dtype.kind not in "fcV" or any(result is operand for operand in operands):
             return result
         shapes = [(operand._array.shape, operand._array.dtype) for operand in operands]
-        kept = _kept(formulas, arguments, result)
-        return _attached(result, node_type(edges, formulas, shapes, kept, next_number()))
+        node = new_node(edges, formulas, shapes, formulas.keep(arguments, result), next_number())
+        if result._base is not None:
+            return _attached(result, node)
+        result._node = node
+        return result
 
     return record

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.tensor.levels import Wrapper
 from flambeau.tensor.subclasses import goes_below
-from flambeau.tensor.tensor import Tensor, window
+from flambeau.tensor.tensor import Tensor, plain, window
 
 if TYPE_CHECKING:
     from flambeau.autograd.node import Node
@@ -167,7 +167,7 @@ def restored(light: Light, node: Node) -> Tensor:
     array, storage, version = light
     if storage.version != version or is_grad_enabled():
         return as_saved(light).restored(node)
-    return window(array, storage)
+    return plain(array, storage)  # type: ignore[no-any-return]
 
 
 def save(tensor: Tensor, index: int = -1) -> SavedTensor:

@@ -25,12 +25,16 @@ from flambeau.codegen.llvm.engine import NativeCode, engine
 from flambeau.codegen.llvm.entry import entry_module
 from flambeau.codegen.llvm.entry_forward import forward_module
 from flambeau.codegen.llvm.entry_life import LIFE_EXPORTS, life_module
+from flambeau.codegen.llvm.entry_make import make_module
+from flambeau.codegen.llvm.entry_products import PRODUCTS, products_module
 from flambeau.codegen.llvm.entry_tensors import tensors_module
 from flambeau.codegen.llvm.host import is_remembered
 from flambeau.codegen.llvm.loops import LOOP_EXPORTS, loops_text
 from flambeau.codegen.llvm.tensor_objects import LEFT_EMPTY, NEW_STORAGE, NEW_TENSOR
+from flambeau.codegen.ufunc_loops import loop_of
 from flambeau.tensor.storage import Storage
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.blas import SMALL
 from flambeau.util.native_type import HEAD, Member, Slot, address_of, direct, is_supported, make_type, word
 
 _CALLABLE = measured_layout(
@@ -183,24 +187,41 @@ _OBJECTS = {
 
 
 def _entry_module(entry: str) -> ModuleBuilder | None:
-    """The module of an entry: "entry", "tensors", or "operators", which is the latter with launches by rows. None where
-    objects do not look as they must.
+    """The module of an entry: "entry", "tensors", "operators", which is the latter with launches by rows, "products" or
+    "make". None where objects do not look as they must.
     """
     layouts = object_layouts()
     if layouts is None or numpy_functions() is None:
         return None
+    if entry == "products":
+        return products_module(layouts, SMALL)
+    if entry == "make":
+        return make_module(layouts)
     return entry_module(layouts) if entry == "entry" else tensors_module(layouts, by_rows=entry == "operators")
 
 
-_SYMBOLS = {"operators": ("tensors", "any_tensors")}
+_SYMBOLS = {"operators": ("tensors", "any_tensors"), "products": PRODUCTS}
 """What entries are called in their code, where there are others than of their name."""
+
+
+@functools.cache
+def _matrix_loops() -> dict[str, int] | None:
+    """What the entry of products imports of NumPy's loops; None where they do not look as expected."""
+    found: dict[str, int] = {}
+    for dtype in (np.dtype(np.float32), np.dtype(np.float64)):
+        loop = loop_of(np.matmul, (dtype,) * 3)
+        if loop is None or loop.data:
+            return None
+        found |= {f"{dtype.name}_descr": id(dtype), f"{dtype.name}_loop": loop.function}
+    return found
 
 
 @functools.cache
 def _support(entry: str) -> NativeCode | None:
     """The code of an entry."""
     layouts = object_layouts()
-    if layouts is None or numpy_functions() is None:
+    more = _matrix_loops() if entry == "products" else {}
+    if layouts is None or numpy_functions() is None or more is None:
         return None
 
     def write() -> tuple[str, Sequence[str]]:
@@ -211,7 +232,7 @@ def _support(entry: str) -> NativeCode | None:
     what = f"{entry} {sys.version} {np.__version__} {layouts!r}"
     exports = _SYMBOLS.get(entry, (entry,))
     try:
-        return engine().link_entry(what, exports, write, functools.partial(_addresses, prefix=IMPORTED))
+        return engine().link_entry(what, exports, write, functools.partial(_addresses, prefix=IMPORTED, more=more))
     except NativeError:
         return None
 
@@ -231,12 +252,26 @@ def loops_code() -> tuple[NativeCode, int, int] | None:
     return keep(code), addresses["tensors"], addresses["any_tensors"]
 
 
+@functools.cache
+def products_code() -> dict[str, int] | None:
+    """The addresses of the entries of products by name, ``PRODUCTS``; None where there are none."""
+    entry = _support("products")
+    return None if entry is None else keep(entry).addresses
+
+
+@functools.cache
+def make_code() -> int:
+    """The address of what makes objects (see ``util.made_objects``); 0 where there is none."""
+    entry = _support("make")
+    return 0 if entry is None else keep(entry).addresses["make"]
+
+
 def has_cached_loops() -> bool:
     """Whether making that code takes no compiler: this process has it, or the cache on disk."""
     if not is_remembered():
         return False
-    m = _entry_module("operators")
-    texts = [loops_text(), *([] if m is None else [m.text()])]
+    modules = [_entry_module(entry) for entry in ("operators", "products", "make")]
+    texts = [loops_text(), *[m.text() for m in modules if m is not None]]
     return all(engine().is_cached(text, is_glue=True, optimise=True) for text in texts)
 
 

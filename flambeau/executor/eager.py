@@ -12,11 +12,12 @@ Empty arrays, and what else has no program, run as before; large ones as `large_
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from flambeau.autograd.formula_kernels import PRODUCTS_OF_GRADIENTS
 from flambeau.codegen import available, native_call
 from flambeau.codegen.inline_cache import InlineCache, LoopProgram
 from flambeau.codegen.llvm.engine import NativeCode
@@ -24,11 +25,12 @@ from flambeau.codegen.llvm.entry_geometry import ROW_WORDS
 from flambeau.codegen.llvm.loop_words import PROGRAM, WORDS
 from flambeau.codegen.recorded_loops import Program, is_object, record, record_row, record_spread
 from flambeau.codegen.ufunc_loops import has_loops
-from flambeau.ops.families.entry_kernel import EntryKernel
+from flambeau.ops.families.entry_kernel import EntryKernel, MatrixProduct
 from flambeau.ops.families.rows import EMPTY, RowsMeaning
 from flambeau.tensor.defaults import when_changed
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.inversions import EAGER_CALL
+from flambeau.util.made_objects import make_natively
 from flambeau.util.native_type import direct, tell
 
 FROM_CACHE, FROM_LLVM = 256, 1 << 14
@@ -51,6 +53,8 @@ class _Machine:
         """The address that calls of kernels go to."""
         self.any_entry = 0
         """The address for calls whose gradients somebody else looks at."""
+        self.products: dict[str, int] | None = None
+        """The addresses of products of matrices."""
 
     def is_ready(self) -> bool:
         """Whether there is native code, after one more call in Python."""
@@ -71,6 +75,11 @@ class _Machine:
         found = native_call.loops_code()
         if found is not None:
             self.loops, self.entry, self.any_entry = found
+            self.products = native_call.products_code()
+            for name, product in PRODUCTS_OF_GRADIENTS.items():
+                if self.products is not None:
+                    direct(product, self.products[name])
+            make_natively(native_call.make_code())
         return self.loops is not None
 
 
@@ -153,6 +162,29 @@ class EagerEntry:
             if program is not None:
                 return program
         return record_spread(kernel.meaning, arguments, kernel.target)
+
+
+class ProductEntry:
+    """The native side of a kernel that multiplies matrices: small ones of one dtype."""
+
+    def __init__(self, kernel: EntryKernel, addresses: Mapping[str, int]) -> None:
+        self._addresses = addresses
+        self._slow = kernel.__call__
+        self.connect(kernel, self._slow)
+        for beside in list(kernel.besides.values()):
+            self.connect(beside, beside.slow)
+        if kernel.unrecorded_ is not None:
+            self.connect_any(kernel.unrecorded_, kernel.unrecorded_.slow)
+
+    def connect(self, instance: Any, slow: Callable[..., Any]) -> None:
+        """Calls of an instance of `NativeBase` go into native code from now on, and to `slow` from there."""
+        tell(instance, 0, slow)
+        direct(instance, self._addresses["product"])
+
+    def connect_any(self, instance: Any, slow: Callable[..., Any]) -> None:
+        """The same for an instance that takes tensors that ask for gradients too."""
+        tell(instance, 0, slow)
+        direct(instance, self._addresses["any_product"])
 
 
 def _are_few(*counts: int) -> bool:
@@ -251,6 +283,10 @@ def _apart(arguments: Sequence[Any], target: int | None) -> list[Any]:
 @EAGER_CALL.provide
 def _note(kernel: EntryKernel, arguments: Sequence[Any], result: Any) -> None:
     if kernel.meaning is None or (machine.loops is None and not machine.is_ready()):
+        return
+    if isinstance(kernel.meaning, MatrixProduct):
+        if kernel.entry is None and machine.products is not None:
+            kernel.entry = ProductEntry(kernel, machine.products)
         return
     if kernel.entry is None:
         kernel.entry = EagerEntry(kernel)

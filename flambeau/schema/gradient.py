@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.util.record import dataclass
@@ -33,12 +33,31 @@ class Call:
     """Per argument: its value where the formula depends on it, else `...`."""
 
 
+class Product(NamedTuple):
+    """What a formula is where its factors are matrices: their product, with one of them transposed."""
+
+    left: str
+    right: str
+    is_left_transposed: bool
+    """Else the right one is."""
+
+
 class Formula:
     """A function with the names of what it is computed from."""
 
-    __slots__ = ("function", "needs", "optional", "source", "takes_operators")
+    __slots__ = (
+        "factor", "function", "is_elementwise", "is_passed_on", "needs", "optional", "product", "source",
+        "takes_operators", "unscaled",
+    )  # fmt: skip
 
-    def __init__(self, function: Callable[..., Any], *, source: str = "") -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        source: str = "",
+        is_elementwise: bool = False,
+        product: Product | None = None,
+    ) -> None:
         code = function.__code__
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         self.function = function
@@ -49,6 +68,16 @@ class Formula:
         """Parameters with defaults: not every overload has such an argument."""
         self.source = source
         """Its Python text, if it was derived."""
+        self.is_elementwise = is_elementwise
+        """Whether it computes each element from those at its place, by operators of which none is of numbers alone."""
+        self.is_passed_on = False
+        """Whether it is the gradient as it is."""
+        self.factor = ""
+        """A number that the gradient is multiplied by in the end; empty if there is none."""
+        self.unscaled: Formula | None = None
+        """The formula before that."""
+        self.product = product
+        """The product that it is for real matrices, if it is one."""
 
     def __call__(self, operators: Any, values: Mapping[str, Any]) -> Any:
         """The gradient, or gradients, where `values` has what is needed."""
@@ -76,8 +105,8 @@ class Gradient(ABC):
 class Written(Gradient):
     """Formulas written by hand."""
 
-    def __init__(self, by_operand: Mapping[str, Callable[..., Any]]) -> None:
-        self._formulas = {name: Formula(function) for name, function in by_operand.items()}
+    def __init__(self, by_operand: Mapping[str, Callable[..., Any] | Formula]) -> None:
+        self._formulas = {n: f if isinstance(f, Formula) else Formula(f) for n, f in by_operand.items()}
         self.names = tuple(self._formulas)
 
     def formula(self, name: str, call: Call) -> Formula | None:
@@ -132,7 +161,7 @@ def passed_on(grad: Any) -> Any:
 _table: RuleTable[Any] = RuleTable("how gradients go back through it")
 
 
-def formulas(*names: str, **by_operand: Callable[..., Any]) -> None:
+def formulas(*names: str, **by_operand: Callable[..., Any] | Formula) -> None:
     """Declare the formulas of operators: for each operand, by its name in the schema, how its gradient is computed.
 
     >>> formulas("example::twice", self=lambda grad: grad * 2)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -27,12 +27,10 @@ from flambeau.tensor.methods import TensorMethods
 from flambeau.tensor.observer import thread
 from flambeau.tensor.size import Size
 from flambeau.tensor.storage import Storage
+from flambeau.util.made_objects import Maker
 
 Array = np.ndarray[Any, Any]
 _DTYPE_OF = {d.numpy: d for d in dtypes.ALL}
-_new = object.__new__
-
-
 _ASKED = object()
 """Stands for a storage that was not passed: users ask for tensors by data or sizes."""
 CONSTRUCTORS: list[Callable[[tuple[Any, ...]], tuple[Array, Storage | None]]] = []
@@ -410,7 +408,7 @@ def _rebuild(
     if cls is None or cls is Tensor:
         result = shown
     else:
-        result = _new(cls)
+        result = object.__new__(cls)
         Tensor.__init__(result, shown._array, storage)
         if attributes:
             result.__dict__.update(attributes)
@@ -424,7 +422,7 @@ def wrap(array: Any) -> Tensor:
         array = np.asarray(array)
     if not array.size:
         array = _row_major(array)
-    return window(array, Storage(array))
+    return plain(array, _storage_of(array))  # type: ignore[no-any-return]
 
 
 def wrap_number(value: complex) -> Tensor:
@@ -449,16 +447,18 @@ def share(base: Tensor, array: Array) -> Tensor:
 
 
 def window(array: Array, storage: Storage, shown: Tensor | None = None) -> Tensor:
-    """`Tensor(array, storage)`, in half the time; a view of `shown`."""
-    view = _new(Tensor)
-    view._array = array
-    view._storage = storage
-    view._requires_grad = view.is_wrapped_number = False
-    view._grad = view._leaf = view._node = None
-    view._made_in = None if shown is None or mode.enabled else NO_GRAD
-    view._base = None if shown is None else shown if shown._base is None else shown._base
-    view.output_nr = 0
-    return view
+    """`Tensor(array, storage)`, in a fraction of the time; a view of `shown`."""
+    if shown is None:
+        return plain(array, storage)  # type: ignore[no-any-return]
+    base = shown if shown._base is None else shown._base
+    return _view(array, storage, base, None if mode.enabled else NO_GRAD)  # type: ignore[no-any-return]
+
+
+_FRESH: Final[dict[str, Any]] = {"_requires_grad": False, "is_wrapped_number": False, "output_nr": 0}
+_FRESH.update(dict.fromkeys(("_grad", "_leaf", "_node")))
+plain: Final = Maker(Tensor, ("_array", "_storage"), {**_FRESH, "_base": None, "_made_in": None})
+_view: Final = Maker(Tensor, ("_array", "_storage", "_base", "_made_in"), _FRESH)
+_storage_of: Final = Maker(Storage, ("base",), {"version": 0, "_bytes": None})
 
 
 def view_of(

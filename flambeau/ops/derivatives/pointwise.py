@@ -77,9 +77,33 @@ class PointwiseGradient(Gradient):
         if term is None:
             return Formula(_flat, source="def flat(f, grad):\n    return f.zeros_like(grad)")
         term = _with_result(recorder, term, result)
-        short = f"{self._schema.name.partition('::')[2]}_{name}"
-        text = python_text.source(term, name=short)
-        return Formula(python_text.function(text, short), source=text)
+        return _formula(term, f"{self._schema.name.partition('::')[2]}_{name}", is_elementwise=not call.is_complex)
+
+
+def _formula(term: Term, name: str, *, is_elementwise: bool) -> Formula:
+    text = python_text.source(term, name=name)
+    computes = is_elementwise and bool(term.operands) and not _computes_numbers(term)
+    formula = Formula(python_text.function(text, name), source=text, is_elementwise=computes)
+    formula.is_passed_on = term.name == "argument" and term.value == "grad"
+    if term.name == "mul" and term.operands[1].name == "argument" and term.operands[1].is_number:
+        formula.factor = term.operands[1].value
+        formula.unscaled = _formula(term.operands[0], name, is_elementwise=is_elementwise)
+    return formula
+
+
+def _computes_numbers(term: Term) -> bool:
+    """Whether something is computed from numbers alone."""
+    waiting: list[Term] = [term]
+    seen: set[Term] = set()
+    while waiting:
+        one = waiting.pop()
+        if one in seen:
+            continue
+        seen.add(one)
+        if one.operands and one.is_number:
+            return True
+        waiting += one.operands
+    return False
 
 
 def _flat(f: Any, grad: Any) -> Any:

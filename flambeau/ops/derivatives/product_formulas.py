@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from flambeau.ops.derivatives.shapes import adjoint, scaled
-from flambeau.schema.gradient import decomposed, formulas, passed_on
+from flambeau.schema.gradient import Formula, Product, decomposed, formulas, passed_on
 
 
 def _outer(f: Any, x: Any, y: Any) -> Any:
@@ -16,8 +16,8 @@ def _outer(f: Any, x: Any, y: Any) -> Any:
 
 formulas(
     "aten::mm",
-    self=lambda f, grad, mat2: f.mm(grad, adjoint(f, mat2)),
-    mat2=lambda f, grad, self: f.mm(adjoint(f, self), grad),
+    self=Formula(lambda f, grad, mat2: f.mm(grad, adjoint(f, mat2)), product=Product("grad", "mat2", False)),
+    mat2=Formula(lambda f, grad, self: f.mm(adjoint(f, self), grad), product=Product("self", "grad", True)),
 )
 formulas(
     "aten::bmm",
@@ -77,7 +77,12 @@ def _right(f: Any, grad: Any, self: Any, other_sizes: Sequence[int]) -> Any:
     return f.matmul(adjoint(f, self), grad)
 
 
-formulas("aten::matmul", "aten::linalg_matmul", self=_left, other=_right)
+formulas(
+    "aten::matmul",
+    "aten::linalg_matmul",
+    self=Formula(_left, product=Product("grad", "other", False)),
+    other=Formula(_right, product=Product("self", "grad", True)),
+)
 
 
 def _linear_input(f: Any, grad: Any, weight: Any) -> Any:

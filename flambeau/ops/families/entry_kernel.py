@@ -14,6 +14,10 @@ from flambeau.util.inversions import EAGER_CALL, LARGE_CALL
 from flambeau.util.native_type import NativeBase, let_instances_be_native
 
 
+class MatrixProduct:
+    """What native code is told of a kernel that multiplies two matrices, or something else of other ranks."""
+
+
 class EntryKernel(NativeBase):  # type: ignore[misc]  # made at run time
     """The kernel of an overload whose work is loops over elements: all arguments in schema order."""
 

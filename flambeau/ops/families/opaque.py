@@ -17,7 +17,7 @@ import numpy as np
 
 from flambeau.ops.families import variants
 from flambeau.ops.families.arrays import empty
-from flambeau.ops.families.entry_kernel import EntryKernel
+from flambeau.ops.families.entry_kernel import EntryKernel, MatrixProduct
 from flambeau.ops.families.rows import Describe, Row, RowsMeaning
 from flambeau.schema.alias import AliasInfo
 from flambeau.schema.dtype import DType
@@ -33,6 +33,8 @@ ArrayKernel = Callable[..., Any]
 """Arrays, lists of arrays and Python values in; an array, a tuple or a list of arrays out."""
 
 _LETTERS: Final = "abcdefgh"
+_PRODUCTS: Final = ("matmul", "mm")
+"""Accumulators of operators that are the product of two matrices."""
 
 
 class KernelOnArrays:
@@ -262,7 +264,9 @@ def _entered(schema: FunctionSchema, runner: Any, rows: Describe | None, accumul
     """A kernel behind an entry for native code, where some may take over."""
     if rows is None and not accumulator:
         return runner
-    meaning = None if rows is None else RowsMeaning(schema.full_name, _described_by(schema, rows))
+    meaning: Any = None if rows is None else RowsMeaning(schema.full_name, _described_by(schema, rows))
+    if accumulator in _PRODUCTS:
+        meaning = MatrixProduct()
     return EntryKernel(schema.full_name, meaning, runner)
 
 

@@ -1,0 +1,138 @@
+"""The way back of a usual call as one Python function, written for its formulas: what was kept is taken apart, and each
+gradient is one call of a kernel where there is one. What hooks packed, or somebody asked for, is kept otherwise, and
+not served.
+
+>>> from flambeau.autograd.rule import rule_of
+>>> from flambeau.schema import registry
+>>> formulas = rule_of(registry.get("aten::mul.Tensor")).formulas((True, False), False, ())
+>>> print(formulas.quick.__doc__)
+def quick(kept, grad):
+    a0, = kept
+    if type(a0) is not tuple: return None
+    v0, version = a0
+    if v0._storage.version != version: return None
+    g0 = k0(grad, v0)
+    return [g0, None]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from flambeau.autograd.formula_kernels import PRODUCTS_OF_GRADIENTS, formula_kernel
+from flambeau.schema.gradient import Formula, Product
+from flambeau.tensor.tensor import plain
+
+OPERAND, RESULT, SIZES, VALUE = range(4)
+"""How something is kept: a tensor, the result, a tensor's sizes, and what is none of these."""
+_REALS: Final = (int, float)
+Step = Callable[[Sequence[Any]], Any]
+Steps = Sequence[tuple[int, Step]]
+
+
+def quick(
+    name: str,
+    formulas: Sequence[tuple[int, Formula]],
+    steps: Steps,
+    places: Mapping[str, int],
+    direct: Sequence[tuple[int, int]],
+    edges: int,
+) -> Callable[[Sequence[Any], Any], Any] | None:
+    """The function of a call whose operands and single result are kept as `direct` says; None where a formula gives
+    what is no tensor.
+
+    Args:
+        name: that of the operator.
+        formulas: with the numbers of the operands whose gradients they give.
+        steps: the same as functions of the gradient and all that was kept.
+        places: where among these each name is.
+        edges: how many operands there are.
+    """
+    if not all(_is_usual(formula) for _, formula in formulas):
+        return None
+    text = _Text(name, places, len(direct))
+    text.take_apart(direct)
+    for (number, formula), (_, step) in zip(formulas, steps, strict=True):
+        text.compute(number, formula, step)
+    numbers = {number for number, _ in formulas}
+    return text.function([f"g{k}" if k in numbers else "None" for k in range(edges)])
+
+
+def _is_usual(formula: Formula) -> bool:
+    """Whether a formula gives a tensor, of the gradient of a single result; nothing is known of those by hand, which
+    may give 0 or None for a gradient that is 0 everywhere."""
+    return "grad" in formula.needs and bool(formula.source or formula.product)
+
+
+class _Text:
+    """The lines of a function, and what it refers to."""
+
+    def __init__(self, name: str, places: Mapping[str, int], count: int) -> None:
+        self._name = name
+        self._places = places
+        self._lines: list[str] = []
+        self._globals: dict[str, Any] = {"plain": plain, "REALS": _REALS}
+        self._values = ["grad", *[f"v{k}" for k in range(count)]]
+
+    def take_apart(self, direct: Sequence[tuple[int, int]]) -> None:
+        """Give a name to each thing that was kept, and look whether it was written since."""
+        if direct:
+            self._lines.append(f"{', '.join([f'a{k}' for k in range(len(direct))])}, = kept")
+        for k, (way, _) in enumerate(direct):
+            if way == OPERAND:
+                self._lines += [
+                    f"if type(a{k}) is not tuple: return None", f"v{k}, version = a{k}",
+                    f"if v{k}._storage.version != version: return None",
+                ]  # fmt: skip
+            elif way == RESULT:
+                self._lines += [
+                    f"if type(a{k}) is not tuple: return None", f"array, storage, version = a{k}",
+                    "if storage.version != version: return None",
+                    f"v{k} = plain(array, storage)",
+                ]  # fmt: skip
+            else:
+                self._lines.append(f"v{k} = a{k}")
+
+    def compute(self, number: int, formula: Formula, step: Step) -> None:
+        """The gradient of one operand."""
+        self._globals[f"s{number}"] = step
+        whole = f"s{number}([{', '.join(self._values)}])"
+        if formula.product is not None:
+            multiply = PRODUCTS_OF_GRADIENTS[_entry(formula.product)]
+            self._globals[f"p{number}"] = multiply
+            factors = f"{self._value(formula.product.left)}, {self._value(formula.product.right)}"
+            self._lines += [f"g{number} = p{number}({factors})", f"if g{number} is None: g{number} = {whole}"]
+        elif formula.factor and formula.unscaled is not None:
+            factor = self._value(formula.factor)
+            rest = self._call(number, formula.unscaled) or whole
+            is_one = f"{factor} == 1 and type({factor}) in REALS"
+            self._lines.append(f"g{number} = {rest} if {is_one} else {whole}")
+        else:
+            self._lines.append(f"g{number} = {self._call(number, formula) or whole}")
+
+    def _call(self, number: int, formula: Formula) -> str:
+        """The text that computes a formula by its kernel; empty where there is none."""
+        if formula.is_passed_on:
+            return "grad"
+        kernel = formula_kernel(f"{self._name}_{number}", formula)
+        if kernel is None:
+            return ""
+        self._globals[f"k{number}"] = kernel
+        return f"k{number}({', '.join(map(self._value, formula.needs))})"
+
+    def _value(self, name: str) -> str:
+        return self._values[self._places[name]]
+
+    def function(self, results: Sequence[str]) -> Callable[[Sequence[Any], Any], Any]:
+        """The function that gives these names."""
+        lines = [*self._lines, f"return [{', '.join(results)}]"]
+        text = "\n".join(["def quick(kept, grad):", *[f"    {line}" for line in lines]])
+        exec(compile(text, f"<gradients of {self._name}>", "exec"), self._globals)
+        made: Callable[[Sequence[Any], Any], Any] = self._globals["quick"]
+        made.__doc__ = text
+        return made
+
+
+def _entry(product: Product) -> str:
+    return "product_of_transposed" if product.is_left_transposed else "product_by_transposed"
