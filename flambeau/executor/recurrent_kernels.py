@@ -1,13 +1,11 @@
-"""What a recurrent layer does element by element in each step, as one kernel there and one back.
+"""Recurrent layers on arrays by native code: packs weights, runs all steps, adds up gradients of weights.
 
-NumPy would go over the gates a dozen times.
+What it computes is said, in NumPy, by `ops.recurrent_arrays`.
 """
 
 from __future__ import annotations
 
-import ctypes
-from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -15,120 +13,246 @@ import numpy as np
 
 from flambeau.codegen import available
 from flambeau.codegen.kernel.dtypes import KernelError
-from flambeau.codegen.launches import Launch
-from flambeau.codegen.llvm.compiler import NativeError
-from flambeau.codegen.llvm.launch_sizes import ALIGNED_FROM
-from flambeau.codegen.lower import LoweringError, lower_graph
-from flambeau.codegen.runtime import CompiledKernel, start
-from flambeau.ir.parser import parse_ir
-from flambeau.schema.dtype import from_numpy_dtype
-from flambeau.schema.types import TensorType
-from flambeau.util.inversions import STEP_KERNEL
+from flambeau.codegen.llvm.host import ProcessorError
+from flambeau.codegen.recurrent import module
+from flambeau.codegen.recurrent.cells import CELLS
+from flambeau.codegen.recurrent.words import BACKWARD, FORWARD, OUTER, PACK, PRODUCT, block
+from flambeau.util.inversions import RECURRENT_KERNELS
 
 Array = np.ndarray[Any, Any]
-_LSTM: Final = """graph({pairs}, %memory : Tensor):
-  %one : int = prim::Constant[value=1]()
-{sums}
-  %input : Tensor = aten::sigmoid(%sum0)
-  %forget : Tensor = aten::sigmoid(%sum1)
-  %candidate : Tensor = aten::tanh(%sum2)
-  %output : Tensor = aten::sigmoid(%sum3)
-  %kept : Tensor = aten::mul(%forget, %memory)
-  %added : Tensor = aten::mul(%input, %candidate)
-  %cell : Tensor = aten::add(%kept, %added, %one)
-  %shown : Tensor = aten::tanh(%cell)
-  %hidden : Tensor = aten::mul(%output, %shown)
-  return (%input, %forget, %candidate, %output, %cell, %hidden)"""
-"""One step there: what the state and the input give to each gate and the memory, to gates, memory and state."""
-_LSTM_BACK: Final = """graph(%input : Tensor, %forget : Tensor, %candidate : Tensor, %output : Tensor, %before : Tensor,
-      %cell : Tensor, %grad : Tensor, %grad_memory : Tensor):
-  %one : int = prim::Constant[value=1]()
-  %shown : Tensor = aten::tanh(%cell)
-  %square : Tensor = aten::mul(%shown, %shown)
-  %slope : Tensor = aten::rsub(%square, %one, %one)
-  %arriving : Tensor = aten::mul(%grad, %output)
-  %through : Tensor = aten::mul(%arriving, %slope)
-  %total : Tensor = aten::add(%grad_memory, %through, %one)
-  %a0 : Tensor = aten::rsub(%input, %one, %one)
-  %a1 : Tensor = aten::mul(%a0, %input)
-  %a2 : Tensor = aten::mul(%candidate, %a1)
-  %to_input : Tensor = aten::mul(%a2, %total)
-  %b0 : Tensor = aten::rsub(%forget, %one, %one)
-  %b1 : Tensor = aten::mul(%b0, %forget)
-  %b2 : Tensor = aten::mul(%before, %b1)
-  %to_forget : Tensor = aten::mul(%b2, %total)
-  %c0 : Tensor = aten::mul(%candidate, %candidate)
-  %c1 : Tensor = aten::rsub(%c0, %one, %one)
-  %c2 : Tensor = aten::mul(%c1, %input)
-  %to_candidate : Tensor = aten::mul(%c2, %total)
-  %d0 : Tensor = aten::rsub(%output, %one, %one)
-  %d1 : Tensor = aten::mul(%d0, %output)
-  %d2 : Tensor = aten::mul(%grad, %shown)
-  %to_output : Tensor = aten::mul(%d2, %d1)
-  %to_memory : Tensor = aten::mul(%total, %forget)
-  return (%to_input, %to_forget, %to_candidate, %to_output, %to_memory)"""
-"""One step back: gates, the memory before and after it, the gradients of state and memory, to those of the gates'
-operands and of the memory before."""
+TOGETHER: Final = 16
+"""Rows of a step from which the input is multiplied step by step, while its products are in registers; of fewer, all
+steps together."""
+SMALL: Final = 1 << 19
+"""Multiplications of all inputs up to which a product of all steps by itself takes longer than what it saves."""
+
+TOGETHER_BYTES: Final = 3 << 18
+"""Bytes of gradients of gates that are multiplied while they are in the second cache."""
+LEAST_ROWS: Final = 96
+"""Rows at least from which it pays to go through a gradient of weights."""
+LARGE_PAGES: Final = 1 << 22
+"""Bytes from which NumPy asks the system for large pages."""
 
 
-def _text(name: str) -> str:
-    if name == "lstm_back":
-        return _LSTM_BACK
-    pairs = ", ".join(f"%state{k} : Tensor, %row{k} : Tensor" for k in range(4))
-    sums = "\n".join(f"  %sum{k} : Tensor = aten::add(%state{k}, %row{k}, %one)" for k in range(4))
-    return _LSTM.format(pairs=pairs, sums=sums)
+@RECURRENT_KERNELS.provide
+@cache
+def kernels(kind: str, dtype: np.dtype[Any]) -> Kernels | None:
+    """What runs layers of a kind of cell on arrays of a dtype; None where there is no native code.
 
-
-@STEP_KERNEL.provide
-def step_kernel(name: str, dtype: Any) -> Step | None:
-    """The kernel of a step for arrays of a dtype; None where there is none.
-
-    >>> step = step_kernel("lstm_back", np.dtype(np.float32))
-    >>> step is None or isinstance(step, Step)
+    >>> found = kernels("lstm", np.dtype(np.float32))
+    >>> found is None or isinstance(found, Kernels)
     True
     """
-    kernel = _compiled(name, np.dtype(dtype)) if available() else None
-    return None if kernel is None else Step(kernel)
-
-
-@cache
-def _compiled(name: str, dtype: np.dtype[Any]) -> CompiledKernel | None:
-    graph = parse_ir(_text(name))
-    matrix = TensorType(dtype=from_numpy_dtype(dtype), sizes=(None, None))
+    if not available():
+        return None
     try:
-        lowered = lower_graph(graph, [matrix] * len(graph.parameters), name=name)
-        return CompiledKernel(lowered.kernel, lowered.spans)
-    except (LoweringError, KernelError, NativeError):
+        return Kernels(kind, dtype)
+    except (KernelError, ProcessorError):
         return None
 
 
-class Step:
-    """Calls of a kernel on matrices that lie elsewhere in each step, and otherwise alike."""
+def address(a: Array | None) -> int:
+    """Where an array lies; 0 for none."""
+    return 0 if a is None else a.__array_interface__["data"][0]
 
-    def __init__(self, kernel: CompiledKernel) -> None:
-        self._kernel = kernel
-        self._flag = ctypes.c_int32(0)
-        self._pieces: list[tuple[Launch, array[int], list[int]]] = []
-        """How rows are launched, on which words, and how far each array is from its first row."""
 
-    def prepare(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
-        """Say how the arrays that are read lie, and those that are written, which are row-major.
+class Packing:
+    """Products with packed weights, for arrays of one dtype."""
 
-        Rows go in pieces, since for large results a kernel counts on memory that lies as it allocates it.
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self.dtype = dtype
+        self._lanes = module.lanes(dtype.name)
+        self._pack, self._product = module.pack(dtype.name), module.product(dtype.name)
+
+    def panels(self, columns: int, folded: int, groups: int) -> Array:
+        """Memory for packed weights."""
+        vectors = -(-columns // self._lanes)
+        memory = np.empty(vectors * folded * groups * self._lanes * self.dtype.itemsize + 64, np.uint8)
+        return memory[-address(memory) % 64 :]
+
+    def fill(self, panels: Array, weights: Array, folded: int, groups: int, before: int = 0) -> None:
+        """Pack (groups * columns, numbers), behind numbers of the folded axis that were packed before."""
+        rows, numbers = weights.shape
+        column_step, number_step = weights.strides
+        self._pack(
+            block(
+                PACK, folded=numbers, columns=rows // groups, weights=address(weights), column_step=column_step,
+                number_step=number_step, panels=address(panels), panel_step=folded * groups, before=before,
+                groups=groups,
+            )
+        )  # fmt: skip
+
+    def packed(self, weights: Array) -> Array:
+        """Panels for products with (columns, numbers)."""
+        columns, folded = weights.shape
+        panels = self.panels(columns, folded, 1)
+        self.fill(panels, weights, folded, 1)
+        return panels
+
+    def multiply(self, left: Array, panels: Array, start: Array, result: Array) -> None:
+        """result = start + left @ weights.T, by their panels; `start` is a row. Elements of rows are neighbours."""
+        self._product(
+            block(
+                PRODUCT, rows=len(left), folded=left.shape[1], columns=result.shape[1], left=address(left),
+                left_step=left.strides[0], panels=address(panels), start=address(start), start_step=0,
+                result=address(result), result_step=result.strides[0],
+            )
+        )  # fmt: skip
+
+    def add_outer(self, left: Array, right: Array, result: Array) -> None:
+        """result += left.T @ right, of matrices with the same rows; elements of rows are neighbours."""
+        module.outer(self.dtype.name)(
+            block(
+                OUTER, rows=len(left), left=address(left), left_step=left.strides[0], left_columns=left.shape[1],
+                right=address(right), right_step=right.strides[0], columns=right.shape[1], result=address(result),
+                result_step=result.strides[0],
+            )
+        )  # fmt: skip
+
+
+class Kernels:
+    """Layers of one kind of cell."""
+
+    def __init__(self, kind: str, dtype: np.dtype[Any]) -> None:
+        self.kind, self.dtype, self.cell = kind, dtype, CELLS[kind]
+        self.packing = Packing(dtype)
+        self._forward = module.forward(kind, dtype.name)
+
+    def forward(
+        self, xs: Array, states: Sequence[Array], weights: Sequence[Array | None], table: Array, keeps: bool
+    ) -> tuple[Array, ...]:  # fmt: skip
+        """All rows of all steps: outputs, hidden state and memory at the end; with `keeps`, also gates and the states
+        before each step, for the way back.
+
+        `table` has the first row and the number of rows of each step, in the order of the steps; `weights` are those of
+        the input and the hidden state, and their biases.
         """
-        count = len(outputs[0])
-        most = max(1, (ALIGNED_FROM // 2) // max(1, outputs[0][:1].nbytes))
-        for first in range(0, count, most):
-            launch = self._kernel.launch_for([one[first : first + most] for one in inputs])
-            words = array("q", launch.words)
-            words[0] = ctypes.addressof(self._flag)
-            self._pieces.append((launch, words, [first * one.strides[0] for one in (*inputs, *outputs)]))
+        w_ih, w_hh, b_ih, b_hh = weights
+        assert w_ih is not None
+        assert w_hh is not None
+        rows, units, cell, packing = len(xs), w_hh.shape[1], self.cell, self.packing
+        width, features = w_ih.shape
+        hidden, memory = (np.array(s, order="C") for s in states)
+        start, hidden_bias = self._biases(width, b_ih, b_hh)
+        xs, start_step = rowwise(xs), 0
+        if len(hidden) < TOGETHER and rows * width * features > SMALL:
+            products = fresh((rows, width), self.dtype)
+            packing.multiply(xs, packing.packed(w_ih), start, products)
+            start, features, start_step = products, 0, products.strides[0]
+        folded = features + units
+        panels = packing.panels(units, folded, cell.gates)
+        if features:
+            packing.fill(panels, w_ih, folded, cell.gates)
+        packing.fill(panels, w_hh, folded, cell.gates, features)
+        output = fresh((rows, units), self.dtype)
+        kept = fresh((rows, cell.kept * units), self.dtype) if keeps else None
+        self._forward(
+            block(
+                FORWARD, steps=len(table), table=address(table), units=units, features=features, input=address(xs),
+                input_step=xs.strides[0], start=address(start), start_step=start_step,
+                hidden_bias=address(hidden_bias), panels=address(panels), hidden=address(hidden),
+                memory=address(memory), output=address(output), output_step=output.strides[0], kept=address(kept),
+            )
+        )  # fmt: skip
+        return output, hidden, memory, output[:0] if kept is None else kept
 
-    def __call__(self, addresses: Sequence[int]) -> None:
-        """Compute, from and to arrays at these addresses."""
-        for launch, words, offsets in self._pieces:
-            at = 1
-            for address, offset in zip(addresses, offsets, strict=True):
-                words[at] = address + offset
-                at += 1
-            start(launch, words)
+    def _biases(self, width: int, b_ih: Array | None, b_hh: Array | None) -> tuple[Array, Array | None]:
+        """Where the sums of a row begin, and where the sum begins that is of the hidden state alone."""
+        cell, units = self.cell, width // self.cell.gates
+        if b_ih is None or b_hh is None:
+            start = np.zeros(width, self.dtype)
+            return start, start if cell.sums > cell.gates else None
+        if cell.sums == cell.gates:
+            return b_ih + b_hh, None
+        start = np.array(b_ih)
+        start[:-units] += b_hh[:-units]
+        return start, np.ascontiguousarray(b_hh[-units:])
+
+    def backward(
+        self, grads: Sequence[Array], operands: Sequence[Array], kept: Array, table: Array
+    ) -> tuple[Array, ...]:  # fmt: skip
+        """Gradients of the input, of both states, of both weights and of both biases, from those of the outputs and the
+        states at the end; `table` is in the order of the steps of the way there.
+        """
+        xs, _, _, w_ih, w_hh = operands[:5]
+        way = _WayBack(self, rowwise(xs), w_ih, w_hh, kept)
+        grad_hidden, grad_memory = (np.array(g, order="C") for g in grads[1:])
+        for steps in way.groups(np.ascontiguousarray(table[::-1])):
+            way.go(steps, rowwise(grads[0]), grad_hidden, grad_memory)
+        return way.grad_xs, grad_hidden, grad_memory, *way.of_weights()
+
+
+class _WayBack:
+    """The way back through a layer, some steps at a time: what they give to the weights is added while it is in the
+    caches.
+    """
+
+    def __init__(self, kernels: Kernels, xs: Array, w_ih: Array, w_hh: Array, kept: Array) -> None:
+        self.kernels, self.xs, self.kept = kernels, xs, kept
+        self.cell, self.packing, dtype = kernels.cell, kernels.packing, kernels.dtype
+        self.units, self.width = w_hh.shape[1], len(w_hh)
+        self._backward = module.backward(kernels.kind, dtype.name)
+        self.input_panels, self.panels = self.packing.packed(w_ih.T), self.packing.packed(w_hh.T)
+        self.no_bias = np.zeros(w_ih.shape[1], dtype)
+        self.grad_xs = fresh(xs.shape, dtype)
+        self.grad_bias = np.zeros(self.cell.grads * self.units, dtype)
+        # Vectors lie along the gates, of which there are more: gradients of weights come out turned.
+        self.grad_w_ih, self.grad_w_hh = (np.zeros((w.shape[1], w.shape[0]), dtype) for w in (w_ih, w_hh))
+        self.gates = np.empty((0, self.cell.grads * self.units), dtype)
+
+    def groups(self, table: Array) -> Iterator[Array]:
+        """Steps whose gradients of gates together fit into the second cache."""
+        most = max(LEAST_ROWS, TOGETHER_BYTES // max(1, self.gates.shape[1] * self.gates.itemsize))
+        ends = np.cumsum(table[:, 1])
+        first = 0
+        while first < len(table):
+            before = int(ends[first - 1]) if first else 0
+            last = max(first + 1, int(np.searchsorted(ends, before + most, "right")))
+            yield table[first:last]
+            first = last
+
+    def go(self, steps: Array, grad_output: Array, grad_hidden: Array, grad_memory: Array) -> None:
+        """Go back through some steps; the gradients of both states are replaced."""
+        first, rows = int(steps[:, 0].min()), int(steps[:, 1].sum())
+        if len(self.gates) < rows:
+            self.gates = np.empty((rows, self.gates.shape[1]), self.gates.dtype)
+        here, gates, units, width = slice(first, first + rows), self.gates[:rows], self.units, self.width
+        self._backward(
+            block(
+                BACKWARD, steps=len(steps), table=address(steps), units=units, grad_output=address(grad_output),
+                grad_output_step=grad_output.strides[0], grad_hidden=address(grad_hidden),
+                grad_memory=address(grad_memory), kept=address(self.kept), grad_gates=address(gates), first_row=first,
+                panels=address(self.panels), grad_bias=address(self.grad_bias),
+            )
+        )  # fmt: skip
+        packing, to_input, own = self.packing, gates[:, :width], self.cell.grads * units
+        before = self.kept[here, own : own + units]
+        packing.multiply(to_input, self.input_panels, self.no_bias, self.grad_xs[here])
+        packing.add_outer(self.xs[here], to_input, self.grad_w_ih)
+        if own == width:
+            packing.add_outer(before, gates, self.grad_w_hh)
+        else:
+            packing.add_outer(before, gates[:, : width - units], self.grad_w_hh[:, : width - units])
+            packing.add_outer(before, gates[:, width:], self.grad_w_hh[:, width - units :])
+
+    def of_weights(self) -> tuple[Array, ...]:
+        """Gradients of both weights and both biases."""
+        width, units, bias = self.width, self.units, self.grad_bias
+        own = bias.copy() if len(bias) == width else np.concatenate([bias[: width - units], bias[width:]])
+        weights = (np.ascontiguousarray(turned.T) for turned in (self.grad_w_ih, self.grad_w_hh))
+        return *weights, bias[:width].copy(), own
+
+
+def fresh(shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:
+    """Memory for a matrix. NumPy asks for large pages from `LARGE_PAGES` on, which are there many times sooner; what is
+    not touched of them takes no memory.
+    """
+    size = shape[0] * shape[1] * dtype.itemsize
+    if not LARGE_PAGES // 4 <= size < LARGE_PAGES:
+        return np.empty(shape, dtype)
+    return np.empty(LARGE_PAGES, np.uint8)[:size].view(dtype).reshape(shape)
+
+
+def rowwise(a: Array) -> Array:
+    """The same numbers in rows whose elements are neighbours."""
+    return a if a.ndim == 2 and (a.strides[1] == a.itemsize or a.shape[1] <= 1) else np.ascontiguousarray(a)

@@ -61,15 +61,11 @@ def advance(F: Any, step: Step, inputs: Tensor, state: State, weights: Weights) 
     return (F.linear(following[0], weights.w_hr), *following[1:])
 
 
-def run_padded(
-    F: Any, step: Step, xs: Tensor, state: State, weights: Weights, reverse: bool
-) -> tuple[Tensor, State]:
+def run_padded(F: Any, step: Step, xs: Tensor, state: State, weights: Weights, reverse: bool) -> tuple[Tensor, State]:
     """Over (time, batch, features): the outputs of all steps, and the last state."""
-    if F is OPERATORS and not is_intercepted():
-        is_recorded = _is_recorded(xs, state, weights)
-        result = (_on_tape if is_recorded else _on_arrays)(step, xs, state, weights, reverse)
-        if result is not None:
-            return result
+    result = _as_one(F, step, xs, None, state, weights, reverse)
+    if result is not None:
+        return result
     inputs = F.unbind(F.linear(xs, weights.w_ih, weights.b_ih), 0)
     outputs = []
     for one in reversed(inputs) if reverse else inputs:
@@ -78,49 +74,43 @@ def run_padded(
     return F.stack(outputs[::-1] if reverse else outputs, 0), state
 
 
-def _is_recorded(xs: Tensor, state: State, weights: Weights) -> bool:
-    """Whether the tape wants to see the operators of a call."""
-    asked = (xs, *state, weights.w_ih, weights.w_hh, weights.b_ih, weights.b_hh, weights.w_hr)
-    return is_grad_enabled() and is_asked(asked)
-
-
 _KINDS: Final[dict[Step, str]] = {
     lstm_step: "lstm", gru_step: "gru", rnn_tanh_step: "rnn_tanh", rnn_relu_step: "rnn_relu"
 }  # fmt: skip
 
 
-def _on_tape(
-    step: Step, xs: Tensor, state: State, weights: Weights, reverse: bool
+def _as_one(
+    F: Any, step: Step, xs: Tensor, batch_sizes: Tensor | None, state: State, weights: Weights, reverse: bool
 ) -> tuple[Tensor, State] | None:
-    """The same as two nodes of the tape; None for projections, and for dtypes that NumPy does not compute in."""
-    if weights.w_hr is not None or not recurrent_arrays.serves(*(t._array for t in (xs, *state, weights.w_hh))):
+    """The same by one loop over all steps, as one node of the tape if gradients are wanted. None where somebody watches
+    operators, for projections, and for what that loop does not compute.
+    """
+    if F is not OPERATORS or is_intercepted() or weights.w_hr is not None:
         return None
-    inputs = OPERATORS.linear(xs, weights.w_ih, weights.b_ih)
-    bias = [] if weights.b_hh is None else [weights.b_hh]
-    memory = state[1] if len(state) == 2 else wrap(np.empty(0, inputs._array.dtype))
-    operands = [inputs, state[0], memory, weights.w_hh, *bias]
-    outputs, hidden, memory, *_ = recurrent_layer(operands, _KINDS[step], reverse)
-    return outputs, (hidden, memory)[: len(state)]
-
-
-def _on_arrays(
-    step: Step, xs: Tensor, state: State, weights: Weights, reverse: bool
-) -> tuple[Tensor, State] | None:
-    """The same where nobody watches operators, in few calls of NumPy; None for dtypes that it does not compute in."""
-    biases = [None if b is None else b._array for b in (weights.b_ih, weights.b_hh, weights.w_hr)]
-    arrays: Any = (weights.w_ih._array, weights.w_hh._array, *biases)
-    array, starts = xs._array, [s._array for s in state]
-    if not recurrent_arrays.serves(array, *starts, *arrays):
+    kind, tensors = _KINDS[step], (weights.w_ih, weights.w_hh, weights.b_ih, weights.b_hh)
+    arrays = [None if t is None else t._array for t in tensors]
+    starts = [s._array for s in state]
+    if not recurrent_arrays.fits(xs._array, starts, arrays, kind):
         return None
-    outputs, last = recurrent_arrays.run(recurrent_arrays.STEPS[_KINDS[step]], array, starts, arrays, reverse)
-    return wrap(outputs), tuple(map(wrap, last))
+    if is_grad_enabled() and is_asked((xs, *state, *tensors)):
+        memory = state[1] if len(state) == 2 else wrap(np.empty(0, xs._array.dtype))
+        operands = [xs, state[0], memory, *(t for t in tensors if t is not None)]
+        outputs, *last = recurrent_layer(operands, kind, batch_sizes, reverse)[:3]
+        return outputs, tuple(last[: len(state)])
+    table = recurrent_layers.table_of(xs._array, None if batch_sizes is None else batch_sizes._array, reverse)
+    outputs, *last = recurrent_layers.run(kind, xs._array, starts, arrays, table, False)
+    return wrap(outputs), tuple(map(wrap, last[: len(state)]))
 
 
 def run_packed(
-    F: Any, step: Step, data: Tensor, sizes: Sequence[int], state: State, weights: Weights, reverse: bool
+    F: Any, step: Step, data: Tensor, batch_sizes: Tensor, state: State, weights: Weights, reverse: bool
 ) -> tuple[Tensor, State]:
     """Over a packed batch; sequences leave when they end, or join when they begin from behind."""
-    inputs = F.split_with_sizes(F.linear(data, weights.w_ih, weights.b_ih), list(sizes), 0)
+    result = _as_one(F, step, data, batch_sizes, state, weights, reverse)
+    if result is not None:
+        return result
+    sizes = [int(n) for n in batch_sizes._array]
+    inputs = F.split_with_sizes(F.linear(data, weights.w_ih, weights.b_ih), sizes, 0)
     if reverse:
         return _run_packed_reversed(F, step, inputs, sizes, state, weights)
     outputs, done = [], []
@@ -160,6 +150,9 @@ def layers(
     train: bool, directions: int,
 ) -> tuple[Tensor, list[Tensor]]:  # fmt: skip
     """Layer upon layer: the outputs of the last, and the last states of all, stacked."""
+    if num_layers * directions == 1:
+        xs, end = run(F, xs, tuple(_only(F, h) for h in hx), weights[0], False)
+        return xs, [_alone(F, one) for one in end]
     starts = [F.unbind(h, 0) for h in hx]
     ends: list[State] = []
     for layer in range(num_layers):
@@ -173,6 +166,21 @@ def layers(
         if train and dropout > 0 and layer + 1 < num_layers:
             xs = F.dropout(xs, dropout, True)
     return xs, [F.stack([end[i] for end in ends], 0) for i in range(len(hx))]
+
+
+def _is_array(F: Any, x: Tensor) -> bool:
+    """Whether nobody watches what is done with a tensor."""
+    return F is OPERATORS and not is_intercepted() and not (is_grad_enabled() and is_asked((x,)))
+
+
+def _only(F: Any, x: Tensor) -> Tensor:
+    """The state of the only layer."""
+    return wrap(x._array[0]) if _is_array(F, x) else F.select(x, 0, 0)
+
+
+def _alone(F: Any, x: Tensor) -> Tensor:
+    """The states of all layers, being those of one."""
+    return wrap(x._array[None]) if _is_array(F, x) else F.unsqueeze(x, 0)
 
 
 def check(xs: Tensor, hx: Sequence[Tensor], weights: Sequence[Weights], batch: int) -> None:
@@ -230,7 +238,7 @@ def packed_body(
     check(data, hx, weights, sizes[0])
 
     def run(F: Any, xs: Tensor, state: State, one: Weights, reverse: bool) -> tuple[Tensor, State]:
-        return run_packed(F, step, xs, sizes, state, one, reverse)
+        return run_packed(F, step, xs, batch_sizes, state, one, reverse)
 
     output, ends = layers(F, run, data, hx, weights, num_layers, dropout, train, directions)
     return (output, *ends)

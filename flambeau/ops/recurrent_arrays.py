@@ -1,132 +1,209 @@
-"""Recurrent networks over padded batches, on arrays: one product for the inputs of all steps, and per step a product
-and as few passes over the gates as NumPy needs, into memory that all steps share.
+"""What one direction of a recurrent layer computes, there and back, by NumPy: the meaning of the native loops, and what
+runs where there are none (`util.inversions.RECURRENT_KERNELS`).
 
-The meaning is that of the bodies in `recurrent`, which whoever watches operators sees instead.
+Rows are steps of sequences; a table has, for each step in the order in which they are gone through, its first row and
+how many rows it has: those of the first sequences of the batch (Werbos, 1990: backpropagation through time).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
 
 from flambeau.ops.families.arrays import Array
 from flambeau.util import blas
+from flambeau.util.inversions import RECURRENT_KERNELS
+from flambeau.util.record import dataclass
 
-Pointwise = Callable[[Array, "Array | None", Sequence[Array], Array, Sequence[Array]], None]
-"""What the input gives to the gates; the hidden bias; the state, written; the hidden product; scratch."""
-Parameters = tuple[Array, Array, "Array | None", "Array | None", "Array | None"]
-"""Weights of the input, of the hidden state, their biases, and what projects the hidden state."""
 FLOATS: Final = (np.dtype(np.float32), np.dtype(np.float64))
+GATES: Final = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
+"""Blocks of rows of the weights, by the kind of cell."""
+GRADIENTS: Final = {"lstm": 4, "gru": 4, "rnn_tanh": 1, "rnn_relu": 1}
+"""Blocks of units that have gradients: of a gated unit, the two shares of the third gate."""
 
 
-def sigmoid(x: Array, scratch: Array) -> Array:
-    """In place, and as accurate far out as elsewhere: `exp(min(x, 0)) / (1 + exp(-|x|))`."""
-    below = np.copysign(x, -1, out=scratch)
-    np.exp(below, out=below)
-    below += 1
-    np.minimum(x, 0, out=x)
-    np.exp(x, out=x)
-    x /= below
-    return x
+def sigmoid(x: Array) -> Array:
+    """As accurate far out as elsewhere: `exp(min(x, 0)) / (1 + exp(-|x|))`."""
+    result: Array = np.exp(np.minimum(x, 0)) / (1 + np.exp(-np.abs(x)))
+    return result
 
 
-def lstm(inputs: Array, bias: Array | None, state: Sequence[Array], product: Array, scratch: Sequence[Array]) -> None:
-    """Gates in the order input, forget, cell, output."""
-    hidden, memory = state
-    gates, candidate = scratch
-    size = memory.shape[1]
-    if bias is not None:
-        product += bias
-    product += inputs
-    np.tanh(product[:, 2 * size : 3 * size], out=candidate)
-    sigmoid(product, gates)
-    candidate *= product[:, :size]
-    memory *= product[:, size : 2 * size]
-    memory += candidate
-    np.tanh(memory, out=candidate)
-    np.multiply(candidate, product[:, 3 * size :], out=hidden)
+def _lstm(inputs: Array, product: Array, hidden: Array, memory: Array) -> tuple[Array, Array, list[Array]]:
+    entry, forget, candidate, output = np.split(inputs + product, 4, axis=1)
+    gates = [sigmoid(entry), sigmoid(forget), np.tanh(candidate), sigmoid(output)]
+    following = gates[1] * memory + gates[0] * gates[2]
+    return gates[3] * np.tanh(following), following, gates
 
 
-def gru(inputs: Array, bias: Array | None, state: Sequence[Array], product: Array, scratch: Sequence[Array]) -> None:
-    """Gates in the order reset, update, new."""
-    (hidden,) = state
-    gates, below, new = scratch
-    size = hidden.shape[1]
-    if bias is not None:
-        product += bias
-    np.add(inputs[:, : 2 * size], product[:, : 2 * size], out=gates)
-    sigmoid(gates, below)
-    np.multiply(gates[:, :size], product[:, 2 * size :], out=new)
-    new += inputs[:, 2 * size :]
-    np.tanh(new, out=new)
-    hidden -= new
-    hidden *= gates[:, size:]
-    hidden += new
+def _lstm_back(kept: Sequence[Array], before: Array, grad: Array, grad_memory: Array) -> tuple[Any, ...]:
+    entry, forget, candidate, output = kept
+    shown = np.tanh(forget * before + entry * candidate)
+    total = grad_memory + grad * output * (1 - shown * shown)
+    gates = [
+        (1 - entry) * entry * candidate * total, (1 - forget) * forget * before * total,
+        (1 - candidate * candidate) * entry * total, (1 - output) * output * shown * grad,
+    ]  # fmt: skip
+    return gates, None, total * forget
 
 
-def rnn_tanh(
-    inputs: Array, bias: Array | None, state: Sequence[Array], product: Array, scratch: Sequence[Array]
-) -> None:  # fmt: skip
-    """tanh of the sum."""
-    if bias is not None:
-        product += bias
-    product += inputs
-    np.tanh(product, out=state[0])
+def _gru(inputs: Array, product: Array, hidden: Array, memory: Array) -> tuple[Array, Array, list[Array]]:
+    (reset_x, update_x, new_x), (reset_h, update_h, own) = np.split(inputs, 3, axis=1), np.split(product, 3, axis=1)
+    reset, update = sigmoid(reset_x + reset_h), sigmoid(update_x + update_h)
+    new = np.tanh(new_x + reset * own)
+    return (hidden - new) * update + new, memory, [reset, update, new, own]
 
 
-def rnn_relu(
-    inputs: Array, bias: Array | None, state: Sequence[Array], product: Array, scratch: Sequence[Array]
-) -> None:  # fmt: skip
-    """relu of the sum."""
-    if bias is not None:
-        product += bias
-    product += inputs
-    np.maximum(product, 0, out=state[0])
+def _gru_back(kept: Sequence[Array], before: Array, grad: Array, grad_memory: Array) -> tuple[Any, ...]:
+    reset, update, new, own = kept
+    to_new = grad * (1 - update) * (1 - new * new)
+    to_update = grad * (before - new) * (1 - update) * update
+    to_reset = to_new * own * (1 - reset) * reset
+    return [to_reset, to_update, to_new, to_new * reset], grad * update, None
 
 
-def _scratch(step: Pointwise, product: Array, size: int) -> list[Array]:
-    batch, dtype = product.shape[0], product.dtype
-    if step is lstm:
-        return [np.empty_like(product), np.empty((batch, size), dtype)]
-    if step is gru:
-        return [*(np.empty((batch, 2 * size), dtype) for _ in range(2)), np.empty((batch, size), dtype)]
-    return []
+def _tanh(inputs: Array, product: Array, hidden: Array, memory: Array) -> tuple[Array, Array, list[Array]]:
+    value = np.tanh(inputs + product)
+    return value, memory, [value]
 
 
-def run(
-    step: Pointwise, xs: Array, state: Sequence[Array], weights: Parameters, reverse: bool
-) -> tuple[Array, list[Array]]:
-    """Over (time, batch, features): the outputs of all steps, and the last state."""
-    w_ih, w_hh, b_ih, b_hh, w_hr = weights
-    time, batch, features = xs.shape
-    inputs = blas.dot(xs.reshape(time * batch, features), w_ih.T)
-    if b_ih is not None:
-        inputs += b_ih
-    inputs = inputs.reshape(time, batch, w_ih.shape[0])
-    outputs = np.empty((time, batch, state[0].shape[1]), xs.dtype)
-    product = np.empty((batch, w_hh.shape[0]), xs.dtype)
-    last = [np.array(s) for s in state]
-    scratch = _scratch(step, product, last[-1].shape[1])
-    inner = last[0] if w_hr is None else np.empty_like(last[-1])
-    inside = [inner, *last[1:]]
-    turned = w_hh.T
-    with np.errstate(all="ignore"):
-        for t in range(time - 1, -1, -1) if reverse else range(time):
-            blas.dot(last[0], turned, out=product)
-            step(inputs[t], b_hh, inside, product, scratch)
-            if w_hr is not None:
-                blas.dot(inner, w_hr.T, out=last[0])
-            outputs[t] = last[0]
-    return outputs, last
+def _tanh_back(kept: Sequence[Array], before: Array, grad: Array, grad_memory: Array) -> tuple[Any, ...]:
+    return [grad * (1 - kept[0] * kept[0])], None, None
 
 
-def serves(*arrays: Any) -> bool:
-    """Whether arrays are of one float dtype in which NumPy computes."""
-    dtype = arrays[0].dtype
-    return dtype in FLOATS and all(a is None or a.dtype == dtype for a in arrays)
+def _relu(inputs: Array, product: Array, hidden: Array, memory: Array) -> tuple[Array, Array, list[Array]]:
+    value = np.maximum(inputs + product, 0)
+    return value, memory, [value]
 
 
-STEPS: Final[dict[str, Pointwise]] = {"lstm": lstm, "gru": gru, "rnn_tanh": rnn_tanh, "rnn_relu": rnn_relu}
-"""What a step does, by the kind of cell."""
+def _relu_back(kept: Sequence[Array], before: Array, grad: Array, grad_memory: Array) -> tuple[Any, ...]:
+    return [np.where(kept[0] <= 0, 0, grad)], None, None
+
+
+_FORWARD: Final[dict[str, Callable[..., Any]]] = {
+    "lstm": _lstm, "gru": _gru, "rnn_tanh": _tanh, "rnn_relu": _relu,
+}  # fmt: skip
+_BACK: Final[dict[str, Callable[..., Any]]] = {
+    "lstm": _lstm_back, "gru": _gru_back, "rnn_tanh": _tanh_back, "rnn_relu": _relu_back,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class NumpyKernels:
+    """Layers of one kind of cell, by NumPy."""
+
+    kind: str
+
+    def forward(
+        self, xs: Array, states: Sequence[Array], weights: Sequence[Array | None], table: Array, keeps: bool
+    ) -> tuple[Array, ...]:  # fmt: skip
+        """All rows of all steps: outputs, hidden state and memory at the end; with `keeps`, also gates and the states
+        before each step, block by block, for the way back. `weights`: of the input and the hidden state, and their
+        biases, if any.
+        """
+        w_ih, w_hh, b_ih, b_hh = weights
+        assert w_ih is not None
+        assert w_hh is not None
+        rows, units = len(xs), w_hh.shape[1]
+        hidden, memory = (np.array(s) for s in states)
+        output, kept = np.empty((rows, units), xs.dtype), np.empty((rows, kept_of(self.kind) * units), xs.dtype)
+        with np.errstate(all="ignore"):
+            inputs = _biased(blas.dot(xs, w_ih.T), b_ih)
+            for first, count in table.tolist():
+                here = slice(first, first + count)
+                old, old_memory = hidden[:count], memory[:count]
+                product = _biased(blas.dot(old, w_hh.T), b_hh)
+                output[here], following, gates = _FORWARD[self.kind](inputs[here], product, old, old_memory)
+                kept[here] = np.concatenate([*gates, old, *([old_memory] if memory.ndim == 2 else [])], axis=1)
+                hidden[:count], memory[:count] = output[here], following
+        return output, hidden, memory, kept if keeps else output[:0]
+
+    def backward(
+        self, grads: Sequence[Array], operands: Sequence[Array], kept: Array, table: Array
+    ) -> tuple[Array, ...]:  # fmt: skip
+        """Gradients of the input, both states, both weights and both biases, from those of the outputs and the states
+        at the end; `table` is in the order of the steps of the way there.
+        """
+        xs, _, memory, w_ih, w_hh = operands[:5]
+        units, blocks, with_gradients = w_hh.shape[1], GATES[self.kind], GRADIENTS[self.kind]
+        grad_hidden, grad_memory = np.array(grads[1]), np.array(grads[2])
+        to_gates = np.empty((len(kept), with_gradients * units), kept.dtype)
+        before = _block(kept, with_gradients, units)
+        with np.errstate(all="ignore"):
+            for first, count in table[::-1].tolist():
+                here = slice(first, first + count)
+                grad = grad_hidden[:count] + grads[0][here]
+                parts = [_block(kept[here], k, units) for k in range(with_gradients)]
+                state = _block(kept[here], with_gradients + (memory.ndim == 2), units)
+                found, straight, to_memory = _BACK[self.kind](parts, state, grad, grad_memory[:count])
+                to_gates[here] = np.concatenate(found, axis=1)
+                grad_hidden[:count] = blas.dot(_of_hidden(to_gates[here], units, blocks), w_hh)
+                if straight is not None:
+                    grad_hidden[:count] += straight
+                if to_memory is not None:
+                    grad_memory[:count] = to_memory
+            to_input, to_product = to_gates[:, : blocks * units], _of_hidden(to_gates, units, blocks)
+            return (
+                blas.dot(to_input, w_ih), grad_hidden, grad_memory, blas.dot(to_input.T, xs),
+                blas.dot(to_product.T, before), to_input.sum(0), to_product.sum(0),
+            )  # fmt: skip
+
+
+def kept_of(kind: str) -> int:
+    """Blocks of units that a step keeps for the way back: gates, the hidden state before it, the memory before it."""
+    return GRADIENTS[kind] + 1 + (kind == "lstm")
+
+
+def _block(kept: Array, number: int, units: int) -> Array:
+    return kept[:, number * units : (number + 1) * units]
+
+
+def _biased(product: Array, bias: Array | None) -> Array:
+    return product if bias is None else np.add(product, bias, out=product)
+
+
+def _of_hidden(to_gates: Array, units: int, blocks: int) -> Array:
+    """The gradients of the products with the hidden state: a block of its own stands last where they differ."""
+    if to_gates.shape[1] == blocks * units:
+        return to_gates
+    return np.concatenate([to_gates[:, : (blocks - 1) * units], to_gates[:, blocks * units :]], axis=1)
+
+
+def kernels(kind: str, dtype: np.dtype[Any]) -> Any:
+    """What runs layers of a kind of cell: native code, or NumPy."""
+    return RECURRENT_KERNELS.implementation(kind, dtype) or NumpyKernels(kind)
+
+
+@cache
+def padded_table(time: int, batch: int, reverse: bool) -> Array:
+    """The table of a padded batch."""
+    return packed_table((batch,) * time, reverse)
+
+
+def packed_table(sizes: Sequence[int], reverse: bool) -> Array:
+    """The table of a packed batch.
+
+    >>> packed_table([3, 1], reverse=False).tolist()
+    [[0, 3], [3, 1]]
+    """
+    counts = np.asarray(sizes, np.int64)
+    table = np.stack([np.cumsum(counts) - counts, counts], axis=1)
+    return np.ascontiguousarray(table[::-1]) if reverse else table
+
+
+def fits(xs: Array, states: Sequence[Array], weights: Sequence[Array | None], kind: str) -> bool:
+    """Whether arrays are of one float dtype in which NumPy computes, and of sizes that belong together."""
+    dtype, w_hh = xs.dtype, weights[1]
+    assert w_hh is not None
+    if dtype not in FLOATS or any(a is not None and a.dtype != dtype for a in (*states, *weights)):
+        return False
+    if w_hh.ndim != 2 or xs.ndim not in (2, 3) or states[0].ndim != 2:
+        return False
+    units, width = w_hh.shape[1], GATES[kind] * w_hh.shape[1]
+    wanted = ((width, xs.shape[-1]), (width, units), (width,), (width,))
+    state = (states[0].shape[0], units)
+    return all(a is None or a.shape == shape for a, shape in zip(weights, wanted, strict=True)) and all(
+        s.shape == state for s in states
+    )

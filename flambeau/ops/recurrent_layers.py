@@ -1,8 +1,9 @@
 """One direction of one recurrent layer as one operator, and the way back through it as another: what a layer is on the
-tape. Without gradients layers run as in `recurrent`.
+tape, and in derivatives of graphs. Without gradients layers run as in `recurrent`.
 
-The operands are what the input gives to the gates, (time, batch, gates); the first hidden state and memory, (batch,
-size), of size 0 where cells have no memory; the hidden weights and bias.
+The operands are the input, (time, batch, features), or (rows, features) of a packed batch; the first hidden state and
+memory, (batch, units), of size 0 where cells have no memory; the weights of the input and of the hidden state, and
+their biases, if there are any. `packing` is the `batch_sizes` of a packed batch.
 """
 
 from __future__ import annotations
@@ -12,126 +13,179 @@ from typing import Any, Final
 
 import numpy as np
 
-from flambeau.ops import recurrent_steps
+from flambeau.ops import recurrent_arrays
+from flambeau.ops.families.arrays import Array
 from flambeau.ops.families.opaque import declare
+from flambeau.ops.recurrent_arrays import GATES
 from flambeau.ops.recurrent_cells import ULP, numbers
-from flambeau.ops.recurrent_steps import Back
 from flambeau.schema.gradient import decomposed, formulas
 from flambeau.schema.opdef import Sample
 from flambeau.tensor.dispatch import operator
-from flambeau.tensor.tensor import Tensor
+from flambeau.tensor.tensor import Tensor, wrap
 
 NAME: Final = "flambeau::recurrent_layer"
-GATES: Final = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
+BATCH_SIZES: Final = (
+    "batch_sizes are how many sequences go on at each step, longest sequences first: numbers that do not increase and "
+    "add up to the {rows} rows of the batch, got {sizes}"
+)
 
 
-def _layer(operands: Sequence[Any], kind: str, reverse: bool) -> Any:
-    inputs, hidden, memory, w_hh, *bias = operands
-    with np.errstate(all="ignore"):
-        return recurrent_steps.FORWARD[kind](inputs, hidden, memory, w_hh, bias[0] if bias else None, reverse)
+def table_of(xs: Array, packing: Any, reverse: bool) -> Array:
+    """The steps of an input, padded or packed."""
+    if packing is None:
+        return recurrent_arrays.padded_table(xs.shape[0], xs.shape[1], reverse)
+    sizes = np.asarray(packing, np.int64)
+    if sizes.ndim != 1 or not sizes.size or sizes.sum() != len(xs) or sizes[-1] < 0 or (sizes[1:] > sizes[:-1]).any():
+        raise RuntimeError(BATCH_SIZES.format(rows=len(xs), sizes=sizes.tolist()))
+    return recurrent_arrays.packed_table(sizes.tolist(), reverse)
+
+
+def _rows(a: Array) -> Array:
+    return a.reshape(-1, a.shape[-1]) if a.size else a.reshape(int(np.prod(a.shape[:-1])), a.shape[-1])
+
+
+def run(
+    kind: str, xs: Array, states: Sequence[Array], weights: Sequence[Array | None], table: Array, keeps: bool
+) -> list[Array]:  # fmt: skip
+    """What the operator gives, on arrays that fit each other."""
+    complete = [*states, xs[:0]][:2] if len(states) < 2 else states
+    output, *rest = recurrent_arrays.kernels(kind, xs.dtype).forward(_rows(xs), complete, weights, table, keeps)
+    return [output.reshape(*xs.shape[:-1], output.shape[1]), *rest]
+
+
+def _layer(operands: Sequence[Any], kind: str, packing: Any, reverse: bool) -> Any:
+    xs, hidden, memory, *weights = operands
+    table = table_of(xs, packing, reverse)
+    states = [hidden, memory]
+    results = run(kind, xs, states, (*weights, None, None)[:4], table, True)
+    return tuple(results)
 
 
 def _layer_backward(
-    grads: Sequence[Any], operands: Sequence[Any], results: Sequence[Any], kind: str, reverse: bool
+    grads: Sequence[Any], operands: Sequence[Any], kept: Any, kind: str, packing: Any, reverse: bool
 ) -> Any:
-    _, hidden, memory, w_hh, *_ = operands
-    outputs, _, _, gates, memories = results
-    with np.errstate(all="ignore"):
-        back = Back(grads, hidden, w_hh, outputs, reverse)
-        return tuple(map(np.ascontiguousarray, recurrent_steps.BACK[kind](back, memory, gates, memories)))
+    xs, *others = operands
+    table = table_of(xs, packing, reverse)
+    flat = [_rows(grads[0]), *grads[1:]]
+    back = recurrent_arrays.kernels(kind, xs.dtype).backward(flat, [_rows(xs), *others], kept, table)
+    return (back[0].reshape(xs.shape), *back[1:])
+
+
+def _sizes(operands: Any, kind: Any, packing: Any) -> Any:
+    if not isinstance(operands, list) or not isinstance(kind, str):
+        return None
+    xs, hidden, memory = (operand.sizes for operand in operands[:3])
+    if xs is None or hidden is None or memory is None:
+        return None, hidden, memory, (None, None)
+    return (*xs[:-1], hidden[1]), hidden, memory, (xs[0] if len(xs) == 2 else None, None)
 
 
 def _dtypes(operands: Any) -> Any:
-    return (operands[0].dtype,) * 5 if isinstance(operands, list) else None
+    return (operands[0].dtype,) * 4 if isinstance(operands, list) else None
 
 
-def _sizes(operands: Any, kind: Any) -> Any:
-    if not isinstance(operands, list) or not isinstance(kind, str):
-        return None
-    inputs, hidden, memory = (operand.sizes for operand in operands[:3])
-    all_steps = None if inputs is None or hidden is None else (*inputs[:2], hidden[1])
-    gates = memory if GATES[kind] == 1 else None if inputs is None else (*inputs[:2], None)
-    if kind == "lstm":
-        gates = None if all_steps is None else (all_steps[0], 4, *all_steps[1:])
-    return all_steps, hidden, memory, gates, all_steps if kind == "lstm" else memory
+def _dtypes_of_operands(operands: Any) -> Any:
+    return (operands[0].dtype,) * 7 if isinstance(operands, list) else None
 
 
 def _sizes_of_operands(operands: Any) -> Any:
     if not isinstance(operands, list):
         return None
-    inputs, hidden, memory, w_hh = (operand.sizes for operand in operands[:4])
-    return inputs, hidden, memory, w_hh, w_hh and w_hh[:1]
+    sizes = [operand.sizes for operand in operands[:5]]
+    bias = None if sizes[4] is None else sizes[4][:1]
+    return (*sizes, bias, bias)
 
 
 def _samples() -> Iterable[Sample]:
     for kind, gates in GATES.items():
-        yield Sample(args=(_operands(gates), kind, gates == 3))
+        yield Sample(args=(_operands(gates, (4, 2, 2)), kind, None, gates == 3))
+    yield Sample(args=(_operands(4, (3, 2)), "lstm", wrap(np.array([2, 1])), True))
 
 
-def _operands(gates: int) -> list[Tensor]:
+def _operands(gates: int, xs: tuple[int, ...]) -> list[Tensor]:
     memory = numbers(2, 3) if gates == GATES["lstm"] else numbers(0)
-    return [numbers(4, 2, 3 * gates), numbers(2, 3), memory, numbers(3 * gates, 3), numbers(3 * gates)]
+    weights = [numbers(3 * gates, 2), numbers(3 * gates, 3), numbers(3 * gates), numbers(3 * gates)]
+    return [numbers(*xs), numbers(2, 3), memory, *weights]
 
 
 def _backward_samples() -> Iterable[Sample]:
     for sample in _samples():
-        results = operator("flambeau::recurrent_layer")(*sample.args)
+        results = operator(NAME)(*sample.args)
         grads = [numbers(*result.shape) for result in results[:3]]
-        yield Sample(args=(grads, sample.args[0], list(results), *sample.args[1:]))
+        yield Sample(args=(grads, sample.args[0], results[3], *sample.args[1:]))
 
 
 declare(
-    "flambeau::recurrent_layer(Tensor[] operands, str kind, bool reverse=False) -> "
-    "(Tensor, Tensor, Tensor, Tensor, Tensor)",
-    kernel=_layer, differentiable=(True, True, True, False, False), ulp=ULP, samples=_samples, shape=_sizes,
-    dtype=_dtypes, is_method=False,
-    is_function=False,
-    doc="Outputs, last hidden state and memory of a recurrent layer, and the gates and memories of all steps.",
+    f"{NAME}(Tensor[] operands, str kind, Tensor? packing=None, bool reverse=False) -> "
+    "(Tensor, Tensor, Tensor, Tensor)",
+    kernel=_layer, differentiable=(True, True, True, False), ulp=ULP, samples=_samples, shape=_sizes,
+    dtype=_dtypes, is_method=False, is_function=False,
+    doc="Outputs, last hidden state and memory of a recurrent layer; gates and earlier states, for the way back.",
 )  # fmt: skip
 declare(
-    "flambeau::recurrent_layer_backward(Tensor[] grads, Tensor[] operands, Tensor[] results, str kind, bool reverse) "
-    "-> (Tensor, Tensor, Tensor, Tensor, Tensor)",
+    f"{NAME}_backward(Tensor[] grads, Tensor[] operands, Tensor kept, str kind, Tensor? packing, bool reverse) "
+    "-> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor)",
     kernel=_layer_backward, ulp=ULP, samples=_backward_samples, shape=_sizes_of_operands,
-    dtype=_dtypes, is_method=False, is_function=False,
+    dtype=_dtypes_of_operands, is_method=False, is_function=False,
     doc="The gradients of the operands of a recurrent layer, from those of its outputs and last states.",
 )  # fmt: skip
 
 
-def _way_back(f: Any, grads: Sequence[Any], operands: Any, results: Any, kind: str, reverse: bool) -> Any:
+def _way_back(
+    f: Any, grads: Sequence[Any], operands: Any, results: Any, kind: str, packing: Any, reverse: bool
+) -> Any:  # fmt: skip
     flowing = dict(enumerate(grads))
     complete = [f.zeros_like(results[i]) if flowing.get(i) is None else flowing[i] for i in range(3)]
-    gradients = operator("flambeau::recurrent_layer_backward")(complete, operands, list(results), kind, reverse)
-    return list(gradients)[: len(operands)]
+    back = operator(f"{NAME}_backward")(complete, operands, results[3], kind, packing, reverse)
+    return list(back)[: len(operands)]
 
 
-formulas("flambeau::recurrent_layer", operands=_way_back)
+formulas(NAME, operands=_way_back)
 
 
-@decomposed("flambeau::recurrent_layer_backward")
-def _way_back_recorded(f: Any, grads: Any, operands: Any, results: Any, kind: str, reverse: bool) -> Any:
+@decomposed(f"{NAME}_backward")
+def _way_back_recorded(
+    f: Any, grads: Any, operands: Any, kept: Any, kind: str, packing: Any, reverse: bool
+) -> Any:  # fmt: skip
     """The same step by step, over other operators, from the operands alone: for derivatives of derivatives."""
-    inputs, hidden, memory, w_hh, *bias = operands
-    arriving = list(f.unbind(grads[0], 0))
-    rows = list(f.unbind(inputs, 0))
-    going = recurrent_steps.steps(len(rows), reverse)
-    seen = []
-    for t in going:
-        product = f.linear(hidden, w_hh, bias[0] if bias else None)
-        state = _STATES[kind](f, rows[t], product, hidden, memory)
+    xs, hidden, memory, w_ih, w_hh, *biases = operands
+    b_ih, b_hh = biases or (None, None)
+    flat, table = f.reshape(xs, [-1, xs.shape[-1]]), table_of(xs, packing, reverse).tolist()
+    inputs, seen = f.linear(flat, w_ih, b_ih), []
+    for first, count in table:
+        own, own_memory = _first_rows(f, hidden, count), _first_rows(f, memory, count) if memory.ndim == 2 else memory
+        state = _STATES[kind](f, f.narrow(inputs, 0, first, count), f.linear(own, w_hh, b_hh), own, own_memory)
         seen.append(state)
-        hidden, memory = state["hidden"], state["memory"]
-    grad_hidden, grad_memory = grads[1], grads[2]
-    to_inputs: list[Any] = [None] * len(rows)
+        hidden = _with_first_rows(f, hidden, state["hidden"])
+        memory = _with_first_rows(f, memory, state["memory"]) if memory.ndim == 2 else memory
+    arriving, grad_hidden, grad_memory = f.reshape(grads[0], [flat.shape[0], w_hh.shape[1]]), grads[1], grads[2]
+    to_inputs: dict[int, Any] = {}
     w_gradient: Any = 0
     b_gradient: Any = 0
-    for t, state in zip(reversed(going), reversed(seen), strict=True):
-        grad_hidden = grad_hidden + arriving[t]
-        to_inputs[t], to_product, straight, grad_memory = _BACK[kind](f, state, grad_hidden, grad_memory)
+    for (first, count), state in zip(reversed(table), reversed(seen), strict=True):
+        grad = _first_rows(f, grad_hidden, count) + f.narrow(arriving, 0, first, count)
+        own_memory = _first_rows(f, grad_memory, count) if memory.ndim == 2 else grad_memory
+        to_inputs[first], to_product, straight, to_memory = _BACK[kind](f, state, grad, own_memory)
         w_gradient = f.mm(f.t(to_product), state["before"]) + w_gradient
         b_gradient = f.sum(to_product, [0]) + b_gradient
-        grad_hidden = f.mm(to_product, w_hh)
-        grad_hidden = grad_hidden if straight is None else grad_hidden + straight
-    return f.stack(to_inputs, 0), grad_hidden, grad_memory, w_gradient, b_gradient
+        through = f.mm(to_product, w_hh)
+        grad_hidden = _with_first_rows(f, grad_hidden, through if straight is None else through + straight)
+        grad_memory = _with_first_rows(f, grad_memory, to_memory) if memory.ndim == 2 else grad_memory
+    to_input = f.cat([to_inputs[first] for first in sorted(to_inputs)], 0)
+    grad_xs = f.reshape(f.mm(to_input, w_ih), list(xs.shape))
+    weights = f.mm(f.t(to_input), flat), w_gradient, f.sum(to_input, [0]), b_gradient
+    return (grad_xs, grad_hidden, grad_memory, *weights)
+
+
+def _first_rows(f: Any, state: Any, count: int) -> Any:
+    """Those of the sequences that are going on."""
+    return state if state.shape[0] == count else f.narrow(state, 0, 0, count)
+
+
+def _with_first_rows(f: Any, state: Any, rows: Any) -> Any:
+    """A state with other first rows."""
+    left = state.shape[0] - rows.shape[0]
+    return rows if not left else f.cat([rows, f.narrow(state, 0, rows.shape[0], left)], 0)
 
 
 def _lstm_state(f: Any, row: Any, product: Any, hidden: Any, memory: Any) -> dict[str, Any]:
@@ -189,7 +243,7 @@ def _tanh_back(f: Any, state: dict[str, Any], grad_hidden: Any, grad_memory: Any
 
 
 def _relu_back(f: Any, state: dict[str, Any], grad_hidden: Any, grad_memory: Any) -> tuple[Any, ...]:
-    to_gates = f.where(state["hidden"] > 0, grad_hidden, 0)
+    to_gates = f.where(state["hidden"] <= 0, 0, grad_hidden)
     return to_gates, to_gates, None, grad_memory
 
 

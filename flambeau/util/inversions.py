@@ -78,11 +78,10 @@ LARGE_GRADIENTS: Final = Inversion[Callable[[str, Any], Callable[[Sequence[Any]]
     "(`executor.large_gradients`)",
     lambda name, formulas: lambda values: None,
 )
-STEP_KERNEL: Final = Inversion[Callable[[str, Any], Any]](
-    "gives what a recurrent layer does in a step element by element as one native call, given which step and the "
-    "dtype: it is told how arrays lie, then called with their addresses; None where there is none "
-    "(`executor.recurrent_kernels`)",
-    lambda name, dtype: None,
+RECURRENT_KERNELS: Final = Inversion[Callable[[str, Any], Any]](
+    "gives what runs the layers of a kind of cell on arrays of a dtype natively, there and back; None where there is "
+    "no native code (`executor.recurrent_kernels`)",
+    lambda kind, dtype: None,
 )
 LARGE: Final = 1 << 16
 """Elements of an array from which on calls of operators by themselves are large: a loop over them takes longer than

@@ -1,44 +1,94 @@
-"""Steps of recurrent layers as kernels: what NumPy gives, there and back, in every size and direction."""
+"""Recurrent layers as native loops: what NumPy gives, there and back, in every size and direction."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
 import flambeau
-from flambeau.executor.recurrent_kernels import step_kernel
+from flambeau.executor.recurrent_kernels import kernels
+from flambeau.ops.recurrent_arrays import GATES
 from flambeau.util import inversions
 
+Sizes = tuple[int, int, int, int]
 
-def _trained(dtype: Any, sizes: tuple[int, int, int, int], reverse: bool) -> list[Any]:
+
+def _trained(kind: str, dtype: Any, sizes: Sizes, reverse: bool, packing: Sequence[int] | None = None) -> list[Any]:
     """Results and gradients of one direction of a layer."""
-    time, batch, _width, size = sizes
-    draw = np.random.default_rng(0).standard_normal
-    shapes = [(time, batch, 4 * size), (batch, size), (batch, size), (4 * size, size), (4 * size,)]
-    operands = [flambeau.from_numpy((draw(s) * 0.5).astype(dtype)).requires_grad_() for s in shapes]
+    time, batch, features, units = sizes
+    draw, gates = np.random.default_rng(0).standard_normal, GATES[kind]
+    xs = (time, batch, features) if packing is None else (sum(packing), features)
+    memory = (batch, units) if kind == "lstm" else (0,)
+    weights = [(gates * units, features), (gates * units, units), (gates * units,), (gates * units,)]
+    operands = [
+        flambeau.from_numpy((draw(shape) / max(2.0, units**0.5)).astype(dtype)).requires_grad_()
+        for shape in (xs, (batch, units), memory, *weights)
+    ]
     layer = flambeau.ops.flambeau.recurrent_layer
-    results = layer(operands, "lstm", reverse)[:3]
+    results = layer(operands, kind, None if packing is None else flambeau.tensor(packing), reverse)[:3]
     loss = sum((r * r).sum() for r in results)
     return [t.detach().numpy() for t in (*results, *flambeau.autograd.grad(loss, operands))]
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("reverse", [False, True])
-@pytest.mark.parametrize("sizes", [(3, 2, 1, 5), (1, 1, 1, 1), (2, 300, 1, 120)])
-def test_kernels_give_what_numpy_gives(
-    dtype: Any, reverse: bool, sizes: tuple[int, int, int, int], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("dtype", "reverse"), [(np.float32, False), (np.float64, True)])
+@pytest.mark.parametrize(
+    ("sizes", "packing"),
+    [((3, 2, 1, 5), None), ((1, 1, 1, 1), None), ((2, 20, 3, 130), None), ((3, 7, 20, 33), (7, 7, 2)),
+     ((40, 64, 4, 16), None)],
+)  # fmt: skip
+@pytest.mark.parametrize("kind", sorted(GATES))
+def test_native_loops_give_what_numpy_gives(
+    kind: str, dtype: Any, reverse: bool, sizes: Sizes, packing: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert step_kernel("lstm", dtype) is not None
-    natively = _trained(dtype, sizes, reverse)
-    monkeypatch.setattr(inversions.STEP_KERNEL, "implementation", lambda name, dtype: None)
+    assert kernels(kind, np.dtype(dtype)) is not None
+    natively = _trained(kind, dtype, sizes, reverse, packing)
+    monkeypatch.setattr(inversions.RECURRENT_KERNELS, "implementation", lambda kind, dtype: None)
     tolerance = 2e-4 if dtype == np.float32 else 1e-11
-    for got, want in zip(natively, _trained(dtype, sizes, reverse), strict=True):
-        np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance * max(1.0, np.abs(want).max()))
+    for got, want in zip(natively, _trained(kind, dtype, sizes, reverse, packing), strict=True):
+        np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance * max([1.0, *np.abs(want).ravel()]))
 
 
-def test_an_empty_batch_has_gradients() -> None:
-    results = _trained(np.float32, (2, 0, 1, 3), False)
+@pytest.mark.parametrize("kind", sorted(GATES))
+def test_an_empty_batch_has_gradients(kind: str) -> None:
+    results = _trained(kind, np.float32, (2, 0, 1, 3), False)
     assert results[0].shape == (2, 0, 3)
     assert not results[-1].any()
+
+
+def test_weights_changed_in_place_count_in_the_next_call() -> None:
+    layer, x = flambeau.nn.LSTM(3, 20), flambeau.randn(4, 2, 3)
+    with flambeau.no_grad():
+        before = layer(x)[0].clone()
+        layer.weight_hh_l0 *= 2.0
+        after = layer(x)[0]
+        layer.weight_hh_l0 *= 0.5
+    assert not flambeau.equal(before, after)
+    assert flambeau.equal(layer(x)[0], before)
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
+@pytest.mark.parametrize("kind", sorted(GATES))
+def test_what_is_not_finite_stays_in_its_sequence(kind: str, number: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As by NumPy, and in no other row: lanes and rows behind the last hold nothing of it."""
+    draw, units = np.random.default_rng(1).standard_normal, 5
+    xs, gates = draw((2, 3, 4)).astype(np.float32), GATES[kind]
+    xs[0, 1, 2] = number
+    memory = draw((3, units)).astype(np.float32) if kind == "lstm" else np.zeros(0, np.float32)
+    weights = [draw((gates * units, n)).astype(np.float32) for n in (4, units)]
+    operands = [flambeau.from_numpy(a) for a in (xs, draw((3, units)).astype(np.float32), memory, *weights)]
+    natively = flambeau.ops.flambeau.recurrent_layer(operands, kind)[0].numpy()
+    assert np.isfinite(natively[:, [0, 2]]).all()
+    monkeypatch.setattr(inversions.RECURRENT_KERNELS, "implementation", lambda kind, dtype: None)
+    with np.errstate(all="ignore"):
+        want = flambeau.ops.flambeau.recurrent_layer(operands, kind)[0].numpy()
+    np.testing.assert_allclose(natively, want, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("packing", [[1, 2], [2, 2], [4, -1], []])
+def test_a_packed_batch_has_sizes_that_fit(packing: list[int]) -> None:
+    operands = [flambeau.ones(3, 2), flambeau.ones(2, 4), flambeau.ones(0), flambeau.ones(4, 2), flambeau.ones(4, 4)]
+    with pytest.raises(RuntimeError, match="numbers that do not increase and add up to the 3 rows of the batch, got"):
+        flambeau.ops.flambeau.recurrent_layer(operands, "rnn_tanh", flambeau.tensor(packing, dtype=flambeau.int64))

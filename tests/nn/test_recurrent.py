@@ -185,28 +185,48 @@ def test_gradients_and_their_gradients_are_pytorchs(kind: str, options: dict[str
         np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-11)
 
 
-def test_a_layer_is_two_nodes_of_the_tape() -> None:
+def test_a_layer_is_one_node_of_the_tape() -> None:
     output, _ = nn.LSTM(3, 4)(flambeau.randn(5, 2, 3))
     assert output.grad_fn.name() == "RecurrentLayerBackward0"
-    assert output.grad_fn.next_functions[0][0].name() == "LinearBackward0"
+    assert output.grad_fn.next_functions[0][0] is None
+    assert output.grad_fn.next_functions[3][0].name() == "AccumulateGrad"
 
 
 @pytest.mark.parametrize(("kind", "gates"), [("lstm", 4), ("gru", 3), ("rnn_tanh", 1), ("rnn_relu", 1)])
 def test_the_way_back_takes_operands_in_any_layout_and_leaves_them_alone(kind: str, gates: int) -> None:
     draw = np.random.default_rng(1)
     memory = (2, 3) if kind == "lstm" else (0,)
-    shapes = [(4, 2, 3 * gates), (2, 3), memory, (3 * gates, 3), (3 * gates,)]
+    shapes = [(4, 2, 5), (2, 3), memory, (3 * gates, 5), (3 * gates, 3), (3 * gates,), (3 * gates,)]
     operands = [draw.normal(size=shape) for shape in shapes]
     grads = [draw.normal(size=shape) for shape in ((4, 2, 3), (2, 3), memory)]
     layer, back = (flambeau.ops.flambeau.recurrent_layer, flambeau.ops.flambeau.recurrent_layer_backward)
 
     def run(order: Any) -> list[Any]:
         own = [flambeau.from_numpy(np.array(a, order=order)) for a in (*operands, *grads)]
-        results = list(layer(own[:5], kind, False))
-        outcome = [t.numpy() for t in (*results, *back(own[5:], own[:5], results, kind, False))]
+        results = list(layer(own[:7], kind))
+        outcome = [t.numpy() for t in (*results, *back(own[7:], own[:7], results[3], kind, None, False))]
         for tensor, array in zip(own, (*operands, *grads), strict=True):
             np.testing.assert_array_equal(tensor.numpy(), array)
         return outcome
 
     for row_major, column_major in zip(run("C"), run("F"), strict=True):
         np.testing.assert_allclose(row_major, column_major, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+def test_gradients_and_their_gradients_of_packed_batches_are_pytorchs(kind: str) -> None:
+    theirs = getattr(torch.nn, kind)(3, 4, dtype=torch.float64, bidirectional=True)
+    ours = getattr(nn, kind)(3, 4, dtype=flambeau.float64, bidirectional=True)
+    ours.load_state_dict({name: flambeau.from_numpy(value.numpy()) for name, value in theirs.state_dict().items()})
+    x, results = np.random.default_rng(0).normal(size=(5, 3, 3)), []
+    for library, layer, leaf in ((flambeau, ours, flambeau.from_numpy(x)), (torch, theirs, torch.from_numpy(x))):
+        leaves = [leaf.requires_grad_(), *layer.parameters()]
+        packed = library.nn.utils.rnn.pack_padded_sequence(leaf, [5, 3, 1])
+        output, state = layer(packed)
+        states = state if isinstance(state, tuple) else (state,)
+        total = (output.data * output.data.sin()).sum() + sum((one**3).sum() for one in states)
+        first = library.autograd.grad(total, leaves, create_graph=True)
+        second = library.autograd.grad(sum((g * g.cos()).sum() for g in first), leaves)
+        results.append([t.detach().numpy() for t in (*first, *second)])
+    for got, want in zip(*results, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-11)

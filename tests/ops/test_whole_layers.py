@@ -121,7 +121,7 @@ def test_c19_a_recurrent_layer_leaves_its_arguments_alone() -> None:
 def test_c19_sigmoid_of_arrays_is_accurate_far_out() -> None:
     x = np.array([-1000.0, -100.0, -90.0, -1.5, -0.0, 0.0, 2.0, 90.0, np.inf, -np.inf, np.nan], np.float32)
     with np.errstate(all="ignore"):
-        made = recurrent_arrays.sigmoid(x.copy(), np.empty_like(x))
+        made = recurrent_arrays.sigmoid(x)
     assert made.tobytes() == fb.tensor(x).sigmoid().numpy().tobytes()
 
 

@@ -395,7 +395,7 @@ class Loop:
         f = self._f
         body, self._before = f.label("body"), f.block
         f.start(self.head)
-        self._registers = [Value(f.name("k"), v.type, 1) for v in self._first]
+        self._registers = [Value(f.name("k"), v.type, v.lanes) for v in self._first]
         self._line = len(f.lines)
         f.lines.extend("" for _ in self._registers)
         f.branch_if(f.compare("slt", self.index, self._count), body, self.after)
@@ -426,7 +426,7 @@ class Loop:
         following = [f.op("add", self.index, 1), *(self._following or [])]
         for k, (register, first, after) in enumerate(zip(self._registers, self._first, following, strict=True)):
             pairs = f"[{first}, %{self._before}], [{after}, %{self.next}]"
-            f.lines[self._line + k] = f"  {register} = phi {register.type} {pairs}"
+            f.lines[self._line + k] = f"  {register} = phi {register.full_type} {pairs}"
         f.branch(self.head)
         f.start(self.after)
 
@@ -445,7 +445,7 @@ class Repetition:
         f = self._f
         self._before, self._body = f.block, f.label("body")
         f.start(self._body)
-        index, *self.values = self._registers = [Value(f.name("k"), v.type, 1) for v in self._first]
+        index, *self.values = self._registers = [Value(f.name("k"), v.type, v.lanes) for v in self._first]
         self._line = len(f.lines)
         f.lines.extend("" for _ in self._registers)
         return index
@@ -463,7 +463,7 @@ class Repetition:
         following = [f.op("add", self._registers[0], 1), *self._following]
         for k, (register, first, value) in enumerate(zip(self._registers, self._first, following, strict=True)):
             pairs = f"[{first}, %{self._before}], [{value}, %{f.block}]"
-            f.lines[self._line + k] = f"  {register} = phi {register.type} {pairs}"
+            f.lines[self._line + k] = f"  {register} = phi {register.full_type} {pairs}"
         f.branch_if(f.compare("slt", following[0], self._count), self._body, after, self._note)
         self.values = following[1:]
         f.start(after)

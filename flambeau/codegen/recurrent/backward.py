@@ -1,0 +1,124 @@
+"""The way back through all steps of a layer: gradients of the gates row by row, then their product with the weights."""
+
+from __future__ import annotations
+
+from flambeau.codegen.llvm.builder import ModuleBuilder
+from flambeau.codegen.llvm.emitter import Target, Value
+from flambeau.codegen.recurrent.cells import Cell
+from flambeau.codegen.recurrent.panels import PanelBuilder, Part, panel_function
+from flambeau.codegen.recurrent.words import BACKWARD
+
+_ADDRESSES = (
+    "table", "grad_output", "grad_hidden", "grad_memory", "kept", "grad_gates", "panels", "grad_bias",
+)  # fmt: skip
+
+
+def add_backward(m: ModuleBuilder, cell: Cell, dtype: str, target: Target) -> None:
+    """``backward(block)``."""
+    f = panel_function(m, "backward", dtype, target)
+    _Backward(f, cell).emit()
+
+
+class _Backward:
+    def __init__(self, f: PanelBuilder, cell: Cell) -> None:
+        self.f, self.cell = f, cell
+        block = f.parameters[0]
+        self.places = {name: f.word_of(block, k, "ptr") for k, name in enumerate(BACKWARD) if name in _ADDRESSES}
+        self.words = {name: f.word_of(block, k) for k, name in enumerate(BACKWARD) if name not in _ADDRESSES}
+        self.units = self.words["units"]
+        self.row_bytes = f.bytes_of(self.units)
+        self.gate_bytes = f.mul(self.row_bytes, cell.grads)
+        """Of a row of gradients of gates."""
+
+    def emit(self) -> None:
+        """Step after step, the last one first."""
+        f = self.f
+        with f.loop(self.words["steps"]) as step:
+            entry = f.at(self.places["table"], f.op("shl", step, 1))
+            first, rows = f.word_of(entry, 0), f.word_of(entry, 1)
+            with f.loop(f.vectors_of(self.units)) as vector:
+                self._through_cell(first, rows, vector)
+            self._through_weights(first, rows)
+        f.ret()
+
+    def _through_cell(self, first: Value, rows: Value, vector: Value) -> None:
+        """A vector of units of all rows of a step."""
+        f, cell = self.f, self.cell
+        mask, column = f.mask(self.units, vector), f.mul(vector, f.lanes * f.size)
+        loop = f.loop(rows, *[f.zero] * cell.grads)
+        with loop as row:
+            here = f.op("add", first, row)
+            of_state = f.op("add", f.mul(row, self.row_bytes), column)
+            of_gates = f.op("add", f.mul(f.op("sub", here, self.words["first_row"]), self.gate_bytes), column)
+            of_kept = f.op("add", f.mul(f.mul(here, self.row_bytes), cell.kept), column)
+            grad = self._arriving(here, of_state, column, mask)
+            *kept, state = (
+                f.masked_read(f.offset(self.places["kept"], f.op("add", of_kept, f.mul(self.row_bytes, k))), mask)
+                for k in (*range(cell.grads), cell.kept - 1)
+            )
+            place = f.offset(self.places["grad_memory"], of_state)
+            memory = f.masked_read(place, mask) if cell.has_memory else None
+            found = cell.backward(f, kept, state, grad, memory)
+            for k, value in enumerate(found.gates):
+                at = f.op("add", of_gates, f.mul(self.row_bytes, k))
+                f.masked_write(value, f.offset(self.places["grad_gates"], at), mask)
+            if found.memory is not None:
+                f.masked_write(found.memory, place, mask)
+            if found.hidden is not None:
+                f.masked_write(found.hidden, f.offset(self.places["grad_hidden"], of_state), mask)
+            loop.carry(*[f.fadd(a, b) for a, b in zip(loop.values, found.gates, strict=True)])
+        for k, total in enumerate(loop.values):
+            place = f.offset(self.places["grad_bias"], f.op("add", f.mul(self.row_bytes, k), column))
+            f.masked_write(f.fadd(f.masked_read(place, mask), total), place, mask)
+
+    def _arriving(self, here: Value, of_state: Value, column: Value, mask: Value) -> Value:
+        """The gradient of a step's output: from outside, and from the step behind it."""
+        f = self.f
+        own = f.masked_read(f.offset(self.places["grad_hidden"], of_state), mask)
+        at = f.op("add", f.mul(here, self.words["grad_output_step"]), column)
+        outside = f.masked_read(f.offset(self.places["grad_output"], at), mask)
+        return f.fadd(own, outside)
+
+    def _through_weights(self, first: Value, rows: Value) -> None:
+        """The gradient of the hidden state before the step."""
+        f, cell = self.f, self.cell
+        folded = f.mul(self.units, cell.gates)
+
+        def panel(place: Value, vector: Value, width: int) -> None:
+            masks = [f.mask(self.units, f.op("add", vector, k)) for k in range(width)]
+            column = f.mul(vector, f.lanes * f.size)
+
+            def tile(row: Value, count: int) -> None:
+                target = f.offset(self.places["grad_hidden"], f.op("add", f.mul(row, self.row_bytes), column))
+                places = [
+                    [f.offset(f.offset(target, f.mul(self.row_bytes, r)), k * f.lanes * f.size) for k in range(width)]
+                    for r in range(count)
+                ]
+                has_straight = cell.grads > cell.gates
+                sums = [
+                    [
+                        f.masked_read(at, mask) if has_straight else f.zero
+                        for at, mask in zip(row_of, masks, strict=True)
+                    ]
+                    for row_of in places
+                ]
+                sums = f.add_products(sums, self._parts(f.op("add", first, row), tuple(range(width))), place)
+                for row_of, found in zip(places, sums, strict=True):
+                    for at, value, mask in zip(row_of, found, masks, strict=True):
+                        f.masked_write(value, at, mask)
+
+            f.by_rows(rows, tile)
+
+        f.by_panels(self.units, folded, self.places["panels"], panel)
+
+    def _parts(self, row: Value, sums: tuple[int, ...]) -> list[Part]:
+        """The gradients of a row's gates as far as they come from the hidden state; of a gated unit the third is that
+        of the input's share, and the fourth that of the state's.
+        """
+        f, cell = self.f, self.cell
+        start = f.offset(self.places["grad_gates"], f.mul(f.op("sub", row, self.words["first_row"]), self.gate_bytes))
+        if cell.grads == cell.gates:
+            return [Part(start, self.gate_bytes, f.mul(self.units, cell.gates), sums)]
+        behind = f.offset(start, f.mul(self.row_bytes, cell.gates))
+        both = f.mul(self.units, cell.gates - 1)
+        return [Part(start, self.gate_bytes, both, sums), Part(behind, self.gate_bytes, self.units, sums)]

@@ -1,0 +1,130 @@
+"""All steps of a layer: the product of a step with the panels, and what the cell makes of it, from registers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flambeau.codegen.llvm.builder import ModuleBuilder
+from flambeau.codegen.llvm.emitter import Target, Value
+from flambeau.codegen.recurrent.cells import Cell
+from flambeau.codegen.recurrent.panels import PanelBuilder, Part, panel_function
+from flambeau.codegen.recurrent.words import FORWARD
+
+
+def add_forward(m: ModuleBuilder, cell: Cell, dtype: str, target: Target) -> None:
+    """``forward(block)``."""
+    f = panel_function(m, "forward", dtype, target)
+    _Forward(f, cell).emit()
+
+
+class _Forward:
+    def __init__(self, f: PanelBuilder, cell: Cell) -> None:
+        self.f, self.cell = f, cell
+        self.words = {name: f.word_of(f.parameters[0], k) for k, name in enumerate(FORWARD)}
+        self.places = {
+            name: f.word_of(f.parameters[0], k, "ptr")
+            for k, name in enumerate(FORWARD)
+            if name in ("table", "input", "start", "hidden_bias", "panels", "hidden", "memory", "output", "kept")
+        }  # fmt: skip
+        self.units = self.words["units"]
+        self.row_bytes = f.bytes_of(self.units)
+
+    def emit(self) -> None:
+        """Step after step."""
+        f = self.f
+        with f.loop(self.words["steps"]) as step:
+            entry = f.at(self.places["table"], f.op("shl", step, 1))
+            first, rows = f.word_of(entry, 0), f.word_of(entry, 1)
+            self._keep_hidden(first, rows)
+            self._panels(first, rows)
+            output = self._row("output", "output_step", first)
+            with f.loop(rows) as row:
+                target = f.offset(self.places["hidden"], f.mul(row, self.row_bytes))
+                f.copy(target, f.offset(output, f.mul(row, self.words["output_step"])), self.row_bytes)
+        f.ret()
+
+    def _keep_hidden(self, first: Value, rows: Value) -> None:
+        """The hidden state before the step."""
+        f = self.f
+        with f.when(f.negated(f.is_null(self.places["kept"]))), f.loop(rows) as row:
+            target = self._kept(f.op("add", first, row), self.cell.grads)
+            f.copy(target, f.offset(self.places["hidden"], f.mul(row, self.row_bytes)), self.row_bytes)
+
+    def _kept(self, row: Value, block: int) -> Value:
+        """Where a block of what a row keeps lies."""
+        f = self.f
+        blocks = f.op("add", f.mul(row, self.cell.kept), block)
+        return f.offset(self.places["kept"], f.mul(blocks, self.row_bytes))
+
+    def _row(self, name: str, step: str, row: Value) -> Value:
+        return self.f.offset(self.places[name], self.f.mul(row, self.words[step]))
+
+    def _panels(self, first: Value, rows: Value) -> None:
+        """All units of a step."""
+        f, cell = self.f, self.cell
+        folded = f.op("add", self.words["features"], self.units)
+        if cell.gates == 1:
+            f.by_panels(self.units, folded, self.places["panels"], lambda *at: self._panel(first, rows, *at))
+            return
+        panel_bytes = f.mul(folded, cell.gates * f.lanes * f.size)
+        with f.loop(f.vectors_of(self.units)) as vector:
+            self._panel(first, rows, f.offset(self.places["panels"], f.mul(vector, panel_bytes)), vector, 1)
+
+    def _panel(self, first: Value, rows: Value, panel: Value, vector: Value, width: int) -> None:
+        """All rows for some vectors of units."""
+        f = self.f
+        masks = [f.mask(self.units, f.op("add", vector, k)) for k in range(width)]
+        column = f.mul(vector, f.lanes * f.size)
+
+        def tile(row: Value, count: int) -> None:
+            sums = [self._start(f.op("add", f.op("add", first, row), r), column, masks) for r in range(count)]
+            wide = tuple(range(width))
+            parts = [
+                Part(
+                    self._row("input", "input_step", f.op("add", first, row)), self.words["input_step"],
+                    self.words["features"], self.cell.from_input if width == 1 else wide,
+                ),
+                Part(
+                    f.offset(self.places["hidden"], f.mul(row, self.row_bytes)), self.row_bytes, self.units,
+                    self.cell.from_hidden if width == 1 else wide,
+                ),
+            ]  # fmt: skip
+            sums = f.add_products(sums, parts, panel)
+            f.by_row_of_tile(sums, lambda r, found: self._finish(first, f.op("add", row, r), column, masks, found))
+
+        f.by_rows(rows, tile)
+
+    def _start(self, row: Value, column: Value, masks: Sequence[Value]) -> list[Value]:
+        """Where the sums of a row begin."""
+        f, cell = self.f, self.cell
+        base = f.offset(self._row("start", "start_step", row), column)
+        if len(masks) > 1:
+            return [f.masked_read(f.offset(base, v * f.lanes * f.size), mask) for v, mask in enumerate(masks)]
+        sums = [
+            f.masked_read(f.offset(base, f.mul(self.row_bytes, gate)), masks[0]) for gate in range(cell.gates)
+        ]  # fmt: skip
+        if cell.sums > cell.gates:
+            sums.append(f.masked_read(f.offset(self.places["hidden_bias"], column), masks[0]))
+        return sums
+
+    def _finish(
+        self, first: Value, row: Value, column: Value, masks: Sequence[Value], sums: Sequence[Value]
+    ) -> None:  # fmt: skip
+        """What the cell makes of a row's sums, for each vector of units."""
+        f, cell = self.f, self.cell
+        here = f.op("add", first, row)
+        for v, mask in enumerate(masks):
+            place = f.op("add", column, v * f.lanes * f.size)
+            of_state = f.op("add", f.mul(row, self.row_bytes), place)
+            memory = f.masked_read(f.offset(self.places["memory"], of_state), mask) if cell.has_memory else None
+            is_read = not cell.has_memory and cell.gates > 1
+            hidden = f.masked_read(f.offset(self.places["hidden"], of_state), mask) if is_read else None
+            found = cell.forward(f, sums[v : v + 1] if len(masks) > 1 else sums, hidden, memory)
+            f.masked_write(found.hidden, f.offset(self._row("output", "output_step", here), place), mask)
+            if found.memory is not None:
+                f.masked_write(found.memory, f.offset(self.places["memory"], of_state), mask)
+            with f.when(f.negated(f.is_null(self.places["kept"]))):
+                for k, value in enumerate(found.kept):
+                    f.masked_write(value, f.offset(self._kept(here, k), place), mask)
+                if memory is not None:
+                    f.masked_write(memory, f.offset(self._kept(here, cell.grads + 1), place), mask)

@@ -1,0 +1,203 @@
+"""Products of rows with packed panels: sums of a few rows and a few vectors of columns, in registers.
+
+A panel holds some vectors of columns, for each number of the folded axis one after the other:
+`[number][vector][lane]`. Lanes behind the last column hold 0, and nothing is stored from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from flambeau.codegen.kernel.dtypes import element_type
+from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder, word
+from flambeau.codegen.llvm.emitter import Target, Value, float_constant
+from flambeau.codegen.llvm.memory import iota
+from flambeau.util.record import dataclass
+
+UNROLLED = 4
+"""Numbers of the folded axis in an iteration."""
+ENOUGH = 8
+"""Independent sums that keep the multipliers busy; smaller tiles keep several for each element."""
+WIDTH = 4
+"""Vectors of a panel."""
+Sums = list[list[Value]]
+"""By row, then by vector."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of the folded axis."""
+
+    rows: Value
+    """The address of its first number in the first row."""
+    step: Value
+    """Bytes from row to row."""
+    count: Value
+    """How many numbers it has."""
+    sums: tuple[int, ...]
+    """To which sum each vector of the panel is added."""
+    number_step: Value | None = None
+    """Bytes from number to number; None where they are neighbours."""
+
+
+class PanelBuilder(FunctionBuilder):
+    """A function over vectors of one floating dtype."""
+
+    element: str
+    size: int
+    """Bytes of an element."""
+    lanes: int
+
+    def of(self, dtype: str, target: Target) -> None:
+        """Say which dtype, and for what processor."""
+        kind = element_type(dtype)
+        self.element, self.size, self.target = kind.llvm, kind.itemsize, target
+        self.lanes = target.vector_bits // kind.bits
+
+    @property
+    def tile_rows(self) -> int:
+        """Rows of which the sums of a panel, with its vectors, fit into the registers."""
+        return 6 if self.target.vector_registers >= 32 else 3
+
+    @property
+    def zero(self) -> Value:
+        """A vector of zeros."""
+        return float_constant(0.0, self.element, self.lanes)
+
+    def mul(self, a: Value, b: Value | int) -> Value:
+        """A product of sizes."""
+        return self.op("mul nsw", a, b)
+
+    def bytes_of(self, count: Value) -> Value:
+        """How many bytes so many elements take."""
+        return self.mul(count, self.size)
+
+    def vectors_of(self, columns: Value) -> Value:
+        """How many vectors so many columns take."""
+        return self.op("udiv", self.op("add", columns, self.lanes - 1), self.lanes)
+
+    def mask(self, columns: Value, vector: Value) -> Value:
+        """The lanes of a vector that are columns."""
+        left = self.op("sub", columns, self.mul(vector, self.lanes))
+        return self.icmp("slt", iota(self.lanes), self.splat(left, self.lanes))
+
+    def masked_read(self, place: Value, mask: Value) -> Value:
+        """A vector from memory, 0 in the other lanes."""
+        kind = self.zero.full_type
+        name = f"llvm.masked.load.v{self.lanes}f{8 * self.size}.p0"
+        self.declare(f"declare {kind} @{name}(ptr, i32, {mask.full_type}, {kind})")
+        text = f"call {kind} @{name}(ptr {place}, i32 {self.size}, {mask.full_type} {mask}, {kind} zeroinitializer)"
+        return self.define(text, self.element, self.lanes)
+
+    def masked_write(self, value: Value, place: Value, mask: Value) -> None:
+        """Write the lanes of a mask."""
+        kind = value.full_type
+        name = f"llvm.masked.store.v{self.lanes}f{8 * self.size}.p0"
+        self.declare(f"declare void @{name}({kind}, ptr, i32, {mask.full_type})")
+        self.raw(f"call void @{name}({kind} {value}, ptr {place}, i32 {self.size}, {mask.full_type} {mask})")
+
+    def multiply_add(self, x: Value, y: Value, z: Value) -> Value:
+        """x * y + z, in one rounding where the processor does that."""
+        return self.binary("fadd contract", self.binary("fmul contract", x, y), z)
+
+    def by_rows(self, rows: Value, body: Callable[[Value, int], None]) -> None:
+        """Run what `body` emits for tiles of rows: the first row of each, and how many."""
+        first, count = word(0), self.tile_rows
+        while count:
+            left = self.op("sub", rows, first)
+            tiles = self.op("udiv", left, count)
+            with self.loop(tiles) as tile:
+                body(self.op("add", first, self.mul(tile, count)), count)
+            first = self.op("add", first, self.mul(tiles, count))
+            count = 1 << (count - 1).bit_length() - 1 if count > 1 else 0
+
+    def add_products(self, sums: Sums, parts: Sequence[Part], panel: Value) -> Sums:
+        """The sums with the products of a tile's rows and a panel."""
+        for part in parts:
+            sums, panel = self._add_part(sums, part, panel)
+        return sums
+
+    def _add_part(self, sums: Sums, part: Part, panel: Value) -> tuple[Sums, Value]:
+        count = len(sums) * len(sums[0])
+        chains = max(1, min(UNROLLED, ENOUGH // count))
+        offsets = [self.mul(part.step, r) for r in range(len(sums))]
+        flat = [value for row in sums for value in row] + [self.zero] * (count * (chains - 1))
+        state = [part.rows, panel, *flat]
+        whole = self.op("udiv", part.count, UNROLLED)
+        for turns, each in ((whole, UNROLLED), (self.op("urem", part.count, UNROLLED), 1)):
+            loop = self.loop(turns, *state)
+            with loop:
+                loop.carry(*self._step(loop.values, part, offsets, len(sums[0]), each, chains))
+            state = loop.values
+        _, panel, *flat = state
+        while len(flat) > count:
+            pairs = zip(flat[:count], flat[count : 2 * count], strict=True)
+            flat = [*[self.fadd(a, b) for a, b in pairs], *flat[2 * count :]]
+        width = len(sums[0])
+        return [flat[r * width : (r + 1) * width] for r in range(len(sums))], panel
+
+    def _step(
+        self, state: list[Value], part: Part, offsets: list[Value], width: int, each: int, chains: int
+    ) -> list[Value]:  # fmt: skip
+        at, panel, *flat = state
+        row_bytes = self.lanes * self.size
+        step = word(self.size) if part.number_step is None else part.number_step
+        places = [at]
+        for _ in range(each):
+            places.append(self.offset(places[-1], step))
+        for k in range(each):
+            vectors = []
+            for v in range(len(part.sums)):
+                place = self.offset(panel, (k * len(part.sums) + v) * row_bytes)
+                vectors.append(self.read(place, self.element, self.lanes, align=row_bytes))
+            first = k % chains * len(offsets) * width
+            for r, offset in enumerate(offsets):
+                number = self.read(self.offset(places[k], offset), self.element, align=self.size)
+                number = self.splat(number, self.lanes)
+                for vector, to in zip(vectors, part.sums, strict=True):
+                    place_of = first + r * width + to
+                    flat[place_of] = self.multiply_add(number, vector, flat[place_of])
+        return [places[each], self.offset(panel, each * len(part.sums) * row_bytes), *flat]
+
+    def by_row_of_tile(self, sums: Sums, finish: Callable[[Value, list[Value]], None]) -> None:
+        """Run what `finish` emits for each row of a tile: its number in the tile, and its sums.
+
+        Sums of several rows go through memory: the arithmetic of gates is long code.
+        """
+        if len(sums) == 1:
+            finish(word(0), sums[0])
+            return
+        width, row_bytes = len(sums[0]), self.lanes * self.size
+        slot = self.slot(f"[{len(sums) * width * self.lanes} x {self.element}]")
+        for r, row in enumerate(sums):
+            for v, value in enumerate(row):
+                self.write(value, self.offset(slot, (r * width + v) * row_bytes), align=row_bytes)
+        with self.loop(len(sums)) as number:
+            base = self.offset(slot, self.mul(number, width * row_bytes))
+            read = [
+                self.read(self.offset(base, v * row_bytes), self.element, self.lanes, align=row_bytes)
+                for v in range(width)
+            ]
+            finish(number, read)
+
+    def by_panels(self, columns: Value, folded: Value, panels: Value, body: PanelBody) -> None:
+        """Run what `body` emits for each panel of a plain product, wide ones before single vectors: the address of the
+        panel, the number of its first vector, and how many it has.
+        """
+        vectors = self.vectors_of(columns)
+        wide = self.op("udiv", vectors, WIDTH)
+        vector_bytes = self.mul(folded, self.lanes * self.size)
+        for count, width, before in ((wide, WIDTH, word(0)), (self.op("urem", vectors, WIDTH), 1, wide)):
+            with self.loop(count) as k:
+                first = self.op("add", self.mul(before, WIDTH), self.mul(k, width))
+                body(self.offset(panels, self.mul(first, vector_bytes)), first, width)
+
+
+PanelBody = Callable[[Value, Value, int], None]
+
+
+def panel_function(m: ModuleBuilder, name: str, dtype: str, target: Target) -> PanelBuilder:
+    """A function of a module that is called with the address of its words."""
+    f = m.special(PanelBuilder, f"void {name}", "ptr block", exported=True, attributes="#0")
+    f.of(dtype, target)
+    return f

@@ -1,0 +1,137 @@
+"""Weights as panels, and products of many rows with them."""
+
+from __future__ import annotations
+
+from flambeau.codegen.llvm.builder import ModuleBuilder, word
+from flambeau.codegen.llvm.emitter import Target, Value
+from flambeau.codegen.llvm.memory import iota
+from flambeau.codegen.recurrent.panels import WIDTH, PanelBuilder, Part, panel_function
+from flambeau.codegen.recurrent.words import OUTER, PACK, PRODUCT
+
+ROWS_AT_ONCE = 96
+"""Rows that go past all panels before the next ones: they stay in the second cache."""
+
+
+def add_product(m: ModuleBuilder, dtype: str, target: Target) -> None:
+    """``product(block)``: result = start + left @ panels, of (rows, folded) and (folded, columns)."""
+    f = panel_function(m, "product", dtype, target)
+    words = {name: f.word_of(f.parameters[0], k) for k, name in enumerate(PRODUCT)}
+    left, panels, start, result = (
+        f.word_of(f.parameters[0], PRODUCT.index(name), "ptr") for name in ("left", "panels", "start", "result")
+    )
+    chunks = f.op("udiv", f.op("add", words["rows"], ROWS_AT_ONCE - 1), ROWS_AT_ONCE)
+    with f.loop(chunks) as chunk:
+        first = f.mul(chunk, ROWS_AT_ONCE)
+        rows = f.intrinsic("smin", f.op("sub", words["rows"], first), word(ROWS_AT_ONCE))
+
+        def panel(place: Value, vector: Value, width: int) -> None:
+            masks = [f.mask(words["columns"], f.op("add", vector, k)) for k in range(width)]
+            column = f.mul(vector, f.lanes * f.size)
+
+            def at(base: Value, step: Value, row: Value) -> list[Value]:
+                of_row = f.offset(base, f.op("add", f.mul(row, step), column))
+                return [f.offset(of_row, k * f.lanes * f.size) for k in range(width)]
+
+            def tile(row: Value, count: int) -> None:
+                numbers = [f.op("add", f.op("add", first, row), r) for r in range(count)]
+                sums = [
+                    [f.masked_read(p, mask) for p, mask in zip(at(start, words["start_step"], n), masks, strict=True)]
+                    for n in numbers
+                ]
+                own = f.offset(left, f.mul(numbers[0], words["left_step"]))
+                part = Part(own, words["left_step"], words["folded"], tuple(range(width)))
+                for n, found in zip(numbers, f.add_products(sums, [part], place), strict=True):
+                    places = at(result, words["result_step"], n)
+                    for p, value, mask in zip(places, found, masks, strict=True):
+                        f.masked_write(value, p, mask)
+
+            f.by_rows(rows, tile)
+
+        f.by_panels(words["columns"], words["folded"], panels, panel)
+    f.ret()
+
+
+def add_outer(m: ModuleBuilder, dtype: str, target: Target) -> None:
+    """``outer(block)``: result += left.T @ right, of (rows, left columns) and (rows, columns)."""
+    f = panel_function(m, "outer", dtype, target)
+    words = {name: f.word_of(f.parameters[0], k) for k, name in enumerate(OUTER)}
+    left, right, result = (f.word_of(f.parameters[0], OUTER.index(name), "ptr") for name in ("left", "right", "result"))
+    vector_bytes = f.lanes * f.size
+    panel = f.slot(f"[{ROWS_AT_ONCE * WIDTH * f.lanes} x {f.element}]")
+    chunks = f.op("udiv", f.op("add", words["rows"], ROWS_AT_ONCE - 1), ROWS_AT_ONCE)
+    with f.loop(chunks) as chunk:
+        first = f.mul(chunk, ROWS_AT_ONCE)
+        rows = f.intrinsic("smin", f.op("sub", words["rows"], first), word(ROWS_AT_ONCE))
+        own = f.offset(left, f.mul(first, words["left_step"]))
+        other = f.offset(right, f.mul(first, words["right_step"]))
+
+        def panel_of(_: Value, vector: Value, width: int) -> None:
+            masks = [f.mask(words["columns"], f.op("add", vector, k)) for k in range(width)]
+            column = f.mul(vector, vector_bytes)
+            with f.loop(rows) as row:
+                source = f.offset(other, f.op("add", f.mul(row, words["right_step"]), column))
+                place = f.offset(panel, f.mul(row, width * vector_bytes))
+                for k, mask in enumerate(masks):
+                    value = f.masked_read(f.offset(source, k * vector_bytes), mask)
+                    f.write(value, f.offset(place, k * vector_bytes), align=vector_bytes)
+
+            def tile(row: Value, count: int) -> None:
+                start = f.offset(result, f.op("add", f.mul(row, words["result_step"]), column))
+                places = [
+                    [f.offset(f.offset(start, f.mul(words["result_step"], r)), k * vector_bytes) for k in range(width)]
+                    for r in range(count)
+                ]
+                sums = [[f.masked_read(p, mask) for p, mask in zip(of, masks, strict=True)] for of in places]
+                numbers = f.offset(own, f.bytes_of(row))
+                part = Part(numbers, word(f.size), rows, tuple(range(width)), words["left_step"])
+                for of, found in zip(places, f.add_products(sums, [part], panel), strict=True):
+                    for p, value, mask in zip(of, found, masks, strict=True):
+                        f.masked_write(value, p, mask)
+
+            f.by_rows(words["left_columns"], tile)
+
+        f.by_panels(words["columns"], word(0), panel, panel_of)
+    f.ret()
+
+
+def add_pack(m: ModuleBuilder, dtype: str, target: Target) -> None:
+    """``pack(block)``: weights to panels."""
+    f = panel_function(m, "pack", dtype, target)
+    words = {name: f.word_of(f.parameters[0], k) for k, name in enumerate(PACK)}
+    weights, panels = (f.word_of(f.parameters[0], PACK.index(name), "ptr") for name in ("weights", "panels"))
+    vector_bytes = f.lanes * f.size
+    vectors = f.vectors_of(words["columns"])
+    is_grouped = f.compare("sgt", words["groups"], 1)
+    wide = f.mul(f.op("udiv", vectors, WIDTH), WIDTH)
+    group_bytes = f.mul(words["columns"], words["column_step"])
+    with f.loop(words["groups"]) as group, f.loop(vectors) as vector:
+        # Of grouped columns a panel has a vector of each group; of others four neighbours, and single ones at the end.
+        is_wide = f.compare("slt", vector, wide)
+        plain = f.pick(is_wide, word(WIDTH), word(1))
+        width = f.pick(is_grouped, words["groups"], plain)
+        panel = f.pick(is_grouped, vector, f.op("sub", vector, f.op("urem", vector, plain)))
+        place_in = f.pick(is_grouped, group, f.op("urem", vector, plain))
+        inside = f.op("add", f.mul(words["before"], width), place_in)
+        offset = f.mul(f.op("add", f.mul(panel, words["panel_step"]), inside), vector_bytes)
+        source = f.op("add", f.mul(group, group_bytes), f.mul(f.mul(vector, f.lanes), words["column_step"]))
+        _copy_vector(
+            f, f.offset(panels, offset), f.mul(width, vector_bytes), f.offset(weights, source), words,
+            f.mask(words["columns"], vector),
+        )  # fmt: skip
+    f.ret()
+
+
+def _copy_vector(
+    f: PanelBuilder, target: Value, target_step: Value, source: Value, words: dict[str, Value], mask: Value
+) -> None:  # fmt: skip
+    """The numbers of one vector of columns."""
+    kind, lanes, bits = f.zero.full_type, f.lanes, 8 * f.size
+    name = f"llvm.masked.gather.v{lanes}f{bits}.v{lanes}p0"
+    f.declare(f"declare {kind} @{name}(<{lanes} x ptr>, i32, {mask.full_type}, {kind})")
+    distances = f.binary("mul", iota(lanes), f.splat(words["column_step"], lanes))
+    with f.loop(words["folded"]) as number:
+        here = f.offset(source, f.mul(number, words["number_step"]))
+        places = f.define(f"getelementptr i8, ptr {here}, {distances.full_type} {distances}", "ptr", lanes)
+        text = f"call {kind} @{name}(<{lanes} x ptr> {places}, i32 {f.size}, {mask.full_type} {mask}, "
+        value = f.define(f"{text}{kind} zeroinitializer)", f.element, lanes)
+        f.write(value, f.offset(target, f.mul(number, target_step)), align=lanes * f.size)

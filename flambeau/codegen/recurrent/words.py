@@ -1,0 +1,43 @@
+"""The words of the blocks with which the functions for recurrent layers are called: sizes, bytes and addresses.
+
+A row is a step of one sequence. `table` has two words for each step in the order in which they are gone through: its
+first row, and how many rows it has. Addresses of what is not wanted are 0.
+"""
+
+from __future__ import annotations
+
+FORWARD = (
+    "steps", "table", "units",
+    "features",  # of the input that is multiplied step by step; 0 where `start` has its products
+    "input", "input_step",
+    "start", "start_step",  # biases, or biases with products of the input: where sums begin, and bytes from row to row
+    "hidden_bias",  # of the gate whose product with the hidden state is a sum of its own
+    "panels", "hidden", "memory",  # states, (batch, units), updated
+    "output", "output_step",
+    "kept",  # of all rows, for the way back: gates and the states before the step, one block after the other; or 0
+)  # fmt: skip
+BACKWARD = (
+    "steps", "table", "units", "grad_output", "grad_output_step", "grad_hidden", "grad_memory", "kept",
+    "grad_gates",  # written: of all rows from `first_row` on
+    "first_row", "panels", "grad_bias",  # added to
+)  # fmt: skip
+PRODUCT = (
+    "rows", "folded", "columns", "left", "left_step", "panels",
+    "start", "start_step",  # where sums begin; a row whose bytes to the next are 0 stands for all
+    "result", "result_step",
+)  # fmt: skip
+OUTER = ("rows", "left", "left_step", "left_columns", "right", "right_step", "columns", "result", "result_step")
+"""The result is added to."""
+PACK = ("folded", "columns", "weights", "column_step", "number_step", "panels", "panel_step", "before", "groups")
+"""`panel_step`: from the panel of one vector of columns to the next, in vectors; `before`: numbers of the folded axis
+that the panel has before these; `groups`: blocks of as many columns, of which each panel has one vector; 1 for panels
+of neighbouring vectors."""
+
+
+def block(order: tuple[str, ...], **words: int) -> list[int]:
+    """The words in order, all of which are given.
+
+    >>> block(PACK[:2], columns=2, folded=1)
+    [1, 2]
+    """
+    return [words[name] for name in order]
