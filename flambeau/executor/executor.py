@@ -143,7 +143,17 @@ class Executor:
             return single(plan.run(arguments))
         finally:
             if self._latest is plan:
-                self.stub.target = plan.short_way
+                self._answer_natively(plan.short_way)
+
+    def _answer_natively(self, short_way: Callable[..., Any] | None) -> None:
+        """Have native code answer calls from now on by a plan's short way, if it has one."""
+        self.stub.target = short_way
+        if self._is_noted and short_way is not None:
+            latest.is_answered(self)
+
+    def drop_fast_paths(self) -> None:
+        """Have the next call come through Python."""
+        self.stub.target = None
 
     def _flow_of_objects(self, spec: specs.Spec, arguments: Sequence[Any]) -> Flow | None:
         """How gradients flow from what is in objects among the arguments; None where nothing in them asks for any."""
@@ -249,7 +259,7 @@ class Executor:
 
         def make(cause: str) -> ExecutionPlan:
             if self._is_noted:
-                latest.makes_plan(self)
+                latest.makes_plan()
             # Native code changes copies of lists and dicts: those that the caller shares are interpreted.
             is_shared = any(part in SHARED for part in spec)
             options = replace(self.options, backend="interpreter") if is_shared else self.options

@@ -1,7 +1,11 @@
 """Which function this thread ran last, for `jit.last_executed_optimized_graph`.
 
-Only calls that come through Python are noted: those that native code answers by itself are counted, not told. So the
-counts are looked at, and where they say that another function may have run since, the answer is an error, not a guess.
+Only calls that come through Python are noted: those that native code answers by itself are counted, not told. Where the
+counts say that another function may have run since, the answer is an error, not a guess.
+
+Whatever ran before a plan is made is older than the run that the plan is made for: so the functions that native code
+answers for come through Python once more after it, when they run again. That costs a call of each function that does
+run, where counting the calls of all functions for each plan would cost more with every function there is.
 """
 
 from __future__ import annotations
@@ -35,14 +39,17 @@ class Runs(Protocol):
     def name(self) -> str:
         """The function's."""
 
+    def drop_fast_paths(self) -> None:
+        """Have the next call come through Python."""
+
 
 class _Latest(threading.local):
     executor: weakref.ref[Runs] | None = None
 
 
 _latest = _Latest()
-_counts: weakref.WeakKeyDictionary[Runs, int] = weakref.WeakKeyDictionary()
-"""The executors that have plans, and how often these had run when that was last looked at."""
+_answering: weakref.WeakKeyDictionary[Runs, int] = weakref.WeakKeyDictionary()
+"""The executors whose calls native code answers, and how often their plans had run when they last came by."""
 _lock = Lock()
 
 
@@ -51,12 +58,18 @@ def note(executor: Runs) -> None:
     _latest.executor = weakref.ref(executor)
 
 
-def makes_plan(executor: Runs) -> None:
-    """`executor` is about to make a plan: all calls until now are older than those of the plan."""
+def is_answered(executor: Runs) -> None:
+    """From now on native code answers calls of `executor`, which has just run by way of Python."""
     with _lock:
-        _counts[executor] = 0
-        for other in _counts:
-            _counts[other] = other.calls
+        _answering[executor] = executor.calls
+
+
+def makes_plan() -> None:
+    """A plan is about to be made: all calls until now are older than those of the plan."""
+    with _lock:
+        for executor in list(_answering):
+            executor.drop_fast_paths()
+        _answering.clear()
 
 
 def last_graph() -> Graph:
@@ -66,7 +79,7 @@ def last_graph() -> Graph:
     if noted is None or graph is None:
         raise RuntimeError(NOTHING)
     with _lock:
-        others = [e.name for e, calls in _counts.items() if e is not noted and e.calls != calls]
+        others = [e.name for e, calls in _answering.items() if e is not noted and e.calls != calls]
     if others:
         raise RuntimeError(UNCLEAR.format(names=" or ".join(sorted({noted.name, *others}))))
     return graph

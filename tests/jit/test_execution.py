@@ -9,6 +9,7 @@ import pytest
 
 import flambeau
 from flambeau import Tensor, jit, nn
+from flambeau.executor.executor import Executor
 from flambeau.jit import _logging, _state
 
 
@@ -97,6 +98,20 @@ def test_the_graph_that_ran_last() -> None:
     assert jit.last_executed_optimized_graph() is one.graph_for(x)
 
 
+def test_a_plan_costs_the_same_however_many_functions_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at: list[str] = []
+    drop = Executor.drop_fast_paths
+    monkeypatch.setattr(Executor, "drop_fast_paths", lambda self: (looked_at.append(self.name), drop(self)))
+    x = flambeau.ones(2)
+    for k in range(12):
+        fn = jit.CompilationUnit(f"def f{k}(x: Tensor) -> Tensor:\n    return x * {k}.5 + 1.0\n").find_function(f"f{k}")
+        assert fn is not None
+        for _ in range(3):
+            fn(x)
+        assert jit.last_executed_optimized_graph() is fn.graph_for(x)
+    assert [name for name in looked_at if name in ("f0", "f1", "f2")] == ["f0", "f1", "f2"], "each once"
+
+
 def test_where_the_last_graph_cannot_be_told() -> None:
     def other(x: Tensor) -> Tensor:
         return x - 1
@@ -107,6 +122,8 @@ def test_where_the_last_graph_cannot_be_told() -> None:
     two(flambeau.ones(2))
     for _ in range(4):
         one(flambeau.ones(2))
+    assert jit.last_executed_optimized_graph() is one.graph_for(flambeau.ones(2))  # the first came through Python
+    two(flambeau.ones(2))
     with pytest.raises(RuntimeError, match=r"cannot tell which function ran last, .*plus_one.*fn.graph_for\(\*args\)"):
         jit.last_executed_optimized_graph()
     errors: list[str] = []
