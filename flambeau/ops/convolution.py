@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from flambeau.ops.convolution_calls import KNOWN, Fill, learn, look
 from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, contiguous, dtype_of, not_implemented, widened
 from flambeau.ops.families.opaque import declare
@@ -21,8 +22,11 @@ from flambeau.schema.traits import Role, Traits
 from flambeau.schema.types import TensorType
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util import blas
+from flambeau.util.inversions import CONVOLUTION
 
 Ints = Sequence[int]
+Made = tuple[Array, Fill | None]
+"""A result, and the native code that made it."""
 
 
 def spread(name: str, values: Ints, dims: int) -> tuple[int, ...]:
@@ -121,8 +125,12 @@ COLUMNS: Final = 1 << 20
 """Bytes of windows that are laid out as columns at a time: they are read again while they are in the cache."""
 
 
-def convolved(x: Array, weight: Array, stride: Ints, before: Ints, after: Ints, dilation: Ints, groups: int) -> Array:
-    """(batch, outputs, *places), without bias. Raises RuntimeError where the kernel does not fit."""
+def convolved(
+    x: Array, weight: Array, bias: Array | None, stride: Ints, before: Ints, after: Ints, dilation: Ints, groups: int
+) -> Made:
+    """(batch, outputs, *places), channels last where the input's are. Raises RuntimeError where the kernel does not
+    fit.
+    """
     kernel = weight.shape[2:]
     full = [s + b + a for s, b, a in zip(x.shape[2:], before, after, strict=True)]
     reach = [d * (k - 1) + 1 for d, k in zip(dilation, kernel, strict=True)]
@@ -131,6 +139,30 @@ def convolved(x: Array, weight: Array, stride: Ints, before: Ints, after: Ints, 
             f"Calculated padded input size per channel: ({' x '.join(map(str, full))}). Kernel size: "
             f"({' x '.join(map(str, reach))}). Kernel size can't be greater than actual input size"
         )
+    places = [(f - r) // s + 1 for f, r, s in zip(full, reach, stride, strict=True)]
+    result = _room(x, weight.shape[0], places)
+    fill = CONVOLUTION.implementation(x, weight, result, stride, before, dilation, groups, False)
+    if fill is not None:
+        fill(x, weight, bias, result)
+        return result, fill
+    result[...] = _by_columns(x, weight, stride, before, after, dilation, groups)
+    return _with_bias(result, bias), None
+
+
+def _room(x: Array, outputs: int, places: Sequence[int]) -> Array:
+    """An array for results, whose channels are innermost in memory if those of the input are."""
+    if is_channels_last(x):
+        return np.moveaxis(np.empty((len(x), *places, outputs), x.dtype), -1, 1)
+    return np.empty((len(x), outputs, *places), x.dtype)
+
+
+def _with_bias(result: Array, bias: Array | None) -> Array:
+    return result if bias is None else np.add(result, bias.reshape(-1, *(1,) * (result.ndim - 2)), out=result)
+
+
+def _by_columns(x: Array, weight: Array, stride: Ints, before: Ints, after: Ints, dilation: Ints, groups: int) -> Array:
+    """The convolution of numbers that have no native code: windows laid out as columns, one product per group."""
+    kernel = weight.shape[2:]
     seen = windows(padded(x, before, after), kernel, stride, dilation)
     batch, outputs, inner = x.shape[0], weight.shape[0], weight.shape[1]
     places = seen.shape[2 + len(kernel) :]
@@ -163,9 +195,30 @@ def _each_channel(seen: Array, weight: Array, result: Array) -> Array:
 
 
 def scattered(
+    x: Array, weight: Array, bias: Array | None, stride: Ints, padding: Ints, output_padding: Ints, dilation: Ints,
+    groups: int,
+) -> Made:  # fmt: skip
+    """The transposed convolution (batch, outputs, *places): every element spreads the kernel around it."""
+    sizes = [
+        (n - 1) * s + d * (k - 1) + 1 + o - 2 * p
+        for n, s, d, k, o, p in zip(
+            x.shape[2:], stride, dilation, weight.shape[2:], output_padding, padding, strict=True
+        )
+    ]
+    if min(sizes) > 0:
+        result = np.empty((len(x), weight.shape[1] * groups, *sizes), x.dtype)
+        fill = CONVOLUTION.implementation(x, weight, result, stride, padding, dilation, groups, True)
+        if fill is not None:
+            fill(x, weight, bias, result)
+            return result, fill
+    spread_out = contiguous(_spread_out(x, weight, stride, padding, output_padding, dilation, groups))
+    return _with_bias(spread_out, bias), None
+
+
+def _spread_out(
     x: Array, weight: Array, stride: Ints, padding: Ints, output_padding: Ints, dilation: Ints, groups: int
 ) -> Array:
-    """The transposed convolution (batch, outputs, *places): every element spreads the kernel around it."""
+    """The transposed convolution of numbers that have no native code."""
     kernel, batch = weight.shape[2:], x.shape[0]
     inner, outputs = weight.shape[0] // groups, weight.shape[1]
     around = [d * (k - 1) - p for d, k, p in zip(dilation, kernel, padding, strict=True)]
@@ -173,7 +226,7 @@ def scattered(
         by_output = weight.reshape(groups, inner, outputs, *kernel).swapaxes(1, 2)
         turned = np.flip(by_output, tuple(range(3, 3 + len(kernel)))).reshape(groups * outputs, inner, *kernel)
         behind = [a + o for a, o in zip(around, output_padding, strict=True)]
-        return convolved(x, np.ascontiguousarray(turned), stride, around, behind, dilation, groups)
+        return _by_columns(x, np.ascontiguousarray(turned), stride, around, behind, dilation, groups)
     full = [
         (n - 1) * s + d * (k - 1) + 1 + max(o, 0)
         for n, s, d, k, o in zip(x.shape[2:], stride, dilation, kernel, output_padding, strict=True)
@@ -199,6 +252,10 @@ def convolution_kernel(
     """Raises RuntimeError for sizes, numbers and dtypes that do not fit."""
     if weight.ndim < 3:
         raise RuntimeError("weight should have at least three dimensions")
+    key = (*look(input, weight, bias), *stride, None, *padding, None, *dilation, transposed, *output_padding, groups)
+    known = KNOWN.get(key)
+    if known is not None:
+        return known.run(input, weight, bias)
     dims = weight.ndim - 2
     unbatched = input.ndim == weight.ndim - 1
     x = input[None] if unbatched else input
@@ -212,12 +269,16 @@ def convolution_kernel(
             raise RuntimeError(
                 f"Only zero batch or zero channel inputs are supported, but got input shape: {list(input.shape)}"
             )
-        result = contiguous(scattered(widened(x), widened(weight), strides, pads, extra, dilations, groups))
+        made = scattered(widened(x), widened(weight), as_bias(bias), strides, pads, extra, dilations, groups)
     else:
-        result = convolved(widened(x), widened(weight), strides, pads, pads, dilations, groups)
-        if is_channels_last(x):
-            result = np.moveaxis(np.ascontiguousarray(np.moveaxis(result, 1, -1)), -1, 1)
-    return finished(result, bias, input, unbatched)
+        made = convolved(widened(x), widened(weight), as_bias(bias), strides, pads, pads, dilations, groups)
+    learn(key, input, bias, *made)
+    return finished(made[0], input, unbatched)
+
+
+def as_bias(bias: Array | None) -> Array | None:
+    """A bias as it is added: side by side, and in the dtype that is computed in."""
+    return None if bias is None else contiguous(widened(bias))
 
 
 def is_channels_last(x: Array) -> bool:
@@ -226,10 +287,8 @@ def is_channels_last(x: Array) -> bool:
     return not x.flags.c_contiguous and bool(x.transpose(last).flags.c_contiguous)
 
 
-def finished(result: Array, bias: Array | None, input: Array, unbatched: bool) -> Array:
-    """With bias, in the input's dtype, without the batch dimension that it did not have."""
-    if bias is not None:
-        result = np.add(result, widened(bias).reshape(-1, *(1,) * (result.ndim - 2)), out=result)
+def finished(result: Array, input: Array, unbatched: bool) -> Array:
+    """In the input's dtype, without the batch dimension that it did not have."""
     result = result.astype(input.dtype, copy=False)
     return result[0] if unbatched else result
 
@@ -291,8 +350,8 @@ def named_padding(
     total = [d * (k - 1) for d, k in zip(dilations, weight.shape[2:], strict=True)]
     before = [t // 2 for t in total]
     after = [t - b for t, b in zip(total, before, strict=True)]
-    result = convolved(widened(x), widened(weight), strides, before, after, dilations, groups)
-    return finished(result, bias, input, unbatched)
+    made = convolved(widened(x), widened(weight), as_bias(bias), strides, before, after, dilations, groups)
+    return finished(made[0], input, unbatched)
 
 
 def transposed_kernel(dims: int) -> Any:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import prod
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from flambeau.ops.convolution import COLUMNS, padded, spread, windows
+from flambeau.ops.convolution_calls import KnownCalls, look
 from flambeau.ops.families.arrays import Array, widened
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import input_dtype, known
@@ -16,6 +17,7 @@ from flambeau.ops.products import ULP
 from flambeau.schema.opdef import Sample, Sizes
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util import blas
+from flambeau.util.inversions import CONVOLUTION_WEIGHT
 
 Ints = Sequence[int]
 
@@ -24,6 +26,46 @@ def weight_gradient_kernel(
     input: Array, slope: Array, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> Array:
     """(outputs, inputs / groups, *kernel), of a convolution of `input` whose result has the gradient `slope`."""
+    key = (*look(input, slope), *kernel, None, *stride, None, *padding, None, *dilation, groups)
+    known = _known.get(key)
+    if known is not None:
+        total = np.zeros(known.sizes, input.dtype)
+        known.add(input, slope, total)
+        return (
+            total if np.isfinite(total.sum()) else _by_columns(input, slope, kernel, stride, padding, dilation, groups)
+        )
+    dims = len(kernel)
+    if input.ndim == slope.ndim == dims + 2:
+        strides, pads, dilations = (
+            spread(name, values, dims)
+            for name, values in (("stride", stride), ("padding", padding), ("dilation", dilation))
+        )
+        sizes = (slope.shape[1], input.shape[1] // groups, *kernel)
+        add = CONVOLUTION_WEIGHT.implementation(
+            input, slope, np.zeros(sizes, input.dtype), strides, pads, dilations, groups
+        )
+        if add is not None:
+            _known.put(key, _Known(sizes, add))
+            return weight_gradient_kernel(input, slope, kernel, stride, padding, dilation, groups)
+    return _by_columns(input, slope, kernel, stride, padding, dilation, groups)
+
+
+class _Known(NamedTuple):
+    """A call that runs natively."""
+
+    sizes: tuple[int, ...]
+    add: Callable[[Array, Array, Array], None]
+
+
+_known: Final = KnownCalls[_Known]()
+
+
+def _by_columns(
+    input: Array, slope: Array, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> Array:
+    """The gradient of what has no native code, and where something is not finite: windows laid out as columns, so that
+    nothing is multiplied by the zeros between rows.
+    """
     dims = len(kernel)
     x, gradient = (widened(a if a.ndim == dims + 2 else a[None]) for a in (input, slope))
     strides, pads, dilations = (

@@ -83,6 +83,16 @@ RECURRENT_KERNELS: Final = Inversion[Callable[[str, Any], Any]](
     "no native code (`executor.recurrent_kernels`)",
     lambda kind, dtype: None,
 )
+CONVOLUTION: Final = Inversion[Callable[..., Any]](
+    "gives what fills an array with the convolution of two others, transposed or not, by native code, for arrays that "
+    "lie as those given; None where there is no such code (`executor.convolution_kernels`)",
+    lambda *arguments: None,
+)
+CONVOLUTION_WEIGHT: Final = Inversion[Callable[..., Any]](
+    "gives what fills an array with the gradient of a convolution's weight by native code, for arrays that lie as "
+    "those given; None where there is none (`executor.convolution_kernels`)",
+    lambda *arguments: None,
+)
 LARGE: Final = 1 << 16
 """Elements of an array from which on calls of operators by themselves are large: a loop over them takes longer than
 finding a kernel that needs only one."""

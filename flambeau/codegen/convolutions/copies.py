@@ -1,0 +1,128 @@
+"""Bands of images copied into planes with zeros around them, one plane for each channel and shift."""
+
+from __future__ import annotations
+
+from flambeau.codegen.convolutions.vectors import VectorFunction, VectorModule
+from flambeau.codegen.convolutions.words import PROBLEM
+from flambeau.codegen.llvm.builder import word
+from flambeau.codegen.llvm.emitter import Value, float_constant
+
+
+def build_copies(m: VectorModule) -> None:
+    """``copy_band``: all planes of so many images from an address on, for results from a row and a column on."""
+    f = m.function("void copy_band", "ptr words", "ptr source", "ptr target", "i64 images", "i64 row", "i64 column")
+    words, source, target, images, row, column = f.parameters
+    get = {name: f.get(words, PROBLEM, name) for name in PROBLEM.fields}
+    image_bytes, row_bytes = f.bytes_of(get["image_size"]), f.bytes_of(get["pitch"])
+    with f.loop(get["shift_count"]) as shift:
+        two = f.op("mul", shift, 2)
+        down, across = (f.word_of(get["shifts"], f.op("add", two, k)) for k in (0, 1))
+        start = f.op("add", f.op("mul", column, get["step_columns"]), f.op("sub", across, get["before_columns"]))
+        low = f.divided_up(f.most_of(f.op("sub", word(0), start), 0), get["step_columns"])
+        low = f.least_of(low, get["pitch"])
+        high = f.divided_up(f.most_of(f.op("sub", get["width"], start), 0), get["step_columns"])
+        high = f.most_of(f.least_of(high, get["pitch"]), low)
+        step = f.op("mul", get["step_columns"], get["x_column"])
+        copier = RowCopier(f, step, low, high, get["pitch"])
+        from_column = f.op("add", f.op("mul", start, get["x_column"]), f.op("mul", low, step))
+        with f.loop(get["plane_count"]) as plane, f.loop(images) as image:
+            first = f.op("add", f.op("mul", shift, get["plane_count"]), plane)
+            to = f.moved(target, f.op("mul", first, get["plane_bytes"]), f.op("mul", image, image_bytes))
+            near = f.moved(source, f.word_of(get["planes"], plane), f.op("mul", image, get["x_image"]), from_column)
+            with f.loop(get["copy_rows"]) as r:
+                at = f.op("mul", f.op("add", row, r), get["step_rows"])
+                at = f.op("add", at, f.op("sub", down, get["before_rows"]))
+                is_inside = f.compare("ult", at, get["height"])
+                copier.copy(
+                    f.moved(to, f.op("mul", r, row_bytes)), f.moved(near, f.op("mul", at, get["x_row"])), is_inside
+                )
+    f.ret()
+
+
+class RowCopier:
+    """Rows of `width` numbers: zeros up to `low`, to `high` what lies `step` bytes apart, then zeros.
+
+    Up to a vector more may be written behind each row: rows are written in order.
+    """
+
+    def __init__(self, f: VectorFunction, step: Value, low: Value, high: Value, width: Value) -> None:
+        self._f, self._step, self._width = f, step, width
+        self._count, self._low, self._high = f.op("sub", high, low), low, high
+        self._span = f.span(self._count)
+        self._is_plain = f.compare("eq", step, f.floats.itemsize)
+
+    def copy(self, target: Value, source: Value, is_inside: Value) -> None:
+        """One row; zeros alone if it lies outside."""
+        f = self._f
+        low = f.pick(is_inside, self._low, self._width)
+        self._zeros(target, word(0), low)
+        with f.when(is_inside):
+            to = f.moved(target, f.bytes_of(low))
+            scattered, plain, copied = f.label("scattered"), f.label("plain"), f.label("copied")
+            f.branch_if(self._is_plain, plain, scattered)
+            f.start(plain)
+            self._span.each(lambda at, lanes, mask: self._several(to, source, at, lanes, mask))
+            f.branch(copied)
+            f.start(scattered)
+            with f.loop(self._count) as k:
+                f.write(f.read(f.moved(source, f.op("mul", k, self._step)), f.floats.type), f.moved(to, f.bytes_of(k)))
+            f.start(copied)
+            self._zeros(target, self._high, self._width)
+
+    def _several(self, to: Value, source: Value, at: Value, lanes: int, mask: Value | None) -> None:
+        f = self._f
+        if lanes == 1:
+            f.write(f.read(f.moved(source, at), f.floats.type), f.moved(to, at))
+        else:
+            # A whole vector is written for a part: zeros, or the next row, come over it.
+            f.put_vector(f.vector(f.moved(source, at), mask), f.moved(to, at))
+
+    def _zeros(self, target: Value, start: Value, end: Value) -> None:
+        f = self._f
+        lanes = f.floats.lanes
+        with f.loop(f.divided_up(f.op("sub", end, start), lanes)) as k:
+            f.put_vector(f.zero, f.moved(target, f.bytes_of(f.op("add", start, f.op("mul", k, lanes)))))
+
+
+def build_finish(m: VectorModule) -> None:
+    """``finish``: rows of `count` sums to where results lie, `step` bytes apart, clamped to bounds; nan stays nan."""
+    t = m.floats.type
+    f = m.function(
+        "void finish", "ptr sums", "ptr y", "i64 rows", "i64 count", "i64 pitch", "i64 row", "i64 step", "ptr words"
+    )
+    sums, y, rows, count, pitch, row, step, words = f.parameters
+    bounds = [f.read(f.field(words, PROBLEM, name), t) for name in ("least", "most")]
+    wide = [f.splat(b, m.floats.lanes) for b in bounds]
+    span = f.span(count)
+
+    def clamped(value: Value, lanes: int) -> Value:
+        least, most = bounds if lanes == 1 else wide
+        value = f.select(f.fcmp("olt", value, least), least, value)
+        return f.select(f.fcmp("ogt", value, most), most, value)
+
+    scattered, plain, done = f.label("scattered"), f.label("plain"), f.label("finished")
+    f.branch_if(f.compare("eq", step, m.floats.itemsize), plain, scattered)
+    f.start(plain)
+    with f.loop(rows) as r:
+        source, to = f.moved(sums, f.op("mul", r, pitch)), f.moved(y, f.op("mul", r, row))
+
+        def several(at: Value, lanes: int, mask: Value | None) -> None:
+            if lanes == 1:
+                f.write(clamped(f.read(f.moved(source, at), t), 1), f.moved(to, at))
+            else:
+                f.put_vector(clamped(f.vector(f.moved(source, at)), lanes), f.moved(to, at), mask)
+
+        span.each(several)
+    f.branch(done)
+    f.start(scattered)
+    with f.loop(rows) as r, f.loop(count) as k:
+        source, to = f.moved(sums, f.op("mul", r, pitch)), f.moved(y, f.op("mul", r, row))
+        value = f.read(f.moved(source, f.bytes_of(k)), t)
+        f.write(clamped(value, 1), f.moved(to, f.op("mul", k, step)))
+    f.start(done)
+    f.ret()
+
+
+def zero_of(m: VectorModule) -> Value:
+    """A single 0."""
+    return float_constant(0.0, m.floats.type, 1)

@@ -1,0 +1,297 @@
+"""A convolution of arrays as words and tables: worked out once for all calls with arrays of such sizes and strides."""
+
+from __future__ import annotations
+
+import struct
+from array import array
+from collections.abc import Sequence
+from itertools import product
+from math import prod
+from typing import Any, Final
+
+import numpy as np
+
+from flambeau.codegen.convolutions.words import PART, PROBLEM
+from flambeau.util.record import dataclass
+
+Array = np.ndarray[Any, Any]
+Pair = tuple[int, int]
+
+POSITIONS, FOLDED_POSITIONS = 512, 1024
+"""Positions of a band, about: the sums of some filters for all of them stay in the first cache, or the gradients of
+some, which are folded at the end of a band.
+"""
+MOST_COPIED: Final = 1 << 20
+"""Bytes of a band's copy, about."""
+MOST_COLUMNS: Final = 2048
+"""Columns of a band; longer rows go in chunks."""
+SLACK: Final = 4096
+"""Bytes that may be read and written behind copies and sums."""
+LARGEST_OFFSET: Final = (1 << 31) - 1
+NANOSECONDS: Final = 0.03
+"""Of a multiplication, about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """How windows lie over two dimensions."""
+
+    kernel: Pair
+    stride: Pair
+    before: Pair
+    """Zeros in front of the rows and columns."""
+    dilation: Pair
+    is_transposed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Tap:
+    """An element of a kernel along one dimension: which, of which shift of the input, how far along it."""
+
+    number: int
+    shift: int
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The parts of the results along one dimension, and how their input is copied."""
+
+    parts: tuple[tuple[Tap, ...], ...]
+    """The elements of the kernel of each part: one, or those of a transposed convolution, by the stride."""
+    sizes: tuple[int, ...]
+    """How many results each has."""
+    step: int
+    before: int
+    shifts: tuple[int, ...]
+    reach: int
+    """How far the elements lie from the result at most."""
+
+
+def line_of(window: Window, dim: int, size: int) -> Line:
+    """One dimension of `size` results."""
+    kernel, stride = window.kernel[dim], window.stride[dim]
+    before, dilation = window.before[dim], window.dilation[dim]
+    if not window.is_transposed:
+        taps = tuple([Tap(k, k * dilation % stride, k * dilation // stride) for k in range(kernel)])
+        shifts = tuple(sorted({t.shift for t in taps}))
+        return Line((taps,), (size,), stride, before, shifts, max(t.place for t in taps))
+    found = [
+        [(k, (part + before - k * dilation) // stride) for k in range(kernel)
+         if (part + before - k * dilation) % stride == 0]
+        for part in range(min(stride, size))
+    ]  # fmt: skip
+    places = [place for taps in found for _, place in taps] or [0]
+    least = min(places)
+    parts = tuple([tuple([Tap(k, 0, place - least) for k, place in taps]) for taps in found])
+    sizes = tuple([-(-(size - part) // stride) for part in range(len(found))])
+    return Line(parts, sizes, 1, -least, (0,), max(places) - least)
+
+
+@dataclass(frozen=True, slots=True)
+class Strides:
+    """Bytes from one to the next."""
+
+    image: int
+    group: int
+    row: int
+    column: int
+
+
+@dataclass(slots=True, eq=False)
+class Problem:
+    """The words of a convolution, but for addresses, and the tables that they point to."""
+
+    words: array[int]
+    tables: Array
+    """Steps of all parts: how far the input and the weight lie."""
+    kept: tuple[Any, ...]
+    """What the words point to."""
+    units: int
+    nanoseconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """How the input of a convolution lies, of one depth if it has three dimensions."""
+
+    images: int
+    height: int
+    width: int
+    strides: Strides
+    planes: Sequence[int]
+    """How far each plane lies from its image's group, in bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """How weights lie."""
+
+    number: int
+    """Of a group."""
+    planes: Sequence[int]
+    """How far the weights of each plane of the input lie from their filter's."""
+    group: int
+    """Bytes from one group to the next."""
+    filter: int
+    row: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """How results lie."""
+
+    rows: int
+    columns: int
+    strides: tuple[int, int, int, int]
+    """Bytes from one image, filter, row and column to the next."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bands:
+    """How images are cut: into bands of rows, chunks of columns, several images together."""
+
+    is_in_place: bool
+    rows: int
+    chunk: int
+    images: int
+    pitch: int
+    copy_rows: int
+
+    @property
+    def image_size(self) -> int:
+        """Numbers of an image in a copied plane."""
+        return self.copy_rows * self.pitch
+
+
+def _is_in_place(x: Input, results: Results, lines: tuple[Line, Line], size: int) -> bool:
+    """Whether windows can be read where they lie: side by side, without steps, and none beyond the image."""
+    down, across = lines
+    is_plain = x.strides.column == size and x.strides.row % size == 0 and x.strides.row >= x.width * size
+    has_no_steps = down.step == across.step == 1 and len(down.parts) == len(across.parts) == 1
+    is_inside = down.before == across.before == 0 and (
+        results.rows + down.reach <= x.height and results.columns + across.reach <= x.width
+    )
+    return is_plain and has_no_steps and is_inside
+
+
+def cut(
+    x: Input, results: Results, lines: tuple[Line, Line], size: int, positions: int, may_be_in_place: bool
+) -> Bands:
+    """The bands for about so many positions."""
+    down, across = lines
+    rows, columns = max(down.sizes), max(across.sizes)
+    is_in_place = may_be_in_place and _is_in_place(x, results, lines, size)
+    chunk = columns if columns <= MOST_COLUMNS else -(-columns // -(-columns // (MOST_COLUMNS // 2)))
+    pitch = x.strides.row // size if is_in_place else chunk + across.reach
+    row_bytes = max(1, len(x.planes) * len(down.shifts) * len(across.shifts) * pitch * size)
+    band = max(1, min(rows, positions // pitch, MOST_COPIED // row_bytes - down.reach))
+    band = -(-rows // -(-rows // band))
+    copy_rows = band + down.reach
+    images = 1
+    if band == rows and chunk == columns and not is_in_place:
+        images = max(1, min(x.images, positions // (copy_rows * pitch), MOST_COPIED // (row_bytes * copy_rows)))
+    return Bands(is_in_place, band, chunk, images, pitch, copy_rows)
+
+
+def make_problem(
+    dtype: np.dtype[Any], x: Input, w: Filters, y: Results, window: Window, groups: int, *, may_be_in_place: bool,
+    positions: int = POSITIONS, least: float = -np.inf, most: float = np.inf,
+) -> Problem:  # fmt: skip
+    """The problem of convolving such an input, giving such results, clamped to bounds."""
+    size = dtype.itemsize
+    lines = line_of(window, 0, y.rows), line_of(window, 1, y.columns)
+    down, across = lines
+    bands = cut(x, y, lines, size, positions, may_be_in_place)
+    shifts = [(a, b) for a in down.shifts for b in across.shifts]
+    copied = bands.images * bands.image_size * size
+    steps, parts = _tables(lines, shifts, x.planes, w, bands.pitch * size, copied, size, bands.is_in_place)
+    _, _, y_row, y_column = y.strides
+    part_words, at = array("q"), 0
+    for (i, j), count in parts:
+        address = steps.__array_interface__["data"][0] + at * 8
+        part_words.extend((address, count, i * y_row + j * y_column, down.sizes[i], across.sizes[j]))
+        at += count
+    assert PART.words * len(parts) == len(part_words)
+    plane_words, shift_words = array("q", x.planes), array("q", [n for pair in shifts for n in pair])
+    counts = [-(-max(down.sizes) // bands.rows), -(-max(across.sizes) // bands.chunk)]
+    given = {
+        "planes": plane_words.buffer_info()[0], "shifts": shift_words.buffer_info()[0],
+        "parts": part_words.buffer_info()[0], "groups": groups, "bands": counts[0], "chunks": counts[1],
+        "plane_count": len(x.planes), "shift_count": len(shifts), "part_count": len(parts),
+        "least": _bits(least, size), "most": _bits(most, size),
+        **_input_words(x, lines), **_result_words(w, y, window.stride if window.is_transposed else (1, 1)),
+        **_band_words(bands, copied, len(x.planes) * len(shifts)),
+    }  # fmt: skip
+    words = array("q", bytes(PROBLEM.words * 8))
+    for name, value in given.items():
+        words[PROBLEM.word(name)] = value
+    multiplications = x.images * groups * w.number * y.rows * y.columns * len(x.planes) * prod(window.kernel)
+    units = groups * counts[0] * counts[1] * -(-x.images // bands.images)
+    return Problem(
+        words, steps, (plane_words, shift_words, part_words), units, multiplications * NANOSECONDS * size / 4
+    )  # fmt: skip
+
+
+def _bits(value: float, size: int) -> int:
+    return int.from_bytes(struct.pack("<f" if size == 4 else "<d", value), "little", signed=True)
+
+
+def _input_words(x: Input, lines: tuple[Line, Line]) -> dict[str, int]:
+    down, across = lines
+    return {
+        "images": x.images, "height": x.height, "width": x.width, "x_image": x.strides.image,
+        "x_group": x.strides.group, "x_row": x.strides.row, "x_column": x.strides.column, "step_rows": down.step,
+        "step_columns": across.step, "before_rows": down.before, "before_columns": across.before,
+    }  # fmt: skip
+
+
+def _result_words(w: Filters, y: Results, step: Pair) -> dict[str, int]:
+    image, filter_, row, column = y.strides
+    return {
+        "filters": w.number, "filters_each": w.number, "w_group": w.group, "w_filter": w.filter, "y_image": image,
+        "y_filter": filter_, "y_row": row * step[0], "y_column": column * step[1],
+    }  # fmt: skip
+
+
+def _band_words(bands: Bands, copied: int, planes: int) -> dict[str, int]:
+    """Words that follow from the bands, `copied` being the bytes of a plane of a copy."""
+    sums = -(-(copied + SLACK // 8) // 64) * 64
+    if copied % 4096 < 1024:  # rows of sums a page apart would meet in the same places of the first cache
+        sums += 64
+    return {
+        "images_each": bands.images, "band_rows": bands.rows, "chunk_columns": bands.chunk, "pitch": bands.pitch,
+        "copy_rows": bands.copy_rows, "image_size": bands.image_size, "plane_bytes": copied,
+        "copy_bytes": 0 if bands.is_in_place else planes * copied + SLACK, "sums_bytes": sums,
+        "slopes_bytes": -(-copied // 64) * 64 + 64, "is_in_place": int(bands.is_in_place),
+    }  # fmt: skip
+
+
+def _tables(
+    lines: tuple[Line, Line], shifts: Sequence[Pair], planes: Sequence[int], w: Filters, row_bytes: int,
+    plane_bytes: int, size: int, is_in_place: bool,
+) -> tuple[Array, list[tuple[Pair, int]]]:  # fmt: skip
+    """The steps of all parts, one after another, and of each part which one it is and how many steps it has."""
+    down, across = lines
+    copies = np.arange(len(planes), dtype=np.int64) * plane_bytes
+    from_x = np.array(planes, np.int64) if is_in_place else copies
+    from_w = np.array(w.planes, np.int64)
+    places = {pair: k for k, pair in enumerate(shifts)}
+    shift = len(planes) * plane_bytes
+    tables, parts = [], []
+    for (i, rows), (j, columns) in product(enumerate(down.parts), enumerate(across.parts)):
+        taps = list(product(rows, columns))
+        table = np.empty((len(planes), len(taps), 2), np.int32)
+        in_x = [places[r.shift, c.shift] * shift + r.place * row_bytes + c.place * size for r, c in taps]
+        in_w = [r.number * w.row + c.number * w.column for r, c in taps]
+        table[:, :, 0] = from_x[:, None] + np.array(in_x, np.int64)
+        table[:, :, 1] = from_w[:, None] + np.array(in_w, np.int64)
+        tables.append(table.reshape(-1, 2))
+        parts.append(((i, j), len(planes) * len(taps)))
+    return np.ascontiguousarray(np.concatenate(tables)), parts
+
+
+def fits(*bytes_: int) -> bool:
+    """Whether offsets up to these are what tables can hold."""
+    return max(map(abs, bytes_), default=0) <= LARGEST_OFFSET

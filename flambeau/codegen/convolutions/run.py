@@ -1,0 +1,234 @@
+"""Convolutions of arrays by machine code: one module for each dtype, whatever the sizes."""
+
+from __future__ import annotations
+
+import ctypes
+from array import array
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, Final
+
+from flambeau.codegen import threads
+from flambeau.codegen.convolutions import slopes, sums
+from flambeau.codegen.convolutions.problem import (
+    FOLDED_POSITIONS,
+    POSITIONS,
+    Array,
+    Filters,
+    Input,
+    Pair,
+    Problem,
+    Results,
+    Strides,
+    Window,
+    fits,
+    make_problem,
+)
+from flambeau.codegen.convolutions.vectors import Floats
+from flambeau.codegen.convolutions.words import PROBLEM
+from flambeau.codegen.llvm.engine import engine, memory_imports
+from flambeau.util.thread_count import ANY
+
+TYPES: Final = {"f": "float", "d": "double"}
+"""What is computed natively, by NumPy's characters."""
+_CALL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+_QUICK = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+RELEASE_FROM: Final = 20_000.0
+"""Nanoseconds of work from which other Python threads may run meanwhile."""
+SHARE_FROM: Final = 50_000.0
+"""Nanoseconds of work from which threads share it."""
+_FILTERS_TOGETHER: Final = 12
+"""What the filters that a thread takes are a multiple of."""
+_EACH = PROBLEM.word("filters_each")
+_X, _W, _BIAS, _Y = (PROBLEM.word(name) for name in ("x", "w", "bias", "y"))
+
+
+class Code:
+    """A function `(words, low, high)` and the ways to call it."""
+
+    def __init__(self, text: str, symbol: str) -> None:
+        self.native = engine().link(text, (symbol,), memory_imports())
+        self.address = self.native.addresses[symbol]
+        self.quick: Any = _QUICK(self.address)
+        self.slow: Any = _CALL(self.address)
+
+    def run(self, words: array[int], units: int, nanoseconds: float) -> None:
+        """Compute all units, by several threads where that pays."""
+        block = words.buffer_info()[0]
+        if nanoseconds < RELEASE_FROM:
+            self.quick(block, 0, units)
+        elif units == 1 or nanoseconds < SHARE_FROM:
+            self.slow(block, 0, units)
+        else:
+            pieces = min(units, 64)
+            step = -(-units // pieces)
+            threads.run(ANY)(self.address, block, units, step, -(-units // step))
+
+
+@cache
+def sums_code(character: str) -> Code:
+    """The code for a dtype."""
+    return Code(sums.sums_text(Floats(TYPES[character], engine().target)), sums.SYMBOL)
+
+
+@cache
+def slopes_code(character: str) -> Code:
+    """The code of weights' gradients for a dtype."""
+    return Code(slopes.slopes_text(Floats(TYPES[character], engine().target)), slopes.SYMBOL)
+
+
+class Slice:
+    """A convolution in two dimensions, whose arrays start some bytes from those that were given."""
+
+    __slots__ = ("from_x", "from_y", "problem")
+
+    def __init__(self, problem: Problem, from_x: int, from_y: int) -> None:
+        self.problem, self.from_x, self.from_y = problem, from_x, from_y
+
+
+class Convolution:
+    """Convolutions of arrays of such sizes and strides."""
+
+    __slots__ = ("_slices", "code")
+
+    def __init__(self, code: Code, slices: list[Slice]) -> None:
+        self.code, self._slices = code, slices
+
+    def __call__(self, x: Array, w: Array, bias: Array | None, y: Array) -> None:
+        """Fill `y`. A bias lies side by side."""
+        from_x, from_w, to = address(x), address(w), address(y)
+        from_bias = 0 if bias is None else address(bias)
+        for one in self._slices:
+            problem = one.problem
+            words = problem.words[:]
+            words[_X], words[_W], words[_BIAS], words[_Y] = from_x + one.from_x, from_w, from_bias, to + one.from_y
+            self.code.run(words, problem.units, problem.nanoseconds)
+
+
+def address(a: Array) -> int:
+    """Of the first element of an array."""
+    return int(a.__array_interface__["data"][0])
+
+
+def prepare(
+    x: Array, w: Array, y: Array, stride: Sequence[int], before: Sequence[int], dilation: Sequence[int], groups: int,
+    is_transposed: bool,
+) -> Convolution | None:  # fmt: skip
+    """What fills `y` with the convolution of `x` (images, channels, *sizes), of arrays that lie as these do; None where
+    there is no code for it.
+
+    The sizes of `y` say how many windows there are; windows that lie beyond the input find zeros there.
+    """
+    character = x.dtype.char
+    if character not in TYPES or w.dtype.char != character:
+        return None
+    slices = _slices(x, w, y, tuple(stride), tuple(before), tuple(dilation), groups, is_transposed) if y.size else []
+    return None if slices is None else Convolution(sums_code(character), slices)
+
+
+class WeightGradient:
+    """Gradients of the weights of convolutions of arrays of such sizes and strides."""
+
+    __slots__ = ("_slices", "_units", "code")
+
+    def __init__(self, code: Code, slices: list[Slice], filters: int, groups: int) -> None:
+        self.code, self._slices = code, slices
+        shared = threads.get_num_threads() if sum(s.problem.nanoseconds for s in slices) >= SHARE_FROM else 1
+        each = -(-filters // shared)
+        each = min(filters, -(-each // _FILTERS_TOGETHER) * _FILTERS_TOGETHER)
+        self._units = groups * -(-filters // each)
+        for one in slices:
+            one.problem.words[_EACH] = each
+
+    def __call__(self, x: Array, slope: Array, w: Array) -> None:
+        """Add to `w`, from the input and the gradient of the result."""
+        from_x, from_w, from_slope = address(x), address(w), address(slope)
+        for one in self._slices:
+            problem = one.problem
+            words = problem.words[:]
+            words[_X], words[_W], words[_Y] = from_x + one.from_x, from_w, from_slope + one.from_y
+            self.code.run(words, self._units, problem.nanoseconds)
+
+
+def prepare_weight_gradient(
+    x: Array, slope: Array, w: Array, stride: Sequence[int], before: Sequence[int], dilation: Sequence[int],
+    groups: int,
+) -> WeightGradient | None:  # fmt: skip
+    """What adds to `w` the gradient of the weight of a convolution of `x` whose result has the gradient `slope`, for
+    arrays that lie as these do; None where there is no code for it.
+    """
+    character = x.dtype.char
+    if character not in TYPES or slope.dtype.char != character:
+        return None
+    slices = (
+        _slices(x, w, slope, tuple(stride), tuple(before), tuple(dilation), groups, False, FOLDED_POSITIONS)
+        if slope.size else []
+    )  # fmt: skip
+    if slices is None:
+        return None
+    return WeightGradient(slopes_code(character), slices, slope.shape[1] // groups, groups)
+
+
+def _slices(
+    x: Array, w: Array, y: Array, stride: tuple[int, ...], before: tuple[int, ...], dilation: tuple[int, ...],
+    groups: int, is_transposed: bool, positions: int = POSITIONS,
+) -> list[Slice] | None:  # fmt: skip
+    """Slices through the third dimension from the end, if there is one; None where offsets are too large."""
+    x, w, y = (_three_dimensions(a) for a in (x, w, y))
+    stride, dilation = ((1,) * (3 - len(v)) + v for v in (stride, dilation))
+    before = (0,) * (3 - len(before)) + before
+    if not fits(*[sum((n - 1) * abs(s) for n, s in zip(a.shape, a.strides, strict=True)) for a in (x, w)]):
+        return None
+    kernel, steps, around, apart = ((v[1], v[2]) for v in (w.shape[2:], stride, before, dilation))
+    window = Window(kernel, steps, around, apart, is_transposed)
+    may_be_in_place = positions == POSITIONS and engine().target.vector_bits > 128
+    found: dict[tuple[int, ...], Problem] = {}
+    slices = []
+    for place in range(y.shape[2]):
+        depths = _depths(place, x.shape[2], w.shape[2], stride[0], before[0], dilation[0], is_transposed)
+        first = depths[0][1] if depths else 0
+        shape = tuple([n for k, d in depths for n in (k, d - first)])
+        if shape not in found:
+            found[shape] = _problem(
+                x, w, y, window, groups, [(k, d - first) for k, d in depths], positions, may_be_in_place
+            )  # fmt: skip
+        slices.append(Slice(found[shape], first * x.strides[2], place * y.strides[2]))
+    return slices
+
+
+def _three_dimensions(a: Array) -> Array:
+    """The array with three dimensions behind the first two."""
+    return a[(slice(None), slice(None), *[None] * (5 - a.ndim))]
+
+
+def _depths(
+    place: int, size: int, kernel: int, stride: int, before: int, dilation: int, is_transposed: bool
+) -> list[Pair]:
+    """The elements of a kernel along the first of three dimensions that a result has, and where their input is."""
+    if is_transposed:
+        reached = [(k, place + before - k * dilation) for k in range(kernel)]
+        pairs = [(k, at // stride) for k, at in reached if at % stride == 0]
+    else:
+        pairs = [(k, place * stride - before + k * dilation) for k in range(kernel)]
+    return [(k, at) for k, at in pairs if 0 <= at < size]
+
+
+def _problem(
+    x: Array, w: Array, y: Array, window: Window, groups: int, depths: list[Pair], positions: int,
+    may_be_in_place: bool,
+) -> Problem:  # fmt: skip
+    inner, outer = x.shape[1] // groups, y.shape[1] // groups
+    by_input, by_output = (0, 1) if window.is_transposed else (1, 0)
+    planes = [c * x.strides[1] + d * x.strides[2] for c in range(inner) for _, d in depths]
+    weights = [c * w.strides[by_input] + k * w.strides[2] for c in range(inner) for k, _ in depths]
+    w_group = inner * w.strides[0] if window.is_transposed else outer * w.strides[0]
+    return make_problem(
+        x.dtype,
+        Input(
+            x.shape[0], x.shape[3], x.shape[4],
+            Strides(x.strides[0], inner * x.strides[1], x.strides[3], x.strides[4]), planes,
+        ),
+        Filters(outer, weights, w_group, w.strides[by_output], w.strides[3], w.strides[4]),
+        Results(y.shape[3], y.shape[4], (y.strides[0], y.strides[1], y.strides[3], y.strides[4])),
+        window, groups, may_be_in_place=may_be_in_place, positions=positions,
+    )  # fmt: skip

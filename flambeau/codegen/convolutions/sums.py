@@ -1,0 +1,176 @@
+"""Convolutions, forward and transposed: for each band of images its copy, then tiles of sums, then the results' rows.
+
+    for each unit: group, columns, band, images
+        copy the band with zeros around, where windows cannot be read in place
+        for each part of the results
+            for some filters
+                for tiles of positions: sums over all steps of the part's table
+                for each filter, image and row: sums to results
+
+Positions are numbered through rows and images of the copy, those between the end of a row of results and the start of
+the next included: what is summed there is not used. So a vector never ends early, whatever the width.
+"""
+
+from __future__ import annotations
+
+from flambeau.codegen.convolutions.copies import build_copies, build_finish, zero_of
+from flambeau.codegen.convolutions.tile import TileShape, build_tile, shapes
+from flambeau.codegen.convolutions.vectors import Floats, VectorFunction, VectorModule
+from flambeau.codegen.convolutions.words import PART, PROBLEM
+from flambeau.codegen.layouts import WORD
+from flambeau.codegen.llvm.builder import NULL, word
+from flambeau.codegen.llvm.emitter import Value
+from flambeau.util.record import dataclass
+
+SYMBOL = "convolution_sums"
+
+
+def sums_text(floats: Floats) -> str:
+    """The module whose function `SYMBOL(words, low, high)` computes the units of a range."""
+    m = VectorModule(floats)
+    build_copies(m)
+    build_finish(m)
+    wide = shapes(floats)
+    for shape in wide:
+        build_tile(m, shape)
+        build_tile(m, TileShape(shape.filters, 1))
+    for shape in wide:
+        _build_filters(m, shape)
+    _build_part(m, wide)
+    _build_units(m)
+    return m.builder.text()
+
+
+def _build_filters(m: VectorModule, shape: TileShape) -> None:
+    """``filters_N``: all positions of some filters, of one part."""
+    f = m.function(
+        f"void filters_{shape.filters}", "ptr words", "ptr x", "ptr w", "ptr bias", "ptr sums", "ptr part",
+        "i64 positions",
+    )  # fmt: skip
+    words, x, w, bias, sums, part, positions = f.parameters
+    size, lanes = m.floats.itemsize, m.floats.lanes
+    offsets = f.slot(f"[{shape.filters} x {m.floats.type}]")
+    for r in range(shape.filters):
+        f.write(zero_of(m), f.at(offsets, r * size, "i8"))
+    with f.when(f.negated(f.is_null(bias))):
+        for r in range(shape.filters):
+            f.write(f.read(f.at(bias, r * size, "i8"), m.floats.type), f.at(offsets, r * size, "i8"))
+    row, pitch = f.get(words, PROBLEM, "w_filter"), f.get(words, PROBLEM, "sums_bytes")
+    table, steps = f.get(part, PART, "table"), f.get(part, PART, "steps")
+
+    def tiles(count: Value, start: Value, tile: TileShape) -> None:
+        with f.loop(count) as k:
+            first = f.op("add", start, f.op("mul", k, tile.vectors * lanes))
+            at = f.bytes_of(first)
+            left = f.op("sub", positions, first)
+            f.call(tile.name, f.moved(x, at), w, row, table, steps, f.moved(sums, at), pitch, offsets, left)
+
+    whole = f.op("sdiv", positions, shape.vectors * lanes)
+    done = f.op("mul", whole, shape.vectors * lanes)
+    tiles(whole, word(0), shape)
+    tiles(f.divided_up(f.op("sub", positions, done), lanes), done, TileShape(shape.filters, 1))
+    f.ret()
+
+
+def _build_part(m: VectorModule, wide: tuple[TileShape, ...]) -> None:
+    """``run_part``: all filters of a unit, of one part of the results."""
+    f = m.function(
+        "void run_part", "ptr words", "ptr x", "ptr w", "ptr bias", "ptr y", "ptr sums", "ptr part", "i64 images",
+        "i64 rows", "i64 columns",
+    )  # fmt: skip
+    words, x, w, bias, y, sums, part, images, rows, columns = f.parameters
+    get = {name: f.get(words, PROBLEM, name) for name in PROBLEM.fields}
+    before = f.op("add", f.op("mul", f.op("sub", images, 1), get["image_size"]), columns)
+    positions = f.op("add", f.op("mul", f.op("sub", rows, 1), get["pitch"]), before)
+    # Rows of results that lie as those of the sums are one long row.
+    is_one = f.all_of(
+        f.compare("eq", columns, get["pitch"]), f.compare("eq", images, 1),
+        f.compare("eq", f.op("mul", columns, get["y_column"]), get["y_row"]),
+    )  # fmt: skip
+    row_count = f.pick(is_one, 1, rows)
+    length = f.pick(is_one, f.op("mul", rows, columns), columns)
+    image_bytes, row_bytes = f.bytes_of(get["image_size"]), f.bytes_of(get["pitch"])
+    first = word(0)
+    for shape in wide:
+        count = f.op("sdiv", f.op("sub", get["filters"], first), shape.filters)
+        with f.loop(count) as k:
+            number = f.op("add", first, f.op("mul", k, shape.filters))
+            weights = f.moved(w, f.op("mul", number, get["w_filter"]))
+            own = f.pick(f.is_null(bias), NULL, f.moved(bias, f.bytes_of(number)), "ptr")
+            f.call(f"filters_{shape.filters}", words, x, weights, own, sums, part, positions)
+            with f.loop(word(shape.filters)) as j, f.loop(images) as image:
+                source = f.moved(sums, f.op("mul", j, get["sums_bytes"]), f.op("mul", image, image_bytes))
+                to = f.moved(
+                    y, f.op("mul", f.op("add", number, j), get["y_filter"]), f.op("mul", image, get["y_image"])
+                )
+                f.call("finish", source, to, row_count, length, row_bytes, get["y_row"], get["y_column"], words)
+        first = f.op("add", first, f.op("mul", count, shape.filters))
+    f.ret()
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Where a unit of work is."""
+
+    group: Value
+    column: Value
+    row: Value
+    first: Value
+    """Of its images."""
+    images: Value
+
+
+def unit_of(f: VectorFunction, get: dict[str, Value], number: Value) -> Unit:
+    """The unit with a number: groups change first, then columns, bands and images."""
+    rest, places = number, []
+    for name in ("groups", "chunks", "bands"):
+        places.append(f.op("urem", rest, get[name]))
+        rest = f.op("udiv", rest, get[name])
+    first = f.op("mul", rest, get["images_each"])
+    images = f.least_of(get["images_each"], f.op("sub", get["images"], first))
+    group, chunk, band = places
+    return Unit(
+        group, f.op("mul", chunk, get["chunk_columns"]), f.op("mul", band, get["band_rows"]), first, images
+    )  # fmt: skip
+
+
+def _build_units(m: VectorModule) -> None:
+    f = m.function(f"void {SYMBOL}", "ptr words", "i64 low", "i64 high", exported=True)
+    words, low, high = f.parameters
+    get = {name: f.get(words, PROBLEM, name) for name in PROBLEM.fields}
+    largest = max(shape.filters for shape in shapes(m.floats))
+    room = f.op("add", get["copy_bytes"], f.op("mul", get["sums_bytes"], largest))
+    raw = f.call("allocate", f.op("add", room, 64))
+    address = f.define(f"ptrtoint ptr {raw} to i64", "i64")
+    copy = f.moved(raw, f.op("and", f.op("sub", word(0), address), 63))
+    sums = f.moved(copy, get["copy_bytes"])
+    with f.loop(f.op("sub", high, low)) as k:
+        unit = unit_of(f, get, f.op("add", low, k))
+        own = f.moved(get["x"], f.op("mul", unit.first, get["x_image"]), f.op("mul", unit.group, get["x_group"]))
+
+        def copied(unit: Unit = unit, own: Value = own) -> Value:
+            f.call("copy_band", words, own, copy, unit.images, unit.row, unit.column)
+            return copy
+
+        def in_place(unit: Unit = unit, own: Value = own) -> Value:
+            steps = f.op("mul", unit.row, get["x_row"]), f.op("mul", unit.column, get["x_column"])
+            return f.moved(own, *steps)
+
+        x = f.choose(f.compare("ne", get["is_in_place"], 0), in_place, copied)
+        w = f.moved(get["w"], f.op("mul", unit.group, get["w_group"]))
+        filters = f.op("mul", unit.group, get["filters"])
+        bias = f.pick(f.is_null(get["bias"]), NULL, f.moved(get["bias"], f.bytes_of(filters)), "ptr")
+        steps = [f.op("mul", a, get[b]) for a, b in ((unit.first, "y_image"), (filters, "y_filter"))]
+        y = f.moved(
+            get["y"], *steps, f.op("mul", unit.row, get["y_row"]), f.op("mul", unit.column, get["y_column"])
+        )  # fmt: skip
+        with f.loop(get["part_count"]) as p:
+            part = f.at(get["parts"], f.op("mul", p, PART.words * WORD), "i8")
+            rows = f.least_of(get["band_rows"], f.op("sub", f.get(part, PART, "rows"), unit.row))
+            columns = f.least_of(get["chunk_columns"], f.op("sub", f.get(part, PART, "columns"), unit.column))
+            is_there = f.all_of(f.compare("sgt", rows, 0), f.compare("sgt", columns, 0))
+            with f.when(is_there):
+                to = f.moved(y, f.get(part, PART, "y_from"))
+                f.call("run_part", words, x, w, bias, to, sums, part, unit.images, rows, columns)
+    f.call("free", raw)
+    f.ret()

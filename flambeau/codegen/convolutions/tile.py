@@ -1,0 +1,75 @@
+"""Tiles of sums in registers: filters times positions, one step for each element of a window.
+
+A step is an entry of a table: how far the vectors of the positions and the weights of the filters lie from their bases,
+as two ints of 32 bits. So one loop serves all kernels, dilations, strides and layouts of weights, which are read where
+they lie.
+"""
+
+from __future__ import annotations
+
+from flambeau.codegen.convolutions.vectors import Floats, VectorFunction, VectorModule
+from flambeau.codegen.llvm.emitter import Value
+from flambeau.util.record import dataclass
+
+STEP: int = 8
+"""Bytes of an entry of a table."""
+
+
+@dataclass(frozen=True, slots=True)
+class TileShape:
+    """Filters, and vectors of positions."""
+
+    filters: int
+    vectors: int
+
+    @property
+    def name(self) -> str:
+        """What the function is called."""
+        return f"tile_{self.filters}x{self.vectors}"
+
+
+def shapes(floats: Floats) -> tuple[TileShape, ...]:
+    """Of whole tiles, the largest number of filters first; it ends with one."""
+    if floats.has_many_registers:
+        return TileShape(8, 3), TileShape(4, 5), TileShape(2, 8), TileShape(1, 8)
+    return TileShape(6, 2), TileShape(4, 2), TileShape(2, 4), TileShape(1, 6)
+
+
+def build_tile(m: VectorModule, shape: TileShape) -> None:
+    """The function of a tile. One of a single vector reads `left` positions alone, and zeros for the others."""
+    f = m.function(
+        f"void {shape.name}", "ptr x", "ptr w", "i64 row", "ptr table", "i64 steps", "ptr sums", "i64 pitch",
+        "ptr bias", "i64 left",
+    )  # fmt: skip
+    x, w, row, table, steps, sums, pitch, bias, left = f.parameters
+    lanes, size = m.floats.lanes, m.floats.itemsize
+    mask = f.mask_below(left) if shape.vectors == 1 and m.floats.has_masks else None
+    starts = [f.splat(f.read(f.at(bias, r * size, "i8"), m.floats.type), lanes) for r in range(shape.filters)]
+    thrice = f.op("mul", row, 3)
+
+    def step(k: Value, state: list[Value]) -> list[Value]:
+        entry = f.at(table, f.op("mul", k, STEP), "i8")
+        from_x, from_w = (f.define(f"sext i32 {f.read(f.at(entry, at, 'i8'), 'i32')} to i64", "i64") for at in (0, 4))
+        here, weights = f.moved(x, from_x), f.moved(w, from_w)
+        vectors = [f.vector(f.at(here, v * lanes * size, "i8"), mask) for v in range(shape.vectors)]
+        new = []
+        for r in range(shape.filters):
+            factor = f.splat(f.read(_filter(f, weights, row, thrice, r), m.floats.type), lanes)
+            new += [f.multiply_add(factor, vectors[v], state[r * shape.vectors + v]) for v in range(shape.vectors)]
+        return new
+
+    done = f.fold(steps, [s for s in starts for _ in range(shape.vectors)], lambda k, s: step(k, list(s)))
+    for r in range(shape.filters):
+        to = f.moved(sums, f.op("mul", pitch, r))
+        for v in range(shape.vectors):
+            f.put_vector(done[r * shape.vectors + v], f.at(to, v * lanes * size, "i8"))
+    f.ret()
+
+
+def _filter(f: VectorFunction, weights: Value, row: Value, thrice: Value, number: int) -> Value:
+    """Where a filter's weight lies: steps that the processor's addresses have."""
+    base = f.moved(weights, f.op("shl", row, 2)) if number >= 4 else weights
+    within = number % 4
+    if within == 0:
+        return base
+    return f.moved(base, (row, f.op("shl", row, 1), thrice)[within - 1])

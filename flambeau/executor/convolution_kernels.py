@@ -1,0 +1,50 @@
+"""Convolutions and their gradients by native code, for whoever convolves arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from flambeau.codegen import available
+from flambeau.codegen.convolutions import run
+from flambeau.util.inversions import CONVOLUTION, CONVOLUTION_WEIGHT
+
+Array = np.ndarray[Any, Any]
+
+
+@CONVOLUTION.provide
+def convolution(
+    x: Array, weight: Array, result: Array, stride: Sequence[int], before: Sequence[int], dilation: Sequence[int],
+    groups: int, is_transposed: bool,
+) -> Callable[[Array, Array, Array | None, Array], None] | None:  # fmt: skip
+    """What fills `result` (batch, outputs, *places) with the convolution of `x` (batch, inputs, *sizes) by a weight,
+    plus a bias; what lies before and behind `x` is zero. It is called with arrays that lie as these do, all of one
+    dtype. None where there is no code for them.
+
+    >>> x, weight, result = np.ones((1, 2, 4), np.float32), np.ones((1, 2, 3), np.float32), np.ones((1, 1, 4), "f4")
+    >>> fill = convolution(x, weight, result, (1,), (1,), (1,), 1, False)
+    >>> (fill is not None) == available()
+    True
+    """
+    return run.prepare(x, weight, result, stride, before, dilation, groups, is_transposed) if available() else None
+
+
+@CONVOLUTION_WEIGHT.provide
+def weight_gradient(
+    x: Array, slope: Array, total: Array, stride: Sequence[int], before: Sequence[int], dilation: Sequence[int],
+    groups: int,
+) -> Callable[[Array, Array, Array], None] | None:  # fmt: skip
+    """What adds to `total` (outputs, inputs / groups, *kernel) the gradient of the weight of a convolution of `x`
+    (batch, inputs, *sizes), from `slope`, the gradient of its result. It is called with arrays that lie as these do,
+    all of one dtype. None where there is no code for them.
+
+    >>> x, slope, total = np.ones((1, 1, 4), np.float32), np.ones((1, 1, 2), np.float32), np.zeros((1, 1, 3), "f4")
+    >>> add = weight_gradient(x, slope, total, (1,), (0,), (1,), 1)
+    >>> (add is not None) == available()
+    True
+    """
+    if not available():
+        return None
+    return run.prepare_weight_gradient(x, slope, total, stride, before, dilation, groups)
