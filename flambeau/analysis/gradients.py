@@ -143,7 +143,7 @@ class _Walk:
             tuple(map(self._marks, self._graph.returns)),
             tuple(v in self._needs and v not in self._asking for v in parameters),
             tuple(v in self._asking and v in written for v in parameters),
-            any(map(_is_open, self._nodes)),
+            any(map(is_open, self._nodes)),
             tuple(path for path in map(_path, self._assigned) if path is not None),
             self._is_repeatable(),
         )
@@ -255,7 +255,9 @@ def _path(assignment: Node) -> tuple[str, ...] | None:
     return tuple(reversed(names)) if owner is assignment.graph.parameters[0] else None
 
 
-def _is_open(node: Node) -> bool:
+def is_open(node: Node) -> bool:
+    """Whether a node looks at the need of gradients, says whether they are recorded, or runs what nobody sees
+    through."""
     if node.definition is not None:
         return is_about_tensor(node)
     return node.op in kinds.OPAQUE or node.op.startswith("^") or SUBGRAPH in node.attributes

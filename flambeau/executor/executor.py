@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from flambeau.analysis.gradients import Flow
+from flambeau.analysis.gradients import Flow, is_open
 from flambeau.codegen.callable_type import MISSED, DispatchStub
 from flambeau.executor import (
     asking_calls,
@@ -76,6 +76,8 @@ class Executor:
         self.derivatives = Derivatives(function, options, self._prepared, lambda part: attach(part, options))
         self._latest: ExecutionPlan | None = None
         self._takes_objects = any(map(_may_hold_objects, (a.type for a in function.schema.arguments)))
+        self._is_open: bool | None = None
+        """Whether the function looks at the need of gradients itself, or says whether they are recorded."""
         self.asking_call: asking_calls.AskingCall | None = None
         self._names_meta: bool | None = None
         self.stub = DispatchStub()
@@ -108,9 +110,17 @@ class Executor:
             if specs.asks_for_gradients(spec):
                 return self._with_gradients(spec, arguments, gradients.asking(arguments))
             plan = None
-        if self._takes_objects and is_grad_enabled():
+        return (self._run_on_objects if self._takes_objects else self._run)(plan, spec, arguments)
+
+    def _run_on_objects(self, plan: ExecutionPlan | None, spec: specs.Spec, arguments: Sequence[Any]) -> Any:
+        """A call by a plan, with objects among the arguments: what is in them may ask for gradients."""
+        if self._is_open is None:
+            self._is_open = any(map(is_open, inlined_graph(self.function).all_nodes()))
+        if is_grad_enabled() or self._is_open:
             flow = self._flow_of_objects(spec, arguments)
-            if flow is not None and flow.is_recorded:
+            if flow is not None and flow.is_open:
+                return self.recorded(arguments, lost_numbers.OPEN)
+            if flow is not None and flow.is_recorded and is_grad_enabled():
                 return self.on_tape(flow, arguments, lambda: self._run(plan, spec, arguments), spec)
         return self._run(plan, spec, arguments)
 

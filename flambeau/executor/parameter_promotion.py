@@ -7,8 +7,9 @@
       return (%y)
 
 Native code knows no objects; this way it serves whole methods. What a method assigns, gives away, or reads as a list
-stays where it is: such a method keeps its object. Bools, texts and None are written into the graph, one function for
-each combination met (`training` decides what a dropout is).
+stays where it is: such a method keeps its object. Bools, texts, members of enums and None are written into the graph,
+one function for each combination met (`training` decides what a dropout is). Whether a parameter asks for gradients is
+such a bool as well, where the method looks at it.
 """
 
 from __future__ import annotations
@@ -27,8 +28,11 @@ from flambeau.passes import constant_propagation
 from flambeau.program.function import Function
 from flambeau.schema.function import Argument, FunctionSchema
 from flambeau.schema.types import (
+    BOOL,
     BoolType,
     ClassType,
+    DeviceType,
+    EnumType,
     FloatType,
     IntType,
     ListType,
@@ -49,7 +53,10 @@ Path = tuple[str, ...]
 """Names of attributes, from the object on: submodules, then the attribute that is read."""
 MAX_VARIANTS: Final = 8
 """Combinations of bools and texts for which a method has a function of its own."""
-_WRITTEN_IN = (BoolType, StringType, NoneType)
+ASKS: Final = "requires_grad"
+"""The last name of a path that ends at what is known of a tensor."""
+_ASKING: Final = "prim::requires_grad"
+_WRITTEN_IN = (BoolType, StringType, NoneType, EnumType, DeviceType)
 
 
 class Promotion:
@@ -232,16 +239,21 @@ def _lift(function: Function) -> _Lifted | None:
     reads: dict[Path, list[Node]] = {}
     types: dict[Path, Type] = {}
     objects: list[Node] = []
-    if not _collect(owner, (), reads, types, objects) or any(map(is_about_tensor, graph.all_nodes())):
+    if not _collect(owner, (), reads, types, objects) or any(map(_tells_apart, graph.all_nodes())):
         return None
     if types and not changes_nothing_else(graph):
         return None
     assigned = {path: reads.pop(path) for path in types}
+    origins: dict[Value, Path] = {}
     for path, nodes in reads.items():
         value = graph.add_parameter(nodes[0].result().static_type, "_".join(path))
+        origins[value] = path
         for node in nodes:
             node.result().replace_uses_with(value)
             node.erase()
+    flags = _answer_about(graph, origins)
+    if flags is None:
+        return None
     if assigned and not make_variables(graph, assigned, types):
         return None
     for node in reversed(objects):
@@ -249,7 +261,48 @@ def _lift(function: Function) -> _Lifted | None:
     graph.body.remove_parameter(0)
     if _gives_away(graph, graph.parameters[count : len(graph.parameters) - len(types)]):
         return None
-    return _Lifted(graph, (*reads, *types), len(types))
+    return _Lifted(graph, (*reads, *flags, *types), len(types))
+
+
+def _answer_about(graph: Graph, origins: dict[Value, Path]) -> list[Path] | None:
+    """Parameters in the place of questions whether what was read of the object asks for gradients; their paths.
+
+    Calls get plain tensors in the place of what asks, and so need the answers. What is computed answers by itself. None
+    where one value may be either.
+    """
+    flags: dict[Path, Value] = {}
+    alias: AliasAnalysis | None = None
+    for node in [n for n in graph.all_nodes() if n.op == _ASKING]:
+        tensor = node.operand(0)
+        path = origins.get(_uncast(tensor))
+        if path is None:
+            alias = AliasAnalysis(graph, apart=True) if alias is None else alias
+            if alias.may_contain_alias(tensor, origins):
+                return None
+        else:
+            if path not in flags:
+                flags[path] = graph.add_parameter(BOOL, "_".join((*path, ASKS)))
+            node.result().replace_uses_with(flags[path])
+            node.erase()
+    return [(*path, ASKS) for path in flags]
+
+
+def _tells_apart(node: Node) -> bool:
+    """Whether a node may do something else where plain tensors stand in the place of parameters: it looks at more than
+    whether they ask for gradients, or from it on gradients are recorded although they were not.
+    """
+    if node.op != "prim::Enter":
+        return is_about_tensor(node) and node.op != _ASKING
+    made = node.operand(0).defining_node
+    name = "" if made is None else str(made.result().static_type) if made.op == "prim::CreateObject" else made.op[1:]
+    return name.rpartition(".")[2] not in ("no_grad", "inference_mode")
+
+
+def _uncast(value: Value) -> Value:
+    """The value whose type was refined to this one's."""
+    while value.defining_node is not None and value.defining_node.op == "prim::unchecked_cast":
+        value = value.defining_node.operand(0)
+    return value
 
 
 def _collect(
@@ -290,6 +343,8 @@ def _is_lasting(type_: Type) -> bool:
     """Whether a value of the type stays what it is while a method runs, its elements aside, or may be seen to."""
     match type_:
         case TensorType() | IntType() | FloatType() | BoolType() | StringType() | NoneType():
+            return True
+        case EnumType() | DeviceType():
             return True
         case OptionalType():
             return isinstance(type_.element, TensorType | IntType | FloatType)

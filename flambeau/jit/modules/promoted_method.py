@@ -9,7 +9,7 @@ from typing import Any
 from flambeau.executor import gradients, lost_numbers
 from flambeau.executor.executor import Executor, executor_of
 from flambeau.executor.options import Options
-from flambeau.executor.parameter_promotion import Promotion, promotion_of
+from flambeau.executor.parameter_promotion import ASKS, Promotion, promotion_of
 from flambeau.jit.arguments import ArgumentError
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.modules.script_method import ScriptMethod, shown
@@ -34,6 +34,16 @@ class _Length:
 
     def __getitem__(self, place: int) -> int:
         return len(self.of)
+
+
+@dataclass(slots=True)
+class _Asks:
+    """A list whose only item is whether a tensor asks for gradients."""
+
+    of: Tensor
+
+    def __getitem__(self, place: int) -> bool:
+        return self.of.requires_grad
 
 
 @dataclass(slots=True)
@@ -62,6 +72,8 @@ class _Seen:
         """The value of an attribute, noting where it was; of one that the method assigns, where it is."""
         value: Any = owner
         for depth, name in enumerate(path, 1):
+            if name == ASKS and not isinstance(value, ScriptObject):
+                return self._note_asks(value)
             if not isinstance(value, ScriptObject):
                 return UNSET
             stored, place = value.values, value.type.definition.slot(name)
@@ -82,6 +94,16 @@ class _Seen:
         """Whether what the method assigns is read or assigned under another name as well."""
         cells = [(id(stored), place) for _, stored, place in self.cells]
         return len(set(cells)) < len(cells) or not self.noted.isdisjoint(cells)
+
+    def _note_asks(self, value: Any) -> bool:
+        """Note whether a tensor asks for gradients; None in its place does not."""
+        if not isinstance(value, Tensor):
+            return False
+        asks = value.requires_grad
+        self.lists.append(_Asks(value))  # type: ignore[arg-type]  # it is asked as lists are
+        self.places.append(0)
+        self.found.append(asks)
+        return asks
 
     def _note_items(self, items: list[Any]) -> None:
         """Note what is in a list: how much first, since nothing else is looked at where that is something else."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import enum
 import threading
 from typing import Any
 
@@ -165,16 +166,20 @@ class ReadsTexts(nn.Module):
         return x * int(self.sizes[0])
 
 
-class AsksForGradient(nn.Module):
+class Records(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.w = nn.Parameter(flambeau.ones(3))
 
     def forward(self, x: Tensor) -> Tensor:
-        return x * self.w if self.w.requires_grad else x
+        with flambeau.enable_grad():
+            y = x * self.w
+            if y.requires_grad:
+                y = y + 10
+        return y
 
 
-@pytest.mark.parametrize("kind", [Writes, GivesAway, ReadsTexts, AsksForGradient])
+@pytest.mark.parametrize("kind", [Writes, GivesAway, ReadsTexts, Records])
 def test_what_needs_the_object_keeps_it(kind: Any) -> None:
     eager, scripted = kind(), flambeau.script(kind(), verify=True)
     for _ in range(3):
@@ -408,3 +413,54 @@ def test_programs_on_shared_lists_say_why_they_are_interpreted() -> None:
     assert len(shared) == 6
     reasons = {one.reason for one in next(iter(scripted.explain().compilations)).interpreted}
     assert reasons == {"it works on a list or dict shared with Python, of which native code would have a copy"}
+
+
+class Format(enum.Enum):
+    FIRST = "first"
+    LAST = "last"
+
+
+class Asks(nn.Module):
+    """Looks at the need of gradients: of a parameter, of one that is not there, of what it computes; and at an enum."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.w = nn.Parameter(flambeau.ones(3))
+        self.form = Format.LAST
+        self.register_parameter("bias", None)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = x * self.w
+        if y.requires_grad:
+            y = y + 10
+        if self.w.requires_grad:
+            y = y + 100
+        if self.bias is not None and self.bias.requires_grad:
+            y = y + 10000
+        return y if self.form == Format.FIRST else -y
+
+
+class AsksOfEither(Asks):
+    """Asks a tensor that may be a parameter or not, and a view of one."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        one = self.w if bool(x.sum() > 0) else x
+        if self.w.view(3).requires_grad:
+            x = x + 1000
+        return x + 1 if one.requires_grad else x
+
+
+@pytest.mark.parametrize(("kind", "is_promoted"), [(Asks, True), (AsksOfEither, False), (Records, False)])
+def test_need_of_gradients_is_told_to_methods_without_their_object(kind: Any, is_promoted: bool) -> None:
+    eager, scripted = kind(), flambeau.script(kind(), verify=True)
+    for asks in (True, False, True):
+        eager.w.requires_grad_(asks)
+        scripted.w.requires_grad_(asks)
+        for context in (flambeau.enable_grad, flambeau.no_grad):
+            with context():
+                expected, result = eager(X), scripted(X)
+                assert same(expected, result)
+                assert expected.requires_grad == result.requires_grad
+    with flambeau.no_grad():
+        assert same(eager(-X), scripted(-X))
+    assert (promotion_of(scripted.forward.script_function) is not None) == is_promoted
