@@ -1,4 +1,4 @@
-"""Convolutions and their gradients by native code, for whoever convolves arrays."""
+"""Convolutions, their gradients, and the largest numbers of windows by native code, for kernels on arrays."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from flambeau.codegen import available
-from flambeau.codegen.convolutions import run
-from flambeau.util.inversions import CONVOLUTION, CONVOLUTION_WEIGHT
+from flambeau.codegen.convolutions import run, windows
+from flambeau.util.inversions import CONVOLUTION, CONVOLUTION_WEIGHT, LARGEST_OF_WINDOWS
 
 Array = np.ndarray[Any, Any]
 
@@ -48,3 +48,19 @@ def weight_gradient(
     if not available():
         return None
     return run.prepare_weight_gradient(x, slope, total, stride, before, dilation, groups)
+
+
+@LARGEST_OF_WINDOWS.provide
+def largest_of_windows(
+    x: Array, result: Array, kernel: Sequence[int], stride: Sequence[int], before: Sequence[int],
+    dilation: Sequence[int],
+) -> Callable[[Array, Array, Array | None], None] | None:  # fmt: skip
+    """What fills `result` (batch, channels, rows, columns) with the largest numbers of windows of `x`, and an array of
+    int64 with their places, if one is given. It is called with arrays that lie as these do. None where there is no code
+    for them.
+
+    >>> x, result = np.ones((1, 1, 4, 4), np.float32), np.empty((1, 1, 2, 2), np.float32)
+    >>> (largest_of_windows(x, result, (2, 2), (2, 2), (0, 0), (1, 1)) is not None) == available()
+    True
+    """
+    return windows.prepare_largest(x, result, kernel, stride, before, dilation) if available() else None

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from flambeau.ops.convolution_calls import KnownCalls, look
 from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, contiguous, dtype_of, is_float, not_implemented, reduce_with, widened
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import same_dtype, value_and_index
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.util.inversions import LARGEST_OF_WINDOWS
 
 Ints = Sequence[int]
 
@@ -163,19 +165,56 @@ def place_of_largest(rows: Array) -> Array:
     return np.asarray(np.where(odd.any(axis=-1), last, best))
 
 
-def max_pool(name: str, dims: int) -> Any:
-    """The kernel that returns the largest elements and their places in the flattened window plane."""
+class _Known(NamedTuple):
+    """A call of pooling that runs natively: the sizes of its result, and what fills it and the places."""
+
+    sizes: tuple[int, ...]
+    fill: Callable[[Array, Array, Array | None], None]
+
+    def run(self, array: Array, has_places: bool) -> tuple[Array, Array | None]:
+        values = np.empty(self.sizes, array.dtype)
+        places = np.empty(self.sizes, np.int64) if has_places else None
+        self.fill(array, values, places)
+        return values, places
+
+
+_known: Final = KnownCalls[_Known]()
+"""Calls of pooling in two dimensions."""
+
+
+def _learn(key: tuple[Any, ...], array: Array, geometry: Geometry) -> _Known | None:
+    """Remember a call, if there is native code for it."""
+    if array.ndim != 4 or len(geometry.kernel) != 2 or not array.size:
+        return None
+    values = np.empty((*array.shape[:2], *geometry.places), array.dtype)
+    fill = LARGEST_OF_WINDOWS.implementation(
+        array, values, geometry.kernel, geometry.stride, geometry.padding, geometry.dilation
+    )
+    if fill is not None:
+        _known.put(key, _Known(values.shape, fill))
+    return _known.get(key)
+
+
+def max_pool(name: str, dims: int, has_places: bool = True) -> Any:
+    """The kernel that returns the largest elements and, if asked, their places in the flattened window plane."""
 
     def kernel(
         self: Array, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), dilation: Ints = (1,),
         ceil_mode: bool = False,
-    ) -> tuple[Array, Array]:  # fmt: skip
+    ) -> tuple[Array, Array | None]:  # fmt: skip
+        key = (dims, look(self), *kernel_size, None, *stride, None, *padding, None, *dilation, ceil_mode)
+        known = _known.get(key)
+        if known is not None:
+            return known.run(self, has_places)
         geometry = (
             Geometry(name, self, dims, kernel_size, stride, padding, dilation, ceil_mode) if self.ndim >= dims else None
         )
         check_rank(name, self, dims)
         if geometry is None or self.dtype.kind in "bc":
             raise not_implemented(f"max_pool{dims}d", dtype_of(self))
+        known = _learn(key, self, geometry)
+        if known is not None:
+            return known.run(self, has_places)
         sizes = self.shape[-dims:]
         lowest = -np.inf if is_float(self) else np.iinfo(self.dtype).min
         flat = np.arange(prod(sizes)).reshape(sizes)
@@ -388,9 +427,10 @@ for _d in (1, 2, 3):
     _zero, _one = ("[0]", "[1]") if _d == 1 else ("0", "1")
     _windows = f"int[{_d}] kernel_size, int[{_d}] stride=[], int[{_d}] padding={_zero}"
     _with_indices = max_pool(f"max_pool{_d}d", _d)
+    _values = max_pool(f"max_pool{_d}d", _d, has_places=False)
     declare(
         f"aten::max_pool{_d}d(Tensor self, {_windows}, int[{_d}] dilation={_one}, bool ceil_mode=False) -> Tensor",
-        kernel=only_values(_with_indices),
+        kernel=only_values(_values),
         doc="The largest element of every window.",
         dtype=same_dtype,
         shape=ranks.self_rank,

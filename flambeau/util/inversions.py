@@ -93,6 +93,11 @@ CONVOLUTION_WEIGHT: Final = Inversion[Callable[..., Any]](
     "those given; None where there is none (`executor.convolution_kernels`)",
     lambda *arguments: None,
 )
+LARGEST_OF_WINDOWS: Final = Inversion[Callable[..., Any]](
+    "gives what fills arrays with the largest numbers of windows and their places by native code, for arrays that lie "
+    "as those given; None where there is none (`executor.convolution_kernels`)",
+    lambda *arguments: None,
+)
 LARGE: Final = 1 << 16
 """Elements of an array from which on calls of operators by themselves are large: a loop over them takes longer than
 finding a kernel that needs only one."""

@@ -8,8 +8,10 @@ from flambeau.codegen.llvm.builder import word
 from flambeau.codegen.llvm.emitter import Value, float_constant
 
 
-def build_copies(m: VectorModule) -> None:
-    """``copy_band``: all planes of so many images from an address on, for results from a row and a column on."""
+def build_copies(m: VectorModule, around: float = 0.0) -> None:
+    """``copy_band``: all planes of so many images from an address on, for results from a row and a column on; `around`
+    is the number that lies around images.
+    """
     f = m.function("void copy_band", "ptr words", "ptr source", "ptr target", "i64 images", "i64 row", "i64 column")
     words, source, target, images, row, column = f.parameters
     get = {name: f.get(words, PROBLEM, name) for name in PROBLEM.fields}
@@ -23,7 +25,7 @@ def build_copies(m: VectorModule) -> None:
         high = f.divided_up(f.most_of(f.op("sub", get["width"], start), 0), get["step_columns"])
         high = f.most_of(f.least_of(high, get["pitch"]), low)
         step = f.op("mul", get["step_columns"], get["x_column"])
-        copier = RowCopier(f, step, low, high, get["pitch"])
+        copier = RowCopier(f, step, low, high, get["pitch"], around)
         from_column = f.op("add", f.op("mul", start, get["x_column"]), f.op("mul", low, step))
         with f.loop(get["plane_count"]) as plane, f.loop(images) as image:
             first = f.op("add", f.op("mul", shift, get["plane_count"]), plane)
@@ -40,13 +42,17 @@ def build_copies(m: VectorModule) -> None:
 
 
 class RowCopier:
-    """Rows of `width` numbers: zeros up to `low`, to `high` what lies `step` bytes apart, then zeros.
+    """Rows of `width` numbers: to `low` the one that lies `around`, to `high` what is `step` bytes apart, then as
+    before.
 
     Up to a vector more may be written behind each row: rows are written in order.
     """
 
-    def __init__(self, f: VectorFunction, step: Value, low: Value, high: Value, width: Value) -> None:
+    def __init__(
+        self, f: VectorFunction, step: Value, low: Value, high: Value, width: Value, around: float = 0.0
+    ) -> None:
         self._f, self._step, self._width = f, step, width
+        self._filling = float_constant(around, f.floats.type, f.floats.lanes)
         self._count, self._low, self._high = f.op("sub", high, low), low, high
         self._span = f.span(self._count)
         self._is_plain = f.compare("eq", step, f.floats.itemsize)
@@ -59,7 +65,15 @@ class RowCopier:
         with f.when(is_inside):
             to = f.moved(target, f.bytes_of(low))
             scattered, plain, copied = f.label("scattered"), f.label("plain"), f.label("copied")
-            f.branch_if(self._is_plain, plain, scattered)
+            other = f.label("other") if f.floats.has_masks else scattered
+            f.branch_if(self._is_plain, plain, other)
+            if f.floats.has_masks:
+                f.start(other)
+                every_other = f.label("every_other")
+                f.branch_if(f.compare("eq", self._step, 2 * f.floats.itemsize), every_other, scattered)
+                f.start(every_other)
+                self._every_other(to, source)
+                f.branch(copied)
             f.start(plain)
             self._span.each(lambda at, lanes, mask: self._several(to, source, at, lanes, mask))
             f.branch(copied)
@@ -68,6 +82,17 @@ class RowCopier:
                 f.write(f.read(f.moved(source, f.op("mul", k, self._step)), f.floats.type), f.moved(to, f.bytes_of(k)))
             f.start(copied)
             self._zeros(target, self._high, self._width)
+
+    def _every_other(self, to: Value, source: Value) -> None:
+        """Every other number: two vectors read, of which one is written; none is read behind the last."""
+        f, lanes = self._f, self._f.floats.lanes
+        with f.loop(f.divided_up(self._count, lanes)) as v:
+            done = f.op("mul", v, lanes)
+            left = f.op("sub", f.op("mul", f.op("sub", self._count, done), 2), 1)
+            here = f.moved(source, f.bytes_of(f.op("mul", done, 2)))
+            near = f.vector(here, f.mask_below(left))
+            far = f.vector(f.at(here, lanes * f.floats.itemsize, "i8"), f.mask_below(f.op("sub", left, lanes)))
+            f.put_vector(f.shuffle(near, far, range(0, 2 * lanes, 2)), f.moved(to, f.bytes_of(done)))
 
     def _several(self, to: Value, source: Value, at: Value, lanes: int, mask: Value | None) -> None:
         f = self._f
@@ -81,7 +106,7 @@ class RowCopier:
         f = self._f
         lanes = f.floats.lanes
         with f.loop(f.divided_up(f.op("sub", end, start), lanes)) as k:
-            f.put_vector(f.zero, f.moved(target, f.bytes_of(f.op("add", start, f.op("mul", k, lanes)))))
+            f.put_vector(self._filling, f.moved(target, f.bytes_of(f.op("add", start, f.op("mul", k, lanes)))))
 
 
 def build_finish(m: VectorModule) -> None:

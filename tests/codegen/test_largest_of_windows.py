@@ -1,0 +1,76 @@
+"""The largest numbers of windows by native code, with their places: beside PyTorch's, nan and infinities included."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flambeau
+from flambeau.codegen import available
+from flambeau.codegen.convolutions import largest, windows
+from flambeau.codegen.convolutions.vectors import Floats
+from flambeau.codegen.llvm.compiler import Compiler
+from flambeau.codegen.llvm.host import processor_of
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.skipif(not available(), reason="needs LLVM")
+
+
+def random_case(rng: np.random.Generator) -> tuple[np.ndarray[Any, Any], tuple[Any, ...]]:
+    kernel, stride, dilation = ([int(n) for n in rng.integers(1, most, 2)] for most in (5, 4, 3))
+    padding = [int(rng.integers(0, k // 2 + 1)) for k in kernel]
+    sizes = (*rng.integers(1, 4, 2), *rng.integers(10, 40, 2))
+    x = rng.standard_normal(sizes).astype(str(rng.choice(["float32", "float64"])))
+    x = np.round(x) if rng.integers(2) else x
+    x[rng.random(x.shape) < rng.choice([0.0, 0.1])] = np.nan
+    x[rng.random(x.shape) < rng.choice([0.0, 0.5])] = -np.inf
+    if rng.integers(3) == 0:
+        x = np.moveaxis(np.ascontiguousarray(np.moveaxis(x, 1, -1)), -1, 1)
+    return x, (kernel, stride, padding, dilation, bool(rng.integers(2)))
+
+
+def test_values_and_places_are_those_of_torch() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(80):
+        x, options = random_case(rng)
+        values, places = torch.nn.functional.max_pool2d(torch.tensor(x), *options, return_indices=True)
+        mine = flambeau.nn.functional.max_pool2d(flambeau.tensor(x), *options, return_indices=True)
+        np.testing.assert_array_equal(mine[0].numpy(), values.numpy(), str(options))
+        np.testing.assert_array_equal(mine[1].numpy(), places.numpy(), str(options))
+        np.testing.assert_array_equal(flambeau.max_pool2d(flambeau.tensor(x), *options).numpy(), values.numpy())
+
+
+@pytest.mark.parametrize("sizes", [(1, 2, 90, 70), (7, 3, 6, 6), (1, 1, 3, 5000)])
+def test_bands_images_together_and_chunks(sizes: tuple[int, ...]) -> None:
+    x = np.random.default_rng(1).standard_normal(sizes).astype(np.float32)
+    values, places = torch.nn.functional.max_pool2d(torch.tensor(x), 2, return_indices=True)
+    mine = flambeau.nn.functional.max_pool2d(flambeau.tensor(x), 2, return_indices=True)
+    np.testing.assert_array_equal(mine[0].numpy(), values.numpy())
+    np.testing.assert_array_equal(mine[1].numpy(), places.numpy())
+
+
+def test_code_is_used_and_serves_all_sizes() -> None:
+    codes = []
+    for size in (6, 33):
+        x, y = np.ones((1, 2, size, size), np.float32), np.empty((1, 2, size // 2, size // 2), np.float32)
+        prepared = windows.prepare_largest(x, y, (2, 2), (2, 2), (0, 0), (1, 1))
+        assert prepared is not None
+        prepared(x, y, None)
+        assert (y == 1).all()
+        codes.append(prepared.code)
+    assert codes[0] is codes[1]
+
+
+def test_other_dtypes_and_three_dimensions_go_another_way() -> None:
+    x = np.arange(64, dtype=np.int64).reshape(1, 1, 8, 8)
+    np.testing.assert_array_equal(flambeau.max_pool2d(flambeau.tensor(x), 2).numpy()[0, 0], x[0, 0, 1::2, 1::2])
+    deep = flambeau.tensor(x.astype(np.float32).reshape(1, 1, 4, 4, 4))
+    np.testing.assert_array_equal(flambeau.max_pool3d(deep, 2).numpy().ravel(), [21, 23, 29, 31, 53, 55, 61, 63])
+
+
+def test_text_is_code_for_vectors_without_masks() -> None:
+    processor = processor_of("x86-64-v2")
+    text = largest.largest_text(Floats("double", processor.target))
+    assert Compiler(processor).compile(text, is_glue=True, optimise=False)
