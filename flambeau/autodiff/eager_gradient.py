@@ -9,7 +9,7 @@ from flambeau.autograd.backward import grad_of
 from flambeau.autograd.node import edge_of
 from flambeau.schema.opdef import OpDef
 from flambeau.tensor import dispatch
-from flambeau.tensor.grad_mode import is_grad_enabled, set_grad_enabled
+from flambeau.tensor.grad_mode import inference_mode, is_grad_enabled, set_grad_enabled
 from flambeau.tensor.recorder import tensors_in
 from flambeau.tensor.tensor import Tensor
 
@@ -37,7 +37,7 @@ class EagerGradient:
             value = arguments[place]
             is_list = isinstance(value, list)
             arguments[place] = [leaf_of(t, creates) for t in value] if is_list else leaf_of(value, creates)
-        with set_grad_enabled(True), dispatch.uninterrupted():
+        with inference_mode(False), dispatch.uninterrupted():
             outcome = dispatch.run(self._definition, self._writable(arguments))
             results = list(tensors_in([outcome]))
         gradients = _by_tensor(outcome, [next(given) if is_there else None for is_there in self._present])

@@ -11,6 +11,8 @@ from flambeau.autograd.operator_node import fitted_dtype
 from flambeau.autograd.saved import FREED, SavedTensor, save
 from flambeau.ops.derivatives.operators import OPERATORS
 from flambeau.schema.dtype import from_numpy_dtype
+from flambeau.tensor.grad_mode import refuse_saving
+from flambeau.tensor.levels import Wrapper
 from flambeau.tensor.tensor import Tensor
 
 COUNT: Final = "function {name} returned an incorrect number of gradients (expected {expected}, got {number})"
@@ -110,6 +112,8 @@ class FunctionCtx(Node):
                 continue
             if not isinstance(tensor, Tensor):
                 raise TypeError(NO_SAVED.format(number=number, kind=type(tensor).__name__))
+            if not isinstance(tensor, Wrapper):
+                refuse_saving(tensor._storage.version)
             places = [k for k, output in enumerate(outputs) if output is tensor]
             kept.append(save(tensor, places[0] if places else -1))
         self.to_save = ()
@@ -159,9 +163,7 @@ class FunctionCtx(Node):
         own = gradient._array.shape
         if own != sizes:
             if not _expands(sizes, own):
-                raise RuntimeError(
-                    SHAPE.format(name=self.name(), index=index, sizes=list(own), expected=list(sizes))
-                )
+                raise RuntimeError(SHAPE.format(name=self.name(), index=index, sizes=list(own), expected=list(sizes)))
             gradient = OPERATORS.sum_to_size(gradient, list(sizes))
         return gradient if gradient._array.dtype == dtype else fitted_dtype(gradient, dtype)
 

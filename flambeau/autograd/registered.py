@@ -9,7 +9,7 @@ from flambeau.autograd.node import Edge, Gradients, Node, edge_of
 from flambeau.autograd.saved import FREED, SavedTensor
 from flambeau.schema.opdef import OpDef
 from flambeau.tensor import below
-from flambeau.tensor.grad_mode import is_grad_enabled, no_grad
+from flambeau.tensor.grad_mode import is_grad_enabled, no_grad, refuse_saving
 from flambeau.tensor.interceptors import changed, stack
 from flambeau.tensor.recorder import is_asked, tensors_in
 from flambeau.tensor.tensor import Tensor
@@ -27,7 +27,11 @@ class Context:
         self.node: Node | None = None
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keep tensors; changes that are made to them meanwhile are noticed."""
+        """Keep tensors; changes that are made to them meanwhile are noticed. Raises RuntimeError for tensors that were
+        made in `inference_mode()`."""
+        for tensor in tensors:
+            if tensor is not None and any(self.needs_input_grad):
+                refuse_saving(tensor._storage.version)
         self._saved = tuple([None if t is None else SavedTensor(t) for t in tensors])
 
     @property

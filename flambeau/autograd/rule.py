@@ -18,6 +18,7 @@ from flambeau.schema.gradient import Call, Formula, Gradient
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.own_gradient import gradient_of as gradient_of
 from flambeau.schema.types import BoolType, FloatType, IntType, NumberType, TensorType
+from flambeau.tensor.grad_mode import refuse_saving
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.inversions import LARGE_GRADIENTS
 
@@ -111,7 +112,10 @@ def _keeper(direct: Sequence[tuple[int, int]]) -> Callable[[Sequence[Any], Any],
 
             def operand(arguments: Sequence[Any], result: Any) -> list[Any]:
                 tensor = arguments[position]
-                return [(tensor, tensor._storage.version)]
+                version = tensor._storage.version
+                if version < 0:
+                    refuse_saving(version)
+                return [(tensor, version)]
 
             return operand
         case [(way, _)] if way == RESULT:
@@ -129,7 +133,9 @@ def _keeper(direct: Sequence[tuple[int, int]]) -> Callable[[Sequence[Any], Any],
 def _kept(way: int, arguments: Sequence[Any], position: int, result: Any) -> Any:
     if way == OPERAND:
         tensor = arguments[position]
-        return (tensor, tensor._storage.version)
+        version = tensor._storage.version
+        refuse_saving(version)
+        return (tensor, version)
     if way == RESULT:
         storage = result._storage
         return (result._array, storage, storage.version)

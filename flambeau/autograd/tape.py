@@ -25,7 +25,7 @@ from flambeau.schema.gradient import Decomposed
 from flambeau.schema.opdef import Effect, OpDef
 from flambeau.schema.own_gradient import is_spelling
 from flambeau.tensor import recorder
-from flambeau.tensor.grad_mode import is_grad_enabled
+from flambeau.tensor.grad_mode import is_grad_enabled, refuse_saving
 from flambeau.tensor.interceptors import changed
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.inversions import LEVEL_TAPE, TAPE
@@ -144,6 +144,8 @@ def _record(
     call = _Call(rule, arguments)
     if call.is_without_formula:
         return _without_formula(definition, arguments, written, kernel)
+    if kernel is definition.kernel:  # those of transforms live no longer than these
+        call.refuse_inference()
     if rule.is_in_place:
         return call.in_place(kernel)
     result = kernel(*arguments)
@@ -152,9 +154,7 @@ def _record(
     return result
 
 
-def _without_formula(
-    definition: OpDef, arguments: Sequence[Any], written: Sequence[Tensor], kernel: Recorded
-) -> Any:
+def _without_formula(definition: OpDef, arguments: Sequence[Any], written: Sequence[Tensor], kernel: Recorded) -> Any:
     """Run an operator that nothing can go back through: its results ask, and say so when a gradient comes."""
     operands = list(recorder.tensors_in(list(arguments)))
     node = NotDifferentiable(definition.name, [edge_of(tensor) for tensor in operands])
@@ -193,6 +193,13 @@ class _Call:
                 self.counts.append(-1)
         self.known: CallFormulas = rule.formulas(tuple(asking), is_complex(arguments), arguments)
         self.is_without_formula = len(self.known.steps) < sum(asking)
+
+    def refuse_inference(self) -> None:
+        """Raise RuntimeError if a formula needs the elements of an argument that was made in `inference_mode()`."""
+        for name, position in self.known.kept:
+            if position >= 0 and not name.endswith("_sizes"):
+                for tensor in recorder.tensors_in(self.arguments[position]):
+                    refuse_saving(tensor._storage.version)
 
     def _add(self, value: Any) -> bool:
         edge = edge_of(value) if isinstance(value, Tensor) else None

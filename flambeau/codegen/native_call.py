@@ -32,6 +32,7 @@ from flambeau.codegen.llvm.host import is_remembered
 from flambeau.codegen.llvm.loops import LOOP_EXPORTS, loops_text
 from flambeau.codegen.llvm.tensor_objects import LEFT_EMPTY, NEW_STORAGE, NEW_TENSOR
 from flambeau.codegen.ufunc_loops import loop_of
+from flambeau.tensor import grad_mode
 from flambeau.tensor.storage import Storage
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.blas import SMALL
@@ -143,6 +144,7 @@ def imports_of(m: ModuleBuilder, more: Mapping[str, int] | None = None) -> dict[
 def _addresses(names: Iterable[str], prefix: str, more: Mapping[str, int] | None = None) -> dict[str, int]:
     """The same by the names of what is imported, and what its symbols begin with."""
     known = {name: id(value) for name, value in _OBJECTS.items()}
+    known["inference_blocks"] = ctypes.addressof(grad_mode.inference_blocks)
     known |= numpy_functions() or {}
     known |= more or {}
     return {prefix + n: known[n] if n in known else address_of(getattr(ctypes.pythonapi, n)) for n in names}
@@ -182,7 +184,8 @@ def _slots(cls: type) -> dict[str, int]:
 
 _OBJECTS = {
     "tensor_type": Tensor, "storage_type": Storage, "float_type": float, "int_type": int, "tuple_type": tuple,
-    "list_type": list, "none": None, "true": True, "false": False, "zero": 0,
+    "list_type": list, "none": None, "true": True, "false": False, "zero": 0, "grad_mode": grad_mode.mode,
+    "first_version_name": "first_version",
 }  # fmt: skip
 
 
@@ -200,7 +203,7 @@ def _entry_module(entry: str) -> ModuleBuilder | None:
     return entry_module(layouts) if entry == "entry" else tensors_module(layouts, by_rows=entry == "operators")
 
 
-_SYMBOLS = {"operators": ("tensors", "any_tensors"), "products": PRODUCTS}
+_SYMBOLS = {"operators": ("tensors", "any_tensors", "writing_tensors"), "products": PRODUCTS}
 """What entries are called in their code, where there are others than of their name."""
 
 
@@ -238,9 +241,9 @@ def _support(entry: str) -> NativeCode | None:
 
 
 @functools.cache
-def loops_code() -> tuple[NativeCode, int, int] | None:
-    """The kernel that runs NumPy's loops, and the addresses of the entries for plain tensors and for those that ask for
-    gradients too; None where there is none."""
+def loops_code() -> tuple[NativeCode, tuple[int, int, int]] | None:
+    """The kernel that runs NumPy's loops, and the addresses of the entries for plain tensors, for those that ask for
+    gradients too, and for calls that write one; None where there is none."""
     entry = _support("operators")
     if entry is None:
         return None
@@ -249,7 +252,7 @@ def loops_code() -> tuple[NativeCode, int, int] | None:
     except NativeError:
         return None
     addresses = keep(entry).addresses
-    return keep(code), addresses["tensors"], addresses["any_tensors"]
+    return keep(code), (addresses["tensors"], addresses["any_tensors"], addresses["writing_tensors"])
 
 
 @functools.cache

@@ -15,7 +15,7 @@ from flambeau.autograd.saved import FREED, SavedTensor
 from flambeau.executor.compiled_gradients import GradientPlan, Stacks
 from flambeau.executor.gradients import Plain
 from flambeau.executor.recomputed_calls import Arguments, CompiledCallBackward, Run, attach, marked, own_results
-from flambeau.tensor.grad_mode import is_grad_enabled
+from flambeau.tensor.grad_mode import is_grad_enabled, refuse_saving
 from flambeau.tensor.levels import Wrapper
 from flambeau.tensor.tensor import Tensor
 
@@ -32,11 +32,14 @@ def recomputes(plan: GradientPlan, arguments: Sequence[Any]) -> bool:
 
 
 class Kept:
-    """What the way there gave for the way back."""
+    """What the way there gave for the way back. Raises RuntimeError for what was made in `inference_mode()`."""
 
     __slots__ = ("_values",)
 
     def __init__(self, values: Sequence[Any]) -> None:
+        for value in values:
+            if isinstance(value, Tensor):
+                refuse_saving(value._storage.version)
         self._values = [SavedTensor(Tensor(v._array, v._storage)) if isinstance(v, Tensor) else v for v in values]
 
     def restored(self, node: Node) -> list[Any]:
@@ -140,6 +143,7 @@ def on_tape(
     results = marked(result, marks)
     own = own_results(results, arguments, constants)
     if own is not None:
+        arguments.refuse_inference(plan.parameters)
         again = CompiledCallBackward(run, arguments, marks)
         attach(own, CompiledBackward(plan, arguments, kept, results, again))
     return own is not None

@@ -32,6 +32,7 @@ from flambeau.ir.graph import Graph, Node, Value
 from flambeau.passes.inline import callee_of
 from flambeau.schema.types import ListType, TupleType, Type
 from flambeau.specialise.cache import SpecialisationCache
+from flambeau.tensor.grad_mode import may_write
 from flambeau.tensor.tensor import Tensor
 from flambeau.util import blas, log
 from flambeau.util.depth import TOO_DEEP, deep_recursion
@@ -118,7 +119,7 @@ class CompiledGraph:
         if native is None:
             return None
         written = [t for number in self._written for t in _tensors_in(arguments[number])]
-        if not all(t._array.flags.writeable for t in written):
+        if not all(t._array.flags.writeable and may_write(t._storage.version) for t in written):
             return None
         if stand_in is not None:
             native = stand_in(self, native)

@@ -55,6 +55,8 @@ class _Machine:
         """The address for calls whose gradients somebody else looks at."""
         self.products: dict[str, int] | None = None
         """The addresses of products of matrices."""
+        self.writing_entry = 0
+        """The address for kernels that write an argument."""
 
     def is_ready(self) -> bool:
         """Whether there is native code, after one more call in Python."""
@@ -74,7 +76,7 @@ class _Machine:
         self.next = 1 << 62
         found = native_call.loops_code()
         if found is not None:
-            self.loops, self.entry, self.any_entry = found
+            self.loops, (self.entry, self.any_entry, self.writing_entry) = found
             self.products = native_call.products_code()
             for name, product in PRODUCTS_OF_GRADIENTS.items():
                 if self.products is not None:
@@ -96,6 +98,7 @@ class EagerEntry:
         self.inline_cache = InlineCache()
         self._tried: set[Any] = set()
         self._slow = kernel.__call__
+        self._entry = machine.entry if kernel.target is None else machine.writing_entry
         self.connect(kernel, self._slow)
         for beside in list(kernel.besides.values()):
             self.connect(beside, beside.slow)
@@ -106,7 +109,7 @@ class EagerEntry:
     def connect(self, instance: Any, slow: Callable[..., Any]) -> None:
         """Calls of an instance of `NativeBase` go into native code from now on, and to `slow` from there."""
         tell(instance, ctypes.addressof(self.inline_cache.cell), slow)
-        direct(instance, machine.entry)
+        direct(instance, self._entry)
 
     def connect_any(self, instance: Any, slow: Callable[..., Any]) -> None:
         """The same for an instance that takes tensors that ask for gradients too."""

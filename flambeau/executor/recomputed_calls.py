@@ -28,7 +28,7 @@ from flambeau.ir.constants import CONSTANT
 from flambeau.ir.graph import Graph
 from flambeau.program import instances
 from flambeau.program.classes import ClassDefinition
-from flambeau.tensor.grad_mode import is_grad_enabled, set_grad_enabled
+from flambeau.tensor.grad_mode import inference_mode, is_grad_enabled, refuse_saving
 from flambeau.tensor.recorder import tensors_in
 from flambeau.tensor.tensor import Tensor
 
@@ -89,6 +89,12 @@ class Arguments:
                     raise RuntimeError(CHANGED.format(name=attribute.name))
         return self._values
 
+    def refuse_inference(self, needed: Sequence[int]) -> None:
+        """Raise RuntimeError if the elements of a tensor are needed, by numbers of arguments, that was made in
+        `inference_mode()`."""
+        for saved in self._saved([self._values[n] for n in needed]):
+            refuse_saving(saved.version)
+
     def _saved(self, values: Sequence[Any]) -> list[SavedTensor]:
         """What was saved of tensors among values, and in containers among them."""
         return [self._tensors[id(t)] for t in tensors_in(list(values)) if id(t) in self._tensors]
@@ -111,7 +117,7 @@ class CompiledCallBackward(Node):
         if arguments is None:
             raise RuntimeError(FREED)
         creates = is_grad_enabled()
-        with set_grad_enabled(True):
+        with inference_mode(False):
             results = marked(self._run(arguments.restored(self)), self._marks)
         pairs = [(r, g) for r, g in zip(results, gradients, strict=False) if g is not None and edge_of(r) is not None]
         roots, given = [r for r, _ in pairs], [g for _, g in pairs]

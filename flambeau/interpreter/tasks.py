@@ -99,7 +99,7 @@ class Task(Work):
         self._call: Callable[[], Any] | None = call
         self._future = future
         self._is_taken = False
-        self._grad = grad_mode.is_grad_enabled()
+        self._grad = grad_mode.as_here()
         self._is_plain = observer.thread.is_plain
         self._context = contextvars.copy_context()
 
@@ -143,7 +143,7 @@ class Task(Work):
         before = (thread.is_plain, thread.handlers, thread.observer)
         thread.is_plain, thread.handlers, thread.observer = self._is_plain, (), None
         try:
-            with grad_mode.set_grad_enabled(self._grad):
+            with self._grad:
                 yield
         finally:
             thread.is_plain, thread.handlers, thread.observer = before

@@ -21,6 +21,7 @@ from flambeau.schema.traits import Role, Traits
 from flambeau.schema.types import TensorType
 from flambeau.tensor import layout
 from flambeau.tensor.create import check_device, empty_strided, strides_for
+from flambeau.tensor.grad_mode import refuse_writing
 from flambeau.tensor.tensor import Tensor, view_of, wrap
 
 PRESERVE = 1
@@ -117,6 +118,7 @@ def resize_kernel(self: Tensor, size: Sequence[int], memory_format: int | None =
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: {list(size)}")
     if memory_format == PRESERVE:
         raise RuntimeError("Unsupported memory format Preserve")
+    refuse_writing(self._storage.version)
     if tuple(size) != self._array.shape:
         offset = self.storage_offset() if self._storage.nbytes else 0
         if offset:
@@ -143,6 +145,7 @@ def _resize_at(self: Tensor, size: Sequence[int], offset: int) -> Tensor:
 
 def set_kernel(self: Tensor, source: Tensor) -> Tensor:
     """Look at another tensor's memory from now on."""
+    refuse_writing(self._storage.version)
     self._array, self._storage = source._array, source._storage
     return self
 

@@ -17,6 +17,7 @@ from flambeau.schema.opdef import OpDef
 from flambeau.tensor import dataless, layout
 from flambeau.tensor.create import strides_for
 from flambeau.tensor.defaults import float_dtype
+from flambeau.tensor.grad_mode import refuse_writing
 from flambeau.tensor.kernels import NO_FAKE
 from flambeau.tensor.tensor import Tensor, share, view_of, wrap
 
@@ -138,6 +139,7 @@ def _copied(definition: OpDef, arguments: Sequence[Any]) -> Any:
         raise RuntimeError(
             f"output with shape {list(target._array.shape)} doesn't match the broadcast shape {list(shape)}"
         )
+    refuse_writing(target._storage.version)
     target.bump_version()
     return target
 

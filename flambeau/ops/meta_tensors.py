@@ -27,6 +27,7 @@ from flambeau.tensor import dataless, index
 from flambeau.tensor.below import CONCERNS, KERNELS
 from flambeau.tensor.create import strides_for
 from flambeau.tensor.dataless import DatalessStorage
+from flambeau.tensor.grad_mode import refuse_writing
 from flambeau.tensor.kernels import NO_FAKE
 from flambeau.tensor.subclasses import disabled_function, overrides_functions, special
 from flambeau.tensor.tensor import Tensor
@@ -248,9 +249,7 @@ def _strides(
 def _written(definition: OpDef, arguments: Sequence[Any]) -> Any:
     """What an operator gives that writes its arguments: these, whose sizes must be those of what is written."""
     schema = definition.schema
-    targets = [
-        a for a, f in zip(arguments, schema.arguments, strict=False) if f.alias is not None and f.alias.is_write
-    ]
+    targets = [a for a, f in zip(arguments, schema.arguments, strict=False) if f.alias is not None and f.alias.is_write]
     if definition.family == "out":
         _fit_targets(definition, arguments, targets)
     elif (rule := _computed_shape(definition)) is not None:
@@ -261,6 +260,7 @@ def _written(definition: OpDef, arguments: Sequence[Any]) -> Any:
                 f"output with shape {list(targets[0]._array.shape)} doesn't match the broadcast shape {list(sizes)}"
             )
     for target in _tensors(targets):
+        refuse_writing(target._storage.version)
         target.bump_version()
     returned = [r for r in schema.returns if isinstance(r.type, TensorType)]
     if not returned:

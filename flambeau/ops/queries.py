@@ -137,7 +137,7 @@ query("aten::is_nonzero(Tensor self) -> bool", is_nonzero, is_function=True, is_
 query("aten::is_conj(Tensor self) -> bool", lambda self: False, is_function=True, is_method=True)
 query("aten::is_neg(Tensor self) -> bool", lambda self: False, is_function=True, is_method=True)
 query("aten::is_leaf(Tensor self) -> bool", lambda self: self.is_leaf, is_about_tensor=True)
-query("aten::is_inference(Tensor self) -> bool", lambda self: False, is_function=True, is_method=True)
+query("aten::is_inference(Tensor self) -> bool", Tensor.is_inference, is_function=True, is_method=True)
 query("aten::is_pinned(Tensor self, Device? device=None) -> bool", lambda self, device: False, is_method=True)
 query("aten::output_nr(Tensor self) -> int", lambda self: self.output_nr)
 query("aten::_version(Tensor self) -> int", lambda self: self._version)

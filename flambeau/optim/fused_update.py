@@ -20,6 +20,7 @@ from flambeau.codegen.runtime import start
 from flambeau.ops.families.composite import F
 from flambeau.optim.formula import Formula, FormulaKernel
 from flambeau.schema.dtype import DType
+from flambeau.tensor.grad_mode import refuse_writing
 from flambeau.tensor.tensor import Tensor
 
 _WORD: Final = ctypes.c_size_t
@@ -171,6 +172,8 @@ class ParameterUpdate:
 
     def run(self, numbers: Numbers) -> None:
         """Compute, and write, with the formula's numbers."""
+        for storage in self._storages:
+            refuse_writing(storage.version)
         if self._cell.current is not numbers:
             self._cell.hold(numbers)
         if self._alone is not None:

@@ -9,19 +9,46 @@ True
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import inspect
 import threading
 from collections.abc import Callable
 from typing import Any, Final, Self, TypeVar
 
+from flambeau.util.locks import Lock
+
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+GRAD_MODE: Final = "__grad_mode__"
+"""The attribute of a decorated function that says whether it records: of several decorators the innermost."""
+NO_GRAD: Final = "no_grad"
+INFERENCE: Final = "inference"
+"""The modes that a view was made in, of those made while nothing is recorded."""
+OF_INFERENCE: Final = -(1 << 62)
+"""The version of memory that was made in `inference_mode()`: it counts no writes, and is less than 0."""
+INFERENCE_WRITTEN: Final = (
+    "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
+    "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
+)
+INFERENCE_SAVED: Final = (
+    "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+    "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in "
+    "autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
+)
 
 
 class _Mode(threading.local):
     enabled: bool = True
     inference: bool = False
     """Whether an `inference_mode()` is around."""
+    first_version: int = 0
+    """The version of memory that is made now."""
+    keeps_all: bool = False
+    """Whether formulas may keep what was made in `inference_mode()`: the tape of a transform ends with it."""
+    unrecorded: str = NO_GRAD
+    """Which mode it is in which nothing is recorded."""
 
 
 mode: Final = _Mode()
@@ -29,10 +56,32 @@ mode: Final = _Mode()
 _mode: Final = mode
 
 
-GRAD_MODE: Final = "__grad_mode__"
-"""The attribute of a decorated function that says whether it records: of several decorators the innermost."""
-NO_GRAD: Final = "no_grad"
-"""The mode that a view was made in, of those made while nothing is recorded."""
+inference_blocks: Final = ctypes.c_int64(0)
+"""How many blocks of `inference_mode()` there are in all threads: while there are none, native code asks nobody for the
+version of new memory."""
+_counting: Final = Lock()
+
+
+def _count_blocks(more: int) -> None:
+    with _counting:
+        inference_blocks.value += more
+
+
+def refuse_saving(version: int) -> None:
+    """Raise RuntimeError for memory of this version if it was made in `inference_mode()`: no formula may keep it."""
+    if version < 0 and not mode.keeps_all:
+        raise RuntimeError(INFERENCE_SAVED)
+
+
+def may_write(version: int) -> bool:
+    """Whether memory of this version may be written on this thread: outside of `inference_mode()` none made in it."""
+    return version >= 0 or mode.inference
+
+
+def refuse_writing(version: int) -> None:
+    """Raise RuntimeError for memory of this version if it was made in `inference_mode()`, and there is none now."""
+    if not may_write(version):
+        raise RuntimeError(INFERENCE_WRITTEN)
 
 
 def is_grad_enabled() -> bool:
@@ -77,7 +126,7 @@ class _Switch:
 
     def __enter__(self) -> Self:
         self._before.append(mode.enabled)
-        mode.enabled = self._enabled
+        mode.enabled = self._enabled and not mode.inference
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -169,18 +218,21 @@ class set_grad_enabled(_Switch):  # noqa: N801  (as programs write it)
     def __init__(self, mode: bool) -> None:
         super().__init__(mode)
         self._before.append(_mode.enabled)
-        _mode.enabled = mode
+        _mode.enabled = mode and not _mode.inference
 
     def __enter__(self) -> Self:
-        mode.enabled = self._enabled
+        mode.enabled = self._enabled and not mode.inference
         return self
 
 
 class inference_mode(_Switch):  # noqa: N801  (as programs write it)
-    """Record nothing. A context manager and a decorator.
+    """Record nothing, for good: what is made inside, views of it included, never takes part in gradients.
 
-    Tensors that are made inside are ordinary ones: they may be changed and differentiated outside, where PyTorch
-    refuses that, and `is_inference()` of them is False. `enable_grad` inside records, which it does not in PyTorch.
+    Such a tensor says so (`is_inference()`), counts no writes (`_version` raises RuntimeError), and outside may neither
+    be written in place, nor ask for a gradient, nor be what a formula has to keep for `backward()`: RuntimeError.
+    `clone()` outside gives an ordinary one. `enable_grad` inside records nothing. In a scripted function the block is
+    what `no_grad` is, and what is made in it is ordinary; a call in the mode gives tensors of the mode. A context
+    manager and a decorator.
 
     Args:
         mode: whether nothing is recorded; False records, also within another one or within `no_grad`.
@@ -188,25 +240,35 @@ class inference_mode(_Switch):  # noqa: N801  (as programs write it)
     >>> import flambeau
     >>> x = flambeau.ones(2, requires_grad=True)
     >>> with flambeau.inference_mode():
-    ...     (x * 2).requires_grad
-    False
+    ...     y = x * 2
+    >>> y.requires_grad, y.is_inference(), y.clone().is_inference()
+    (False, True, False)
     """
 
-    def __init__(self, mode: bool = True) -> None:
+    def __new__(cls, mode: Any = True) -> Any:
+        """The mode; of `@inference_mode` without parentheses the function, decorated."""
         if callable(mode):
-            raise TypeError("inference_mode() takes a bool: write @inference_mode() above a function")
+            return inference_mode(True)(mode)
+        return super().__new__(cls)
+
+    def __init__(self, mode: bool = True) -> None:
         super().__init__(not mode)
-        self._inference = mode
-        self._outer: list[bool] = []
+        self._inference = bool(mode)
+        self._outer: list[tuple[bool, int, str]] = []
 
     def __enter__(self) -> Self:
-        self._outer.append(mode.inference)
-        mode.inference = self._inference
-        return super().__enter__()
+        self._outer.append((mode.inference, mode.first_version, mode.unrecorded))
+        self._before.append(mode.enabled)
+        mode.inference, mode.enabled = self._inference, self._enabled
+        mode.first_version = OF_INFERENCE if self._inference else 0
+        mode.unrecorded = INFERENCE if self._inference else NO_GRAD
+        _count_blocks(self._inference)
+        return self
 
     def __exit__(self, *error: object) -> None:
+        mode.inference, mode.first_version, mode.unrecorded = self._outer.pop()
+        _count_blocks(-self._inference)
         super().__exit__(*error)
-        mode.inference = self._outer.pop()
 
     def _again(self) -> _Switch:
         return inference_mode(self._inference)
@@ -220,3 +282,51 @@ def is_inference_mode_enabled() -> bool:
     True
     """
     return mode.inference
+
+
+class transform_mode(inference_mode):  # noqa: N801  (as the others)
+    """What a transform (`flambeau.func.grad`) runs its function in: all is recorded, and may be kept.
+
+    >>> with inference_mode(), transform_mode():
+    ...     is_grad_enabled()
+    True
+    """
+
+    def __new__(cls) -> Self:
+        """The mode."""
+        return object.__new__(cls)
+
+    def __init__(self) -> None:
+        super().__init__(False)
+        self._kept: list[bool] = []
+
+    def __enter__(self) -> Self:
+        self._kept.append(mode.keeps_all)
+        mode.keeps_all = True
+        return super().__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        mode.keeps_all = self._kept.pop()
+
+
+class inference_block(_Switch):  # noqa: N801  (it stands for `inference_mode` in scripted functions)
+    """What `inference_mode` is inside of a scripted function: nothing is recorded, and what is made is ordinary.
+
+    Args:
+        mode: whether nothing is recorded.
+
+    >>> with inference_block(True):
+    ...     is_grad_enabled(), is_inference_mode_enabled()
+    (False, False)
+    """
+
+    def __init__(self, mode: bool = True) -> None:
+        super().__init__(not mode)
+
+
+def as_here() -> _Switch:
+    """A block in which the mode is what it is now on this thread, for another thread."""
+    if mode.inference:
+        return inference_mode(True)
+    return enable_grad() if mode.enabled else no_grad()

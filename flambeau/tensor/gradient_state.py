@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
-from flambeau.tensor.grad_mode import note_asked
+from flambeau.tensor.grad_mode import mode, note_asked
 from flambeau.util.inversions import VIEW_NODE
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from flambeau.tensor.storage import Storage
 
 
 NO_DEEPCOPY: Final = (
@@ -35,6 +37,7 @@ class GradientState:
     __slots__ = ()
 
     _array: np.ndarray[Any, Any]
+    _storage: Storage
     _requires_grad: bool
     _grad: Any
     _node: Any
@@ -121,6 +124,8 @@ class GradientState:
             )
         if requires_grad and self.dtype.category < dtypes.Category.FLOAT:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        if requires_grad and self._storage.version < 0 and not mode.inference:
+            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         if self.grad_fn is None:
             self._requires_grad = bool(requires_grad and note_asked())  # type: ignore[misc]  # a slot of `Tensor`
         return self

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from flambeau.schema.opdef import OpDef
+from flambeau.tensor.grad_mode import INFERENCE, refuse_writing
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.inversions import TAPE
 
@@ -27,6 +28,12 @@ MADE_IN: Final = (
     "is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace "
     "either both inside the {mode} block (if you don't want the inplace to be tracked) or both outside (if you want "
     "the inplace to be tracked)."
+)
+MADE_IN_INFERENCE: Final = (
+    "A view was created in inference mode and is being modified inplace in normal mode. Given that this use case is "
+    "ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace "
+    "either both inside the inference_mode block (if you don't want the inplace to be tracked) or both outside (if you "
+    "want the inplace to be tracked)."
 )
 OUT_WRITTEN: Final = (
     "{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
@@ -78,10 +85,12 @@ def refuse_writes(definition: OpDef, arguments: Sequence[Any]) -> list[Tensor]:
     for formal, value in zip(definition.schema.arguments, arguments, strict=False):
         if formal.alias is not None and formal.alias.is_write:
             for tensor in tensors_in(value):
+                refuse_writing(tensor._storage.version)
                 if formal.kwarg_only:
                     raise RuntimeError(OUT_WRITTEN.format(name=definition.name.rpartition("::")[2]))
                 if tensor._made_in is not None:
-                    raise RuntimeError(MADE_IN.format(mode=tensor._made_in))
+                    in_inference = tensor._made_in == INFERENCE
+                    raise RuntimeError(MADE_IN_INFERENCE if in_inference else MADE_IN.format(mode=tensor._made_in))
                 if tensor._requires_grad and tensor._node is None:
                     raise RuntimeError(LEAF_WRITTEN)
                 base = tensor._base

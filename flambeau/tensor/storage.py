@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from flambeau.schema.device import CPU, Device
+from flambeau.tensor.grad_mode import mode
 
 
 class _Memory:
@@ -37,11 +38,11 @@ class Storage:
     base: np.ndarray[Any, Any]
     """The array this storage was made from: it owns the memory or refers to its owner."""
     version: int
-    """How many times the memory was written through a tensor."""
+    """How many times the memory was written through a tensor; less than 0 if it was made in `inference_mode()`."""
 
     def __init__(self, base: np.ndarray[Any, Any]) -> None:
         self.base = base
-        self.version = 0
+        self.version = mode.first_version
         self._bytes: np.ndarray[Any, Any] | None = None
 
     @property

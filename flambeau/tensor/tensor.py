@@ -21,7 +21,7 @@ from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
 from flambeau.tensor import layout, observer, overrides, subclasses
 from flambeau.tensor.formats import Layout
-from flambeau.tensor.grad_mode import NO_GRAD, is_grad_enabled, mode, note_asked
+from flambeau.tensor.grad_mode import is_grad_enabled, mode, note_asked
 from flambeau.tensor.gradient_state import NO_DEEPCOPY, GradientState
 from flambeau.tensor.methods import TensorMethods
 from flambeau.tensor.observer import thread
@@ -171,8 +171,15 @@ class Tensor(GradientState, TensorMethods):
 
     @property
     def _version(self) -> int:
-        """How many times its storage was written."""
-        return self._storage.version
+        """How many times its storage was written. Raises RuntimeError for a tensor made in `inference_mode()`."""
+        version = self._storage.version
+        if version < 0:
+            raise RuntimeError("Inference tensors do not track version counter.")
+        return version
+
+    def is_inference(self) -> bool:
+        """Whether it was made in `inference_mode()`."""
+        return self._storage.version < 0
 
     def bump_version(self) -> None:
         """Note that its memory was written."""
@@ -422,7 +429,7 @@ def wrap(array: Any) -> Tensor:
         array = np.asarray(array)
     if not array.size:
         array = _row_major(array)
-    return plain(array, _storage_of(array))  # type: ignore[no-any-return]
+    return plain(array, _storage_of(array, mode.first_version))  # type: ignore[no-any-return]
 
 
 def wrap_number(value: complex) -> Tensor:
@@ -451,14 +458,14 @@ def window(array: Array, storage: Storage, shown: Tensor | None = None) -> Tenso
     if shown is None:
         return plain(array, storage)  # type: ignore[no-any-return]
     base = shown if shown._base is None else shown._base
-    return _view(array, storage, base, None if mode.enabled else NO_GRAD)  # type: ignore[no-any-return]
+    return _view(array, storage, base, None if mode.enabled else mode.unrecorded)  # type: ignore[no-any-return]
 
 
 _FRESH: Final[dict[str, Any]] = {"_requires_grad": False, "is_wrapped_number": False, "output_nr": 0}
 _FRESH.update(dict.fromkeys(("_grad", "_leaf", "_node")))
 plain: Final = Maker(Tensor, ("_array", "_storage"), {**_FRESH, "_base": None, "_made_in": None})
 _view: Final = Maker(Tensor, ("_array", "_storage", "_base", "_made_in"), _FRESH)
-_storage_of: Final = Maker(Storage, ("base",), {"version": 0, "_bytes": None})
+_storage_of: Final = Maker(Storage, ("base", "version"), {"_bytes": None})
 
 
 def view_of(

@@ -20,7 +20,7 @@ from flambeau.autograd.engine import is_for_targets
 from flambeau.autograd.function import Function
 from flambeau.autograd.graph import saved_tensors_hooks
 from flambeau.tensor.autocast import autocast, get_autocast_dtype, is_autocast_enabled
-from flambeau.tensor.grad_mode import enable_grad, is_grad_enabled
+from flambeau.tensor.grad_mode import inference_mode, is_grad_enabled
 from flambeau.tensor.random import get_rng_state, set_rng_state
 from flambeau.tensor.recorder import tensors_in
 from flambeau.tensor.tensor import Tensor
@@ -161,7 +161,7 @@ class _Frame:
             return tensor
 
         hooks = saved_tensors_hooks(keep, lambda tensor: tensor)
-        with suppress(_Stop), self._world.restored(), enable_grad(), self._context, hooks:
+        with suppress(_Stop), self._world.restored(), inference_mode(False), self._context, hooks:
             function(*map(_apart, args), **{name: _apart(value) for name, value in kwargs.items()})
         if len(saved) != len(self._kinds):
             raise CheckpointError(UNEQUAL.format(before=len(self._kinds), after=len(saved)))
@@ -200,7 +200,7 @@ class CheckpointFunction(Function):
         values = list(ctx.values)
         for place, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
             values[place] = _apart(tensor)
-        with ctx.world.restored(), enable_grad():
+        with ctx.world.restored(), inference_mode(False):
             result = ctx.function(*values)
         listed = result if isinstance(result, tuple) else (result,)
         pairs = [

@@ -26,7 +26,7 @@ from flambeau.schema.opdef import OpDef
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.types import FloatType, ListType, NumberType, OptionalType, TensorType
 from flambeau.tensor import dispatch
-from flambeau.tensor.grad_mode import is_grad_enabled, set_grad_enabled
+from flambeau.tensor.grad_mode import inference_mode, is_grad_enabled
 from flambeau.tensor.levels import variable
 from flambeau.tensor.recorder import OUT_WRITTEN
 from flambeau.tensor.tensor import Tensor
@@ -234,7 +234,7 @@ class _TangentCall:
         creates = is_grad_enabled()
         is_list = isinstance(self.result, list | tuple)
         results = list(self.result) if is_list else [self.result]
-        with set_grad_enabled(True):
+        with inference_mode(False):
             seeds = [self._seed(number, one) for number, one in enumerate(results)]
             outputs, tangents = self._back(seeds if is_list else seeds[0])
         pairs = [(o, t) for o, t in zip(outputs, tangents, strict=True) if edge_of(o) is not None]

@@ -58,6 +58,9 @@ class _Entry:
         cell = f.get(self_, self.constants.layouts.callable, "cell")
         self.start_context(cell)
         self.unbox_arguments()
+        for k, p in enumerate(self.signature.parameters):
+            if p.is_written:
+                f.require(f.call("may_bump", context, k + 1), "give_up")
         f.put(cell, GRAPH_CELL, served=f.op("add", f.get(cell, GRAPH_CELL, "served"), 1))
         with f.when(f.compare("ne", f.get(cell, GRAPH_CELL, "long"), 0)):  # the function takes the GIL back
             f.put(context, ENTRY_CONTEXT, thread=f.call("PyEval_SaveThread"))

@@ -6,19 +6,23 @@ say what it is the block of. Leaves are chained in the context, and have referen
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from flambeau.codegen.layouts import BLOCK, ENTRY_CONTEXT, FOREVER, LEAF, ObjectLayouts
 from flambeau.codegen.llvm.builder import FALSE, NULL, TRUE, FunctionBuilder, ModuleBuilder, Value
 from flambeau.codegen.llvm.c_interface import ALIGNED, C_INTERFACE, NUMPY_INTERFACE
 from flambeau.codegen.llvm.entry_blocks import add_blocks
 from flambeau.codegen.llvm.entry_results import add_results
-from flambeau.codegen.llvm.tensor_objects import add_note_write, plain_array
+from flambeau.codegen.llvm.tensor_objects import add_may_write, add_note_write, plain_array
 
 EXPORTS = {
     "unbox_array": "i1 (ptr, ptr, ptr, ptr, i64, ptr, i64, i64, i64, i64, i64)",
     "unbox_element": "i1 (ptr, ptr, ptr, i64)",
     "unbox_int": "i1 (ptr, ptr)", "unbox_float": "i1 (ptr, ptr)", "length": "i64 (ptr)", "item": "ptr (ptr, i64)",
     "new_block": "ptr (ptr, i64)", "new_list": "ptr (ptr, i64, i64)", "box_array": "ptr (ptr, i64, ptr, i64)",
-    "box_element": "ptr (ptr, ptr, i64)", "bump": "void (ptr, i64)", "fail": "ptr (ptr, i64, ptr)",
+    "box_element": "ptr (ptr, ptr, i64)", "bump": "void (ptr, i64)", "may_bump": "i1 (ptr, i64)",
+    "fail": "ptr (ptr, i64, ptr)",
     "start_bins": "void (ptr)", "end_bins": "void (ptr)", "finish": "void (ptr)",
 }  # fmt: skip
 """What it offers, with LLVM types."""
@@ -37,6 +41,7 @@ def objects_module(layouts: ObjectLayouts) -> ModuleBuilder:
     _add_unbox_numbers(m, layouts)
     _add_sequences(m, layouts)
     add_note_write(m, layouts)
+    add_may_write(m, layouts)
     _add_bump(m, layouts)
     _add_fail(m)
     return m
@@ -182,17 +187,29 @@ def _add_sequences(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
 
 
 def _add_bump(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
-    """``bump(context, origin)``: note that the memory of an argument's tensors was written."""
+    """``bump(context, origin)``: note that the memory of an argument's tensors was written; ``may_bump``: whether that
+    may be."""
     f = m.function("void bump", "ptr context", "i64 origin", exported=True)
+    with _tensors_of(f, layouts) as object_:
+        f.call("note_write", object_)
+    f.ret()
+    f = m.function("i1 may_bump", "ptr context", "i64 origin", exported=True)
+    with _tensors_of(f, layouts) as object_:
+        f.return_unless(f.call("may_write", object_), FALSE)
+    f.ret(TRUE)
+
+
+@contextmanager
+def _tensors_of(f: FunctionBuilder, layouts: ObjectLayouts) -> Iterator[Value]:
+    """The tensors of the argument of a number, one by one; the function's parameters are context and number."""
     context, origin = f.parameters
     chain = f.follow(f.get(context, ENTRY_CONTEXT, "leaves"), lambda leaf: f.get(leaf, LEAF, "chain"))
     with chain as leaf:
         object_ = f.get(leaf, LEAF, "object")
-        is_tensor = f.compare("eq", f.get(object_, layouts.object, "type"), m.symbol("tensor_type"))
+        is_tensor = f.compare("eq", f.get(object_, layouts.object, "type"), f.module.symbol("tensor_type"))
         is_written = f.compare("eq", f.get(leaf, LEAF, "origin"), origin)
         with f.when(f.op("and", is_tensor, is_written)):
-            f.call("note_write", object_)
-    f.ret()
+            yield object_
 
 
 def _add_fail(m: ModuleBuilder) -> None:

@@ -14,7 +14,7 @@ from flambeau.codegen.llvm.builder import NULL, FunctionBuilder, ModuleBuilder, 
 from flambeau.codegen.llvm.entry import ARGUMENT_COUNT, Results, add_attempt, call_slowly, new_module, pack_tuple
 from flambeau.codegen.llvm.entry_geometry import WRITTEN
 from flambeau.codegen.llvm.entry_ready import add_ready
-from flambeau.codegen.llvm.tensor_objects import add_constructors, add_note_write, any_array, plain_array
+from flambeau.codegen.llvm.tensor_objects import add_constructors, add_may_write, add_note_write, any_array, plain_array
 
 
 def tensors_module(layouts: ObjectLayouts, *, by_rows: bool = False) -> ModuleBuilder:
@@ -27,6 +27,8 @@ def tensors_module(layouts: ObjectLayouts, *, by_rows: bool = False) -> ModuleBu
     if by_rows:
         _add_unwrap(m, layouts, any_array, "unwrap_any", by_rows=by_rows)
         _add_tensors(m, layouts, "any_tensors", "unwrap_any")
+        add_may_write(m, layouts)
+        _add_tensors(m, layouts, "writing_tensors", "unwrap", writes=True)
     return m
 
 
@@ -40,8 +42,8 @@ class TensorResults(Results):
         """Also adds ``wrap(array, storage)``: the tensor of an array and its storage, null for a new one; takes over
         both references. Null, with MemoryError, if there is none.
         """
-        add_ready(m, self._layouts)
         add_constructors(m, self._layouts)
+        add_ready(m, self._layouts)
         f = m.function("ptr wrap", "ptr array", "ptr storage")
         array, known = f.parameters
         storage = f.choose(f.is_null(known), lambda: f.call("storage_of", array), lambda: known)
@@ -92,7 +94,8 @@ def _add_unwrap(m: ModuleBuilder, layouts: ObjectLayouts, look: Look, name: str,
     f.ret(value)
 
 
-def _add_tensors(m: ModuleBuilder, layouts: ObjectLayouts, name: str, unwrap: str) -> None:
+def _add_tensors(m: ModuleBuilder, layouts: ObjectLayouts, name: str, unwrap: str, *, writes: bool = False) -> None:
+    """An entry; of one that ``writes``, no tensor may be such that this thread may not write it."""
     f = m.function(f"ptr {name}", "ptr self", "ptr args", "i64 nargsf", "ptr names", exported=True)
     self, args, nargsf, names = f.parameters
     f.require(f.is_null(names), "slow")
@@ -102,6 +105,10 @@ def _add_tensors(m: ModuleBuilder, layouts: ObjectLayouts, name: str, unwrap: st
         array = f.call(unwrap, f.word_of(args, k, "ptr"))
         f.require(f.compare("ne", array, NULL), "slow")
         f.set_word(arrays, k, array)
+        if writes:
+            value = f.word_of(args, k, "ptr")
+            with f.when(f.compare("eq", f.get(value, layouts.object, "type"), m.symbol("tensor_type"))):
+                f.require(f.call("may_write", value), "slow")
     answer = f.call("attempt", f.get(self, layouts.callable, "cell"), arrays, n)
     f.require(f.compare("ne", answer, NULL), "slow")
     is_first = f.compare("eq", answer, m.symbol("false"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flambeau.codegen.layouts import Layout, ObjectLayouts
-from flambeau.codegen.llvm.builder import NULL, FunctionBuilder, ModuleBuilder, Value
+from flambeau.codegen.llvm.builder import NULL, TRUE, FunctionBuilder, ModuleBuilder, Value
 
 NEW_TENSOR = {
     "_array": "array", "_storage": "storage", "_requires_grad": "false", "_grad": "none", "_leaf": "none",
@@ -12,7 +12,7 @@ NEW_TENSOR = {
 """What `Tensor(array)` puts into each slot."""
 LEFT_EMPTY = frozenset({"_wrapped"})
 """Slots that it puts nothing into."""
-NEW_STORAGE = {"base": "array", "_bytes": "none", "version": "zero"}
+NEW_STORAGE = {"base": "array", "_bytes": "none", "version": "version"}
 """What `Storage(array)` puts into each slot."""
 _PLAIN = (("_requires_grad", "false"), ("_node", "none"), ("is_wrapped_number", "false"))
 """What a tensor has in its slots if all that counts of it is its array; the first two also what it is a view of."""
@@ -44,15 +44,18 @@ def any_array(f: FunctionBuilder, layouts: ObjectLayouts, tensor: Value) -> tupl
 
 
 def add_constructors(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
-    """Add ``storage_of(array)``, which does not take over the reference, and ``tensor_of(array, storage)``, which takes
-    both: without one of them, or without memory, it gives them back and gives null.
+    """Add ``first_version()``, the version of memory that is made now, and what makes objects.
+
+    That is ``storage_of(array)``, which does not take over the reference, and ``tensor_of(array, storage)``, which
+    takes both: without one of them, or without memory, it gives them back and gives null.
     """
+    _add_first_version(m)
     f = m.function("ptr storage_of", "ptr array")
     (array,) = f.parameters
     storage = f.call("PyType_GenericAlloc", m.symbol("storage_type"), 0)
     f.return_if(f.is_null(storage), NULL)
     f.call("Py_IncRef", array)
-    _fill(f, storage, layouts.storage, NEW_STORAGE, {"array": array})
+    _fill(f, storage, layouts.storage, NEW_STORAGE, {"array": array, "version": f.call("first_version")})
     f.ret(storage)
     f = m.function("ptr tensor_of", "ptr array", "ptr storage")
     array, storage = f.parameters
@@ -78,6 +81,34 @@ def _fill(
             value = f.module.symbol(name)
             f.call("Py_IncRef", value)
         f.put(target, layout, **{slot: value})
+
+
+def _add_first_version(m: ModuleBuilder) -> None:
+    """``first_version()``: a new reference to what `tensor.grad_mode` says: 0 but for threads in `inference_mode()`."""
+    f = m.function("ptr first_version")
+    zero = m.symbol("zero")
+    is_any = f.compare("ne", f.load(m.symbol("inference_blocks", "i64")), 0)
+    with f.when(is_any):
+        version = f.call("PyObject_GetAttr", m.symbol("grad_mode"), m.symbol("first_version_name"))
+        f.return_unless(f.is_null(version), version)
+        f.call("PyErr_Clear")
+    f.call("Py_IncRef", zero)
+    f.ret(zero)
+
+
+def add_may_write(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
+    """Add ``may_write(tensor)``: whether its memory may be written on this thread: see `grad_mode.refuse_writing`.
+    ``first_version`` is there already.
+    """
+    f = m.function("i1 may_write", "ptr tensor")
+    overflow = f.slot("i32", 4)
+    storage = f.get(f.parameters[0], layouts.tensor, "_storage")
+    version = f.get(storage, layouts.storage, "version")
+    f.return_if(f.compare("sge", f.call("PyLong_AsLongLongAndOverflow", version, overflow), 0), TRUE)
+    now = f.call("first_version")
+    is_inside = f.compare("ne", now, m.symbol("zero"))
+    f.call("Py_DecRef", now)
+    f.ret(is_inside)
 
 
 def add_note_write(m: ModuleBuilder, layouts: ObjectLayouts) -> None:

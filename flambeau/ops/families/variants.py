@@ -21,6 +21,7 @@ from flambeau.schema.dtype import DType
 from flambeau.schema.function import Argument, FunctionSchema
 from flambeau.schema.types import TENSOR
 from flambeau.tensor import layout
+from flambeau.tensor.grad_mode import refuse_writing
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.record import replace
 
@@ -71,7 +72,8 @@ def check_cast(result: DType, target: DType, *, is_short: bool = False) -> None:
 
 
 def check_overlap(target: Tensor, inputs: Sequence[Any]) -> None:
-    """Raise RuntimeError if writing `target` element by element while reading `inputs` is not well defined."""
+    """Raise RuntimeError if `target` may not be written, or not element by element while `inputs` are read."""
+    refuse_writing(target._storage.version)
     array = target._array
     if array.size > 1 and not _is_dense(array) and _repeats(array):
         raise RuntimeError(INTERNAL_OVERLAP)
@@ -121,6 +123,7 @@ def fit_out(out: Tensor, shape: tuple[int, ...]) -> None:
 
 def resize(out: Tensor, shape: tuple[int, ...]) -> None:
     """Change the sizes of a tensor in place, row-major; its storage grows if it must."""
+    refuse_writing(out._storage.version)
     storage, item = out._storage, out._array.itemsize
     needed = prod(shape) * item
     if storage.nbytes < needed:
@@ -133,6 +136,7 @@ def resize(out: Tensor, shape: tuple[int, ...]) -> None:
 
 def write(target: Tensor, result: Array) -> Tensor:
     """Put a computed array into a tensor, converted to its dtype, and note the write."""
+    refuse_writing(target._storage.version)
     target._array[...] = cast(result, target.dtype)
     target.bump_version()
     return target

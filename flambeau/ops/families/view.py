@@ -16,6 +16,7 @@ from flambeau.schema.opdef import ErrorSample, OpDef, Sample, Sizes
 from flambeau.schema.registry import register
 from flambeau.schema.traits import PLAIN, Traits
 from flambeau.schema.types import TensorType
+from flambeau.tensor.grad_mode import refuse_writing
 from flambeau.tensor.tensor import Tensor
 
 Samples = Callable[[], Iterable[Sample]]
@@ -71,6 +72,7 @@ def _declare_in_place(text: str, kernel: Callable[..., Any]) -> None:
     run = by_name(schema, kernel)
 
     def change(self: Tensor, *rest: Any) -> Tensor:
+        refuse_writing(self._storage.version)
         self._array = run(self, *rest)._array
         return self
 

@@ -17,11 +17,11 @@ from flambeau.program.classes import ClassDefinition
 from flambeau.schema.types import BOOL, NONE
 from flambeau.serialize.python_print_resolver import read_code
 from flambeau.tensor.autocast import CpuAutocast, CudaAutocast, autocast
-from flambeau.tensor.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+from flambeau.tensor.grad_mode import enable_grad, inference_block, no_grad, set_grad_enabled
 from flambeau.util.names import qualified_name
 
 _GRAD_MODES = {no_grad: ("", "False"), enable_grad: ("", "True"), set_grad_enabled: (", mode: bool", "mode"),
-               inference_mode: (", mode: bool=True", "torch.__not__(mode)")}  # fmt: skip
+               inference_block: (", mode: bool=True", "torch.__not__(mode)")}  # fmt: skip
 """The parameters of `__init__`, and whether gradients are recorded inside."""
 _GRAD_MODE = """
 def __init__(self{parameters}) -> None:

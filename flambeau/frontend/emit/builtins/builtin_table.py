@@ -37,7 +37,14 @@ from flambeau.tensor.autocast import (
     is_autocast_enabled,
 )
 from flambeau.tensor.create import as_tensor, asarray
-from flambeau.tensor.grad_mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
+from flambeau.tensor.grad_mode import (
+    enable_grad,
+    inference_block,
+    inference_mode,
+    is_grad_enabled,
+    no_grad,
+    set_grad_enabled,
+)
 from flambeau.tensor.random import Generator, manual_seed
 
 _NAMESPACES: Final[dict[str, tuple[Any, ...]]] = {
@@ -170,7 +177,8 @@ BUILTINS: Final[dict[Any, Sugared]] = {
     **{getattr(math, name): OperatorValue(f"aten::{name}") for name in MATH},
     **{getattr(math, name): OperatorValue(kind) for name, kind in RENAMED.items()},
     **{getattr(math, name): OperatorValue(f"python::{name}") for name in MORE_MATH},
-    **{cls: ContextClass(cls) for cls in (no_grad, enable_grad, inference_mode, set_grad_enabled)},
+    **{cls: ContextClass(cls) for cls in (no_grad, enable_grad, set_grad_enabled)},
+    inference_mode: ContextClass(inference_block),
     **{cls: AutocastClass(cls) for cls in (autocast, CpuAutocast, CudaAutocast)},
     OrderedDict: FormValue("dict", forms.emit_dict),
     **NOT_IN_PROGRAMS,
