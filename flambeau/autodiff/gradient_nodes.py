@@ -26,8 +26,9 @@ from flambeau.passes import inline, pipeline, remove_mutation
 from flambeau.program.function import Function
 from flambeau.program.gradients import GRADIENT
 from flambeau.schema.types import INT, NONE, FloatType, ListType, TensorType, TupleType
-from flambeau.tensor.grad_mode import is_grad_enabled, set_grad_enabled
+from flambeau.tensor.grad_mode import inference_mode, is_grad_enabled
 from flambeau.tensor.levels import innermost, variable
+from flambeau.tensor.recorder import tensors_in
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.inversions import GRADIENT_EXPANSION
 from flambeau.util.trees import mapped
@@ -163,11 +164,11 @@ class TapeGradient:
     def __call__(self, *values: Any) -> Any:
         """The gradients, behind the value if that is wanted."""
         self._refuse_numbers()
-        creates = is_grad_enabled() and any(values[n].asks() for n in self._numbers)
+        creates = is_grad_enabled() and any(t.asks() for t in tensors_in(list(values)))
         arguments = list(values)
         for n in self._numbers:
             arguments[n] = self._leaf(values[n], creates=creates)
-        with set_grad_enabled(True):
+        with inference_mode(False):
             outcome = self._function(*arguments)
         result: Tensor = outcome[0] if self._has_aux else outcome
         if result.dim() != 0:
@@ -182,7 +183,8 @@ class TapeGradient:
         """What is differentiated by; within a transform, on its tape."""
         if not value.dtype.is_floating_point and not value.dtype.is_complex:
             raise RuntimeError(INTEGERS)
-        return leaf_of(value, creates) if innermost() is None or creates else variable(value)
+        is_recorded = creates and value.asks()
+        return leaf_of(value, creates) if innermost() is None or is_recorded else variable(value)
 
     def _back(self, result: Tensor, leaves: list[Tensor], creates: bool) -> list[Tensor]:
         found: list[Tensor | None] = [None] * len(leaves)

@@ -23,9 +23,7 @@ OTHER_SIZE = (
 )
 
 
-def jvp(
-    func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False
-) -> Any:
+def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
     """The value of a function, and its derivative along tangents: the product of its Jacobian with a vector.
 
     Args:
@@ -98,9 +96,7 @@ def _check(what: str, values: Sequence[Any]) -> None:
         raise RuntimeError(f"jvp(f, primals, tangents): Expected {what} to contain at least one Tensor.")
     for value in values:
         if not isinstance(value, Tensor):
-            raise RuntimeError(
-                f"jvp(f, primals, tangents): Expected {what} to only contain Tensors, got {type(value)}"
-            )
+            raise RuntimeError(f"jvp(f, primals, tangents): Expected {what} to only contain Tensors, got {type(value)}")
 
 
 def _parts(level: DualLevel, result: Any, *, strict: bool) -> tuple[Tensor, Tensor | None]:
@@ -172,4 +168,5 @@ def _transposed(
     return apply
 
 
-jvp.language_form = linearize.language_form = "transform_at"  # type: ignore[attr-defined]  # what calls in programs mean
+jvp.language_form = "tangents_of"  # type: ignore[attr-defined]  # what calls in programs mean
+linearize.language_form = "linear_map_of"  # type: ignore[attr-defined]

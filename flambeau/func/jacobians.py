@@ -188,4 +188,4 @@ def hvp(func: Function, primals: Any, tangents: Any) -> tuple[Any, Any]:
 jacrev.language_form = "jacobian_by_rows"  # type: ignore[attr-defined]  # what calls in programs mean
 jacfwd.language_form = "jacobian_by_columns"  # type: ignore[attr-defined]
 hessian.language_form = "hessian_of"  # type: ignore[attr-defined]
-hvp.language_form = "transform_at"  # type: ignore[attr-defined]
+hvp.language_form = "hessian_product_of"  # type: ignore[attr-defined]

@@ -11,7 +11,7 @@ from flambeau.autograd.backward import fitting, gradients_at
 from flambeau.autograd.node import Edge, Gradients, Node, edge_of
 from flambeau.func.arguments import ArgNums, chosen, replaced, tensors, with_aux
 from flambeau.ops.derivatives.operators import OPERATORS
-from flambeau.tensor.grad_mode import enable_grad, is_grad_enabled, note_asked
+from flambeau.tensor.grad_mode import is_grad_enabled, note_asked, transform_mode
 from flambeau.tensor.levels import innermost, of_innermost_level, unrecorded, variable
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.inversions import SCRIPTED_TRANSFORM
@@ -127,7 +127,7 @@ def value_and_grad(func: Function, argnums: ArgNums = 0, has_aux: bool = False) 
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         leaves, structure = tensors(chosen(args, argnums))
         tracked = Tracked(leaves)
-        with enable_grad():
+        with transform_mode():
             result = func(*replaced(args, argnums, structure.unflatten(tracked.variables)), **kwargs)
         output, aux = with_aux(result, has_aux, "grad_and_value(f)(*args)")
         output = _scalar(output)
@@ -181,7 +181,7 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
     """
     leaves, structure = tensors(primals)
     tracked = Tracked(leaves)
-    with enable_grad():
+    with transform_mode():
         result = func(*structure.unflatten(tracked.variables))
     output, aux = with_aux(result, has_aux, "vjp(f, *primals)")
     roots, outputs = flatten(output)
@@ -209,7 +209,7 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
     return released, pull
 
 
-vjp.language_form = "transform_at"  # type: ignore[attr-defined]
+vjp.language_form = "pullback_of"  # type: ignore[attr-defined]
 
 
 def _scalar(output: Any) -> Tensor:

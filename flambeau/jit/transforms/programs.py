@@ -49,6 +49,10 @@ NO_TENSORS: Final = "{kind}() of {name}() needs results that are tensors, or a t
 NO_ARGUMENT: Final = "{name}() has {count} parameters: there is no argument {number} to differentiate by"
 NO_TENSOR: Final = "{kind}() of {name}() goes by tensors: '{argument}' is a {found}"
 RANDOM: Final = "{kind}() of {name}(), which draws random numbers, needs randomness='different' in programs"
+REPEATED: Final = (
+    "{kind}() of {name}(), which draws random numbers, runs it several times in programs, each time with others: draw "
+    "them outside, and pass them as an argument"
+)
 DIMS: Final = "{kind}() of {name}() in programs needs in_dims and out_dims that are a number or None for each"
 
 
@@ -137,20 +141,25 @@ def _result(kind: str, function: Function, *, has_aux: bool) -> Type:
     return inner
 
 
+def _refuse_random(kind: str, function: Function) -> None:
+    """Raise TypeError for a function that draws random numbers: a program would run it again with others."""
+    if any(map(is_random, inlined_graph(function).all_nodes())):
+        raise TypeError(REPEATED.format(kind=kind, name=function.short_name))
+
+
 # -- programs ---------------------------------------------------------------------------------------------------------
 
 
 def jacobian(kind: str, function: Function, argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False) -> Function:
     """The Jacobian: for each element of each result the gradient of that element."""
+    _refuse_random(kind, function)
     o = Outline(kind, function, argnums, has_aux=has_aux)
     m = o.mark
     lines = [*o.pulled(), f"def transformed({o.header}):", f"    {o.evaluated}"]
     blocks = []
     for k, y in enumerate(o.values):
         row = [f"{m}j{k}{n}" for n in range(len(o.sources))]
-        lines += [
-            f"    {j} = {x}.new_zeros([{y}.numel(), {x}.numel()])" for j, x in zip(row, o.sources, strict=True)
-        ]
+        lines += [f"    {j} = {x}.new_zeros([{y}.numel(), {x}.numel()])" for j, x in zip(row, o.sources, strict=True)]
         seeds = [f"{m}u.reshape({y}.shape)" if v is y else f"{m}zeros_like({v})" for v in o.values]
         gradients = [f"{m}g{n}" for n in range(len(o.sources))]
         lines += [
@@ -171,6 +180,7 @@ def jacobian(kind: str, function: Function, argnums: int | tuple[int, ...] = 0, 
 def hessian(kind: str, function: Function, argnums: int | tuple[int, ...] = 0) -> Function:
     """Second derivatives: for each element of each result, and each element of each argument, the gradient of what the
     gradient has in its place."""
+    _refuse_random(kind, function)
     o = Outline(kind, function, argnums)
     m = o.mark
     lines = [*o.pulled(), *_slope(o), f"def transformed({o.header}):", f"    {o.evaluated}"]
@@ -201,12 +211,21 @@ def hessian(kind: str, function: Function, argnums: int | tuple[int, ...] = 0) -
     return _compiled(f"{function.name}_{kind}", lines, o, {})
 
 
-def vjp(kind: str, function: Function, argnums: tuple[int, ...]) -> Function:
-    """What goes back to the arguments from cotangents of the results."""
-    o = Outline(kind, function, argnums)
+def vjp(
+    kind: str, function: Function, argnums: tuple[int, ...], *, packed: bool = False, name: str = "vjp"
+) -> Function:
+    """What goes back to the arguments from cotangents of the results: `packed`, one tuple of those of a tuple. `name`
+    is what messages call it."""
+    _refuse_random(name, function)
+    o = Outline(name, function, argnums)
+    header, seeds = o.declared(o.seeds), o.seeds
+    if packed and o.is_tuple:
+        seeds = [f"{o.mark}c[{n}]" for n in range(len(o.seeds))]
+        types = ", ".join(["Tensor"] * len(seeds))
+        header = _joined([o.header, f"{o.mark}c: tuple[{types}]"])
     lines = [
-        *o.pulled(), f"def transformed({o.declared(o.seeds)}):",
-        f"    return {o.mark}grad({o.mark}pulled, {o.numbers})({_joined([o.call, *o.seeds])})",
+        *o.pulled(), f"def transformed({header}):",
+        f"    return {o.mark}grad({o.mark}pulled, {o.numbers})({_joined([o.call, *seeds])})",
     ]  # fmt: skip
     return _compiled(f"{function.name}_{kind}", lines, o, {})
 
@@ -223,10 +242,13 @@ def _slope(o: Outline) -> list[str]:
     ]
 
 
-def jvp(kind: str, function: Function, argnums: tuple[int, ...], *, with_value: bool = True) -> Function:
+def jvp(
+    kind: str, function: Function, argnums: tuple[int, ...], *, with_value: bool = True, name: str = "jvp"
+) -> Function:
     """The results and their tangents, or these alone: the gradient by the cotangents, of what goes back along the
-    tangents."""
-    o = Outline(kind, function, argnums)
+    tangents. `name` is what messages call it."""
+    _refuse_random(name, function)
+    o = Outline(name, function, argnums)
     m = o.mark
     count = len(o.names)
     places = tuple(range(count, count + len(o.seeds)))
@@ -263,9 +285,7 @@ def hvp(kind: str, function: Function, argnums: int | tuple[int, ...]) -> Functi
     return _compiled(f"{function.name}_{kind}", lines, o, {f"{m}gradient": gradient})
 
 
-def vmap(
-    kind: str, function: Function, in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error"
-) -> Function:
+def vmap(kind: str, function: Function, in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error") -> Function:
     """The results for each example, one example after the other, each its own way."""
     if randomness not in ("error", "different", "same"):
         raise ValueError(RANDOMNESS.format(randomness))

@@ -206,12 +206,113 @@ def test_c15_programs_take_transforms() -> None:
     _close(slopes_of_columns(BATCH.t()), vmap(grad(valley.__wrapped__))(BATCH).t())
 
 
+@flambeau.script
+def both(x: Tensor, y: Tensor, k: float = 2.0):  # type: ignore[no-untyped-def]
+    return x * y.sin() * k, (x * x).sum()
+
+
+@flambeau.script
+def tangents(x: Tensor, y: Tensor):  # type: ignore[no-untyped-def]
+    return jvp(both, (x, y), (y, x))
+
+
+@flambeau.script
+def tangents_by_name(x: Tensor, y: Tensor):  # type: ignore[no-untyped-def]
+    return jvp(valley, tangents=(y,), primals=(x,))
+
+
+@flambeau.script
+def products(x: Tensor, y: Tensor):  # type: ignore[no-untyped-def]
+    return hvp(valley, (x,), (y,))
+
+
+@flambeau.script
+def pulled(x: Tensor, y: Tensor):  # type: ignore[no-untyped-def]
+    value, pull = vjp(both, x, y)
+    first = pull((y, x.sum()))
+    return value, first, pull((first[0], y.sum()))
+
+
+@flambeau.script
+def pulled_in_a_loop(x: Tensor, y: Tensor):  # type: ignore[no-untyped-def]
+    _, pull = vjp(valley, x)
+    total = y.sum()
+    while bool(total < 100):
+        (gradient,) = pull(total)
+        total = total + (gradient * gradient).sum()
+    return total
+
+
+@flambeau.script
+def straightened(x: Tensor, y: Tensor):  # type: ignore[no-untyped-def]
+    value, along = linearize(both, x, y)
+    return value, along(y, x), along(x, y)
+
+
+@flambeau.script
+def slope_of_tangents(x: Tensor, y: Tensor) -> Tensor:
+    return jvp(valley, (x,), (y,))[1]
+
+
+PRODUCTS = [tangents, tangents_by_name, products, pulled, pulled_in_a_loop, straightened]
+
+
+@pytest.mark.parametrize("function", PRODUCTS, ids=lambda function: function.name)
+def test_c15_products_of_derivatives_in_programs_are_those_of_python(function: Any) -> None:
+    x, y = flambeau.rand(3).double(), flambeau.rand(3).double() + 1
+    file = io.BytesIO()
+    flambeau.jit.save(function, file)
+    file.seek(0)
+    loaded = flambeau.jit.load(file)
+    expected = function.__wrapped__(x, y)
+    for _ in range(4):
+        _close(function(x, y), expected)
+        _close(loaded(x, y), expected)
+
+
+def test_c15_products_in_programs_are_transformed_again() -> None:
+    x, y = flambeau.rand(3).double(), flambeau.rand(3).double()
+    _close(grad(slope_of_tangents)(x, y), hessian(valley)(x) @ y)
+    _close(vmap(slope_of_tangents)(flambeau.stack([x, y]), flambeau.stack([y, x]))[1], slope_of_tangents(y, x))
+    asking = x.clone().requires_grad_()
+    pulled_in_a_loop(asking, y).backward()
+    other = x.clone().requires_grad_()
+    pulled_in_a_loop.__wrapped__(other, y).backward()
+    _close(asking.grad, other.grad)
+
+
+def test_c15_a_jacobian_of_random_numbers_draws_them_once() -> None:
+    @flambeau.script
+    def wild(x: Tensor) -> Tensor:
+        return x * flambeau.rand_like(x) if bool(x[0] > 0) else x
+
+    rows = jacrev(wild)(flambeau.ones(4))
+    assert rows.diagonal().tolist() != [1.0] * 4
+    assert (rows - rows.diagonal().diag()).abs().sum().item() == 0.0
+
+
 @pytest.mark.parametrize(
     ("body", "message"),
     [
         ("vmap(valley, n)(x)", "what vmap() takes besides a function is written out in programs"),
         ("hessian(valley, strict=True)(x)", "hessian() takes a function in programs, and argnums"),
-        ("jvp(valley, (x,), (x,))[0]", "jvp, hvp, vjp and linearize have no form in programs"),
+        ("jvp(valley, (x,))[0]", "jvp() takes a function, a tuple of primals and a tuple of tangents in programs"),
+        ("jvp(valley, x, (x,))[0]", "jvp() takes its primals as a tuple, one for each argument of the function"),
+        ("hvp(valley, (x,), x)[0]", "hvp() takes its tangents as a tuple, one for each argument of the function"),
+        ("jvp(valley, (x,), (x, x))[0]", "jvp() got 1 primals and 2 tangents: each primal has one"),
+        ("jvp(valley, (x, x), (x, x))[0]", "jvp() got 2 arguments for valley(), which takes 1"),
+        ("jvp(by_number, (x,), (x,))[0]", "jvp() of by_number() needs an argument for 'n', which has no default"),
+        ("jvp(by_number, (x, n), (x, x))[0]", "jvp() of by_number() goes by tensors: 'n' is a int"),
+        ("jvp(noisy, (x,), (x,))[0]", "jvp() of noisy(), which draws random numbers, runs it several times"),
+        ("jacrev(noisy)(x)", "jacrev() of noisy(), which draws random numbers, runs it several times"),
+        ("vjp(noisy, x)[0]", "vjp() of noisy(), which draws random numbers, runs it several times"),
+        ("vjp(valley, x, has_aux=True)[0]", "vjp() takes a function and its arguments in programs: value, pull = vjp("),
+        ("linearize(valley)[0]", "linearize() takes a function and its arguments in programs: value, along = linear"),
+        (
+            "linearize(by_list, x)[0][0]",
+            "linearize() of by_list() needs results that are tensors, or a tuple of",
+        ),
+        ("vjp(x, x)[0]", "vjp() takes a function in programs, by its name"),
         ("vmap(noisy)(x)", "vmap() of noisy(), which draws random numbers, needs randomness='different' in programs"),
         ("vmap(valley, randomness='other')(x)", "Only allowed values for randomness are"),
         ("vmap(valley, in_dims=None)(x)", "vmap() of valley() in programs needs in_dims and out_dims"),

@@ -22,10 +22,6 @@ TRANSFORM_OPTIONS: Final = {
     "vmap": ("in_dims", "out_dims", "randomness"),
 }  # fmt: skip
 """What each transform takes besides a function."""
-AT_VALUES = (
-    "jvp, hvp, vjp and linearize have no form in programs: write the product with grad(f), jacrev(f) or hessian(f), or "
-    "call them outside"
-)
 NO_FLAG = "has_aux is written out in programs: True or False"
 NO_NUMBERS = "argnums are written out in programs: a number, or a tuple of numbers"
 

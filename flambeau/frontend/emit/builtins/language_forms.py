@@ -9,7 +9,8 @@ from typing import Final
 
 from flambeau.frontend.emit.builtins.builtin_forms import emit_isinstance
 from flambeau.frontend.emit.builtins.builtin_types import CASTS
-from flambeau.frontend.emit.builtins.gradient_forms import AT_VALUES, gradient_form, transform_form
+from flambeau.frontend.emit.builtins.derivative_products import along_form, at_form
+from flambeau.frontend.emit.builtins.gradient_forms import gradient_form, transform_form
 from flambeau.frontend.emit.builtins.limits_of_dtypes import LimitsClass
 from flambeau.frontend.emit.builtins.standard_library import refusal
 from flambeau.frontend.emit.conditions import Condition, ConditionValue, may_be_none
@@ -117,7 +118,10 @@ LANGUAGE_FORMS: Final[dict[str, Sugared]] = {
     "jacobian_by_columns": transform_form("jacfwd"),
     "hessian_of": transform_form("hessian"),
     "batches_of": transform_form("vmap"),
-    "transform_at": refusal("transform", AT_VALUES),
+    "tangents_of": along_form("jvp"),
+    "hessian_product_of": along_form("hvp"),
+    "pullback_of": at_form("vjp"),
+    "linear_map_of": at_form("linearize"),
     "gradient": refusal("gradient", f"{IN_PROGRAMS}."),
     "finfo": LimitsClass("finfo"),
     "iinfo": LimitsClass("iinfo"),
