@@ -88,18 +88,23 @@ def refuse_writes(definition: OpDef, arguments: Sequence[Any]) -> list[Tensor]:
                 refuse_writing(tensor._storage.version)
                 if formal.kwarg_only:
                     raise RuntimeError(OUT_WRITTEN.format(name=definition.name.rpartition("::")[2]))
-                if tensor._made_in is not None:
-                    in_inference = tensor._made_in == INFERENCE
-                    raise RuntimeError(MADE_IN_INFERENCE if in_inference else MADE_IN.format(mode=tensor._made_in))
-                if tensor._requires_grad and tensor._node is None:
-                    raise RuntimeError(LEAF_WRITTEN)
-                base = tensor._base
-                if base is not None and base._requires_grad and base._node is None:
-                    raise RuntimeError(VIEW_WRITTEN)
-                if base is not None and tensor._node is not None:
-                    tensor._node.refuse_write(tensor)
+                _refuse_write(tensor)
                 written.append(tensor)
     return written
+
+
+def _refuse_write(tensor: Tensor) -> None:
+    """Raise RuntimeError for a leaf that asks, a view of one, and views that were made while nothing was recorded."""
+    if tensor._made_in is not None:
+        text = MADE_IN_INFERENCE if tensor._made_in == INFERENCE else MADE_IN.format(mode=tensor._made_in)
+        raise RuntimeError(text)
+    if tensor._requires_grad and tensor._node is None:
+        raise RuntimeError(LEAF_WRITTEN)
+    base = tensor._base
+    if base is not None and base._requires_grad and base._node is None:
+        raise RuntimeError(VIEW_WRITTEN)
+    if base is not None and tensor._node is not None:
+        tensor._node.refuse_write(tensor)
 
 
 def tensors_written(definition: OpDef, arguments: Sequence[Any]) -> list[Tensor]:
