@@ -129,3 +129,19 @@ class GradientState:
         if self.grad_fn is None:
             self._requires_grad = bool(requires_grad and note_asked())  # type: ignore[misc]  # a slot of `Tensor`
         return self
+
+    @property
+    def _version(self) -> int:
+        """How many times its storage was written. Raises RuntimeError for a tensor made in `inference_mode()`."""
+        version = self._storage.version
+        if version < 0:
+            raise RuntimeError("Inference tensors do not track version counter.")
+        return version
+
+    def is_inference(self) -> bool:
+        """Whether it was made in `inference_mode()`."""
+        return self._storage.version < 0
+
+    def bump_version(self) -> None:
+        """Note that its memory was written."""
+        self._storage.version += 1

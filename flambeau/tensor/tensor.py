@@ -167,24 +167,6 @@ class Tensor(GradientState, TensorMethods):
         """Whether both look at the same storage."""
         return self._storage is other._storage
 
-    # Writing
-
-    @property
-    def _version(self) -> int:
-        """How many times its storage was written. Raises RuntimeError for a tensor made in `inference_mode()`."""
-        version = self._storage.version
-        if version < 0:
-            raise RuntimeError("Inference tensors do not track version counter.")
-        return version
-
-    def is_inference(self) -> bool:
-        """Whether it was made in `inference_mode()`."""
-        return self._storage.version < 0
-
-    def bump_version(self) -> None:
-        """Note that its memory was written."""
-        self._storage.version += 1
-
     # Reading
 
     def numel(self) -> int:
