@@ -5,7 +5,8 @@ from __future__ import annotations
 import enum
 import math
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 
 import numpy as np
 
@@ -19,7 +20,7 @@ def literal(node: Node) -> Any:
     """What the node stands for. Raises RuntimeError for constants that text could not carry."""
     type_ = node.result().static_type
     if isinstance(type_, FunctionType):
-        return node.attributes.get("function", node.attributes.get("function", node.attributes.get("callable")))
+        return _function(node)
     value = node.attributes.get("value")
     if isinstance(value, TensorLiteral):
         return _tensor(value)
@@ -30,6 +31,28 @@ def literal(node: Node) -> Any:
     if isinstance(value, Opaque):
         raise RuntimeError(f"the constant {value.text} has no value: it was read from text, which does not carry it")
     return value
+
+
+ONLY_A_NAME: Final = (
+    "function '{name}' is only a name in this graph, which was read from text: text does not carry functions. Read the "
+    "text of a graph that has what it calls in it: print `fn.inlined_graph` in place of `fn.graph`"
+)
+
+
+def _function(node: Node) -> Any:
+    """The function of a program, or of Python, that a constant stands for."""
+    for held in ("function", "callable"):
+        if held in node.attributes:
+            return node.attribute(held)
+    raise RuntimeError(ONLY_A_NAME.format(name=node.attributes.get("name", "?")))
+
+
+def python_function(node: Node) -> Callable[..., Any]:
+    """What a `^function` node calls. Raises RuntimeError where text did not carry it."""
+    found: Callable[..., Any] | None = node.attributes.get("callable")
+    if found is None:
+        raise RuntimeError(ONLY_A_NAME.format(name=node.op))
+    return found
 
 
 def _tensor(value: TensorLiteral) -> Any:

@@ -22,7 +22,7 @@ from flambeau.interpreter import structural
 from flambeau.interpreter.awaiting import Await
 from flambeau.interpreter.conform import conforms, kind_of
 from flambeau.interpreter.future import Future
-from flambeau.interpreter.literals import literal
+from flambeau.interpreter.literals import literal, python_function
 from flambeau.interpreter.seldom import warn_once
 from flambeau.ir import kinds
 from flambeau.ir.graph import Block, Graph, Node, Value
@@ -156,13 +156,13 @@ class Evaluator:
         if definition is not None:
             results = self.graph(definition.method(method).graph, values)
             return results[0] if results else None
-        return getattr(values[0], method)(*values[1:])
+        return (structural.enter if method == "__enter__" else structural.leave)(*values)
 
     def operation(self, node: Node, values: list[Any]) -> tuple[Any, ...]:
         """A node whose function depends on nothing but its attributes and the types of its operands."""
         maker = structural.MAKERS.get(node.op)
         if node.op.startswith("^"):
-            result = structural.python_call(node, node.attribute("callable"))(*values)
+            result = structural.python_call(node, python_function(node))(*values)
         elif maker is not None:
             result = maker(node)(*values)
         elif node.op == "prim::fork":

@@ -8,6 +8,7 @@ from typing import Any
 from flambeau.interpreter import structural
 from flambeau.interpreter.awaiting import Await
 from flambeau.interpreter.code import Op
+from flambeau.interpreter.literals import python_function
 from flambeau.ir.graph import Node
 from flambeau.program import instances
 from flambeau.program.function import Function
@@ -47,7 +48,7 @@ def select(node: Node) -> Selected:
     if KERNEL in attributes:
         return Selected(Op.CALL, attributes[KERNEL])
     if node.op.startswith("^"):
-        return Selected(Op.CALL, structural.python_call(node, attributes[CALLABLE]), is_python=True)
+        return Selected(Op.CALL, structural.python_call(node, python_function(node)), is_python=True)
     special = _SPECIAL.get(node.op)
     if special is not None:
         return special(node)

@@ -128,7 +128,9 @@ def python_call(node: Node, fn: Function) -> Function:
 
 
 def enter(value: Any) -> Any:
-    """`prim::Enter` of a context manager written in Python."""
+    """`prim::Enter` of a context manager written in Python. Raises TypeError for what is none."""
+    if not hasattr(type(value), "__enter__"):
+        raise TypeError(f"'{type(value).__name__}' object does not support the context manager protocol")
     return value.__enter__()
 
 

@@ -15,6 +15,10 @@ from flambeau.schema.types import (
     FUNCTION,
     INT,
     NONE,
+    AnyType,
+    AwaitType,
+    DictType,
+    FutureType,
     ListType,
     NoneType,
     OptionalType,
@@ -129,9 +133,12 @@ def _check_list(node: Node) -> Iterator[str]:
         yield "prim::ListConstruct has one result, a list"
         return
     for value in node.operands:
-        if not _fits(value.static_type, type_.element):
-            own = type_text(value.static_type)
-            yield f"%{value.name} of type {own} is put into a list of {type_text(type_.element)}"
+        yield from _check_item(value, type_.element, "a list")
+
+
+def _check_item(value: Value, wanted: Type, container: str) -> Iterator[str]:
+    if not _fits(value.static_type, wanted):
+        yield f"%{value.name} of type {type_text(value.static_type)} is put into {container} of {type_text(wanted)}"
 
 
 def _check_tuple(node: Node) -> Iterator[str]:
@@ -139,6 +146,9 @@ def _check_tuple(node: Node) -> Iterator[str]:
         yield "prim::TupleConstruct has one result, a tuple"
     elif len(type_.elements) != len(node.operands):
         yield f"a tuple of {len(type_.elements)} is made of {len(node.operands)} values"
+    else:
+        for value, element in zip(node.operands, type_.elements, strict=True):
+            yield from _check_item(value, element, "the place in a tuple")
 
 
 def _check_unpack(node: Node) -> Iterator[str]:
@@ -151,8 +161,20 @@ def _check_unpack(node: Node) -> Iterator[str]:
 def _check_dict(node: Node) -> Iterator[str]:
     if len(node.operands) % 2:
         yield f"prim::DictConstruct takes keys and values in turn, not {len(node.operands)} operands"
+    elif len(node.results) != 1 or not isinstance(type_ := node.result().static_type, DictType):
+        yield "prim::DictConstruct has one result, a dict"
+    else:
+        for key, value in zip(node.operands[::2], node.operands[1::2], strict=True):
+            yield from _check_item(key, type_.key, "a dict with keys")
+            yield from _check_item(value, type_.value, "a dict with values")
 
 
+def _check_wait(node: Node) -> Iterator[str]:
+    if len(node.operands) == 1 and not isinstance(type_ := node.operand(0).static_type, _WAITED_FOR):
+        yield f"{node.op} waits for what runs in another task, not for {type_text(type_)}"
+
+
+_WAITED_FOR = (FutureType, AwaitType, AnyType)
 _OPERAND_COUNTS: Mapping[str, int] = {
     "aten::wait": 1,
     "prim::ConstantChunk": 1,
@@ -220,4 +242,6 @@ _CHECKS: Mapping[str, Callable[[Node], Iterator[str]]] = {
     "prim::GetAttr": _check_attribute,
     "prim::SetAttr": _check_attribute,
     "prim::CallMethod": _check_attribute,
+    "aten::wait": _check_wait,
+    "prim::awaitable_wait": _check_wait,
 }

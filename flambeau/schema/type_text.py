@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from flambeau.schema import dtype as dtypes
-from flambeau.schema.device import Device
-from flambeau.schema.lexer import Tokens, escape, unescape
+from flambeau.schema.device import KINDS, Device
+from flambeau.schema.lexer import Token, Tokens, escape, unescape
 from flambeau.schema.set_type import SetType
 from flambeau.schema.types import (
     BOOL,
@@ -292,15 +292,15 @@ class TypeParser:
             if token.text == "*":
                 sizes.append(None)
             elif token.kind == "number":
-                sizes.append(int(token.text))
+                sizes.append(self._integer(token))
             elif token.text == "SS":
                 tokens.expect("(")
                 tokens.expect("-")
-                sizes.append(-int(tokens.next().text))
+                sizes.append(-self._integer(tokens.next()))
                 tokens.expect(")")
             elif token.text == "strides":
                 tokens.expect("=")
-                known["strides"] = tuple(parse_default(tokens))
+                known["strides"] = self._strides()
             elif token.text == "requires_grad":
                 tokens.expect("=")
                 known["requires_grad"] = tokens.next().text == "1"
@@ -313,10 +313,29 @@ class TypeParser:
                 tokens.expect(",")
         return sizes
 
+    def _strides(self) -> tuple[int, ...]:
+        """`[3, 1]`."""
+        self._tokens.expect("[")
+        strides: list[int] = []
+        while not self._tokens.accept("]"):
+            strides.append(self._integer(self._tokens.next()))
+            if self._tokens.current.text != "]":
+                self._tokens.expect(",")
+        return tuple(strides)
+
+    def _integer(self, token: Token) -> int:
+        """A whole number, which this token is."""
+        if not token.text.isdecimal():
+            self._tokens.fail(f"expected a whole number but found {token.text!r}", token)
+        return int(token.text)
+
     def _device(self) -> Device:
-        kind = self._tokens.next().text
+        kind = self._tokens.current.text
+        if kind not in KINDS:
+            self._tokens.fail(f"expected a device, such as cpu, but found {self._tokens.shown()}")
+        self._tokens.next()
         if self._tokens.accept(":"):
-            return Device(kind, int(self._tokens.next().text))
+            return Device(kind, self._integer(self._tokens.next()))
         return Device(kind)
 
 

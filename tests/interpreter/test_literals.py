@@ -53,3 +53,19 @@ def test_tensors_in_lists(backend: str) -> None:
 def test_what_text_does_not_carry(text: str, message: str, backend: str) -> None:
     with pytest.raises(RuntimeError, match=message):
         run(text, backend)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    ("body", "name"),
+    [
+        ('  %f : Function = prim::Constant[name="g"]()\n  %y : Tensor = prim::CallFunction(%f, %x)\n', "g"),
+        ("  %y : Tensor = ^scale(2)(%x)\n", r"\^scale"),
+    ],
+)
+def test_a_function_that_is_only_a_name_cannot_be_called(body: str, name: str, backend: str) -> None:
+    graph = parse_ir(f"graph(%x : Tensor):\n{body}  return (%y)")
+    function = flambeau.script(create_function_from_graph("f", graph), backend=backend)
+    message = f"function '{name}' is only a name in this graph, .* print `fn.inlined_graph` in place of `fn.graph`"
+    with pytest.raises(RuntimeError, match=message):
+        function(flambeau.ones(2))

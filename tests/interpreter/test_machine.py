@@ -190,6 +190,13 @@ def test_contexts_are_left_in_any_case(divisor: int, events: list[str]) -> None:
     assert context.events == events
 
 
+def test_what_is_no_context_cannot_be_entered() -> None:
+    graph = parse_ir("graph(%c : Any):\n  %e : Any = prim::Enter(%c)\n  return (%c)")
+    for runs in (interpret, evaluate):
+        with pytest.raises(Exception, match="'Tensor' object does not support the context manager protocol"):
+            runs(graph, [flambeau.ones(1)])
+
+
 def test_keyboard_interrupt_passes_as_it_is() -> None:
     def interrupted() -> None:
         raise KeyboardInterrupt

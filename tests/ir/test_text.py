@@ -299,3 +299,19 @@ def test_refined_types_are_read() -> None:
     found = parse_ir(WHOLE[2]).parameters[1].static_type
     assert isinstance(found, TensorType)
     assert found.sizes == (None, 2)
+
+
+@pytest.mark.parametrize(
+    ("type_", "message"),
+    [
+        ("Float(1.5)", "expected a whole number but found '1.5'"),
+        ("Float(SS(-a))", "expected a whole number but found 'a'"),
+        ("Float(2, strides=3)", r"expected '\[' but found '3'"),
+        ("Float(2, strides=[1.5])", "expected a whole number but found '1.5'"),
+        ("Float(2, device=tpu)", "expected a device, such as cpu, but found 'tpu'"),
+        ("Float(2, device=cuda:one)", "expected a whole number but found 'one'"),
+    ],
+)
+def test_tensor_types_that_are_wrong_are_refused_at_their_place(type_: str, message: str) -> None:
+    with pytest.raises(ParseError, match=message + r"(?s:.*)<--- HERE"):
+        parse_ir(f"graph(%x : {type_}):\n  return (%x)")
