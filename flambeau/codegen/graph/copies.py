@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flambeau.codegen.graph import arrays, memory
-from flambeau.codegen.graph.arrays import array, axis_of, each_element, new, product
+from flambeau.codegen.graph.arrays import array, axis_of, each_element, load, new, product
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.gather import stack_list
 from flambeau.codegen.graph.interpreter_calls import either, is_dense_now
@@ -43,7 +43,9 @@ def clone(fn: EmittedFunction, node: Node) -> None:
         set_element(fn, node.result(), Operand(native.register, native.dtype))
         return
     x = array(fn, node.operand(0))
-
+    if not x.rep.rank and not x.rep.dtype.is_complex:  # no memory where nobody writes to the copy
+        set_element(fn, node.result(), load(fn, x))
+        return
     if x.rep.dense == x.rep.rank:
         copied = new(fn, x.rep.dtype, x.sizes, node)
         arrays.copy_elements(fn, copied, x)

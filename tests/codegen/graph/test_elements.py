@@ -154,3 +154,32 @@ def f(x: Tensor, i: Tensor, n: int):
     for n in range(3):
         arguments = (flambeau.tensor([1.5]), flambeau.tensor([3, 4, 5]), n)
         assert len({repr(outcome(function, arguments)) for function in by.values()}) == 1
+
+
+COPIED = """
+def f(x: Tensor, w: Tensor):
+    for i in range(1, x.size(0) - 1):
+        kept = x[i].clone()
+        x[i] = 0
+        w[i - 1] += kept * 2
+        w[i] += kept
+        w[i + 1] += kept * x[i + 1]
+    return x, w
+"""
+
+
+@pytest.mark.parametrize("size", [0, 2, 3, 40])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "int8"])
+def test_a_copy_of_an_element_is_what_it_was(size: int, dtype: str) -> None:
+    values = np.array([(k * 37 % 11) - 5 for k in range(size)])
+    if dtype == "float32" and size > 3:
+        values = np.where(np.arange(size) % 13 == 5, np.nan, values / 3)
+    agree(COPIED, lambda: (wrap(values.astype(dtype)), wrap(np.ones(size, dtype))))
+
+
+def test_a_copy_of_an_element_that_nobody_writes_has_no_memory() -> None:
+    function = flambeau.CompilationUnit(COPIED).f
+    function(flambeau.ones(9), flambeau.ones(9))
+    text = str(function.llvm_ir)
+    body = text[text.index("@flambeau_function(") :]
+    assert "@new_block(" not in body
