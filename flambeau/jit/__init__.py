@@ -6,6 +6,7 @@ from flambeau.executor import large_gradients as _large_gradients  # the tape as
 from flambeau.interpreter.awaiting import Await as _Await
 from flambeau.interpreter.future import Future
 from flambeau.jit import _logging, _recursive, _state, annotations, frontend
+from flambeau.jit import element_loops as _element_loops
 from flambeau.jit.arguments import ArgumentError
 from flambeau.jit.blocks import _IgnoreContextManager, record_function, strict_fusion
 from flambeau.jit.classes.interfaces import interface

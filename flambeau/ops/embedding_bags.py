@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from flambeau.ops.families.arrays import Array, dtype_of, is_float, not_implemented, reduce_with, widened
+from flambeau.ops.families.element_loops import FLOATS, loop_for
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.variants import check_overlap
 from flambeau.schema.dtype import float32, int64
@@ -84,6 +85,43 @@ def _check_sample_weights(per_sample_weights: Array, indices: Array, mode: int) 
         )
 
 
+def sum_bags(
+    table: np.ndarray, indices: np.ndarray, bounds: np.ndarray, weights: np.ndarray, sums: np.ndarray,
+    sizes: np.ndarray, padding: int, is_weighted: bool,
+) -> None:  # fmt: skip
+    """Rows of a table added up by bags, and how many each has."""
+    for bag in range(len(sizes)):
+        taken = 0
+        for k in range(bounds[bag], bounds[bag + 1]):
+            row = indices[k]
+            if row != padding:
+                taken += 1
+                if is_weighted:
+                    for j in range(table.shape[1]):
+                        sums[bag, j] += table[row, j] * weights[k]
+                else:
+                    for j in range(table.shape[1]):
+                        sums[bag, j] += table[row, j]
+        sizes[bag] = taken
+
+
+def _sum_natively(
+    table: Array, indices: Array, bounds: Array, weights: Array | None, padding: int, sums: Array, sizes: Array
+) -> bool:  # fmt: skip
+    """Add up bags by a native loop; whether it was done."""
+    if table.dtype not in FLOATS or (np.diff(bounds) < 0).any():
+        return False
+    loop = loop_for(sum_bags, indices.size * table.shape[1])
+    if loop is None:
+        return False
+    scale = np.zeros(0, table.dtype) if weights is None else weights.astype(table.dtype)
+    counts = np.zeros(len(sizes), np.int64)
+    places = np.ascontiguousarray(indices, np.int64), np.ascontiguousarray(bounds, np.int64)
+    loop(np.ascontiguousarray(table), *places, scale, sums, counts, int(padding), weights is not None)
+    sizes[...] = counts
+    return True
+
+
 def embedding_bag(
     weight: Array, indices: Array, offsets: Array, mode: int = SUM, per_sample_weights: Array | None = None,
     include_last_offset: bool = False, padding_idx: int | None = -1,
@@ -99,7 +137,10 @@ def embedding_bag(
     sums = np.zeros((count, width), wide.dtype)
     sizes = np.zeros(count, indices.dtype)
     largest = np.zeros((count, width), indices.dtype)
-    for bag in range(count):
+    is_done = mode != MAX and _sum_natively(wide, indices, bounds, per_sample_weights, padding, sums, sizes)
+    if is_done and mode == MEAN:
+        sums /= np.maximum(sizes, 1).astype(wide.dtype)[:, None]
+    for bag in range(0 if is_done else count):
         places = np.arange(bounds[bag], bounds[bag + 1])
         places = places[indices[places] != padding]
         sizes[bag] = len(places)

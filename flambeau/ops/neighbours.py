@@ -11,6 +11,7 @@ import numpy as np
 from flambeau.ops.convolution import padded, windows
 from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, contiguous, dtype_of, is_float, one_dim, reduce_with, widened
+from flambeau.ops.families.element_loops import FLOATS, loop_for
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import same_dtype
 from flambeau.ops.joining import cat_kernel
@@ -137,6 +138,9 @@ def cdist_kernel(x1: Array, x2: Array, p: float = 2.0, compute_mode: int | None 
         raise RuntimeError("cdist only supports non-negative p values")
     broadcast(x1.shape[:-2], x2.shape[:-2])
     left, right = widened(x1), widened(x2)
+    quick = _distances_natively(left, right, float(p))
+    if quick is not None:
+        return quick.astype(x1.dtype)
     each = max(1, _IN_CACHE // max(1, right.nbytes))
     starts = range(0, max(1, left.shape[-2]), each)
     parts = [_distances(left[..., start : start + each, :], right, float(p)) for start in starts]
@@ -146,6 +150,36 @@ def cdist_kernel(x1: Array, x2: Array, p: float = 2.0, compute_mode: int | None 
 
 _IN_CACHE: Final = 1 << 18
 """Bytes of differences that are made at a time: they are gone over several times while they are in the cache."""
+
+
+def add_squares(left: np.ndarray, turned: np.ndarray, sums: np.ndarray) -> None:
+    """sums[i, j] += the squares of the differences of row i and column j."""
+    for i in range(left.shape[0]):
+        for k in range(left.shape[1]):
+            number = float(left[i, k])
+            for j in range(turned.shape[1]):
+                sums[i, j] += (number - turned[k, j]) * (number - turned[k, j])
+
+
+def add_sizes(left: np.ndarray, turned: np.ndarray, sums: np.ndarray) -> None:
+    """sums[i, j] += the absolute differences of row i and column j."""
+    for i in range(left.shape[0]):
+        for k in range(left.shape[1]):
+            number = float(left[i, k])
+            for j in range(turned.shape[1]):
+                sums[i, j] += abs(number - turned[k, j])
+
+
+def _distances_natively(left: Array, right: Array, p: float) -> Array | None:
+    """Norms of order 1 and 2 between rows of two matrices, added up in float64; None for others."""
+    if p not in (1.0, 2.0) or left.ndim != 2 or right.ndim != 2 or left.dtype != right.dtype:
+        return None
+    loop = loop_for(add_sizes if p == 1.0 else add_squares, left.size * len(right))
+    if loop is None or left.dtype not in FLOATS:
+        return None
+    sums = np.zeros((len(left), len(right)))
+    loop(np.ascontiguousarray(left), np.ascontiguousarray(right.T), sums)
+    return sums if p == 1.0 else np.sqrt(sums, out=sums)
 
 
 def _distances(left: Array, right: Array, p: float) -> Array:
@@ -223,6 +257,9 @@ def pdist_kernel(self: Array, p: float = 2.0) -> Array:
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
     first, second = np.triu_indices(len(self), 1)
+    quick = _distances_natively(self, self, float(p))
+    if quick is not None:
+        return quick[first, second].astype(self.dtype)
     away = np.abs(widened(self)[first] - widened(self)[second])
     if p == 0:
         distances = (away != 0).sum(axis=1).astype(away.dtype)

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from flambeau.ops.families.element_loops import add_along
 from flambeau.ops.families.folds import FOLDS, display, fold_at, reduce_at
 from flambeau.ops.families.numpy_cast import cast
 from flambeau.ops.families.overwrite import overwrite
@@ -114,7 +115,7 @@ def _scatter(name: str, self: Array, dim: int, index: Array, src: Array, fold: n
     values = source[tuple(slice(n) for n in flat.shape)]
     if fold is None:
         target[along(flat, at)] = values
-    else:
+    elif fold is not np.add or not add_along(target, flat, values, at):
         fold_at(target, along(flat, at), values, fold)
 
 

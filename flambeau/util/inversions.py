@@ -98,6 +98,11 @@ LARGEST_OF_WINDOWS: Final = Inversion[Callable[..., Any]](
     "as those given; None where there is none (`executor.convolution_kernels`)",
     lambda *arguments: None,
 )
+ELEMENT_LOOPS: Final = Inversion[Callable[[Callable[..., None]], "Callable[..., None] | None"]](
+    "gives the native form of a loop over elements of arrays, a function of the language; None where there is no "
+    "native code (`jit.element_loops`)",
+    lambda function: None,
+)
 LARGE: Final = 1 << 16
 """Elements of an array from which on calls of operators by themselves are large: a loop over them takes longer than
 finding a kernel that needs only one."""

@@ -7,6 +7,7 @@ from typing import Any, Final
 import ml_dtypes
 import numpy as np
 
+from flambeau.ops.families.element_loops import add_at
 from flambeau.schema.dtype import from_numpy_dtype
 
 Array = np.ndarray[Any, Any]
@@ -26,7 +27,7 @@ def fold_at(target: Array, index: Any, values: Any, fold: np.ufunc) -> None:
         wide = target.astype(np.float32)
         fold.at(wide, index, np.asarray(values).astype(np.float32))
         target[...] = wide.astype(target.dtype)
-    else:
+    elif fold is not np.add or not add_at(target, index, values):
         with np.errstate(all="ignore"):
             fold.at(target, index, values)
 

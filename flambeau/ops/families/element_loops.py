@@ -1,0 +1,120 @@
+"""Loops over elements that NumPy has no quick way for: written in the language, compiled when there is enough to do.
+
+A loop is a function of arrays and numbers whose text is Python's too, which is what it means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any, Final
+
+import numpy as np
+
+from flambeau.util.inversions import ELEMENT_LOOPS
+
+LEAST: Final = 1 << 12
+"""Elements from which compiled loops run: equal calls go the same way from the first on."""
+FLOATS: Final = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+def loop_for(function: Callable[..., None], work: int) -> Callable[..., None] | None:
+    """The native form of a loop, for calls with so many elements; None where NumPy is to do it.
+
+    >>> loop_for(add_slices, 10) is None
+    True
+    """
+    return ELEMENT_LOOPS.implementation(function) if work >= LEAST else None
+
+
+def add_slices(
+    target: np.ndarray,
+    index: np.ndarray,
+    source: np.ndarray,
+    outer: int,
+    inner: int,
+) -> None:
+    """target[i, index[k]] += source[i, k] of rows of `inner` elements, all arrays being flat."""
+    rows, taken = len(target) // (outer * inner), len(index)
+    for i in range(outer):
+        for k in range(taken):
+            to = (i * rows + index[k]) * inner
+            at = (i * taken + k) * inner
+            for j in range(inner):
+                target[to + j] += source[at + j]
+
+
+def add_elements(target: np.ndarray, index: np.ndarray, source: np.ndarray) -> None:
+    """target[index[k]] += source[k] of flat arrays."""
+    for k in range(len(index)):
+        target[index[k]] += source[k]
+
+
+def add_along_loop(
+    target: np.ndarray,
+    index: np.ndarray,
+    source: np.ndarray,
+    outer: int,
+    inner: int,
+) -> None:
+    """target[i, index[i, k, j], j] += source[i, k, j] of flat arrays."""
+    rows, taken = len(target) // (outer * inner), len(index) // (outer * inner)
+    for i in range(outer):
+        for k in range(taken):
+            at = (i * taken + k) * inner
+            for j in range(inner):
+                target[(i * rows + index[at + j]) * inner + j] += source[at + j]
+
+
+def add_along(target: np.ndarray[Any, Any], index: np.ndarray[Any, Any], source: Any, dim: int) -> bool:
+    """`scatter_add` of places that are there by a native loop; whether it was done."""
+    if target.dtype not in FLOATS or not target.flags.c_contiguous or source.dtype != target.dtype or not target.size:
+        return False
+    others = [one.shape[:dim] + one.shape[dim + 1 :] for one in (target, index)]
+    loop = loop_for(add_along_loop, index.size) if others[0] == others[1] and source.shape == index.shape else None
+    if loop is None:
+        return False
+    flat = np.ascontiguousarray(index, np.int64).reshape(-1), np.ascontiguousarray(source).reshape(-1)
+    loop(target.reshape(-1), *flat, prod(target.shape[:dim]), prod(target.shape[dim + 1 :]))
+    return True
+
+
+def places_of(index: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[int, Any, int, tuple[int, ...]] | None:
+    """An index as (how many slices before it, places among the slices, elements behind each, the shape of what it
+    names): of arrays of integers for the first dimensions, or of one array behind whole dimensions. None for others,
+    and for places that are not there.
+    """
+    lead = 0
+    while lead < len(index) and isinstance(index[lead], slice) and index[lead] == slice(None):
+        lead += 1
+    arrays = [np.asarray(one) for one in index[lead:]]
+    if not arrays or (lead and len(arrays) > 1) or any(a.dtype.kind != "i" for a in arrays):
+        return None
+    places: Any = 0
+    for one, size in zip(arrays, shape[lead:], strict=False):
+        least, most = (int(one.min()), int(one.max())) if one.size else (0, 0)
+        if least < -size or most >= size:
+            return None
+        places = places * size + (np.where(one < 0, one + size, one) if least < 0 else one)
+    end = lead + len(arrays)
+    whole = (*shape[:lead], *places.shape, *shape[end:])
+    return prod(shape[:lead]), places, prod(shape[end:]), whole
+
+
+def add_at(target: np.ndarray[Any, Any], index: Any, values: Any) -> bool:
+    """`target[index] += values`, places that are named twice counting twice, by a native loop; whether it was done."""
+    if target.dtype not in FLOATS or not target.flags.c_contiguous or not isinstance(values, np.ndarray):
+        return False
+    if values.dtype != target.dtype or values.size < LEAST:
+        return False
+    found = places_of(index if isinstance(index, tuple) else (index,), target.shape)
+    if found is None:
+        return False
+    count, places, inner, shape = found
+    loop = loop_for(add_slices if count * inner > 1 else add_elements, values.size)
+    if loop is None:
+        return False
+    source = np.ascontiguousarray(np.broadcast_to(values, shape)).reshape(-1)
+    flat = np.ascontiguousarray(places, np.int64).reshape(-1)
+    loop(target.reshape(-1), flat, source, *((count, inner) if count * inner > 1 else ()))
+    return True

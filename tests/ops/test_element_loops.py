@@ -1,0 +1,100 @@
+"""Loops that operators run natively over many elements: what NumPy gives, in every form of index, and where NumPy is to
+do it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flambeau
+from flambeau.ops.families.element_loops import LEAST, loop_for, places_of
+from flambeau.util import inversions
+
+F = flambeau.nn.functional
+draw = np.random.default_rng(0)
+TABLE = draw.standard_normal((40, 30)).astype(np.float32)
+ROWS = draw.integers(0, 40, 200)
+COLUMNS = draw.integers(0, 30, (200, 30))
+
+
+def _tensor(a: Any) -> Any:
+    return flambeau.from_numpy(np.array(a, order="C"))
+
+
+def _bags(mode: str, **options: Any) -> Callable[[], Any]:
+    ends = np.sort(draw.integers(0, 200, 20))
+    offsets = _tensor(np.concatenate([[0], ends]))
+    return lambda: F.embedding_bag(_tensor(ROWS), _tensor(TABLE), offsets, mode=mode, **options)
+
+
+SOURCE = draw.standard_normal((200, 30)).astype(np.float32)
+CALLS: dict[str, Callable[[], Any]] = {
+    "index_add": lambda: _tensor(TABLE).index_add(0, _tensor(ROWS), _tensor(SOURCE)),
+    "index_add of columns": lambda: _tensor(TABLE.T).index_add(1, _tensor(ROWS), _tensor(SOURCE.T), alpha=2),
+    "index_add, float64": lambda: _tensor(TABLE).double().index_add(0, _tensor(ROWS), _tensor(SOURCE).double()),
+    "index_put of rows": lambda: _tensor(TABLE).index_put((_tensor(ROWS - 40),), _tensor(SOURCE), True),
+    "index_put of elements": lambda: _tensor(TABLE).index_put(
+        (_tensor(ROWS)[:, None], _tensor(COLUMNS)), _tensor(SOURCE), True
+    ),
+    "index_put, broadcast": lambda: _tensor(TABLE).index_put((_tensor(ROWS),), _tensor(SOURCE[:1]), True),
+    "index_put behind": lambda: _tensor(TABLE.T).index_put((None, _tensor(ROWS)), _tensor(SOURCE.T), True),
+    "index_put into what is turned": lambda: _tensor(TABLE).t().index_put((_tensor(COLUMNS[:, 0]),),
+        _tensor(draw.standard_normal((200, 40)).astype(np.float32) * 0 + 1), True),
+    "scatter_add": lambda: _tensor(TABLE).scatter_add(0, _tensor(np.tile(ROWS[:, None], 30)), _tensor(SOURCE)),
+    "scatter_add of part": lambda: _tensor(TABLE).scatter_add(0, _tensor(np.tile(ROWS[:, None], 22)), _tensor(SOURCE)),
+    "scatter_add along rows": lambda: _tensor(SOURCE).scatter_add(1, _tensor(COLUMNS), _tensor(SOURCE)),
+    "embedding_bag sum": _bags("sum"),
+    "embedding_bag mean": _bags("mean"),
+    "embedding_bag, padding": _bags("mean", padding_idx=3),
+    "embedding_bag, weighted": _bags("sum", per_sample_weights=_tensor(SOURCE[:, 0])),
+    "cdist": lambda: flambeau.cdist(_tensor(TABLE), _tensor(SOURCE)),
+    "cdist, first norm": lambda: flambeau.cdist(_tensor(TABLE.T)[:, ::2], _tensor(SOURCE.T)[:, :20], p=1.0),
+    "pdist": lambda: F.pdist(_tensor(SOURCE)),
+}  # fmt: skip
+BY_NUMPY = ("index_put, broadcast", "index_put into what is turned")
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_native_loops_give_what_numpy_gives(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[Any] = []
+    provided = inversions.ELEMENT_LOOPS.implementation
+
+    def noted(function: Any) -> Any:
+        ran.append(function)
+        return provided(function)
+
+    monkeypatch.setattr(inversions.ELEMENT_LOOPS, "implementation", noted)
+    natively = CALLS[call]().numpy()
+    assert bool(ran) == (call not in BY_NUMPY)
+    monkeypatch.setattr(inversions.ELEMENT_LOOPS, "implementation", lambda function: None)
+    want = CALLS[call]().numpy()
+    if "add" in call or "put" in call:
+        np.testing.assert_array_equal(natively, want)  # one addition after another, in the same order
+    np.testing.assert_allclose(natively, want, rtol=1e-5, atol=1e-5)
+    assert natively.dtype == want.dtype
+
+
+def test_small_calls_are_numpys() -> None:
+    def loop() -> None:
+        raise AssertionError
+
+    assert loop_for(loop, LEAST - 1) is None
+
+
+def test_places_that_are_not_there_are_refused_as_before() -> None:
+    far = np.full(200, 40)
+    with pytest.raises(IndexError, match=r"out of (range|bounds)"):
+        _tensor(TABLE).index_put((_tensor(far),), _tensor(SOURCE), True)
+    with pytest.raises(IndexError, match="out of range"):
+        _tensor(TABLE).index_add(0, _tensor(far), _tensor(SOURCE))
+    assert places_of((far,), TABLE.shape) is None
+
+
+def test_nan_stays_where_it_was_added() -> None:
+    source = SOURCE.copy()
+    source[3, 4] = np.nan
+    found = _tensor(TABLE).index_add(0, _tensor(ROWS), _tensor(source)).numpy()
+    assert np.argwhere(np.isnan(found)).tolist() == [[ROWS[3], 4]]
