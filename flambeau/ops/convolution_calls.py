@@ -17,7 +17,7 @@ MOST: Final = 256
 
 def look(*arrays: Array | None) -> tuple[Any, ...]:
     """What native code and checks depend on of arrays."""
-    return tuple([None if a is None else (a.dtype.char, a.shape, a.strides) for a in arrays])
+    return tuple([None if a is None else (a.dtype, a.shape, a.strides) for a in arrays])
 
 
 class Known:

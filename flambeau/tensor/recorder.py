@@ -50,7 +50,7 @@ def is_asked(values: Sequence[Any]) -> bool:
                 return True
             if base is not None and (base._requires_grad or base._node is not None):
                 return True
-        elif type(value) in (list, tuple) and is_asked(value):
+        elif type(value) in (list, tuple) and value and type(value[0]) is not int and is_asked(value):
             return True
     return False
 

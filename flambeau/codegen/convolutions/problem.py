@@ -17,7 +17,7 @@ from flambeau.util.record import dataclass
 Array = np.ndarray[Any, Any]
 Pair = tuple[int, int]
 
-POSITIONS, FOLDED_POSITIONS = 512, 1024
+POSITIONS, FOLDED_POSITIONS = 800, 1024
 """Positions of a band, about: the sums of some filters for all of them stay in the first cache, or the gradients of
 some, which are folded at the end of a band.
 """
@@ -220,7 +220,7 @@ def make_problem(
         "planes": plane_words.buffer_info()[0], "shifts": shift_words.buffer_info()[0],
         "parts": part_words.buffer_info()[0], "groups": groups, "bands": counts[0], "chunks": counts[1],
         "plane_count": len(x.planes), "shift_count": len(shifts), "part_count": len(parts),
-        "least": _bits(least, size), "most": _bits(most, size),
+        "least": _bits(least, size), "most": _bits(most, size), "is_clamped": int(least > -np.inf or most < np.inf),
         **_input_words(x, lines), **_result_words(w, y, window.stride if window.is_transposed else (1, 1)),
         **_band_words(bands, copied, len(x.planes) * len(shifts)),
     }  # fmt: skip

@@ -27,10 +27,13 @@ from flambeau.codegen.convolutions.problem import (
 from flambeau.codegen.convolutions.vectors import Floats
 from flambeau.codegen.convolutions.words import PROBLEM
 from flambeau.codegen.llvm.engine import engine, memory_imports
+from flambeau.codegen.native_call import object_layouts
 from flambeau.util.thread_count import ANY
 
 TYPES: Final = {"f": "float", "d": "double"}
 """What is computed natively, by NumPy's characters."""
+_QUICK_OBJECTS = ctypes.PYFUNCTYPE(None, *[ctypes.c_void_p] * 5)
+_OBJECTS = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)
 _CALL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 _QUICK = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 RELEASE_FROM: Final = 20_000.0
@@ -39,15 +42,19 @@ SHARE_FROM: Final = 50_000.0
 """Nanoseconds of work from which threads share it."""
 _FILTERS_TOGETHER: Final = 12
 """What the filters that a thread takes are a multiple of."""
-_EACH = PROBLEM.word("filters_each")
+_EACH, _UNITS, _DATA_AT = (PROBLEM.word(name) for name in ("filters_each", "units", "data_at"))
 _X, _W, _BIAS, _Y = (PROBLEM.word(name) for name in ("x", "w", "bias", "y"))
 
 
 class Code:
     """A function `(words, low, high)` and the ways to call it."""
 
-    def __init__(self, text: str, symbol: str) -> None:
-        self.native = engine().link(text, (symbol,), memory_imports())
+    def __init__(self, text: str, symbol: str, of_objects: str = "") -> None:
+        symbols = (symbol, of_objects) if of_objects else (symbol,)
+        self.native = engine().link(text, symbols, memory_imports())
+        on_objects = self.native.addresses.get(of_objects, 0)
+        self.quick_objects: Any = _QUICK_OBJECTS(on_objects)
+        self.slow_objects: Any = _OBJECTS(on_objects)
         self.address = self.native.addresses[symbol]
         self.quick: Any = _QUICK(self.address)
         self.slow: Any = _CALL(self.address)
@@ -68,7 +75,7 @@ class Code:
 @cache
 def sums_code(character: str) -> Code:
     """The code for a dtype."""
-    return Code(sums.sums_text(Floats(TYPES[character], engine().target)), sums.SYMBOL)
+    return Code(sums.sums_text(Floats(TYPES[character], engine().target)), sums.SYMBOL, sums.OF_OBJECTS)
 
 
 @cache
@@ -89,13 +96,25 @@ class Slice:
 class Convolution:
     """Convolutions of arrays of such sizes and strides."""
 
-    __slots__ = ("_slices", "code")
+    __slots__ = ("_block", "_is_shared", "_of_objects", "_slices", "code")
 
     def __init__(self, code: Code, slices: list[Slice]) -> None:
         self.code, self._slices = code, slices
+        self._of_objects: Any = None
+        self._is_shared, self._block = False, 0
+        layouts = object_layouts()
+        if len(slices) == 1 and slices[0].from_x == slices[0].from_y == 0 and layouts is not None:
+            problem = slices[0].problem
+            problem.words[_UNITS], problem.words[_DATA_AT] = problem.units, layouts.array.offset("data")
+            self._of_objects = code.quick_objects if problem.nanoseconds < RELEASE_FROM else code.slow_objects
+            self._is_shared = problem.units > 1 and problem.nanoseconds >= SHARE_FROM
+            self._block = problem.words.buffer_info()[0]
 
     def __call__(self, x: Array, w: Array, bias: Array | None, y: Array) -> None:
         """Fill `y`. A bias lies side by side."""
+        if self._of_objects is not None and not (self._is_shared and threads.get_num_threads() > 1):
+            self._of_objects(self._block, id(x), id(w), None if bias is None else id(bias), id(y))
+            return
         from_x, from_w, to = address(x), address(w), address(y)
         from_bias = 0 if bias is None else address(bias)
         for one in self._slices:

@@ -22,11 +22,13 @@ from flambeau.codegen.llvm.builder import NULL, word
 from flambeau.codegen.llvm.emitter import Value
 from flambeau.util.record import dataclass
 
-SYMBOL = "convolution_sums"
+SYMBOL, OF_OBJECTS = "convolution_sums", "convolution_of_objects"
 
 
 def sums_text(floats: Floats) -> str:
-    """The module whose function `SYMBOL(words, low, high)` computes the units of a range."""
+    """The module whose function `SYMBOL(words, low, high)` computes the units of a range, and `OF_OBJECTS(words, x, w,
+    bias, y)` all of them for array objects, on words that it copies.
+    """
     m = VectorModule(floats)
     build_copies(m)
     build_finish(m)
@@ -38,16 +40,17 @@ def sums_text(floats: Floats) -> str:
         _build_filters(m, shape)
     _build_part(m, wide)
     _build_units(m)
+    _build_of_objects(m)
     return m.builder.text()
 
 
 def _build_filters(m: VectorModule, shape: TileShape) -> None:
-    """``filters_N``: all positions of some filters, of one part."""
+    """``filters_N``: all positions of some filters, of one part; whole tiles go where `whole_tiles` says."""
     f = m.function(
         f"void filters_{shape.filters}", "ptr words", "ptr x", "ptr w", "ptr bias", "ptr sums", "ptr part",
-        "i64 positions",
+        "i64 positions", "ptr whole_tiles", "i64 whole_pitch",
     )  # fmt: skip
-    words, x, w, bias, sums, part, positions = f.parameters
+    words, x, w, bias, sums, part, positions, whole_tiles, whole_pitch = f.parameters
     size, lanes = m.floats.itemsize, m.floats.lanes
     offsets = f.slot(f"[{shape.filters} x {m.floats.type}]")
     for r in range(shape.filters):
@@ -58,17 +61,17 @@ def _build_filters(m: VectorModule, shape: TileShape) -> None:
     row, pitch = f.get(words, PROBLEM, "w_filter"), f.get(words, PROBLEM, "sums_bytes")
     table, steps = f.get(part, PART, "table"), f.get(part, PART, "steps")
 
-    def tiles(count: Value, start: Value, tile: TileShape) -> None:
+    def tiles(count: Value, start: Value, tile: TileShape, to: Value, pitch: Value) -> None:
         with f.loop(count) as k:
             first = f.op("add", start, f.op("mul", k, tile.vectors * lanes))
             at = f.bytes_of(first)
             left = f.op("sub", positions, first)
-            f.call(tile.name, f.moved(x, at), w, row, table, steps, f.moved(sums, at), pitch, offsets, left)
+            f.call(tile.name, f.moved(x, at), w, row, table, steps, f.moved(to, at), pitch, offsets, left)
 
     whole = f.op("sdiv", positions, shape.vectors * lanes)
     done = f.op("mul", whole, shape.vectors * lanes)
-    tiles(whole, word(0), shape)
-    tiles(f.divided_up(f.op("sub", positions, done), lanes), done, TileShape(shape.filters, 1))
+    tiles(whole, word(0), shape, whole_tiles, whole_pitch)
+    tiles(f.divided_up(f.op("sub", positions, done), lanes), done, TileShape(shape.filters, 1), sums, pitch)
     f.ret()
 
 
@@ -87,6 +90,9 @@ def _build_part(m: VectorModule, wide: tuple[TileShape, ...]) -> None:
         f.compare("eq", columns, get["pitch"]), f.compare("eq", images, 1),
         f.compare("eq", f.op("mul", columns, get["y_column"]), get["y_row"]),
     )  # fmt: skip
+    is_direct = f.all_of(
+        is_one, f.compare("eq", get["is_clamped"], 0), f.compare("eq", get["y_column"], m.floats.itemsize)
+    )
     row_count = f.pick(is_one, 1, rows)
     length = f.pick(is_one, f.op("mul", rows, columns), columns)
     image_bytes, row_bytes = f.bytes_of(get["image_size"]), f.bytes_of(get["pitch"])
@@ -97,14 +103,32 @@ def _build_part(m: VectorModule, wide: tuple[TileShape, ...]) -> None:
             number = f.op("add", first, f.op("mul", k, shape.filters))
             weights = f.moved(w, f.op("mul", number, get["w_filter"]))
             own = f.pick(f.is_null(bias), NULL, f.moved(bias, f.bytes_of(number)), "ptr")
-            f.call(f"filters_{shape.filters}", words, x, weights, own, sums, part, positions)
+            direct = f.moved(y, f.op("mul", number, get["y_filter"]))
+            to_tiles = f.pick(is_direct, direct, sums, "ptr")
+            tile_pitch = f.pick(is_direct, get["y_filter"], get["sums_bytes"])
+            f.call(f"filters_{shape.filters}", words, x, weights, own, sums, part, positions, to_tiles, tile_pitch)
+            width = shape.vectors * m.floats.lanes
+            there = f.op("mul", f.op("sdiv", positions, width), f.pick(is_direct, width, 0))
+            behind, left = f.bytes_of(there), f.op("sub", length, there)
             with f.loop(word(shape.filters)) as j, f.loop(images) as image:
-                source = f.moved(sums, f.op("mul", j, get["sums_bytes"]), f.op("mul", image, image_bytes))
-                to = f.moved(
-                    y, f.op("mul", f.op("add", number, j), get["y_filter"]), f.op("mul", image, get["y_image"])
-                )
-                f.call("finish", source, to, row_count, length, row_bytes, get["y_row"], get["y_column"], words)
+                source = f.moved(sums, f.op("mul", j, get["sums_bytes"]), f.op("mul", image, image_bytes), behind)
+                to_filter = f.moved(y, f.op("mul", f.op("add", number, j), get["y_filter"]), behind)
+                to = f.moved(to_filter, f.op("mul", image, get["y_image"]))
+                f.call("finish", source, to, row_count, left, row_bytes, get["y_row"], get["y_column"], words)
         first = f.op("add", first, f.op("mul", count, shape.filters))
+    f.ret()
+
+
+def _build_of_objects(m: VectorModule) -> None:
+    f = m.function(f"void {OF_OBJECTS}", "ptr words", "ptr x", "ptr w", "ptr bias", "ptr y", exported=True)
+    words, x, w, bias, y = f.parameters
+    own = f.slot(f"[{PROBLEM.words} x i64]", 16)
+    f.copy(own, words, PROBLEM.words * WORD, align=8)
+    at = f.get(words, PROBLEM, "data_at")
+    x, w, y = (f.load(f.moved(one, at), "ptr") for one in (x, w, y))
+    bias = f.choose(f.is_null(bias), lambda: NULL, lambda: f.load(f.moved(bias, at), "ptr"))
+    f.put(own, PROBLEM, x=x, w=w, bias=bias, y=y)
+    f.call(SYMBOL, own, 0, f.get(words, PROBLEM, "units"))
     f.ret()
 
 

@@ -13,14 +13,16 @@ PROBLEM: Final[Layout] = words_layout(
     "i64 x_image, i64 x_group, i64 x_row, i64 x_column, i64 step_rows, i64 step_columns, i64 before_rows, "
     "i64 before_columns, i64 pitch, i64 copy_rows, i64 image_size, i64 plane_bytes, i64 copy_bytes, i64 sums_bytes, "
     "i64 filters, i64 w_group, i64 w_filter, i64 y_image, i64 y_filter, i64 y_row, i64 y_column, "
-    "i64 is_in_place, i64 least, i64 most, i64 slopes_bytes, i64 filters_each"
+    "i64 is_in_place, i64 least, i64 most, i64 slopes_bytes, i64 filters_each, "
+    "i64 data_at, i64 units, i64 is_clamped"
 )
 """A convolution of images in two dimensions.
 
 Images are copied band by band (``bands`` of ``band_rows`` rows of results, and ``chunks`` of columns), with zeros
 around, into planes of rows of ``pitch`` numbers; for strides, each shift of ``shifts`` is a plane of its own. All steps
 but ``pitch`` and ``image_size`` are bytes. ``planes`` are the input's planes in bytes from an image's group on.
-``least`` and ``most`` are the bits of the bounds that results are clamped to.
+``data_at`` is where array objects have the address of their elements. ``least`` and ``most`` are the bits of the bounds
+that results are clamped to.
 """
 
 PART: Final[Layout] = words_layout("ptr table, i64 steps, i64 y_from, i64 rows, i64 columns")
