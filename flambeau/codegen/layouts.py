@@ -160,6 +160,8 @@ class ObjectLayouts:
 
     object: Layout
     """Any object: its ``references`` and its ``type``."""
+    type: Layout
+    """A type: its ``base``."""
     array: Layout
     """NumPy's: ``data``, ``rank``, ``dims``, ``strides``, ``descr``, ``flags`` and ``weak`` references to it."""
     callable: Layout

@@ -27,7 +27,7 @@ from flambeau.codegen.llvm.entry_forward import forward_module
 from flambeau.codegen.llvm.entry_life import LIFE_EXPORTS, life_module
 from flambeau.codegen.llvm.entry_make import make_module
 from flambeau.codegen.llvm.entry_products import PRODUCTS, products_module
-from flambeau.codegen.llvm.entry_tensors import tensors_module
+from flambeau.codegen.llvm.entry_tensors import inner_module, tensors_module
 from flambeau.codegen.llvm.host import is_remembered
 from flambeau.codegen.llvm.loops import LOOP_EXPORTS, loops_text
 from flambeau.codegen.llvm.tensor_objects import LEFT_EMPTY, NEW_STORAGE, NEW_TENSOR
@@ -57,7 +57,9 @@ def object_layouts() -> ObjectLayouts | None:
     probe = np.arange(6, dtype=np.float32).reshape(2, 3)
     other = np.zeros((4, 5, 6), np.int64)[:, ::2]
     types = [k for k in range(8, HEAD, 8) if word(id(probe) + k) == id(np.ndarray)]
-    if len(types) != 1:
+    kind: Any = type
+    bases = [k for k in range(HEAD, kind.__basicsize__, 8) if word(id(bool) + k) == id(int)]
+    if len(types) != 1 or len(bases) != 1:
         return None
     names = {"data": 0, "rank": 8, "dims": 16, "strides": 24, "descr": 40, "flags": 48}
     offsets = {name: HEAD + offset for name, offset in names.items()} | {"weak": np.ndarray.__weakrefoffset__}
@@ -68,6 +70,7 @@ def object_layouts() -> ObjectLayouts | None:
         return None
     return ObjectLayouts(
         object=measured_layout({"references": 0, "type": types[0]}, ints=("references",)),
+        type=measured_layout({"base": bases[0]}),
         array=array,
         callable=_CALLABLE,
         tensor=measured_layout(tensor),
@@ -189,18 +192,21 @@ _OBJECTS = {
 }  # fmt: skip
 
 
+_MODULES: dict[str, Callable[[ObjectLayouts], ModuleBuilder]] = {
+    "entry": entry_module,
+    "tensors": tensors_module,
+    "operators": functools.partial(tensors_module, by_rows=True),
+    "inner": inner_module,
+    "products": functools.partial(products_module, most=SMALL),
+    "make": make_module,
+}
+"""What writes the modules of entries. "operators" is "tensors" with launches by rows, "inner" what plans call."""
+
+
 def _entry_module(entry: str) -> ModuleBuilder | None:
-    """The module of an entry: "entry", "tensors", "operators", which is the latter with launches by rows, "products" or
-    "make". None where objects do not look as they must.
-    """
+    """The module of an entry; None where objects do not look as they must."""
     layouts = object_layouts()
-    if layouts is None or numpy_functions() is None:
-        return None
-    if entry == "products":
-        return products_module(layouts, SMALL)
-    if entry == "make":
-        return make_module(layouts)
-    return entry_module(layouts) if entry == "entry" else tensors_module(layouts, by_rows=entry == "operators")
+    return None if layouts is None or numpy_functions() is None else _MODULES[entry](layouts)
 
 
 _SYMBOLS = {"operators": ("tensors", "any_tensors", "writing_tensors"), "products": PRODUCTS}
@@ -288,6 +294,13 @@ def make(inline_cache: InlineCache, slow: Callable[..., Any]) -> Callable[..., A
 def make_for_tensors(inline_cache: InlineCache, slow: Callable[..., Any]) -> Callable[..., Any] | None:
     """The same with tensors as arguments and results. `slow` gets the tensors themselves."""
     return _make("tensors", inline_cache, slow)
+
+
+def make_for_plan(inline_cache: InlineCache, slow: Callable[..., Any]) -> Callable[..., Any] | None:
+    """The same for what a plan calls: gradients were looked at before it was run, so that parameters, and what asks for
+    gradients, are arguments like all others.
+    """
+    return _make("inner", inline_cache, slow)
 
 
 def _make(entry: str, inline_cache: InlineCache, slow: Callable[..., Any]) -> Callable[..., Any] | None:

@@ -76,7 +76,7 @@ class FusedKernel:
 
         It keeps this kernel alive, not the other way round.
         """
-        made = native_call.make_for_tensors(self._inline_cache, otherwise or self) if available() else None
+        made = native_call.make_for_plan(self._inline_cache, otherwise or self) if available() else None
         return made or otherwise or self
 
     @property

@@ -32,6 +32,16 @@ def tensors_module(layouts: ObjectLayouts, *, by_rows: bool = False) -> ModuleBu
     return m
 
 
+def inner_module(layouts: ObjectLayouts) -> ModuleBuilder:
+    """A module with ``inner``, of the same signature, which takes parameters too, and what asks for gradients."""
+    m = new_module()
+    add_attempt(m, layouts, TensorResults(layouts))
+    add_note_write(m, layouts)
+    _add_unwrap(m, layouts, any_array, "unwrap", with_subclasses=True)
+    _add_tensors(m, layouts, "inner", "unwrap")
+    return m
+
+
 class TensorResults(Results):
     """Tensors of the results' arrays; markers where the result was written into an argument."""
 
@@ -71,15 +81,22 @@ Look = Callable[[FunctionBuilder, ObjectLayouts, Value], tuple[Value, Value]]
 """Builds a tensor's array, and whether the entry takes the tensor."""
 
 
-def _add_unwrap(m: ModuleBuilder, layouts: ObjectLayouts, look: Look, name: str, *, by_rows: bool) -> None:
+def _add_unwrap(
+    m: ModuleBuilder, layouts: ObjectLayouts, look: Look, name: str, *, by_rows: bool = False,
+    with_subclasses: bool = False,
+) -> None:  # fmt: skip
     """``unwrap(value)``: a tensor's array, no reference, or what is no tensor itself; null for tensors that the slow
     callable must look at. With ``by_rows``, a list of one int, which says which axis is meant, is that int, and an
-    empty one the type of lists.
+    empty one the type of lists. With ``with_subclasses``, an object of a class derived from tensors is one too.
     """
     f = m.function(f"ptr {name}", "ptr value")
     (value,) = f.parameters
     kind = f.get(value, layouts.object, "type")
-    with f.when(f.compare("eq", kind, m.symbol("tensor_type"))):
+    is_tensor = f.compare("eq", kind, m.symbol("tensor_type"))
+    if with_subclasses:
+        is_derived = f.compare("eq", f.get(kind, layouts.type, "base"), m.symbol("tensor_type"))
+        is_tensor = f.op("or", is_tensor, is_derived)
+    with f.when(is_tensor):
         array, is_plain = look(f, layouts, value)
         f.ret(f.pick(is_plain, array, NULL, "ptr"))
     if by_rows:
