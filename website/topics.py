@@ -35,7 +35,7 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
         "convolution", "convolution_gradients", "convolution_tbc", "padding", "pooling", "pooling_fractional",
         "pooling_gradients", "unpooling",
     ),
-    "Networks: resampling": ("resampling", "resampling_cubic", "resampling_smooth", "grids"),
+    "Networks: resampling": ("resampling", "resampling_cubic", "resampling_smooth", "grids", "weighted_reading"),
     "Networks: normalisation": ("batch_norm", "normalization"),
     "Networks: losses": ("loss", "margin_losses", "classification", "ctc"),
     "Networks: sequences": (

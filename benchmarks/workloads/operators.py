@@ -65,6 +65,34 @@ def _lstm(module: Any) -> Program:
     return lambda x, h, *weights: module.lstm(x, (h, h), list(weights), False, 1, 0.0, False, False, False)[0]
 
 
+def _gru(module: Any) -> Program:
+    return lambda x, h, *weights: module.gru(x, h, list(weights), False, 1, 0.0, False, False, False)[0]
+
+
+def _gru_in_numpy(x: np.ndarray, h: np.ndarray, w_ih: np.ndarray, w_hh: np.ndarray) -> np.ndarray:
+    hidden, outputs = h[0], []
+    for one in x:
+        of_input, of_hidden = np.split(one @ w_ih.T, 3, axis=1), np.split(hidden @ w_hh.T, 3, axis=1)
+        reset, update = (1 / (1 + np.exp(-of_input[k] - of_hidden[k])) for k in (0, 1))
+        hidden = (1 - update) * np.tanh(of_input[2] + reset * of_hidden[2]) + update * hidden
+        outputs.append(hidden)
+    return np.stack(outputs)
+
+
+def _embedding_gradient(module: Any) -> Program:
+    def run(table: Any, places: Any, slope: Any) -> Any:
+        table = table.detach().requires_grad_()
+        return module.autograd.grad([module.nn.functional.embedding(places, table)], [table], [slope])[0]
+
+    return run
+
+
+def _added_rows(table: np.ndarray, places: np.ndarray, slope: np.ndarray) -> np.ndarray:
+    gradient = np.zeros(table.shape)
+    np.add.at(gradient, places, slope)
+    return gradient
+
+
 def _lstm_in_numpy(x: np.ndarray, h: np.ndarray, w_ih: np.ndarray, w_hh: np.ndarray) -> np.ndarray:
     hidden = memory = h[0]
     outputs = []
@@ -109,6 +137,13 @@ def workloads(small: bool) -> Iterator[Workload]:
     steps = 5 if small else 50
     arrays = (normal(steps, 4, 32), normal(1, 4, 64), normal(256, 32, seed=1) / 8, normal(256, 64, seed=2) / 8)
     yield _layer(f"lstm of {steps} steps", _lstm, *arrays, expected=lambda: _lstm_in_numpy(*doubled(*arrays)))
+    arrays = (arrays[0], arrays[1], arrays[2][:192], arrays[3][:192])
+    yield _layer(f"gru of {steps} steps", _gru, *arrays, expected=partial(_gru_in_numpy, *doubled(*arrays)))
+    places = np.random.default_rng(0).integers(0, 1000, 16 if small else 1600)
+    table, slope = normal(1000, 64), normal(len(places), 64, seed=1)
+    name = f"embedding of {len(places)}, forward and backward"
+    reference = partial(_added_rows, table, places, slope)
+    yield _layer(name, _embedding_gradient, table, places, slope, expected=reference)
     rounds = 100 if small else 100_000
     yield Workload(
         name=f"integer loop of {rounds} rounds, interpreted",

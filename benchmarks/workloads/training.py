@@ -47,7 +47,9 @@ def workloads(small: bool) -> Iterator[Workload]:
         2.0,
         tolerance=1e-2,
     )
-    yield _lstm(*((3, 2, 4) if small else (100, 64, 128)))
+    for kind in ("LSTM", "GRU"):
+        yield _recurrent(kind, *((3, 2, 4) if small else (100, 64, 128)))
+    yield _reading(*((1, 2, 4) if small else (4, 8, 56)))
     yield _adam(*((2, 3) if small else (100, 10_000)))
     yield _convolutions(2 if small else 32)
     yield _block(*((2, 4, 8) if small else (8, 64, 128)))
@@ -155,20 +157,20 @@ def _block(batch: int, time: int, width: int) -> Workload:
     return _row(name, ours.block_loss, ours.block_step, arrays, tuple(range(2, 12)), None)
 
 
-def _layer(module: Any, xs: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any) -> Any:
-    layer = module.nn.LSTM(w_ih.shape[1], w_hh.shape[1])
+def _layer(module: Any, kind: str, xs: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any) -> Any:
+    layer = getattr(module.nn, kind)(w_ih.shape[1], w_hh.shape[1])
     with module.no_grad():
         for name, value in (("weight_ih_l0", w_ih), ("weight_hh_l0", w_hh), ("bias_ih_l0", b_ih), ("bias_hh_l0", b_hh)):
             getattr(layer, name).copy_(value)
     return layer.to(xs.dtype)
 
 
-def _gradients_of_a_layer(module: Any) -> Program:
+def _gradients_of_a_layer(kind: str, module: Any) -> Program:
     layers: dict[int, Any] = {}
 
     def run(xs: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, slope: Any) -> Any:
         if not layers:
-            layers[0] = _layer(module, xs, w_ih, w_hh, b_ih, b_hh)
+            layers[0] = _layer(module, kind, xs, w_ih, w_hh, b_ih, b_hh)
         xs = xs.detach().requires_grad_()
         outputs, _ = layers[0](xs)
         return module.autograd.grad((outputs * slope).sum(), [xs, *layers[0].parameters()])
@@ -176,24 +178,50 @@ def _gradients_of_a_layer(module: Any) -> Program:
     return run
 
 
-def _lstm(time: int, batch: int, size: int) -> Workload:
-    scale = np.float32(size**-0.5)
+def _recurrent(kind: str, time: int, batch: int, size: int) -> Workload:
+    scale, gates = np.float32(size**-0.5), {"LSTM": 4, "GRU": 3}[kind] * size
     arrays = (
-        normal(time, batch, size), normal(4 * size, size, seed=1) * scale, normal(4 * size, size, seed=2) * scale,
-        normal(4 * size, seed=3), normal(4 * size, seed=4), normal(time, batch, size, seed=5),
+        normal(time, batch, size), normal(gates, size, seed=1) * scale, normal(gates, size, seed=2) * scale,
+        normal(gates, seed=3), normal(gates, seed=4), normal(time, batch, size, seed=5),
     )  # fmt: skip
+    make = partial(_gradients_of_a_layer, kind)
+    others = {"jax": partial(peers.jax, "lstm_gradient", *arrays)} if kind == "LSTM" else {}
     return Workload(
-        name=f"LSTM {time}x{batch}x{size} forward and backward",
+        name=f"{kind} {time}x{batch}x{size} forward and backward",
         kind="training",
         peers={
-            "flambeau": partial(peers.flambeau_library, _gradients_of_a_layer, *arrays),
-            "torch": partial(peers.torch_library, _gradients_of_a_layer, *arrays),
-            "jax": partial(peers.jax, "lstm_gradient", *arrays),
+            "flambeau": partial(peers.flambeau_library, make, *arrays),
+            "torch": partial(peers.torch_library, make, *arrays),
+            **others,
         },
-        expected=lambda: peers.flambeau_library(_gradients_of_a_layer, *doubled(*arrays))(),
+        expected=lambda: peers.flambeau_library(make, *doubled(*arrays))(),
         tolerance=1e-2,
         goal=Goal(times=1.2, against="torch"),
         left_out={"torch.compile": "its steps would be unrolled"},
+    )
+
+
+def _gradients_of_reading(module: Any) -> Program:
+    def run(image: Any, grid: Any, slope: Any) -> Any:
+        image, grid = image.detach().requires_grad_(), grid.detach().requires_grad_()
+        result = module.nn.functional.grid_sample(image, grid, align_corners=False)
+        return module.autograd.grad([result], [image, grid], [slope])
+
+    return run
+
+
+def _reading(count: int, channels: int, size: int) -> Workload:
+    grid = np.random.default_rng(1).uniform(-1, 1, (count, size, size, 2)).astype(np.float32)
+    arrays = (normal(count, channels, size, size), grid, normal(count, channels, size, size, seed=2))
+    return Workload(
+        name=f"grid_sample {count}x{channels}x{size}x{size} forward and backward",
+        kind="training",
+        peers={
+            "flambeau": partial(peers.flambeau_library, _gradients_of_reading, *arrays),
+            "torch": partial(peers.torch_library, _gradients_of_reading, *arrays),
+        },
+        expected=lambda: peers.flambeau_library(_gradients_of_reading, *doubled(*arrays))(),
+        tolerance=1e-2,
     )
 
 

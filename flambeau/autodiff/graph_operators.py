@@ -299,6 +299,10 @@ class GraphOperators:
         self._builder.call("aten::copy_", (shown, part), {})
         return x
 
+    def own(self, name: str, *arguments: Any) -> Any:
+        """An operator of the package's own."""
+        return self._builder.call(f"flambeau::{name}", arguments, {})
+
     def convolution_weight(self, *arguments: Any) -> Any:
         """The gradient of a convolution's weight, an operator of the package's own."""
         return self._builder.call("flambeau::convolution_weight", arguments, {})

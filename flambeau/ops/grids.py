@@ -20,6 +20,7 @@ from flambeau.ops.families.composite import composite
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import input_dtype
 from flambeau.ops.resampling_cubic import cubic_weights
+from flambeau.ops.weighted_reading import read_weighted
 from flambeau.schema.dtype import float32
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
@@ -85,16 +86,15 @@ def padded(place: Array, size: int, padding: int, align_corners: bool) -> Array:
     return place if padding == ZEROS else np.clip(place, 0, size - 1)
 
 
-def read(flat: Array, indices: Sequence[Array], sizes: Sequence[int]) -> Array:
-    """(N, C, places): the elements at integral places, zero where one is outside or nan."""
+def offset(indices: Sequence[Array], sizes: Sequence[int]) -> Array:
+    """(N, places): where integral places are among all elements, -1 where one is outside or nan."""
     inside = np.ones(indices[0].shape, bool)
-    offset = np.zeros(indices[0].shape, np.int64)
+    place = np.zeros(indices[0].shape, np.int64)
     for index, size in zip(indices, sizes, strict=True):
-        inside &= (index >= 0) & (index < size)
-        whole = np.clip(np.nan_to_num(index, nan=-1), -1, size).astype(np.int64)
-        offset = offset * size + np.clip(whole, 0, size - 1)
-    values = np.take_along_axis(flat, offset[:, None, :], axis=2)
-    return np.where(inside[:, None, :], values, flat.dtype.type(0))
+        is_in = (index >= 0) & (index < size)
+        inside &= is_in
+        place = place * size + np.where(is_in, index, 0).astype(np.int64)
+    return np.where(inside, place, -1)
 
 
 def grid_sampler_kernel(
@@ -114,7 +114,8 @@ def grid_sampler_kernel(
         else:
             places = [padded(p, n, padding_mode, align_corners) for p, n in zip(places, sizes, strict=True)]
             if interpolation_mode == NEAREST:
-                result = read(flat, [np.rint(p) for p in places], sizes)
+                rounded = offset([np.rint(p) for p in places], sizes)[:, None]
+                result = read_weighted(flat, rounded, np.ones(rounded.shape, flat.dtype))
             else:
                 result = _linear(flat, places, sizes)
     return result.reshape(*input.shape[:2], *grid.shape[1:-1]).astype(input.dtype, copy=False)
@@ -122,27 +123,28 @@ def grid_sampler_kernel(
 
 def _linear(flat: Array, places: Sequence[Array], sizes: Sequence[int]) -> Array:
     below = [np.floor(p) for p in places]
-    result: Array = np.zeros((*flat.shape[:2], places[0].shape[1]), flat.dtype)
+    offsets, weights = [], []
     for corner in product((0, 1), repeat=len(sizes)):
         weight = np.ones_like(places[0])
         for place, base, side in zip(places, below, corner, strict=True):
             weight = weight * ((place - base) if side else (base + 1 - place))
-        values = read(flat, [b + side for b, side in zip(below, corner, strict=True)], sizes)
-        result += np.where(values == 0, values, values * weight[:, None, :])
-    return result
+        offsets.append(offset([b + side for b, side in zip(below, corner, strict=True)], sizes))
+        weights.append(weight)
+    return read_weighted(flat, np.stack(offsets, 1), np.stack(weights, 1))
 
 
 def _cubic(flat: Array, places: Sequence[Array], sizes: Sequence[int], padding: int, align_corners: bool) -> Array:
     below = [np.floor(p) for p in places]
     weights = [cubic_weights(p - b) for p, b in zip(places, below, strict=True)]
-    result: Array = np.zeros((*flat.shape[:2], places[0].shape[1]), flat.dtype)
+    offsets, factors = [], []
     for i, j in product(range(4), repeat=2):
         indices = [
             np.floor(padded(b + (k - 1), n, padding, align_corners))
             for b, k, n in zip(below, (i, j), sizes, strict=True)
         ]
-        result += read(flat, indices, sizes) * (weights[0][i] * weights[1][j])[:, None, :]
-    return result
+        offsets.append(offset(indices, sizes))
+        factors.append(weights[0][i] * weights[1][j])
+    return read_weighted(flat, np.stack(offsets, 1), np.stack(factors, 1))
 
 
 def affine_grid(F: Any, theta: Tensor, size: Sequence[int], align_corners: bool) -> Any:

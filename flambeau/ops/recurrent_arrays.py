@@ -199,7 +199,7 @@ def fits(xs: Array, states: Sequence[Array], weights: Sequence[Array | None], ki
     assert w_hh is not None
     if dtype not in FLOATS or any(a is not None and a.dtype != dtype for a in (*states, *weights)):
         return False
-    if w_hh.ndim != 2 or xs.ndim not in (2, 3) or states[0].ndim != 2:
+    if (kind == "lstm" and len(states) != 2) or w_hh.ndim != 2 or xs.ndim not in (2, 3) or states[0].ndim != 2:
         return False
     units, width = w_hh.shape[1], GATES[kind] * w_hh.shape[1]
     wanted = ((width, xs.shape[-1]), (width, units), (width,), (width,))

@@ -9,6 +9,7 @@ their biases, if there are any. `packing` is the `batch_sizes` of a packed batch
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import prod
 from typing import Any, Final
 
 import numpy as np
@@ -41,7 +42,7 @@ def table_of(xs: Array, packing: Any, reverse: bool) -> Array:
 
 
 def _rows(a: Array) -> Array:
-    return a.reshape(-1, a.shape[-1]) if a.size else a.reshape(int(np.prod(a.shape[:-1])), a.shape[-1])
+    return a.reshape(-1, a.shape[-1]) if a.size else a.reshape(prod(a.shape[:-1]), a.shape[-1])
 
 
 def run(
@@ -53,19 +54,41 @@ def run(
     return [output.reshape(*xs.shape[:-1], output.shape[1]), *rest]
 
 
+def _check(operands: Sequence[Array], kind: str) -> None:
+    """Raise RuntimeError for operands that do not fit each other: native loops rely on it."""
+    if kind not in GATES or len(operands) not in (5, 7):
+        raise RuntimeError(f"expected one of {', '.join(GATES)} and 5 operands, or 7 with biases, got {kind}")
+    xs, hidden, memory, *weights = operands
+    states = [hidden, memory] if kind == "lstm" else [hidden]
+    if not recurrent_arrays.fits(xs, states, (*weights, None, None)[:4], kind):
+        sizes = [list(a.shape) for a in operands]
+        raise RuntimeError(f"expected operands of one float dtype whose sizes fit each other, got sizes {sizes}")
+
+
+def _check_batch(table: Array, batch: int) -> None:
+    if len(table) and int(table[:, 1].max()) > batch:
+        raise RuntimeError(f"expected states of {int(table[:, 1].max())} sequences, got {batch}")
+
+
 def _layer(operands: Sequence[Any], kind: str, packing: Any, reverse: bool) -> Any:
+    _check(operands, kind)
     xs, hidden, memory, *weights = operands
     table = table_of(xs, packing, reverse)
-    states = [hidden, memory]
-    results = run(kind, xs, states, (*weights, None, None)[:4], table, True)
-    return tuple(results)
+    _check_batch(table, len(hidden))
+    return tuple(run(kind, xs, [hidden, memory], (*weights, None, None)[:4], table, True))
 
 
 def _layer_backward(
     grads: Sequence[Any], operands: Sequence[Any], kept: Any, kind: str, packing: Any, reverse: bool
 ) -> Any:
+    _check(operands, kind)
     xs, *others = operands
     table = table_of(xs, packing, reverse)
+    _check_batch(table, len(operands[1]))
+    rows, blocks = prod(xs.shape[:-1]), recurrent_arrays.kept_of(kind) * operands[1].shape[1]
+    wanted = ((*xs.shape[:-1], operands[1].shape[1]), operands[1].shape, operands[2].shape, (rows, blocks))
+    if any(a.shape != shape or a.dtype != xs.dtype for a, shape in zip((*grads, kept), wanted, strict=True)):
+        raise RuntimeError(f"expected gradients and what was kept as recurrent_layer gives them, of sizes {wanted}")
     flat = [_rows(grads[0]), *grads[1:]]
     back = recurrent_arrays.kernels(kind, xs.dtype).backward(flat, [_rows(xs), *others], kept, table)
     return (back[0].reshape(xs.shape), *back[1:])

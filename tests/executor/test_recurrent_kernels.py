@@ -92,3 +92,31 @@ def test_a_packed_batch_has_sizes_that_fit(packing: list[int]) -> None:
     operands = [flambeau.ones(3, 2), flambeau.ones(2, 4), flambeau.ones(0), flambeau.ones(4, 2), flambeau.ones(4, 4)]
     with pytest.raises(RuntimeError, match="numbers that do not increase and add up to the 3 rows of the batch, got"):
         flambeau.ops.flambeau.recurrent_layer(operands, "rnn_tanh", flambeau.tensor(packing, dtype=flambeau.int64))
+
+
+def _operands(**changed: Any) -> list[Any]:
+    sizes = {"xs": (2, 3, 4), "hidden": (3, 5), "memory": (3, 5), "w_ih": (20, 4), "w_hh": (20, 5), **changed}
+    return [flambeau.ones(*size) for size in sizes.values()]
+
+
+@pytest.mark.parametrize(
+    "operands",
+    [_operands(hidden=(2, 5)), _operands(memory=(3, 4)), _operands(w_ih=(20, 3)), _operands(w_hh=(16, 5)),
+     _operands(xs=(2, 4)), [t.double() if t.ndim == 3 else t for t in _operands()]],
+)  # fmt: skip
+def test_operands_fit_each_other(operands: list[Any]) -> None:
+    packing = flambeau.tensor([3, 1]) if operands[0].ndim == 2 else None
+    with pytest.raises(RuntimeError, match=r"sizes fit each other|expected states of|add up to"):
+        flambeau.ops.flambeau.recurrent_layer(operands, "lstm", packing)
+
+
+def test_kinds_and_states_are_checked() -> None:
+    layer = flambeau.ops.flambeau.recurrent_layer
+    with pytest.raises(RuntimeError, match="expected one of lstm, gru"):
+        layer(_operands(), "other")
+    with pytest.raises(RuntimeError, match="expected states of 4 sequences, got 3"):
+        layer(_operands(xs=(2, 4, 4)), "lstm")
+    kept, grads = layer(_operands(), "lstm")[3], [flambeau.ones(2, 3, 5), flambeau.ones(3, 5), flambeau.ones(3, 5)]
+    back = flambeau.ops.flambeau.recurrent_layer_backward
+    with pytest.raises(RuntimeError, match="expected gradients and what was kept as recurrent_layer gives them"):
+        back(grads, _operands(), kept[:2], "lstm", None, False)

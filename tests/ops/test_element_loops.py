@@ -54,6 +54,26 @@ CALLS: dict[str, Callable[[], Any]] = {
     "cdist, first norm": lambda: flambeau.cdist(_tensor(TABLE.T)[:, ::2], _tensor(SOURCE.T)[:, :20], p=1.0),
     "pdist": lambda: F.pdist(_tensor(SOURCE)),
 }  # fmt: skip
+IMAGE, GRID = draw.standard_normal((2, 3, 20, 20)), draw.uniform(-1.5, 1.5, (2, 30, 30, 2))
+GRID[0, 0, 0], GRID[0, 1, 1] = np.nan, (np.inf, 0)
+READ = draw.standard_normal((2, 3, 30, 30))
+
+
+def _reading(mode: str, padding: str) -> Callable[[], Any]:
+    def run() -> Any:
+        image, grid = (_tensor(a).requires_grad_() for a in (IMAGE, GRID))
+        result = F.grid_sample(image, grid, mode=mode, padding_mode=padding, align_corners=False)
+        gradients = flambeau.autograd.grad([result], [image, grid], [_tensor(READ)], allow_unused=True)
+        return flambeau.cat([t.detach().flatten() for t in (result, *gradients) if t is not None])
+
+    return run
+
+
+CALLS |= {
+    "reading bilinear": _reading("bilinear", "zeros"),
+    "reading nearest": _reading("nearest", "border"),
+    "reading bicubic": _reading("bicubic", "reflection"),
+}
 BY_NUMPY = ("index_put, broadcast", "index_put into what is turned")
 
 
@@ -98,3 +118,35 @@ def test_nan_stays_where_it_was_added() -> None:
     source[3, 4] = np.nan
     found = _tensor(TABLE).index_add(0, _tensor(ROWS), _tensor(source)).numpy()
     assert np.argwhere(np.isnan(found)).tolist() == [[ROWS[3], 4]]
+
+
+@pytest.mark.parametrize(
+    ("mode", "padding"), [("bilinear", "zeros"), ("bilinear", "reflection"), ("nearest", "border")]
+)
+def test_reading_and_its_gradients_are_pytorchs(mode: str, padding: str) -> None:
+    torch = pytest.importorskip("torch", reason="torch is a peer, not a dependency")
+    grid = np.nan_to_num(GRID, posinf=3.0)
+    found = []
+    for library, make in ((flambeau, _tensor), (torch, lambda a: torch.from_numpy(a.copy()))):
+        image, places = make(IMAGE).requires_grad_(), make(grid).requires_grad_()
+        read = library.nn.functional.grid_sample
+        result = read(image, places, mode=mode, padding_mode=padding, align_corners=False)
+        first = library.autograd.grad([result], [image, places], [make(READ)], allow_unused=True)
+        found.append([t.detach().numpy() for t in (result, *first) if t is not None and bool((t != 0).any())])
+    for got, want in zip(*found, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-10)
+
+
+def test_second_gradients_of_reading_are_finite_differences() -> None:
+    places = _tensor(np.array([[[0, 3, -1], [2, 2, 1]]]))
+    rows, weights = _tensor(draw.standard_normal((1, 2, 5))), _tensor(draw.standard_normal((1, 2, 3)))
+    read, add, weigh = (getattr(flambeau.ops.flambeau, name) for name in ("read_weighted", "add_weighted", "weigh"))
+    numbers = _tensor(draw.standard_normal((1, 2, 3)))
+    for function, operands in (
+        (lambda a, b: read(a, places, b), (rows, weights)),
+        (lambda a, b: add(a, places, b, 5), (numbers, weights)),
+        (lambda a, b: weigh(a, b, places), (numbers, rows)),
+    ):
+        leaves = tuple(t.clone().requires_grad_() for t in operands)
+        assert flambeau.autograd.gradcheck(function, leaves)
+        assert flambeau.autograd.gradgradcheck(function, leaves)

@@ -80,6 +80,10 @@ class FormulaOperators(Operators):
         """The quotient, rounded to zero."""
         return self.div(x, y, rounding_mode="trunc")
 
+    def own(self, name: str, *arguments: Any) -> Any:
+        """An operator of the package's own."""
+        return call(f"flambeau::{name}", *arguments)
+
     def convolution_weight(self, *arguments: Any) -> Any:
         """The gradient of a convolution's weight, an operator of the package's own."""
         return call("flambeau::convolution_weight", *arguments)

@@ -31,33 +31,33 @@ def _bounded(f: Any, place: Any, size: int, padding: int, align_corners: bool) -
     return f.where(place <= 0, 0, f.where(place >= size - 1, float(size - 1), place))
 
 
-def _read(f: Any, flat: Any, places: Sequence[Any], sizes: Sequence[int]) -> Any:
-    """(N, C, places): the elements at integral places, zero where one is outside or nan."""
+def _offset(f: Any, places: Sequence[Any], sizes: Sequence[int]) -> Any:
+    """(N, places): where integral places are among all elements, -1 where one is outside or nan."""
     inside, offset = None, None
     for place, size in zip(places, sizes, strict=True):
         is_in = (place >= 0) & (place < size)
         inside = is_in if inside is None else inside & is_in
         whole = f.to(f.where(is_in, place, 0), f.arange(1).dtype)
         offset = whole if offset is None else offset * size + whole
-    assert inside is not None
-    assert offset is not None
-    channels = flat.shape[1]
-    values = f.gather(flat, 2, f.expand(f.unsqueeze(offset, 1), [-1, channels, -1]))
-    return f.where(f.unsqueeze(inside, 1), values, 0)
+    return f.where(inside, offset, -1)
+
+
+def _read(f: Any, flat: Any, offsets: Sequence[Any], weights: Sequence[Any]) -> Any:
+    """(N, C, places): sums of weighted elements, one of each term."""
+    return f.own("read_weighted", flat, f.stack(list(offsets), 1), f.stack(list(weights), 1))
 
 
 def _linear(f: Any, flat: Any, places: Sequence[Any], sizes: Sequence[int]) -> Any:
     below = [f.floor(f.detach(place)) for place in places]
-    result = None
+    offsets, weights = [], []
     for corner in product((0, 1), repeat=len(sizes)):
         weight = None
         for place, base, side in zip(places, below, corner, strict=True):
             part = place - base if side else base + 1 - place
             weight = part if weight is None else weight * part
-        values = _read(f, flat, [b + side for b, side in zip(below, corner, strict=True)], sizes)
-        part = f.where(f.eq(f.detach(values), 0), values, values * f.unsqueeze(weight, 1))
-        result = part if result is None else result + part
-    return result
+        offsets.append(_offset(f, [b + side for b, side in zip(below, corner, strict=True)], sizes))
+        weights.append(weight)
+    return _read(f, flat, offsets, weights)
 
 
 def _cubic_weights(f: Any, t: Any) -> list[Any]:
@@ -76,15 +76,15 @@ def _cubic_weights(f: Any, t: Any) -> list[Any]:
 def _cubic(f: Any, flat: Any, places: Sequence[Any], sizes: Sequence[int], padding: int, align_corners: bool) -> Any:
     below = [f.floor(f.detach(place)) for place in places]
     weights = [_cubic_weights(f, place - base) for place, base in zip(places, below, strict=True)]
-    result = None
+    offsets, factors = [], []
     for i, j in product(range(4), repeat=2):
         indices = [
             f.floor(_bounded(f, base + (k - 1), size, padding, align_corners))
             for base, k, size in zip(below, (i, j), sizes, strict=True)
         ]
-        part = _read(f, flat, indices, sizes) * f.unsqueeze(weights[0][i] * weights[1][j], 1)
-        result = part if result is None else result + part
-    return result
+        offsets.append(_offset(f, indices, sizes))
+        factors.append(weights[0][i] * weights[1][j])
+    return _read(f, flat, offsets, factors)
 
 
 @decomposed("aten::grid_sampler", "aten::grid_sampler_2d", "aten::grid_sampler_3d")
@@ -104,7 +104,8 @@ def _grid_sampler(
     else:
         places = [_bounded(f, p, n, padding_mode, align_corners) for p, n in zip(places, sizes, strict=True)]
         if interpolation_mode == _NEAREST:
-            result = _read(f, flat, [f.round(f.detach(p)) for p in places], sizes)
+            rounded = [f.round(f.detach(p)) for p in places]
+            result = _read(f, flat, [_offset(f, rounded, sizes)], [f.ones_like(rounded[0])])
         else:
             result = _linear(f, flat, places, sizes)
     return f.reshape(result, [*input.shape[:2], *grid.shape[1:-1]])
