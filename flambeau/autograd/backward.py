@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -15,6 +15,11 @@ from flambeau.tensor.observer import thread
 from flambeau.tensor.tensor import Tensor, wrap
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
+
+NO_REAL_SCALAR: Final = "grad can be implicitly created only for real scalar outputs"
+NOT_MATERIALIZED: Final = (
+    "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+)
 
 
 def backward(
@@ -49,7 +54,9 @@ def backward(
         return
     targets = _listed(inputs)
     if not targets:
-        raise RuntimeError("'inputs' argument to backward() cannot be empty.")
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    if not all(isinstance(target, GradientEdge) or target.requires_grad for target in targets):
+        raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
     for target, gradient in zip(targets, grad_of(roots, targets, gradients, retain_graph, create_graph), strict=True):
         if gradient is not None:
             leaf = target.node.variable if isinstance(target, GradientEdge) else target
@@ -141,7 +148,7 @@ def fitting(number: int, root: Tensor, gradient: Tensor | None) -> Tensor:
         if root._array.size != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
         if root.dtype.is_complex:
-            raise RuntimeError("grad can be implicitly created only for real scalar outputs but got complex")
+            raise RuntimeError(f"{NO_REAL_SCALAR} but got torch.{root.dtype.name}")
         if type(root) is Tensor and not thread.handlers and thread.observer is None:
             return wrap(np.ones_like(root._array))
         return OPERATORS.ones_like(root.detach())  # type: ignore[no-any-return]
@@ -179,6 +186,9 @@ def grad(
         is_grads_batched: each of `grad_outputs` has one axis more in front: one run for each element of it.
         materialize_grads: give zeros in place of None.
 
+    Raises RuntimeError for inputs that are none, or that nothing depends on, ValueError for `materialize_grads` where
+    `allow_unused` is False, and what `backward` raises.
+
     >>> import flambeau
     >>> x = flambeau.tensor(2.0, requires_grad=True)
     >>> (first,) = grad(x**3, x, create_graph=True)
@@ -186,13 +196,18 @@ def grad(
     (12.0, 12.0)
     """
     roots, targets = _listed(outputs), _listed(inputs)
-    for number, target in enumerate(targets):
+    if materialize_grads and allow_unused is False:
+        raise ValueError(NOT_MATERIALIZED)
+    if not targets:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    given = None if is_grads_batched else _gradients(roots, grad_outputs)
+    for target in targets:
         if isinstance(target, Tensor) and not target.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
-        del number
     if is_grads_batched:
         return _batched(roots, targets, grad_outputs, create_graph, bool(allow_unused), materialize_grads)
-    found = grad_of(roots, targets, _gradients(roots, grad_outputs), retain_graph, create_graph)
+    assert given is not None
+    found = grad_of(roots, targets, given, retain_graph, create_graph)
     return tuple(_checked(found, targets, bool(allow_unused) or materialize_grads, materialize_grads))
 
 

@@ -239,7 +239,7 @@ class Run:
             known = known_leaf(leaf)
             if known is not None:
                 for hook in list(known.hooks.values()):
-                    gradient = replaced(hook(gradient), gradient)
+                    gradient = replaced(hook, gradient)
             node = None if known is None or known.node is None else known.node()
             if node is not None and node.extras is not None and self._targets is None:
                 [changed] = _before(node.extras, [gradient])

@@ -180,7 +180,7 @@ def _rows(call: _Call, number: int, *, vectorize: bool) -> list[Tensor]:
     """The Jacobian of one output by each input."""
     output = call.outputs[number]
     count = output.numel()
-    units = OPERATORS.reshape(OPERATORS.eye(count, dtype=output.dtype), [count, *output._array.shape])
+    units = _units(output)
     if edge_of(output) is None:
         derivatives: list[Tensor | None] = [None] * len(call.inputs)
     elif vectorize:
@@ -198,6 +198,14 @@ def _rows(call: _Call, number: int, *, vectorize: bool) -> list[Tensor]:
         sizes = [*output._array.shape, *one._array.shape]
         shaped.append(one.new_zeros(sizes) if row is None else OPERATORS.reshape(row, sizes))
     return [row if call.creates else row.detach() for row in shaped]
+
+
+def _units(value: Tensor) -> Tensor:
+    """For each element of a tensor a tensor of its sizes, with 1 there and 0 elsewhere, on its device."""
+    count = value.numel()
+    eye = OPERATORS.eye(count, dtype=value.dtype, device=value.device)
+    units: Tensor = OPERATORS.reshape(eye, [count, *value._array.shape])
+    return units
 
 
 def _grad(output: Tensor, inputs: Sequence[Tensor], unit: Tensor, creates: bool) -> list[Tensor | None]:
@@ -219,8 +227,7 @@ def _forward_jacobian(func: Function, inputs: Any, *, create_graph: bool, strict
     columns = []
     has_one = False
     for number, value in enumerate(values):
-        count = value.numel()
-        units = OPERATORS.reshape(OPERATORS.eye(count, dtype=value.dtype), [count, *value._array.shape])
+        units = _units(value)
 
         def along(unit: Tensor, number: int = number) -> Any:
             return _tangents(func, values, number, unit)

@@ -27,7 +27,7 @@ from flambeau.util.record import dataclass
 Function = Callable[..., Any]
 Matrix = npt.NDArray[Any]
 NO_INPUT: Final = (
-    "gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True."
+    "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
 )
 NO_OUTPUT: Final = (
     "gradcheck: none of the outputs of the function can be differentiated: they are integers, or do not depend on an "

@@ -26,6 +26,9 @@ Edge = tuple[Any, int] | None
 next_number: Final = itertools.count().__next__
 """The number of the next node."""
 
+OTHER_TYPE: Final = "hook '{name}' has changed the type of value (was torch.{was}Tensor got torch.{got}Tensor)"
+OTHER_SHAPE: Final = "hook '{name}' has changed the size of value: a gradient of shape {own} to one of shape {other}"
+
 
 class GradientEdge(NamedTuple):
     """Where a gradient goes: `backward` and `grad` take it in place of a tensor, which need not live any more."""
@@ -113,7 +116,7 @@ class Node(ABC):
         def on_result(gradients: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...] | None:
             if index >= len(gradients) or (gradient := gradients[index]) is None:
                 return None
-            return (*gradients[:index], replaced(hook(gradient), gradient), *gradients[index + 1 :])
+            return (*gradients[:index], replaced(hook, gradient), *gradients[index + 1 :])
 
         return self.register_prehook(on_result)
 
@@ -132,17 +135,20 @@ class Node(ABC):
         return results[0] if len(results) == 1 else tuple(results)
 
 
-def replaced(returned: Any, gradient: Tensor) -> Tensor:
-    """What a hook returned in the place of a gradient. Raises TypeError, or RuntimeError for another shape."""
+def replaced(hook: Callable[[Tensor], Any], gradient: Tensor) -> Tensor:
+    """What a hook returns in the place of a gradient. Raises TypeError, or RuntimeError for another shape or dtype."""
+    returned = hook(gradient)
     if returned is None:
         return gradient
     if not isinstance(returned, Tensor):
-        raise TypeError(f"expected Tensor, but hook returned '{type(returned).__name__}'")
+        raise TypeError(f"expected Variable, but hook returned '{type(returned).__name__}'")
+    name = getattr(hook, "__name__", None) or repr(hook)
+    if returned._array.dtype != gradient._array.dtype:
+        was, got = gradient.dtype.display, returned.dtype.display
+        raise RuntimeError(OTHER_TYPE.format(name=name, was=was, got=got))
     if returned._array.shape != gradient._array.shape:
-        raise RuntimeError(
-            f"hook returned a gradient of shape {list(returned._array.shape)} for one of shape "
-            f"{list(gradient._array.shape)}"
-        )
+        own, other = list(gradient._array.shape), list(returned._array.shape)
+        raise RuntimeError(OTHER_SHAPE.format(name=name, own=own, other=other))
     return returned
 
 

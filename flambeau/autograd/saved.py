@@ -13,8 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from flambeau.tensor.grad_mode import is_grad_enabled
-from flambeau.tensor.levels import Wrapper
-from flambeau.tensor.subclasses import goes_below
+from flambeau.tensor.levels import unrecorded
 from flambeau.tensor.tensor import Tensor, plain, window
 
 if TYPE_CHECKING:
@@ -65,20 +64,6 @@ class _Hooks(threading.local):
 HOOKS: Final = _Hooks()
 
 
-def _apart(tensor: Tensor) -> Tensor:
-    """A result as it is without its place on the tape."""
-    cls = type(tensor)
-    if isinstance(tensor, Wrapper):
-        return tensor.unrecorded()
-    if not goes_below(cls):
-        return window(tensor._array, tensor._storage)
-    result = object.__new__(cls)
-    Tensor.__init__(result, tensor._array, tensor._storage)
-    if hasattr(tensor, "__dict__"):
-        result.__dict__.update(tensor.__dict__)
-    return result
-
-
 class SavedTensor:
     """A tensor kept for the way back, with the version of its memory."""
 
@@ -89,7 +74,7 @@ class SavedTensor:
         self.version = storage.version
         self.index = index
         """Which result of the node it is; -1 for an operand."""
-        self.tensor: Any = tensor if index < 0 else _apart(tensor)  # a result refers to its node
+        self.tensor: Any = tensor if index < 0 else unrecorded(tensor)  # a result refers to its node
         """The tensor, or what a hook packed it as."""
         self.unpack: Unpack | None = None
         """What gives the tensor of what it was packed as, if it was."""
@@ -103,7 +88,7 @@ class SavedTensor:
         if storage.version != self.version:
             raise RuntimeError(self._changed(tensor, node))
         if self.index >= 0 and is_grad_enabled():
-            tensor = _apart(tensor)
+            tensor = unrecorded(tensor)
             tensor._node, tensor.output_nr = node, self.index
         return tensor
 
@@ -122,7 +107,7 @@ class SavedTensor:
         if not isinstance(tensor, Tensor):
             raise TypeError(NOT_A_TENSOR.format(kind=type(tensor).__name__))
         if self.index >= 0 and is_grad_enabled() and node is not None:
-            tensor = _apart(tensor)
+            tensor = unrecorded(tensor)
             tensor._node, tensor.output_nr = node, self.index
         result: Tensor = tensor
         return result

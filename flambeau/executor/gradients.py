@@ -15,6 +15,7 @@ from flambeau.analysis.gradients import Flow, flow_of
 from flambeau.ir.graph import Graph, Value
 from flambeau.program import instances
 from flambeau.schema.opdef import OpDef
+from flambeau.tensor.levels import unrecorded
 from flambeau.tensor.tensor import Tensor
 
 Asks = bool | tuple[bool, ...]
@@ -132,7 +133,7 @@ class Plain:
     def _stand_in(self, tensor: Tensor) -> Tensor:
         known = self._stand_ins.get(id(tensor))
         if known is None:
-            known = self._stand_ins[id(tensor)] = Tensor(tensor._array, tensor._storage)
+            known = self._stand_ins[id(tensor)] = unrecorded(tensor)
             self._originals[id(known)] = tensor
         return known
 

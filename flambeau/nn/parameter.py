@@ -42,7 +42,7 @@ class Parameter(Tensor):
         super().__init__(tensor._array, tensor._storage)
         settle(self)
         if requires_grad:
-            self.requires_grad_(True)
+            self.asking_from_the_start()
 
     @property
     def data(self) -> Tensor:

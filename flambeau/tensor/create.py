@@ -95,7 +95,7 @@ def tensor(
         result = wrap(_from_sequence(data, target))
     if place == META:
         result = call("aten::to", result, place)
-    return result.requires_grad_() if requires_grad else result
+    return result.asking_from_the_start() if requires_grad else result
 
 
 tensor.operator_name = "aten::tensor"  # type: ignore[attr-defined]  # how the compiler knows it
@@ -293,4 +293,4 @@ def asarray(
     result = result.detach()
     if copy and shares:
         result = result.clone()
-    return result.requires_grad_() if requires_grad else result
+    return result.asking_from_the_start() if requires_grad else result

@@ -238,7 +238,7 @@ class Operator:
                 return _foreign(function or self.function, args, kwargs)
         result = run(binding.definition, binding.arguments(args, kwargs))
         if binding.requires_grad_at >= 0 and kwargs["requires_grad"]:
-            result.requires_grad_()
+            result.asking_from_the_start()
         return result if binding.finish is None else binding.finish(result)
 
     def binding(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> CallBinding:

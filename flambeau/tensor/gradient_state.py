@@ -20,6 +20,7 @@ NO_DEEPCOPY: Final = (
     "were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
     "https://github.com/pytorch/pytorch/pull/103001"
 )
+INTEGERS: Final = "{what} of floating point and complex dtype can require gradients"
 NO_TENSOR: Final = "assigned grad expected to be a Tensor or None but got grad of type {kind}"
 OTHER_SIZE: Final = (
     "attempting to assign a gradient of size '{other}' to a tensor of size '{own}'. Please ensure that the gradient "
@@ -65,7 +66,15 @@ class GradientState:
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        if value and self.dtype.category < dtypes.Category.FLOAT:
+            raise RuntimeError(INTEGERS.format(what="only Tensors"))
         self.requires_grad_(value)
+
+    def asking_from_the_start(self) -> Self:
+        """A new tensor, which asks for a gradient from now on. Raises RuntimeError for integers."""
+        if self.dtype.category < dtypes.Category.FLOAT:
+            raise RuntimeError(INTEGERS.format(what="Only Tensors"))
+        return self.requires_grad_()
 
     def asks(self) -> bool:
         """Whether it, or what it is a view of, asks for gradients."""

@@ -18,8 +18,8 @@ from flambeau.tensor import dispatch
 from flambeau.tensor.grad_mode import is_grad_enabled, note_asked
 from flambeau.tensor.interceptors import stack
 from flambeau.tensor.observer import thread
-from flambeau.tensor.subclasses import disabled_function
-from flambeau.tensor.tensor import Tensor
+from flambeau.tensor.subclasses import disabled_function, goes_below
+from flambeau.tensor.tensor import Tensor, window
 from flambeau.util.inversions import LEVEL_TAPE
 
 _new = object.__new__
@@ -204,8 +204,17 @@ def innermost() -> Level | None:
 
 
 def unrecorded(tensor: Tensor) -> Tensor:
-    """The same elements without a record of how they were computed."""
-    return tensor.unrecorded() if isinstance(tensor, Wrapper) else Tensor(tensor._array, tensor._storage)
+    """The same elements without a record of how they were computed: a tensor of the class that operators look at."""
+    cls = type(tensor)
+    if isinstance(tensor, Wrapper):
+        return tensor.unrecorded()
+    if not goes_below(cls):
+        return window(tensor._array, tensor._storage)
+    result = object.__new__(cls)
+    Tensor.__init__(result, tensor._array, tensor._storage)
+    if hasattr(tensor, "__dict__"):
+        result.__dict__.update(tensor.__dict__)
+    return result
 
 
 def of_innermost_level(tensor: Tensor) -> Tensor:

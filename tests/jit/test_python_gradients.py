@@ -181,6 +181,16 @@ def test_hooks_of_gradients_are_refused_by_name(name: str) -> None:
     assert len(seen) == 1
 
 
+@pytest.mark.parametrize("name", ["full_backward_hook", "full_backward_pre_hook"])
+def test_hooks_of_gradients_that_are_there_before_scripting_are_refused(name: str) -> None:
+    module = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
+    handle = getattr(module[0], f"register_{name}")(lambda *_: None)
+    with pytest.raises(RuntimeError, match=r"Linear has backward hooks, which would never be called: .*handle\.remove"):
+        flambeau.script(module)
+    handle.remove()
+    assert flambeau.script(module)(flambeau.ones(1, 2)).requires_grad
+
+
 def energy(x: Tensor, k: float) -> Tensor:
     return (x**3).sum() * k
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from flambeau.frontend.scopes.array_annotations import refuse_array_attribute
 from flambeau.frontend.scopes.name_resolution import Resolver
@@ -34,6 +34,13 @@ NOT_CONSTANT = (
 KnownClasses = dict[type, tuple[dict[str, Any], tuple[tuple[str, Any], ...]]]
 """Annotations and methods of the classes met while one tree of modules is looked at."""
 
+BACKWARD_HOOKS: Final = (
+    "{name} has backward hooks, which would never be called: a call of a scripted module is a node of the tape, so "
+    "that gradients inside of it go to no hook. Remove them before scripting (handle.remove()), or register hooks on "
+    "what the module takes and gives: x.register_hook(f)"
+)
+
+
 
 class ModuleAttributes:
     """What a program can see of one module."""
@@ -53,6 +60,8 @@ class ModuleAttributes:
         self.failed: dict[str, tuple[str, str]] = {}
         """Attributes without a type, each with the name of its Python type and the reason."""
         self.ignored = frozenset(getattr(module, "__jit_ignored_attributes__", ()))
+        if module._backward_hooks or module._backward_pre_hooks:
+            raise RuntimeError(BACKWARD_HOOKS.format(name=type(module).__name__))
         self.pre_hooks = tuple(h.function for h in module._forward_pre_hooks.values())
         self.hooks = tuple(h.function for h in module._forward_hooks.values())
         cls = type(module)

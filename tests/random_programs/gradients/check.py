@@ -213,11 +213,19 @@ def disagreement(program: Program, seed: int, paths: Mapping[str, Mapping[str, A
 def report(
     seed: int, program: Program, found: str, *, disagree: Callable[..., str | None] = disagreement, **how: Any
 ) -> str:
-    """What to print of a program that disagrees, made small."""
+    """What to print of a program that disagrees, made small, as long as it disagrees in the same way."""
+    kind = _kind(found)
     small = shrink(
-        program, lambda candidate: disagree(candidate, seed, **how) is not None, is_sound=lambda c: _is_sound(c, seed)
-    )
+        program, lambda candidate: _kind(disagree(candidate, seed, **how)) == kind,
+        is_sound=lambda c: _is_sound(c, seed),
+    )  # fmt: skip
     return f"seed {seed}: {disagree(small, seed, **how) or found}\n\n{small.source()}"
+
+
+def _kind(found: str | None) -> str | None:
+    """Of a disagreement the class of the error, or that it is about values; None where there is none."""
+    head = None if found is None else found.partition(":")[0]
+    return head if head is None or head.endswith("Error") else "values"
 
 
 def _is_sound(program: Program, seed: int) -> bool:
