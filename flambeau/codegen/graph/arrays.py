@@ -74,9 +74,10 @@ def load(fn: EmittedFunction, native: Native) -> Operand:
 # -- views ------------------------------------------------------------------------------------------------------------
 
 
-def _view(
+def view_on(
     base: ArrayValue, data: Register, sizes: Sequence[Register], strides: Sequence[Register], dense: int
 ) -> ArrayValue:
+    """A view of a tensor; of its last `dense` axes each lies in the one before it without gaps."""
     rep = Array(base.rep.dtype, len(sizes), min(dense, len(sizes)))
     return ArrayValue(rep, base.owner, data, tuple(sizes), tuple(strides))
 
@@ -97,7 +98,7 @@ def selected(fn: EmittedFunction, x: ArrayValue, dim: int, index: Register) -> A
     data = memory.offset_address(fn.e, x.data, index, x.strides[dim], itemsize)
     dense = min(x.rep.dense, x.rep.rank - 1 - dim)
     sizes, strides = x.sizes[:dim] + x.sizes[dim + 1 :], x.strides[:dim] + x.strides[dim + 1 :]
-    return _view(x, data, sizes, strides, dense)
+    return view_on(x, data, sizes, strides, dense)
 
 
 def slice_(fn: EmittedFunction, node: Node) -> None:
@@ -126,7 +127,7 @@ def sliced(fn: EmittedFunction, x: ArrayValue, places: Sequence[Value]) -> Array
     sizes = (*x.sizes[:dim], count, *x.sizes[dim + 1 :])
     strides = (*x.strides[:dim], stride, *x.strides[dim + 1 :])
     whole = x.rep.rank - dim if step == 1 else x.rep.rank - dim - 1
-    return _view(x, data, sizes, strides, min(x.rep.dense, whole))
+    return view_on(x, data, sizes, strides, min(x.rep.dense, whole))
 
 
 def _clamped(fn: EmittedFunction, bound: Scalar | None, size: Register, otherwise: Register) -> Register:
@@ -149,77 +150,14 @@ def _clamped(fn: EmittedFunction, bound: Scalar | None, size: Register, otherwis
     return e.intrinsic("smin", at, size)
 
 
-def permuted(fn: EmittedFunction, node: Node, order: Sequence[int]) -> None:
-    """The axes in another order."""
-    x = array(fn, node.operand(0))
-    dense = x.rep.dense if list(order) == list(range(x.rep.rank)) else 0
-    fn.values.set_view(
-        node.result(), _view(x, x.data, [x.sizes[k] for k in order], [x.strides[k] for k in order], dense)
-    )
-
-
-def transpose(fn: EmittedFunction, node: Node) -> None:
-    """`transpose`."""
-    count = array(fn, node.operand(0)).rep.rank
-    order = list(range(count))
-    a, b = axis_of(fn, node.operand(1), count), axis_of(fn, node.operand(2), count)
-    order[a], order[b] = order[b], order[a]
-    permuted(fn, node, order)
-
-
-def t(fn: EmittedFunction, node: Node) -> None:
-    """`t`, `T`."""
-    count = array(fn, node.operand(0)).rep.rank
-    if node.op == "aten::t" and count > 2:
-        raise CannotCompileError("t of more than two dimensions")
-    permuted(fn, node, list(reversed(range(count))))
-
-
-def permute(fn: EmittedFunction, node: Node) -> None:
-    """`permute`."""
-    count, dims = array(fn, node.operand(0)).rep.rank, fn.values.get(node.operand(1))
-    order = _known_list(dims)
-    if sorted(d % count for d in order) != list(range(count)):
-        raise CannotCompileError(f"permute to {order}")
-    permuted(fn, node, [d % count for d in order])
-
-
-def _known_list(dims: Native) -> list[int]:
+def known_list(dims: Native) -> list[int]:
+    """A list of axes. Raises `CannotCompileError` where the numbers are not constants."""
     if not isinstance(dims, TupleValue):
         raise CannotCompileError("dimensions must be constants")
     literals = [memory.literal(i.register) if isinstance(i, Scalar) else None for i in dims.items]
     if any(literal is None for literal in literals):
         raise CannotCompileError("dimensions must be constants")
     return [literal for literal in literals if literal is not None]
-
-
-def unsqueeze(fn: EmittedFunction, node: Node) -> None:
-    """`unsqueeze`."""
-    x = array(fn, node.operand(0))
-    dim = axis_of(fn, node.operand(1), x.rep.rank + 1)
-    inner = x.sizes[dim] if dim < x.rep.rank else None
-    itemsize = memory.element(x.rep.dtype).itemsize
-    stride = number(itemsize) if inner is None else memory.multiply(fn.e, inner, x.strides[dim], " nsw")
-    dense = x.rep.dense + 1 if x.rep.rank - dim <= x.rep.dense else x.rep.dense
-    sizes = (*x.sizes[:dim], number(1), *x.sizes[dim:])
-    strides = (*x.strides[:dim], stride, *x.strides[dim:])
-    fn.values.set_view(node.result(), _view(x, x.data, sizes, strides, dense))
-
-
-def squeeze(fn: EmittedFunction, node: Node) -> None:
-    """`squeeze(dim)` of an axis whose size is known."""
-    x = array(fn, node.operand(0))
-    if len(node.operands) != 2 or not isinstance(fn.values.get(node.operand(1)), Scalar):
-        raise CannotCompileError("which axes squeeze takes away depends on sizes")
-    dim = axis_of(fn, node.operand(1), x.rep.rank)
-    literal = memory.literal(x.sizes[dim])
-    if literal is None:
-        raise CannotCompileError("whether squeeze takes the axis away depends on its size")
-    if literal != 1:
-        fn.values.set_view(node.result(), x)
-        return
-    sizes, strides = x.sizes[:dim] + x.sizes[dim + 1 :], x.strides[:dim] + x.strides[dim + 1 :]
-    fn.values.set_view(node.result(), _view(x, x.data, sizes, strides, min(x.rep.dense, x.rep.rank - 1 - dim)))
 
 
 def expand(fn: EmittedFunction, node: Node) -> None:
@@ -246,7 +184,7 @@ def expand(fn: EmittedFunction, node: Node) -> None:
         fn.exits.fail_if(e.binary("xor", e.binary("or", stays, grows), Register("true", "i1", 1)), node)
         sizes.append(e.select(stays, size, wanted.register))
         strides.append(e.select(stays, stride, number(0)))
-    fn.values.set_view(node.result(), _view(x, x.data, sizes, strides, 0))
+    fn.values.set_view(node.result(), view_on(x, x.data, sizes, strides, 0))
 
 
 def view(fn: EmittedFunction, node: Node) -> None:
@@ -270,7 +208,7 @@ def view(fn: EmittedFunction, node: Node) -> None:
         wanted[unknown[0]] = e.binary("sdiv", total, others)
     fn.exits.fail_if(e.icmp("ne", product(fn, wanted), total), node)
     strides = memory.dense_strides(e, wanted, memory.element(x.rep.dtype).itemsize)
-    fn.values.set_view(node.result(), _view(x, x.data, wanted, strides, len(wanted)))
+    fn.values.set_view(node.result(), view_on(x, x.data, wanted, strides, len(wanted)))
 
 
 def product(fn: EmittedFunction, sizes: Sequence[Register]) -> Register:

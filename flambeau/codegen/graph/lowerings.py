@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from flambeau.codegen.graph import (
     arrays,
+    axes,
     calls,
     copies,
     creation,
@@ -284,11 +285,12 @@ lowers_on_tensors("aten::select")(arrays.select)
 lowers_on_tensors("aten::slice")(arrays.slice_)
 lowers_on_tensors("aten::slice_scatter")(part_writes.slice_scatter)
 lowers_on_tensors("aten::select_scatter")(part_writes.select_scatter)
-lowers_on_tensors("aten::transpose", "aten::swapaxes", "aten::swapdims")(arrays.transpose)
-lowers_on_tensors("aten::t", "aten::numpy_T")(arrays.t)
-lowers_on_tensors("aten::permute")(arrays.permute)
-lowers_on_tensors("aten::unsqueeze")(arrays.unsqueeze)
-lowers_on_tensors("aten::squeeze")(arrays.squeeze)
+lowers_on_tensors("aten::transpose", "aten::swapaxes", "aten::swapdims")(axes.transpose)
+lowers_on_tensors("aten::t", "aten::numpy_T")(axes.t)
+lowers_on_tensors("aten::mT", "aten::mH", "aten::matrix_H", "aten::adjoint")(axes.transpose_matrices)
+lowers_on_tensors("aten::permute")(axes.permute)
+lowers_on_tensors("aten::unsqueeze")(axes.unsqueeze)
+lowers_on_tensors("aten::squeeze")(axes.squeeze)
 lowers_on_tensors("aten::expand")(arrays.expand)
 lowers_on_tensors("aten::view", "aten::reshape")(arrays.view)
 lowers_on_tensors("aten::clone")(copies.clone)

@@ -341,6 +341,28 @@ def f(x: Tensor) -> Tuple[Tensor, Tensor, Tensor]:
         y[i, 0] = float(i)
     return y, y.unsqueeze(1), x.transpose(0, 1)
 """, lambda: (floats(2, 3, 4),)),
+    "squeezed": ("""
+def f(x: Tensor) -> Tuple[Tensor, Tensor]:
+    y = x.squeeze(1)
+    for i in range(3):
+        y[i] = y[i] * 2
+    return y, x.unsqueeze(0)
+""", lambda: (floats(3, 1, 2),)),
+    "squeezed and transposed": ("""
+def f(x: Tensor) -> Tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    y = x * 2
+    for i in range(3):
+        y[i] += i
+    z = y.squeeze(1)
+    return y.unsqueeze(3).squeeze([1, -1]), y.unsqueeze(0).squeeze([0, 2]), z.mT + 1, y.mH.squeeze(-1), z.adjoint()
+""", lambda: (floats(3, 1, 2),)),
+    "squeezed without axes": ("""
+def f(x: Tensor) -> Tuple[Tensor, Tensor]:
+    s = x.sum()
+    for i in range(2):
+        s = s + x[i]
+    return s.squeeze(), x.unsqueeze(1).squeeze(1) * 2
+""", lambda: (floats(3),)),
     "a reshape that is a view": ("""
 def f(x: Tensor) -> Tuple[Tensor, Tensor]:
     y = x.reshape(-1)
@@ -673,13 +695,6 @@ def f(x: Tensor, n: int) -> int:
         count += x[i]
     return count
 """, lambda: (floats(5), 3)),
-    "squeezed": ("""
-def f(x: Tensor) -> Tuple[Tensor, Tensor]:
-    y = x.squeeze(1)
-    for i in range(3):
-        y[i] = y[i] * 2
-    return y, x.unsqueeze(0)
-""", lambda: (floats(3, 1, 2),)),
     "a list of tensors of several ranks and types": ("""
 def f(x: Tensor, n: int) -> List[Tensor]:
     ys = [x]
