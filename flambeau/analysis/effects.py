@@ -113,6 +113,8 @@ def own_may_raise(node: Node) -> bool:
             return not _is_safe_division(node)
         case Fails.ON_AXIS:
             return not _has_axis(node, definition)
+        case Fails.ON_FORM:
+            return not _is_filled(node)
     return not _is_total_on_floats(node, definition)
 
 
@@ -124,6 +126,12 @@ def _is_safe_division(node: Node) -> bool:
     """Whether all operands are numbers, the last one a constant that none of these operators refuses."""
     last = constants.constant_value(node.operands[-1]) if constants.is_constant(node.operands[-1]) else None
     return isinstance(last, int | float) and last not in (0, -1) and _are_real_numbers(node)
+
+
+def _is_filled(node: Node) -> bool:
+    """Whether a constant text has no more gaps than there are operands that fill them."""
+    form = constants.constant_value(node.operand(0)) if constants.is_constant(node.operand(0)) else None
+    return isinstance(form, str) and form.count("{}") < len(node.operands)
 
 
 def _has_axis(node: Node, definition: OpDef) -> bool:

@@ -40,6 +40,7 @@ from flambeau.passes import (
     cse,
     dce,
     fold_control,
+    fold_into_branches,
     fuse,
     fuse_addmm,
     fuse_products,
@@ -61,6 +62,7 @@ from flambeau.passes import (
     settle_items,
     settle_numbers,
     short_circuit,
+    sink,
     specialize_autogradzero,
 )
 from flambeau.util.errors import InternalError
@@ -211,6 +213,21 @@ STEPS: tuple[Step, ...] = (
         run=_propagate_constants,
         preserves_aliases=True,
         after=(("unroll", "the counter is a constant in each copy of the body"),),
+    ),
+    Step(
+        phase="simplify",
+        name="fold_into_branches",
+        run=fold_into_branches.do,
+        preserves_aliases=True,
+        after=(("constant_propagation_4", "what is chosen among must be constant"),),
+        before=(("dce", "the texts are dead then"),),
+    ),
+    Step(
+        phase="simplify",
+        name="sink",
+        run=sink.do,
+        preserves_aliases=True,
+        after=(("constant_propagation_4", "what never raises needs no message"),),
     ),
     Step(
         phase="simplify",

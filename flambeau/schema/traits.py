@@ -28,6 +28,8 @@ class Fails(Enum):
     """Of ints, floats and bools only if the last operand is 0, or -1: divisions, and steps of ranges."""
     ON_AXIS = "on axis"
     """Only if the tensor does not have the axis that is asked about."""
+    ON_FORM = "on form"
+    """Only if there are fewer further operands than `{}` in the first."""
 
 
 class Role(Enum):

@@ -11,6 +11,7 @@ from typing import Any
 from flambeau.ops.language import int64
 from flambeau.ops.language.declare import declare
 from flambeau.ops.language.text import value_text
+from flambeau.schema.traits import Fails, Traits
 
 KINDS = {str: "String", type(None): "None", list: "GenericList", tuple: "Tuple", dict: "GenericDict"}
 """The names of types other than numbers in error messages."""
@@ -85,5 +86,5 @@ def _kind(value: Any) -> str:
     return KINDS.get(type(value)) or type(value).__name__.capitalize()
 
 
-declare("aten::format(str self, ...) -> str", brace_format)
+declare("aten::format(str self, ...) -> str", brace_format, traits=Traits(fails=Fails.ON_FORM))
 declare("aten::percentFormat(str self, ...) -> str", percent_format)
