@@ -165,17 +165,20 @@ def _layer(module: Any, kind: str, xs: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_h
     return layer.to(xs.dtype)
 
 
-def _gradients_of_a_layer(kind: str, module: Any) -> Program:
-    layers: dict[int, Any] = {}
+def _gradients_of_a_layer(kind: str) -> Callable[[Any], Program]:
+    def make(module: Any) -> Program:
+        layers: dict[int, Any] = {}
 
-    def run(xs: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, slope: Any) -> Any:
-        if not layers:
-            layers[0] = _layer(module, kind, xs, w_ih, w_hh, b_ih, b_hh)
-        xs = xs.detach().requires_grad_()
-        outputs, _ = layers[0](xs)
-        return module.autograd.grad((outputs * slope).sum(), [xs, *layers[0].parameters()])
+        def run(xs: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, slope: Any) -> Any:
+            if not layers:
+                layers[0] = _layer(module, kind, xs, w_ih, w_hh, b_ih, b_hh)
+            xs = xs.detach().requires_grad_()
+            outputs, _ = layers[0](xs)
+            return module.autograd.grad((outputs * slope).sum(), [xs, *layers[0].parameters()])
 
-    return run
+        return run
+
+    return make
 
 
 def _recurrent(kind: str, time: int, batch: int, size: int) -> Workload:
@@ -184,7 +187,7 @@ def _recurrent(kind: str, time: int, batch: int, size: int) -> Workload:
         normal(time, batch, size), normal(gates, size, seed=1) * scale, normal(gates, size, seed=2) * scale,
         normal(gates, seed=3), normal(gates, seed=4), normal(time, batch, size, seed=5),
     )  # fmt: skip
-    make = partial(_gradients_of_a_layer, kind)
+    make = _gradients_of_a_layer(kind)
     others = {"jax": partial(peers.jax, "lstm_gradient", *arrays)} if kind == "LSTM" else {}
     return Workload(
         name=f"{kind} {time}x{batch}x{size} forward and backward",

@@ -57,7 +57,7 @@ class PanelBuilder(FunctionBuilder):
     @property
     def tile_rows(self) -> int:
         """Rows of which the sums of a panel, with its vectors, fit into the registers."""
-        return 6 if self.target.vector_registers >= 32 else 3
+        return 6 if self.target.vector_registers >= 32 else 2
 
     @property
     def zero(self) -> Value:
