@@ -85,7 +85,7 @@ def _as_one(
     """The same by one loop over all steps, as one node of the tape if gradients are wanted. None where somebody watches
     operators, for projections, and for what that loop does not compute.
     """
-    if F is not OPERATORS or is_intercepted() or weights.w_hr is not None:
+    if F is not OPERATORS or is_intercepted() or weights.w_hr is not None or xs.is_meta:
         return None
     kind, tensors = _KINDS[step], (weights.w_ih, weights.w_hh, weights.b_ih, weights.b_hh)
     arrays = [None if t is None else t._array for t in tensors]
@@ -170,7 +170,7 @@ def layers(
 
 def _is_array(F: Any, x: Tensor) -> bool:
     """Whether nobody watches what is done with a tensor."""
-    return F is OPERATORS and not is_intercepted() and not (is_grad_enabled() and is_asked((x,)))
+    return F is OPERATORS and not is_intercepted() and not x.is_meta and not (is_grad_enabled() and is_asked((x,)))
 
 
 def _only(F: Any, x: Tensor) -> Tensor:

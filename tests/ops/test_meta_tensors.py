@@ -227,3 +227,14 @@ def test_windows_have_the_sizes_that_they_have_with_data(layer, sizes) -> None:
     expected = layer(fb.ones(*sizes))
     result = layer.to("meta")(fb.ones(*sizes, device="meta"))
     assert (result.shape, result.stride()) == (expected.shape, expected.stride())
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+def test_recurrent_layers_without_data(kind: str) -> None:
+    layer, x = getattr(fb.nn, kind)(3, 4, device="meta"), fb.empty(5, 2, 3, device="meta")
+    for output, state in (layer(x), getattr(fb.nn, kind)(3, 4, num_layers=2, device="meta")(x)):
+        last = state[0] if isinstance(state, tuple) else state
+        assert output.is_meta
+        assert last.is_meta
+        assert tuple(output.shape) == (5, 2, 4)
+        assert tuple(last.shape)[1:] == (2, 4)
