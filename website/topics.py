@@ -36,7 +36,7 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
         "pooling_gradients", "unpooling",
     ),
     "Networks: resampling": ("resampling", "resampling_cubic", "resampling_smooth", "grids", "weighted_reading"),
-    "Networks: normalisation": ("batch_norm", "normalization"),
+    "Networks: normalisation": ("batch_norm", "batch_norm_gradients", "normalization"),
     "Networks: losses": ("loss", "margin_losses", "classification", "ctc"),
     "Networks: sequences": (
         "embedding", "embedding_bags", "attention", "attention_layers", "recurrent", "recurrent_cells",

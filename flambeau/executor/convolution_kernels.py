@@ -1,4 +1,4 @@
-"""Convolutions, their gradients, and the largest numbers of windows by native code, for kernels on arrays."""
+"""Convolutions, pooling and norms of channels, with their gradients, by native code, for kernels on arrays."""
 
 from __future__ import annotations
 
@@ -8,8 +8,14 @@ from typing import Any
 import numpy as np
 
 from flambeau.codegen import available
-from flambeau.codegen.convolutions import run, windows
-from flambeau.util.inversions import CONVOLUTION, CONVOLUTION_WEIGHT, LARGEST_OF_WINDOWS
+from flambeau.codegen.convolutions import norms, run, windows
+from flambeau.util.inversions import (
+    CHANNEL_NORM,
+    CONVOLUTION,
+    CONVOLUTION_WEIGHT,
+    LARGEST_OF_WINDOWS,
+    NORM_GRADIENT,
+)
 
 Array = np.ndarray[Any, Any]
 
@@ -64,3 +70,29 @@ def largest_of_windows(
     True
     """
     return windows.prepare_largest(x, result, kernel, stride, before, dilation) if available() else None
+
+
+@CHANNEL_NORM.provide
+def channel_norm(
+    x: Array, weight: Array | None, bias: Array | None, eps: float
+) -> tuple[Array, Array, Array, Array] | None:
+    """`x` (batch, channels, *sizes) with each channel at mean 0 and variance 1, times weights plus biases, which lie
+    side by side; with it means, variances and reciprocal roots. None where there is no code for it.
+
+    >>> found = channel_norm(np.ones((1, 2, 16), np.float32), None, None, 1e-5)
+    >>> (found is not None) == available()
+    True
+    """
+    return norms.normalise(x, weight, bias, eps) if available() else None
+
+
+@NORM_GRADIENT.provide
+def norm_gradient(slope: Array, x: Array, weight: Array | None, eps: float, of_input: bool) -> Array | None:
+    """The gradient of the input of a norm of channels, or that of its weight, from `slope`, that of its result. None
+    where there is no code for it.
+
+    >>> found = norm_gradient(np.ones((1, 2, 16)), np.ones((1, 2, 16)), None, 1e-5, False)
+    >>> (found is not None) == available()
+    True
+    """
+    return norms.gradients(slope, x, weight, eps, of_input) if available() else None

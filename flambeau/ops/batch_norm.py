@@ -13,6 +13,7 @@ from flambeau.ops.normalization import ULP, standardised, with_affine
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.schema.traits import ConditionalWrite, Role, Traits
 from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.util.inversions import CHANNEL_NORM
 
 Optional = Tensor | None
 
@@ -65,9 +66,12 @@ def native_batch_norm_kernel(
         result = (wide - centre) / np.sqrt(np.asarray(spread) + wide.dtype.type(eps))
         empty = np.empty(0, kept)
         return wrap(with_affine(result, *affine).astype(array.dtype, copy=False)), wrap(empty), wrap(empty.copy())
+    count = array.size // max(array.shape[1], 1)
+    found = CHANNEL_NORM.implementation(array, as_vector(scale, array), as_vector(shift, array), eps)
+    if found is not None:
+        return _from_native(found, count, (running_mean, running_var), momentum, kept)
     axes = (0, *range(2, array.ndim))
     result, centre, root = standardised(wide, axes, eps)
-    count = array.size // max(array.shape[1], 1)
     if running_mean is not None or running_var is not None:
         with np.errstate(divide="ignore", invalid="ignore"):
             variance = reduce_with(np.add, (wide - centre) ** 2, axis=axes) / wide.dtype.type(count - 1)
@@ -75,6 +79,23 @@ def native_batch_norm_kernel(
         update(running_var, variance, momentum)
     normalised = with_affine(result, *affine).astype(array.dtype, copy=False)
     return wrap(normalised), wrap(centre.reshape(-1).astype(kept)), wrap(root.reshape(-1).astype(kept))
+
+
+def as_vector(vector: Array | None, input: Array) -> Array | None:
+    """A weight or bias as native code takes it."""
+    return None if vector is None else np.ascontiguousarray(vector, input.dtype)
+
+
+def _from_native(
+    found: tuple[Array, Array, Array, Array], count: int, running: tuple[Optional, Optional], momentum: float,
+    kept: np.dtype[Any],
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    """The three results, once running statistics have moved."""
+    result, mean, variance, root = found
+    update(running[0], mean, momentum)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        update(running[1], variance * variance.dtype.type(count) / variance.dtype.type(count - 1), momentum)
+    return wrap(result), wrap(mean.astype(kept, copy=False)), wrap(root.astype(kept, copy=False))
 
 
 def batch_norm_kernel(

@@ -103,6 +103,16 @@ ELEMENT_LOOPS: Final = Inversion[Callable[[Callable[..., None]], "Callable[..., 
     "native code (`jit.element_loops`)",
     lambda function: None,
 )
+CHANNEL_NORM: Final = Inversion[Callable[..., Any]](
+    "normalises the channels of an array by native code, and gives the result with means, variances and reciprocal "
+    "roots; None where there is no such code (`executor.convolution_kernels`)",
+    lambda *arguments: None,
+)
+NORM_GRADIENT: Final = Inversion[Callable[..., Any]](
+    "gives the gradient of the input or the weight of a norm of channels by native code; None where there is none "
+    "(`executor.convolution_kernels`)",
+    lambda *arguments: None,
+)
 LARGE: Final = 1 << 16
 """Elements of an array from which on calls of operators by themselves are large: a loop over them takes longer than
 finding a kernel that needs only one."""

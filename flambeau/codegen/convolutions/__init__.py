@@ -1,1 +1,1 @@
-"""Convolutions and their gradients as machine code that serves every size: images in bands, windows read in place."""
+"""Layers over images as machine code that serves every size: convolutions and their gradients, pooling, norms."""

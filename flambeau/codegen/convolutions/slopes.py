@@ -17,7 +17,7 @@ from flambeau.codegen.convolutions.tile import STEP, TileShape
 from flambeau.codegen.convolutions.vectors import Floats, VectorFunction, VectorModule
 from flambeau.codegen.convolutions.words import PART, PROBLEM
 from flambeau.codegen.llvm.builder import TRUE, word
-from flambeau.codegen.llvm.emitter import Value, float_literal
+from flambeau.codegen.llvm.emitter import Value
 
 SYMBOL = "convolution_slopes"
 
@@ -106,21 +106,13 @@ def _build_tile(m: VectorModule, shape: TileShape) -> None:
             to_step = f.moved(w, _offset(f, entries[k], 4))
             for r in range(shape.filters):
                 to = f.moved(to_step, f.op("mul", row, r))
-                total = _folded(f, done[r * shape.vectors + k])
+                total = f.sum_of_lanes(done[r * shape.vectors + k])
                 f.write(f.binary("fadd", f.read(to, t), total), to)
     f.ret()
 
 
 def _offset(f: VectorFunction, entry: Value, at: int) -> Value:
     return f.define(f"sext i32 {f.read(f.at(entry, at, 'i8'), 'i32')} to i64", "i64")
-
-
-def _folded(f: VectorFunction, value: Value) -> Value:
-    """The sum of the lanes of a vector."""
-    name = f"llvm.vector.reduce.fadd.v{value.lanes}f{value.bits}"
-    f.declare(f"declare {value.type} @{name}({value.type}, {value.full_type})")
-    start = float_literal(-0.0, value.type)
-    return f.define(f"call reassoc {value.type} @{name}({value.type} {start}, {value.full_type} {value})", value.type)
 
 
 def _build_steps(m: VectorModule, shape: TileShape) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder, Operand, word
-from flambeau.codegen.llvm.emitter import Target, Value, float_constant, vector_type
+from flambeau.codegen.llvm.emitter import Target, Value, float_constant, float_literal, vector_type
 from flambeau.codegen.llvm.memory import ALLOCATE, FREE, iota, suffix
 from flambeau.util.record import dataclass
 
@@ -122,6 +122,13 @@ class VectorFunction(FunctionBuilder):
         self.branch(head)
         self.start(after)
         return registers[1:]
+
+    def sum_of_lanes(self, value: Value) -> Value:
+        """The sum of the lanes of a vector."""
+        name = f"llvm.vector.reduce.fadd.v{value.lanes}f{value.bits}"
+        self.declare(f"declare {value.type} @{name}({value.type}, {value.full_type})")
+        operands = f"{value.type} {float_literal(-0.0, value.type)}, {value.full_type} {value}"
+        return self.define(f"call reassoc {value.type} @{name}({operands})", value.type)
 
     def multiply_add(self, x: Value, y: Value, z: Value) -> Value:
         """x * y + z, in one rounding where the processor does that."""

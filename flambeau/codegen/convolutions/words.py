@@ -27,3 +27,9 @@ that results are clamped to.
 
 PART: Final[Layout] = words_layout("ptr table, i64 steps, i64 y_from, i64 rows, i64 columns")
 """A part of the results: those of a transposed convolution between which a stride lies are one."""
+
+NORM: Final[Layout] = words_layout(
+    "ptr x, ptr y, ptr slope, ptr weight, ptr bias, ptr mean, ptr variance, ptr scale, i64 images, i64 plane, "
+    "i64 x_image, i64 x_channel, i64 y_image, i64 y_channel, i64 slope_image, i64 slope_channel, i64 eps"
+)
+"""A norm of channels, there and back; steps are bytes, ``plane`` counts numbers, and ``eps`` is the bits of one."""

@@ -96,10 +96,10 @@ def _channels(x: Any) -> tuple[list[int], list[int]]:
 def _batch_input(
     f: Any, grad: Any, input: Any, weight: Any, eps: float, running_mean: Any = None, running_var: Any = None
 ) -> Any:
-    dims, along = _channels(input)
-    grad = grad if weight is None else grad * f.reshape(weight, along)
     if running_var is None:
-        return _by_input(f, grad, input, dims, eps)
+        return f.batch_norm_input(grad, input, weight, eps)
+    along = _channels(input)[1]
+    grad = grad if weight is None else grad * f.reshape(weight, along)
     return grad * f.reshape(f.rsqrt(running_var + eps), along)
 
 
@@ -108,9 +108,21 @@ def _batch_weight(
 ) -> Any:
     dims, along = _channels(input)
     if running_var is None:
-        return f.sum(grad * _normalised(f, input, dims, eps), dims)
+        return f.batch_norm_weight(grad, input, eps)
     centred = input - f.reshape(running_mean, along)
     return f.sum(grad * centred * f.reshape(f.rsqrt(running_var + eps), along), dims)
+
+
+@decomposed("flambeau::batch_norm_input")
+def _input_gradient(f: Any, grad: Any, input: Any, weight: Any, eps: float) -> Any:
+    dims, along = _channels(input)
+    return _by_input(f, grad if weight is None else grad * f.reshape(weight, along), input, dims, eps)
+
+
+@decomposed("flambeau::batch_norm_weight")
+def _weight_gradient(f: Any, grad: Any, input: Any, eps: float) -> Any:
+    dims = _channels(input)[0]
+    return f.sum(grad * _normalised(f, input, dims, eps), dims)
 
 
 def _batch_bias(f: Any, grad: Any) -> Any:

@@ -1,0 +1,201 @@
+"""Norms of channels over a batch, there and back: a channel at a time, which stays in the second cache for all passes.
+
+there: mean; variance; results
+back:  mean; variance; the sums of gradients, and of gradients times what is off the mean; gradients of the input
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from flambeau.codegen.convolutions.vectors import Floats, Span, VectorFunction, VectorModule
+from flambeau.codegen.convolutions.words import NORM
+from flambeau.codegen.llvm.emitter import Value, float_constant, vector_type
+
+FORWARD, BACKWARD = "norm_of_channels", "norm_of_channels_back"
+TOGETHER = 4
+"""Vectors whose sums are in registers at the same time, for each sum."""
+Terms = Callable[[Sequence[Value]], Sequence[Value]]
+
+
+def forward_text(floats: Floats) -> str:
+    """The module whose function `FORWARD(words, low, high)` normalises the channels of a range."""
+    m = VectorModule(floats)
+    f = m.function(f"void {FORWARD}", "ptr words", "i64 low", "i64 high", exported=True)
+    words, low, high = f.parameters
+    with f.loop(f.op("sub", high, low)) as k:
+        c = Channel(f, words, f.op("add", low, k))
+        mean, variance, scale = c.statistics()
+        c.keep("mean", mean)
+        c.keep("variance", variance)
+        c.keep("scale", scale)
+        factor, shift = c.number("weight", 1.0), c.number("bias", 0.0)
+        wide = [f.splat(v, floats.lanes) for v in (mean, scale, factor, shift)]
+
+        def result(values: Sequence[Value], wide: Sequence[Value] = wide) -> Value:
+            normal = f.fmul(f.fsub(values[0], wide[0]), wide[1])
+            return f.multiply_add(normal, wide[2], wide[3])
+
+        c.write(("x",), result)
+    f.ret()
+    return m.builder.text()
+
+
+def backward_text(floats: Floats) -> str:
+    """The module whose function `BACKWARD(words, low, high)` gives gradients by the channels of a range: of the input
+    if `y` is there, of the weight if `scale` is.
+    """
+    m = VectorModule(floats)
+    f = m.function(f"void {BACKWARD}", "ptr words", "i64 low", "i64 high", exported=True)
+    words, low, high = f.parameters
+    with f.loop(f.op("sub", high, low)) as k:
+        c = Channel(f, words, f.op("add", low, k))
+        mean, _, scale = c.statistics()
+        centre = f.splat(mean, floats.lanes)
+
+        def terms(values: Sequence[Value], centre: Value = centre) -> Sequence[Value]:
+            return values[0], f.fmul(values[0], f.fsub(values[1], centre))
+
+        total, product = c.sums(("slope", "x"), terms, 2)
+        c.keep("scale", f.fmul(product, scale))
+        with f.when(f.negated(f.is_null(c.get["y"]))):
+            by_mean = f.fdiv(total, c.count)
+            by_scale = f.fmul(f.fmul(f.fdiv(product, c.count), scale), scale)
+            factor = f.fmul(scale, c.number("weight", 1.0))
+            wide = [f.splat(v, floats.lanes) for v in (mean, by_mean, by_scale, factor)]
+
+            def result(values: Sequence[Value], wide: Sequence[Value] = wide) -> Value:
+                off = f.fmul(f.fsub(values[1], wide[0]), wide[2])
+                return f.fmul(f.fsub(f.fsub(values[0], wide[1]), off), wide[3])
+
+            c.write(("slope", "x"), result)
+    f.ret()
+    return m.builder.text()
+
+
+class Channel:
+    """One channel: planes of numbers side by side, one of each image."""
+
+    def __init__(self, f: VectorFunction, words: Value, number: Value) -> None:
+        self._f, self._number = f, number
+        self.get = {name: f.get(words, NORM, name) for name in NORM.fields}
+        count = f.op("mul", self.get["images"], self.get["plane"])
+        self.count = f.define(f"sitofp i64 {count} to {f.floats.type}", f.floats.type)
+        self._least = f.read(f.field(words, NORM, "eps"), f.floats.type)
+
+    def _plane(self, name: str, image: Value) -> Value:
+        f = self._f
+        steps = f.op("mul", self._number, self.get[f"{name}_channel"]), f.op("mul", image, self.get[f"{name}_image"])
+        return f.moved(self.get[name], *steps)
+
+    def number(self, name: str, otherwise: float) -> Value:
+        """The channel's number in a vector, if there is one."""
+        f = self._f
+        base = self.get[name]
+        constant = float_constant(otherwise, f.floats.type, 1)
+        at = f.moved(base, f.bytes_of(self._number))
+        return f.choose(f.is_null(base), lambda: constant, lambda: f.read(at, f.floats.type))
+
+    def keep(self, name: str, value: Value) -> None:
+        """Write the channel's number to a vector, if there is one."""
+        f = self._f
+        with f.when(f.negated(f.is_null(self.get[name]))):
+            f.write(value, f.moved(self.get[name], f.bytes_of(self._number)))
+
+    def statistics(self) -> tuple[Value, Value, Value]:
+        """The mean, the variance and the reciprocal of its root."""
+        f = self._f
+        (total,) = self.sums(("x",), lambda values: values, 1)
+        mean = f.fdiv(total, self.count)
+        centre = f.splat(mean, f.floats.lanes)
+
+        def square(values: Sequence[Value]) -> Sequence[Value]:
+            off = f.fsub(values[0], centre)
+            return (f.fmul(off, off),)
+
+        (squares,) = self.sums(("x",), square, 1)
+        variance = f.fdiv(squares, self.count)
+        root = f.intrinsic("sqrt", f.fadd(variance, self._least))
+        return mean, variance, f.fdiv(float_constant(1.0, f.floats.type, 1), root)
+
+    def sums(self, names: Sequence[str], terms: Terms, number: int) -> list[Value]:
+        """So many sums over the channel of what `terms` makes of the numbers of some arrays."""
+        f = self._f
+        lanes, size, t = f.floats.lanes, f.floats.itemsize, f.floats.type
+        kept = f.slot(f"[{number * TOGETHER * lanes} x {t}]")
+        places = [f.at(kept, k * lanes * size, "i8") for k in range(number * TOGETHER)]
+        for place in places:
+            f.put_vector(f.zero, place)
+        whole = f.op("sdiv", self.get["plane"], TOGETHER * lanes)
+        done = f.op("mul", whole, TOGETHER * lanes)
+        single = f.op("sdiv", f.op("sub", self.get["plane"], done), lanes)
+        last = f.op("add", done, f.op("mul", single, lanes))
+        left = f.op("sub", self.get["plane"], last)
+        mask = f.mask_below(left)
+        with f.loop(self.get["images"]) as image:
+            bases = [self._plane(name, image) for name in names]
+
+            def added(
+                state: Sequence[Value], first: Value, vectors: int, bases: Sequence[Value] = bases
+            ) -> list[Value]:
+                new = list(state)
+                at = f.bytes_of(first)
+                for v in range(vectors):
+                    values = [f.vector(f.at(f.moved(base, at), v * lanes * size, "i8")) for base in bases]
+                    for s, term in enumerate(terms(values)):
+                        new[s * vectors + v] = f.fadd(new[s * vectors + v], term)
+                return new
+
+            state = [f.vector(place) for place in places]
+            state = f.fold(whole, state, lambda k, s: added(s, f.op("mul", k, TOGETHER * lanes), TOGETHER))
+            for place, value in zip(places, state, strict=True):
+                f.put_vector(value, place)
+            firsts = [places[s * TOGETHER] for s in range(number)]
+            state = f.fold(
+                single, [f.vector(p) for p in firsts],
+                lambda k, s: added(s, f.op("add", done, f.op("mul", k, lanes)), 1),
+            )  # fmt: skip
+            for place, value in zip(firsts, state, strict=True):
+                f.put_vector(value, place)
+            with f.when(f.compare("sgt", left, 0)):
+                values = [self._part(f.moved(base, f.bytes_of(last)), left, mask) for base in bases]
+                for place, term in zip(firsts, terms(values), strict=True):
+                    f.put_vector(f.fadd(f.vector(place), f.select(mask, term, f.zero)), place)
+        return [self._folded([f.vector(p) for p in places[s * TOGETHER : (s + 1) * TOGETHER]]) for s in range(number)]
+
+    def _part(self, base: Value, left: Value, mask: Value) -> Value:
+        """A vector of which so many numbers are in memory."""
+        f = self._f
+        if f.floats.has_masks:
+            return f.vector(base, mask)
+        slot = f.slot(vector_type(f.floats.type, f.floats.lanes))
+        f.put_vector(f.zero, slot)
+        with f.loop(left) as k:
+            f.write(f.read(f.moved(base, f.bytes_of(k)), f.floats.type), f.moved(slot, f.bytes_of(k)))
+        return f.vector(slot)
+
+    def _folded(self, vectors: list[Value]) -> Value:
+        f = self._f
+        while len(vectors) > 1:
+            vectors = [f.fadd(a, b) for a, b in zip(vectors[::2], vectors[1::2], strict=True)]
+        return f.sum_of_lanes(vectors[0])
+
+    def write(self, names: Sequence[str], result: Callable[[Sequence[Value]], Value]) -> None:
+        """Fill the results' channel with what `result` makes of the numbers of some arrays."""
+        f = self._f
+        span = Span(f, self.get["plane"])
+        with f.loop(self.get["images"]) as image:
+            bases, to = [self._plane(name, image) for name in names], self._plane("y", image)
+
+            def several(
+                at: Value, lanes: int, mask: Value | None, bases: Sequence[Value] = bases, to: Value = to
+            ) -> None:
+                if lanes == 1:
+                    values = [f.splat(f.read(f.moved(b, at), f.floats.type), f.floats.lanes) for b in bases]
+                    made = result(values)
+                    f.write(f.define(f"extractelement {made.full_type} {made}, i64 0", made.type), f.moved(to, at))
+                    return
+                values = [f.vector(f.moved(b, at), mask) for b in bases]
+                f.put_vector(result(values), f.moved(to, at), mask)
+
+            span.each(several)

@@ -1,0 +1,84 @@
+"""Norms of channels of arrays by machine code: one module for each dtype and direction, whatever the sizes."""
+
+from __future__ import annotations
+
+import struct
+from array import array
+from functools import cache
+from math import prod
+from typing import Any, Final
+
+import numpy as np
+
+from flambeau.codegen.convolutions import channel_norms
+from flambeau.codegen.convolutions.run import TYPES, Code, address
+from flambeau.codegen.convolutions.vectors import Floats
+from flambeau.codegen.convolutions.words import NORM
+from flambeau.codegen.llvm.engine import engine
+
+Array = np.ndarray[Any, Any]
+NANOSECONDS: Final = 0.5
+"""Of a number, there or back, about."""
+LEAST: Final = 16
+"""Numbers of a plane from which on going over channels by planes pays."""
+
+
+@cache
+def forward_code(character: str) -> Code:
+    """The code of norms for a dtype."""
+    return Code(channel_norms.forward_text(Floats(TYPES[character], engine().target)), channel_norms.FORWARD)
+
+
+@cache
+def backward_code(character: str) -> Code:
+    """The code of norms' gradients for a dtype."""
+    return Code(channel_norms.backward_text(Floats(TYPES[character], engine().target)), channel_norms.BACKWARD)
+
+
+def is_native(*arrays: Array) -> bool:
+    """Whether there is code for arrays (images, channels, *sizes): of one dtype, whose planes lie side by side."""
+    x = arrays[0]
+    if x.dtype.char not in TYPES or x.ndim < 3 or prod(x.shape[2:]) < LEAST or not x.size:
+        return False
+    dense = tuple([x.itemsize * prod(x.shape[k + 1 :]) for k in range(2, x.ndim)])
+    return all(a.dtype == x.dtype and a.strides[2:] == dense for a in arrays)
+
+
+def run(code: Code, eps: float, vectors: dict[str, Array | None], **images: Array | None) -> None:
+    """Run the code on `images` (images, channels, *sizes), which are native, and vectors with a number a channel."""
+    words = array("q", bytes(NORM.words * 8))
+    x = images["x"]
+    assert x is not None
+    for name, one in images.items():
+        if one is not None:
+            words[NORM.word(name)] = address(one)
+            words[NORM.word(f"{name}_image")], words[NORM.word(f"{name}_channel")] = one.strides[:2]
+    for name, vector in vectors.items():
+        words[NORM.word(name)] = 0 if vector is None else address(vector)
+    words[NORM.word("images")], words[NORM.word("plane")] = len(x), prod(x.shape[2:])
+    bits = struct.pack("<f" if x.itemsize == 4 else "<d", eps)
+    words[NORM.word("eps")] = int.from_bytes(bits, "little", signed=True)
+    code.run(words, x.shape[1], x.size * NANOSECONDS)
+
+
+def normalise(
+    x: Array, weight: Array | None, bias: Array | None, eps: float
+) -> tuple[Array, Array, Array, Array] | None:
+    """The result, row-major, and each channel's mean, variance and reciprocal root; None where there is no code."""
+    if not is_native(x):
+        return None
+    y = np.empty(x.shape, x.dtype)
+    mean, variance, scale = (np.empty(x.shape[1], x.dtype) for _ in range(3))
+    vectors = {"weight": weight, "bias": bias, "mean": mean, "variance": variance, "scale": scale}
+    run(forward_code(x.dtype.char), eps, vectors, x=x, y=y)
+    return y, mean, variance, scale
+
+
+def gradients(slope: Array, x: Array, weight: Array | None, eps: float, of_input: bool) -> Array | None:
+    """The gradient of the input, or that of the weight; None where there is no code."""
+    if not is_native(x, slope):
+        return None
+    result = np.empty(x.shape if of_input else x.shape[1], x.dtype)
+    vectors = {"weight": weight, "scale": None if of_input else result}
+    run(backward_code(x.dtype.char), eps, vectors, x=x, slope=slope, y=result if of_input else None)
+    return result
