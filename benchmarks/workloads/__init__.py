@@ -11,6 +11,7 @@ from benchmarks.workloads import (
     calls,
     elements,
     gradients,
+    images,
     loop_gradients,
     loops,
     loops_with_tensors,
@@ -32,6 +33,7 @@ KINDS = {
     "array loops": array_loops, "loops with tensors": loops_with_tensors,
     "operators": operators, "tasks": tasks, "matrix slices": matrix_slices, "threads": threads, "gradients": gradients,
     "loop gradients": loop_gradients, "training": training, "transforms": transforms,
+    "images": images,
 }  # fmt: skip
 
 

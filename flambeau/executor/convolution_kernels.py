@@ -9,6 +9,7 @@ import numpy as np
 
 from flambeau.codegen import available
 from flambeau.codegen.convolutions import norms, run, windows
+from flambeau.executor.eager import machine
 from flambeau.util.inversions import (
     CHANNEL_NORM,
     CONVOLUTION,
@@ -34,7 +35,24 @@ def convolution(
     >>> (fill is not None) == available()
     True
     """
-    return run.prepare(x, weight, result, stride, before, dilation, groups, is_transposed) if available() else None
+    if not available():
+        return None
+    fill = run.prepare(x, weight, result, stride, before, dilation, groups, is_transposed)
+    return fill if fill is None or machine.loops is not None else Counted(fill)
+
+
+class Counted:
+    """Calls that count as those of operators by themselves, whose native code makes tensors too."""
+
+    __slots__ = ("fill",)
+
+    def __init__(self, fill: Callable[[Array, Array, Array | None, Array], None]) -> None:
+        self.fill = fill
+
+    def __call__(self, x: Array, weight: Array, bias: Array | None, result: Array) -> None:
+        if machine.loops is None:
+            machine.is_ready()
+        self.fill(x, weight, bias, result)
 
 
 @CONVOLUTION_WEIGHT.provide

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from flambeau.codegen.convolutions.vectors import Floats, Span, VectorFunction, VectorModule
 from flambeau.codegen.convolutions.words import NORM
+from flambeau.codegen.llvm.builder import word
 from flambeau.codegen.llvm.emitter import Value, float_constant, vector_type
 
 FORWARD, BACKWARD = "norm_of_channels", "norm_of_channels_back"
@@ -121,64 +122,15 @@ class Channel:
     def sums(self, names: Sequence[str], terms: Terms, number: int) -> list[Value]:
         """So many sums over the channel of what `terms` makes of the numbers of some arrays."""
         f = self._f
-        lanes, size, t = f.floats.lanes, f.floats.itemsize, f.floats.type
-        kept = f.slot(f"[{number * TOGETHER * lanes} x {t}]")
-        places = [f.at(kept, k * lanes * size, "i8") for k in range(number * TOGETHER)]
-        for place in places:
-            f.put_vector(f.zero, place)
-        whole = f.op("sdiv", self.get["plane"], TOGETHER * lanes)
-        done = f.op("mul", whole, TOGETHER * lanes)
-        single = f.op("sdiv", f.op("sub", self.get["plane"], done), lanes)
-        last = f.op("add", done, f.op("mul", single, lanes))
-        left = f.op("sub", self.get["plane"], last)
-        mask = f.mask_below(left)
+        totals = Totals(f, terms, number)
+        parts = Parts(f, self.get["plane"])
         with f.loop(self.get["images"]) as image:
             bases = [self._plane(name, image) for name in names]
-
-            def added(
-                state: Sequence[Value], first: Value, vectors: int, bases: Sequence[Value] = bases
-            ) -> list[Value]:
-                new = list(state)
-                at = f.bytes_of(first)
-                for v in range(vectors):
-                    values = [f.vector(f.at(f.moved(base, at), v * lanes * size, "i8")) for base in bases]
-                    for s, term in enumerate(terms(values)):
-                        new[s * vectors + v] = f.fadd(new[s * vectors + v], term)
-                return new
-
-            state = [f.vector(place) for place in places]
-            state = f.fold(whole, state, lambda k, s: added(s, f.op("mul", k, TOGETHER * lanes), TOGETHER))
-            for place, value in zip(places, state, strict=True):
-                f.put_vector(value, place)
-            firsts = [places[s * TOGETHER] for s in range(number)]
-            state = f.fold(
-                single, [f.vector(p) for p in firsts],
-                lambda k, s: added(s, f.op("add", done, f.op("mul", k, lanes)), 1),
-            )  # fmt: skip
-            for place, value in zip(firsts, state, strict=True):
-                f.put_vector(value, place)
-            with f.when(f.compare("sgt", left, 0)):
-                values = [self._part(f.moved(base, f.bytes_of(last)), left, mask) for base in bases]
-                for place, term in zip(firsts, terms(values), strict=True):
-                    f.put_vector(f.fadd(f.vector(place), f.select(mask, term, f.zero)), place)
-        return [self._folded([f.vector(p) for p in places[s * TOGETHER : (s + 1) * TOGETHER]]) for s in range(number)]
-
-    def _part(self, base: Value, left: Value, mask: Value) -> Value:
-        """A vector of which so many numbers are in memory."""
-        f = self._f
-        if f.floats.has_masks:
-            return f.vector(base, mask)
-        slot = f.slot(vector_type(f.floats.type, f.floats.lanes))
-        f.put_vector(f.zero, slot)
-        with f.loop(left) as k:
-            f.write(f.read(f.moved(base, f.bytes_of(k)), f.floats.type), f.moved(slot, f.bytes_of(k)))
-        return f.vector(slot)
-
-    def _folded(self, vectors: list[Value]) -> Value:
-        f = self._f
-        while len(vectors) > 1:
-            vectors = [f.fadd(a, b) for a, b in zip(vectors[::2], vectors[1::2], strict=True)]
-        return f.sum_of_lanes(vectors[0])
+            totals.add(bases, word(0), parts.whole, TOGETHER)
+            totals.add(bases, parts.done, parts.single, 1)
+            with f.when(f.compare("sgt", parts.left, 0)):
+                totals.add_part(bases, parts)
+        return totals.folded()
 
     def write(self, names: Sequence[str], result: Callable[[Sequence[Value]], Value]) -> None:
         """Fill the results' channel with what `result` makes of the numbers of some arrays."""
@@ -199,3 +151,71 @@ class Channel:
                 f.put_vector(result(values), f.moved(to, at), mask)
 
             span.each(several)
+
+
+class Parts:
+    """A plane in groups of vectors, single vectors, and what is left over."""
+
+    def __init__(self, f: VectorFunction, plane: Value) -> None:
+        lanes = f.floats.lanes
+        self.whole = f.op("sdiv", plane, TOGETHER * lanes)
+        self.done = f.op("mul", self.whole, TOGETHER * lanes)
+        self.single = f.op("sdiv", f.op("sub", plane, self.done), lanes)
+        self.last = f.op("add", self.done, f.op("mul", self.single, lanes))
+        self.left = f.op("sub", plane, self.last)
+        self.mask = f.mask_below(self.left)
+
+
+class Totals:
+    """Sums of vectors, in memory from one part of a channel to the next."""
+
+    def __init__(self, f: VectorFunction, terms: Terms, number: int) -> None:
+        self._f, self._terms, self._number = f, terms, number
+        self._vector = f.floats.lanes * f.floats.itemsize
+        slot = f.slot(f"[{number * TOGETHER * f.floats.lanes} x {f.floats.type}]")
+        self._places = [f.at(slot, k * self._vector, "i8") for k in range(number * TOGETHER)]
+        for place in self._places:
+            f.put_vector(f.zero, place)
+
+    def add(self, bases: Sequence[Value], start: Value, count: Value, vectors: int) -> None:
+        """Add so many groups of so many vectors, from a number of the planes on."""
+        f, lanes = self._f, self._f.floats.lanes
+        places = [p for k, p in enumerate(self._places) if k % TOGETHER < vectors]
+
+        def step(k: Value, state: Sequence[Value]) -> list[Value]:
+            at = f.bytes_of(f.op("add", start, f.op("mul", k, vectors * lanes)))
+            own = [f.moved(base, at) for base in bases]
+            parts = [self._terms([f.vector(f.at(o, v * self._vector, "i8")) for o in own]) for v in range(vectors)]
+            flat = [parts[v][s] for s in range(self._number) for v in range(vectors)]
+            return [f.fadd(a, b) for a, b in zip(state, flat, strict=True)]
+
+        for place, value in zip(places, f.fold(count, [f.vector(p) for p in places], step), strict=True):
+            f.put_vector(value, place)
+
+    def add_part(self, bases: Sequence[Value], parts: Parts) -> None:
+        """Add what is left over."""
+        f = self._f
+        values = [self._part(f.moved(base, f.bytes_of(parts.last)), parts) for base in bases]
+        for place, term in zip(self._places[::TOGETHER], self._terms(values), strict=True):
+            f.put_vector(f.fadd(f.vector(place), f.select(parts.mask, term, f.zero)), place)
+
+    def _part(self, base: Value, parts: Parts) -> Value:
+        """A vector of which some numbers are in memory."""
+        f = self._f
+        if f.floats.has_masks:
+            return f.vector(base, parts.mask)
+        slot = f.slot(vector_type(f.floats.type, f.floats.lanes))
+        f.put_vector(f.zero, slot)
+        with f.loop(parts.left) as k:
+            f.write(f.read(f.moved(base, f.bytes_of(k)), f.floats.type), f.moved(slot, f.bytes_of(k)))
+        return f.vector(slot)
+
+    def folded(self) -> list[Value]:
+        """The sums, as numbers."""
+        f, found = self._f, []
+        for s in range(self._number):
+            vectors = [f.vector(p) for p in self._places[s * TOGETHER : (s + 1) * TOGETHER]]
+            while len(vectors) > 1:
+                vectors = [f.fadd(a, b) for a, b in zip(vectors[::2], vectors[1::2], strict=True)]
+            found.append(f.sum_of_lanes(vectors[0]))
+        return found
