@@ -22,6 +22,7 @@ from typing import Any, Final
 
 from flambeau.autograd.formula_kernels import PRODUCTS_OF_GRADIENTS, formula_kernel
 from flambeau.schema.gradient import Formula, Product
+from flambeau.tensor.grad_mode import refuse_saving
 from flambeau.tensor.tensor import plain
 
 OPERAND, RESULT, SIZES, VALUE = range(4)
@@ -57,6 +58,40 @@ def quick(
         text.compute(number, formula, step)
     numbers = {number for number, _ in formulas}
     return text.function([f"g{k}" if k in numbers else "None" for k in range(edges)])
+
+
+def keeper(direct: Sequence[tuple[int, int]]) -> Callable[[Sequence[Any], Any], list[Any]]:
+    """What lists what formulas need, from the arguments and the result of a call. Tensors and results are kept as
+    tuples: see `saved`. It raises RuntimeError for an operand that was made in `inference_mode()`.
+
+    >>> print(keeper([(OPERAND, 1), (SIZES, 0)]).__doc__)
+    def keep(arguments, result):
+        t0 = arguments[1]
+        v0 = t0._storage.version
+        if v0 < 0: refuse_saving(v0)
+        return [(t0, v0), list(arguments[0]._array.shape)]
+    """
+    lines, kept = [], []
+    for k, (way, position) in enumerate(direct):
+        if way == OPERAND:
+            lines += [f"t{k} = arguments[{position}]", f"v{k} = t{k}._storage.version"]
+            lines.append(f"if v{k} < 0: refuse_saving(v{k})")
+            kept.append(f"(t{k}, v{k})")
+        elif way == RESULT:
+            kept.append("(result._array, result._storage, result._storage.version)")
+        else:
+            kept.append(f"list(arguments[{position}]._array.shape)" if way == SIZES else f"arguments[{position}]")
+    body = [f"    {line}" for line in (*lines, f"return [{', '.join(kept)}]")]
+    text = "\n".join(["def keep(arguments, result):", *body])
+    return _defined(text, "keep", {"refuse_saving": refuse_saving})
+
+
+def _defined(text: str, name: str, names: dict[str, Any]) -> Callable[..., Any]:
+    """The function that a text defines, which is its documentation."""
+    exec(compile(text, f"<{name}>", "exec"), names)
+    made: Callable[..., Any] = names[name]
+    made.__doc__ = text
+    return made
 
 
 def _is_usual(formula: Formula) -> bool:
@@ -128,10 +163,7 @@ class _Text:
         """The function that gives these names."""
         lines = [*self._lines, f"return [{', '.join(results)}]"]
         text = "\n".join(["def quick(kept, grad):", *[f"    {line}" for line in lines]])
-        exec(compile(text, f"<gradients of {self._name}>", "exec"), self._globals)
-        made: Callable[[Sequence[Any], Any], Any] = self._globals["quick"]
-        made.__doc__ = text
-        return made
+        return _defined(text, "quick", self._globals)
 
 
 def _entry(product: Product) -> str:

@@ -12,13 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from flambeau.autograd.operator_node import CallFormulas, OperatorNode, Step
-from flambeau.autograd.quick_formulas import OPERAND, RESULT, SIZES, VALUE, quick
+from flambeau.autograd.quick_formulas import OPERAND, RESULT, SIZES, VALUE, keeper, quick
 from flambeau.ops.derivatives.operators import OPERATORS
 from flambeau.schema.gradient import Call, Formula, Gradient
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.own_gradient import gradient_of as gradient_of
 from flambeau.schema.types import BoolType, FloatType, IntType, NumberType, TensorType
-from flambeau.tensor.grad_mode import refuse_saving
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.inversions import LARGE_GRADIENTS
 
@@ -69,7 +68,7 @@ class Rule:
         together, keeps = self._together(formulas, places), direct or ()
         name = self.definition.schema.name.partition("::")[2]
         work = None if direct is None else quick(name, formulas, steps, places, direct, len(self.operands))
-        return CallFormulas(steps, work, kept, names, direct, _keeper(keeps), together)
+        return CallFormulas(steps, work, kept, names, direct, keeper(keeps), together)
 
     def _together(self, formulas: Sequence[tuple[int, Formula]], places: Mapping[str, int]) -> Together:
         """What computes all gradients of a call on large arrays."""
@@ -100,46 +99,6 @@ class Rule:
         if need.endswith("_sizes") and need.removesuffix("_sizes") in index:
             return index[need.removesuffix("_sizes")]
         return -1 if need in ("result", "results", "results_sizes") else -1 - int(need.removeprefix("result"))
-
-
-def _keeper(direct: Sequence[tuple[int, int]]) -> Callable[[Sequence[Any], Any], list[Any]]:
-    """What lists what formulas need, from the arguments and the result of a call. Tensors and results are kept as
-    tuples: see `saved`."""
-    match direct:
-        case []:
-            return lambda arguments, result: []
-        case [(way, position)] if way == OPERAND:
-
-            def operand(arguments: Sequence[Any], result: Any) -> list[Any]:
-                tensor = arguments[position]
-                version = tensor._storage.version
-                if version < 0:
-                    refuse_saving(version)
-                return [(tensor, version)]
-
-            return operand
-        case [(way, _)] if way == RESULT:
-
-            def of_result(arguments: Sequence[Any], result: Any) -> list[Any]:
-                storage = result._storage
-                return [(result._array, storage, storage.version)]
-
-            return of_result
-        case [(way, position)] if way == VALUE:
-            return lambda arguments, result: [arguments[position]]
-    return lambda arguments, result: [_kept(way, arguments, position, result) for way, position in direct]
-
-
-def _kept(way: int, arguments: Sequence[Any], position: int, result: Any) -> Any:
-    if way == OPERAND:
-        tensor = arguments[position]
-        version = tensor._storage.version
-        refuse_saving(version)
-        return (tensor, version)
-    if way == RESULT:
-        storage = result._storage
-        return (result._array, storage, storage.version)
-    return list(arguments[position]._array.shape) if way == SIZES else arguments[position]
 
 
 def _step(formula: Formula, places: Mapping[str, int]) -> Step:
