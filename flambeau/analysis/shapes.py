@@ -47,14 +47,16 @@ from flambeau.schema.types import (
 def propagate(graph: Graph) -> bool:
     """Refine the types of all tensors but the parameters from theirs; whether any type changed.
 
-    What the types of other values said before is forgotten: it may stem from an example.
+    What the types of other values said before is forgotten: it may stem from an example. Parameters that the graph
+    resizes keep no sizes.
     """
     nodes = list(graph.all_nodes())
     tensors = _tensors(nodes)
-    before = [v.static_type for v in tensors]
+    told = [*graph.parameters, *tensors]
+    before = [v.static_type for v in told]
     _erase(tensors)
     _Propagation(graph, nodes, tensors).run()
-    return before != [v.static_type for v in tensors]
+    return before != [v.static_type for v in told]
 
 
 def erase(graph: Graph) -> None:

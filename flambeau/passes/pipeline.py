@@ -27,6 +27,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from flambeau.analysis import shapes
 from flambeau.analysis.manager import check_analyses, forget_analyses, keeping_analyses
 from flambeau.ir.graph import Graph
+from flambeau.ir.snapshot import is_same, snapshot
 from flambeau.ir.verify import verify
 from flambeau.passes import (
     batch_mm,
@@ -408,10 +409,11 @@ def optimise(
     if unknown:
         raise ValueError(f"there is no pass called {', '.join(sorted(unknown))}; there are {', '.join(names())}")
     changed = False
+    check_after = _check_each() if check else None
     with keeping_analyses(graph):
         for step in steps:
             if _base(step.name) not in without:
-                changed = _run(step, graph, check, record) or changed
+                changed = _run(step, graph, check_after, record) or changed
     return changed
 
 
@@ -421,10 +423,31 @@ def prepare(graph: Graph) -> None:
     """
     graph.analyses = {}
     for step in STEPS[:_COUNT]:
-        _run(step, graph, False, None)
+        _run(step, graph, None, None)
 
 
-def _run(step: Step, graph: Graph, check: bool, record: Record | None) -> bool:
+def _check_each() -> Callable[[Graph, str, bool], None]:
+    """What verifies a graph after steps, and checks the analyses that are kept of it. What a step left as it was is
+    right still; a step that says so of what it changed raises InternalError."""
+    verified: list[object] = []
+
+    def check(graph: Graph, stage: str, changed: bool) -> None:
+        nonlocal verified
+        now = snapshot(graph)
+        if is_same(verified, now):
+            return
+        if verified and not changed:
+            raise InternalError(stage, "it changed the graph and says that it did not")
+        verify(graph, stage=stage)
+        check_analyses(graph, stage)
+        verified = now
+
+    return check
+
+
+def _run(
+    step: Step, graph: Graph, check_after: Callable[[Graph, str, bool], None] | None, record: Record | None
+) -> bool:
     before = str(graph) if record is not None else ""
     start = time.perf_counter()
     try:
@@ -440,7 +463,6 @@ def _run(step: Step, graph: Graph, check: bool, record: Record | None) -> bool:
         record(PassRecord(step.phase, step.name, changed, seconds, before, str(graph) if changed else before))
     if changed and not step.preserves_aliases:
         forget_analyses(graph)
-    if check:
-        verify(graph, stage=f"pass '{step.name}'")
-        check_analyses(graph, f"pass '{step.name}'")
+    if check_after is not None:
+        check_after(graph, f"pass '{step.name}'", changed)
     return changed

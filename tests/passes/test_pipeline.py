@@ -8,7 +8,7 @@ import flambeau.ops  # noqa: F401
 from flambeau.ir import Graph, parse_ir
 from flambeau.passes import pipeline
 from flambeau.passes.pipeline import PassRecord, Step, check_order, optimise
-from flambeau.schema.types import INT
+from flambeau.schema.types import INT, TENSOR
 from flambeau.util.errors import InternalError, VerifyError
 
 TEXT = """graph(%x : Float(*), %n : int):
@@ -81,6 +81,31 @@ def test_a_pass_that_breaks_the_graph_is_found() -> None:
     optimise(parse_ir(TEXT), steps=steps)
     with pytest.raises(VerifyError, match="after pass 'spoil'"):
         optimise(parse_ir(TEXT), steps=steps, check=True)
+
+
+def test_a_pass_that_changes_the_graph_and_does_not_say_so_is_found() -> None:
+    def adds_silently(graph: Graph) -> bool:
+        graph.insert("aten::neg", [graph.parameters[0]], [TENSOR])
+        return False
+
+    def does_nothing(graph: Graph) -> bool:
+        return False
+
+    steps = [Step(phase="p", name="nothing", run=does_nothing), Step(phase="p", name="silent", run=adds_silently)]
+    with pytest.raises(InternalError, match="pass 'silent': it changed the graph and says that it did not"):
+        optimise(parse_ir(TEXT), steps=steps, check=True)
+
+
+def test_a_graph_is_verified_again_only_where_it_was_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def adds(graph: Graph) -> bool:
+        graph.insert("aten::neg", [graph.parameters[0]], [TENSOR])
+        return True
+
+    stages: list[str] = []
+    monkeypatch.setattr(pipeline, "verify", lambda graph, stage: stages.append(stage))
+    nothing = [Step(phase="p", name=f"nothing {k}", run=lambda graph: False) for k in range(3)]
+    optimise(parse_ir(TEXT), steps=[*nothing[:2], Step(phase="p", name="adds", run=adds), nothing[2]], check=True)
+    assert stages == ["pass 'nothing 0'", "pass 'adds'"]
 
 
 def test_every_pass_has_a_name_under_which_it_can_be_run() -> None:
