@@ -42,8 +42,10 @@ class CallBinding:
     kernel: Callable[..., Any]
     tail: tuple[Any, ...]
     """Defaults that follow the positional arguments."""
-    order: tuple[int, ...] | None
-    """Per parameter, which given value it takes, or -1 for its default; None when arguments are in order already."""
+    given: tuple[tuple[int, int], ...] | None
+    """The places of parameters that do not take their defaults, each with the given value that it takes; None when
+    arguments are in order already.
+    """
     defaults: tuple[Any, ...]
     converters: tuple[tuple[int, Converter], ...]
     varargs_at: int
@@ -59,13 +61,15 @@ class CallBinding:
         full: list[Any]
         if self.varargs_at >= 0:
             args = (*args[: self.varargs_at], list(args[self.varargs_at :]))
-        if self.order is None:
+        if self.given is None:
             if not self.converters:
                 return (*args, *self.tail)
             full = [*args, *self.tail]
         else:
-            values = (*args, *_values(kwargs))
-            full = [values[i] if i >= 0 else d for i, d in zip(self.order, self.defaults, strict=True)]
+            values = (*args, *(_values(kwargs) if "out" in kwargs else kwargs.values()))
+            full = list(self.defaults)
+            for place, i in self.given:
+                full[place] = values[i]
         for index, convert in self.converters:
             full[index] = convert(full[index])
         return full
@@ -188,7 +192,7 @@ class Binder:
             definition=definition,
             kernel=definition.kernel,
             tail=tuple(full[len(args) :]) if in_order else (),
-            order=None if in_order else tuple(order),
+            given=None if in_order else tuple([(place, i) for place, i in enumerate(order) if i >= 0]),
             defaults=() if in_order else tuple(a.default if a.has_default else None for a in schema.arguments),
             converters=tuple(converters),
             varargs_at=varargs_at,
