@@ -170,6 +170,9 @@ class EagerEntry:
 class ProductEntry:
     """The native side of a kernel that multiplies matrices: small ones of one dtype."""
 
+    served: int = 0
+    """Calls by programs of loops, of which it has none."""
+
     def __init__(self, kernel: EntryKernel, addresses: Mapping[str, int]) -> None:
         self._addresses = addresses
         self._slow = kernel.__call__
