@@ -81,8 +81,8 @@ class Flow:
     attributes: tuple[tuple[str, ...], ...] = ()
     """Which attributes of the first parameter the graph assigns something to that depends on one that asks."""
     is_repeatable: bool = False
-    """Whether a second run on the same arguments gives the same and changes nothing: no effects, no random numbers, no
-    writes to what was there before.
+    """Whether a second run on the same arguments gives the same and changes nothing: no effects but an exception, no
+    random numbers, no writes to what was there before.
     """
 
     @property
@@ -149,8 +149,8 @@ class _Walk:
         )
 
     def _is_repeatable(self) -> bool:
-        if not all(own_effect(n) is Effect.NONE or _is_idle(n) for n in self._nodes):
-            return False
+        if not all(own_effect(n) is Effect.NONE or n.op == "prim::RaiseException" or _is_idle(n) for n in self._nodes):
+            return False  # a run that raised has no second one
         if any(n.op == "prim::SetAttr" or hidden_writes(n) for n in self._nodes):
             return False
         written = {v for n in self._writers for v in self._written(n)}

@@ -74,10 +74,15 @@ class FusedKernel:
     def entry(self, otherwise: Callable[..., Any] | None = None) -> Callable[..., Any]:
         """A callable that serves repeated patterns natively, and asks `otherwise`, or this object, for others.
 
-        It keeps this kernel alive, not the other way round.
+        With `otherwise` it is for calls of users, whose parameters and tensors that ask for gradients are others; the
+        one without is for plans, which are run on such tensors only where nothing is to be recorded. It keeps this
+        kernel alive, not the other way round.
         """
-        made = native_call.make_for_plan(self._inline_cache, otherwise or self) if available() else None
-        return made or otherwise or self
+        if not available():
+            return otherwise or self
+        if otherwise is None:
+            return native_call.make_for_plan(self._inline_cache, self) or self
+        return native_call.make_for_tensors(self._inline_cache, otherwise) or otherwise
 
     @property
     def inline_cache(self) -> InlineCache:

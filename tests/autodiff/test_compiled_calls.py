@@ -283,3 +283,38 @@ def test_c15_modules_are_trained_by_compiled_calls() -> None:
     module(x).square().sum().backward()
     for ours, expected in zip(got, [p.grad.numpy() for p in module.parameters()], strict=True):
         np.testing.assert_allclose(ours, expected, rtol=1e-4, atol=1e-5)
+
+
+def _asserting(x: Tensor, n: int) -> Tensor:
+    if n < 0:
+        raise ValueError(f"n is {n}")
+    y = x * 2
+    for i in range(n):
+        y = y * x
+        if i > 5:
+            raise KeyError("too many")
+    assert x.size(0) == 3, "three"
+    return y
+
+
+@pytest.mark.skipif(not available(), reason="needs native code")
+def test_calls_that_assert_are_one_node() -> None:
+    compiled = flambeau.script(_asserting)
+    x = flambeau.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    for n in (0, 2, 3):
+        y = compiled(x, n)
+        assert type(y.grad_fn).__name__ == "CompiledBackward"
+        (found,) = flambeau.autograd.grad(y.sum(), x)
+        (wanted,) = flambeau.autograd.grad(_asserting(x, n).sum(), x)
+        assert found.tolist() == wanted.tolist()
+
+
+@pytest.mark.parametrize(
+    ("length", "n", "kind", "text"),
+    [(3, -1, ValueError, "n is -1"), (3, 9, KeyError, "too many"), (2, 1, AssertionError, "three")],
+)
+def test_what_recorded_calls_raise(length: int, n: int, kind: type[Exception], text: str) -> None:
+    compiled = flambeau.script(_asserting)
+    for _ in range(3):
+        with pytest.raises(kind, match=text):
+            compiled(flambeau.ones(length, requires_grad=True), n)

@@ -195,4 +195,4 @@ def report(
 
     small = shrink(program, same, is_sound=lambda candidate: _is_sound(candidate, Layout(seed)))
     sizes = "; ".join(str(sizes) for sizes in Layout(seed).sizes)
-    return "\n".join([f"seed {seed}: {disagree(small, seed, paths)}", small.source(), sizes, str(Layout(seed).tensors)])
+    return "\n".join([f"seed {seed}: {disagree(small, seed, paths) or found}", small.source(), sizes, str(Layout(seed).tensors)])
