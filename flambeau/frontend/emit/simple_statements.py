@@ -88,7 +88,7 @@ def _annotation(e: Emitter, tree: Assign) -> Type | None:
 def emit_expression(e: Emitter, tree: ExprStmt) -> bool:
     """An expression for what it does. A text, such as a docstring, does nothing."""
     if not isinstance(tree.value, StringLiteral):
-        e.sugared(tree.value)
+        e.sugared(tree.value).emit_effect(e, tree.value.range)
     return True
 
 

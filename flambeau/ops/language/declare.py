@@ -34,6 +34,7 @@ def declare(
     dtype: DtypeRule | None = None,
     shape: ShapeRule | None = None,
     traits: Traits = PLAIN,
+    is_about_tensor: bool = False,
 ) -> OpDef:
     """Register one overload of a language operator; `dtype` and `shape` take all arguments.
 
@@ -50,6 +51,7 @@ def declare(
             dtype=dtype,
             shape=shape,
             traits=traits,
+            is_about_tensor=is_about_tensor,
             is_method=False,
             is_function=False,
         )

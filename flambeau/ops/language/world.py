@@ -71,7 +71,12 @@ def _generator(device: Device | None = None, seed: int | None = None) -> Generat
 
 declare("aten::retains_grad(Tensor self) -> bool", lambda tensor: bool(getattr(tensor, "retains_grad", False)))
 declare("aten::is_grad_enabled() -> bool", is_grad_enabled, effect=Effect.ORDERED)
-declare("aten::set_grad_enabled(bool val) -> ()", lambda val: set_grad_enabled(val) and None, effect=Effect.ORDERED)
+declare(
+    "aten::set_grad_enabled(bool val) -> ()",
+    lambda val: set_grad_enabled(val) and None,
+    effect=Effect.ORDERED,
+    is_about_tensor=True,
+)
 declare("aten::is_autocast_enabled() -> bool", lambda: False)
 declare("aten::is_autocast_cpu_enabled() -> bool", lambda: False)
 declare("aten::Generator(*, Device? device=None, int? seed=None) -> Generator", _generator, effect=Effect.ORDERED)

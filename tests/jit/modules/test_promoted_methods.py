@@ -464,3 +464,29 @@ def test_need_of_gradients_is_told_to_methods_without_their_object(kind: Any, is
     with flambeau.no_grad():
         assert same(eager(-X), scripted(-X))
     assert (promotion_of(scripted.forward.script_function) is not None) == is_promoted
+
+
+class Switches(nn.Module):
+    """Turns the recording of gradients on and off in statements of their own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.w = nn.Parameter(flambeau.ones(3))
+
+    def forward(self, x: Tensor, on: bool) -> tuple[Tensor, Tensor]:
+        flambeau.set_grad_enabled(on)
+        first = x * self.w
+        flambeau.set_grad_enabled(not on)
+        return first, x * self.w
+
+
+@pytest.mark.parametrize("on", [True, False])
+@pytest.mark.parametrize("starts", [True, False])
+def test_set_grad_enabled_holds_from_its_statement_on(on: bool, starts: bool) -> None:
+    seen = []
+    for module in (Switches(), flambeau.script(Switches())):
+        for _ in range(3):
+            with flambeau.set_grad_enabled(starts):
+                results = module(X, on)
+                seen.append(([r.requires_grad for r in results], flambeau.is_grad_enabled()))
+    assert seen == [([on, not on], not on)] * 6

@@ -9,10 +9,12 @@ import inspect
 from collections.abc import Sequence
 from typing import Any
 
+from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.ir.graph import Value
 from flambeau.schema.types import ANY
 from flambeau.tensor.autocast import CpuAutocast, refusal
+from flambeau.tensor.grad_mode import set_grad_enabled
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
@@ -81,6 +83,11 @@ class ContextValue(Sugared):
     def kind(self) -> str:
         """The name of this kind of value in error messages."""
         return f"context manager {self.python.__name__}"
+
+    def emit_effect(self, e: Emitter, where: SourceRange) -> None:
+        """`set_grad_enabled(...)` by itself holds from here on, as PyTorch's operator of this name does."""
+        if self.python is set_grad_enabled:
+            call_operator(e, where, "aten::set_grad_enabled", self.arguments)
 
     def made(self, e: Emitter, where: SourceRange) -> Value:
         """The node that makes it."""

@@ -142,6 +142,9 @@ class Sugared:
         """What a name that stands for it means in this function."""
         return self
 
+    def emit_effect(self, e: Emitter, where: SourceRange) -> None:
+        """What it does where it is a statement of its own."""
+
     def check_named(self, where: SourceRange) -> None:
         """Raise CompileError for what no name may stand for."""
 
