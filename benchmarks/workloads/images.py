@@ -42,7 +42,7 @@ def workloads(small: bool) -> Iterator[Workload]:
     x, w1, w2 = normal(1, 64, size, size), *(normal(64, 64, 3, 3, seed=k) / np.float32(24) for k in (1, 2))
     yield Workload(
         name=f"residual block 1x64x{size}x{size}",
-        kind="operators",
+        kind="images",
         peers={
             "flambeau": partial(peers.flambeau, ours.residual_block, x, w1, w2),
             "torch": partial(peers.torch_eager, ours.residual_block, x, w1, w2),
@@ -58,7 +58,7 @@ def workloads(small: bool) -> Iterator[Workload]:
 def _row(name: str, make: Make, *arrays: np.ndarray) -> Workload:
     return Workload(
         name=name,
-        kind="operators",
+        kind="images",
         peers={
             "flambeau": partial(peers.flambeau_library, make, *arrays),
             "torch": partial(peers.torch_library, make, *arrays),

@@ -44,7 +44,7 @@ def split(
     params: Sequence[Tensor], has_biases: bool, projects: bool, num_layers: int, directions: int
 ) -> list[Weights]:
     """The flat list of parameters by layer and direction. Raises RuntimeError for a list of another length."""
-    each = (4 if has_biases else 2) + projects
+    each = (4 if has_biases else 2) + (1 if projects else 0)
     if len(params) != each * num_layers * directions:
         raise RuntimeError(
             f"got an incorrect number of RNN parameters: expected {each} for each of {num_layers} layers and "

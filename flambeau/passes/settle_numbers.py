@@ -18,6 +18,8 @@ from flambeau.schema.dtype import Category
 from flambeau.schema.types import BOOL, FLOAT, INT, NUMBER, NumberType, TensorType, Type
 
 ITEM = "aten::item"
+IMPLICIT = "aten::ScalarImplicit"
+"""The same of a tensor without axes, which traces are full of: sizes that were tensors for a while."""
 _NUMBERS = {
     Category.BOOL: (BOOL, "aten::Bool"),
     Category.INTEGER: (INT, "aten::Int"),
@@ -27,7 +29,8 @@ _NUMBERS = {
 
 def do(graph: Graph) -> bool:
     """Settle every number that stems from elements of known dtype."""
-    items = [(node, found) for node in graph.find_all(ITEM) if (found := _conversion(node)) is not None]
+    nodes = [*graph.find_all(ITEM), *graph.find_all(IMPLICIT)]
+    items = [(node, found) for node in nodes if (found := _conversion(node)) is not None]
     if not items:
         return False
     _Numbers(graph).settle()
@@ -45,6 +48,8 @@ def _conversion(node: Node) -> tuple[Type, str] | None:
     type_ = node.operand(0).static_type
     if not isinstance(type_, TensorType) or type_.dtype is None:
         return None
+    if node.op == IMPLICIT and (type_.sizes != () or type_.requires_grad is not False):
+        return None  # it may have to be refused
     return _NUMBERS.get(type_.dtype.category)
 
 
@@ -89,7 +94,7 @@ class _Numbers:
             return self._of((body.parameters[place], node.operand(place + 1), body.returns[place]))
         if node.op == "prim::If":
             return self._of([block.returns[value.index] for block in node.nested_blocks])
-        if node.op == ITEM:
+        if node.op in (ITEM, IMPLICIT):
             conversion = _conversion(node)
             return {NUMBER if conversion is None else conversion[0]}
         if any(self._is_open(v) for v in node.operands) and value not in self._mixed:

@@ -104,7 +104,6 @@ PROGRAMS: dict[str, Any] = {
     "quotient with a row": (lambda x, w: x * w / (1 + w * w), [WEIGHT]),
     "softmax": (lambda x: flambeau.softmax(x, 0), []),
     "layer_norm": (lambda x, w, b: functional.layer_norm(x, (COLUMNS,), w, b), [WEIGHT, WEIGHT]),
-    "batch_norm": (lambda x, w, b: functional.batch_norm(x, None, None, w, b, True), [WEIGHT, WEIGHT]),
 }
 
 

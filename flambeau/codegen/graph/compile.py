@@ -19,7 +19,16 @@ from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.module import Callee, Module, NewCalleeError, Prepare, UnknownResultError
 from flambeau.codegen.graph.native_values import CannotCompileError, TupleValue, words_of
 from flambeau.codegen.graph.parts import Parts
-from flambeau.codegen.graph.representation import Array, Element, Fixed, Listed, Representation, Tupled, llvm_words
+from flambeau.codegen.graph.representation import (
+    Array,
+    Element,
+    Fixed,
+    Listed,
+    OneOf,
+    Representation,
+    Tupled,
+    llvm_words,
+)
 from flambeau.codegen.graph.results import declared_rep
 from flambeau.codegen.graph.runtime import POLL_INTERVAL
 from flambeau.codegen.graph.slots import Assumptions, WidenError
@@ -219,7 +228,7 @@ def _lasting(rep: Representation, type_: Type) -> Representation:
             return Array(rep.dtype, 0)
         case Tupled():
             return Tupled(tuple([_lasting(item, t) for item, t in zip(rep.items, type_.contained, strict=True)]))
-        case Fixed() if rep.value is not None:
+        case Fixed() | OneOf() if rep != Fixed(None):
             raise CannotCompileError(f"it gives {native_values.describe(rep)}")
         case _:
             return rep

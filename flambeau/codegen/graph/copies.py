@@ -1,4 +1,4 @@
-"""New tensors of the elements of others: copies, conversions, joins; and the pieces that a tensor is split into."""
+"""New tensors of the elements of others: copies, conversions, joins."""
 
 from __future__ import annotations
 
@@ -282,48 +282,3 @@ def _elements_side_by_side(fn: EmittedFunction, node: Node, items: Sequence[Nati
 
 
 # -- pieces -----------------------------------------------------------------------------------------------------------
-
-
-def chunk(fn: EmittedFunction, node: Node) -> None:
-    """`chunk` whose pieces are unpacked: as many views."""
-    e, x = fn.e, array(fn, node.operand(0))
-    is_constant = node.op == "prim::ConstantChunk"
-    count = node.attribute("chunks") if is_constant else arrays.known_int(fn, node.operand(1))
-    dim = node.attribute("dim") % x.rep.rank if is_constant else axis_of(fn, node.operand(2), x.rep.rank)
-    size = x.sizes[dim]
-    step = e.binary("sdiv", memory.add(e, size, number(count - 1)), number(count))
-    targets = _unpacked(node)
-    if targets is None or len(targets) != count:
-        raise CannotCompileError("how many pieces there are is not known")
-    # With fewer pieces than asked for, Python says what is wrong, or finds that nothing is.
-    last = memory.multiply(e, step, number(count - 1))
-    fn.exits.fail_if(e.icmp("sge", last, size), _unpacking(node))
-    pieces = []
-    for k in range(count):
-        start = memory.multiply(e, step, number(k))
-        own = step if k + 1 < count else e.binary("sub", size, start)
-        pieces.append(_piece(fn, x, dim, start, own))
-    if is_constant:
-        for value, piece in zip(node.results, pieces, strict=True):
-            fn.values.set_view(value, piece)
-    else:
-        fn.values.set_view(node.result(), TupleValue(tuple(pieces)))
-
-
-def _piece(fn: EmittedFunction, x: ArrayValue, dim: int, start: Register, size: Register) -> ArrayValue:
-    data = memory.offset_address(fn.e, x.data, start, x.strides[dim], memory.element(x.rep.dtype).itemsize)
-    sizes = (*x.sizes[:dim], size, *x.sizes[dim + 1 :])
-    return ArrayValue(
-        Array(x.rep.dtype, x.rep.rank, min(x.rep.dense, x.rep.rank - dim)), x.owner, data, sizes, x.strides
-    )
-
-
-def _unpacked(node: Node) -> Sequence[object] | None:
-    if node.op == "prim::ConstantChunk":
-        return node.results
-    uses = node.result().uses()
-    return uses[0].user.results if len(uses) == 1 and uses[0].user.op == "prim::ListUnpack" else None
-
-
-def _unpacking(node: Node) -> tuple[Node, ...]:
-    return (node,) if node.op == "prim::ConstantChunk" else (node, node.result().uses()[0].user)

@@ -18,6 +18,7 @@ from flambeau.codegen.graph.representation import (
     Element,
     Fixed,
     Listed,
+    OneOf,
     Optional,
     Representation,
     Tupled,
@@ -98,7 +99,7 @@ def _in_memory(rep: Representation) -> Representation:
             return Array(rep.dtype, rep.rank)
         case Element():
             return Array(rep.dtype, 0)
-        case Fixed():
+        case Fixed() | OneOf():
             raise CannotCompileError(f"a list of {native_values.describe(rep)}")
         case Optional():
             return Optional(_in_memory(rep.inner))

@@ -21,6 +21,7 @@ from flambeau.codegen.graph import (
     lists,
     memory,
     part_writes,
+    pieces,
     pointwise,
     scatter,
     writes,
@@ -256,7 +257,7 @@ lowers("aten::ones", "aten::ones_like", "aten::new_ones")(creation.ones)
 lowers("aten::full", "aten::full_like", "aten::new_full")(creation.full)
 lowers("aten::arange")(creation.arange)
 lowers("aten::linspace")(creation.linspace)
-lowers("aten::tensor", "aten::scalar_tensor")(creation.from_number)
+lowers("aten::tensor", "aten::scalar_tensor", "prim::NumToTensor")(creation.from_number)
 
 lowers_on_items("prim::ListUnpack")(_unpack)
 lowers_on_items("prim::min", "prim::max")(_min_max)
@@ -307,7 +308,9 @@ lowers_on_tensors("aten::roll")(gather.roll)
 lowers_on_tensors("aten::flatten")(gather.flatten)
 lowers_on_tensors("aten::bincount")(gather.bincount)
 lowers_on_tensors("aten::equal")(gather.equal)
-lowers_on_tensors("aten::chunk", "prim::ConstantChunk")(copies.chunk)
+lowers_on_tensors("aten::chunk", "prim::ConstantChunk")(pieces.chunk)
+lowers_on_tensors("aten::split")(pieces.split)
+lowers_on_tensors("aten::split_with_sizes")(pieces.split_by_sizes)
 lowers_on_tensors("aten::detach", "aten::alias")(arrays.same)
 lowers_on_tensors("aten::size", "prim::shape")(arrays.size)
 lowers_on_tensors("aten::is_contiguous")(copies.is_contiguous)

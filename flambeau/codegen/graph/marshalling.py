@@ -96,6 +96,8 @@ class Arguments:
                 return [int(value)]
             case forms.Fixed() | forms.Unknown():
                 return []
+            case forms.OneOf():
+                return [rep.values.index(value)]
 
 
 def _array_at(rep: forms.Array, words: Sequence[int]) -> npt.NDArray[Any]:
@@ -181,6 +183,8 @@ def _read(rep: Representation, words: Iterator[int], seen: _Seen) -> Any:
             return next(words)
         case forms.Fixed():
             return rep.value
+        case forms.OneOf():
+            return rep.values[next(words)]
         case forms.Unknown():
             return None
 
@@ -317,6 +321,8 @@ def _result_words(rep: Representation, value: Any, context: int, operands: Shown
             return [1, *_result_words(rep.inner, value, context, operands)]
         case forms.Fixed() | forms.Unknown():
             return []
+        case forms.OneOf():
+            return [rep.values.index(value)]
 
 
 def _check(dtype: DType, rank: int, value: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from enum import Enum
 from typing import Any, TypeAlias, TypeGuard
 
 from flambeau.codegen.graph import representation as forms
@@ -107,7 +108,15 @@ class FixedValue:
     rep: forms.Fixed
 
 
-Native: TypeAlias = Scalar | ArrayValue | ListValue | TupleValue | OptionalValue | FixedValue
+@dataclass(slots=True)
+class ChoiceValue:
+    """One of several values known now."""
+
+    rep: forms.OneOf
+    index: Register
+
+
+Native: TypeAlias = Scalar | ArrayValue | ListValue | TupleValue | OptionalValue | FixedValue | ChoiceValue
 
 
 def words_of(value: Native) -> Iterator[Register]:
@@ -128,6 +137,8 @@ def words_of(value: Native) -> Iterator[Register]:
         case OptionalValue():
             yield value.present
             yield from words_of(value.inner)
+        case ChoiceValue():
+            yield value.index
         case FixedValue():
             return
 
@@ -160,6 +171,8 @@ def _take(rep: Representation, words: list[Register]) -> tuple[Native, list[Regi
             return OptionalValue(rep, words[0], inner), rest
         case forms.Fixed():
             return FixedValue(rep), words
+        case forms.OneOf():
+            return ChoiceValue(rep, words[0]), words[1:]
         case forms.Unknown():
             return FixedValue(forms.Fixed(None)), words
 
@@ -178,7 +191,7 @@ def join(a: Representation, b: Representation) -> Representation:
     """
     if a == b or (_is_single(a) and _is_single(b) and a.dtype == b.dtype):
         return a
-    joined = _of_one_kind(a, b) or _with_absence(a, b) or _with_absence(b, a)
+    joined = _of_one_kind(a, b) or _with_absence(a, b) or _with_absence(b, a) or _choice(a, b)
     if joined is None:
         raise CannotCompileError(f"a value is {describe(a)} on one way and {describe(b)} on another")
     return joined
@@ -196,21 +209,38 @@ def _of_one_kind(a: Representation, b: Representation) -> Representation | None:
             return None
 
 
+def _choice(a: Representation, b: Representation) -> forms.OneOf | None:
+    """What is one of the texts, or of the members of an enum, that either may be."""
+    values: list[object] = []
+    for rep in (a, b):
+        if not isinstance(rep, forms.Fixed | forms.OneOf):
+            return None
+        values += rep.values if isinstance(rep, forms.OneOf) else (rep.value,)
+    kinds = set(map(type, values))
+    if len(kinds) != 1 or not issubclass(kinds.pop(), str | Enum):
+        return None
+    return forms.OneOf(tuple(dict.fromkeys(values)))
+
+
 def _with_absence(a: Representation, b: Representation) -> Representation | None:
     """What holds None, or what may be None, and something else."""
     match a, b:
         case forms.Fixed(None), forms.Fixed():
-            return None
+            return _optional(_choice(b, b))
         case forms.Fixed(None), forms.Optional():
             return b
         case forms.Fixed(None), _:
             return forms.Optional(b)
-        case forms.Optional(), forms.Fixed():
-            return None
+        case forms.Optional(), forms.Fixed() | forms.OneOf():
+            return _optional(_choice(a.inner, b))
         case forms.Optional(), _:
             return forms.Optional(_join_inside(a.inner, b))
         case _:
             return None
+
+
+def _optional(rep: Representation | None) -> forms.Optional | None:
+    return None if rep is None else forms.Optional(rep)
 
 
 def _is_single(rep: Representation) -> TypeGuard[forms.Element | forms.Array]:
@@ -238,6 +268,8 @@ def describe(rep: Representation) -> str:
             return f"{describe(rep.inner)} or None"
         case forms.Fixed():
             return repr(rep.value)
+        case forms.OneOf():
+            return " or ".join(map(repr, rep.values))
         case _:
             return type(rep).__name__.lower()
 

@@ -164,6 +164,8 @@ class _Call:
                 return bool(next(words))
             case forms.Fixed():
                 return r.value
+            case forms.OneOf():
+                return r.values[next(words)]
             case forms.Element():
                 bits = struct.pack("q", next(words))[: r.dtype.itemsize]
                 return wrap(np.frombuffer(bits, r.dtype.numpy).reshape(()).copy())
@@ -176,10 +178,14 @@ class _Call:
             case forms.Listed():
                 return self.list(r, next(words))
             case forms.Array():
-                block, data = next(words), next(words)
-                shape = tuple([next(words) for _ in range(r.rank)])
-                strides = tuple([next(words) for _ in range(r.rank)])
-                return self.tensor(r.dtype, block, data, shape, strides)
+                return self.array_at(r, words)
+
+    def array_at(self, r: forms.Array, words: Iterator[int]) -> Any:
+        """The tensor of the next words."""
+        block, data = next(words), next(words)
+        shape = tuple([next(words) for _ in range(r.rank)])
+        strides = tuple([next(words) for _ in range(r.rank)])
+        return self.tensor(r.dtype, block, data, shape, strides)
 
     def list(self, r: forms.Listed, block: int) -> Any:
         """The list of a block, the same one each time."""

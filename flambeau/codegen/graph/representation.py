@@ -9,6 +9,7 @@ A value of each representation is a fixed number of words, in this order::
     Tupled(items)           the words of the items, one after another
     Optional(inner)         1 or 0, then the words of the value, which mean nothing after a 0
     Fixed(value)            nothing: the value is known when the code is made (None, a dtype's code, a device)
+    OneOf(values)           which of these values it is, counted from 0: of texts, or of members of an enum
 
 ``owner`` and a list's word are addresses of blocks. A block starts with the words of
 `codegen.layouts.BLOCK`::
@@ -93,6 +94,13 @@ class Fixed:
 
 
 @dataclass(frozen=True, slots=True)
+class OneOf:
+    """One of several values known when the code is made."""
+
+    values: tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Unknown:
     """What a list will hold that is empty so far; only while code is being made."""
 
@@ -100,13 +108,15 @@ class Unknown:
     """The value that the list was made as."""
 
 
-Representation: TypeAlias = Int | Float | Bool | Array | Element | Listed | Tupled | Optional | Fixed | Unknown
+Representation: TypeAlias = (
+    Int | Float | Bool | Array | Element | Listed | Tupled | Optional | Fixed | OneOf | Unknown
+)
 
 
 def word_count(r: Representation) -> int:
     """How many words a value takes."""
     match r:
-        case Int() | Float() | Bool() | Element() | Listed():
+        case Int() | Float() | Bool() | Element() | Listed() | OneOf():
             return 1
         case Array():
             return 2 + 2 * r.rank
@@ -121,7 +131,7 @@ def word_count(r: Representation) -> int:
 def llvm_words(r: Representation) -> tuple[str, ...]:
     """The LLVM types of the words, as code holds them in registers."""
     match r:
-        case Int():
+        case Int() | OneOf():
             return ("i64",)
         case Float():
             return ("double",)

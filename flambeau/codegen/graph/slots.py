@@ -19,6 +19,7 @@ from flambeau.codegen.graph.representation import (
     Element,
     Fixed,
     Listed,
+    OneOf,
     Optional,
     Representation,
     llvm_words,
@@ -124,19 +125,37 @@ class Slots:
                 return self._in_new_block(native, rep)
             case Array() if isinstance(native, native_values.ArrayValue) and _are_alike(native.rep, rep):
                 return native_values.ArrayValue(rep, native.owner, native.data, native.sizes, native.strides)
-            case Optional() if isinstance(native, native_values.FixedValue):
-                absent = native_values.from_words(rep.inner, native_values.unused(rep.inner))
-                return OptionalValue(rep, Register("false", "i1", 1), absent)
-            case Optional() if isinstance(native, OptionalValue):
-                return OptionalValue(rep, native.present, self.converted(native.inner, rep.inner))
+            case OneOf() if isinstance(native, native_values.FixedValue | native_values.ChoiceValue):
+                return native_values.ChoiceValue(rep, self._index_among(rep.values, native))
             case Optional():
-                return OptionalValue(rep, Register("true", "i1", 1), self.converted(native, rep.inner))
+                return self._perhaps(native, rep)
             case _ if isinstance(native, native_values.TupleValue) and not isinstance(rep, Listed):
                 items = getattr(rep, "items", ())
                 return native_values.TupleValue(
                     tuple(self.converted(i, r) for i, r in zip(native.items, items, strict=True))
                 )
         raise CannotCompileError(f"{native_values.describe(native.rep)} cannot stand for {native_values.describe(rep)}")
+
+    def _perhaps(self, native: Native, rep: Optional) -> OptionalValue:
+        """None, what may be None, or what is not, as what may be None."""
+        if isinstance(native, OptionalValue):
+            return OptionalValue(rep, native.present, self.converted(native.inner, rep.inner))
+        if native.rep == Fixed(None):
+            absent = native_values.from_words(rep.inner, native_values.unused(rep.inner))
+            return OptionalValue(rep, Register("false", "i1", 1), absent)
+        return OptionalValue(rep, Register("true", "i1", 1), self.converted(native, rep.inner))
+
+    def _index_among(
+        self, values: Sequence[object], native: native_values.FixedValue | native_values.ChoiceValue
+    ) -> Register:
+        """Which of some values one is that is known now, or one of fewer."""
+        if isinstance(native, native_values.FixedValue):
+            return memory.number(values.index(native.rep.value))
+        index = memory.number(values.index(native.rep.values[0]))
+        for k, value in enumerate(native.rep.values[1:], 1):
+            is_this = self.e.icmp("eq", native.index, memory.number(k))
+            index = self.e.select(is_this, memory.number(values.index(value)), index)
+        return index
 
     def _in_new_block(self, native: Scalar, rep: Array) -> ArrayValue:
         """An element in memory of its own, to which nothing has a reference yet."""

@@ -31,6 +31,8 @@ class Boxing:
                 return self.reference(f.pick(is_true, m.symbol("true"), m.symbol("false"), "ptr"))
             case forms.Fixed():
                 return self.reference(self.constants.object(r.value))
+            case forms.OneOf():
+                return self.reference(self._chosen(r.values, f.load(words)))
             case forms.Element():
                 return f.call("box_element", words, self.constants.descr(r.dtype), r.dtype.itemsize)
             case forms.Array():
@@ -51,6 +53,13 @@ class Boxing:
         if not results:
             return self.reference(self.f.module.symbol("none"))
         return self.box(forms.Tupled(tuple(results)), words)
+
+    def _chosen(self, values: Sequence[object], index: Value) -> Value:
+        """The object of some fixed values that an index names."""
+        f, object_ = self.f, self.constants.object(values[0])
+        for k, value in enumerate(values[1:], 1):
+            object_ = f.pick(f.compare("eq", index, k), self.constants.object(value), object_, "ptr")
+        return object_
 
     def reference(self, object_: Value) -> Value:
         """A new reference to an object."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flambeau.codegen.graph.representation import Fixed, Listed, Optional, Representation, Tupled
+from flambeau.codegen.graph.representation import Fixed, Listed, OneOf, Optional, Representation, Tupled
 from flambeau.codegen.layouts import ObjectLayouts
 from flambeau.codegen.llvm.builder import ModuleBuilder, Value
 from flambeau.schema.dtype import DType
@@ -46,6 +46,8 @@ def _fixed_values(r: Representation) -> Iterator[object]:
     match r:
         case Fixed():
             yield r.value
+        case OneOf():
+            yield from r.values
         case Tupled():
             for item in r.items:
                 yield from _fixed_values(item)

@@ -203,9 +203,8 @@ class LSTM(RNNBase):
         batch_dim = 0 if self.batch_first else 1
         x = input if is_batched else input.unsqueeze(batch_dim)
         if hx is None:
-            batch = x.size(batch_dim)
-            c = self._start(x, batch, self.hidden_size)
-            h = self._start(x, batch, self.proj_size) if self.proj_size > 0 else c
+            hidden, batch = self.proj_size if self.proj_size > 0 else self.hidden_size, x.size(batch_dim)
+            h, c = self._start(x, batch, hidden), self._start(x, batch, self.hidden_size)
         else:
             h, c = hx
             check_state(input, h)

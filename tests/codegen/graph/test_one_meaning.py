@@ -412,6 +412,15 @@ def f(x: Tensor) -> Tuple[Tensor, Tensor]:
         a[i] = b[i] * i
     return flambeau.stack([a, b]), flambeau.cat([b, a], 1)
 """, lambda: (floats(4, 3),)),
+    "pieces of one size, and of several": ("""
+def f(x: Tensor, n: int) -> Tuple[Tensor, Tensor, Tensor, Tensor]:
+    a, b, c = x.split(n, 1)
+    p, q = x.split([n, x.size(1) - n], 1)
+    u, v = flambeau.split_with_sizes(x, [1, 3])
+    for i in range(2):
+        a[i] = p[i] * i + c[i, 0]
+    return b + 1, q * 2, a, v
+""", lambda: (floats(4, 5), 2)),
     "a clone of what lies crosswise": ("""
 def f(x: Tensor) -> Tuple[Tensor, Tensor]:
     y = x.clone()
@@ -910,3 +919,19 @@ def test_one_size_of_a_view_follows_from_variables(batch: int) -> None:
     with pytest.raises(RuntimeError) as caught:
         scripted(x, batch)
     assert str(expected.value) in str(caught.value)
+
+
+def test_pieces_that_do_not_come_out_are_refused_as_ever() -> None:
+    scripted = flambeau.script(_in_three)
+    x = flambeau.arange(10.0).reshape(2, 5)
+    for _ in range(3):
+        assert [t.tolist() for t in scripted(x, 2)] == [[[0, 1], [5, 6]], [[2, 3], [7, 8]], [[4], [9]]]
+    assert "native from end to end" in str(scripted.explain())
+    for size, text in ((1, "found 5"), (3, "found 2"), (-1, "non-negative"), (0, "can only be 0")):
+        with pytest.raises((ValueError, RuntimeError), match=text):
+            scripted(x, size)
+
+
+def _in_three(x: Tensor, n: int) -> tuple[Tensor, Tensor, Tensor]:
+    a, b, c = x.split(n, 1)
+    return a * 1, b * 1, c * 1

@@ -1,0 +1,104 @@
+"""The pieces that a tensor is split into, which are views of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flambeau.codegen.graph import arrays, memory
+from flambeau.codegen.graph.arrays import array, axis_of
+from flambeau.codegen.graph.emitted_function import EmittedFunction
+from flambeau.codegen.graph.memory import number
+from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, Scalar, TupleValue
+from flambeau.codegen.graph.representation import Array, Int
+from flambeau.codegen.llvm.emitter import Value as Register
+from flambeau.ir.graph import Node
+
+UNKNOWN = "how many pieces there are is not known"
+
+
+def chunk(fn: EmittedFunction, node: Node) -> None:
+    """`chunk` whose pieces are unpacked: as many views."""
+    e, x = fn.e, array(fn, node.operand(0))
+    is_constant = node.op == "prim::ConstantChunk"
+    count = node.attribute("chunks") if is_constant else arrays.known_int(fn, node.operand(1))
+    dim = node.attribute("dim") % x.rep.rank if is_constant else axis_of(fn, node.operand(2), x.rep.rank)
+    size = x.sizes[dim]
+    step = e.binary("sdiv", memory.add(e, size, number(count - 1)), number(count))
+    targets = _unpacked(node)
+    if targets is None or len(targets) != count:
+        raise CannotCompileError(UNKNOWN)
+    # With fewer pieces than asked for, Python says what is wrong, or finds that nothing is.
+    last = memory.multiply(e, step, number(count - 1))
+    fn.exits.fail_if(e.icmp("sge", last, size), _unpacking(node))
+    pieces = []
+    for k in range(count):
+        start = memory.multiply(e, step, number(k))
+        own = step if k + 1 < count else e.binary("sub", size, start)
+        pieces.append(_piece(fn, x, dim, start, own))
+    if is_constant:
+        for value, piece in zip(node.results, pieces, strict=True):
+            fn.values.set_view(value, piece)
+    else:
+        fn.values.set_view(node.result(), TupleValue(tuple(pieces)))
+
+
+def split(fn: EmittedFunction, node: Node) -> None:
+    """`split` by the size of each piece, the last one excepted, whose pieces are unpacked: as many views."""
+    step = fn.values.get(node.operand(1))
+    if not isinstance(step, Scalar):
+        split_by_sizes(fn, node)
+        return
+    e, x = fn.e, array(fn, node.operand(0))
+    dim = axis_of(fn, node.operand(2), x.rep.rank)
+    targets = _unpacked(node)
+    if targets is None:
+        raise CannotCompileError(UNKNOWN)
+    count, size, width = len(targets), x.sizes[dim], step.register
+    last = memory.multiply(e, width, number(count - 1))
+    # With another number of pieces than there are names for, Python says what is wrong.
+    is_short = e.icmp("sge", last, size)
+    is_long = e.icmp("slt", memory.multiply(e, width, number(count)), size)
+    is_wrong = e.binary("or", e.icmp("slt", width, number(1)), e.binary("or", is_short, is_long))
+    fn.exits.fail_if(is_wrong, _unpacking(node))
+    starts = [memory.multiply(e, width, number(k)) for k in range(count)]
+    sizes = [*[width] * (count - 1), e.binary("sub", size, last)]
+    pieces = [_piece(fn, x, dim, start, own) for start, own in zip(starts, sizes, strict=True)]
+    fn.values.set_view(node.result(), TupleValue(tuple(pieces)))
+
+
+def split_by_sizes(fn: EmittedFunction, node: Node) -> None:
+    """`split` by the sizes of all pieces, which are unpacked: as many views."""
+    e, x, widths = fn.e, array(fn, node.operand(0)), fn.values.get(node.operand(1))
+    dim = axis_of(fn, node.operand(2), x.rep.rank)
+    targets = _unpacked(node)
+    if targets is None or not isinstance(widths, TupleValue) or len(widths.items) != len(targets):
+        raise CannotCompileError(UNKNOWN)
+    start, pieces = number(0), []
+    is_wrong = Register("false", "i1", 1)
+    for item in widths.items:
+        if not isinstance(item, Scalar) or item.rep != Int():
+            raise CannotCompileError(UNKNOWN)
+        is_wrong = e.binary("or", is_wrong, e.icmp("slt", item.register, number(0)))
+        pieces.append((start, item.register))
+        start = memory.add(e, start, item.register)
+    fn.exits.fail_if(e.binary("or", is_wrong, e.icmp("ne", start, x.sizes[dim])), _unpacking(node))
+    fn.values.set_view(node.result(), TupleValue(tuple([_piece(fn, x, dim, at, own) for at, own in pieces])))
+
+
+def _piece(fn: EmittedFunction, x: ArrayValue, dim: int, start: Register, size: Register) -> ArrayValue:
+    data = memory.offset_address(fn.e, x.data, start, x.strides[dim], memory.element(x.rep.dtype).itemsize)
+    sizes = (*x.sizes[:dim], size, *x.sizes[dim + 1 :])
+    return ArrayValue(
+        Array(x.rep.dtype, x.rep.rank, min(x.rep.dense, x.rep.rank - dim)), x.owner, data, sizes, x.strides
+    )
+
+
+def _unpacked(node: Node) -> Sequence[object] | None:
+    if node.op == "prim::ConstantChunk":
+        return node.results
+    uses = node.result().uses()
+    return uses[0].user.results if len(uses) == 1 and uses[0].user.op == "prim::ListUnpack" else None
+
+
+def _unpacking(node: Node) -> tuple[Node, ...]:
+    return (node,) if node.op == "prim::ConstantChunk" else (node, node.result().uses()[0].user)
