@@ -1,0 +1,213 @@
+"""How fast saved models run: ours beside torch.jit's, and ONNX Runtime's where the model can be exported.
+
+    python -m benchmarks.models FOLDER                          every archive whose first recorded call gives a value
+    python -m benchmarks.models FOLDER --only 'nanogpt|lenet'   some of them
+    python -m benchmarks.models FOLDER --gradients              calls that record gradients, which ONNX Runtime has not
+
+`FOLDER` has `NAME.pt` and beside it `NAME.inputs.npz` (`flambeau.testing.archives`). Each model has a process of its
+own, in which its runners take turns on one thread. Figures are medians in microseconds of the processor's time, once calls
+are as fast as they get; ratios above 1 say that ours is faster. ONNX Runtime gets what the exporter of PyTorch makes of
+the model (`pip install onnx onnxruntime`); without it, or where that fails, its column is empty.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import math
+import os
+import re
+import statistics
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.compile_cost import printed
+
+HEAD = ("", "native", "flambeau", "torch.jit", "frozen", "onnxruntime", "torch.jit / ours", "onnxruntime / ours")
+TIMEOUT = 300.0
+WARM_UP = 16
+"""Calls before any is counted: graphs become native within them, ours and torch's."""
+OPSET = 17
+Runner = Callable[[], Any]
+
+
+def runners(archive: Path, *, gradients: bool) -> tuple[bool, dict[str, Runner]]:
+    """Whether ours is native from end to end, and what makes the first recorded call, by the engine that does."""
+    import flambeau as fb
+    from flambeau.testing.archives import decoded
+
+    fb.set_num_threads(1)
+    with np.load(archive.with_name(f"{archive.stem}.inputs.npz")) as inputs:
+        call = json.loads(str(inputs["spec"]))[0]
+        arguments = [decoded(v, inputs) for v in call["args"]]
+        keywords = {k: decoded(v, inputs) for k, v in call.get("kwargs", {}).items()}
+    name = "forward" if call["method"] == "__call__" else call["method"]
+    method = getattr(fb.jit.load(archive), name)
+
+    def ours() -> Any:
+        with fb.enable_grad() if gradients else fb.no_grad():
+            return method(*arguments, **keywords)
+
+    for _ in range(WARM_UP):
+        ours()
+    found = {"flambeau": ours}
+    with contextlib.suppress(ImportError):
+        found |= _peers(archive, name, arguments, keywords, gradients=gradients)
+    return method.explain().is_native, found
+
+
+def _peers(archive: Path, name: str, arguments: Any, keywords: Any, *, gradients: bool) -> dict[str, Runner]:
+    """torch.jit as loaded and frozen, and ONNX Runtime; those that take the model. ImportError without torch."""
+    import torch
+
+    torch.set_num_threads(1)
+    module = torch.jit.load(archive)
+    inputs, named = _as_torch(arguments), _as_torch(keywords)
+
+    def run(method: Any) -> Runner:
+        def call() -> Any:
+            with torch.enable_grad() if gradients else torch.no_grad():
+                return method(*inputs, **named)
+
+        for _ in range(WARM_UP):
+            call()
+        return call
+
+    found = {"torch.jit": run(getattr(module, name))}
+    if not gradients and name == "forward":
+        with contextlib.suppress(Exception):  # what cannot be frozen or exported has no figure
+            found["frozen"] = run(torch.jit.freeze(torch.jit.load(archive).eval()))
+        with contextlib.suppress(Exception):
+            found["onnxruntime"] = _onnx_runner(module, inputs, named)
+    return found
+
+
+def _as_torch(value: Any) -> Any:
+    import torch
+
+    import flambeau as fb
+
+    if isinstance(value, fb.Tensor):
+        return torch.from_numpy(value.numpy().copy())
+    if isinstance(value, list | tuple):
+        return type(value)(map(_as_torch, value))
+    return {k: _as_torch(v) for k, v in value.items()} if isinstance(value, dict) else value
+
+
+def _onnx_runner(module: Any, inputs: Sequence[Any], named: dict[str, Any]) -> Runner:
+    """A session of ONNX Runtime over what PyTorch exports. Raises whatever either of them does."""
+    import onnxruntime
+    import torch
+
+    file = io.BytesIO()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        torch.onnx.export(
+            module.eval(), tuple(inputs), file, kwargs=named or None, dynamo=False, opset_version=OPSET
+        )
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.log_severity_level = 1, 4
+    session = onnxruntime.InferenceSession(file.getvalue(), options, providers=["CPUExecutionProvider"])
+    feed = dict(zip([i.name for i in session.get_inputs()], _tensors_in([*inputs, *named.values()]), strict=False))
+    return lambda: session.run(None, feed)
+
+
+def _tensors_in(value: Any) -> list[Any]:
+    if isinstance(value, list | tuple):
+        return [t for item in value for t in _tensors_in(item)]
+    if isinstance(value, dict):
+        return _tensors_in(list(value.values()))
+    return [value.numpy()] if hasattr(value, "numpy") else []
+
+
+def medians(found: dict[str, Runner], rounds: int, seconds: float) -> dict[str, float]:
+    """Microseconds of a call by each runner, which take turns."""
+    taken: dict[str, list[float]] = {name: [] for name in found}
+    for _ in range(rounds):
+        for name, run in found.items():
+            count, start = 0, time.process_time()
+            while (spent := time.process_time() - start) < seconds or not count:
+                run()
+                count += 1
+            taken[name].append(1e6 * spent / max(count, 1))
+    return {name: statistics.median(times) for name, times in taken.items()}
+
+
+def measure(archive: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """The figures of one model, from a process of its own. Raises RuntimeError with the last line of what it said."""
+    command = [sys.executable, "-m", "benchmarks.models", str(archive), "--one"]
+    command += ["--rounds", str(options.rounds), "--seconds", str(options.seconds)]
+    command += ["--gradients"] * options.gradients
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+    if done.returncode:
+        raise RuntimeError((done.stderr.strip().splitlines() or ["it died"])[-1])
+    figures: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    return figures
+
+
+def row(name: str, figures: dict[str, Any]) -> list[str]:
+    """A line of the table."""
+    engines = [figures.get(k) for k in ("flambeau", "torch.jit", "frozen", "onnxruntime")]
+    ratios = [t and t / figures["flambeau"] for t in (engines[1], engines[3])]
+    cells = [*(f"{t:,.1f}" if t else "-" for t in engines), *(f"{r:.2f}x" if r else "-" for r in ratios)]
+    return [name, "yes" if figures["native"] else "no", *cells]
+
+
+def summary(rows: Sequence[dict[str, Any]], engine: str) -> str:
+    """How we stand beside one engine."""
+    ratios = [r[engine] / r["flambeau"] for r in rows if r.get(engine)]
+    if not ratios:
+        return f"{engine}: none"
+    mean = math.exp(statistics.fmean(map(math.log, ratios)))
+    return f"{engine}: geometric mean {mean:.2f}x over {len(ratios)} models, the least {min(ratios):.2f}x"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.models", description=__doc__.partition("\n")[0])
+    parser.add_argument("folder", type=Path, help="archives with recorded calls")
+    parser.add_argument("--only", default="", help="regular expression that the name must match in full")
+    parser.add_argument("--rounds", type=int, default=5, help="turns of each engine")
+    parser.add_argument("--seconds", type=float, default=0.05, help="seconds of a turn")
+    parser.add_argument("--gradients", action="store_true", help="record gradients")
+    parser.add_argument("--markdown", action="store_true", help="print Markdown")
+    parser.add_argument("--one", action="store_true", help="the folder is one archive: print its figures as JSON")
+    options = parser.parse_args(arguments)
+    if options.one:
+        warnings.simplefilter("ignore")
+        is_native, found = runners(options.folder, gradients=options.gradients)
+        print(json.dumps({"native": is_native, **medians(found, options.rounds, options.seconds)}))
+        return 0
+    table, known = [list(HEAD)], []
+    for archive in sorted(options.folder.glob("*.pt")):
+        recorded = archive.with_name(f"{archive.stem}.inputs.npz").exists()
+        if not recorded or (options.only and not re.fullmatch(options.only, archive.stem)):
+            continue
+        try:
+            figures = measure(archive, options)
+        except (RuntimeError, subprocess.TimeoutExpired) as error:
+            table.append([archive.stem, str(error)[:60], *["-"] * (len(HEAD) - 2)])
+            continue
+        known.append(figures)
+        table.append(row(archive.stem, figures))
+        if sys.stderr.isatty():
+            print(f"{len(known)} models", end="\r", file=sys.stderr)
+    print(printed(table, options.markdown))
+    print()
+    print(f"native from end to end: {sum(r['native'] for r in known)} of {len(known)}")
+    for engine in ("torch.jit", "frozen", "onnxruntime"):
+        print(summary(known, engine))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,56 @@
+"""The command that measures saved models, on one that is saved here."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import flambeau
+from benchmarks import models
+from flambeau import Tensor, nn
+from flambeau.codegen import available
+
+pytestmark = pytest.mark.skipif(not available(), reason="needs native code")
+
+
+class Layers(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(4, 8), nn.Linear(8, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.second(flambeau.relu(self.first(x)))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    flambeau.jit.save(flambeau.jit.script(Layers()), tmp_path / "layers.pt")
+    value = {"t": "tensor", "a": "x", "dtype": "float32", "shape": [3, 4], "stride": [4, 1]}
+    spec = json.dumps([{"method": "forward", "args": [value], "kwargs": {}}])
+    np.savez(tmp_path / "layers.inputs.npz", spec=spec, x=np.ones((3, 4), np.float32))
+    return tmp_path
+
+
+def test_a_row_and_what_it_comes_to(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert models.main([str(folder), "--rounds", "1", "--seconds", "0.001"]) == 0
+    printed = capsys.readouterr().out
+    [line] = [line for line in printed.splitlines() if line.startswith("layers")]
+    assert line.split()[1] == "yes"
+    assert float(line.split()[2].replace(",", "")) > 0
+    assert "native from end to end: 1 of 1" in printed
+
+
+def test_summaries_are_geometric_means() -> None:
+    rows = [{"flambeau": 1.0, "torch.jit": 2.0}, {"flambeau": 4.0, "torch.jit": 2.0}, {"flambeau": 1.0}]
+    assert models.summary(rows, "torch.jit") == "torch.jit: geometric mean 1.00x over 2 models, the least 0.50x"
+    assert models.summary(rows, "onnxruntime") == "onnxruntime: none"
+
+
+def test_what_cannot_be_called_is_a_row_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "broken.pt").write_bytes(b"no archive")
+    np.savez(folder / "broken.inputs.npz", spec=json.dumps([{"method": "forward", "args": []}]))
+    assert models.main([str(folder), "--only", "broken"]) == 0
+    assert "broken" in capsys.readouterr().out
