@@ -117,6 +117,7 @@ def _onnx_runner(module: Any, inputs: Sequence[Any], named: dict[str, Any]) -> R
     options.intra_op_num_threads, options.log_severity_level = 1, 4
     session = onnxruntime.InferenceSession(file.getvalue(), options, providers=["CPUExecutionProvider"])
     feed = dict(zip([i.name for i in session.get_inputs()], _tensors_in([*inputs, *named.values()]), strict=False))
+    session.run(None, feed)  # raises here what it would raise while the clock runs
     return lambda: session.run(None, feed)
 
 
@@ -195,7 +196,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             figures = measure(archive, options)
         except (RuntimeError, subprocess.TimeoutExpired) as error:
-            table.append([archive.stem, str(error)[:60], *["-"] * (len(HEAD) - 2)])
+            table.append([archive.stem, str(error)[:30], *["-"] * (len(HEAD) - 2)])
             continue
         known.append(figures)
         table.append(row(archive.stem, figures))
