@@ -37,26 +37,29 @@ def do(graph: Graph) -> bool:
 
 
 def _rewrite(chosen: Value) -> bool:
-    choices = _choices(chosen, set())
+    choices = _choices(chosen)
     if not choices or len(choices) > MOST:
         return False
     users = dict.fromkeys(use.user for use in chosen.uses())
-    folded = [_fold(chosen, user) for user in users if _is_foldable(chosen, user)]
+    folded = [_fold(chosen, choices, user) for user in users if _is_foldable(chosen, user)]
     return any(folded)
 
 
-def _choices(value: Value, found: set[Value]) -> set[Value]:
+def _choices(chosen: Value) -> list[Value]:
     """The constants that a value is one of; none where it may be another."""
-    if constants.is_constant(value):
-        return found | {value}
-    node = value.defining_node
-    if node is None or node.op != "prim::If":
-        return set()
-    for block in node.nested_blocks:
-        more = _choices(block.returns[value.index], found)
-        if not more:
-            return set()
-        found = more
+    found: list[Value] = []
+    waiting, seen = [chosen], {chosen}
+    while waiting:
+        value = waiting.pop()
+        node = value.defining_node
+        if constants.is_constant(value):
+            found.append(value)
+        elif node is None or node.op != "prim::If":
+            return []
+        else:
+            ways = [block.returns[value.index] for block in node.nested_blocks]
+            waiting += [v for v in dict.fromkeys(ways) if v not in seen]
+            seen.update(ways)
     return found
 
 
@@ -69,10 +72,10 @@ def _is_foldable(chosen: Value, user: Node) -> bool:
     )
 
 
-def _fold(chosen: Value, user: Node) -> bool:
+def _fold(chosen: Value, choices: list[Value], user: Node) -> bool:
     """Put the answers in the place of a question; False, with nothing changed, where one of them is not known yet."""
     answers: dict[Value, object] = {}
-    for choice in _choices(chosen, set()):
+    for choice in choices:
         answer = _answer(user, chosen, choice)
         if answer is NOT_FOLDED:
             return False

@@ -9,6 +9,7 @@ import pytest
 import flambeau
 from flambeau import Tensor
 from flambeau.codegen import available
+from flambeau.ir import parse_ir
 from flambeau.passes import fold_into_branches
 from tests.passes.before_after import expect, expect_same
 
@@ -98,6 +99,18 @@ KEPT = {
 @pytest.mark.parametrize("why", KEPT)
 def test_what_stays(why: str) -> None:
     expect_same(fold_into_branches.do, HEAD + KEPT[why])
+
+
+def test_a_long_way_to_the_choice_takes_no_longer_for_each_step() -> None:
+    """Both ways of each of 60 branches pass on what the one before chose: there are 2 to the 60 ways to it."""
+    steps = ["%s0 : str = prim::If(%a)\n  block0():\n  -> (%one)\n  block1():\n  -> (%none)\n"]
+    steps += [
+        f"%s{k} : str = prim::If(%b)\n  block0():\n  -> (%s{k - 1})\n  block1():\n  -> (%s{k - 1})\n"
+        for k in range(1, 61)
+    ]
+    graph = parse_ir(HEAD + "".join(steps) + "%is : bool = aten::eq(%s60, %none)\n  return (%is)")
+    assert fold_into_branches.do(graph)
+    assert not graph.find_all("aten::eq")
 
 
 class Way(enum.Enum):
