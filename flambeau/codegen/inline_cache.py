@@ -83,7 +83,9 @@ class InlineCache:
     reading it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MAX_CHAIN) -> None:
+        """`most`: how many calls of exactly some sizes and strides it knows."""
+        self._most = most
         self.cell = CELL.pack()
         """What the entry reads, and where it counts the calls that it served."""
         self._keep: list[Any] = []
@@ -203,7 +205,7 @@ class InlineCache:
         outputs: list[int] = []
         for o in launch.outputs:
             outputs += [self._object(o.dtype), len(o.shape), 0, 0, 0, 0, 0]
-        key = (launch.variant.code.addresses[launch.variant.native.symbol], *words)
+        key = (launch.variant.address, *words)
         if key not in self._programs:
             self._keep.append(launch.variant)
             blank = self._numbers([0] * len(launch.words))
@@ -229,7 +231,7 @@ class InlineCache:
 
     def _add(self, launch: Launch, values: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> None:
         look = tuple([(type(x), a.dtype, a.shape, a.strides) for x, a in zip(values, arrays, strict=True)])
-        if self._count >= MAX_CHAIN or launch.variant is None or look in self._known:
+        if self._count >= self._most or launch.runs is None or look in self._known:
             return
         self._known.add(look)
         self._count += 1
@@ -274,9 +276,10 @@ class InlineCache:
 
     def _kernel(self, launch: Launch) -> int:
         """The address of a launch's kernel."""
-        assert launch.variant is not None
-        self._keep.append(launch.variant)
-        return launch.variant.code.addresses[launch.variant.native.symbol]
+        runs = launch.runs
+        assert runs is not None
+        self._keep.append(runs)
+        return runs.address
 
     def _words(
         self, kernel: int, block: Sequence[int], n_out: int, inputs: list[int], outputs: list[int]

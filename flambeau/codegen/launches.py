@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Protocol
+
 from flambeau.codegen import threads
 from flambeau.codegen.call_geometry import Array, Geometry, Output, geometry_of
 from flambeau.codegen.choices import USUAL, Choices
@@ -26,6 +28,18 @@ RELEASE_FROM = 5000.0
 """Nanoseconds of estimated work from which giving up the GIL pays."""
 
 
+class Runnable(Protocol):
+    """Machine code that a launch runs."""
+
+    @property
+    def address(self) -> int:
+        """Where the code is."""
+
+    @property
+    def entry(self) -> Any:
+        """It as a ctypes function of (block, low, high)."""
+
+
 @dataclass(slots=True, eq=False)
 class Launch:
     """All that a call of one shape and stride pattern needs."""
@@ -36,7 +50,7 @@ class Launch:
     high: int
     """Size of the outermost axis."""
     variant: Variant | None
-    """None where there is nothing to compute: an output without elements, or zeros."""
+    """None where there is nothing to compute, an output without elements, or zeros; and where a routine does."""
     step: int = 0
     """Iterations of the outermost axis that a thread takes at a time; 0: all by one thread."""
     pieces: int = 1
@@ -54,6 +68,13 @@ class Launch:
     is_staged: bool = False
     typical_nanoseconds: float = 0.0
     """Estimated duration of the call of the pattern that the schedule was chosen for, per iteration of all axes."""
+    routine: Runnable | None = None
+    """What runs in place of a variant, and keeps what the words point to."""
+
+    @property
+    def runs(self) -> Runnable | None:
+        """What is called; None where there is nothing to compute."""
+        return self.routine if self.variant is None else self.variant
 
 
 def make_launch(kernel: Kernel, spans: tuple[Span, ...], arrays: list[Array], choices: Choices = USUAL) -> Launch:

@@ -49,13 +49,13 @@ def block_of(launch: Launch, arrays: Sequence[Array], flag: ctypes.c_int32) -> a
 
 def start(launch: Launch, words: array[int]) -> None:
     """Run a launch on a block of words, by one thread or by several."""
-    assert launch.variant is not None
+    runs = launch.runs
+    assert runs is not None
     block = words.buffer_info()[0]
     if launch.step:
-        address = launch.variant.code.addresses[launch.variant.native.symbol]
-        threads.run(launch.threads)(address, block, launch.high, launch.step, launch.pieces)
+        threads.run(launch.threads)(runs.address, block, launch.high, launch.step, launch.pieces)
     else:
-        launch.variant.entry(block, 0, launch.high)
+        runs.entry(block, 0, launch.high)
 
 
 class CompiledKernel:

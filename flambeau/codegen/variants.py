@@ -40,6 +40,11 @@ class Variant:
     """The kernel as a ctypes function of (block, low, high)."""
     milliseconds: float
 
+    @property
+    def address(self) -> int:
+        """Where the code is."""
+        return self.code.addresses[self.native.symbol]
+
 
 _variants: weakref.WeakValueDictionary[str, Variant] = weakref.WeakValueDictionary()
 """Code in use, by kernel text and schedule; it is freed with the last launch that uses it."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from flambeau.codegen import available
+from flambeau.codegen.convolutions import launches as launches
 from flambeau.codegen.convolutions import norms, run, windows
 from flambeau.executor.eager import machine
 from flambeau.util.inversions import (

@@ -232,7 +232,7 @@ def _kernels(plan: ExecutionPlan, measure: bool | None) -> Iterator[KernelReport
         known = kernel_report(kernel, measure)
         if not kernel.kernels and kernel in compiled - by_launches:
             known = replace(known, state=INSIDE)
-        elif known.variants and kernel in by_launches:
+        elif (known.variants or kernel.routine) and known.state == "native" and kernel in by_launches:
             known = replace(known, state=CALLED)
         yield known
 

@@ -16,13 +16,16 @@ from flambeau.codegen.choices import USUAL, Choices
 from flambeau.codegen.inline_cache import InlineCache
 from flambeau.codegen.kernel import KernelError
 from flambeau.codegen.llvm.compiler import NativeError
-from flambeau.codegen.lower import LoweringError, lower_graph
+from flambeau.codegen.lower import lower_graph
+from flambeau.codegen.routines.kernel import MOST_SIZES, RoutineKernel
 from flambeau.codegen.runtime import CompiledKernel
 from flambeau.executor.lowered_groups import LoweredGroups, group_key
 from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import compile_graph
 from flambeau.interpreter.machine import run
 from flambeau.ir.graph import Graph, Node
+from flambeau.passes.fuse_routines import routine_of
+from flambeau.schema.types import Type
 from flambeau.specialise.cache import SpecialisationCache
 from flambeau.specialise.spec import Spec, compare, describe, refine, spec_of
 from flambeau.tensor.tensor import Tensor, wrap
@@ -38,7 +41,7 @@ class Refused:
     reason: str
 
 
-Shared = dict[Hashable, CompiledKernel | Refused]
+Shared = dict[Hashable, CompiledKernel | RoutineKernel | Refused]
 """The kernels of one plan's groups, or why there is none: groups that do the same have one."""
 MAX_NATIVE = 8
 """Kernels that a group keeps, one for each combination of dtypes, ranks and sizes that are 1."""
@@ -61,10 +64,11 @@ class FusedKernel:
         self._lowered_groups: LoweredGroups = {} if lowered is None else lowered
         self.graph = graph
         self._several = len(graph.returns) > 1
-        self._inline_cache = InlineCache()
+        self._routine = routine_of(graph)
+        self._inline_cache = InlineCache(MOST_SIZES) if self._routine else InlineCache()
         """What the entries know: plans of the inputs seen so far."""
         self._slow_calls = 0
-        self.natives_cache: SpecialisationCache[Spec, CompiledKernel | Refused] = SpecialisationCache(
+        self.natives_cache: SpecialisationCache[Spec, CompiledKernel | RoutineKernel | Refused] = SpecialisationCache(
             f"kernels of {name}", MAX_NATIVE, describe=describe, compare=compare
         )
         self._state = "not called yet"
@@ -125,7 +129,7 @@ class FusedKernel:
             self._code = compile_graph(self.graph, self.name)
         return self._code
 
-    def _native_for(self, inputs: Sequence[Any]) -> CompiledKernel | None:
+    def _native_for(self, inputs: Sequence[Any]) -> CompiledKernel | RoutineKernel | None:
         """None where native code cannot serve: for tensors that stand for numbers too, which look like others."""
         if any(isinstance(x, Tensor) and x.is_wrapped_number for x in inputs):
             if not len(self.natives_cache):
@@ -135,9 +139,9 @@ class FusedKernel:
         native = self.natives_cache.get(spec)
         if native is None:
             native = self.natives_cache.get_or_make(spec, lambda cause: self._lowered(inputs))
-        return native if isinstance(native, CompiledKernel) else None
+        return None if isinstance(native, Refused) else native
 
-    def _lowered(self, inputs: Sequence[Any]) -> CompiledKernel | Refused:
+    def _lowered(self, inputs: Sequence[Any]) -> CompiledKernel | RoutineKernel | Refused:
         """A kernel for inputs like these."""
         start = time.perf_counter()
         kernel = self._kernel_for(inputs)
@@ -148,7 +152,7 @@ class FusedKernel:
             self._state = "native"
         return kernel
 
-    def _kernel_for(self, inputs: Sequence[Any]) -> CompiledKernel | Refused:
+    def _kernel_for(self, inputs: Sequence[Any]) -> CompiledKernel | RoutineKernel | Refused:
         if not available():
             return Refused("llvmlite is not installed")
         types = [refine(v.static_type, x) for v, x in zip(self.graph.parameters, inputs, strict=True)]
@@ -156,14 +160,20 @@ class FusedKernel:
         kernel = self._shared.get(key)
         if kernel is None:
             try:
-                lowered = self._lowered_groups.get(key)
-                if lowered is None:
-                    lowered = lower_graph(self.graph, types, name=self.name)
-                kernel = CompiledKernel(replace(lowered.kernel, name=self.name), lowered.spans, self._choices)
-            except LoweringError as reason:
+                kernel = self._routine_kernel() if self._routine else self._own_kernel(key, types)
+            except KernelError as reason:
                 kernel = Refused(str(reason))
             self._shared[key] = kernel
         return kernel
+
+    def _routine_kernel(self) -> RoutineKernel:
+        return RoutineKernel(self.name, self._routine, self.graph, self._choices.num_threads)
+
+    def _own_kernel(self, key: Hashable, types: Sequence[Type]) -> CompiledKernel:
+        lowered = self._lowered_groups.get(key)
+        if lowered is None:
+            lowered = lower_graph(self.graph, types, name=self.name)
+        return CompiledKernel(replace(lowered.kernel, name=self.name), lowered.spans, self._choices)
 
     def _give_up(self, inputs: Sequence[Any], error: NativeError) -> None:
         """Interpret such inputs from now on, and say so: that LLVM refuses our code is a mistake of ours."""
@@ -187,6 +197,11 @@ class FusedKernel:
     def milliseconds(self) -> float:
         """Spent on finding native forms, machine code left aside."""
         return self._milliseconds
+
+    @property
+    def routine(self) -> str:
+        """The operator whose routine computes the group; empty for a group that has kernels."""
+        return self._routine
 
     @property
     def kernels(self) -> list[CompiledKernel]:

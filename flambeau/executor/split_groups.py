@@ -17,6 +17,7 @@ from flambeau.ir.constants import CONSTANT
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ir.walk import operands_within
 from flambeau.passes.fuse import GROUP
+from flambeau.passes.fuse_routines import routine_of
 from flambeau.passes.outline import outline
 from flambeau.schema.types import TensorType, Type
 
@@ -42,6 +43,8 @@ def split_groups(graph: Graph, lowered: LoweredGroups | None = None) -> bool:
 def _pieces_of(group: Node, pieces_by_key: PiecesByKey, lowered: LoweredGroups) -> Pieces:
     """What to cut a group into; nothing where the group is one, or not known."""
     inner: Graph = group.attribute("Subgraph")
+    if routine_of(inner):
+        return []
     types = {
         v: _more_refined(v.static_type, operand.static_type)
         for v, operand in zip(inner.parameters, group.operands, strict=True)

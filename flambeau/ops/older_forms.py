@@ -19,6 +19,7 @@ from flambeau.ops.families.samples import sample
 from flambeau.ops.queries import query
 from flambeau.schema.dtype import Category, DType, int32
 from flambeau.schema.opdef import Effect, ErrorSample, Sample, Sizes
+from flambeau.schema.traits import Traits
 from flambeau.schema.types import TensorType
 from flambeau.tensor.tensor import Tensor, wrap
 
@@ -108,7 +109,8 @@ def convolution(
 composite(
     "aten::_convolution_mode(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, str padding, SymInt[] "
     "dilation, SymInt groups) -> Tensor",
-    body=convolution, dtype=input_dtype, shape=lambda input: ranks.input_rank(input),
+    body=convolution, traits=Traits(has_routine=True), dtype=input_dtype,
+    shape=lambda input: ranks.input_rank(input),
     samples=lambda: [Sample(args=(sample(1, 1, 4, 4), sample(2, 1, 3, 3), None, [1, 1], "same", [1, 1], 1))],
     doc="A convolution whose padding has a name.",
 )  # fmt: skip

@@ -68,6 +68,21 @@ class Fusible:
         at = 1 if product.definition.accumulator in ("addmm", "addmv", "baddbmm") else 0
         return product.operands[at], product.operands[at + 1]
 
+    def is_routine(self, node: Node) -> bool:
+        """Whether a routine computes the node: it takes tensors, and is told constants beside them."""
+        definition = node.definition
+        if definition is None or not definition.traits.has_routine or definition.schema.is_mutable:
+            return False
+        if not all(self._is_admissible(v.static_type) for v in node.results):
+            return False
+        return all(self._is_operand(v) for v in node.operands)
+
+    def _is_operand(self, value: Value) -> bool:
+        """Whether a routine may be given a value: a tensor, None, or what is constant."""
+        if isinstance(value.static_type, TensorType):
+            return self._is_admissible(value.static_type)
+        return constants.is_constant(value) or isinstance(value.static_type, NoneType)
+
     def _is_taken(self, node: Node, definition: OpDef) -> bool:
         if not node.results or not has_kernel_form(definition):
             return False

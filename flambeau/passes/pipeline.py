@@ -45,6 +45,7 @@ from flambeau.passes import (
     fuse,
     fuse_addmm,
     fuse_products,
+    fuse_routines,
     inline,
     inline_autodiff_subgraphs,
     licm,
@@ -321,6 +322,17 @@ STEPS: tuple[Step, ...] = (
             ("licm", "what leaves a loop must not be in a group of its body"),
         ),
         before=(("fuse", "what follows a product belongs to its kernel rather than to one of its own"),),
+    ),
+    Step(
+        phase="fuse",
+        name="fuse_routines",
+        run=fuse_routines.do,
+        after=(
+            ("refresh_shapes", "dtypes tell what routines can take"),
+            ("cse", "what is computed twice would be in two groups"),
+            ("licm", "what leaves a loop must not be in a group of its body"),
+        ),
+        before=(("fuse", "what follows a routine belongs to its group rather than to one of its own"),),
     ),
     Step(
         phase="fuse",

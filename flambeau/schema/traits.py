@@ -84,6 +84,8 @@ class Traits:
     """Whether programs call it without writing it, where they pass a tensor with one element as a number."""
     commutes: bool = False
     """Whether the first two operands may change places, where further ones have their defaults."""
+    has_routine: bool = False
+    """Whether native code that was compiled before any program came computes it (`codegen.routines`)."""
     folds_as: str = ""
     """By which operation of integers a loop that applies it again and again may put parts of its work together:
     `add` for differences too, for x - a - b is x - (a + b).

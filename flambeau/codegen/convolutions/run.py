@@ -49,8 +49,8 @@ _X, _W, _BIAS, _Y = (PROBLEM.word(name) for name in ("x", "w", "bias", "y"))
 class Code:
     """A function `(words, low, high)` and the ways to call it."""
 
-    def __init__(self, text: str, symbol: str, of_objects: str = "") -> None:
-        symbols = (symbol, of_objects) if of_objects else (symbol,)
+    def __init__(self, text: str, symbol: str, of_objects: str = "", *others: str) -> None:
+        symbols = (symbol, *([of_objects] if of_objects else []), *others)
         self.native = engine().link(text, symbols, memory_imports())
         on_objects = self.native.addresses.get(of_objects, 0)
         self.quick_objects: Any = _QUICK_OBJECTS(on_objects)
@@ -75,7 +75,7 @@ class Code:
 @cache
 def sums_code(character: str) -> Code:
     """The code for a dtype."""
-    return Code(sums.sums_text(Floats(TYPES[character], engine().target)), sums.SYMBOL, sums.OF_OBJECTS)
+    return Code(sums.sums_text(Floats(TYPES[character], engine().target)), sums.SYMBOL, sums.OF_OBJECTS, sums.OF_LAUNCH)
 
 
 @cache
@@ -141,7 +141,7 @@ def prepare(
     character = x.dtype.char
     if character not in TYPES or w.dtype.char != character:
         return None
-    slices = _slices(x, w, y, tuple(stride), tuple(before), tuple(dilation), groups, is_transposed) if y.size else []
+    slices = slices_of(x, w, y, tuple(stride), tuple(before), tuple(dilation), groups, is_transposed) if y.size else []
     return None if slices is None else Convolution(sums_code(character), slices)
 
 
@@ -180,7 +180,7 @@ def prepare_weight_gradient(
     if character not in TYPES or slope.dtype.char != character:
         return None
     slices = (
-        _slices(x, w, slope, tuple(stride), tuple(before), tuple(dilation), groups, False, FOLDED_POSITIONS)
+        slices_of(x, w, slope, tuple(stride), tuple(before), tuple(dilation), groups, False, FOLDED_POSITIONS)
         if slope.size else []
     )  # fmt: skip
     if slices is None:
@@ -188,7 +188,7 @@ def prepare_weight_gradient(
     return WeightGradient(slopes_code(character), slices, slope.shape[1] // groups, groups)
 
 
-def _slices(
+def slices_of(
     x: Array, w: Array, y: Array, stride: tuple[int, ...], before: tuple[int, ...], dilation: tuple[int, ...],
     groups: int, is_transposed: bool, positions: int = POSITIONS,
 ) -> list[Slice] | None:  # fmt: skip

@@ -16,18 +16,18 @@ from __future__ import annotations
 from flambeau.codegen.convolutions.copies import build_copies, build_finish, zero_of
 from flambeau.codegen.convolutions.tile import TileShape, build_tile, shapes
 from flambeau.codegen.convolutions.vectors import Floats, VectorFunction, VectorModule
-from flambeau.codegen.convolutions.words import PART, PROBLEM
+from flambeau.codegen.convolutions.words import CALL, CALL_AT, PART, PROBLEM, SLICE
 from flambeau.codegen.layouts import WORD
 from flambeau.codegen.llvm.builder import NULL, word
 from flambeau.codegen.llvm.emitter import Value
 from flambeau.util.record import dataclass
 
-SYMBOL, OF_OBJECTS = "convolution_sums", "convolution_of_objects"
+SYMBOL, OF_OBJECTS, OF_LAUNCH = "convolution_sums", "convolution_of_objects", "convolution_of_launch"
 
 
 def sums_text(floats: Floats) -> str:
     """The module whose function `SYMBOL(words, low, high)` computes the units of a range, and `OF_OBJECTS(words, x, w,
-    bias, y)` all of them for array objects, on words that it copies.
+    bias, y)` all of them for array objects, on words that it copies; `OF_LAUNCH` is the kernel of launches.
     """
     m = VectorModule(floats)
     build_copies(m)
@@ -41,6 +41,7 @@ def sums_text(floats: Floats) -> str:
     _build_part(m, wide)
     _build_units(m)
     _build_of_objects(m)
+    _build_launch(m)
     return m.builder.text()
 
 
@@ -129,6 +130,30 @@ def _build_of_objects(m: VectorModule) -> None:
     bias = f.choose(f.is_null(bias), lambda: NULL, lambda: f.load(f.moved(bias, at), "ptr"))
     f.put(own, PROBLEM, x=x, w=w, bias=bias, y=y)
     f.call(SYMBOL, own, 0, f.get(words, PROBLEM, "units"))
+    f.ret()
+
+
+def _build_launch(m: VectorModule) -> None:
+    """``OF_LAUNCH``: units of the only slice from `low` to `high`, or slices from `low` to `high`, for a launch."""
+    f = m.function(f"void {OF_LAUNCH}", "ptr block", "i64 low", "i64 high", exported=True)
+    block, low, high = f.parameters
+    call = f.word_of(block, CALL_AT, "ptr")
+    x, w, bias, y = (f.word_of(block, f.get(call, CALL, name), "ptr") for name in ("x", "w", "bias", "y"))
+    slices = f.get(call, CALL, "slices")
+    own = f.slot(f"[{PROBLEM.words} x i64]", 16)
+
+    def run(one: Value, low: Value, high: Value) -> None:
+        f.copy(own, f.get(one, SLICE, "problem"), PROBLEM.words * WORD, align=8)
+        from_x, from_y = (f.get(one, SLICE, name) for name in ("from_x", "from_y"))
+        f.put(own, PROBLEM, x=f.moved(x, from_x), w=w, bias=bias, y=f.moved(y, from_y))
+        f.call(SYMBOL, own, low, high)
+
+    with f.when(f.compare("eq", f.get(call, CALL, "slice_count"), 1)):
+        run(slices, low, high)
+        f.ret()
+    with f.loop(f.op("sub", high, low)) as k:
+        one = f.at(slices, f.op("mul", f.op("add", low, k), SLICE.words * WORD), "i8")
+        run(one, word(0), f.get(one, SLICE, "units"))
     f.ret()
 
 

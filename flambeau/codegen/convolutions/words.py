@@ -33,3 +33,13 @@ NORM: Final[Layout] = words_layout(
     "i64 x_image, i64 x_channel, i64 y_image, i64 y_channel, i64 slope_image, i64 slope_channel, i64 eps"
 )
 """A norm of channels, there and back; steps are bytes, ``plane`` counts numbers, and ``eps`` is the bits of one."""
+
+SLICE: Final[Layout] = words_layout("ptr problem, i64 from_x, i64 from_y, i64 units")
+"""A convolution in two dimensions that is a part of one in three; its arrays start some bytes behind those given."""
+
+CALL: Final[Layout] = words_layout("ptr slices, i64 slice_count, i64 x, i64 w, i64 bias, i64 y")
+"""A convolution as a launch: its slices, and which words of a launch's block are the addresses of its arrays. That of
+what is not there is `NOTHING`.
+"""
+NOTHING, CALL_AT, BLOCK_WORDS = 12, 13, 14
+"""Words of a launch's block: one that is always 0, that with the address of a `CALL`, and how many there are."""

@@ -13,6 +13,7 @@ from typing import Any
 from flambeau.ops.families.opaque import declare
 from flambeau.schema import registry
 from flambeau.schema.opdef import DtypeRule, ErrorSample, OpDef, Sample, ShapeRule
+from flambeau.schema.traits import PLAIN, Traits
 from flambeau.tensor import dispatch
 
 Body = Callable[..., Any]
@@ -59,10 +60,11 @@ def composite(
     is_method: bool = False,
     is_function: bool = True,
     namespaces: Sequence[str] = (),
+    traits: Traits = PLAIN,
 ) -> tuple[OpDef, ...]:
     """Register an operator whose kernel is a body over other operators; the body names all arguments of the schema."""
     return declare(
         schema, kernel=CompositeKernel(body), family="composite", outs=outs, doc=doc, dtype=dtype, shape=shape,
         samples=samples, errors=errors, reference=reference, is_method=is_method, is_function=is_function,
-        namespaces=namespaces, on_tensors=True,
+        namespaces=namespaces, on_tensors=True, traits=traits,
     )  # fmt: skip

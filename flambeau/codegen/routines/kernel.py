@@ -1,0 +1,55 @@
+"""A group that a routine computes, as a callable on arrays."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any, Final
+
+from flambeau.codegen.inline_cache import InlineCache
+from flambeau.codegen.kernel.dtypes import KernelError
+from flambeau.codegen.launches import Launch
+from flambeau.codegen.routines.table import is_native, routines
+from flambeau.codegen.runtime import block_of, start
+from flambeau.ir.graph import Graph
+from flambeau.specialise.cache import SpecialisationCache
+from flambeau.util.thread_count import ANY
+
+MOST_SIZES: Final = 64
+"""Calls of some sizes and strides that native code knows of a group; others it asks Python for."""
+MAX_LAUNCHES: Final = 256
+"""Launches that are kept; the oldest goes first."""
+
+
+class RoutineKernel:
+    """The launches of a group. Raises ``KernelError`` for a group or arrays that the routine does not take."""
+
+    def __init__(self, name: str, operator: str, graph: Graph, num_threads: int | None = None) -> None:
+        """`num_threads`: how many may share its work; None for as many as are set when it is called."""
+        if operator not in routines:
+            raise KernelError(f"{operator} has no routine")
+        self.name = name
+        self._prepare = routines[operator](graph)
+        self._threads = num_threads or ANY
+        self.launches_cache: SpecialisationCache[tuple[Any, ...], Launch] = SpecialisationCache(
+            f"launches of {name}", MAX_LAUNCHES, describe=lambda key: ", ".join(str(shape) for _, shape, _ in key)
+        )
+
+    def call_and_keep(self, inputs: Sequence[Any], inline_cache: InlineCache) -> Any:
+        """A call whose launch is put on an inline cache, so that its entry serves the next one like it."""
+        if not is_native(*inputs):
+            raise KernelError(f"{self.name}: a routine takes tensors")
+        key = tuple([(a.dtype, a.shape, a.strides) for a in inputs])
+        launch = self.launches_cache.get(key)
+        if launch is None:
+            launch = self.launches_cache.get_or_make(key, lambda cause: self._new_launch(inputs))
+        inline_cache.add(launch, inputs, inputs)
+        outputs = [o.allocate() for o in launch.outputs]
+        if launch.runs is not None:
+            start(launch, block_of(launch, [*inputs, *outputs], ctypes.c_int32(0)))
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def _new_launch(self, arrays: Sequence[Any]) -> Launch:
+        launch = self._prepare(arrays)
+        launch.threads = self._threads
+        return launch

@@ -1,0 +1,83 @@
+"""Which routines there are: each says how a group that it computes becomes launches."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from flambeau.codegen.kernel.dtypes import KernelError
+from flambeau.codegen.launches import Launch
+from flambeau.codegen.llvm.engine import NativeCode
+from flambeau.ir.constants import CONSTANT
+from flambeau.ir.graph import Graph, Node
+from flambeau.schema.rule_tables import RuleTable
+from flambeau.util.record import dataclass
+
+Array = npt.NDArray[Any]
+Prepare = Callable[[Sequence[Array]], Launch]
+"""Gives the launch for arrays that lie as these do; raises `KernelError` where the routine does not take them, or where
+the operator refuses them, which says so better.
+"""
+routines: Final = RuleTable[Callable[[Graph], Prepare]]("launches of the routine")
+"""By the operator that has the routine: how a group of it, whose graph is given, becomes launches. Raises `KernelError`
+for a group that the routine does not take.
+"""
+_ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+
+
+class Routine:
+    """Machine code ``(block, low, high)`` of a launch, and what its block's words point to."""
+
+    __slots__ = ("address", "code", "entry", "kept")
+
+    def __init__(self, code: NativeCode, symbol: str, kept: Any = ()) -> None:
+        self.code, self.kept = code, kept
+        self.address = code.addresses[symbol]
+        self.entry: Any = _ENTRY(self.address)
+
+
+@dataclass(frozen=True, slots=True)
+class Operands:
+    """What an operator of a group is given, by the names of its schema."""
+
+    places: dict[str, int]
+    """Of tensors from outside: which inputs of the group they are."""
+    constants: dict[str, Any]
+
+    def array(self, name: str, arrays: Sequence[Array]) -> Array | None:
+        """A tensor among those of a call; None where the operator is given None."""
+        return arrays[self.places[name]] if name in self.places else None
+
+
+def operands_of(graph: Graph, node: Node) -> Operands:
+    """The operands of a node of a group. Raises `KernelError` for what is neither an input nor a constant."""
+    assert node.definition is not None
+    number = {v: k for k, v in enumerate(graph.parameters)}
+    places: dict[str, int] = {}
+    constants: dict[str, Any] = {}
+    for argument, value in zip(node.definition.schema.arguments, node.operands, strict=False):
+        maker = value.defining_node
+        if value in number:
+            places[argument.name] = number[value]
+        elif maker is not None and maker.op == CONSTANT:
+            constants[argument.name] = maker.attributes.get("value")
+        else:
+            raise KernelError(f"{node.op}: {argument.name} is computed in the group")
+    return Operands(places, constants)
+
+
+def single_node(graph: Graph) -> Node:
+    """The one node of a group that is no constant. Raises `KernelError` for groups of several."""
+    nodes = [n for n in graph.nodes() if n.op != CONSTANT]
+    if len(nodes) != 1:
+        raise KernelError("a routine computes one operator")
+    return nodes[0]
+
+
+def is_native(*arrays: Array | None) -> bool:
+    """Whether machine code can read arrays where they lie."""
+    return all(a is None or (type(a) is np.ndarray and a.flags.aligned and a.dtype.isnative) for a in arrays)
