@@ -20,6 +20,7 @@ from typing import Any, Final
 
 from flambeau.ir import constants
 from flambeau.ir.graph import Node, Value
+from flambeau.schema.device import Device
 from flambeau.schema.opdef import UNKNOWN
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.set_type import SetType
@@ -140,6 +141,28 @@ def _tuple(node: Node) -> Any:
     return tuple(_element(v) for v in node.operands)
 
 
+@evaluates("prim::DictConstruct")
+def _dict(node: Node) -> Any:
+    keys = [known(v) for v in node.operands[::2]]
+    if not all(isinstance(k, str | int) for k in keys) or not is_unmodified(node.result()):
+        return UNKNOWN
+    return dict(zip(keys, map(_element, node.operands[1::2]), strict=True))
+
+
+@evaluates("aten::__contains__")
+def _contains(node: Node) -> Any:
+    """Whether a dict that is written out has a key."""
+    items, key = (known(v) for v in node.operands)
+    return key in items if isinstance(items, dict) and isinstance(key, str | int) else UNKNOWN
+
+
+@evaluates("aten::str")
+def _text(node: Node) -> Any:
+    """The name of a device: programs keep things by it."""
+    device = known(node.operand(0))
+    return str(device) if isinstance(device, Device) else UNKNOWN
+
+
 def _type_of(node: Node) -> TensorType:
     type_ = node.operand(0).static_type
     return type_ if isinstance(type_, TensorType) else TensorType()
@@ -205,6 +228,9 @@ def _repeated(node: Node) -> Any:
 @evaluates("aten::__getitem__")
 def _item(node: Node) -> Any:
     items, index = known(node.operand(0)), known(node.operand(1))
+    if isinstance(items, dict) and isinstance(index, str | int):
+        found = items.get(index, UNKNOWN)
+        return UNKNOWN if isinstance(found, TensorType) else found
     if not (isinstance(items, list) and isinstance(index, int) and -len(items) <= index < len(items)):
         return UNKNOWN
     return UNKNOWN if isinstance(items[index], TensorType) else items[index]

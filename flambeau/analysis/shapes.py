@@ -35,6 +35,8 @@ from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.ir.printer import SUBGRAPH
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import (
+    NONE,
+    DictType,
     ListType,
     OptionalType,
     TensorType,
@@ -164,18 +166,18 @@ class _Propagation:
         for result, a, b in zip(
             node.results, node.nested_blocks[0].returns, node.nested_blocks[1].returns, strict=True
         ):
-            self._join(result, a.static_type, b.static_type)
+            self._join(result, _given_type(a), _given_type(b))
 
     def _loop(self, node: Node) -> None:
         (body,) = node.nested_blocks
         parameters = body.parameters[1:]
         for parameter, start in zip(parameters, node.operands[2:], strict=True):
-            self._set(parameter, start.static_type)
+            self._set(parameter, _given_type(start))
         while True:
             self._block(body)
             before = [p.static_type for p in parameters]
             for parameter, returned in zip(parameters, body.returns[1:], strict=True):
-                self._join(parameter, parameter.static_type, returned.static_type)
+                self._join(parameter, parameter.static_type, _given_type(returned))
             if before == [p.static_type for p in parameters]:
                 break
         for result, parameter in zip(node.results, parameters, strict=True):
@@ -235,6 +237,16 @@ class _Propagation:
                 element = join(element, fit(declared, operand.static_type))
             self._set(value, self._lists.type_of_new(value, element))
 
+    def _item(self, node: Node) -> None:
+        """What comes out of a dict that is written out is what went in."""
+        definition = node.definition
+        items = known(node.operand(0)) if isinstance(node.operand(0).static_type, DictType) else None
+        key = known(node.operand(1)) if isinstance(items, dict) else None
+        if isinstance(items, dict) and isinstance(key, str | int) and isinstance(items.get(key), TensorType):
+            self._set(node.result(), items[key])
+        elif definition is not None:
+            self._operator(node, definition)
+
     def _constant(self, node: Node) -> None:
         contents = node.attributes.get("value")
         if literals.is_tensor(contents) and not isinstance(contents, literals.TensorLiteral):
@@ -257,6 +269,12 @@ class _Propagation:
                 self._set(value, self._lists.type_of_new(value, type_.element))
             else:
                 self._set(value, type_)
+
+
+def _given_type(value: Value) -> Type:
+    """What is known of a value that a block gives: of None written as `Tensor?`, that it is no tensor."""
+    is_none = constants.is_constant(value) and constants.constant_value(value) is None
+    return NONE if is_none else value.static_type
 
 
 def may_resize(node: Node) -> bool:
@@ -312,4 +330,5 @@ _RULES: Mapping[str, Callable[[_Propagation, Node], None]] = {
     "prim::TupleIndex": _Propagation._index,
     "prim::TupleSlice": _Propagation._slice,
     "prim::ListConstruct": _Propagation._list,
+    "aten::__getitem__": _Propagation._item,
 }

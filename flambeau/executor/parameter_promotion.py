@@ -8,30 +8,44 @@
 
 Native code knows no objects; this way it serves whole methods. What a method assigns, gives away, or reads as a list
 stays where it is: such a method keeps its object. Bools, texts, members of enums and None are written into the graph,
-one function for each combination met (`training` decides what a dropout is). Whether a parameter asks for gradients is
-such a bool as well, where the method looks at it.
+one function for each combination met (`training` decides what a dropout is), and so are ints that alone decide which
+way a method takes, as long as few come. Whether a parameter asks for gradients, and whether they are recorded at all,
+are such bools as well, where the method looks at it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from flambeau.analysis.alias import AliasAnalysis
-from flambeau.analysis.gradients import is_about_tensor
 from flambeau.executor.assigned import READ, WRITE, changes_nothing_else, make_variables, may_be_variable
 from flambeau.executor.inlined_graph import inlined_graph
+from flambeau.executor.promoted_answers import Path, answer_about, answer_mode, deciding, tells_apart
+from flambeau.executor.promoted_containers import (
+    arguments_of,
+    is_constant_dict,
+    is_lasting_dict,
+    is_only_looked_into,
+    key_of,
+    may_raise_at_writes,
+    raise_at_writes,
+    shape_of,
+    take_apart,
+    write_in,
+)
 from flambeau.executor.stored import place_of
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph, Node, Value
-from flambeau.passes import constant_propagation
+from flambeau.passes import constant_propagation, lower_dicts, remove_dropout
 from flambeau.program.function import Function
 from flambeau.schema.function import Argument, FunctionSchema
 from flambeau.schema.types import (
-    BOOL,
     BoolType,
     ClassType,
     DeviceType,
+    DictType,
     EnumType,
     FloatType,
     IntType,
@@ -49,13 +63,10 @@ from flambeau.util.locks import Lock
 from flambeau.util.no_collection import no_collection
 from flambeau.util.record import dataclass, replace
 
-Path = tuple[str, ...]
-"""Names of attributes, from the object on: submodules, then the attribute that is read."""
 MAX_VARIANTS: Final = 8
 """Combinations of bools and texts for which a method has a function of its own."""
-ASKS: Final = "requires_grad"
-"""The last name of a path that ends at what is known of a tensor."""
-_ASKING: Final = "prim::requires_grad"
+MAX_WITH_INTS: Final = 4
+"""Combinations up to which the ints that decide are written in too; from then on they are arguments."""
 _WRITTEN_IN = (BoolType, StringType, NoneType, EnumType, DeviceType)
 
 
@@ -64,10 +75,11 @@ class Promotion:
 
     def __init__(
         self, function: Function, make: Callable[[], Graph], paths: Sequence[Path], hidden: Sequence[Type],
-        returned: Type, assigned: int = 0,
+        returned: Type, deciding: Sequence[int] = (), assigned: int = 0,
     ) -> None:  # fmt: skip
         """`make` gives the graph when a function of it has to be made; `hidden` are the types of its last parameters,
-        `returned` that of its result, which depend on no attribute's value.
+        `returned` that of its result, which depend on no attribute's value. `deciding` are the hidden parameters that
+        are ints by which alone the method chooses ways.
         """
         # The function itself is not kept: it is the key under which this is found.
         self._name, self._schema, self._doc = function.name, function.schema, function.doc
@@ -78,58 +90,81 @@ class Promotion:
         self._graph = _once(make)
         self._hidden, self._returned, self._provenance = tuple(hidden), returned, function.provenance
         read = len(hidden) - assigned
-        self.is_written_in = tuple(k < read and isinstance(t, _WRITTEN_IN) for k, t in enumerate(hidden))
-        """Which of the attributes are constants of a function."""
+        always = tuple(
+            k < read and (isinstance(t, _WRITTEN_IN) or is_constant_dict(t)) for k, t in enumerate(hidden)
+        )
+        with_ints = tuple(fixed or k in deciding for k, fixed in enumerate(always))
+        self._choices = ((with_ints, MAX_WITH_INTS),) * bool(deciding) + ((always, MAX_VARIANTS),)
+        """Which of the attributes are constants of a function, and how many functions there may be that way."""
+        self._has_dicts = any(isinstance(t, DictType) for t in hidden)
+        self._needing: dict[Function, bool] = {}
+        """Of functions of methods with dicts, whether the object is needed after all."""
         self.variants_cache: SpecialisationCache[Hashable, Function] = SpecialisationCache(
             f"functions of {function.short_name} without its object", MAX_VARIANTS, describe=str
         )
 
-    def variant(self, values: Sequence[Any]) -> Function | None:
-        """The function for attributes of these values, which takes those that are not written in.
+    def variant(self, values: Sequence[Any]) -> tuple[Function, tuple[bool, ...]] | None:
+        """The function for attributes of these values, and which of them are written in: it takes the others.
 
         None where there are functions for too many combinations already.
         """
-        key = tuple([
-            v if fixed else len(v) for v, fixed in zip(values, self.is_written_in, strict=True)
-            if fixed or isinstance(v, list)
-        ])  # fmt: skip
-        variant = self.variants_cache.get(key)
-        if variant is None and len(self.variants_cache) < MAX_VARIANTS:
-            variant = self.variants_cache.get_or_make(key, lambda cause: self._function(key, values))
-        return variant
+        for is_written_in, most in self._choices:
+            known = zip(values, is_written_in, strict=True)
+            key = (is_written_in, *[key_of(v, is_written_in=fixed) for v, fixed in known])
+            variant = self.variants_cache.get(key)
+            if variant is None and len(self.variants_cache) < most:
+                function = partial(self._function, key, values, is_written_in)
+                variant = self.variants_cache.get_or_make(key, lambda _: function())  # noqa: B023  (called at once)
+            if variant is not None:
+                return None if self._has_dicts and self._needs_object(variant) else (variant, is_written_in)
+        return None
+
+    def _needs_object(self, variant: Function) -> bool:
+        """Whether a function gives a tensor of a dict away, or cannot be run again once it comes to change a dict."""
+        if variant not in self._needing:
+            graph = variant.graph
+            own = graph.parameters[len(self._schema.arguments) - 1 :]
+            is_repeatable = not may_raise_at_writes(graph) or _may_run_again(graph)
+            self._needing[variant] = not is_repeatable or _gives_away(graph, own)
+        return self._needing[variant]
 
     @no_collection()
-    def _specialised(self, values: Sequence[Any]) -> Graph:
-        """The graph of a variant: `values` are those written in, and for each list a tuple of its length."""
+    def _specialised(self, values: Sequence[Any], is_written_in: Sequence[bool]) -> Graph:
+        """The graph of a variant: `values` are those written in, and of lists and dicts what `shape_of` says."""
         graph = clone_graph(self._graph())
         first = len(graph.parameters) - len(values)
         for number in range(len(values) - 1, -1, -1):
             value, place = values[number], first + number
-            if self.is_written_in[number]:
-                _write_in(graph, place, value)
-            elif isinstance(value, tuple):
-                _take_apart(graph, place, len(value))
+            if is_written_in[number]:
+                write_in(graph, place, value)
+            elif isinstance(value, tuple | dict):
+                take_apart(graph, place, value)
         constant_propagation.do(graph, values_only=True)
+        lower_dicts.do(graph)
         return graph
 
-    def _function(self, key: tuple[Any, ...], values: Sequence[Any]) -> Function:
+    def _function(self, key: tuple[Any, ...], values: Sequence[Any], is_written_in: Sequence[bool]) -> Function:
         schema = self._schema
         taken: list[Argument] = []
-        for path, own, fixed, value in zip(self.paths, self._hidden, self.is_written_in, values, strict=True):
-            name = ".".join(path)
-            if isinstance(value, list):
-                taken += [Argument(f"{name}.{k}", own.contained[0]) for k in range(len(value))]
-            elif not fixed:
-                taken.append(Argument(name, own))
+        for path, own, fixed, value in zip(self.paths, self._hidden, is_written_in, values, strict=True):
+            if not fixed:
+                taken += arguments_of(".".join(path), own, value)
         arguments = (*(replace(a, kwarg_only=False) for a in schema.arguments[1:]), *taken)
         returns = (Argument("", self._returned),) if self.assigned else schema.returns
-        shapes = [v if fixed else (None,) * len(v) if isinstance(v, list) else None
-                  for v, fixed in zip(values, self.is_written_in, strict=True)]  # fmt: skip
+        shapes = [shape_of(v, is_written_in=fixed) for v, fixed in zip(values, is_written_in, strict=True)]
         own_schema = FunctionSchema(schema.name, "", arguments, returns)
-        function = Function(self._name, _once(lambda: self._specialised(shapes)), own_schema, doc=self._doc)
+        make = partial(self._specialised, shapes, is_written_in)
+        function = Function(self._name, _once(make), own_schema, doc=self._doc)
         if self._provenance is not None:
             function.provenance = self._provenance.part("variant", repr(key))
         return function
+
+
+def _may_run_again(graph: Graph) -> bool:
+    """Whether a graph draws nothing, writes nothing and prints nothing: of its dropouts none is in training."""
+    copy = clone_graph(graph)
+    remove_dropout.do_checked(copy)
+    return changes_nothing_else(copy)
 
 
 def _once(make: Callable[[], Graph]) -> Callable[[], Graph]:
@@ -144,27 +179,6 @@ def _once(make: Callable[[], Graph]) -> Callable[[], Graph]:
             return graphs[0]
 
     return graph
-
-
-def _write_in(graph: Graph, index: int, value: Any) -> None:
-    parameter = graph.parameters[index]
-    with graph.inserting(graph.body.first or graph.body):
-        attributes = {} if value is None else {"value": value}
-        constant = graph.insert("prim::Constant", (), (parameter.static_type,), **attributes).result()
-    parameter.replace_uses_with(constant)
-    graph.body.remove_parameter(index)
-
-
-def _take_apart(graph: Graph, index: int, count: int) -> None:
-    """A list that comes in becomes one that is made, of as many values that come in."""
-    parameter = graph.parameters[index]
-    name = parameter.name if parameter.has_name else "list"
-    element = parameter.static_type.contained[0]
-    parts = [graph.add_parameter(element, f"{name}_{k}", index + k) for k in range(count)]
-    with graph.inserting(graph.body.first or graph.body):
-        list_value = graph.insert("prim::ListConstruct", parts, (parameter.static_type,)).result()
-    parameter.replace_uses_with(list_value)
-    graph.body.remove_parameter(index + count)
 
 
 _known: KeptOn[Function, tuple[Promotion | None]] = KeptOn()
@@ -205,8 +219,8 @@ def _found(function: Function) -> Promotion | None:
         return lifted.promotion(function)
     if len(known) == 1:
         return None
-    _, paths, hidden, returned, assigned = known
-    return Promotion(function, graph, paths, hidden, returned, assigned)
+    _, paths, hidden, returned, decide, assigned = known
+    return Promotion(function, graph, paths, hidden, returned, decide, assigned)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,12 +232,13 @@ class _Lifted:
     assigned: int
 
     @property
-    def about(self) -> tuple[tuple[Path, ...], tuple[Type, ...], Type, int]:
+    def about(self) -> tuple[tuple[Path, ...], tuple[Type, ...], Type, tuple[int, ...], int]:
         """What is known of it without the graph, as `Promotion` takes it."""
         count = len(self.graph.parameters) - len(self.paths)
         hidden = tuple(v.static_type for v in self.graph.parameters[count:])
         returned = self.graph.returns[0].static_type if self.graph.returns else NoneType()
-        return self.paths, hidden, returned, self.assigned
+        decide = deciding(self.graph, self.graph.parameters[count : count + len(self.paths) - self.assigned])
+        return self.paths, hidden, returned, decide, self.assigned
 
     def promotion(self, function: Function) -> Promotion:
         """How the function whose graph it was runs."""
@@ -239,21 +254,17 @@ def _lift(function: Function) -> _Lifted | None:
     reads: dict[Path, list[Node]] = {}
     types: dict[Path, Type] = {}
     objects: list[Node] = []
-    if not _collect(owner, (), reads, types, objects) or any(map(_tells_apart, graph.all_nodes())):
+    if not _collect(owner, (), reads, types, objects) or any(map(tells_apart, graph.all_nodes())):
         return None
     if types and not changes_nothing_else(graph):
         return None
     assigned = {path: reads.pop(path) for path in types}
-    origins: dict[Value, Path] = {}
-    for path, nodes in reads.items():
-        value = graph.add_parameter(nodes[0].result().static_type, "_".join(path))
-        origins[value] = path
-        for node in nodes:
-            node.result().replace_uses_with(value)
-            node.erase()
-    flags = _answer_about(graph, origins)
+    origins = _make_parameters(graph, reads)
+    raise_at_writes(graph, [v for v in origins if isinstance(v.static_type, DictType)])
+    flags = answer_about(graph, origins)
     if flags is None:
         return None
+    modes = answer_mode(graph)
     if assigned and not make_variables(graph, assigned, types):
         return None
     for node in reversed(objects):
@@ -261,48 +272,19 @@ def _lift(function: Function) -> _Lifted | None:
     graph.body.remove_parameter(0)
     if _gives_away(graph, graph.parameters[count : len(graph.parameters) - len(types)]):
         return None
-    return _Lifted(graph, (*reads, *flags, *types), len(types))
+    return _Lifted(graph, (*reads, *flags, *modes, *types), len(types))
 
 
-def _answer_about(graph: Graph, origins: dict[Value, Path]) -> list[Path] | None:
-    """Parameters in the place of questions whether what was read of the object asks for gradients; their paths.
-
-    Calls get plain tensors in the place of what asks, and so need the answers. What is computed answers by itself. None
-    where one value may be either.
-    """
-    flags: dict[Path, Value] = {}
-    alias: AliasAnalysis | None = None
-    for node in [n for n in graph.all_nodes() if n.op == _ASKING]:
-        tensor = node.operand(0)
-        path = origins.get(_uncast(tensor))
-        if path is None:
-            alias = AliasAnalysis(graph, apart=True) if alias is None else alias
-            if alias.may_contain_alias(tensor, origins):
-                return None
-        else:
-            if path not in flags:
-                flags[path] = graph.add_parameter(BOOL, "_".join((*path, ASKS)))
-            node.result().replace_uses_with(flags[path])
+def _make_parameters(graph: Graph, reads: Mapping[Path, Sequence[Node]]) -> dict[Value, Path]:
+    """New parameters in the place of what is read, and which of them is what."""
+    origins: dict[Value, Path] = {}
+    for path, nodes in reads.items():
+        value = graph.add_parameter(nodes[0].result().static_type, "_".join(path))
+        origins[value] = path
+        for node in nodes:
+            node.result().replace_uses_with(value)
             node.erase()
-    return [(*path, ASKS) for path in flags]
-
-
-def _tells_apart(node: Node) -> bool:
-    """Whether a node may do something else where plain tensors stand in the place of parameters: it looks at more than
-    whether they ask for gradients, or from it on gradients are recorded although they were not.
-    """
-    if node.op != "prim::Enter":
-        return is_about_tensor(node) and node.op != _ASKING
-    made = node.operand(0).defining_node
-    name = "" if made is None else str(made.result().static_type) if made.op == "prim::CreateObject" else made.op[1:]
-    return name.rpartition(".")[2] not in ("no_grad", "inference_mode")
-
-
-def _uncast(value: Value) -> Value:
-    """The value whose type was refined to this one's."""
-    while value.defining_node is not None and value.defining_node.op == "prim::unchecked_cast":
-        value = value.defining_node.operand(0)
-    return value
+    return origins
 
 
 def _collect(
@@ -328,6 +310,10 @@ def _collect(
             objects.append(node)
             if not _collect(node.result(), attribute_path, reads, types, objects):
                 return False
+        elif is_lasting_dict(node.result().static_type):
+            if not is_only_looked_into(node.result()):
+                return False
+            reads.setdefault(attribute_path, []).append(node)
         elif _is_lasting(node.result().static_type):
             reads.setdefault(attribute_path, []).append(node)
         else:

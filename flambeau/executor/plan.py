@@ -29,6 +29,7 @@ from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph, Node
 from flambeau.passes import pipeline
 from flambeau.passes.pipeline import PassRecord
+from flambeau.passes.steps import Step
 from flambeau.program.function import Function
 from flambeau.schema.types import TupleType, Type
 from flambeau.specialise import spec as specs
@@ -296,7 +297,7 @@ def _optimised(
     unchanged: Callable[[], Graph],
     options: Options,
     record: Callable[[PassRecord], None] | None = None,
-    steps: Sequence[pipeline.Step] = pipeline.STEPS,
+    steps: Sequence[Step] = pipeline.STEPS,
 ) -> Graph:
     """The graph after the passes; if one of them fails, which is warned of, what `unchanged` gives."""
     try:

@@ -20,8 +20,8 @@ from flambeau.analysis.manager import alias_analysis, forget_analyses
 from flambeau.analysis.memory import keys_of
 from flambeau.ir.constants import CONSTANT, insert_constant
 from flambeau.ir.graph import Graph, Node, Value
-from flambeau.passes import peephole_tensors  # noqa: F401  (registers its rules)
-from flambeau.passes.peephole_rules import KEEP, Chain, Constant, Literal, Rule, rewrites
+from flambeau.passes import peephole_answers, peephole_tensors  # noqa: F401  (they register their rules)
+from flambeau.passes.peephole_rules import KEEP, Apart, Chain, Constant, Literal, Rule, rewrites
 
 
 def do(graph: Graph, rules: Mapping[str, tuple[Rule, ...]] = rewrites) -> bool:
@@ -50,10 +50,10 @@ class _Peephole:
 
     def _replace(self, node: Node, rewritten: Any) -> bool:
         old = node.result()
-        while isinstance(rewritten, Literal):
-            if not rewritten.is_valid(self._has_writers):
-                return False
-            rewritten = rewritten.replacement
+        is_that = isinstance(rewritten, Literal) and rewritten.is_shallow
+        rewritten = self._checked(rewritten)
+        if rewritten is KEEP:
+            return False
         if isinstance(rewritten, Chain):
             with self._graph.inserting(rewritten.place), self._graph.at_range(node.range):
                 new = rewritten.make()
@@ -65,7 +65,7 @@ class _Peephole:
         else:
             assert isinstance(rewritten, Value)
             new = rewritten
-            if not self._may_stand_for(new, old, node):
+            if not is_that and not self._may_stand_for(new, old, node):
                 return False
         if old.has_name and not new.has_name and new.defining_node is not None and new.defining_node.op != CONSTANT:
             name = old.name
@@ -75,6 +75,16 @@ class _Peephole:
         old.replace_uses_with(new)
         node.erase()
         return True
+
+    def _checked(self, rewritten: Any) -> Any:
+        """The replacement whose conditions hold, or `KEEP`."""
+        if isinstance(rewritten, Literal):
+            facts = self._known_facts()
+            is_changed = facts.is_written if rewritten.is_shallow else facts.has_writers
+            return KEEP if is_changed(rewritten.container) else self._checked(rewritten.replacement)
+        if isinstance(rewritten, Apart):
+            return KEEP if self._known_facts().may_alias(*rewritten.tensors) else rewritten.replacement
+        return rewritten
 
     def _note(self, rewritten: Any, new: Value, old: Value) -> None:
         """Keep the facts where one value takes the place of another, or a number is had in another way."""
@@ -88,14 +98,12 @@ class _Peephole:
 
     def _may_stand_for(self, new: Value, old: Value, node: Node) -> bool:
         """Whether one value may replace the other, which had memory of its own."""
-        if self._facts is None:
-            self._facts = alias_analysis(self._graph)
-        facts = self._facts
+        facts = self._known_facts()
         if not facts.places(old) or (not facts.is_new(old) and facts.places(old) <= facts.places(new)):
             return True
         return facts.can_merge([new], [old])
 
-    def _has_writers(self, value: Value) -> bool:
+    def _known_facts(self) -> AliasAnalysis:
         if self._facts is None:
             self._facts = alias_analysis(self._graph)
-        return self._facts.has_writers(value)
+        return self._facts

@@ -26,7 +26,9 @@ from flambeau.schema.types import (
     BoolType,
     FloatType,
     IntType,
+    ListType,
     OptionalType,
+    StringType,
     TensorType,
     Type,
     UnionType,
@@ -61,10 +63,16 @@ class Literal:
 
     container: Value
     replacement: Any
+    is_shallow: bool = False
+    """Whether writes to what is in the container make no difference: which things are in it is asked."""
 
-    def is_valid(self, has_writers: Callable[[Value], bool]) -> bool:
-        """Whether the container is still what it was built as."""
-        return not has_writers(self.container)
+
+@dataclass(frozen=True)
+class Apart:
+    """The result is `replacement` if the two tensors surely share no memory."""
+
+    tensors: tuple[Value, Value]
+    replacement: Any
 
 
 def _constant(value: Value) -> Any:
@@ -167,23 +175,27 @@ def _wrapped_number(node: Node) -> Any:
 
 @rewrites("aten::eq", "aten::ne", "aten::lt", "aten::le", "aten::gt", "aten::ge")
 def _compare_same(node: Node) -> Any:
-    """x == x, x < x of ints, bools and strings; floats may be nan."""
+    """x == x, x < x of ints, bools, strings and lists of them; floats may be nan."""
     x, y = node.operands[:2]
-    if x is not y or not (isinstance(x.static_type, IntType | BoolType) or x.static_type.kind == "StringType"):
+    plain = x.static_type.element if isinstance(x.static_type, ListType) else x.static_type
+    if x is not y or not isinstance(plain, IntType | BoolType | StringType):
         return KEEP
     return Constant(bool(getattr(operator, node.op.removeprefix("aten::"))(0, 0)))
 
 
 @rewrites("aten::__is__", "aten::__isnot__")
 def _identity(node: Node) -> Any:
-    """Comparison with None, where the types and the ways taken decide; of a value with itself."""
+    """Comparison with None, where types and the ways taken decide; of a value with itself, of tensors made apart."""
     x, y = node.operands[:2]
     is_ = node.op == "aten::__is__"
     if x.static_type == NONE and y.static_type == NONE:
         return Constant(is_)
     if (x.static_type == NONE and is_none(y) is False) or (y.static_type == NONE and is_none(x) is False):
         return Constant(not is_)
-    return Constant(is_) if x is y else KEEP
+    if x is y:
+        return Constant(is_)
+    are_tensors = isinstance(x.static_type, TensorType) and isinstance(y.static_type, TensorType)
+    return Apart((x, y), Constant(not is_)) if are_tensors else KEEP
 
 
 _OPPOSITES: Final = (("==", "!="), ("is", "is not"))
@@ -309,7 +321,7 @@ def _built(value: Value, kind: str) -> tuple[Value, ...] | None:
 def length_of_literal(node: Node) -> Any:
     """len of a list the graph builds."""
     elements = _built(node.operand(0), "prim::ListConstruct")
-    return KEEP if elements is None else Literal(node.operand(0), Constant(len(elements)))
+    return KEEP if elements is None else Literal(node.operand(0), Constant(len(elements)), is_shallow=True)
 
 
 @rewrites("aten::__getitem__")
@@ -321,7 +333,8 @@ def item_of_literal(node: Node) -> Any:
     if not isinstance(index, int) or not -len(elements) <= index < len(elements):
         return KEEP
     found = elements[index]
-    return Literal(node.operand(0), found) if found.static_type == node.result().static_type else KEEP
+    is_known = found.static_type == node.result().static_type
+    return Literal(node.operand(0), found, is_shallow=True) if is_known else KEEP
 
 
 def _one_size(node: Node, index: Any) -> Any:

@@ -50,12 +50,14 @@ from flambeau.passes import (
     inline_autodiff_subgraphs,
     licm,
     loop_unrolling,
+    lower_dicts,
     lower_grad_of,
     lower_objects,
     lower_tuples,
     modified_loops,
     peephole,
     propagate_requires_grad,
+    refine_absence,
     remove_dropout,
     remove_expands,
     remove_inplace_ops,
@@ -63,31 +65,16 @@ from flambeau.passes import (
     remove_mutation,
     settle_items,
     settle_numbers,
+    settle_ways,
     short_circuit,
     sink,
     specialize_autogradzero,
 )
+from flambeau.passes.steps import Pass, Step, check_order
 from flambeau.util.errors import InternalError
 from flambeau.util.foreign import is_foreign
 from flambeau.util.inversions import GRADIENT_EXPANSION
 from flambeau.util.record import dataclass
-
-Pass = Callable[[Graph], bool]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Step:
-    """One pass at one place in the order."""
-
-    phase: str
-    name: str
-    run: Pass
-    after: tuple[tuple[str, str], ...] = ()
-    """Names of passes that must have run before, each with the reason."""
-    before: tuple[tuple[str, str], ...] = ()
-    """Names of passes that must not have run yet, each with the reason."""
-    preserves_aliases: bool = False
-    """Whether what the alias analysis said before it still holds when it has changed the graph."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +135,21 @@ STEPS: tuple[Step, ...] = (
         preserves_aliases=True,
         after=(("inline", "arguments of calls are often constants"),),
         before=(("shapes", "what a shape depends on is often computed from constants"),),
+    ),
+    Step(
+        phase="prepare",
+        name="lower_dicts",
+        run=lower_dicts.do,
+        after=(("constant_propagation", "keys are constants by then"),),
+        before=(("shapes", "what comes out of a dict is what went in"),),
+    ),
+    Step(
+        phase="prepare",
+        name="refine_absence",
+        run=refine_absence.do,
+        preserves_aliases=True,
+        after=(("inline", "callees find out that an argument is None"),),
+        before=(("shapes", "what is None says nothing of the tensor that it might have been"),),
     ),
     Step(
         phase="prepare",
@@ -301,6 +303,16 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         phase="simplify",
+        name="settle_ways",
+        run=settle_ways.do,
+        after=(
+            ("remove_list_mutation", "lists that are asked for any and all are built by then"),
+            ("cse", "a value is seen to be the same as another once both are one"),
+        ),
+        before=(("refresh_shapes", "what is known of a value is what the way taken gives"),),
+    ),
+    Step(
+        phase="simplify",
         name="licm",
         run=licm.do,
         after=(("cse", "fewer nodes to move"), ("unroll", "loops that go away need no hoisting")),
@@ -353,20 +365,6 @@ _LAST_OF_PREPARED = "expand_gradients"
 _COUNT = [step.name for step in STEPS].index(_LAST_OF_PREPARED) + 1
 STEPS_ON_PREPARED = STEPS[_COUNT:]
 """What is left to do for a graph that `prepare` was given."""
-
-
-def check_order(steps: Sequence[Step]) -> None:
-    """Raise ValueError if a step stands where its constraints forbid."""
-    place = {step.name: index for index, step in enumerate(steps)}
-    if len(place) != len(steps):
-        raise ValueError("two passes have one name")
-    for index, step in enumerate(steps):
-        for name, reason in step.after:
-            if place.get(name, index) >= index:
-                raise ValueError(f"pass '{step.name}' must come after '{name}': {reason}")
-        for name, reason in step.before:
-            if place.get(name, -1) <= index:
-                raise ValueError(f"pass '{step.name}' must come before '{name}': {reason}")
 
 
 check_order(STEPS)

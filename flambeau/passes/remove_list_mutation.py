@@ -1,4 +1,4 @@
-"""Turn changes of lists that only this graph sees into new lists.
+"""Turn changes of lists and dicts that only this graph sees into new ones.
 
 ```
 %l : Tensor[] = prim::ListConstruct(%a)            %l : Tensor[] = prim::ListConstruct(%a)
@@ -9,7 +9,7 @@
 
 A list qualifies if the graph writes out its elements, and every change of it stands in the same block and leaves a
 list whose elements can be written out: with indexes that are constant and within its bounds. Until the last change
-nothing may keep the list itself, which would see what becomes of it.
+nothing may keep the list itself, which would see what becomes of it. The same goes for dicts whose keys are constants.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ir.uses import Use
 from flambeau.ir.walk import ancestor_in
 from flambeau.schema.rule_tables import RuleTable
-from flambeau.schema.types import ListType
+from flambeau.schema.types import DictType, ListType
 from flambeau.util.record import dataclass
 
 LIST: Final = "prim::ListConstruct"
+DICT: Final = "prim::DictConstruct"
 LONGEST: Final = 1024
 """Elements of lists that are written out; longer ones stay lists that change."""
 
@@ -45,12 +46,14 @@ class Changed:
 Change = Callable[[tuple[Value, ...], Node], Changed | None]
 list_changes: Final = RuleTable[Change]("what a change leaves of a list that is written out")
 """Registers functions of the elements and the node that changes them; None from one where that is not known."""
+dict_changes: Final = RuleTable[Change]("what a change leaves of a dict that is written out")
+"""The same for dicts, whose elements are keys and values by turns."""
 
 
 def do(graph: Graph) -> bool:
     """Make every list that can be one of lists that never change; whether there was any."""
-    lists = [n.result() for n in graph.find_all(LIST)]
-    candidates = [v for v in lists if isinstance(v.static_type, ListType) and any(map(_is_change, v.uses()))]
+    made = [n.result() for kind in (LIST, DICT) for n in graph.find_all(kind)]
+    candidates = [v for v in made if any(map(_is_change, v.uses()))]
     if not candidates:
         return False
     facts = alias_analysis(graph)  # what it says of writes stays true enough: there are ever fewer
@@ -87,7 +90,18 @@ def _names_of(value: Value) -> list[Value]:
 
 def _is_change(use: Use[Node]) -> bool:
     node = use.user
-    return use.offset == 0 and node.op in list_changes and isinstance(node.operand(0).static_type, ListType)
+    return use.offset == 0 and node.op in _changes_of(node.operand(0))
+
+
+def _changes_of(value: Value) -> Mapping[str, Change]:
+    """The changes of values of a kind: lists or dicts."""
+    match value.static_type:
+        case ListType():
+            return list_changes
+        case DictType():
+            return dict_changes
+        case _:
+            return {}
 
 
 def _gives_back(change: Node) -> bool:
@@ -118,7 +132,7 @@ def _left_by(value: Value, changes: Sequence[Node]) -> dict[Node, Changed]:
     elements = value.defining_node.operands
     taken_out: dict[Value, Value] = {}
     for change in changes:
-        changed = list_changes[change.op](elements, change)
+        changed = _changes_of(value)[change.op](elements, change)
         if changed is None or len(changed.elements) > LONGEST:
             return {}
         elements = tuple([taken_out.get(element, element) for element in changed.elements])
@@ -151,10 +165,11 @@ def _rewrite(value: Value, left: Mapping[Node, Changed]) -> bool:
 
 
 def _version(value: Value, change: Node, left: Changed) -> Value:
-    """The list that a change leaves, before that change."""
+    """The list or dict that a change leaves, before that change."""
     graph = change.graph
+    kind = LIST if isinstance(value.static_type, ListType) else DICT
     with graph.inserting(change), graph.at_range(change.range):
-        version = graph.insert(LIST, left.elements, [value.static_type]).result()
+        version = graph.insert(kind, left.elements, [value.static_type]).result()
     if left.result is not None:
         change.result().replace_uses_with(left.result)
     return version
@@ -198,4 +213,43 @@ def _reverse(elements: tuple[Value, ...], node: Node) -> Changed:
 
 @list_changes("aten::clear")
 def _clear(elements: tuple[Value, ...], node: Node) -> Changed:
+    return Changed(())
+
+
+def place_of_key(elements: tuple[Value, ...], key: Value) -> int | None:
+    """Where among keys and values the value of a key is, -1 where it is not; None where keys are not known."""
+    keys = [*elements[::2], key]
+    if not all(map(constants.is_constant, keys)):
+        return None
+    *held, wanted = [constants.constant_value(k) for k in keys]
+    if not all(isinstance(k, str | int) for k in (*held, wanted)):
+        return None
+    return 2 * held.index(wanted) + 1 if wanted in held else -1
+
+
+@dict_changes("aten::_set_item")
+def _set_value(elements: tuple[Value, ...], node: Node) -> Changed | None:
+    place = place_of_key(elements, node.operand(1))
+    if place is None:
+        return None
+    if place < 0:
+        return Changed((*elements, node.operand(1), node.operand(2)))
+    return Changed((*elements[:place], node.operand(2), *elements[place + 1 :]))
+
+
+@dict_changes("aten::Delete")
+def _delete(elements: tuple[Value, ...], node: Node) -> Changed | None:
+    place = place_of_key(elements, node.operand(1))
+    return None if place is None or place < 0 else Changed((*elements[: place - 1], *elements[place + 1 :]))
+
+
+@dict_changes("aten::pop")
+def _pop_value(elements: tuple[Value, ...], node: Node) -> Changed | None:
+    left = _delete(elements, node)
+    place = place_of_key(elements, node.operand(1))
+    return None if left is None or place is None else Changed(left.elements, elements[place])
+
+
+@dict_changes("aten::clear")
+def _clear_dict(elements: tuple[Value, ...], node: Node) -> Changed:
     return Changed(())

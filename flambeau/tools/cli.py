@@ -19,6 +19,7 @@ from flambeau.ir.verify import verify
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.modules.script_module import RecursiveScriptModule
 from flambeau.passes import pipeline
+from flambeau.passes.steps import Step
 from flambeau.tools import doctor
 from flambeau.util.errors import CompileError, FrontendError, InternalError, ParseError, VerifyError
 
@@ -250,7 +251,7 @@ def _opt(options: argparse.Namespace) -> int:
     graph = parse_ir(sys.stdin.read() if options.file == "-" else Path(options.file).read_text(encoding="utf-8"))
     verify(graph)
     for name in names:
-        step = pipeline.Step(phase="opt", name=name, run=pipeline.PASSES[name])
+        step = Step(phase="opt", name=name, run=pipeline.PASSES[name])
         changed = pipeline.optimise(graph, check=True, steps=(step,))
         if options.each and changed:
             print(f"# after {name}\n{graph}")

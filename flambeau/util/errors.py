@@ -250,6 +250,13 @@ class GuardError(ScriptError):
     """What graphs raise it by; to other readers of the graph it is a `raise` like any other."""
 
 
+class NeedsObjectError(ScriptError):
+    """A method that runs without its object came to where it changes what cannot be given back: it is run with it."""
+
+    name = "flambeau.NeedsObjectError"
+    """What graphs raise it by."""
+
+
 def located(message: str, range: SourceRange | None) -> str:
     """`message`, and where it applies if that is known."""
     return message if range is None else f"{message}:\n{range.highlight()}"

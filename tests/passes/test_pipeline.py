@@ -7,7 +7,8 @@ import pytest
 import flambeau.ops  # noqa: F401
 from flambeau.ir import Graph, parse_ir
 from flambeau.passes import pipeline
-from flambeau.passes.pipeline import PassRecord, Step, check_order, optimise
+from flambeau.passes.pipeline import PassRecord, optimise
+from flambeau.passes.steps import Step, check_order
 from flambeau.schema.types import INT, TENSOR
 from flambeau.util.errors import InternalError, VerifyError
 

@@ -9,7 +9,9 @@ from typing import Any
 from flambeau.executor import gradients, lost_numbers
 from flambeau.executor.executor import Executor, executor_of
 from flambeau.executor.options import Options
-from flambeau.executor.parameter_promotion import ASKS, Promotion, promotion_of
+from flambeau.executor.parameter_promotion import Promotion, promotion_of
+from flambeau.executor.promoted_answers import ASKS, GRAD_MODE
+from flambeau.executor.promoted_containers import items_of
 from flambeau.jit.arguments import ArgumentError
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.modules.script_method import ScriptMethod, shown
@@ -20,6 +22,7 @@ from flambeau.tensor.dispatch import intercepting
 from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.tensor.observer import thread
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.errors import NeedsObjectError
 from flambeau.util.foreign import is_foreign
 from flambeau.util.record import dataclass, field
 
@@ -47,11 +50,42 @@ class _Asks:
 
 
 @dataclass(slots=True)
+class _Keys:
+    """A list whose only item is whether a dict has the keys that it had, in this order."""
+
+    of: dict[Any, Any]
+    keys: list[Any]
+
+    def __getitem__(self, place: int) -> bool:
+        return [*self.of] == self.keys
+
+
+@dataclass(slots=True)
+class _Values:
+    """A list by the keys of a dict: what is not there is nothing that was found."""
+
+    of: dict[Any, Any]
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.of.get(key, UNSET)
+
+
+class _GradMode:
+    """A list whose only item is whether gradients are recorded on this thread."""
+
+    def __getitem__(self, place: int) -> bool:
+        return is_grad_enabled()
+
+
+_GRAD_MODE = _GradMode()
+
+
+@dataclass(slots=True)
 class _Seen:
     """What was found when the object was last looked at. It is not changed once it is in use: threads may share it."""
 
     lists: list[list[Any]] = field(default_factory=list)
-    places: list[int] = field(default_factory=list)
+    places: list[Any] = field(default_factory=list)
     found: list[Any] = field(default_factory=list)
     """Where objects and values were: in which list, at which place, and what was there."""
     noted: set[tuple[int, int]] = field(default_factory=set)
@@ -71,6 +105,8 @@ class _Seen:
     def read(self, owner: ScriptObject, path: tuple[str, ...], *, is_assigned: bool = False) -> Any:
         """The value of an attribute, noting where it was; of one that the method assigns, where it is."""
         value: Any = owner
+        if path == (GRAD_MODE,):
+            return self._note_mode()
         for depth, name in enumerate(path, 1):
             if name == ASKS and not isinstance(value, ScriptObject):
                 return self._note_asks(value)
@@ -88,12 +124,22 @@ class _Seen:
                 self.found.append(value)
         if isinstance(value, list):
             self._note_items(value)
+        elif isinstance(value, dict):
+            self._note_keys(value)
         return value
 
     def is_shared(self) -> bool:
         """Whether what the method assigns is read or assigned under another name as well."""
         cells = [(id(stored), place) for _, stored, place in self.cells]
         return len(set(cells)) < len(cells) or not self.noted.isdisjoint(cells)
+
+    def _note_mode(self) -> bool:
+        """Note whether gradients are recorded."""
+        value = is_grad_enabled()
+        self.lists.append(_GRAD_MODE)  # type: ignore[arg-type]  # it is asked as lists are
+        self.places.append(0)
+        self.found.append(value)
+        return value
 
     def _note_asks(self, value: Any) -> bool:
         """Note whether a tensor asks for gradients; None in its place does not."""
@@ -110,6 +156,12 @@ class _Seen:
         self.lists += [_Length(items), *[items] * len(items)]  # type: ignore[list-item]  # it is asked as lists are
         self.places += [0, *range(len(items))]
         self.found += [len(items), *items]
+
+    def _note_keys(self, items: dict[Any, Any]) -> None:
+        """Note what is in a dict, in order."""
+        self.lists += [_Keys(items, [*items]), *[_Values(items)] * len(items)]  # type: ignore[list-item]
+        self.places += [0, *items]
+        self.found += [True, *items.values()]
 
     def stand_in(self, value: Any) -> Any:
         """What native code gets: in the place of a parameter a tensor over the same memory."""
@@ -159,6 +211,8 @@ class PromotedMethod(ScriptMethod):
         except ArgumentError:
             self._signature.bind(args, {})  # raises it in the words of this method
             raise
+        except NeedsObjectError:
+            return self._call_slowly(*args)
 
     def _marked(self, seen: _Seen, native: ScriptFunction, args: tuple[Any, ...], hidden: gradients.Asking) -> Any:
         """The call of a method some of whose parameters ask for gradients: recorded if a result depends on them."""
@@ -223,13 +277,10 @@ class PromotedMethod(ScriptMethod):
             read = len(promotion.paths) - promotion.assigned
             values = [seen.read(self.owner, p, is_assigned=k >= read) for k, p in enumerate(promotion.paths)]
         is_whole = promotion is not None and not any(v is UNSET for v in values) and not seen.is_shared()
-        function = promotion.variant(values) if promotion is not None and is_whole else None
-        if promotion is not None and function is not None:
-            fixed = promotion.is_written_in
-            taken = [
-                one for v, known in zip(values, fixed, strict=True) if not known
-                for one in (v if isinstance(v, list) else (v,))
-            ]  # fmt: skip
+        variant = promotion.variant(values) if promotion is not None and is_whole else None
+        if variant is not None:
+            function, fixed = variant
+            taken = [one for v, known in zip(values, fixed, strict=True) if not known for one in items_of(v)]
             seen.taken = tuple(taken)
             seen.hidden = tuple(map(seen.stand_in, taken))
             first = len(taken) - len(seen.cells)

@@ -17,7 +17,7 @@ from flambeau.schema.opdef import Effect
 from flambeau.tensor.grad_mode import is_grad_enabled, set_grad_enabled
 from flambeau.tensor.random import Generator, manual_seed
 from flambeau.util.counters import add_stat_value
-from flambeau.util.errors import GuardError, ScriptError
+from flambeau.util.errors import GuardError, NeedsObjectError, ScriptError
 
 
 def print_values(*values: Any) -> None:
@@ -42,13 +42,16 @@ def _flush(stream: Callable[[], TextIO]) -> None:
     stream().flush()
 
 
+_OF_OUR_OWN = {kind.name: kind for kind in (GuardError, NeedsObjectError)}
+
+
 def raise_exception(message: str, class_name: str | None = None) -> NoReturn:
     """Raise ScriptError: qualified class name (RuntimeError where there is none) and what there is of a message.
 
-    The guard of a trace raises GuardError.
+    The guard of a trace raises GuardError, a method without its object that needs it NeedsObjectError.
     """
     name = class_name or "RuntimeError"
-    kind = GuardError if name == GuardError.name else ScriptError
+    kind = _OF_OUR_OWN.get(name, ScriptError)
     raise kind(f"{name}: {message}" if message else name)
 
 

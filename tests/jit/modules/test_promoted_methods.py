@@ -12,7 +12,7 @@ import pytest
 import flambeau
 from flambeau import Tensor, nn
 from flambeau.codegen import available
-from flambeau.executor.parameter_promotion import MAX_VARIANTS, promotion_of
+from flambeau.executor.parameter_promotion import MAX_VARIANTS, MAX_WITH_INTS, promotion_of
 from flambeau.jit.arguments import ArgumentError
 from flambeau.jit.modules.promoted_method import PromotedMethod
 from tests.jit.modules.module_support import same
@@ -490,3 +490,73 @@ def test_set_grad_enabled_holds_from_its_statement_on(on: bool, starts: bool) ->
                 results = module(X, on)
                 seen.append(([r.requires_grad for r in results], flambeau.is_grad_enabled()))
     assert seen == [([on, not on], not on)] * 6
+
+
+class Deciding(nn.Module):
+    """A number of heads that decides which way is taken, and one that is only computed with."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heads, self.width = 3, 3
+        self.scale = nn.Parameter(flambeau.ones(3))
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.heads % 2 == 1:
+            x = x + self.heads
+        if x.shape[1] != self.width:
+            raise RuntimeError("another width")
+        if flambeau.is_grad_enabled() and (x.requires_grad or self.scale.requires_grad):
+            x = x * 10
+        return x * self.scale
+
+
+def test_ints_that_decide_are_written_in_until_there_are_too_many() -> None:
+    eager, scripted = Deciding(), flambeau.script(Deciding(), verify=True)
+    with flambeau.no_grad():
+        for heads in (3, 4, 3, 5, 6, 7, 8, 9, 10, 3):
+            eager.heads = scripted.heads = heads
+            agree(eager, scripted)
+            assert scripted.forward._seen.native is not None
+    cache = scripted.forward.promotion.variants_cache
+    assert len(cache) == MAX_WITH_INTS + 1, "the last takes any number of heads"
+    names = [[a.name for a in variant.schema.arguments] for variant in cache.values]
+    assert [("heads" in n, "width" in n) for n in names] == [(False, True)] * MAX_WITH_INTS + [(True, True)]
+
+
+def test_whether_gradients_are_recorded_is_asked_at_each_call() -> None:
+    eager, scripted = Deciding(), flambeau.script(Deciding(), verify=True)
+    for _ in range(3):
+        with flambeau.no_grad():
+            assert same(eager(X), scripted(X))
+        assert same(eager(X), scripted(X))
+        assert scripted(X).requires_grad
+        scripted(X).sum().backward()
+    assert same(scripted.scale.grad, 30 * (X + 3).sum(0))
+    with flambeau.no_grad():
+        assert "is_grad_enabled" not in str(scripted.graph_for(X))
+        assert scripted.graph_for(X).find("prim::If") is not None, "the width is compared still"
+    found: list[Any] = []
+    thread = threading.Thread(target=lambda: found.append(scripted(X)))  # a thread of its own records
+    with flambeau.no_grad():
+        scripted(X)
+        thread.start()
+        thread.join()
+    assert same(found[0], eager(X))
+
+
+class AsksWithin(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        with flambeau.no_grad():
+            if flambeau.is_grad_enabled():
+                x = x + 1
+        if flambeau.is_grad_enabled():
+            x = x + 10
+        return x
+
+
+def test_a_method_that_changes_the_mode_asks_itself() -> None:
+    eager, scripted = AsksWithin(), flambeau.script(AsksWithin(), verify=True)
+    for _ in range(3):
+        assert same(eager(X), scripted(X))
+        with flambeau.no_grad():
+            assert same(eager(X), scripted(X))

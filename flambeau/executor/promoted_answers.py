@@ -1,0 +1,119 @@
+"""What a method asks of its object's tensors, of the mode, and of its ints, as answers that functions are made for.
+
+```
+%b : bool = prim::requires_grad(%layer_weight)        graph(..., %layer_weight_requires_grad : bool,
+%c : bool = aten::is_grad_enabled()             →             %is_grad_enabled : bool):
+```
+
+Calls get plain tensors in the place of what asks for gradients, and so need the answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from flambeau.analysis.alias import AliasAnalysis
+from flambeau.analysis.effects import own_effect, own_writes
+from flambeau.analysis.gradients import is_about_tensor
+from flambeau.ir import constants, kinds
+from flambeau.ir.graph import Graph, Node, Value
+from flambeau.schema.opdef import Effect
+from flambeau.schema.types import BOOL, BoolType, FloatType, IntType
+
+Path = tuple[str, ...]
+"""Names of attributes, from the object on: submodules, then the attribute that is read."""
+ASKS: Final = "requires_grad"
+"""The last name of a path that ends at what is known of a tensor."""
+GRAD_MODE: Final = "is_grad_enabled()"
+"""The path of what holds on the thread: no attribute has such a name."""
+_ASKING: Final = "prim::requires_grad"
+_MODE: Final = "aten::is_grad_enabled"
+
+
+def answer_about(graph: Graph, origins: dict[Value, Path]) -> list[Path] | None:
+    """Parameters in the place of questions whether what was read of the object asks for gradients; their paths.
+
+    Calls get plain tensors in the place of what asks, and so need the answers. What is computed answers by itself. None
+    where one value may be either.
+    """
+    flags: dict[Path, Value] = {}
+    alias: AliasAnalysis | None = None
+    for node in [n for n in graph.all_nodes() if n.op == _ASKING]:
+        tensor = node.operand(0)
+        path = origins.get(_uncast(tensor))
+        if path is None:
+            alias = AliasAnalysis(graph, apart=True) if alias is None else alias
+            if alias.may_contain_alias(tensor, origins):
+                return None
+        else:
+            if path not in flags:
+                flags[path] = graph.add_parameter(BOOL, "_".join((*path, ASKS)))
+            node.result().replace_uses_with(flags[path])
+            node.erase()
+    return [(*path, ASKS) for path in flags]
+
+
+def tells_apart(node: Node) -> bool:
+    """Whether a node may do something else where plain tensors stand in the place of parameters: it looks at more than
+    whether they ask for gradients, or from it on gradients are recorded although they were not.
+    """
+    if node.op != "prim::Enter":
+        return is_about_tensor(node) and node.op != _ASKING
+    made = node.operand(0).defining_node
+    name = "" if made is None else str(made.result().static_type) if made.op == "prim::CreateObject" else made.op[1:]
+    return name.rpartition(".")[2] not in ("no_grad", "inference_mode")
+
+
+def _uncast(value: Value) -> Value:
+    """The value whose type was refined to this one's."""
+    while value.defining_node is not None and value.defining_node.op == "prim::unchecked_cast":
+        value = value.defining_node.operand(0)
+    return value
+
+
+def answer_mode(graph: Graph) -> list[Path]:
+    """A parameter in the place of questions whether gradients are recorded, if there are any and the graph itself does
+    not change it; its path.
+    """
+    questions = graph.find_all(_MODE)
+    if not questions or any(map(_may_change_mode, graph.all_nodes())):
+        return []
+    answer = graph.add_parameter(BOOL, _MODE.partition("::")[2])
+    for node in questions:
+        node.result().replace_uses_with(answer)
+        node.erase()
+    return [(GRAD_MODE,)]
+
+
+def _may_change_mode(node: Node) -> bool:
+    return node.op in ("prim::Enter", "aten::set_grad_enabled") or node.op in kinds.OPAQUE or node.op.startswith("^")
+
+
+def deciding(graph: Graph, hidden: Sequence[Value]) -> tuple[int, ...]:
+    """Which of the values are ints that decide by themselves, or with other such, which way the graph takes.
+
+    A number of heads that must be even is one; one that is compared with a size decides nothing that could be known.
+    """
+    sources: dict[Value, frozenset[int]] = {
+        v: frozenset((k,)) for k, v in enumerate(hidden) if isinstance(v.static_type, IntType)
+    }
+    decide: set[int] = set()
+    for node in graph.all_nodes() if sources else ():
+        if node.op == "prim::If" and node.operand(0) in sources:
+            decide |= sources[node.operand(0)]
+        found = _sources(node, sources)
+        if found:
+            sources.update(dict.fromkeys(node.results, found))
+    return tuple(sorted(decide))
+
+
+def _sources(node: Node, sources: dict[Value, frozenset[int]]) -> frozenset[int]:
+    """The ints on which alone the results of a node depend; none where they depend on something else."""
+    if not node.operands or node.nested_blocks or own_effect(node) is not Effect.NONE or own_writes(node):
+        return frozenset()
+    if not all(isinstance(v.static_type, IntType | FloatType | BoolType) for v in node.results):
+        return frozenset()
+    if not all(v in sources or constants.is_constant(v) for v in node.operands):
+        return frozenset()
+    return frozenset().union(*[sources.get(v, ()) for v in node.operands])
