@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flambeau.analysis.alias import AliasAnalysis
+from flambeau.analysis.topological_moves import move_after, move_before
 from flambeau.ir.graph import Graph, Node, Value
 
 
@@ -24,6 +25,21 @@ class AliasDb:
         if isinstance(value, Node):
             return any(map(self._aliases.has_writers, (*value.operands, *value.results)))
         return self._aliases.has_writers(value)
+
+    def move_after_topologically_valid(self, node: Node, place: Node) -> bool:
+        """Move a node to right behind another; whether that was possible.
+
+        What lies between and shares data, memory or effects with it comes along, in order.
+        """
+        return move_after(self._aliases, node, place)
+
+    def move_before_topologically_valid(self, node: Node, place: Node) -> bool:
+        """Move a node to right before another, as `move_after_topologically_valid` does."""
+        return move_before(self._aliases, node, place)
+
+    def dump(self) -> None:
+        """Print what may share memory."""
+        print(self, end="")
 
     def to_graphviz_str(self) -> str:
         """A picture in the language of Graphviz: an edge joins two values that may be the same memory."""

@@ -42,8 +42,8 @@ class Await:
         return self._fn
 
     def args(self) -> tuple[Any, ...]:
-        """What it will be called with."""
-        return self._args
+        """What it will be called with; the value itself, if it was there from the start."""
+        return (self._value,) if self.is_nowait() else self._args
 
     def is_nowait(self) -> bool:
         """Whether the value was there from the start."""

@@ -123,7 +123,8 @@ class Evaluator:
             case "prim::CallFunction" | "prim::CallMethod":
                 return self.call(node, values)
             case "aten::warn" | "python::warn":
-                warn_once(values[0], values[1], node.range, (*self.calls, node), self.warned)
+                written = node if node.range is None else (node.range, tuple(node.call_chain))
+                warn_once(values[0], values[1], node.range, (*self.calls, written), self.warned)
                 return ()
         rule = _STRUCTURAL.get(node.op)
         return self.operation(node, values) if rule is None else rule(node, values)

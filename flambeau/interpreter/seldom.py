@@ -64,10 +64,13 @@ REGISTER_OPERATIONS: Final[dict[Op, Callable[[Registers, Any, Any, Any, Any], No
 
 def warn(text: str, category: object, calls: tuple[Hashable, ...], warned: set[tuple[Hashable, ...]]) -> None:
     """Warn, unless this run has come to this place by the same calls before. `calls` ends in the code and the site."""
-    *_, code, place = calls
+    *callers, code, place = calls
     assert isinstance(code, Code)
     assert isinstance(place, int)
-    warn_once(text, category, code.sites[place].range, calls, warned)
+    site = code.sites[place]
+    # Copies that unrolling makes of a node are one place, inlined calls of one function are as many as the calls.
+    written = place if site.range is None else (site.range, site.call_chain)
+    warn_once(text, category, site.range, (*callers, code, written), warned)
 
 
 def warn_once(text: str, category: object, where: SourceRange | None, calls: Hashable, warned: set[Any]) -> None:

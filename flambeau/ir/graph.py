@@ -386,12 +386,15 @@ class Graph(ValueNames, InsertionPoint[Node, Block], GraphMethods[Value, Node, B
     # -- building -----------------------------------------------------------------------------------------------------
 
     def create(
-        self, op: str, operands: Iterable[Value] = (), types: Iterable[Type] | int = (TENSOR,), **attributes: Any
+        self, op: str, operands: Iterable[Value] | int = (), types: Iterable[Type] | int = (TENSOR,), **attributes: Any
     ) -> Node:
         """A node in no block, with the current source range and a result per type; a number of types means Tensors.
 
-        Raises ValueError for None among the operands.
+        A number in the place of the operands is that of the results, of a node without operands. Raises ValueError for
+        None among the operands.
         """
+        if isinstance(operands, int):
+            operands, types = (), operands
         node = Node(self, op)
         node.attributes.update(attributes)
         node.range, node.scope = self.current_range, self.current_scope

@@ -21,6 +21,7 @@ from flambeau.util.scripting import is_scripting as is_scripting
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
+NONE_GIVEN = "{kind} can't be None: give what {maker} returned"
 DROPPED = (
     "ignore(True) has been deprecated. TorchScript will now drop the function call when it is saved: use unused, or "
     "ignore(drop_on_export=True)"
@@ -158,7 +159,7 @@ def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:
 
 @_form("wait")
 def wait(future: Future) -> Any:
-    """The result of a task. Raises what it raised.
+    """The result of a task. Raises what it raised, RuntimeError for None.
 
     Args:
         future: what `fork` gave.
@@ -166,6 +167,7 @@ def wait(future: Future) -> Any:
     >>> wait(fork(max, 1, 2))
     2
     """
+    _refuse_none(future, "Future", "fork")
     return future.wait()
 
 
@@ -190,4 +192,10 @@ def _awaitable_wait(value: Await) -> Any:
     >>> _awaitable_wait(_awaitable(pow, 2, 5)), _awaitable_wait(_awaitable_nowait(3))
     (32, 3)
     """
+    _refuse_none(value, "Await", "_awaitable")
     return value.wait()
+
+
+def _refuse_none(value: Any, kind: str, maker: str) -> None:
+    if value is None:
+        raise RuntimeError(NONE_GIVEN.format(kind=kind, maker=maker))

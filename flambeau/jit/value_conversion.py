@@ -67,6 +67,8 @@ def _bool(value: Any) -> bool:
         return bool(value)
     if isinstance(value, Tensor) and value.ndim == 0 and value.dtype.name == "bool":
         return bool(value.item())
+    if isinstance(value, int | np.integer) and value in (0, 1):
+        return bool(value)
     raise MismatchError(f"{_shown(value)} is no bool")
 
 
@@ -188,7 +190,7 @@ def _list(element: Converter) -> Converter:
             for i, item in enumerate(shared):
                 shared[i] = element(item)
             return shared
-        if not isinstance(value, list | tuple):
+        if not isinstance(value, list | tuple | range):
             raise MismatchError(f"{_shown(value)} is no list")
         items = []
         for i, item in enumerate(value):

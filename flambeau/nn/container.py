@@ -11,8 +11,9 @@ from flambeau.nn.module import Module
 NO_MODULE = "{owner}: {what} is not a Module subclass"
 
 
-def _checked(module: Any, owner: Module) -> Module:
-    if not isinstance(module, Module):
+def _checked(module: Any, owner: Module) -> Any:
+    """A module, or None for a place that stays empty. Raises TypeError for anything else."""
+    if module is not None and not isinstance(module, Module):
         raise TypeError(NO_MODULE.format(owner=type(owner).__name__, what=type(module).__name__))
     return module
 
@@ -104,8 +105,8 @@ class _Indexed(Module):
     def _hold(self, modules: Iterable[Module]) -> None:
         self._modules = {str(i): module for i, module in enumerate(modules)}
 
-    def _held(self) -> list[Module]:
-        return [m for m in self._modules.values() if m is not None]
+    def _held(self) -> list[Any]:
+        return list(self._modules.values())
 
 
 class Sequential(_Indexed):
@@ -177,8 +178,7 @@ class ModuleDict(Module):
             self.update(modules)
 
     def __getitem__(self, key: str) -> Module:
-        module = self._modules[key]
-        assert module is not None
+        module: Any = self._modules[key]
         return module
 
     def __setitem__(self, key: str, module: Module) -> None:

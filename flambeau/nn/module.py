@@ -117,7 +117,8 @@ class Module:
             object.__delattr__(self, name)
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *self._parameters, *self._buffers, *self._modules})
+        inner = {*self._parameters, *self._buffers, *self._modules}
+        return sorted({*super().__dir__(), *(name for name in inner if not name[0].isdigit())})  # names alone
 
     def _slot(self, name: str) -> str | None:
         return next((slot for slot in _SLOTS if name in self.__dict__[slot]), None)

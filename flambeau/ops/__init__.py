@@ -94,6 +94,10 @@ from flambeau.ops import windows as _windows
 __all__: list[str] = []
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_operator_namespaces.scopes()})
+
+
 def __getattr__(name: str) -> _operator_namespaces.OperatorNamespace:
     """The operators of a namespace: `flambeau.ops.aten.relu` is `flambeau.relu`."""
     namespace = _operator_namespaces.find(name)

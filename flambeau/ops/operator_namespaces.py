@@ -47,8 +47,13 @@ def forget(name: str) -> None:
 
 def find(scope: str) -> OperatorNamespace | None:
     """The namespace, if any operator is in it."""
-    has_any = not scope.startswith("_") and any(_parts(name)[0] == scope for name in registry.names())
+    has_any = not scope.startswith("__") and any(_parts(name)[0] == scope for name in registry.names())
     return _namespaces.setdefault(scope, OperatorNamespace(scope)) if has_any else None
+
+
+def scopes() -> list[str]:
+    """The names of all namespaces."""
+    return sorted({scope for scope, _, _ in map(_parts, registry.names()) if not scope.startswith("__")})
 
 
 def _parts(name: str) -> tuple[str, str, str]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import inf
+from string import ascii_letters
 from typing import Any
 
 from flambeau.ops.language.declare import declare
@@ -19,6 +20,8 @@ from flambeau.tensor.tensor import Tensor, install_method
 
 Tensors = Tensor | Sequence[Tensor]
 
+NO_SUBLIST = "einsum(): behind each tensor comes the list of its dimensions, as in einsum(x, [0, 1]), but got a {found}"
+NO_DIMENSION = "einsum(): dimensions are numbers from 0 to 51, or one ..., but got {found!r}"
 _COMPUTE_MODES = {
     "use_mm_for_euclid_dist_if_necessary": None,
     "use_mm_for_euclid_dist": 1,
@@ -153,8 +156,10 @@ def chain_matmul(*matrices: Tensors, out: Tensor | None = None) -> Any:
 
 
 @form_of("aten::einsum")
-def einsum(equation: str, *operands: Tensors) -> Any:
+def einsum(equation: str | Tensor, *operands: Any) -> Any:
     """Products of operands whose dimensions `equation` names, summed over the names that the result lacks.
+
+    Names may be numbers from 0 to 51 instead, in a list behind each tensor: `einsum(x, [0, 1], y, [1, 2], [0, 2])`.
 
     Args:
         equation: names of dimensions, as "ij,jk->ik".
@@ -164,7 +169,32 @@ def einsum(equation: str, *operands: Tensors) -> Any:
     >>> flambeau.einsum("ij,jk->ik", flambeau.ones(2, 3), flambeau.ones(3, 2)).tolist()
     [[3.0, 3.0], [3.0, 3.0]]
     """
+    if isinstance(equation, Tensor):
+        given = [equation, *operands]
+        return call("aten::einsum", equation_of(given[1::2], given[2::2]), given[: len(given) // 2 * 2 : 2])
     return call("aten::einsum", equation, listed(operands))
+
+
+def equation_of(terms: Sequence[Any], following: Sequence[Any]) -> str:
+    """The equation of einsum's other form: the lists behind the tensors, and what stands behind each of those.
+
+    The last list stands alone, without a tensor before it, where the result's dimensions are said. Raises RuntimeError
+    for what is no list of numbers from 0 to 51 and at most one `...`.
+
+    >>> equation_of([[0, 1], [1, 2]], [None, [0, 2]])
+    'ab,bc->ac'
+    """
+    result = f"->{_letters(following[-1])}" if len(following) == len(terms) else ""
+    return ",".join(map(_letters, terms)) + result
+
+
+def _letters(term: Any) -> str:
+    if not isinstance(term, list | tuple):
+        raise RuntimeError(NO_SUBLIST.format(found=type(term).__name__))
+    wrong = [d for d in term if d is not Ellipsis and not (isinstance(d, int) and 0 <= d < len(ascii_letters))]
+    if wrong:
+        raise RuntimeError(NO_DIMENSION.format(found=wrong[0]))
+    return "".join("..." if d is Ellipsis else ascii_letters[d] for d in term)
 
 
 @form_of("aten::tensordot")
@@ -197,6 +227,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
 
 
 declare("aten::tensordot.count(Tensor a, Tensor b, int dims=2) -> Tensor", tensordot)
+declare("aten::tensordot.tensor(Tensor a, Tensor b, Tensor dims) -> Tensor", tensordot)
 declare("aten::tensordot.lists(Tensor a, Tensor b, int[][] dims) -> Tensor", tensordot)
 
 

@@ -8,6 +8,8 @@ import flambeau
 from flambeau import Tensor, nn
 from flambeau.jit import _recursive
 
+X = flambeau.tensor([2.0])
+
 
 class Inner(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
@@ -171,3 +173,41 @@ def test_parameters_buffers_and_tensors_are_told_apart() -> None:
     types = [flambeau.script(Net(kind))._c._type() for kind in ("parameter", "buffer", "tensor", "parameter")]
     assert len({t.qualified_name() for t in types}) == 3
     assert types[0] == types[3]
+
+
+def test_methods_and_submodules_are_attributes() -> None:
+    module = flambeau.script(Net())
+    c = module._c
+    assert c.sub == module.sub._c
+    assert c.sub.forward(X).tolist() == [2.0]
+    assert c.other() == c.n == 3
+    c.n = 5
+    assert (module.n, c.other()) == (5, 5)
+    assert {"forward", "other", "sub", "n", "getattr"} <= set(dir(c))
+    seen: list[str] = []
+    c.apply(lambda one: seen.append(one.name))
+    assert seen == ["Inner", "Net"]
+    assert c.children() == [c.sub]
+    assert "def forward" in c.code
+    with pytest.raises(AttributeError, match="does not have a field with name 'nothing'"):
+        _ = c.nothing
+
+
+def test_handle_can_be_set() -> None:
+    module, other = flambeau.script(Net()), flambeau.script(Net())
+    other.n = 7
+    module._c = other._c
+    assert module.n == module.other() == 7
+    assert module._c == other._c
+
+
+def test_tables_of_attributes() -> None:
+    c = flambeau.script(Net())._c
+    assert [name for name, _ in flambeau._C.ModuleDict(c).items()] == ["sub"]
+    parameters = flambeau._C.ParameterDict(c)
+    assert [name for name, _ in parameters.items()] == ["w"]
+    assert parameters.contains("w")
+    parameters.setattr("w", flambeau.nn.Parameter(flambeau.zeros(1)))
+    assert parameters.getattr("w").tolist() == [0.0]
+    assert flambeau._C.BufferDict(flambeau.script(Net("buffer"))._c).contains("w")
+    assert flambeau._C.BufferDict(c).items() == []

@@ -216,3 +216,35 @@ def test_calls_are_no_annotations() -> None:
 
     with pytest.raises(RuntimeError, match=r"Type annotation should not contain calls, but .*foo"):
         jit.annotations.get_signature(f)
+
+
+def test_waiting_for_nothing() -> None:
+    with pytest.raises(RuntimeError, match="Future can't be None"):
+        flambeau.jit.wait(None)  # type: ignore[arg-type]
+    with pytest.raises(RuntimeError, match="Await can't be None"):
+        flambeau.jit._awaitable_wait(None)  # type: ignore[arg-type]
+
+
+def test_arguments_of_awaitables() -> None:
+    assert flambeau.jit._awaitable_nowait(33).args() == (33,)
+    assert flambeau.jit._awaitable(pow, 2, 3).args() == (2, 3)
+
+
+def test_warnings_of_loops_that_are_unrolled() -> None:
+    @flambeau.script
+    def f() -> int:
+        for _ in range(3):
+            warnings.warn("in the loop", stacklevel=2)
+        warnings.warn("behind it", stacklevel=2)
+        return 1
+
+    @flambeau.script
+    def g() -> int:
+        return f() + f()
+
+    for fn, count in ((f, 2), (g, 4)):
+        for _ in range(3):
+            with warnings.catch_warnings(record=True) as seen:
+                warnings.simplefilter("always")
+                fn()
+            assert len(seen) == count

@@ -232,3 +232,80 @@ def test_disabled() -> None:
 
         assert same(Plain()(X), X * 2)
     assert ran == ["python"]
+
+
+def test_attribute_is_its_value_while_the_module_is_made() -> None:
+    class Sized(jit.ScriptModule):
+        def __init__(self) -> None:
+            super().__init__()
+            self.n: Any = jit.Attribute(3, int)
+            self.twice = self.n + self.n
+            self.names: Any = jit.Attribute([], list[str])
+            self.inner = nn.Linear(self.n, self.n)
+
+        @jit.script_method
+        def forward(self, x: Tensor) -> Tensor:
+            return x * self.n + self.twice + len(self.names)
+
+    assert Sized()(flambeau.ones(1)).tolist() == [9.0]
+
+
+@jit.interface
+class Step(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        pass  # type: ignore[return]
+
+
+class AddOne(jit.ScriptModule):
+    @jit.script_method
+    def forward(self, x: Tensor) -> Tensor:
+        return x + 1
+
+
+class AddTwo(jit.ScriptModule):
+    @jit.script_method
+    def forward(self, x: Tensor) -> Tensor:
+        return x + 2
+
+
+def test_old_style_module_for_an_interface() -> None:
+    class Old(jit.ScriptModule):
+        step: Step
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.step = AddOne()
+
+        @jit.script_method
+        def forward(self, x: Tensor) -> Tensor:
+            return self.step.forward(x)
+
+    class New(nn.Module):
+        step: Step
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.step = AddOne()
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.step.forward(x)
+
+    for module in (Old(), flambeau.script(New())):
+        before = module(flambeau.ones(1)).tolist()
+        module.step = AddTwo()
+        assert (before, module(flambeau.ones(1)).tolist()) == ([2.0], [3.0])
+        with pytest.raises(RuntimeError, match="is not compatible with interface"):
+            module.step = flambeau.script(nn.ReLU())
+
+
+def test_marked_method_of_a_plain_module() -> None:
+    class Plain(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.a = 2
+
+        @jit.script_method
+        def forward(self, x: Tensor) -> Tensor:
+            return x * self.a
+
+    assert flambeau.script(Plain())(flambeau.ones(2)).tolist() == [2.0, 2.0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -398,3 +399,55 @@ def test_inputs_in_a_row() -> None:
         for v in nested[:2]
     ))  # fmt: skip
     assert [t.tolist() for t in theirs] == [t.tolist() for t in _C._jit_flatten(nested[:2])[0]]
+
+
+def test_package_is_importable() -> None:
+    from flambeau._C import parse_ir
+
+    assert importlib.import_module("flambeau._C") is _C
+    assert parse_ir is _C.parse_ir
+
+
+def test_types_of_lists_and_tensors() -> None:
+    made = [_C.ListType.ofInts(), _C.ListType.ofTensors(), _C.ListType.ofBools(), _C.OptionalType.ofTensor()]
+    assert [str(t) for t in made] == ["List[int]", "List[Tensor]", "List[bool]", "Optional[Tensor]"]
+    more = [_C.ListType.ofFloats(), _C.ListType.ofStrings(), _C.ListType.ofComplexDoubles()]
+    assert [t.str() for t in more] == ["float[]", "str[]", "complex[]"]
+    assert (_C.RRefType(_C.IntType.get()).str(), _C.StreamObjType.get().kind()) == ("RRef[int]", "StreamObjType")
+    dense = _C.TensorType.get().with_sizes([2, 3, 4]).contiguous()
+    assert dense.strides() == [12, 4, 1]
+    assert _C.TensorType.get().contiguous().strides() is None
+
+
+def test_node_of_results_alone() -> None:
+    g = thing()
+    assert g.create("prim::Thing", 2).outputsSize() == 2
+
+
+def test_moves_take_along_what_depends() -> None:
+    body = "%a = aten::neg(%x)\n  %b = aten::relu(%x)\n  %c = aten::abs(%a)\n  %d = aten::exp(%b)"
+    g = _C.parse_ir(f"graph(%x):\n  {body}\n  return (%d, %c)\n")
+    neg, relu, absolute, exp = g.nodes()
+    assert g.alias_db().move_after_topologically_valid(neg, exp)
+    assert [n.kind() for n in g.nodes()] == ["aten::relu", "aten::exp", "aten::neg", "aten::abs"]
+    assert not g.alias_db().move_after_topologically_valid(relu, exp)
+    assert g.alias_db().move_before_topologically_valid(absolute, relu)
+    assert [n.kind() for n in g.nodes()] == ["aten::neg", "aten::abs", "aten::relu", "aten::exp"]
+    assert g.alias_db().move_after_topologically_valid(exp, neg)
+    assert [n.kind() for n in g.nodes()] == ["aten::neg", "aten::relu", "aten::exp", "aten::abs"]
+    assert not g.alias_db().move_before_topologically_valid(absolute, neg)
+    g.lint()
+
+
+def test_moves_keep_the_order_of_writes() -> None:
+    body = "%a = aten::neg(%x)\n  %b = aten::relu_(%x)\n  %c = aten::abs(%a)"
+    g = _C.parse_ir(f"graph(%x):\n  {body}\n  return (%b, %c)\n")
+    neg, relu, _ = g.nodes()
+    assert not g.alias_db().move_after_topologically_valid(neg, relu)
+    assert not g.alias_db().move_before_topologically_valid(relu, neg)
+    assert [n.kind() for n in g.nodes()] == ["aten::neg", "aten::relu_", "aten::abs"]
+
+
+def test_aliases_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    thing().dump_alias_db()
+    assert "ALIAS DB" in capsys.readouterr().out

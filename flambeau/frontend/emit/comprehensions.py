@@ -15,7 +15,7 @@ from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.keyword_values import KeywordsValue
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
-from flambeau.frontend.trees.tree_views import Apply, DictComp, Expr, ListComp, NoneLit
+from flambeau.frontend.trees.tree_views import Apply, DictComp, Expr, ListComp, ListLiteral, NoneLit, TupleLiteral
 from flambeau.ir.graph import Value
 from flambeau.schema.types import STRING, TENSOR, AnyType, DictType, ListType, Type, UnionType
 from flambeau.util.errors import CompileError
@@ -147,13 +147,18 @@ def collect_dict(e: Emitter, tree: Apply, wanted: DictType | None) -> Value:
     where = tree.callee.range
     if len(tree.args) > 1:
         raise CompileError(f"dict expected at most 1 argument, got {len(tree.args)}", where)
-    if not tree.args:
+    if not tree.args or is_empty_display(tree.args[0]):
         return _of_keywords(e, tree, wanted)
     result = _copy_or_collect(e, tree, tree.args[0], wanted)
     for keyword in tree.keywords:
         value = e.value(keyword.value)
         call_operator(e, where, "aten::_set_item", [result, e.constant(keyword.name), value])
     return result
+
+
+def is_empty_display(tree: Expr) -> bool:
+    """Whether an expression is `[]` or `()`, of which no element says a type."""
+    return isinstance(tree, ListLiteral | TupleLiteral) and not tree.items
 
 
 def _of_keywords(e: Emitter, tree: Apply, wanted: DictType | None) -> Value:

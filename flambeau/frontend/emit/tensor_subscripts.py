@@ -35,6 +35,7 @@ from flambeau.schema.types import (
     OptionalType,
     TensorType,
     TupleType,
+    Type,
 )
 from flambeau.util.errors import CompileError
 from flambeau.util.instead import instead
@@ -119,6 +120,12 @@ def _is_view(value: Value) -> bool:
     return definition is not None and definition.family == "view"
 
 
+def _is_empty_literal(value: Value) -> bool:
+    """Whether a list is `[]` where it stands."""
+    node = value.defining_node
+    return node is not None and node.op == "prim::ListConstruct" and not node.operands
+
+
 class _Indexing:
     """One `tensor[indices]`: the view that all but index tensors make, and what is left to index it by."""
 
@@ -155,14 +162,21 @@ class _Indexing:
             return item
         if not isinstance(inner, ListType):
             raise CompileError(BAD_INDEX.format(type=type_.annotation), self.where)
-        listed = call_operator(self.e, self.where, "aten::tensor", [item])
         depth, element = 1, inner.element
         while isinstance(element, ListType):
             depth, element = depth + 1, element.element
+        listed = self.tensor_of(item, element)
         self.counts[listed] = depth if isinstance(element, BoolType) else 1
         if self.e.arrays:
             listed.set_type(array_of(bool_ if isinstance(element, BoolType) else int64, depth))
         return listed
+
+    def tensor_of(self, listed: Value, element: Type) -> Value:
+        """The tensor of a list; an empty one says nothing of its dtype: its type does, and `[]` is of places."""
+        known = isinstance(element, BoolType | IntType) or _is_empty_literal(listed)
+        dtype = (bool_ if isinstance(element, BoolType) else int64).code
+        keywords = [Given(self.e.constant(dtype), self.where, "dtype")] if known else []
+        return call_operator(self.e, self.where, "aten::tensor", [listed], keywords)
 
     def apply(self, item: Item, entries: list[Value | None], following: list[Item] | None) -> None:
         """Make the view of one item, and note its entry; `following`: it and those behind it, from the view's end."""

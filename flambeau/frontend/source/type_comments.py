@@ -4,6 +4,8 @@ def f(x, y):                    def f(x,  # type: Tensor
     # type: (Tensor, int) -> Tensor       y,  # type: int
                                           ):
                                     # type: (...) -> Tensor
+
+Without an arrow, `# type: (Tensor, int)`, the comment is of the parameters alone.
 """
 
 from __future__ import annotations
@@ -78,7 +80,7 @@ def _combined(
 ) -> TypeComments:
     if by_argument and "->" not in signature.text:
         raise FrontendError(NO_RETURN_LINE, _range(text, signature))
-    function = _parsed(text, signature, "func_type")
+    function = _parsed(text, signature, "func_type", "" if "->" in signature.text else " -> _")
     assert isinstance(function, ast.FunctionType)
     types = function.argtypes
     if len(types) == 1 and isinstance(types[0], ast.Constant) and types[0].value is ...:
@@ -89,7 +91,7 @@ def _combined(
     first = 1 if is_method and len(types) == wanted - 1 else 0
     if len(types) + first != wanted:
         raise FrontendError(COUNT.format(found=len(types), wanted=wanted), _header_range(text, node))
-    return TypeComments(dict(enumerate(types, start=first)), function.returns)
+    return TypeComments(dict(enumerate(types, start=first)), function.returns if "->" in signature.text else None)
 
 
 def _header_comments(text: ParsedText, node: ast.FunctionDef) -> list[_Comment]:
@@ -122,13 +124,13 @@ def _expression(text: ParsedText, comment: _Comment) -> ast.expr:
     return parsed.body
 
 
-def _parsed(text: ParsedText, comment: _Comment, mode: str) -> ast.AST:
-    """The types of a comment as `ast`, moved to where the comment stands."""
+def _parsed(text: ParsedText, comment: _Comment, mode: str, behind: str = "") -> ast.AST:
+    """The types of a comment, with `behind` after them, as `ast`, moved to where the comment stands."""
     # A remark or an ignore may follow in the same comment.
     body = comment.text[len(_PREFIX) :].split("#")[0].rstrip()
     stripped = body.lstrip()
     try:
-        tree: ast.AST = parse(stripped, mode=mode)
+        tree: ast.AST = parse(stripped + behind, mode=mode)
     except SyntaxError:
         message = MALFORMED if mode == "func_type" else MALFORMED_TYPE
         raise FrontendError(message.format(comment=comment.text), _range(text, comment)) from None

@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 
 from flambeau.frontend.source.python_source import ParsedText, innermost_function, parse_function, parse_text
+from flambeau.frontend.source.type_comments import find_type_comments
 from flambeau.frontend.trees.conversion_rules import Context
 from flambeau.frontend.trees.conversion_stack import convert_node, run
 from flambeau.frontend.trees.definition_conversion import define
@@ -98,6 +99,28 @@ def parse_annotation(text: str, where: Expr) -> Expr:
     tree = convert_node(Context(parsed, "", None), parsed.body[0].value)
     assert isinstance(tree, Expr)
     return tree
+
+
+def commented_types(fn: object, is_method: bool) -> tuple[dict[str, Expr], Expr | None]:
+    """The types that comments give the parameters of a Python function, by name, and its result.
+
+    Nothing of a function without source. The body may hold anything. Raises `FrontendError` for malformed comments.
+    """
+    try:
+        text, node = parse_function(innermost_function(fn))
+    except (FrontendError, OSError, TypeError):
+        return {}, None
+    comments = find_type_comments(text, node, is_method)
+    names = [argument.arg for argument in (*node.args.args, *node.args.kwonlyargs)]
+    context = Context(text, "", None)
+
+    def tree(node: ast.expr) -> Expr:
+        found = convert_node(context, node)
+        assert isinstance(found, Expr)
+        return found
+
+    types = {names[index]: tree(written) for index, written in comments.params.items()}
+    return types, None if comments.returns is None else tree(comments.returns)
 
 
 def _top_level(parsed: ParsedText, node: ast.stmt, self_name: str | None) -> Def | ClassDef:

@@ -57,6 +57,10 @@ class GraphMethods(Generic[ValueT, NodeT, BlockT]):
         """What may share memory. Calls are taken to do anything: inline them to see through them."""
         return graph_tools().analyse_aliases(self)
 
+    def dump_alias_db(self) -> None:
+        """Print what may share memory."""
+        self.alias_db().dump()
+
     def lint(self) -> None:
         """Raises VerifyError for a graph that is broken."""
         graph_tools().verify(self)

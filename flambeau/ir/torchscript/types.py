@@ -9,6 +9,7 @@ Each object stands for one of `flambeau.schema.types`, which it has as `ours`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
@@ -107,6 +108,13 @@ class Type:
         known = self._fact("requires_grad")
         return isinstance(self.ours, t.TensorType) and known is not False
 
+    def contiguous(self) -> Type:
+        """This tensor type with the strides of a dense tensor of its sizes."""
+        known = self.sizes()
+        if known is None:
+            return self
+        return self._tensor(strides=tuple(math.prod(known[i + 1 :]) for i in range(len(known))))
+
     def undefined(self) -> bool | None:
         """Whether it stands for a gradient of nothing."""
         return self._fact("undefined")  # type: ignore[no-any-return]
@@ -203,6 +211,12 @@ class DeviceObjType(_Single):
     _ours = t.DEVICE
 
 
+class StreamObjType(_Single):
+    """A queue of work of a device."""
+
+    _ours = t.StreamType()
+
+
 class TensorType(_Single):
     """A tensor, and what is known of it.
 
@@ -248,11 +262,52 @@ class ListType(_Wrapping):
 
     _around = staticmethod(t.ListType)
 
+    @classmethod
+    def ofTensors(cls) -> Self:
+        """`List[Tensor]`."""
+        return cls.of(t.ListType(t.TENSOR))
+
+    @classmethod
+    def ofInts(cls) -> Self:
+        """`List[int]`."""
+        return cls.of(t.ListType(t.INT))
+
+    @classmethod
+    def ofFloats(cls) -> Self:
+        """`List[float]`."""
+        return cls.of(t.ListType(t.FLOAT))
+
+    @classmethod
+    def ofComplexDoubles(cls) -> Self:
+        """`List[complex]`."""
+        return cls.of(t.ListType(t.COMPLEX))
+
+    @classmethod
+    def ofBools(cls) -> Self:
+        """`List[bool]`."""
+        return cls.of(t.ListType(t.BOOL))
+
+    @classmethod
+    def ofStrings(cls) -> Self:
+        """`List[str]`."""
+        return cls.of(t.ListType(t.STRING))
+
 
 class OptionalType(_Wrapping):
     """A value or None."""
 
     _around = staticmethod(t.OptionalType.of)
+
+    @classmethod
+    def ofTensor(cls) -> Self:
+        """`Optional[Tensor]`."""
+        return cls.of(t.OptionalType(t.TENSOR))
+
+
+class RRefType(_Wrapping):
+    """A reference to a value of another process; no program of this package makes one."""
+
+    _around = staticmethod(t.RRefType)
 
 
 class FutureType(_Wrapping):
@@ -340,6 +395,10 @@ class ClassType(Type):
 class InterfaceType(ClassType):
     """A set of method signatures."""
 
+    def getMethodNames(self) -> list[Text]:
+        """The methods that it asks for."""
+        return self.method_names()
+
 
 class InferredType:
     """A type, or why there is none.
@@ -372,5 +431,6 @@ _CLASSES: dict[type[t.Type], type[Type]] = {
     t.ComplexType: ComplexType, t.StringType: StringType, t.NumberType: NumberType, t.DeviceType: DeviceObjType,
     t.TensorType: TensorType, t.ListType: ListType, t.OptionalType: OptionalType, t.FutureType: FutureType,
     t.AwaitType: AwaitType, t.DictType: DictType, t.TupleType: TupleType, t.UnionType: UnionType,
-    t.EnumType: EnumType, t.ClassType: ClassType, t.InterfaceType: InterfaceType,
+    t.RRefType: RRefType, t.StreamType: StreamObjType, t.EnumType: EnumType,
+    t.ClassType: ClassType, t.InterfaceType: InterfaceType,
 }  # fmt: skip

@@ -21,6 +21,10 @@ EMPTY_IN_INIT = (
 _BASE_TYPES = frozenset(("int", "float", "bool", "str", "complex", "Tensor", "None"))
 
 
+DECLARED = "_declared_types"
+"""The attribute of a `ScriptModule` under construction with the types that `Attribute` gave, by name."""
+
+
 class Attribute(NamedTuple):
     """A value with the type that it has in programs: for an attribute whose value does not tell, as an empty list.
 
@@ -59,7 +63,7 @@ def _globals(cls: type) -> dict[str, Any] | None:
 
     A module that was run but never imported is known to nobody else.
     """
-    own = (m for m in vars(cls).values() if inspect.isfunction(m) and m.__module__ == cls.__module__)
+    own = (inspect.unwrap(m) for m in vars(cls).values() if inspect.isfunction(m) and m.__module__ == cls.__module__)
     return next((m.__globals__ for m in own), None)
 
 
@@ -68,7 +72,7 @@ def _closures(cls: type) -> dict[str, Any]:
     found: dict[str, Any] = {cls.__name__: cls}
     for member in vars(cls).values():
         if inspect.isfunction(member):
-            found.update(inspect.getclosurevars(member).nonlocals)
+            found.update(inspect.getclosurevars(inspect.unwrap(member)).nonlocals)
     return found
 
 

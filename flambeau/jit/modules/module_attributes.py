@@ -12,7 +12,7 @@ from flambeau.frontend.scopes.name_resolution import Resolver
 from flambeau.frontend.scopes.python_constants import constant_type, constant_value
 from flambeau.frontend.scopes.type_annotations import try_type_of, type_of
 from flambeau.jit.infer import NoTypeError, TypeInference
-from flambeau.jit.modules.module_annotations import Attribute, class_annotations
+from flambeau.jit.modules.module_annotations import DECLARED, Attribute, class_annotations
 from flambeau.jit.modules.module_methods import TEXTS, stubs_of, texts_of
 from flambeau.jit.value_conversion import MismatchError, converter
 from flambeau.nn.hooks import Hook
@@ -23,7 +23,7 @@ from flambeau.schema.types import BOOL, TENSOR, InterfaceType, OptionalType, Typ
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.errors import CompileError
 
-_OWN = frozenset(("_parameters", "_buffers", "_modules", "_transient", "training", TEXTS, *Module.HOOKS))
+_OWN = frozenset(("_parameters", "_buffers", "_modules", "_transient", "training", TEXTS, DECLARED, *Module.HOOKS))
 _OF_CONTAINERS = frozenset(("_size", "_keys"))
 NOT_CONSTANT = (
     "'{kind}' object in attribute '{owner}.{name}' is not a valid constant: constants are numbers, strings, bools, "
@@ -130,6 +130,8 @@ class ModuleAttributes:
             self.failed[name] = (type(value).__name__, "it belongs to the container")
         elif isinstance(value, Attribute):
             self._convert(name, value.value, value.type)
+        elif name in (declared := vars(module).get(DECLARED, {})):
+            self._convert(name, value, declared[name])
         elif value is None and name not in self._annotations:
             self.constants[name] = None
         elif inspect.ismethod(value) and value.__self__ is module:

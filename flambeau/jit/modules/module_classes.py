@@ -24,7 +24,7 @@ from flambeau.nn.module import Module
 from flambeau.nn.parameter_containers import ParameterDict, ParameterList
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.object import ScriptObject
-from flambeau.schema.types import NamedType, Type
+from flambeau.schema.types import NONE, NamedType, Type
 from flambeau.util.kept_on import KeptOn, Recent
 from flambeau.util.names import qualified_name
 from flambeau.util.record import dataclass, field
@@ -214,10 +214,17 @@ def _keys_of(module: Module) -> list[str] | None:
 def held_attributes(origin: Origin, definition: ClassDefinition) -> list[tuple[str, Type]] | None:
     """What a container holds, by attribute, in order; None for a module that is no container."""
     if origin.keys is not None:
-        return [(key, definition.attributes[definition.slot(key)].type) for key in origin.keys]
+        return [(key, _held_type(definition, key)) for key in origin.keys]
     if isinstance(origin.module, ParameterList):
         return [(a.name, a.type) for a in definition.attributes if a.is_parameter]
+    if isinstance(origin.module, ORDERED) and None in origin.module._modules.values():
+        return [(name, _held_type(definition, name)) for name in origin.module._modules]
     return child_types(definition) if isinstance(origin.module, ORDERED) else None
+
+
+def _held_type(definition: ClassDefinition, name: str) -> Type:
+    """The type of what a container holds; a place that is left empty holds None."""
+    return definition.attributes[definition.slot(name)].type if name in definition.slots else NONE
 
 
 def child_types(definition: ClassDefinition) -> list[tuple[str, Type]]:

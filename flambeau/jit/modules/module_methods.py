@@ -35,6 +35,8 @@ def method_source(module: Module, name: str) -> Callable[..., Any] | None:
     if stub is not None:
         return stub
     member = inspect.getattr_static(module, name, None)
+    if isinstance(member, Stub):
+        return member.function
     if isinstance(member, property):
         return member.fget
     if inspect.ismethod(member) or inspect.isfunction(member):

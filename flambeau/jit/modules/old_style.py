@@ -24,6 +24,7 @@ from typing import Any, ClassVar
 from flambeau.frontend.source.python_source import NameScope
 from flambeau.frontend.trees.function_conversion import parse_source
 from flambeau.jit.disabled import is_disabled
+from flambeau.jit.modules.module_annotations import DECLARED, Attribute
 from flambeau.jit.modules.module_methods import TEXTS, Stub
 from flambeau.nn.module import Module
 
@@ -91,6 +92,9 @@ class ScriptModule(Module):
             setattr(real, name, value)
         elif "_modules" not in self.__dict__:
             raise RuntimeError(TOO_EARLY.format(name=name, owner=type(self).__name__))
+        elif isinstance(value, Attribute):
+            self.__dict__.setdefault(DECLARED, {})[name] = value.type
+            super().__setattr__(name, value.value)
         else:
             super().__setattr__(name, value)
 
@@ -109,6 +113,11 @@ class ScriptModule(Module):
         found.__dict__.update(self.__dict__)
         _show(found, real)
         return found
+
+
+def compiled(value: Any) -> Any:
+    """What a complete `ScriptModule` stands for; anything else itself."""
+    return value.__dict__.get(_REAL, value) if isinstance(value, ScriptModule) else value
 
 
 def _finishing(cls: type, init: Callable[..., None]) -> Callable[..., None]:

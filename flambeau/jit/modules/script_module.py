@@ -26,7 +26,7 @@ from flambeau.jit.modules.module_methods import (
     static_function,
 )
 from flambeau.jit.modules.module_source import ModuleSource
-from flambeau.jit.modules.old_style import ScriptModule
+from flambeau.jit.modules.old_style import ScriptModule, compiled
 from flambeau.jit.modules.prepared import prepared
 from flambeau.jit.modules.promoted_method import method_of
 from flambeau.jit.modules.script_method import ScriptMethod, has_view, shown
@@ -264,6 +264,9 @@ class RecursiveScriptModule(FixedModule):
             object.__setattr__(self, name, value)
             return
         definition = script_object.type.definition
+        if name == "_c" and name not in self._modules:
+            self._reconstruct(value)
+            return
         if name in definition.constants:
             raise RuntimeError(f"Cannot set '{name}': it is a constant of {self._original_name}")
         if name in self._modules:
@@ -290,7 +293,7 @@ class RecursiveScriptModule(FixedModule):
         """Put another scripted module in the place of one that is known by an interface."""
         definition = self.script_object.type.definition
         attribute = definition.attribute(name)
-        before = self._modules[name]
+        before, value = compiled(self._modules[name]), compiled(value)
         if not isinstance(value, Module):
             raise RuntimeError(REASSIGNED.format(name=name, what=f"a {type_name(value)}"))
         if not isinstance(value, RecursiveScriptModule):
@@ -315,7 +318,8 @@ class RecursiveScriptModule(FixedModule):
         own = {*definition.slots, *definition.constants, *definition.methods, *definition.properties}
         module = self._classes.example(definition)
         hidden = {"append", "extend", "insert", "pop", "clear", "update"}
-        return sorted({*super().__dir__(), *own, *(set(dir(module)) - hidden if module is not None else ())})
+        shown = {*super().__dir__(), *own, *(set(dir(module)) - hidden if module is not None else ())}
+        return sorted(name for name in shown if not name[0].isdigit())
 
     def __copy__(self) -> Self:
         """A module with an object of its own whose attributes hold the same values."""

@@ -10,6 +10,7 @@ stand for those of `flambeau.schema`, which they have as `ours`.
 ('aten::mul', ['TensorType', 'IntType'], 'y')
 """
 
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -36,6 +37,8 @@ from flambeau.ir.torchscript.types import (
     NoneType,
     NumberType,
     OptionalType,
+    RRefType,
+    StreamObjType,
     StringType,
     TensorType,
     TupleType,
@@ -46,7 +49,10 @@ from flambeau.ir.uses import Use
 from flambeau.jit._state import _clear_class_state as _jit_clear_class_registry
 from flambeau.jit.compilation_unit import CompilationUnit
 from flambeau.jit.containers import ScriptDict, ScriptList
+from flambeau.jit.function import ScriptFunction
+from flambeau.jit.modules.script_method import ScriptMethod
 from flambeau.jit.modules.script_module import RecursiveScriptModule as ScriptModule
+from flambeau.jit.torch_names.attribute_tables import BufferDict, ModuleDict, ParameterDict
 from flambeau.jit.torch_names.file_reader import (
     PyTorchFileReader,
     _get_model_extra_files,
@@ -75,8 +81,9 @@ from flambeau.jit.torch_names.torch_passes import (
     run_pass,
 )
 from flambeau.ops.operator_namespaces import OperatorNamespace
+from flambeau.ops.python_forms import form_of
 from flambeau.ops.python_forms import infer_size as _infer_size
-from flambeau.tensor.observer import current as _get_tracing_state
+from flambeau.tensor import observer
 from flambeau.tensor.overrides import subclasses_ignored as DisableTorchFunctionSubclass  # noqa: N812
 from flambeau.tensor.subclasses import disabled_function as _disabled_torch_function_impl
 
@@ -95,6 +102,15 @@ SWITCH = (
 )
 
 
+@form_of("aten::_get_tracing_state")
+def _get_tracing_state() -> Any:
+    """What watches tensors in this thread while a function is traced, else None; in programs whether one is: False."""
+    return observer.current()
+
+
+sys.modules["flambeau._C"] = sys.modules[__name__]  # for `import flambeau._C`, and `from flambeau._C import parse_ir`
+
+
 def __getattr__(name: str) -> Callable[..., Any]:
     """`_jit_pass_dce` and its like: passes as functions of a graph."""
     if name.removeprefix("_jit_pass_") not in PASSES or not name.startswith("_jit_pass_"):
@@ -110,6 +126,7 @@ __all__ = [
     "AwaitType",
     "Block",
     "BoolType",
+    "BufferDict",
     "ClassType",
     "CompilationUnit",
     "ComplexType",
@@ -125,16 +142,23 @@ __all__ = [
     "IntType",
     "InterfaceType",
     "ListType",
+    "ModuleDict",
     "ModuleHandle",
     "Node",
     "NoneType",
     "NumberType",
     "OptionalType",
+    "ParameterDict",
     "PyTorchFileReader",
     "PyTorchFileWriter",
+    "RRefType",
     "ScriptDict",
+    "ScriptFunction",
     "ScriptList",
+    "ScriptMethod",
     "ScriptModule",
+    "ScriptObject",
+    "StreamObjType",
     "StringType",
     "TensorType",
     "TupleType",

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from textwrap import indent
 from typing import Any
 
@@ -27,8 +27,10 @@ NO_FIELD = "{owner} does not have a field with name '{name}'"
 class ModuleHandle:
     """What a scripted module is made of: `ours` is the module."""
 
+    ours: RecursiveScriptModule
+
     def __init__(self, ours: RecursiveScriptModule) -> None:
-        self.ours = ours
+        object.__setattr__(self, "ours", ours)
 
     @property
     def _held(self) -> ScriptObject:
@@ -56,6 +58,45 @@ class ModuleHandle:
                 raise AttributeError(NO_FIELD.format(owner=self.qualified_name, name=name))
             return constants[name]
         return _shown(self._held.get(name))
+
+    def __getattr__(self, name: str) -> Any:
+        """A method, or what `getattr` gives."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self._get_method(name) if self._has_method(name) else self.getattr(name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """What `setattr` does."""
+        self.setattr(name, value)
+
+    def __dir__(self) -> list[str]:
+        definition = self._held.type.definition
+        return sorted({*super().__dir__(), *definition.slots, *definition.constants, *definition.methods})
+
+    @property
+    def code(self) -> str:
+        """`forward` as source."""
+        return self.ours.code
+
+    @property
+    def code_with_constants(self) -> tuple[str, Any]:
+        """`forward` as source, and the constants that it names."""
+        found: tuple[str, Any] = self._get_method("forward").code_with_constants
+        return found
+
+    def children(self) -> list[ModuleHandle]:
+        """The modules right in it."""
+        return [child for _, child in _children(self)]
+
+    def apply(self, function: Callable[[ModuleHandle], object]) -> None:
+        """Call a function with each module in it, those further in first, and with the module itself."""
+        for child in self.children():
+            child.apply(function)
+        function(self)
+
+    def get_debug_state(self) -> Any:
+        """The plans of `forward`."""
+        return self._get_method("forward").get_debug_state()
 
     def hasattr(self, name: str) -> bool:
         """Whether there is an attribute or a submodule of that name."""
@@ -98,6 +139,10 @@ class ModuleHandle:
     def dump_to_str(self, code: bool, attrs: bool, params: bool) -> str:
         """The module as text: with the graphs of its methods, its attributes, its parameters."""
         return f"module {self.qualified_name} {{\n{indent(self._parts(code, attrs, params), '  ')}}}\n"
+
+    def dump(self, code: bool = True, attrs: bool = True, params: bool = True) -> None:
+        """Print what `dump_to_str` gives."""
+        print(self.dump_to_str(code, attrs, params))
 
     def _parts(self, code: bool, attrs: bool, params: bool) -> str:
         definition = self._held.type.definition

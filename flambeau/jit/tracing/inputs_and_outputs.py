@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from flambeau.ir.constants import insert_constant
 from flambeau.ir.graph import Graph, Value
 from flambeau.jit.tracing.baking import warn_user
+from flambeau.jit.tracing.symbols import TracedNumber
 from flambeau.jit.tracing.trace_recorder import Recorder
 from flambeau.jit.tracing.traced_values import tensor_type
 from flambeau.nn.module import Module
@@ -25,6 +26,8 @@ NOT_TRACEABLE = (
 EMPTY_LIST = "List trace inputs must have elements"
 HOLDS_ITSELF = "a list or dict that holds itself cannot be traced"
 EMPTY_DICT = "Dict trace inputs must have entries"
+BAD_KEYS = "the keys of a dict that is traced must all be strings, or all ints, floats or bools"
+_KEYS: Final[dict[type, t.Type]] = {str: t.STRING, int: t.INT, float: t.FLOAT, bool: t.BOOL}
 BAD_OUTPUT = (
     "Only tensors, lists, tuples of tensors, or dictionary of tensors can be output from traced functions, got a "
     "{type}. "
@@ -109,9 +112,12 @@ def _shown(value: Any) -> str:
 
 
 def flat(value: Any) -> Iterator[Tensor]:
-    """The tensors of a result, in order."""
+    """The tensors of a result, in order; a number, which a trace gives as one, as a tensor."""
     if isinstance(value, Tensor):
         yield value
+        return
+    if isinstance(value, int | float):
+        yield wrap(np.asarray(value))
         return
     for item in value.values() if isinstance(value, dict) else value:
         yield from flat(item)
@@ -166,9 +172,10 @@ def input_type(argument: Any) -> t.Type:
         return t.TupleType(tuple(map(input_type, argument)))
     if isinstance(argument, dict):
         kinds = {type(k) for k in argument}
-        if len(kinds) != 1 or kinds.pop() is not str:
-            raise RuntimeError("the keys of a dict that is traced must be strings")
-        return t.DictType(t.STRING, _one_type(list(argument.values())))
+        key = _KEYS.get(kinds.pop()) if len(kinds) == 1 else None
+        if key is None:
+            raise RuntimeError(BAD_KEYS)
+        return t.DictType(key, _one_type(list(argument.values())))
     return t.ListType(_one_type(argument))
 
 
@@ -182,6 +189,21 @@ def _one_type(items: Sequence[Any]) -> t.Type:
     return types.pop()
 
 
+def number_as_tensor(number: TracedNumber) -> Tensor:
+    """What a traced number is as the result of a trace: the 0-d tensor of it."""
+    return wrap(np.asarray(number.number))
+
+
+def with_tensors(result: Any) -> Any:
+    """A result whose traced numbers are the tensors that the trace gives."""
+    if isinstance(result, TracedNumber):
+        return number_as_tensor(result)
+    if isinstance(result, tuple):
+        items = map(with_tensors, result)
+        return type(result)(*items) if hasattr(result, "_fields") else tuple(items)
+    return result
+
+
 class Outputs:
     """Makes graph values of what a traced function returned."""
 
@@ -193,6 +215,8 @@ class Outputs:
         graph = self._graph
         if isinstance(result, Tensor):
             return self._recorder.values.value_of(result, t.TENSOR)
+        if isinstance(result, TracedNumber):
+            return graph.insert("prim::NumToTensor", [result.value], [tensor_type(number_as_tensor(result))]).result()
         if isinstance(result, tuple):
             parts = [self.value(r) for r in result]
             return graph.insert(

@@ -11,7 +11,14 @@ from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph, Value
 from flambeau.jit.tracing import traced_modules as trace_modules
 from flambeau.jit.tracing.baking import Baked, range_of_line, warn_user
-from flambeau.jit.tracing.inputs_and_outputs import Outputs, define_inputs, fresh, parameter_names, signature_names
+from flambeau.jit.tracing.inputs_and_outputs import (
+    Outputs,
+    define_inputs,
+    fresh,
+    parameter_names,
+    signature_names,
+    with_tensors,
+)
 from flambeau.jit.tracing.redundant_guards import drop_implied
 from flambeau.jit.tracing.trace_recorder import Recorder
 from flambeau.jit.tracing.traced_modules import TracedMethod
@@ -116,7 +123,7 @@ class Run:
         implied = {id(g.entry) for g in drop_implied(graph, recorder.baker.fact_guards)}
         baked = [b for b in recorder.baker.baked if id(b) not in implied]
         recorded = Recorded(graph, recorder.values.self_value, baked, recorder.random)
-        recorded.flat, recorded.result = clone_graph(graph), result
+        recorded.flat, recorded.result = clone_graph(graph), with_tensors(result)
         for one in (recorded.flat, graph) if self.module is None else (recorded.flat,):
             trace_modules.drop_markers(one)
             _tidy(one)

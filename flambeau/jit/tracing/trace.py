@@ -189,7 +189,9 @@ def get_trace_graph(
 ) -> tuple[Any, ...]:  # fmt: skip
     """The graph of one run in one piece, a module's parameters and buffers as further parameters of it, and the result.
 
-    With `return_inputs` the inputs it ran on come third. Raises RuntimeError for what cannot be traced.
+    With `return_inputs` what goes in comes third: the inputs, and a module's parameters and buffers.
+
+    Raises RuntimeError for what cannot be traced.
 
     Args:
         f: a function or module.
@@ -207,10 +209,23 @@ def get_trace_graph(
     call = Call.of(f, as_arguments(args), kwargs or {})
     recorded = Run(f, strict=strict, guard=False, outplace=_force_outplace).record(call, warn=False)
     graph = recorded.flat
+    state = _state(f) if isinstance(f, Module) else {}
     if isinstance(f, Module):
-        named = (*f.named_parameters(), *f.named_buffers())
-        reads_to_inputs(graph, graph.parameters[0], dict(named))
-    return (graph, recorded.result, call.args) if return_inputs else (graph, recorded.result)
+        reads_to_inputs(graph, graph.parameters[0], state)
+    inputs = (*call.given, *state.values())
+    return (graph, recorded.result, inputs) if return_inputs else (graph, recorded.result)
+
+
+def _state(module: Module) -> dict[str, Tensor]:
+    """The parameters and buffers of a module by path: each module's own, then those of its submodules."""
+    found: dict[str, Tensor] = {}
+    seen: set[int] = set()
+    for path, one in module.named_modules():
+        for name, tensor in (*one._parameters.items(), *one._buffers.items()):
+            if tensor is not None and id(tensor) not in seen:
+                seen.add(id(tensor))
+                found[f"{path}.{name}" if path else name] = tensor
+    return found
 
 
 def _function(func: Callable[..., Any], recorded: Recorded) -> TracedFunction:

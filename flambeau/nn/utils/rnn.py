@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from flambeau.ops.families.composite import F
@@ -123,19 +122,18 @@ def pad_packed_sequence(
 
 
 def pad_sequence(
-    sequences: Tensor | Sequence[Tensor], batch_first: bool = False, padding_value: float = 0.0,
-    padding_side: str = "right",
-) -> Tensor:  # fmt: skip
+    sequences: Tensor | list[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
+) -> Tensor:
     """Sequences (length, ...) as one batch (time, batch, ...), or (batch, time, ...) with `batch_first`.
 
     Raises RuntimeError for an empty list, ValueError for a side that is neither 'left' nor 'right'.
     """
     if padding_side not in ("left", "right"):
         raise ValueError(f"padding_side must be 'left' or 'right', got {padding_side!r}")
-    parts = list(F.unbind(sequences, 0) if isinstance(sequences, Tensor) else sequences)
-    if not parts:
+    parts = F.unbind(sequences, 0) if isinstance(sequences, Tensor) else sequences
+    if len(parts) == 0:
         raise RuntimeError("received an empty list of sequences")
-    longest = max(part.size(0) for part in parts)
+    longest = max([part.size(0) for part in parts])
     rows = []
     for part in parts:
         missing = longest - part.size(0)
@@ -147,12 +145,12 @@ def pad_sequence(
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
     """The sequences of a padded batch, each with its length."""
     rows = F.unbind(padded_sequences, 0 if batch_first else 1)
-    return [F.narrow(row, 0, 0, n) for row, n in zip(rows, lengths.tolist(), strict=True)]
+    return [F.narrow(rows[i], 0, 0, int(lengths[i])) for i in range(len(rows))]
 
 
-def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
+def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> PackedSequence:
     """Sequences (length, ...) packed. Raises RuntimeError as `pack_padded_sequence`."""
-    lengths = [sequence.size(0) for sequence in sequences]
+    lengths = tensor([sequence.size(0) for sequence in sequences])
     return pack_padded_sequence(pad_sequence(sequences), lengths, False, enforce_sorted)
 
 

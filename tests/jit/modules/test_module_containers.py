@@ -323,3 +323,33 @@ def test_refusals(make: Callable[[], nn.Module], fragments: list[str]) -> None:
         flambeau.script(make())
     for fragment in fragments:
         assert fragment in str(caught.value)
+
+
+def test_containers_with_places_left_empty() -> None:
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.by_name = nn.ModuleDict({"a": None, "b": nn.Hardtanh(-1.0, 2.0)})
+            self.in_order = nn.ModuleList([None, nn.ReLU(), None])
+
+        def forward(self, x: Tensor) -> Tensor:
+            for name, module in self.by_name.items():
+                if module is not None:
+                    x = module(x) + len(name)
+            for one in self.in_order:
+                x = x + 10 if one is None else one(x)
+            return x
+
+    module = Net()
+    x = flambeau.tensor([-3.0, 5.0])
+    assert module(x).tolist() == flambeau.script(module)(x).tolist() == [20.0, 23.0]
+    assert "(a): None" in repr(module.by_name)
+    with pytest.raises(TypeError, match="int is not a Module subclass"):
+        nn.ModuleList([3])  # type: ignore[list-item]
+
+
+def test_dir_has_names_alone() -> None:
+    module = nn.Sequential(nn.ReLU(), nn.Linear(1, 1))
+    for one in (module, flambeau.script(module)):
+        assert not [name for name in dir(one) if name.isdigit()]
+        assert "forward" in dir(one)

@@ -61,7 +61,7 @@ def test_named_tuples_have_their_fields() -> None:
         (({},), "Dict trace inputs must have entries"),
         (([X, (X,)],), "consistent"),
         (({"a": X, "b": [X]},), "consistent"),
-        (({1: X},), "must be strings"),
+        (({None: X},), "must all be strings"),
     ],
 )
 def test_inputs_that_cannot_be_traced(given: Any, message: str) -> None:
@@ -290,3 +290,37 @@ def test_inputs_by_name_are_in_the_order_of_the_parameters() -> None:
     given = {"forward": {"b": one, "a": two}}
     module = flambeau.jit.trace_module(Minus(), given, example_inputs_is_kwarg=True)
     assert module(two, one).tolist() == [1.0, 1.0]
+
+
+def test_numbers_as_keys() -> None:
+    traced = flambeau.trace(lambda d: d[1] - d[2], {1: X, 2: X})
+    assert traced({2: X, 1: X * 3}).tolist() == (X * 2).tolist()
+    with pytest.raises(RuntimeError, match="must all be strings, or all ints, floats or bools"):
+        flambeau.trace(lambda d: d[1], {1: X, "a": X})
+
+
+def test_sizes_are_given_as_tensors() -> None:
+    traced = flambeau.trace(lambda x: (x.numel(), x.size(0) * 2, x), X)
+    count, double, _ = traced(flambeau.ones(4, 5))
+    assert (count.item(), double.item(), count.dtype) == (20, 8, flambeau.int64)
+    assert flambeau.trace(lambda x: x.numel(), X)(X).item() == 6
+    assert flambeau.jit.get_trace_graph(lambda x: x.numel(), X)[1].item() == 6
+    with pytest.raises(RuntimeError, match="Only tensors, lists, tuples of tensors"):
+        flambeau.trace(lambda x: 3, X)
+
+
+def test_inputs_of_the_graph_come_back() -> None:
+    class Scaled(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = nn.Linear(3, 3)
+            self.w = nn.Parameter(flambeau.ones(3))
+            self.register_buffer("b", flambeau.zeros(3))
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.inner(x * self.w + self.b)  # type: ignore[no-any-return]
+
+    graph, out, inputs = flambeau.jit.get_trace_graph(Scaled(), X, return_inputs=True)
+    assert [v.name for v in graph.parameters] == ["x", "w", "b", "inner_weight", "inner_bias"]
+    assert [tuple(t.shape) for t in inputs] == [(2, 3), (3,), (3,), (3, 3), (3,)]
+    assert flambeau._C._jit_interpret_graph(graph, inputs).tolist() == out.tolist()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from flambeau.frontend.emit.assignment import assign
 from flambeau.frontend.emit.attribute_refinement import asked, path_of
-from flambeau.frontend.emit.comprehensions import collect_dict, collect_list
+from flambeau.frontend.emit.comprehensions import collect_dict, collect_list, is_empty_display
 from flambeau.frontend.emit.conditions import Condition, ConditionValue, Narrowings
 from flambeau.frontend.emit.container_displays import without_none
 from flambeau.frontend.emit.implicit_conversions import pack_tuple
@@ -232,7 +232,7 @@ def emit_dict(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     if isinstance(hinted, UnionType) and sum(isinstance(m, DictType) for m in hinted.members) > 1:
         text = "full type inference is not yet supported for dict() where a Union of dicts is expected"
         raise CompileError(f"{text}: annotate a variable with the one that is meant", tree.range)
-    if hinted is None and not tree.args and not tree.keywords:
+    if hinted is None and all(map(is_empty_display, tree.args)) and not tree.keywords:
         return SimpleValue(e.emit("prim::DictConstruct", (), e.type_variables.dict_of(tree)))
     return SimpleValue(collect_dict(e, tree, hinted if isinstance(hinted, DictType) else None))
 

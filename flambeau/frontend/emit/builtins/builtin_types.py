@@ -81,8 +81,10 @@ class DeviceClass(Sugared):
 
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A device; a constant if its name is one."""
-        if len(args) == 1 and not keywords and args[0].value.static_type == STRING:
-            return SimpleValue(to_device(e, args[0].value))
+        by_name = not args and len(keywords) == 1 and keywords[0].name == "type"
+        only = keywords[0] if by_name else args[0] if len(args) == 1 and not keywords else None
+        if only is not None and only.value.static_type == STRING:
+            return SimpleValue(to_device(e, only.value))
         return SimpleValue(call_operator(e, where, "aten::device", args, keywords))
 
 

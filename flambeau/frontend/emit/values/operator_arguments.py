@@ -12,14 +12,20 @@ from flambeau.frontend.emit.values.container_methods import listed
 from flambeau.frontend.emit.values.object_methods import as_text, check_sortable
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.ir.graph import Value
+from flambeau.ops.python_forms import equation_of
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.set_type import SetType
-from flambeau.schema.types import DictType, NamedType, StringType, TupleType, Type
+from flambeau.schema.types import DictType, NamedType, StringType, TensorType, TupleType, Type
+from flambeau.util.errors import CompileError
 from flambeau.util.record import replace
 from flambeau.util.source import SourceRange
 
 Wrap = Callable[[Value], Sugared]
 Adapter = Callable[[Emitter, SourceRange, Sequence[Given], Wrap], Sequence[Given]]
+NO_NUMBERS = (
+    "einsum() takes the dimensions of a tensor as a list of numbers that is written in the call, [0, 1]. Give an "
+    'equation, einsum("ij,jk", x, y), for what is known later'
+)
 adapts: Final = RuleTable[Adapter]("what calls in programs make of the arguments first")
 
 
@@ -47,6 +53,29 @@ def _first_as_list(e: Emitter, where: SourceRange, bound: Sequence[Given], wrap:
 @adapts("aten::join")
 def _second_as_list(e: Emitter, where: SourceRange, bound: Sequence[Given], wrap: Wrap) -> Sequence[Given]:
     return _with_list(e, where, bound, wrap, 1, (SetType, DictType, NamedType, StringType, TupleType))
+
+
+@adapts("aten::einsum")
+def _with_equation(e: Emitter, where: SourceRange, bound: Sequence[Given], wrap: Wrap) -> Sequence[Given]:
+    """Tensors, a list of dimensions behind each, as an equation and the tensors."""
+    if not bound or not isinstance(bound[0].value.static_type, TensorType):
+        return bound
+    lists = [_numbers(given) if index % 2 or index == len(bound) - 1 else None for index, given in enumerate(bound)]
+    try:
+        equation = equation_of(lists[1::2], lists[2::2])
+    except RuntimeError as error:
+        raise CompileError(str(error), where) from None
+    return [Given(e.constant(equation), where), *bound[: len(bound) // 2 * 2 : 2]]
+
+
+def _numbers(given: Given) -> list[int]:
+    """The constants that a list is made of. Raises CompileError for any other value."""
+    node = given.value.defining_node
+    items = () if node is None or node.op != "prim::ListConstruct" else node.operands
+    nodes = [item.defining_node for item in items]
+    if not nodes or any(n is None or n.op != "prim::Constant" for n in nodes):
+        raise CompileError(NO_NUMBERS, given.where)
+    return [n.attributes["value"] for n in nodes if n is not None]
 
 
 def _with_list(

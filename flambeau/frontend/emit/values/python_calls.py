@@ -19,8 +19,8 @@ from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.frontend.scopes.name_resolution import Resolver
 from flambeau.frontend.scopes.type_annotations import try_type_of, type_of_tree
-from flambeau.frontend.trees.function_conversion import parse_annotation
-from flambeau.frontend.trees.tree_views import StringLiteral
+from flambeau.frontend.trees.function_conversion import commented_types, parse_annotation
+from flambeau.frontend.trees.tree_views import Expr, StringLiteral
 from flambeau.ir.graph import Graph, Value
 from flambeau.program.function import Function
 from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
@@ -66,19 +66,27 @@ def python_schema(fn: Callable[..., Any], resolver: Resolver, where: SourceRange
     except (TypeError, ValueError):
         return FunctionSchema(name, "", (), (Argument("", TENSOR),), is_vararg=True)
     is_vararg = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    returned = inspect.signature(fn).return_annotation
+    types, result_type = _commented(fn, [*(p.annotation for p in parameters), returned])
     arguments = [
         Argument(
             p.name,
-            _type_of(p.annotation, p.name, fn, resolver, where),
+            _type_of(types.get(p.name, p.annotation), p.name, fn, resolver, where),
             default=NO_DEFAULT if p.default is p.empty else p.default,
             kwarg_only=p.kind is p.KEYWORD_ONLY,
         )
         for p in parameters
         if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
     ]
-    returned = inspect.signature(fn).return_annotation
-    result = _type_of(returned, "return", fn, resolver, where)
+    result = _type_of(result_type or returned, "return", fn, resolver, where)
     return FunctionSchema(name, "", tuple(arguments), (Argument("", result),), is_vararg=is_vararg)
+
+
+def _commented(fn: Callable[..., Any], annotations: Sequence[Any]) -> tuple[dict[str, Expr], Expr | None]:
+    """The types that comments give a function without annotations: by parameter, and of its result."""
+    if any(annotation is not inspect.Parameter.empty for annotation in annotations):
+        return {}, None
+    return commented_types(fn, inspect.ismethod(fn))
 
 
 def _takes_self(method: Any) -> bool:
@@ -92,7 +100,9 @@ def _type_of(annotation: Any, name: str, fn: Any, resolver: Resolver, where: Sou
     type_: Type | None
     if modifier(fn) == UNUSED and name != "return":  # it is never called, so anything may be passed
         return ANY
-    if isinstance(annotation, str):
+    if isinstance(annotation, Expr):
+        type_ = type_of_tree(annotation, _Globals(fn, resolver))
+    elif isinstance(annotation, str):
         type_ = type_of_tree(parse_annotation(annotation, StringLiteral(where, annotation)), _Globals(fn, resolver))
     else:
         type_ = ANY if annotation is Any else try_type_of(annotation, resolver, where)

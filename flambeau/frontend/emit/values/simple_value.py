@@ -27,6 +27,7 @@ from flambeau.program.function import Function
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.set_type import SetType
 from flambeau.schema.types import (
+    NONE,
     AnyTupleType,
     DictType,
     ListType,
@@ -283,7 +284,10 @@ def module_items(e: Emitter, where: SourceRange, value: Value) -> list[Sugared] 
     items = e.scope.resolver.object_items(value, where)
     if items is None:
         return None
-    return [SimpleValue(e.emit("prim::GetAttr", (value,), type_, name=name)) for name, type_ in items]
+    return [
+        SimpleValue(e.constant(None) if type_ == NONE else e.emit("prim::GetAttr", (value,), type_, name=name))
+        for name, type_ in items
+    ]
 
 
 def tuple_item(e: Emitter, value: Value, index: int) -> Value:
