@@ -150,7 +150,8 @@ def fitting(number: int, root: Tensor, gradient: Tensor | None) -> Tensor:
         if root.dtype.is_complex:
             raise RuntimeError(f"{NO_REAL_SCALAR} but got torch.{root.dtype.name}")
         if type(root) is Tensor and not thread.handlers and thread.observer is None:
-            return wrap(np.ones_like(root._array))
+            array = root._array
+            return wrap(np.ones_like(array) if array.ndim else np.array(1, array.dtype))
         return OPERATORS.ones_like(root.detach())  # type: ignore[no-any-return]
     if gradient._array.shape != root._array.shape:
         raise RuntimeError(

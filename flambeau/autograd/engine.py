@@ -11,14 +11,13 @@ import heapq
 import operator
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from flambeau.autograd import anomaly_mode
 from flambeau.autograd.anomaly_mode import STATE as ANOMALY
 from flambeau.autograd.node import Edge, Extras, Gradients, Node, accumulate, known_leaf, replaced
-from flambeau.tensor.grad_mode import set_grad_enabled
+from flambeau.tensor.grad_mode import mode
 from flambeau.tensor.observer import thread
 from flambeau.tensor.tensor import Tensor
 
@@ -95,44 +94,45 @@ class Run:
 
     def run(self) -> None:
         """Go back to where the tape ends."""
-        heap, pending, pop, keep, asked = self._heap, self._pending, heapq.heappop, self._keep, self._node_targets
-        send = self._send
-        with self._current(), set_grad_enabled(self._create_graph):
-            is_plain = not (self._create_graph or thread.handlers)
-            following: Node | None = None
-            waiting: Gradients = []
-            while following is not None or heap:
-                if following is None:
-                    node = pop(heap)[1]
-                    gradients = pending.pop(node)
-                else:
-                    node, gradients = following, waiting
-                extras = node.extras
-                if extras is not None:
-                    gradients = _before(extras, gradients)
-                following = None
-                if asked and self._captures(node, gradients):
-                    continue
-                if ANOMALY.is_enabled:
-                    results = anomaly_mode.run(node, gradients)
-                else:
-                    results = node.apply_plainly(gradients) if is_plain else node.apply(gradients)
-                if extras is not None and extras.post_hooks:
-                    results = _after(extras, results, gradients)
-                if not keep:
-                    node.release()
-                following, waiting = send(node.edges, results)
-
-    @contextmanager
-    def _current(self) -> Iterator[None]:
+        before = mode.enabled
         _local.runs.append(self)
         try:
-            yield
+            mode.enabled = self._create_graph and not mode.inference
+            self._go_back()
         except BaseException:
             self.end()
             raise
         finally:
+            mode.enabled = before
             _local.runs.pop()
+
+    def _go_back(self) -> None:
+        heap, pending, pop, keep, asked = self._heap, self._pending, heapq.heappop, self._keep, self._node_targets
+        send = self._send
+        is_plain = not (self._create_graph or thread.handlers)
+        following: Node | None = None
+        waiting: Gradients = []
+        while following is not None or heap:
+            if following is None:
+                node = pop(heap)[1]
+                gradients = pending.pop(node)
+            else:
+                node, gradients = following, waiting
+            extras = node.extras
+            if extras is not None:
+                gradients = _before(extras, gradients)
+            following = None
+            if asked and self._captures(node, gradients):
+                continue
+            if ANOMALY.is_enabled:
+                results = anomaly_mode.run(node, gradients)
+            else:
+                results = node.apply_plainly(gradients) if is_plain else node.apply(gradients)
+            if extras is not None and extras.post_hooks:
+                results = _after(extras, results, gradients)
+            if not keep:
+                node.release()
+            following, waiting = send(node.edges, results)
 
     def end(self) -> None:
         """The run is over."""
@@ -208,10 +208,13 @@ class Run:
 
     def finish(self, roots: Sequence[Tensor]) -> None:
         """Hand the gradients of leaves to whoever asked, or add them to the leaves."""
-        with self._current():
+        _local.runs.append(self)
+        try:
             self._run_hooks()
             self._deliver(roots)
-        self.end()
+        finally:
+            _local.runs.pop()
+            self.end()
 
     def _deliver(self, roots: Sequence[Tensor]) -> None:
         shared = {id(root._storage) for root in roots}

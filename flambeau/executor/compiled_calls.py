@@ -14,10 +14,19 @@ from flambeau.autograd.node import Gradients, Node, edge_of
 from flambeau.autograd.saved import FREED, SavedTensor
 from flambeau.executor.compiled_gradients import GradientPlan, Stacks
 from flambeau.executor.gradients import Plain
-from flambeau.executor.recomputed_calls import Arguments, CompiledCallBackward, Run, attach, marked, own_results
+from flambeau.executor.recomputed_calls import (
+    Arguments,
+    CompiledCallBackward,
+    KeptArguments,
+    Run,
+    attach,
+    marked,
+    own_results,
+)
 from flambeau.tensor.grad_mode import is_grad_enabled, refuse_saving
 from flambeau.tensor.levels import Wrapper
-from flambeau.tensor.tensor import Tensor
+from flambeau.tensor.tensor import Tensor, plain
+from flambeau.util.record import dataclass
 
 LARGE = 1 << 16
 """Bytes of the largest argument from which stacks of tensors are kept: a round on so much takes longer than a tensor
@@ -34,38 +43,61 @@ def recomputes(plan: GradientPlan, arguments: Sequence[Any]) -> bool:
 class Kept:
     """What the way there gave for the way back. Raises RuntimeError for what was made in `inference_mode()`."""
 
-    __slots__ = ("_values",)
+    __slots__ = ("_values", "_versions")
 
     def __init__(self, values: Sequence[Any]) -> None:
+        self._values: list[Any] = []
+        self._versions: list[int | None] = []
         for value in values:
+            version = None
             if isinstance(value, Tensor):
-                refuse_saving(value._storage.version)
-        self._values = [SavedTensor(Tensor(v._array, v._storage)) if isinstance(v, Tensor) else v for v in values]
+                storage = value._storage
+                version = storage.version
+                refuse_saving(version)
+                value = plain(value._array, storage)
+            self._values.append(value)
+            self._versions.append(version)
 
     def restored(self, node: Node) -> list[Any]:
         """The values as they were; lists are copies, which the way back takes apart. Raises RuntimeError if a tensor
         was written since."""
-        return [v.restored(node) if type(v) is SavedTensor else list(v) if type(v) is list else v for v in self._values]
+        return [
+            as_it_was(v, version, node) if version is not None else list(v) if type(v) is list else v
+            for v, version in zip(self._values, self._versions, strict=True)
+        ]
+
+
+def as_it_was(tensor: Tensor, version: int, node: Node) -> Tensor:
+    """A tensor that was kept. Raises RuntimeError if it was written since its memory had this version."""
+    if tensor._storage.version != version:
+        saved = SavedTensor(tensor)
+        saved.version = version
+        saved.restored(node)
+    return tensor
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CompiledCall:
+    """What calls of a function with arguments of one kind have in common."""
+
+    plan: GradientPlan
+    marks: Marks
+    """Which results depend on what asks."""
+    run: Run
+    """Runs the function again, for gradients that are batches, or have tangents."""
 
 
 class CompiledBackward(Node):
     """One call of a compiled function, with a compiled way back."""
 
-    __slots__ = ("_again", "_arguments", "_kept", "_plan", "_shapes")
+    __slots__ = ("_arguments", "_call", "_kept", "_shapes")
 
     def __init__(
-        self,
-        plan: GradientPlan,
-        arguments: Arguments,
-        kept: Kept | None,
-        results: Sequence[Tensor],
-        again: CompiledCallBackward,
+        self, call: CompiledCall, arguments: KeptArguments, kept: Kept | None, results: Sequence[Tensor]
     ) -> None:
         super().__init__([edge_of(tensor) for tensor in arguments.asking])
-        self._plan = plan
-        self._again: CompiledCallBackward | None = again
-        """What runs the function again, for gradients that are batches, or have tangents."""
-        self._arguments: Arguments | None = arguments
+        self._call = call
+        self._arguments: KeptArguments | None = arguments
         self._kept = kept
         """None where the way back computes again what it needs."""
         self._shapes = [(tuple(r.shape), r.dtype) for r in results]
@@ -76,11 +108,12 @@ class CompiledBackward(Node):
 
     def apply(self, gradients: Gradients) -> Gradients:
         """The gradients of the arguments that ask. Raises RuntimeError if an input was written."""
-        arguments, kept, plan = self._arguments, self._kept, self._plan
-        if arguments is None or self._again is None:
+        arguments, kept, plan = self._arguments, self._kept, self._call.plan
+        if arguments is None:
             raise RuntimeError(FREED)
         if any(isinstance(g, Wrapper) for g in gradients):
-            return self._again.apply(gradients)
+            again = CompiledCallBackward(self._call.run, arguments, self._call.marks)
+            return again.apply(gradients)
         missing = frozenset(n for n in range(len(self._shapes)) if n >= len(gradients) or gradients[n] is None)
         way = plan.way_back(missing, again=kept is None or is_grad_enabled())
         given = [self._complete(gradients, number) for number in way.seeds]
@@ -103,14 +136,14 @@ class CompiledBackward(Node):
 
     def release(self) -> None:
         """Let go of what was kept."""
-        self._arguments = self._kept = self._again = None
+        self._arguments = self._kept = None
 
 
 def _inputs(plan: GradientPlan, arguments: Sequence[Any], kept: list[Any] | None) -> Sequence[Any]:
     """What a way back takes behind the gradients: of one that computes the way there again (`kept` is None) all
     arguments, of others those it needs, and what was kept. They do not ask where nothing is recorded."""
-    plain = arguments if is_grad_enabled() else Plain(arguments).arguments
-    return plain if kept is None else [*[plain[n] for n in plan.parameters], *kept]
+    values = arguments if is_grad_enabled() else Plain(arguments).arguments
+    return values if kept is None else [*[values[n] for n in plan.parameters], *kept]
 
 
 def _by_tensor(arguments: Sequence[Tensor], gradients: Sequence[Tensor]) -> dict[int, Tensor]:
@@ -122,28 +155,24 @@ def _by_tensor(arguments: Sequence[Tensor], gradients: Sequence[Tensor]) -> dict
     return sums
 
 
-def parted(plan: GradientPlan, outcome: Any) -> tuple[Any, Kept]:
+def parted(plan: GradientPlan, outcome: Any) -> tuple[Any, Sequence[Any]]:
     """The function's own result, and what is kept, of what the way there gave."""
-    values = outcome if type(outcome) is tuple and len(plan.forward.graph.returns) > 1 else (outcome,)
-    own = values[: plan.results]
-    return own[0] if len(own) == 1 else tuple(own), Kept(values[plan.results :])
+    values = outcome if plan.gives_several else (outcome,)
+    return values[0] if plan.results == 1 else values[: plan.results], values[plan.results :]
 
 
 def on_tape(
-    plan: GradientPlan,
+    call: CompiledCall,
     result: Any,
     kept: Kept | None,
-    marks: Marks,
     arguments: Arguments,
-    run: Run,
     constants: frozenset[int],
 ) -> bool:
     """Have the result of the way there know how it came about. False where `own_results` cannot tell which tensors it
     made."""
-    results = marked(result, marks)
+    results = marked(result, call.marks)
     own = own_results(results, arguments, constants)
     if own is not None:
-        arguments.refuse_inference(plan.parameters)
-        again = CompiledCallBackward(run, arguments, marks)
-        attach(own, CompiledBackward(plan, arguments, kept, results, again))
+        arguments.refuse_inference(call.plan.parameters)
+        attach(own, CompiledBackward(call, arguments, kept, results))
     return own is not None

@@ -81,7 +81,6 @@ class WayThere:
     stacks: Stacks
     """What the lists hold that are kept."""
 
-
 class GradientPlan:
     """How gradients go back through a function, for arguments of one spec of which certain ones ask."""
 
@@ -95,6 +94,8 @@ class GradientPlan:
         self._gradient = gradient
         self._provenance = provenance
         self.way_there = way_there
+        self.gives_several = len(way_there.function.schema.returns) > 1
+        """Whether the way there gives more than one value."""
         self._run(self.forward, "forward")
         self._ways: SpecialisationCache[tuple[frozenset[int], bool], CompiledWayBack] = SpecialisationCache(
             "ways back", WAYS, describe=str

@@ -17,6 +17,7 @@ from flambeau.executor import (
     lost_numbers,
     recomputed_calls,
     recording,
+    repeated_calls,
 )
 from flambeau.executor import convolution_kernels as _convolution_kernels  # noqa: F401  (convolutions of arrays)
 from flambeau.executor import eager as _eager  # noqa: F401  (operators by themselves)
@@ -29,6 +30,7 @@ from flambeau.executor.inlined_graph import inlined_graph
 from flambeau.executor.options import Options
 from flambeau.executor.plan import ExecutionPlan, make_plan
 from flambeau.executor.prepared_graph import PreparedGraph
+from flambeau.executor.repeated_calls import RepeatedCall
 from flambeau.executor.report import Explanation, PassReport
 from flambeau.interpreter import reference
 from flambeau.interpreter.code import Code
@@ -49,6 +51,8 @@ from flambeau.util import log
 from flambeau.util.inversions import CALL_WITHIN_TRANSFORMS, GENERATOR_STEPS, TASK_EXECUTOR, TRY_RUNNER
 from flambeau.util.record import replace
 
+MOST_REPEATED = 4
+"""Kinds of calls on the tape that are remembered."""
 AGAIN = "gradients come from a second run, an operator at a time: {reason}"
 
 
@@ -79,6 +83,8 @@ class Executor:
         self._is_open: bool | None = None
         """Whether the function looks at the need of gradients itself, or says whether they are recorded."""
         self.asking_call: asking_calls.AskingCall | None = None
+        self.repeated_calls: tuple[RepeatedCall, ...] = ()
+        """What calls on the tape may rely on that are like one before, the newest first."""
         self._names_meta: bool | None = None
         self.stub = DispatchStub()
         """Where native code finds `fast_path`."""
@@ -102,6 +108,8 @@ class Executor:
         if self._is_dispatched(arguments):
             return self.recorded(arguments, lost_numbers.OVERRIDDEN)
         result = self._quickly(arguments)
+        if result is MISSED:
+            result = self.once_more(arguments)
         if result is not MISSED:
             return result
         spec = specs.spec_of(arguments)
@@ -213,15 +221,29 @@ class Executor:
             self._keep_numbers(arguments, plan.reason)
             result = run()
             is_done = recomputed_calls.put_on_tape(result, marks, saved, self.recorded, constants)
-        elif compiled_calls.recomputes(plan, arguments):
-            result = run()
-            is_done = compiled_calls.on_tape(plan, result, None, marks, saved, self._again, constants)
-        else:
+            return result if is_done else self.recorded(arguments, lost_numbers.SHARED)
+        call = compiled_calls.CompiledCall(plan, marks, self._again)
+        keeps = not compiled_calls.recomputes(plan, arguments)
+        if keeps:
             plain = gradients.Plain(arguments)
             result, kept = compiled_calls.parted(plan, plan.forward(*plain.arguments))
-            is_done = compiled_calls.on_tape(plan, result, kept, marks, saved, self._again, constants)
+            is_done = compiled_calls.on_tape(call, result, compiled_calls.Kept(kept), saved, constants)
             result = plain.restored(result)
-        return result if is_done else self.recorded(arguments, lost_numbers.SHARED)
+        else:
+            result = run()
+            is_done = compiled_calls.on_tape(call, result, None, saved, constants)
+        if not is_done:
+            return self.recorded(arguments, lost_numbers.SHARED)
+        if not self._takes_objects:
+            stub = executor_of(plan.forward).stub if keeps else self.stub
+            self._repeat(repeated_calls.remembered(call, arguments, result, stub, constants, keeps=keeps))
+        return result
+
+    def _repeat(self, call: RepeatedCall | None) -> None:
+        """Remember what calls like this one may rely on."""
+        known = self.repeated_calls
+        if call is not None and not any(one.kinds == call.kinds for one in known):
+            self.repeated_calls = (call, *known[: MOST_REPEATED - 1])
 
     def _again(self, arguments: Sequence[Any]) -> Any:
         """A call once more, for gradients that are batches or have tangents."""
@@ -245,8 +267,18 @@ class Executor:
         if is_grad_enabled():
             lost_numbers.refuse(self.function, arguments, reason)
 
+    @property
+    def remembers(self) -> bool:
+        """Whether a call with arguments that ask for gradients may be like one before (`once_more`)."""
+        return bool(self.repeated_calls) or self.asking_call is not None
+
     def once_more(self, arguments: Sequence[Any]) -> Any:
         """A call like the last one with arguments that ask for gradients; `MISSED` where it is not."""
+        if self.repeated_calls and is_grad_enabled():
+            for repeated in self.repeated_calls:
+                result = repeated(arguments)
+                if result is not MISSED:
+                    return result
         known, fast_path = self.asking_call, self.stub.target
         return MISSED if known is None or fast_path is None else known(fast_path, arguments)
 
@@ -264,6 +296,7 @@ class Executor:
         self._plans.clear()
         self.derivatives.forget()
         self._latest = self.stub.target = self.asking_call = None
+        self.repeated_calls = ()
 
     def _plan(self, spec: specs.Spec, arguments: Sequence[Any]) -> ExecutionPlan:
         """The plan for a spec, which is now the one used last."""

@@ -18,9 +18,10 @@ tensor([2., 4.])
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from flambeau.analysis.gradients import Marks
+from flambeau.autograd import anomaly_mode
 from flambeau.autograd.backward import grad_of
 from flambeau.autograd.node import Gradients, Node, edge_of
 from flambeau.autograd.saved import FREED, SavedTensor
@@ -37,6 +38,18 @@ CHANGED = (
     "an object of a compiled call was given another {name} between the call and backward(), which needs what the call "
     "saw: assign it afterwards"
 )
+
+
+class KeptArguments(Protocol):
+    """The arguments of a call as they were."""
+
+    @property
+    def asking(self) -> Sequence[Tensor]:
+        """The tensors that ask for gradients, each once."""
+
+    def restored(self, node: Node, needed: Sequence[int] | None = None) -> Sequence[Any]:
+        """The arguments. Raises RuntimeError if one was written or an attribute assigned since: of those whose elements
+        are needed, where that is told by number."""
 
 
 class Arguments:
@@ -105,10 +118,10 @@ class CompiledCallBackward(Node):
 
     __slots__ = ("_arguments", "_marks", "_run")
 
-    def __init__(self, run: Run, arguments: Arguments, marks: Marks) -> None:
+    def __init__(self, run: Run, arguments: KeptArguments, marks: Marks) -> None:
         super().__init__([edge_of(tensor) for tensor in arguments.asking])
         self._run = run
-        self._arguments: Arguments | None = arguments
+        self._arguments: KeptArguments | None = arguments
         self._marks = marks
 
     def apply(self, gradients: Gradients) -> Gradients:
@@ -173,6 +186,7 @@ def own_results(
 
 def attach(results: Sequence[Tensor | None], node: Node) -> None:
     """Have results be those of a node."""
+    anomaly_mode.note(node)
     for number, tensor in enumerate(results):
         if tensor is not None:
             tensor._node, tensor.output_nr = node, number

@@ -105,7 +105,7 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
         """The call of arguments that the fast path does not serve, or that somebody watches."""
         if thread.is_plain and self._python is not None:
             return self._python(*args, **kwargs)
-        if self._executor.asking_call is not None and not kwargs and not thread.handlers and thread.observer is None:
+        if self._executor.remembers and not kwargs and not thread.handlers and thread.observer is None:
             result = self._executor.once_more((*self._first, *args))
             if result is not MISSED:
                 return result

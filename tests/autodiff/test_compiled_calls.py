@@ -303,7 +303,7 @@ def test_calls_that_assert_are_one_node() -> None:
     x = flambeau.tensor([1.0, 2.0, 3.0], requires_grad=True)
     for n in (0, 2, 3):
         y = compiled(x, n)
-        assert type(y.grad_fn).__name__ == "CompiledBackward"
+        assert type(y.grad_fn).__name__ in ("CompiledBackward", "RepeatedBackward")
         (found,) = flambeau.autograd.grad(y.sum(), x)
         (wanted,) = flambeau.autograd.grad(_asserting(x, n).sum(), x)
         assert found.tolist() == wanted.tolist()

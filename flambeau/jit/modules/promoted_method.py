@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from operator import attrgetter, getitem, is_
 from typing import Any
 
+from flambeau.codegen.callable_type import MISSED
 from flambeau.executor import gradients, lost_numbers
 from flambeau.executor.executor import Executor, executor_of
 from flambeau.executor.options import Options
@@ -202,9 +203,9 @@ class PromotedMethod(ScriptMethod):
             args = self._signature.bind(args, kwargs)
         try:
             if seen.taken and is_grad_enabled():
-                asks = gradients.asking(seen.taken)
-                if True in asks:
-                    return self._marked(seen, seen.native, args, asks)
+                result = self._recorded(seen, seen.native, args)
+                if result is not MISSED:
+                    return result
             if seen.cells:
                 return self._assigning(seen, seen.native, args)
             return seen.native(*args, *seen.hidden)
@@ -213,6 +214,15 @@ class PromotedMethod(ScriptMethod):
             raise
         except NeedsObjectError:
             return self._call_slowly(*args)
+
+    def _recorded(self, seen: _Seen, native: ScriptFunction, args: tuple[Any, ...]) -> Any:
+        """The call where parameters ask for gradients; `MISSED` where none does."""
+        if native._executor.repeated_calls and not (seen.cells or thread.handlers):
+            result = native._executor.once_more((*args, *seen.taken))
+            if result is not MISSED:
+                return result
+        asks = gradients.asking(seen.taken)
+        return self._marked(seen, native, args, asks) if True in asks else MISSED
 
     def _marked(self, seen: _Seen, native: ScriptFunction, args: tuple[Any, ...], hidden: gradients.Asking) -> Any:
         """The call of a method some of whose parameters ask for gradients: recorded if a result depends on them."""
