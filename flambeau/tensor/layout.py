@@ -190,7 +190,7 @@ def infer_size(shape: Sizes, numel: int) -> tuple[int, ...]:
                 raise RuntimeError("only one dimension can be inferred")
             inferred = i
         elif size < 0:
-            raise RuntimeError(f"invalid shape dimension {size}")
+            raise RuntimeError(f"invalid shape dimension {size} at index {i} of shape {list(shape)}")
         else:
             known *= size
     if inferred < 0:

@@ -450,6 +450,9 @@ _view: Final = Maker(Tensor, ("_array", "_storage", "_base", "_made_in"), _FRESH
 _storage_of: Final = Maker(Storage, ("base", "version"), {"_bytes": None})
 
 
+_NOTHING: Final = np.empty(0, np.uint8)
+
+
 def view_of(
     base: Tensor, sizes: Sequence[int], strides: Sequence[int], offset: int | None = None, dtype: DType | None = None
 ) -> Tensor:
@@ -465,7 +468,8 @@ def view_of(
     item = numpy_dtype.itemsize
     byte_strides = [s * item for s in strides]
     if 0 in sizes:
-        return window(np.ndarray(tuple(sizes), numpy_dtype, strides=byte_strides), storage, base)
+        # without memory of its own NumPy would forget the strides
+        return window(np.ndarray(tuple(sizes), numpy_dtype, _NOTHING, 0, byte_strides), storage, base)
     if offset is None and array.flags.c_contiguous:
         try:  # what lies inside of the array needs no bytes of the storage around it
             return window(np.ndarray(tuple(sizes), numpy_dtype, array, 0, byte_strides), storage, base)

@@ -107,7 +107,7 @@ def test_broadcast(shapes, expected) -> None:
         ),
         (lambda: layout.infer_size((4,), 6), "shape '[4]' is invalid for input of size 6"),
         (lambda: layout.infer_size((-1, -1), 6), "only one dimension can be inferred"),
-        (lambda: layout.infer_size((-2,), 6), "invalid shape dimension -2"),
+        (lambda: layout.infer_size((-2,), 6), "invalid shape dimension -2 at index 0 of shape [-2]"),
         (lambda: layout.infer_size((-1, 0), 0), "cannot reshape tensor of 0 elements into shape [-1, 0]"),
         (lambda: layout.expand((2, 3), (3, 1), (3,)), "the number of sizes provided (1)"),
         (lambda: layout.expand((2, 3), (3, 1), (-1, 2, 3)), "isn't allowed in a leading, non-existing dimension 0"),

@@ -12,6 +12,7 @@ from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError,
 from flambeau.codegen.graph.refusals import refuse_what_no_int_is
 from flambeau.codegen.graph.representation import Array, Element, Fixed, Int
 from flambeau.codegen.graph.result_types import CPU
+from flambeau.codegen.graph.routines.library import copy_by_routine
 from flambeau.codegen.graph.scalars import Operand, Registers, scalar_of
 from flambeau.codegen.layouts import BLOCK_DATA
 from flambeau.codegen.llvm.emitter import Value as Register
@@ -187,30 +188,6 @@ def expand(fn: EmittedFunction, node: Node) -> None:
     fn.values.set_view(node.result(), view_on(x, x.data, sizes, strides, 0))
 
 
-def view(fn: EmittedFunction, node: Node) -> None:
-    """`view` and `reshape` of what lies row-major in memory without gaps."""
-    e, x, new_sizes = fn.e, array(fn, node.operand(0)), fn.values.get(node.operand(1))
-    if not isinstance(new_sizes, TupleValue) or not all(isinstance(i, Scalar) for i in new_sizes.items):
-        raise CannotCompileError("the number of sizes is not known")
-    if x.rep.dense != x.rep.rank:
-        raise CannotCompileError("whether the tensor lies in one piece is not known")
-    total = product(fn, x.sizes)
-    wanted = [i.register for i in new_sizes.items if isinstance(i, Scalar)]
-    unknown = [k for k, w in enumerate(wanted) if memory.literal(w) == -1]
-    if len(unknown) > 1:
-        raise CannotCompileError("it has two sizes that follow from the others")
-    given_sizes = [w for k, w in enumerate(wanted) if k not in unknown]
-    for w in given_sizes:
-        fn.exits.fail_if(e.icmp("slt", w, number(0)), node)
-    if unknown:
-        others = product(fn, given_sizes)
-        fn.exits.fail_if(e.icmp("sle", others, number(0)), node)
-        wanted[unknown[0]] = e.binary("sdiv", total, others)
-    fn.exits.fail_if(e.icmp("ne", product(fn, wanted), total), node)
-    strides = memory.dense_strides(e, wanted, memory.element(x.rep.dtype).itemsize)
-    fn.values.set_view(node.result(), view_on(x, x.data, wanted, strides, len(wanted)))
-
-
 def product(fn: EmittedFunction, sizes: Sequence[Register]) -> Register:
     """How many elements there are."""
     total = number(1)
@@ -322,7 +299,7 @@ def new(fn: EmittedFunction, dtype: DType, sizes: Sequence[Register], node: Node
     block = fn.exits.new_block(total)
     data = e.define(f"getelementptr inbounds i8, ptr {block}, i64 {BLOCK_DATA}", "ptr", 1)
     e.make_fresh(data)
-    strides = memory.dense_strides(e, sizes, itemsize)
+    strides = memory.empty_strides(e, sizes, itemsize)
     return ArrayValue(Array(dtype, len(sizes), len(sizes)), block, data, tuple(sizes), strides)
 
 
@@ -416,6 +393,9 @@ def copy_elements(fn: EmittedFunction, target: ArrayValue, source: ArrayValue) -
     if source.rep.dense == source.rep.rank and target.rep.dense == target.rep.rank:
         total = memory.multiply(e, product(fn, source.sizes), number(memory.element(dtype).itemsize))
         e.raw(f"call void @llvm.memcpy.p0.p0.i64(ptr {target.data}, ptr {source.data}, i64 {total}, i1 false)")
+        return
+    if not fn.scope.has_loops and e.lanes == 1 and source.rep.rank:
+        copy_by_routine(fn, target, source)
         return
     each_element(
         fn, source.sizes, [target, source],

@@ -208,8 +208,8 @@ def cat(fn: EmittedFunction, node: Node) -> None:
     """`cat`: tensors one after another along an axis."""
     e, parts = fn.e, _parts(fn, node)
     rank = parts[0].rep.rank
-    if rank == 0 or any(p.rep.dense != rank for p in parts):
-        raise CannotCompileError("the order in memory of joined tensors is not known")
+    if rank == 0:
+        raise CannotCompileError("tensors without axes are joined")
     dim = axis_of(fn, node.operand(1), rank)
     total = number(0)
     for p in parts:
@@ -219,11 +219,33 @@ def cat(fn: EmittedFunction, node: Node) -> None:
                 fn.exits.fail_if(e.icmp("ne", p.sizes[k], parts[0].sizes[k]), node)
     sizes = (*parts[0].sizes[:dim], total, *parts[0].sizes[dim + 1 :])
     copied = new(fn, parts[0].rep.dtype, sizes, node)
+    if rank == 4 and all(p.rep.dense != rank for p in parts):
+        copied = _channels_last_if_all_are(fn, copied, parts)
     start = number(0)
     for p in parts:
         _copy_into(fn, copied, p, dim, start, p.sizes)
         start = memory.add(e, start, p.sizes[dim])
     fn.values.set_new(node.result(), copied)
+
+
+def _channels_last_if_all_are(fn: EmittedFunction, joined: ArrayValue, parts: Sequence[ArrayValue]) -> ArrayValue:
+    """A new tensor whose channels are side by side in memory where those of all parts are, and no part is row-major."""
+    e = fn.e
+    turned = Register("true", "i1", 1)
+    for p in parts:
+        last = is_dense_now(fn, _reordered(p, (0, 2, 3, 1)))
+        row_major = is_dense_now(fn, p)
+        turned = e.binary("and", turned, e.binary("and", last, e.binary("xor", row_major, e.like(row_major, 1))))
+    batch, *inner = joined.sizes
+    channels, rows, columns = inner
+    dense = memory.dense_strides(e, (batch, rows, columns, channels), memory.element(joined.rep.dtype).itemsize)
+    strides = [e.select(turned, dense[place], own) for place, own in zip((0, 3, 1, 2), joined.strides, strict=True)]
+    return ArrayValue(Array(joined.rep.dtype, 4, 0), joined.owner, joined.data, joined.sizes, tuple(strides))
+
+
+def _reordered(x: ArrayValue, order: Sequence[int]) -> ArrayValue:
+    rep = Array(x.rep.dtype, x.rep.rank, 0)
+    return ArrayValue(rep, x.owner, x.data, tuple([x.sizes[k] for k in order]), tuple([x.strides[k] for k in order]))
 
 
 def _copy_into(

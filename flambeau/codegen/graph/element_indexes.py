@@ -12,16 +12,13 @@ from flambeau.codegen.graph.arrays import array, copy_elements, is_tensor, load,
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.literals import literal_of
 from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, FixedValue, Native, Scalar, TupleValue
+from flambeau.codegen.graph.picks import INTEGERS
 from flambeau.codegen.graph.pointwise import set_element
 from flambeau.codegen.graph.representation import Array, Element, Int
 from flambeau.codegen.graph.scalars import Operand, Registers
 from flambeau.codegen.graph.writes import write_all
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Node
-
-INTEGERS = frozenset({"int64", "int32"})
-"""Dtypes of indexes; one of bools is a mask, and bytes may be one."""
-
 
 def index(fn: EmittedFunction, node: Node) -> None:
     """`aten::index`: by elements, a new tensor, or an element in a register."""

@@ -60,6 +60,8 @@ class FunctionText:
     """Constant tensors that it refers to."""
     callees: tuple[Callee, ...] = ()
     """Functions of the program that it calls."""
+    routines: tuple[str, ...] = ()
+    """Routines over tensors that it calls, by symbol."""
     allocating: tuple[Node | None, ...] = ()
     """What asks for memory, in the order of the codes of failure."""
 
@@ -140,7 +142,7 @@ class FunctionEmitter:
             self._text(), tuple(parts.exit_points), results, self._c_functions(), parts.record_words,
             tuple(parts.operators), tuple(parts.groups), parts.tight_loops, tuple(parts.lanes),
             tuple(parts.foreign.values()), tuple(parts.tensors), tuple(self.module.callees.values()),
-            tuple(parts.allocating),
+            tuple(parts.routines), tuple(parts.allocating),
         )  # fmt: skip
 
     def _c_functions(self) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flambeau.codegen.graph import lists, memory
+from flambeau.codegen.graph import lists, memory, picks
 from flambeau.codegen.graph.arrays import array, axis_of, copy_elements, each_element, fill, flattened, new, product
 from flambeau.codegen.graph.control import each
 from flambeau.codegen.graph.emitted_function import EmittedFunction
@@ -18,6 +18,7 @@ from flambeau.codegen.graph.native_values import (
     Scalar,
     TupleValue,
 )
+from flambeau.codegen.graph.picks import INTEGERS
 from flambeau.codegen.graph.representation import Array, Bool, Fixed
 from flambeau.codegen.graph.scalars import constant
 from flambeau.codegen.llvm.emitter import Value as Register
@@ -86,37 +87,20 @@ def _remainder(fn: EmittedFunction, a: Register, size: Register) -> Register:
     return e.select(e.icmp("slt", rest, number(0)), e.binary("add", rest, divisor), rest)
 
 
-def flatten(fn: EmittedFunction, node: Node) -> None:
-    """`flatten` of what lies row-major in one piece: a view."""
-    x = array(fn, node.operand(0))
-    if x.rep.rank == 0 or x.rep.dense != x.rep.rank:
-        raise CannotCompileError("whether the tensor lies in one piece is not known")
-    start, end = axis_of(fn, node.operand(1), x.rep.rank), axis_of(fn, node.operand(2), x.rep.rank)
-    if start > end:
-        raise CannotCompileError("a first dimension after the last")
-    sizes = (*x.sizes[:start], product(fn, x.sizes[start : end + 1]), *x.sizes[end + 1 :])
-    strides = memory.dense_strides(fn.e, sizes, _itemsize(x))
-    fn.values.set_view(
-        node.result(), ArrayValue(Array(x.rep.dtype, len(sizes), len(sizes)), x.owner, x.data, sizes, strides)
-    )
-
-
 def index(fn: EmittedFunction, node: Node) -> None:
-    """`x[mask]` and `x[rows]` with one tensor along the first axes."""
+    """`x[mask]` and `x[rows]` along the first axes; by other tensors of integers as `picks` has it."""
     x, indices = array(fn, node.operand(0)), fn.values.get(node.operand(1))
-    if not isinstance(indices, TupleValue) or not indices.items or not isinstance(indices.items[0], ArrayValue):
-        raise CannotCompileError("an index by other things than one tensor")
-    if any(not (isinstance(i, FixedValue) and i.rep == Fixed(None)) for i in indices.items[1:]):
-        raise CannotCompileError("an index by several tensors")
-    by = indices.items[0]
-    if by.rep.rank != 1 or x.rep.rank == 0:
-        raise CannotCompileError("an index by a tensor of another rank than 1")
-    if by.rep.dtype.name == "bool":
+    if not isinstance(indices, TupleValue) or not indices.items:
+        raise CannotCompileError("an index by other things than tensors")
+    by, *others = indices.items
+    is_vector = isinstance(by, ArrayValue) and by.rep.rank == 1 and x.rep.rank > 0
+    is_first = is_vector and all(isinstance(i, FixedValue) and i.rep == Fixed(None) for i in others)
+    if is_first and isinstance(by, ArrayValue) and by.rep.dtype.name == "bool":
         _by_mask(fn, node, x, by)
-    elif by.rep.dtype.name in ("int64", "int32"):
+    elif is_first and isinstance(by, ArrayValue) and by.rep.dtype.name in INTEGERS and fn.scope.has_loops:
         _by_vector(fn, node, x, by)
     else:
-        raise CannotCompileError(f"an index by {by.rep.dtype}")
+        picks.pick(fn, node, x, indices.items)
 
 
 def _row(fn: EmittedFunction, x: ArrayValue, at: Register) -> ArrayValue:

@@ -23,6 +23,7 @@ from flambeau.codegen.graph import (
     part_writes,
     pieces,
     pointwise,
+    resized_views,
     scatter,
     writes,
 )
@@ -293,7 +294,11 @@ lowers_on_tensors("aten::permute")(axes.permute)
 lowers_on_tensors("aten::unsqueeze")(axes.unsqueeze)
 lowers_on_tensors("aten::squeeze")(axes.squeeze)
 lowers_on_tensors("aten::expand")(arrays.expand)
-lowers_on_tensors("aten::view", "aten::reshape")(arrays.view)
+lowers_on_tensors("aten::view", "aten::_unsafe_view")(resized_views.view)
+lowers_on_tensors("aten::reshape")(resized_views.reshape)
+lowers_on_tensors("aten::view_as")(resized_views.view_as)
+lowers_on_tensors("aten::reshape_as")(resized_views.reshape_as)
+lowers_on_tensors("aten::unflatten")(resized_views.unflatten)
 lowers_on_tensors("aten::clone")(copies.clone)
 lowers_on_tensors("aten::contiguous")(copies.contiguous)
 lowers_on_tensors("aten::to")(copies.convert)
@@ -305,7 +310,7 @@ lowers_on_tensors("aten::index_put")(scatter.index_put)
 lowers_on_tensors("aten::index_put_")(element_indexes.index_put_)
 lowers_on_tensors("aten::index")(element_indexes.index)
 lowers_on_tensors("aten::roll")(gather.roll)
-lowers_on_tensors("aten::flatten")(gather.flatten)
+lowers_on_tensors("aten::flatten")(resized_views.flatten)
 lowers_on_tensors("aten::bincount")(gather.bincount)
 lowers_on_tensors("aten::equal")(gather.equal)
 lowers_on_tensors("aten::chunk", "prim::ConstantChunk")(pieces.chunk)

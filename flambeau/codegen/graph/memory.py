@@ -133,8 +133,14 @@ def spilled(e: Emitter, words: Sequence[Register]) -> Register:
     return address
 
 
+def empty_strides(e: Emitter, sizes: Sequence[Register], itemsize: int) -> tuple[Register, ...]:
+    """Strides in bytes of a row-major array that may be empty: an axis of size 0 counts as one of size 1."""
+    counted = [s if literal(s) else e.intrinsic("smax", s, number(1)) for s in sizes]
+    return dense_strides(e, counted, itemsize)
+
+
 def dense_strides(e: Emitter, sizes: Sequence[Register], itemsize: int) -> tuple[Register, ...]:
-    """Strides in bytes of a row-major array."""
+    """Strides in bytes of a row-major array that has elements."""
     strides: list[Register] = []
     step = number(itemsize)
     for size in reversed(sizes):

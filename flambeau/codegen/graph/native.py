@@ -20,6 +20,7 @@ from flambeau.codegen.graph.group_runner import RUN_GROUP, group_runner_address,
 from flambeau.codegen.graph.module import Prepare
 from flambeau.codegen.graph.native_values import CannotCompileError
 from flambeau.codegen.graph.representation import Representation
+from flambeau.codegen.graph.routines.library import routine_addresses
 from flambeau.codegen.graph.runtime import SERVE
 from flambeau.codegen.graph.tensor_constants import TensorBlocks
 from flambeau.codegen.inline_cache import InlineCache
@@ -74,6 +75,9 @@ class NativeFunction:
         imports = python_imports()
         if self.emitted.groups:
             imports[RUN_GROUP] = group_runner_address()
+        if self.emitted.routines:
+            known = routine_addresses()
+            imports.update({symbol: known[symbol] for symbol in self.emitted.routines})
         imports[SERVE] = id(self._serve)
         imports.update(c_imports(self.emitted.libm))
         imports.update({code.symbol: code.address for code in self.emitted.foreign})

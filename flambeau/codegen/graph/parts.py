@@ -33,6 +33,8 @@ class Parts:
     tight_loops: int = 0
     fresh: int = 0
     """Tensors made by code that are told apart: see `LaneEmitter.make_fresh`."""
+    routines: dict[str, None] = field(default_factory=dict)
+    """Routines over tensors that the code calls, by symbol."""
     asks: bool = False
     """Whether the code calls Python."""
 

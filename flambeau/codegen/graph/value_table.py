@@ -39,6 +39,7 @@ class ValueTable:
         self.owned: set[Value] = set()
         """Values with references of their own to their blocks."""
         self._written: dict[Value, bool] = {}
+        self._has_loops = graph.find("prim::Loop") is not None
 
     def get(self, value: Value) -> Native:
         """What a value has become."""
@@ -164,7 +165,8 @@ class ValueTable:
             return value
         first = value.rep.rank - value.rep.dense
         itemsize = memory.element(value.rep.dtype).itemsize
-        dense = memory.dense_strides(self.e, value.sizes[first:], itemsize)
+        strides_of = memory.dense_strides if self._has_loops else memory.empty_strides  # loops want plain products
+        dense = strides_of(self.e, value.sizes[first:], itemsize)
         known = type_.sizes if isinstance(type_, TensorType) and type_.sizes is not None else (None,) * value.rep.rank
         strides = [own if k < first or known[k] == 1 else dense[k - first] for k, own in enumerate(value.strides)]
         return native_values.ArrayValue(value.rep, value.owner, value.data, value.sizes, tuple(strides))

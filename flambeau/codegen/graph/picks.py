@@ -1,0 +1,101 @@
+"""`x[:, rows, columns]`: the parts of a tensor that tensors of integers name, broadcast together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flambeau.codegen.graph import memory
+from flambeau.codegen.graph.arrays import new, product
+from flambeau.codegen.graph.emitted_function import EmittedFunction
+from flambeau.codegen.graph.interpreter_calls import either
+from flambeau.codegen.graph.memory import number
+from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, FixedValue, Native, Scalar
+from flambeau.codegen.graph.representation import Array, Element, Fixed
+from flambeau.codegen.graph.routines.library import call_routine
+from flambeau.codegen.graph.routines.picked import PICK
+from flambeau.codegen.llvm.emitter import Value as Register
+from flambeau.ir.graph import Node
+
+INTEGERS = frozenset({"int64", "int32"})
+"""Dtypes of indexes; one of bools is a mask, and bytes may be one."""
+
+
+def pick(fn: EmittedFunction, node: Node, x: ArrayValue, indices: Sequence[Native]) -> None:
+    """The result of `aten::index`: the axes that indexes bring stay in place if neighbours, else they come first."""
+    named = {axis: item for axis, item in enumerate(indices) if not _is_none(item)}
+    if not named or len(indices) > x.rep.rank or fn.e.lanes > 1:
+        raise CannotCompileError("an index that names no axis, or more than there are")
+    for item in named.values():
+        if not isinstance(item.rep, Array | Element) or item.rep.dtype.name not in INTEGERS:
+            raise CannotCompileError("an index by other things than tensors of integers")
+    itemsize = memory.element(x.rep.dtype).itemsize
+    by = {axis: _in_memory(fn, item) for axis, item in named.items()}
+    common = _broadcast(fn, node, list(by.values()))
+    first = min(by) if max(by) - min(by) == len(by) - 1 else 0
+    kept = [axis for axis in range(x.rep.rank) if axis not in by]
+    before = sum(axis < first for axis in kept)
+    sizes = [*(x.sizes[k] for k in kept[:before]), *common, *(x.sizes[k] for k in kept[before:])]
+
+    def picked() -> ArrayValue:
+        e, target = fn.e, new(fn, x.rep.dtype, sizes, node)
+        own = target.strides[before : before + len(common)]
+        rest = (*target.strides[:before], *target.strides[before + len(common) :])
+        words = [number(len(by))]
+        for axis, index in by.items():
+            step = number(memory.element(index.rep.dtype).itemsize)
+            words += [index.data, step, x.sizes[axis], x.strides[axis], memory.spilled(e, _steps(fn, index, common))]
+        found = call_routine(
+            fn, PICK, target.data, x.data, memory.spilled(e, words),
+            memory.spilled(e, [number(len(common)), memory.spilled(e, common), memory.spilled(e, own)]),
+            memory.spilled(e, [number(len(kept)), *(
+                memory.spilled(e, part) for part in ([x.sizes[k] for k in kept], rest, [x.strides[k] for k in kept])
+            )]), number(itemsize),
+        )  # fmt: skip
+        fn.exits.fail_if(e.binary("xor", found, Register("true", "i1", 1)), node)
+        return target
+
+    if len(by) == 1:
+        fn.values.set_new(node.result(), picked())
+    else:  # of indexes that name nothing together Python looks at each by itself
+        some = fn.e.icmp("ne", product(fn, common), number(0))
+        either(fn, node, some, Array(x.rep.dtype, len(sizes), len(sizes)), picked)
+
+
+def _is_none(native: Native) -> bool:
+    return isinstance(native, FixedValue) and native.rep == Fixed(None)
+
+
+def _in_memory(fn: EmittedFunction, native: Native) -> ArrayValue:
+    """An index as a tensor in memory."""
+    if isinstance(native, ArrayValue):
+        return native
+    assert isinstance(native, Scalar)
+    slot = fn.e.slot("i64", 8)
+    memory.store_element(fn.e, slot, native.register, native.dtype)
+    return ArrayValue(Array(native.dtype, 0, 0), Register("null", "ptr", 1), slot, (), ())
+
+
+def _broadcast(fn: EmittedFunction, node: Node, arrays: Sequence[ArrayValue]) -> list[Register]:
+    """The sizes that tensors have together; leaves the function where they have none."""
+    e, rank = fn.e, max(a.rep.rank for a in arrays)
+    common = [number(1)] * rank
+    for a in arrays:
+        for k, size in enumerate(a.sizes, rank - a.rep.rank):
+            if memory.literal(common[k]) == 1:
+                common[k] = size
+                continue
+            is_one, mine = e.icmp("eq", size, number(1)), e.icmp("eq", common[k], number(1))
+            differs = e.icmp("ne", size, common[k])
+            stretches = e.binary("or", is_one, mine)
+            fn.exits.fail_if(e.binary("and", differs, e.binary("xor", stretches, e.like(stretches, 1))), node)
+            common[k] = e.select(mine, size, common[k])
+    return common
+
+
+def _steps(fn: EmittedFunction, index: ArrayValue, common: Sequence[Register]) -> list[Register]:
+    """The strides of an index along the common sizes: 0 where it is repeated."""
+    e, missing = fn.e, len(common) - index.rep.rank
+    steps = [number(0)] * missing
+    for size, stride in zip(index.sizes, index.strides, strict=True):
+        steps.append(e.select(e.icmp("eq", size, number(1)), number(0), stride))
+    return steps

@@ -1,0 +1,66 @@
+"""Where the routines are, and how a function that is being emitted calls them."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from flambeau.codegen.graph import memory
+from flambeau.codegen.graph.emitted_function import EmittedFunction
+from flambeau.codegen.graph.memory import number
+from flambeau.codegen.graph.native_values import ArrayValue
+from flambeau.codegen.graph.routines.copies import COPY, COPY_TYPE, add_copy
+from flambeau.codegen.graph.routines.picked import PICK, PICK_TYPE, add_pick
+from flambeau.codegen.graph.routines.resized import RESIZE, RESIZE_TYPE, add_resize
+from flambeau.codegen.llvm.builder import ModuleBuilder, Signature
+from flambeau.codegen.llvm.emitter import Value as Register
+from flambeau.codegen.llvm.engine import Engine, NativeCode, engine
+from flambeau.util.locks import Lock
+
+ROUTINES = {COPY: COPY_TYPE, RESIZE: RESIZE_TYPE, PICK: PICK_TYPE}
+"""The types of the routines, by symbol."""
+
+_lock = Lock()
+_compiled: dict[Engine, NativeCode] = {}
+
+
+def routine_addresses() -> dict[str, int]:
+    """Where the routines are, by symbol; compiled at the first call. Raises NativeError."""
+    jit = engine()
+    with _lock:
+        code = _compiled.get(jit)
+        if code is None:
+            code = _compiled[jit] = jit.link(_text(), tuple(ROUTINES), {}, is_glue=True, optimise=True)
+    return {symbol: code.addresses[symbol] for symbol in ROUTINES}
+
+
+@cache
+def _text() -> str:
+    m = ModuleBuilder({})
+    add_copy(m)
+    add_resize(m)
+    add_pick(m)
+    return m.text()
+
+
+def call_routine(fn: EmittedFunction, symbol: str, *arguments: Register) -> Register:
+    """A call of a routine; what it gives, if that is anything."""
+    kind = Signature(ROUTINES[symbol])
+    fn.parts.routines[symbol] = None
+    fn.e.declare(kind.declaration(symbol))
+    listed = ", ".join(f"{t} {a}" for t, a in zip(kind.parameters, arguments, strict=True))
+    text = f"call {kind.result} @{symbol}({listed})"
+    if kind.result == "void":
+        fn.e.raw(text)
+        return Register("", "void", 1)
+    return fn.e.define(text, kind.result, 1)
+
+
+
+def copy_by_routine(fn: EmittedFunction, target: ArrayValue, source: ArrayValue) -> None:
+    """Overwrite a tensor with another of its sizes and dtype, apart from it in memory, however the two lie."""
+    e = fn.e
+    call_routine(
+        fn, COPY, target.data, source.data, number(source.rep.rank), memory.spilled(e, source.sizes),
+        memory.spilled(e, target.strides), memory.spilled(e, source.strides),
+        number(memory.element(source.rep.dtype).itemsize),
+    )  # fmt: skip
