@@ -163,29 +163,41 @@ def known_list(dims: Native) -> list[int]:
 
 def expand(fn: EmittedFunction, node: Node) -> None:
     """`expand`: axes of size one are repeated without moving."""
-    e, x, wanted_sizes = fn.e, array(fn, node.operand(0)), fn.values.get(node.operand(1))
-    if not isinstance(wanted_sizes, TupleValue) or len(wanted_sizes.items) < x.rep.rank:
+    x, sizes = array(fn, node.operand(0)), fn.values.get(node.operand(1))
+    if not isinstance(sizes, TupleValue) or len(sizes.items) < x.rep.rank:
         raise CannotCompileError("the number of sizes of expand is not known")
-    missing = len(wanted_sizes.items) - x.rep.rank
+    wanted = [i.register for i in sizes.items if isinstance(i, Scalar)]
+    fn.values.set_view(node.result(), _expanded(fn, node, x, wanted))
+
+
+def expand_as(fn: EmittedFunction, node: Node) -> None:
+    """`expand_as`."""
+    x, wanted = array(fn, node.operand(0)), array(fn, node.operand(1)).sizes
+    if len(wanted) < x.rep.rank:
+        raise CannotCompileError("fewer sizes than axes")
+    fn.values.set_view(node.result(), _expanded(fn, node, x, wanted))
+
+
+def _expanded(fn: EmittedFunction, node: Node, x: ArrayValue, wanted_sizes: Sequence[Register]) -> ArrayValue:
+    e, missing = fn.e, len(wanted_sizes) - x.rep.rank
     sizes: list[Register] = []
     strides: list[Register] = []
-    for k, wanted in enumerate(wanted_sizes.items):
-        assert isinstance(wanted, Scalar)
+    for k, wanted in enumerate(wanted_sizes):
         if k < missing:
-            fn.exits.fail_if(e.icmp("slt", wanted.register, number(0)), node)
-            sizes.append(wanted.register)
+            fn.exits.fail_if(e.icmp("slt", wanted, number(0)), node)
+            sizes.append(wanted)
             strides.append(number(0))
             continue
         size, stride = x.sizes[k - missing], x.strides[k - missing]
-        keeps = e.icmp("eq", wanted.register, number(-1))
-        same = e.icmp("eq", wanted.register, size)
+        keeps = e.icmp("eq", wanted, number(-1))
+        same = e.icmp("eq", wanted, size)
         one = e.icmp("eq", size, number(1))
         stays = e.binary("or", keeps, same)
-        grows = e.binary("and", one, e.icmp("sge", wanted.register, number(0)))
+        grows = e.binary("and", one, e.icmp("sge", wanted, number(0)))
         fn.exits.fail_if(e.binary("xor", e.binary("or", stays, grows), Register("true", "i1", 1)), node)
-        sizes.append(e.select(stays, size, wanted.register))
+        sizes.append(e.select(stays, size, wanted))
         strides.append(e.select(stays, stride, number(0)))
-    fn.values.set_view(node.result(), view_on(x, x.data, sizes, strides, 0))
+    return view_on(x, x.data, sizes, strides, 0)
 
 
 def product(fn: EmittedFunction, sizes: Sequence[Register]) -> Register:

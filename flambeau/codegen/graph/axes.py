@@ -8,7 +8,8 @@ from flambeau.codegen.graph import memory
 from flambeau.codegen.graph.arrays import array, axis_of, known_int, known_list, view_on
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.memory import number
-from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, Scalar
+from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, Scalar, TupleValue
+from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Node, Value
 from flambeau.schema.types import TensorType
 
@@ -51,11 +52,40 @@ def transpose_matrices(fn: EmittedFunction, node: Node) -> None:
 
 def permute(fn: EmittedFunction, node: Node) -> None:
     """`permute`."""
-    count, dims = array(fn, node.operand(0)).rep.rank, fn.values.get(node.operand(1))
+    x, dims = array(fn, node.operand(0)), fn.values.get(node.operand(1))
+    count = x.rep.rank
+    if isinstance(dims, TupleValue) and not _are_literals(dims) and len(dims.items) == count and fn.e.lanes == 1:
+        fn.values.set_view(node.result(), _permuted_by(fn, node, x, dims))
+        return
     order = known_list(dims)
     if sorted(d % count for d in order) != list(range(count)):
         raise CannotCompileError(f"permute to {order}")
     permuted(fn, node, [d % count for d in order])
+
+
+def _are_literals(dims: TupleValue) -> bool:
+    return all(isinstance(i, Scalar) and memory.literal(i.register) is not None for i in dims.items)
+
+
+def _permuted_by(fn: EmittedFunction, node: Node, x: ArrayValue, dims: TupleValue) -> ArrayValue:
+    """The axes in an order that only the call tells; leaves the function where it is none."""
+    e, count = fn.e, number(x.rep.rank)
+    all_sizes, all_strides = memory.spilled(e, x.sizes), memory.spilled(e, x.strides)
+    sizes: list[Register] = []
+    strides: list[Register] = []
+    seen = number(0)
+    for item in dims.items:
+        assert isinstance(item, Scalar)
+        axis = item.register
+        axis = e.select(e.icmp("slt", axis, number(0)), e.binary("add", axis, count), axis)
+        fn.exits.fail_if(e.icmp("uge", axis, count), node)
+        bit = e.binary("shl", number(1), axis)
+        fn.exits.fail_if(e.icmp("ne", e.binary("and", seen, bit), number(0)), node)
+        seen = e.binary("or", seen, bit)
+        for words, chosen in ((all_sizes, sizes), (all_strides, strides)):
+            address = e.define(f"getelementptr inbounds i64, ptr {words}, i64 {axis}", "ptr", 1)
+            chosen.append(memory.load_word(e, address, 0, "i64"))
+    return view_on(x, x.data, sizes, strides, 0)
 
 
 def unsqueeze(fn: EmittedFunction, node: Node) -> None:

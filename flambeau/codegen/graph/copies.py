@@ -233,14 +233,20 @@ def _channels_last_if_all_are(fn: EmittedFunction, joined: ArrayValue, parts: Se
     e = fn.e
     turned = Register("true", "i1", 1)
     for p in parts:
-        last = is_dense_now(fn, _reordered(p, (0, 2, 3, 1)))
-        row_major = is_dense_now(fn, p)
-        turned = e.binary("and", turned, e.binary("and", last, e.binary("xor", row_major, e.like(row_major, 1))))
+        turned = e.binary("and", turned, is_channels_last_now(fn, p))
     batch, *inner = joined.sizes
     channels, rows, columns = inner
     dense = memory.dense_strides(e, (batch, rows, columns, channels), memory.element(joined.rep.dtype).itemsize)
     strides = [e.select(turned, dense[place], own) for place, own in zip((0, 3, 1, 2), joined.strides, strict=True)]
     return ArrayValue(Array(joined.rep.dtype, 4, 0), joined.owner, joined.data, joined.sizes, tuple(strides))
+
+
+def is_channels_last_now(fn: EmittedFunction, x: ArrayValue) -> Register:
+    """Whether the channels of a tensor of 4 axes are side by side in memory, and it is not row-major."""
+    e, row_major = fn.e, is_dense_now(fn, x)
+    return e.binary(
+        "and", is_dense_now(fn, _reordered(x, (0, 2, 3, 1))), e.binary("xor", row_major, e.like(row_major, 1))
+    )
 
 
 def _reordered(x: ArrayValue, order: Sequence[int]) -> ArrayValue:

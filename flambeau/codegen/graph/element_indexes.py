@@ -20,6 +20,7 @@ from flambeau.codegen.graph.writes import write_all
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Node
 
+
 def index(fn: EmittedFunction, node: Node) -> None:
     """`aten::index`: by elements, a new tensor, or an element in a register."""
     indices = fn.values.get(node.operand(1))

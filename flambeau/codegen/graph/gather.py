@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flambeau.codegen.graph import lists, memory, picks
-from flambeau.codegen.graph.arrays import array, axis_of, copy_elements, each_element, fill, flattened, new, product
+from flambeau.codegen.graph.arrays import array, axis_of, copy_elements, each_element, fill, flattened, new
 from flambeau.codegen.graph.control import each
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.memory import number

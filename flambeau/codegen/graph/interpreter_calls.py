@@ -77,7 +77,7 @@ def is_dense_now(fn: EmittedFunction, x: ArrayValue) -> Register:
 
 
 def either(fn: EmittedFunction, node: Node, condition: Register, rep: Array, native: Callable[[], ArrayValue]) -> None:
-    """The node's result by native code where a condition holds, else by Python; it holds its block either way."""
+    """The node's first result by native code where a condition holds, else by Python; it holds its block either way."""
     e = fn.e
     slots = fn.slots.new(rep)
     here, there, after = e.label("here"), e.label("there"), e.label("after")
@@ -90,4 +90,4 @@ def either(fn: EmittedFunction, node: Node, condition: Register, rep: Array, nat
     fn.slots.store(slots, native_values.from_words(rep, words))
     e.branch(after)
     e.start(after)
-    fn.values.set_new(node.result(), fn.slots.load(slots, rep))
+    fn.values.set_new(node.result(0), fn.slots.load(slots, rep))

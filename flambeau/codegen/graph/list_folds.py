@@ -105,12 +105,17 @@ def total(fn: EmittedFunction, node: Node) -> None:
 
 
 def some_or_all(fn: EmittedFunction, node: Node) -> None:
-    """`any` and `all` of a list of bools."""
-    sequence = fn.values.get(node.operand(0))
-    if not isinstance(_kind(sequence), Bool):
-        raise CannotCompileError("of a list of numbers")
+    """`any` and `all` of a list of bools or ints."""
+    e, sequence = fn.e, fn.values.get(node.operand(0))
+    kind = _kind(sequence)
+    if isinstance(kind, Float):
+        raise CannotCompileError("of a list of floats")
     op, start = ("or", FALSE) if node.op == "aten::any" else ("and", TRUE)
-    fn.values.set(node.result(), Scalar(Bool(), _folded(fn, sequence, start, lambda a, b: fn.e.binary(op, a, b))))
+
+    def step(a: Register, b: Register) -> Register:
+        return e.binary(op, a, b if isinstance(kind, Bool) else e.icmp("ne", b, number(0)))
+
+    fn.values.set(node.result(), Scalar(Bool(), _folded(fn, sequence, start, step)))
 
 
 def contains(fn: EmittedFunction, node: Node) -> None:

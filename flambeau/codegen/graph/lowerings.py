@@ -9,6 +9,7 @@ from __future__ import annotations
 from flambeau.codegen.graph import (
     arrays,
     axes,
+    bags,
     calls,
     copies,
     creation,
@@ -23,6 +24,7 @@ from flambeau.codegen.graph import (
     part_writes,
     pieces,
     pointwise,
+    repeats,
     resized_views,
     scatter,
     writes,
@@ -293,7 +295,8 @@ lowers_on_tensors("aten::mT", "aten::mH", "aten::matrix_H", "aten::adjoint")(axe
 lowers_on_tensors("aten::permute")(axes.permute)
 lowers_on_tensors("aten::unsqueeze")(axes.unsqueeze)
 lowers_on_tensors("aten::squeeze")(axes.squeeze)
-lowers_on_tensors("aten::expand")(arrays.expand)
+lowers_on_tensors("aten::expand", "aten::broadcast_to")(arrays.expand)
+lowers_on_tensors("aten::expand_as")(arrays.expand_as)
 lowers_on_tensors("aten::view", "aten::_unsafe_view")(resized_views.view)
 lowers_on_tensors("aten::reshape")(resized_views.reshape)
 lowers_on_tensors("aten::view_as")(resized_views.view_as)
@@ -313,9 +316,15 @@ lowers_on_tensors("aten::roll")(gather.roll)
 lowers_on_tensors("aten::flatten")(resized_views.flatten)
 lowers_on_tensors("aten::bincount")(gather.bincount)
 lowers_on_tensors("aten::equal")(gather.equal)
-lowers_on_tensors("aten::chunk", "prim::ConstantChunk")(pieces.chunk)
-lowers_on_tensors("aten::split")(pieces.split)
-lowers_on_tensors("aten::split_with_sizes")(pieces.split_by_sizes)
+lowers_on_tensors("aten::chunk", "aten::unsafe_chunk", "prim::ConstantChunk")(pieces.chunk)
+lowers_on_tensors("aten::split", "aten::unsafe_split")(pieces.split)
+lowers_on_tensors("aten::split_with_sizes", "aten::unsafe_split_with_sizes")(pieces.split_by_sizes)
+lowers_on_tensors("aten::unbind")(pieces.unbind)
+lowers_on_tensors("aten::repeat")(repeats.repeat)
+lowers_on_tensors("aten::pad", "aten::constant_pad_nd")(repeats.pad)
+lowers_on_tensors("aten::embedding_bag", "aten::_embedding_bag", "aten::_embedding_bag_forward_only")(
+    bags.embedding_bag
+)
 lowers_on_tensors("aten::detach", "aten::alias")(arrays.same)
 lowers_on_tensors("aten::size", "prim::shape")(arrays.size)
 lowers_on_tensors("aten::is_contiguous")(copies.is_contiguous)

@@ -11,15 +11,17 @@ from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, Scalar, TupleValue
 from flambeau.codegen.graph.representation import Array, Int
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.ir.graph import Node
+from flambeau.ir.graph import Node, Value
 
 UNKNOWN = "how many pieces there are is not known"
 
 
 def chunk(fn: EmittedFunction, node: Node) -> None:
     """`chunk` whose pieces are unpacked: as many views."""
-    e, x = fn.e, array(fn, node.operand(0))
-    is_constant = node.op == "prim::ConstantChunk"
+    e, is_constant = fn.e, node.op == "prim::ConstantChunk"
+    if not is_constant and _unpacked(node) is None:
+        raise CannotCompileError(UNKNOWN)
+    x = _cut(fn, node)
     count = node.attribute("chunks") if is_constant else arrays.known_int(fn, node.operand(1))
     dim = node.attribute("dim") % x.rep.rank if is_constant else axis_of(fn, node.operand(2), x.rep.rank)
     size = x.sizes[dim]
@@ -39,7 +41,8 @@ def chunk(fn: EmittedFunction, node: Node) -> None:
         for value, piece in zip(node.results, pieces, strict=True):
             fn.values.set_view(value, piece)
     else:
-        fn.values.set_view(node.result(), TupleValue(tuple(pieces)))
+        _set(fn, node, pieces)
+        _let_go(fn, node, x)
 
 
 def split(fn: EmittedFunction, node: Node) -> None:
@@ -48,11 +51,11 @@ def split(fn: EmittedFunction, node: Node) -> None:
     if not isinstance(step, Scalar):
         split_by_sizes(fn, node)
         return
-    e, x = fn.e, array(fn, node.operand(0))
-    dim = axis_of(fn, node.operand(2), x.rep.rank)
     targets = _unpacked(node)
     if targets is None:
         raise CannotCompileError(UNKNOWN)
+    e, x = fn.e, _cut(fn, node)
+    dim = axis_of(fn, node.operand(2), x.rep.rank)
     count, size, width = len(targets), x.sizes[dim], step.register
     last = memory.multiply(e, width, number(count - 1))
     # With another number of pieces than there are names for, Python says what is wrong.
@@ -63,16 +66,17 @@ def split(fn: EmittedFunction, node: Node) -> None:
     starts = [memory.multiply(e, width, number(k)) for k in range(count)]
     sizes = [*[width] * (count - 1), e.binary("sub", size, last)]
     pieces = [_piece(fn, x, dim, start, own) for start, own in zip(starts, sizes, strict=True)]
-    fn.values.set_view(node.result(), TupleValue(tuple(pieces)))
+    _set(fn, node, pieces)
+    _let_go(fn, node, x)
 
 
 def split_by_sizes(fn: EmittedFunction, node: Node) -> None:
     """`split` by the sizes of all pieces, which are unpacked: as many views."""
-    e, x, widths = fn.e, array(fn, node.operand(0)), fn.values.get(node.operand(1))
-    dim = axis_of(fn, node.operand(2), x.rep.rank)
-    targets = _unpacked(node)
+    targets, widths = _unpacked(node), fn.values.get(node.operand(1))
     if targets is None or not isinstance(widths, TupleValue) or len(widths.items) != len(targets):
         raise CannotCompileError(UNKNOWN)
+    e, x = fn.e, _cut(fn, node)
+    dim = axis_of(fn, node.operand(2), x.rep.rank)
     start, pieces = number(0), []
     is_wrong = Register("false", "i1", 1)
     for item in widths.items:
@@ -82,7 +86,48 @@ def split_by_sizes(fn: EmittedFunction, node: Node) -> None:
         pieces.append((start, item.register))
         start = memory.add(e, start, item.register)
     fn.exits.fail_if(e.binary("or", is_wrong, e.icmp("ne", start, x.sizes[dim])), _unpacking(node))
-    fn.values.set_view(node.result(), TupleValue(tuple([_piece(fn, x, dim, at, own) for at, own in pieces])))
+    _set(fn, node, [_piece(fn, x, dim, at, own) for at, own in pieces])
+    _let_go(fn, node, x)
+
+
+def unbind(fn: EmittedFunction, node: Node) -> None:
+    """`unbind` into so many names: a view for each place of an axis."""
+    x = array(fn, node.operand(0))
+    dim = axis_of(fn, node.operand(1), x.rep.rank)
+    targets = _unpacked(node)
+    if targets is None or fn.e.lanes > 1:
+        raise CannotCompileError(UNKNOWN)
+    fn.exits.fail_if(fn.e.icmp("ne", x.sizes[dim], number(len(targets))), _unpacking(node))
+    _set(fn, node, [arrays.selected(fn, x, dim, number(k)) for k in range(len(targets))])
+
+
+def _set(fn: EmittedFunction, node: Node, pieces: Sequence[ArrayValue]) -> None:
+    fn.values.set_view(node.result(), TupleValue(tuple(pieces)))
+
+
+def _cut(fn: EmittedFunction, node: Node) -> ArrayValue:
+    """What pieces are views of: a copy for operators whose pieces share nothing with what is cut, unless nobody could
+    tell.
+    """
+    x = array(fn, node.operand(0))
+    if node.definition is None or node.definition.schema.arguments[0].alias is not None:
+        return x
+    pieces = [v for v in _unpacked(node) or () if isinstance(v, Value)]
+    if any(map(fn.values.lifetimes.may_leave, pieces)):
+        raise CannotCompileError("pieces of their own that leave")
+    if not any(map(fn.values.is_written, (node.operand(0), *pieces))):
+        return x
+    if x.rep.dense != x.rep.rank:
+        raise CannotCompileError("pieces of their own that somebody writes to")
+    copied = arrays.new(fn, x.rep.dtype, x.sizes, node)
+    arrays.copy_elements(fn, copied, x)
+    return copied
+
+
+def _let_go(fn: EmittedFunction, node: Node, cut: ArrayValue) -> None:
+    """Leave a copy to its pieces."""
+    if cut is not fn.values.get(node.operand(0)):
+        fn.values.drop(cut)
 
 
 def _piece(fn: EmittedFunction, x: ArrayValue, dim: int, start: Register, size: Register) -> ArrayValue:

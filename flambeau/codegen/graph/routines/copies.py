@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder, Value
 
 COPY = "flambeau_tensor_copy"
-"""``(target, source, rank, sizes, strides of the target, strides of the source, bytes of an element)``: every element to
-the same place. The two do not overlap.
+"""``(target, source, rank, sizes, strides of the target, strides of the source, bytes of an element)``: every element
+to the same place. The two do not overlap.
 """
 COPY_TYPE = "void (ptr, ptr, i64, ptr, ptr, ptr, i64)"
 
@@ -85,8 +85,8 @@ def each_place(
     f: FunctionBuilder, rank: Value, sizes: Value, done: Value, moving: Sequence[tuple[Value, Value]],
     body: Callable[[Sequence[Value]], None],
 ) -> None:  # fmt: skip
-    """``body`` of the addresses at every place of these sizes, none of which is 0, row-major. ``moving``: addresses with
-    their strides; ``done``: words for the place, all 0.
+    """``body`` of the addresses at every place of these sizes, none of which is 0, row-major. ``moving``: addresses
+    with their strides; ``done``: words for the place, all 0.
     """
     slots = [f.variable(address) for address, _ in moving]
     again, onward, carry, turned, stop = (f.label(n) for n in ("place", "onward", "carry", "turned", "stop"))

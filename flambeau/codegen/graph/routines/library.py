@@ -55,7 +55,6 @@ def call_routine(fn: EmittedFunction, symbol: str, *arguments: Register) -> Regi
     return fn.e.define(text, kind.result, 1)
 
 
-
 def copy_by_routine(fn: EmittedFunction, target: ArrayValue, source: ArrayValue) -> None:
     """Overwrite a tensor with another of its sizes and dtype, apart from it in memory, however the two lie."""
     e = fn.e

@@ -11,10 +11,10 @@ PICK = "flambeau_tensor_pick"
 """``(target, source, indexes, places, rest, bytes of an element)``: each part goes to the place of its indexes; false
 where an index is outside its axis.
 
-``indexes``: how many there are, then of each its data, the bytes of a number, the size and the stride of the axis it is
-about, and the address of its strides. ``places``: the rank of the sizes that the indexes have together, and the addresses
-of these and of the target's strides along them. ``rest``: the rank of a part, and the addresses of its sizes, its strides
-in the target and those in the source.
+``indexes``: how many there are, then of each its data, the bytes of a number, the size and the stride of the axis it
+is about, and the address of its strides. ``places``: the rank of the sizes that the indexes have together, and the
+addresses of these and of the target's strides along them. ``rest``: the rank of a part, and the addresses of its sizes,
+its strides in the target and those in the source.
 """
 PICK_TYPE = "i1 (ptr, ptr, ptr, ptr, ptr, i64)"
 

@@ -17,7 +17,7 @@ def add_resize(m: ModuleBuilder) -> None:
         f"i1 {RESIZE}", "i64 rank", "ptr sizes", "ptr strides", "i64 new_rank", "ptr new_sizes", "ptr new_strides",
         "i64 width", exported=True,
     )  # fmt: skip
-    rank, sizes, strides, new_rank, new_sizes, new_strides, width = f.parameters
+    rank, sizes, strides, *_, width = f.parameters
     step, whole, empty = f.variable(width), f.variable(TRUE, "i1"), f.variable(FALSE, "i1")
     with f.loop(rank) as k:
         axis = f.op("sub", f.op("sub", rank, 1), k)

@@ -1,0 +1,32 @@
+"""Which saved models are native from end to end: one that stops being so fails here."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flambeau
+from flambeau.codegen import available
+from flambeau.testing.archives import decoded
+
+pytestmark = pytest.mark.skipif(not available(), reason="native code needs llvmlite")
+FOLDER = Path(__file__).parent.parent / "data" / "archives"
+NATIVE = ("dlrm_script", "function_trace", "lstmcell_trace", "nanogpt_trace")
+
+
+@pytest.mark.parametrize("name", NATIVE)
+def test_native_archives(name: str) -> None:
+    model = flambeau.jit.load(FOLDER / f"{name}.pt")
+    with np.load(FOLDER / f"{name}.inputs.npz") as inputs:
+        call = json.loads(str(inputs["spec"]))[0]
+        arguments: list[Any] = [decoded(a, inputs) for a in call["args"]]
+    with flambeau.no_grad():
+        for _ in range(6):  # what has no loops is native from the third call on a plan on
+            model(*arguments)
+        found = model.explain(measure=False)
+    assert found.is_native, str(found)
+    assert not found.interpreted, str(found)
