@@ -22,20 +22,9 @@ SUM = 0
 
 def embedding_bag(fn: EmittedFunction, node: Node) -> None:
     """Sums whose bags are all that is asked for. Bags that end before they begin are Python's."""
-    e, operands = fn.e, operands_by_name(fn, node)
-    if any(v.uses() for v in node.results[1:]) or literal_of(operands["mode"]) != SUM or e.lanes > 1:
-        raise CannotCompileError("more than the sums of bags")
-    has_end = literal_of(operands["include_last_offset"]) is not False
-    if has_end or literal_of(operands["per_sample_weights"]) is not None:
-        raise CannotCompileError("bags with weights, or with the end of the last one")
-    padding = literal_of(operands["padding_idx"]) if "padding_idx" in operands else None
-    if padding is not None and (padding != -1 or node.op == "aten::embedding_bag"):
-        raise CannotCompileError("a row that does not count")
-    table, rows, starts = (array(fn, v) for v in node.operands[:3])
-    if table.rep.rank != 2 or table.rep.dtype.name not in ("float32", "float64") or rows.rep.rank != 1:
-        raise CannotCompileError("a table of other numbers than float32 and float64")
-    if starts.rep.rank != 1 or not {rows.rep.dtype.name, starts.rep.dtype.name} <= INTEGERS:
-        raise CannotCompileError("bags of another rank or dtype")
+    e = fn.e
+    _refuse(fn, node)
+    table, rows, starts = _operands(fn, node)
 
     def summed() -> ArrayValue:
         bags = new(fn, table.rep.dtype, (starts.sizes[0], table.sizes[1]), node)
@@ -56,6 +45,29 @@ def embedding_bag(fn: EmittedFunction, node: Node) -> None:
         return bags
 
     either(fn, node, _are_in_order(fn, starts, rows), Array(table.rep.dtype, 2, 2), summed)
+
+
+def _refuse(fn: EmittedFunction, node: Node) -> None:
+    """Raise `CannotCompileError` for what these loops do not do."""
+    operands = operands_by_name(fn, node)
+    if any(v.uses() for v in node.results[1:]) or literal_of(operands["mode"]) != SUM or fn.e.lanes > 1:
+        raise CannotCompileError("more than the sums of bags")
+    has_end = literal_of(operands["include_last_offset"]) is not False
+    if has_end or literal_of(operands["per_sample_weights"]) is not None:
+        raise CannotCompileError("bags with weights, or with the end of the last one")
+    padding = literal_of(operands["padding_idx"]) if "padding_idx" in operands else None
+    if padding is not None and (padding != -1 or node.op == "aten::embedding_bag"):
+        raise CannotCompileError("a row that does not count")
+
+
+def _operands(fn: EmittedFunction, node: Node) -> tuple[ArrayValue, ArrayValue, ArrayValue]:
+    """The table, the rows of all bags, and where each bag starts."""
+    table, rows, starts = (array(fn, v) for v in node.operands[:3])
+    if table.rep.rank != 2 or table.rep.dtype.name not in ("float32", "float64"):
+        raise CannotCompileError("a table of other numbers than float32 and float64")
+    if (rows.rep.rank, starts.rep.rank) != (1, 1) or not {rows.rep.dtype.name, starts.rep.dtype.name} <= INTEGERS:
+        raise CannotCompileError("bags of another rank or dtype")
+    return table, rows, starts
 
 
 def _number(fn: EmittedFunction, element: ArrayValue) -> Register:

@@ -22,14 +22,8 @@ INTEGERS = frozenset({"int64", "int32"})
 
 def pick(fn: EmittedFunction, node: Node, x: ArrayValue, indices: Sequence[Native]) -> None:
     """The result of `aten::index`: the axes that indexes bring stay in place if neighbours, else they come first."""
-    named = {axis: item for axis, item in enumerate(indices) if not _is_none(item)}
-    if not named or len(indices) > x.rep.rank or fn.e.lanes > 1:
-        raise CannotCompileError("an index that names no axis, or more than there are")
-    for item in named.values():
-        if not isinstance(item.rep, Array | Element) or item.rep.dtype.name not in INTEGERS:
-            raise CannotCompileError("an index by other things than tensors of integers")
     itemsize = memory.element(x.rep.dtype).itemsize
-    by = {axis: _in_memory(fn, item) for axis, item in named.items()}
+    by = _named(fn, x, indices)
     common = _broadcast(fn, node, list(by.values()))
     first = min(by) if max(by) - min(by) == len(by) - 1 else 0
     kept = [axis for axis in range(x.rep.rank) if axis not in by]
@@ -59,6 +53,17 @@ def pick(fn: EmittedFunction, node: Node, x: ArrayValue, indices: Sequence[Nativ
     else:  # of indexes that name nothing together Python looks at each by itself
         some = fn.e.icmp("ne", product(fn, common), number(0))
         either(fn, node, some, Array(x.rep.dtype, len(sizes), len(sizes)), picked)
+
+
+def _named(fn: EmittedFunction, x: ArrayValue, indices: Sequence[Native]) -> dict[int, ArrayValue]:
+    """The tensors of integers, by the axes that they name."""
+    named = {axis: item for axis, item in enumerate(indices) if not _is_none(item)}
+    if not named or len(indices) > x.rep.rank or fn.e.lanes > 1:
+        raise CannotCompileError("an index that names no axis, or more than there are")
+    for item in named.values():
+        if not isinstance(item.rep, Array | Element) or item.rep.dtype.name not in INTEGERS:
+            raise CannotCompileError("an index by other things than tensors of integers")
+    return {axis: _in_memory(fn, item) for axis, item in named.items()}
 
 
 def _is_none(native: Native) -> bool:

@@ -79,19 +79,12 @@ def _whole(fn: EmittedFunction, node: Node) -> ArrayValue:
 def _wanted(fn: EmittedFunction, node: Node, x: ArrayValue, new_sizes: Native) -> list[Register]:
     """The sizes that are asked for, -1 filled in; leaves the function where they do not hold the elements."""
     e = fn.e
-    if not isinstance(new_sizes, TupleValue) or not all(isinstance(i, Scalar) for i in new_sizes.items):
-        raise CannotCompileError("the number of sizes is not known")
-    wanted = [i.register for i in new_sizes.items if isinstance(i, Scalar)]
-    if any(w.lanes > 1 for w in wanted):
-        raise CannotCompileError("sizes of their own for each iteration of a loop")
+    wanted = _asked_for(new_sizes)
     total = product(fn, x.sizes)
     places = [k for k, w in enumerate(wanted) if memory.literal(w) in (None, -1)]
     literal = [k for k in places if memory.literal(wanted[k]) is not None]
     if len(literal) > 1:
         raise CannotCompileError("it has two sizes that follow from the others")
-    for w in wanted:
-        if (memory.literal(w) or 0) < -1:
-            raise CannotCompileError("a size that no tensor has")
     follows = {k: e.icmp("eq", wanted[k], number(-1)) for k in places if k not in literal}
     for k in follows:
         fn.exits.fail_if(e.icmp("slt", wanted[k], number(-1)), node)
@@ -103,6 +96,18 @@ def _wanted(fn: EmittedFunction, node: Node, x: ArrayValue, new_sizes: Native) -
     elif follows:
         wanted = _filled(fn, node, wanted, follows, total)
     _check_count(fn, node, wanted, total)
+    return wanted
+
+
+def _asked_for(new_sizes: Native) -> list[Register]:
+    """The sizes as the program has them, -1 among them."""
+    if not isinstance(new_sizes, TupleValue) or not all(isinstance(i, Scalar) for i in new_sizes.items):
+        raise CannotCompileError("the number of sizes is not known")
+    wanted = [i.register for i in new_sizes.items if isinstance(i, Scalar)]
+    if any(w.lanes > 1 for w in wanted):
+        raise CannotCompileError("sizes of their own for each iteration of a loop")
+    if any((memory.literal(w) or 0) < -1 for w in wanted):
+        raise CannotCompileError("a size that no tensor has")
     return wanted
 
 
