@@ -13,9 +13,13 @@ import pytest
 
 import flambeau
 import flambeau.nn.functional
+from tests.language.rows import load
 
 PAGE = (Path(__file__).parents[2] / "docs" / "from-pytorch.md").read_text(encoding="utf-8")
-ROWS = re.findall(r"^\| `([^`]+)` \| `([^`]+)` \|", PAGE, re.MULTILINE)
+ROWS = re.findall(r"^\| `(?!def )([^`]+)` \| `([^`]+)` \|", PAGE, re.MULTILINE)
+CASES = re.findall(r"^\| `(def f[^`]+)` \| `([^`]+)` \| `([^`]+)` \|(?: `([^`]+)` \|)?", PAGE, re.MULTILINE)
+"""Program, call, what TorchScript gives and, where that is something else, what is given here."""
+REFUSED = "refused: "
 SETUP = next(block for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "class Net" in block)
 TEXT = "graph(%x, %n : int):\n  %y = aten::mul(%x, %n)\n  return (%y)\n"
 NUMBERS = [[1.0, -2.0], [3.0, 0.5]]
@@ -54,5 +58,34 @@ def test_both_columns_give_the_same(theirs: str, ours: str) -> None:
     assert got == want
 
 
+def run(library: Any, program: str, call: str) -> str:
+    """What a call of a program gives, or why it is refused."""
+    scope = load(f"{program}\n", library)
+    scope |= {"x": library.tensor(NUMBERS), "tensor": library.tensor, "einsum": library.einsum}
+    scope |= {name: getattr(library.jit, name) for name in ("script", "trace", "fuser")}
+    try:
+        return repr(eval(call, scope))
+    except Exception as error:
+        return f"{REFUSED}{error}"
+
+
+def check(outcome: str, cell: str) -> None:
+    if cell.startswith(REFUSED):
+        assert outcome.startswith(REFUSED)
+        assert cell.removeprefix(REFUSED) in outcome
+    else:
+        assert outcome == cell
+
+
+@pytest.mark.parametrize(("program", "call", "theirs", "ours"), CASES)
+def test_cases_beside_torchscript(program: str, call: str, theirs: str, ours: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what a trace fixes, and of the peer's age
+        check(run(flambeau, program, call), ours or theirs)
+        torch = pytest.importorskip("torch", reason="torch is a peer, not a dependency")
+        check(run(torch, program, call), theirs)
+
+
 def test_the_tables_are_there() -> None:
     assert len(ROWS) >= 25
+    assert len(CASES) >= 30

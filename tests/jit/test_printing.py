@@ -112,3 +112,14 @@ def other_method(n: int):
 def test_refusals(fn, message):
     with pytest.raises(RuntimeError, match=message):
         flambeau.script(fn)
+
+
+def test_places_are_shown_where_they_are_asked_for() -> None:
+    @flambeau.script
+    def f(x: flambeau.Tensor) -> flambeau.Tensor:
+        return x + 1
+
+    with flambeau.jit._hide_source_ranges():
+        assert " # " not in str(f.graph)
+        assert " # " in f.graph.str(print_source_ranges=True)
+    assert " # " not in f.graph.str(print_source_ranges=False)

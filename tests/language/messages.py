@@ -99,3 +99,9 @@ ROWS = [
     refused("recursion without a declared result", "def f(x: int):\n    return f(x - 1)", "called recursively"),
     refused("recursion without end", "def f(x: int) -> int:\n    return f(x + 1) + 1", "maximum recursion depth exceeded", calls=("f(1)",), torch=False),
 ]
+ROWS += [
+    refused("a list comprehension for a union without a list", "def f():\n    x: Union[int, str] = [i for i in range(3)]\n    return x", "Expected an Union type annotation with an inner List type, but got Union[int, str]", "[i for i in range(3"),
+    refused("a dict comprehension for a union without a dict", "def f():\n    x: Union[int, str] = {i: i for i in range(3)}\n    return x", "Expected an Union type annotation with an inner Dict type, but got Union[int, str]", "{i: i for i in range(3"),
+    refused("an attribute that no method assigns", "class K:\n    def __init__(self, x: int):\n        self.x = x\ndef f(x: int):\n    return K(x).y", "object has no attribute or method 'y'. Did you forget to initialize an attribute in __init__()?", "K(x).y"),
+    refused("an object without a method of the interface", "@jit.interface\nclass I:\n    def one(self, x: int) -> int: ...\n@jit.script\nclass A:\n    def __init__(self):\n        pass\n    def two(self, x: int) -> int:\n        return x\ndef f(i: I):\n    return i.one(3)", "A is not compatible with interface __torch__.", calls=("f(A())",), torch=False),
+]

@@ -8,7 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from flambeau.frontend.emit.assignment import assign
-from flambeau.frontend.emit.container_displays import dict_type, list_element, without_none
+from flambeau.frontend.emit.container_displays import (
+    NO_INNER_DICT,
+    NO_INNER_LIST,
+    NOT_A_LIST,
+    dict_type,
+    list_element,
+    without_none,
+)
 from flambeau.frontend.emit.implicit_conversions import convert, pack_list
 from flambeau.frontend.emit.loop_iterations import emit_for
 from flambeau.frontend.emit.schema_matching import call_operator
@@ -21,7 +28,7 @@ from flambeau.schema.types import STRING, TENSOR, AnyType, DictType, ListType, T
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
 
-NOT_A_DICT = "Expected Dict type annotation for dict comprehension, found {found}"
+NOT_A_DICT = "Expected Dict type annotation for dict comprehension, found {hint}"
 NOT_PAIRS = "dict() needs pairs of a key and a value, but the items have type {found}"
 
 
@@ -29,7 +36,8 @@ def emit_list_comprehension(e: Emitter, tree: ListComp, hint: Type | None) -> Su
     """`[element for target in iterable]`."""
     wanted = of_union(without_none(hint), ListType)
     if wanted is not None and not isinstance(wanted, ListType | AnyType):
-        raise CompileError(f"Expected an annotation of type List, but got {wanted.annotation}", tree.range)
+        text = NO_INNER_LIST if isinstance(wanted, UnionType) else NOT_A_LIST
+        raise CompileError(text.format(hint=wanted.annotation), tree.range)
     element = wanted.element if isinstance(wanted, ListType) else None
     source = e.sugared(tree.iterable)
 
@@ -104,7 +112,8 @@ def emit_dict_comprehension(e: Emitter, tree: DictComp, hint: Type | None) -> Su
     """`{key: value for target in iterable}`."""
     wanted = of_union(without_none(hint), DictType)
     if wanted is not None and not isinstance(wanted, DictType | AnyType):
-        raise CompileError(NOT_A_DICT.format(found=wanted.annotation), tree.range)
+        text = NO_INNER_DICT if isinstance(wanted, UnionType) else NOT_A_DICT
+        raise CompileError(text.format(hint=wanted.annotation), tree.range)
     inner = wanted if isinstance(wanted, DictType) else None
 
     def item(each: Sugared) -> tuple[Value, Value]:

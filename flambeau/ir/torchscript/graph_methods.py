@@ -66,8 +66,8 @@ class GraphMethods(Generic[ValueT, NodeT, BlockT]):
         graph_tools().verify(self)
 
     def str(self, print_source_ranges: bool = True) -> Text:
-        """Its text."""
-        return graph_tools().print_graph(self, None if print_source_ranges else False)
+        """Its text, with places in files even where `_hide_source_ranges` leaves them out of `str(graph)`."""
+        return graph_tools().print_graph(self, print_source_ranges)
 
     # -- building -----------------------------------------------------------------------------------------------------
 

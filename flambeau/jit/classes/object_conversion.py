@@ -24,6 +24,7 @@ NO_OBJECT = (
     "{value} is no object that has the methods of '{name}': the value is not a TorchScript compatible type. Pass an "
     "instance of a class that has them"
 )
+NOT_COMPATIBLE = "Object of type {found} is not compatible with interface {wanted}: {why}"
 NO_INSTANCE = "{value} is no instance of {name}{missing}"
 SUBCLASS = (
     "{value} is an instance of '{found}', a subclass of '{wanted}', which was compiled when it had no subclasses, for "
@@ -82,7 +83,7 @@ def _why_not(value: Any, type_: t.NamedType, definition: ClassDefinition | None)
     shown = object.__repr__(value) if definition is not None else repr(value)
     shown = shown if len(shown) <= 60 else shown[:57] + "..."
     if isinstance(type_, t.InterfaceType) and definition is not None:
-        return str(wanted.why_not(definition.type))
+        return NOT_COMPATIBLE.format(found=definition.name, wanted=type_.name, why=wanted.why_not(definition.type))
     if isinstance(type_, t.InterfaceType):
         return NO_OBJECT.format(value=f"{shown} ({type(value).__name__})", name=type_.name)
     python = getattr(wanted, "python", None)

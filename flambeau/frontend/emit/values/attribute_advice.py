@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from flambeau.schema.types import DictType, ListType, OptionalType, StringType, TensorType, Type
+from flambeau.schema.types import ClassType, DictType, ListType, OptionalType, StringType, TensorType, Type
 from flambeau.util.instead import instead
 from flambeau.util.not_here import IN_PROGRAMS
 
@@ -54,6 +54,9 @@ ASSIGNED: Final = {
 """Of a tensor, where they are assigned."""
 
 
+NOT_INITIALISED = " Did you forget to initialize an attribute in __init__()?"
+
+
 def advice(type_: Type, name: str) -> str:
     """What goes behind a message that a value has no such attribute.
 
@@ -63,6 +66,8 @@ def advice(type_: Type, name: str) -> str:
     """
     if isinstance(type_, OptionalType):
         return MAY_BE_NONE
+    if isinstance(type_, ClassType):
+        return NOT_INITIALISED
     text = ADVICE.get(type(type_), {}).get(name)
     return "" if text is None else f" {text}"
 
