@@ -32,6 +32,7 @@ from flambeau.schema.types import (
     FloatType,
     IntType,
     ListType,
+    NoneType,
     OptionalType,
     StringType,
     TensorType,
@@ -267,8 +268,12 @@ def _identity_by_types(node: Node) -> bool | None:
 
 @evaluates("prim::isinstance")
 def _isinstance(node: Node) -> Any:
-    """Whether a value of a plain type is of one of some types; ints and bools may stand for each other."""
+    """Whether a value of a plain type, or a tensor, is of one of some types; ints and bools may be each other."""
     type_, asked = node.operand(0).static_type, node.attributes.get("types", ())
+    if isinstance(type_, TensorType):
+        if any(isinstance(t, TensorType) for t in asked):
+            return True
+        return False if all(isinstance(t, (*_PLAIN, ListType, DictType, NoneType)) for t in asked) else UNKNOWN
     if not isinstance(type_, _PLAIN):
         return UNKNOWN
     if any(type_ == without_refinement(t) for t in asked):

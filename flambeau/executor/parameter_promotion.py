@@ -22,7 +22,7 @@ from typing import Any, Final
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.executor.assigned import READ, WRITE, changes_nothing_else, make_variables, may_be_variable
 from flambeau.executor.inlined_graph import inlined_graph
-from flambeau.executor.promoted_answers import Path, answer_about, answer_mode, deciding, tells_apart
+from flambeau.executor.promoted_answers import Path, answer_about, answer_mode, asks_of_computed, deciding, tells_apart
 from flambeau.executor.promoted_containers import (
     arguments_of,
     is_constant_dict,
@@ -38,7 +38,7 @@ from flambeau.executor.promoted_containers import (
 from flambeau.executor.stored import place_of
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph, Node, Value
-from flambeau.passes import constant_propagation, lower_dicts, remove_dropout
+from flambeau.passes import constant_propagation, lower_dicts, remove_dropout, settle_ways
 from flambeau.program.function import Function
 from flambeau.schema.function import Argument, FunctionSchema
 from flambeau.schema.types import (
@@ -141,6 +141,8 @@ class Promotion:
                 take_apart(graph, place, value)
         constant_propagation.do(graph, values_only=True)
         lower_dicts.do(graph)
+        if asks_of_computed(graph):
+            settle_ways.answer_early(graph)
         return graph
 
     def _function(self, key: tuple[Any, ...], values: Sequence[Any], is_written_in: Sequence[bool]) -> Function:

@@ -72,6 +72,11 @@ def _uncast(value: Value) -> Value:
     return value
 
 
+def asks_of_computed(graph: Graph) -> bool:
+    """Whether a graph asks of what it computes, or is given, whether it asks for gradients."""
+    return graph.find(_ASKING) is not None
+
+
 def answer_mode(graph: Graph) -> list[Path]:
     """A parameter in the place of questions whether gradients are recorded, if there are any and the graph itself does
     not change it; its path.

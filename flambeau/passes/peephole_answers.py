@@ -15,20 +15,25 @@ from typing import Any, Final
 
 from flambeau.ir import constants
 from flambeau.ir.graph import Node, Value
-from flambeau.passes.peephole_rules import KEEP, Chain, Constant, Literal, rewrites
+from flambeau.passes.peephole_rules import KEEP, Chain, Constant, Literal, Rule, rewrites
+from flambeau.schema.rule_tables import RuleLists
 from flambeau.schema.types import BOOL, BoolType, IntType
 
+answers: Final = RuleLists[Rule]("answer to what a list or a tensor is asked")
+"""These rules by themselves: they need nothing of what is known of tensors."""
 _LONGEST: Final = 8
 """Lists of more that is not known are looked through as they are."""
 
 
 @rewrites("prim::is_nested", "aten::is_autocast_enabled", "aten::is_autocast_cpu_enabled")
+@answers("prim::is_nested", "aten::is_autocast_enabled", "aten::is_autocast_cpu_enabled")
 def _never(node: Node) -> Any:
     """There are no nested tensors, and programs compute in the dtypes that they name."""
     return Constant(False)
 
 
 @rewrites("aten::any", "aten::all")
+@answers("aten::any", "aten::all")
 def _some_or_all(node: Node) -> Any:
     """any and all of a list that the graph builds: one element may tell, and those that never do are left out."""
     built = node.operand(0).defining_node

@@ -21,7 +21,8 @@ from typing import Final
 
 from flambeau.analysis.manager import alias_analysis, forget_analyses
 from flambeau.ir.graph import Graph, Node
-from flambeau.passes import constant_propagation, dce, peephole
+from flambeau.passes import constant_propagation, dce, peephole, remove_list_mutation
+from flambeau.passes.peephole_answers import answers
 
 _LIST: Final = "prim::ListConstruct"
 _WORTHWHILE: Final = ("prim::If", "prim::DictConstruct")
@@ -41,6 +42,22 @@ def do(graph: Graph) -> bool:
         changed = True
         if not constant_propagation.do(graph, facts=True):
             break
+    if changed:
+        dce.do(graph)
+    return changed
+
+
+def answer_early(graph: Graph) -> bool:
+    """Take ways before anything is known of tensors: what lists of constants and of unknown answers tell; then remove
+    what nobody needs any more. Whether anything changed.
+    """
+    changed = False
+    for _ in range(MOST_ROUNDS):
+        is_simpler = remove_list_mutation.do(graph)
+        if not (peephole.do(graph, answers) or is_simpler):
+            break
+        changed = True
+        constant_propagation.do(graph, values_only=True)
     if changed:
         dce.do(graph)
     return changed

@@ -236,7 +236,9 @@ def test_counters_of_ranges_with_step_one() -> None:
     [
         ("float", "[float]", True), ("float", "[int, float]", True), ("float", "[int]", False),
         ("str", "[float]", False), ("int", "[str, float]", False), ("int", "[bool]", None),
-        ("bool", "[int, float]", None), ("int?", "[int]", None), ("Tensor", "[Tensor]", None),
+        ("bool", "[int, float]", None), ("int?", "[int]", None), ("Tensor", "[Tensor]", True),
+        ("Tensor", "[int, Tensor]", True), ("Tensor", "[int, str]", False), ("Tensor", "[int[]]", False),
+        ("Tensor?", "[Tensor]", None), ("Tensor", "[Union(Tensor, int)]", None),
         ("float", "[Union(int, float)]", None),
     ],
 )  # fmt: skip

@@ -560,3 +560,39 @@ def test_a_method_that_changes_the_mode_asks_itself() -> None:
         assert same(eager(X), scripted(X))
         with flambeau.no_grad():
             assert same(eager(X), scripted(X))
+
+
+class AsksOfComputed(nn.Module):
+    """As attention does, it asks of what it computed together with its weights."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(flambeau.ones(3)), nn.Parameter(flambeau.zeros(3))
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = x * self.weight
+        if flambeau.is_grad_enabled() and any(t.requires_grad for t in (y, self.weight, self.bias)):
+            return y * 10 + self.bias
+        return y + self.bias
+
+
+@pytest.mark.parametrize("asking", ["both", "bias", "none"])
+def test_a_weight_that_asks_answers_for_what_is_computed(asking: str) -> None:
+    eager = AsksOfComputed()
+    eager.weight.requires_grad_(asking == "both")
+    eager.bias.requires_grad_(asking != "none")
+    scripted = flambeau.script(copy.deepcopy(eager), verify=True)
+    for given in (X, X, X.clone().requires_grad_(), X):
+        results = [module(given) for module in (eager, scripted)]
+        assert same(*results)
+        assert results[0].requires_grad == results[1].requires_grad
+        if results[0].requires_grad:
+            gradients = [flambeau.autograd.grad(r.sum(), [p for p in m.parameters() if p.requires_grad] or [given])
+                         for r, m in zip(results, (eager, scripted), strict=True)]  # fmt: skip
+            assert all(map(same, *gradients))
+    with flambeau.no_grad():
+        assert same(eager(X), scripted(X))
+    if asking != "none":
+        node = scripted(X).grad_fn
+        assert node is not None
+        assert node.name() == "CompiledCallBackward", "one node for the call"
