@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from flambeau.codegen import available
+from flambeau.codegen.convolutions import group_norm_rules as group_norm_rules
 from flambeau.codegen.convolutions import launches as launches
 from flambeau.codegen.convolutions import norms, run, windows
+from flambeau.codegen.convolutions import window_rules as window_rules
 from flambeau.executor.eager import machine
 from flambeau.util.inversions import (
     CHANNEL_NORM,

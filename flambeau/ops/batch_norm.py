@@ -217,7 +217,11 @@ declare(
     "aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
     "bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
     kernel=instance_norm_kernel,
-    traits=Traits(role=Role.NORMALISATION, writes_when=ConditionalWrite(flag="use_input_stats", arguments=_STATISTICS)),
+    traits=Traits(
+        role=Role.NORMALISATION,
+        writes_when=ConditionalWrite(flag="use_input_stats", arguments=_STATISTICS),
+        has_routine=True,
+    ),
     doc="Every channel of every sample shifted and scaled to mean 0 and variance 1.",
     dtype=input_dtype,
     shape=input_shape,

@@ -439,7 +439,7 @@ for _dims in (1, 2, 3):
         f"aten::conv{_dims}d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[{_dims}] stride=[{_one}], "
         f'str padding="valid", SymInt[{_dims}] dilation=[{_one}], SymInt groups=1) -> Tensor',
         kernel=forward_kernel(_dims),
-        traits=Traits(role=Role.CONVOLUTION, has_routine=True),
+        traits=Traits(role=Role.CONVOLUTION, has_routine=True, has_followers=True),
         doc="Every window of the input times the kernel; `weight` is (outputs, inputs / groups, *kernel).",
         dtype=input_dtype,
         shape=conv_shape,
@@ -455,7 +455,7 @@ for _dims in (1, 2, 3):
         f"output_padding=[{_zero}], "
         f"SymInt groups=1, SymInt[{_dims}] dilation=[{_one}]) -> Tensor",
         kernel=transposed_kernel(_dims),
-        traits=Traits(role=Role.CONVOLUTION, has_routine=True),
+        traits=Traits(role=Role.CONVOLUTION, has_routine=True, has_followers=True),
         doc="The gradient of a convolution by its input; `weight` is (inputs, outputs / groups, *kernel).",
         dtype=input_dtype,
         shape=ranks.input_rank,
@@ -478,7 +478,7 @@ declare(
     "bool cudnn_enabled) -> Tensor",
     outs=("out", "out"),
     kernel=convolution_kernel,
-    traits=Traits(has_routine=True),
+    traits=Traits(has_routine=True, has_followers=True),
     doc="Any convolution; the number of dimensions follows from `weight`.",
     dtype=input_dtype,
     shape=ranks.input_rank,

@@ -295,7 +295,7 @@ declare(
     "aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, "
     "float eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor",
     kernel=group_norm_kernel,
-    traits=Traits(role=Role.NORMALISATION),
+    traits=Traits(role=Role.NORMALISATION, has_routine=True),
     doc="Every sample normalised within groups of channels (dimension 1), then times weight plus bias per channel.",
     dtype=input_dtype,
     shape=input_shape,

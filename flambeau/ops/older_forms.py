@@ -109,7 +109,7 @@ def convolution(
 composite(
     "aten::_convolution_mode(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, str padding, SymInt[] "
     "dilation, SymInt groups) -> Tensor",
-    body=convolution, traits=Traits(has_routine=True), dtype=input_dtype,
+    body=convolution, traits=Traits(has_routine=True, has_followers=True), dtype=input_dtype,
     shape=lambda input: ranks.input_rank(input),
     samples=lambda: [Sample(args=(sample(1, 1, 4, 4), sample(2, 1, 3, 3), None, [1, 1], "same", [1, 1], 1))],
     doc="A convolution whose padding has a name.",

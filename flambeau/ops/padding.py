@@ -13,6 +13,7 @@ from flambeau.ops.families.arrays import Array, contiguous
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import known, same_dtype
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
+from flambeau.schema.traits import Traits
 from flambeau.schema.types import TensorType
 from flambeau.tensor.tensor import Tensor, wrap
 
@@ -152,6 +153,7 @@ declare(
     "aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
     outs=("out",),
     kernel=constant_pad_nd_kernel,
+    traits=Traits(has_routine=True),
     doc="`value` around the last dimensions; negative amounts cut off.",
     dtype=same_dtype,
     shape=pad_shape,
@@ -168,6 +170,7 @@ declare(
 declare(
     'aten::pad(Tensor self, SymInt[] pad, str mode="constant", float? value=None) -> Tensor',
     kernel=pad_kernel,
+    traits=Traits(has_routine=True),
     doc="The last dimensions padded; `mode` is constant, reflect, replicate or circular.",
     dtype=same_dtype,
     shape=pad_shape,
@@ -212,6 +215,7 @@ for _word, _mode in (("reflection", "reflect"), ("replication", "replicate")):
             f"aten::{_word}_pad{_dims}d(Tensor self, SymInt[{2 * _dims}] padding) -> Tensor",
             outs=("out",),
             kernel=border_kernel(_mode, _dims),
+            traits=Traits(has_routine=True),
             dtype=same_dtype,
             shape=border_shape,
             samples=partial(border_samples, _dims),

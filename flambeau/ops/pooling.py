@@ -16,6 +16,7 @@ from flambeau.ops.families.arrays import Array, contiguous, dtype_of, is_float, 
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import same_dtype, value_and_index
 from flambeau.schema.opdef import ErrorSample, Sample
+from flambeau.schema.traits import Traits
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.inversions import LARGEST_OF_WINDOWS
 
@@ -431,6 +432,7 @@ for _d in (1, 2, 3):
     declare(
         f"aten::max_pool{_d}d(Tensor self, {_windows}, int[{_d}] dilation={_one}, bool ceil_mode=False) -> Tensor",
         kernel=only_values(_values),
+        traits=Traits(has_routine=True),
         doc="The largest element of every window.",
         dtype=same_dtype,
         shape=ranks.self_rank,
@@ -454,6 +456,7 @@ for _d in (1, 2, 3):
         + (") -> Tensor" if _d == 1 else ", int? divisor_override=None) -> Tensor"),
         outs=("out",),
         kernel=avg_pool(_d),
+        traits=Traits(has_routine=True),
         doc="The average of every window.",
         dtype=same_dtype,
         shape=ranks.self_rank,
@@ -466,6 +469,7 @@ for _d in (1, 2, 3):
         f"aten::adaptive_avg_pool{_d}d(Tensor self, {'SymInt' if _d > 1 else 'int'}[{_d}] output_size) -> Tensor",
         outs=("out",),
         kernel=adaptive_avg(_d),
+        traits=Traits(has_routine=True),
         doc="The average of windows that divide the input evenly into `output_size` parts.",
         dtype=same_dtype,
         shape=ranks.self_rank,

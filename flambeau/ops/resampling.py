@@ -16,6 +16,7 @@ from flambeau.ops.families.composite import composite
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import input_dtype, same_dtype, same_shape
 from flambeau.schema.opdef import ErrorSample, Sample
+from flambeau.schema.traits import Traits
 from flambeau.tensor.tensor import Tensor, wrap
 
 Ints = Sequence[int]
@@ -57,11 +58,15 @@ def nearest(input: Array, sizes: Ints, scales: Scales, dims: int, exact: bool = 
         )
     result = input
     for axis, (size, count, scale) in enumerate(zip(input.shape[2:], sizes, scales, strict=True), start=2):
-        ratio = np.float32(step(size, count, scale))
-        places = np.arange(count, dtype=np.float32) + np.float32(0.5 if exact else 0)
-        chosen = np.minimum(np.floor(places * ratio).astype(np.int64), size - 1)
-        result = np.take(result, chosen, axis=axis)
+        result = np.take(result, nearest_places(size, count, scale, exact), axis=axis)
     return same_layout(result, input)
+
+
+def nearest_places(size: int, count: int, scale: float | None, exact: bool) -> Array:
+    """For each place of the result: the element that lies at or before it, or at its middle if `exact`."""
+    ratio = np.float32(step(size, count, scale))
+    places = np.arange(count, dtype=np.float32) + np.float32(0.5 if exact else 0)
+    return np.asarray(np.minimum(np.floor(places * ratio).astype(np.int64), size - 1))
 
 
 def linear(input: Array, sizes: Ints, align_corners: bool, scales: Scales, dims: int) -> Array:
@@ -232,6 +237,7 @@ for _dims in (1, 2, 3):
                 _schema,
                 outs=("",) if ".vec" in _schema else ("out",),
                 kernel=_kernel,
+                traits=Traits(has_routine=True),
                 dtype=input_dtype if ".vec" in _schema else same_dtype,
                 shape=ranks.input_rank if ".vec" in _schema else ranks.self_rank,
                 samples=None if ".vec" in _schema else partial(nearest_samples, _dims),
@@ -248,6 +254,7 @@ for _dims in (1, 2, 3):
             _schema,
             outs=("",) if ".vec" in _schema else ("out",),
             kernel=_kernel,
+            traits=Traits(has_routine=True),
             dtype=input_dtype if ".vec" in _schema else same_dtype,
             shape=ranks.input_rank if ".vec" in _schema else ranks.self_rank,
             samples=None if ".vec" in _schema else partial(linear_samples, _dims),

@@ -14,6 +14,7 @@ from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import input_dtype, same_dtype
 from flambeau.ops.resampling import Ints, check, same_layout, step, target_sizes
 from flambeau.schema.opdef import ErrorSample, Sample
+from flambeau.schema.traits import Traits
 from flambeau.tensor.tensor import Tensor, wrap
 
 A: Final = -0.75
@@ -40,23 +41,31 @@ def bicubic(input: Array, sizes: Ints, align_corners: bool, scales: Sequence[flo
     result = widened(input) if is_float(input) else input.astype(np.float32)
     for axis in (3, 2):
         size, count = input.shape[axis], sizes[axis - 2]
-        places = np.arange(count, dtype=result.dtype)
-        if align_corners:
-            source = places * result.dtype.type((size - 1) / (count - 1) if count > 1 else 0)
-        else:
-            ratio = result.dtype.type(step(size, count, scales[axis - 2]))
-            source = (places + result.dtype.type(0.5)) * ratio - result.dtype.type(0.5)
-        below = np.floor(source)
+        indexes, weights = four_neighbours(size, count, align_corners, scales[axis - 2], result.dtype)
         shape = [1] * 4
         shape[axis] = count
         parts = [
-            np.take(result, np.clip(below.astype(np.int64) + offset, 0, size - 1), axis=axis) * weight.reshape(shape)
-            for offset, weight in zip((-1, 0, 1, 2), cubic_weights(source - below), strict=True)
+            np.take(result, index, axis=axis) * weight.reshape(shape)
+            for index, weight in zip(indexes, weights, strict=True)
         ]
         result = parts[0] + parts[1] + parts[2] + parts[3]
     if not is_float(input):
         result = np.clip(np.round(result), 0, 255)
     return same_layout(result.astype(input.dtype, copy=False), input)
+
+
+def four_neighbours(
+    size: int, count: int, align_corners: bool, scale: float | None, dtype: np.dtype[Any]
+) -> tuple[list[Array], list[Array]]:
+    """For each place of the result: the four elements around it, and their weights."""
+    places = np.arange(count, dtype=dtype)
+    if align_corners:
+        source = places * dtype.type((size - 1) / (count - 1) if count > 1 else 0)
+    else:
+        source = (places + dtype.type(0.5)) * dtype.type(step(size, count, scale)) - dtype.type(0.5)
+    below = np.floor(source)
+    indexes = [np.clip(below.astype(np.int64) + offset, 0, size - 1) for offset in (-1, 0, 1, 2)]
+    return indexes, cubic_weights(source - below)
 
 
 def sized(
@@ -106,6 +115,7 @@ declare(
     "aten::upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) "
     "-> Tensor",
     kernel=either,
+    traits=Traits(has_routine=True),
     dtype=input_dtype,
     shape=ranks.input_rank,
     is_method=False,
@@ -117,6 +127,7 @@ declare(
     "float? scales_w=None) -> Tensor",
     outs=("out",),
     kernel=sized,
+    traits=Traits(has_routine=True),
     doc="Interpolated from four elements along both spatial dimensions.",
     dtype=same_dtype,
     shape=ranks.self_rank,

@@ -10,22 +10,86 @@ constant, and becomes part of the group.
 
 from __future__ import annotations
 
+from flambeau.analysis.alias import AliasAnalysis
+from flambeau.analysis.manager import alias_analysis
 from flambeau.ir.constants import insert_constant, is_none
 from flambeau.ir.graph import Graph, Node
-from flambeau.passes.fuse import GROUP
+from flambeau.passes.epilogues import addend_of, bounds_of
+from flambeau.passes.fuse import GROUP, bring_together
 from flambeau.passes.fusible import Fusible
 from flambeau.passes.outline import outline
-from flambeau.schema.types import NoneType
+from flambeau.schema.opdef import Sizes
+from flambeau.schema.types import NoneType, TensorType
 
 
 def do(graph: Graph) -> bool:
     """Make a group of every node whose operator has a routine, in every block."""
     fusible = Fusible(graph)
     found = [n for n in graph.all_nodes() if fusible.is_routine(n)]
+    if not found:
+        return False
+    facts = alias_analysis(graph)
+    taken: set[Node] = set()
+    groups = []
     for node in found:
-        _name_what_is_none(graph, node)
-        outline([node], GROUP)
-    return bool(found)
+        group = [node, *_followers(node, fusible, facts, taken)]
+        taken.update(group)
+        groups.append(group)
+    for group in groups:
+        for node in group:
+            _name_what_is_none(graph, node)
+        outline(group, GROUP)
+    return True
+
+
+def _followers(node: Node, fusible: Fusible, facts: AliasAnalysis, taken: set[Node]) -> list[Node]:
+    """What a convolution does to its sums before they leave the registers: a norm by known statistics, the addition of
+    a tensor of the same sizes, an activation that holds them within bounds, in this order; in place too, for nobody
+    else sees what they write to.
+    """
+    assert node.definition is not None
+    if not node.definition.traits.has_followers:
+        return []
+    group = [node]
+    for is_next in (_is_norm, _is_addition, _is_activation):
+        follower = _only_user(group[-1])
+        if follower is None or follower in taken or follower.owner_block is not node.owner_block:
+            break
+        is_taken = is_next(follower, group[-1]) and fusible.is_behind(follower)
+        if is_taken and bring_together(facts, group, [follower]):
+            group.append(follower)
+    return group[1:]
+
+
+def _only_user(node: Node) -> Node | None:
+    users = {use.user for use in node.result().uses()}
+    return users.pop() if len(users) == 1 and len(node.result().uses()) == 1 else None
+
+
+def _is_norm(node: Node, before: Node) -> bool:
+    definition = node.definition
+    return definition is not None and definition.accumulator == "batch_norm" and node.operand(0) is before.result()
+
+
+def _is_addition(node: Node, before: Node) -> bool:
+    """Of a tensor of the same dtype and rank."""
+    other = addend_of(node, before.result())
+    if other is None:
+        return False
+    mine, added = before.result().static_type, other.static_type
+    if not isinstance(mine, TensorType) or not isinstance(added, TensorType) or mine.dtype is None:
+        return False
+    return mine.dtype is added.dtype and mine.sizes is not None and _may_be_alike(mine.sizes, added.sizes)
+
+
+def _may_be_alike(mine: Sizes, other: Sizes | None) -> bool:
+    return other is not None and len(mine) == len(other) and all(
+        (a == 1) == (b == 1) for a, b in zip(mine, other, strict=True)
+    )
+
+
+def _is_activation(node: Node, before: Node) -> bool:
+    return node.operand(0) is before.result() and bounds_of(node) is not None
 
 
 def routine_of(graph: Graph) -> str:

@@ -73,9 +73,22 @@ class Fusible:
         definition = node.definition
         if definition is None or not definition.traits.has_routine or definition.schema.is_mutable:
             return False
+        if definition.traits.writes_when is not None and not _has_no_statistics(node, definition):
+            return False
         if not all(self._is_admissible(v.static_type) for v in node.results):
             return False
         return all(self._is_operand(v) for v in node.operands)
+
+    def is_behind(self, node: Node) -> bool:
+        """Whether a routine may take on a node behind its operator: it takes what routines take, and writes to nothing
+        but its first operand.
+        """
+        definition = node.definition
+        if definition is None or (definition.accumulator == "batch_norm" and not _leaves_statistics(node, definition)):
+            return False
+        written = [k for k, a in enumerate(definition.schema.arguments) if a.alias is not None and a.alias.is_write]
+        values = [*node.results, *node.operands]
+        return written in ([], [0]) and all(map(self._is_operand, values))
 
     def _is_operand(self, value: Value) -> bool:
         """Whether a routine may be given a value: a tensor, None, or what is constant."""
@@ -160,6 +173,13 @@ def _lists_sizes(value: Value) -> bool:
     return all(isinstance(v.static_type, IntType) for v in maker.operands) and all(
         d is not None and not d.schema.is_mutable for d in users
     )
+
+
+def _has_no_statistics(node: Node, definition: OpDef) -> bool:
+    """Whether a norm has no statistics that it might write to."""
+    written = definition.traits.writes_when
+    arguments = {a.name: v for a, v in zip(definition.schema.arguments, node.operands, strict=True)}
+    return written is not None and all(isinstance(arguments[name].static_type, NoneType) for name in written.arguments)
 
 
 def _leaves_statistics(node: Node, definition: OpDef) -> bool:

@@ -86,6 +86,8 @@ class Traits:
     """Whether the first two operands may change places, where further ones have their defaults."""
     has_routine: bool = False
     """Whether native code that was compiled before any program came computes it (`codegen.routines`)."""
+    has_followers: bool = False
+    """Whether the routine takes on what follows it: norms by known statistics, additions, bounds."""
     folds_as: str = ""
     """By which operation of integers a loop that applies it again and again may put parts of its work together:
     `add` for differences too, for x - a - b is x - (a + b).

@@ -95,3 +95,79 @@ def test_arguments_that_ask_for_gradients_are_recorded() -> None:
     exact = torch.tensor(w, requires_grad=True)
     torch.relu(torch.conv2d(torch.tensor(x), exact, padding=1)).sum().backward()
     np.testing.assert_allclose(weight.grad.numpy(), exact.grad.numpy(), rtol=1e-4, atol=1e-4)
+
+
+@flambeau.script
+def block(
+    x: flambeau.Tensor, w: flambeau.Tensor, b: flambeau.Tensor, scale: flambeau.Tensor, shift: flambeau.Tensor,
+    mean: flambeau.Tensor, variance: flambeau.Tensor, r: flambeau.Tensor,
+) -> flambeau.Tensor:  # fmt: skip
+    y = flambeau.conv2d(x, w, b, [2, 1], [1, 1])
+    y = flambeau.batch_norm(y, scale, shift, mean, variance, False, 0.1, 1e-5, False)
+    return flambeau.relu(y + r)
+
+
+@flambeau.script
+def bounded(x: flambeau.Tensor, w: flambeau.Tensor) -> flambeau.Tensor:
+    return flambeau.nn.functional.hardtanh(flambeau.conv2d(x, w, None, [1, 1], [1, 1], [1, 1], 3), 0.0, 6.0)
+
+
+@flambeau.script
+def spread(x: flambeau.Tensor, w: flambeau.Tensor, r: flambeau.Tensor) -> flambeau.Tensor:
+    return flambeau.relu(flambeau.conv_transpose2d(x, w, None, [2, 2]) + r)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("size", [5, 33, 90])
+def test_norms_additions_and_bounds_are_taken_along(dtype: str, size: int) -> None:
+    sizes = [(3, 4, size, size), (13, 4, 3, 3), *[(13,)] * 4]
+    x, w, b, scale, shift, mean = (numbers(k, *n, dtype=dtype) for k, n in enumerate(sizes))
+    variance, r = abs(b) + 0.1, numbers(7, 3, 13, (size - 1) // 2 + 1, size, dtype=dtype)
+    for added in (r, np.moveaxis(np.ascontiguousarray(np.moveaxis(r, 1, -1)), -1, 1)):
+        given = (x, w, b, scale, shift, mean, variance, added)
+        found = called(block, *map(flambeau.from_numpy, given))
+        xs, ws, bs, *vectors, rs = (torch.tensor(a).double() for a in given)
+        y = torch.batch_norm(torch.conv2d(xs, ws, bs, [2, 1], [1, 1]), *vectors, False, 0.1, 1e-5, False)
+        compare(found, torch.relu(y + rs), (dtype, size))
+    for one in block.explain(measure=False).compilations:
+        assert [k.operators for k in one.kernels] == [("conv2d", "batch_norm", "add", "relu")]
+
+
+def test_bounds_of_grouped_windows_keep_what_is_no_number() -> None:
+    x, w = numbers(0, 2, 6, 7, 7), numbers(1, 9, 2, 3, 3) * 4
+    x[1, 5, 3, 3] = np.nan
+    found = called(bounded, flambeau.from_numpy(x), flambeau.from_numpy(w)).numpy()
+    expected = torch.conv2d(torch.tensor(x), torch.tensor(w), None, 1, 1, 1, 3).clamp(0.0, 6.0).numpy()
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+    assert np.isnan(found).any()
+
+
+def test_what_is_added_may_have_other_sizes() -> None:
+    x, w = numbers(0, 1, 3, 4, 4), numbers(1, 3, 5, 3, 3)
+    for sizes in ((1, 5, 9, 9), (1, 5, 1, 1), (2, 5, 9, 9)):
+        r = numbers(2, *sizes)
+        found = called(spread, *map(flambeau.from_numpy, (x, w, r))).numpy()
+        expected = torch.relu(torch.conv_transpose2d(torch.tensor(x), torch.tensor(w), None, 2) + torch.tensor(r))
+        np.testing.assert_allclose(found, expected.numpy(), rtol=1e-4, atol=1e-5)
+    with pytest.raises(RuntimeError, match="must match the size"):
+        spread(*map(flambeau.from_numpy, (x, w, numbers(2, 1, 5, 9, 8))))
+
+
+@flambeau.script
+def written(x: flambeau.Tensor, w: flambeau.Tensor, r: flambeau.Tensor) -> flambeau.Tensor:
+    y = flambeau.conv2d(x, w, None, [1, 1], [1, 1])
+    y += r
+    return flambeau.relu_(y)
+
+
+def test_what_is_written_to_sums_is_taken_along_too() -> None:
+    x, w, r = numbers(0, 2, 3, 9, 9), numbers(1, 8, 3, 3, 3), numbers(2, 2, 8, 9, 9)
+    expected = torch.relu(torch.conv2d(torch.tensor(x), torch.tensor(w), None, 1, 1) + torch.tensor(r)).numpy()
+    given = [flambeau.from_numpy(a) for a in (x, w, r)]
+    np.testing.assert_allclose(called(written, *given).numpy(), expected, rtol=1e-4, atol=1e-4)
+    np.testing.assert_array_equal(given[2].numpy(), r)
+    assert written.explain(measure=False).compilations[-1].kernels[-1].operators == ("conv2d", "add_", "relu_")
+    with pytest.raises(RuntimeError, match="output with shape"):
+        written(given[0][:1], given[1], given[2])
+    with pytest.raises(RuntimeError):
+        written(given[0], given[1], flambeau.ones(2, 8, 9, 9, 1))

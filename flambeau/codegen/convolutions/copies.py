@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from flambeau.codegen.convolutions.tile import clamped
 from flambeau.codegen.convolutions.vectors import VectorFunction, VectorModule
 from flambeau.codegen.convolutions.words import PROBLEM
 from flambeau.codegen.llvm.builder import word
@@ -109,41 +110,51 @@ class RowCopier:
             f.put_vector(self._filling, f.moved(target, f.bytes_of(f.op("add", start, f.op("mul", k, lanes)))))
 
 
-def build_finish(m: VectorModule) -> None:
-    """``finish``: rows of `count` sums to where results lie, `step` bytes apart, clamped to bounds; nan stays nan."""
-    t = m.floats.type
+def build_finish(m: VectorModule, name: str, *, has_residual: bool) -> None:
+    """``name``: rows of `count` sums to where results lie, `step` bytes apart, clamped to the last bounds; nan stays
+    nan. With a residual its rows, whose numbers lie `residual_step` apart, are added first.
+    """
+    t, size = m.floats.type, m.floats.itemsize
     f = m.function(
-        "void finish", "ptr sums", "ptr y", "i64 rows", "i64 count", "i64 pitch", "i64 row", "i64 step", "ptr words"
-    )
-    sums, y, rows, count, pitch, row, step, words = f.parameters
-    bounds = [f.read(f.field(words, PROBLEM, name), t) for name in ("least", "most")]
+        f"void {name}", "ptr sums", "ptr y", "i64 rows", "i64 count", "i64 pitch", "i64 row", "i64 step", "ptr words",
+        "ptr residual", "i64 residual_row", "i64 residual_step",
+    )  # fmt: skip
+    sums, y, rows, count, pitch, row, step, words, residual, residual_row, residual_step = f.parameters
+    bounds = [f.read(f.field(words, PROBLEM, name), t) for name in ("last_least", "last_most")]
     wide = [f.splat(b, m.floats.lanes) for b in bounds]
     span = f.span(count)
 
-    def clamped(value: Value, lanes: int) -> Value:
-        least, most = bounds if lanes == 1 else wide
-        value = f.select(f.fcmp("olt", value, least), least, value)
-        return f.select(f.fcmp("ogt", value, most), most, value)
+    def result(value: Value, beside: Value, lanes: int, mask: Value | None) -> Value:
+        if has_residual:
+            value = f.fadd(value, f.read(beside, t) if lanes == 1 else f.vector(beside, mask))
+        return clamped(f, value, *(bounds if lanes == 1 else wide))
 
     scattered, plain, done = f.label("scattered"), f.label("plain"), f.label("finished")
-    f.branch_if(f.compare("eq", step, m.floats.itemsize), plain, scattered)
+    is_plain = f.compare("eq", step, size)
+    if has_residual:
+        is_plain = f.all_of(is_plain, f.compare("eq", residual_step, size))
+    f.branch_if(is_plain, plain, scattered)
     f.start(plain)
     with f.loop(rows) as r:
         source, to = f.moved(sums, f.op("mul", r, pitch)), f.moved(y, f.op("mul", r, row))
+        near = f.moved(residual, f.op("mul", r, residual_row))
 
         def several(at: Value, lanes: int, mask: Value | None) -> None:
+            here, beside = f.moved(source, at), f.moved(near, at)
             if lanes == 1:
-                f.write(clamped(f.read(f.moved(source, at), t), 1), f.moved(to, at))
+                f.write(result(f.read(here, t), beside, 1, None), f.moved(to, at))
             else:
-                f.put_vector(clamped(f.vector(f.moved(source, at)), lanes), f.moved(to, at), mask)
+                f.put_vector(result(f.vector(here), beside, lanes, mask), f.moved(to, at), mask)
 
         span.each(several)
     f.branch(done)
     f.start(scattered)
     with f.loop(rows) as r, f.loop(count) as k:
         source, to = f.moved(sums, f.op("mul", r, pitch)), f.moved(y, f.op("mul", r, row))
+        near = f.moved(residual, f.op("mul", r, residual_row))
         value = f.read(f.moved(source, f.bytes_of(k)), t)
-        f.write(clamped(value, 1), f.moved(to, f.op("mul", k, step)))
+        value = result(value, f.moved(near, f.op("mul", k, residual_step)), 1, None)
+        f.write(value, f.moved(to, f.op("mul", k, step)))
     f.start(done)
     f.ret()
 

@@ -6,21 +6,21 @@ import ctypes
 from array import array
 from collections.abc import Mapping, Sequence
 from functools import partial
-from math import prod
+from math import inf, prod
 from typing import Any, Final
 
-import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from flambeau.codegen.call_geometry import Output
 from flambeau.codegen.convolutions import sums
-from flambeau.codegen.convolutions.problem import Array
+from flambeau.codegen.convolutions.followed import Followed, followed_by
+from flambeau.codegen.convolutions.problem import Array, bits_of
 from flambeau.codegen.convolutions.run import SHARE_FROM, TYPES, Slice, slices_of, sums_code
-from flambeau.codegen.convolutions.words import BLOCK_WORDS, CALL, CALL_AT, NOTHING, SLICE
+from flambeau.codegen.convolutions.words import BLOCK_WORDS, CALL, CALL_AT, NOTHING, PROBLEM, SLICE
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.launches import Launch
 from flambeau.codegen.llvm.launch_sizes import ALIGNED_FROM
-from flambeau.codegen.routines.table import Operands, Prepare, Routine, operands_of, routines, single_node
+from flambeau.codegen.routines.table import Prepare, Routine, routines
 from flambeau.ir.graph import Graph
 from flambeau.ops.convolution import check_channels, check_numbers, check_output_padding, is_channels_last, spread
 from flambeau.util.record import dataclass
@@ -45,33 +45,35 @@ class Windows:
 
 @routines(
     "aten::conv1d", "aten::conv2d", "aten::conv3d", "aten::convolution", "aten::_convolution", "aten::_convolution_mode"
-)
+)  # fmt: skip
 def _convolution(graph: Graph) -> Prepare:
-    operands = operands_of(graph, single_node(graph))
-    return partial(_prepare, operands, bool(operands.constants.get("transposed", False)))
+    followed = followed_by(graph)
+    return partial(_prepare, followed, bool(followed.operands.constants.get("transposed", False)))
 
 
 @routines("aten::conv_transpose1d", "aten::conv_transpose2d", "aten::conv_transpose3d")
 def _transposed(graph: Graph) -> Prepare:
-    return partial(_prepare, operands_of(graph, single_node(graph)), True)
+    return partial(_prepare, followed_by(graph), True)
 
 
-def _prepare(operands: Operands, is_transposed: bool, arrays: Sequence[Array]) -> Launch:
+def _prepare(followed: Followed, is_transposed: bool, arrays: Sequence[Array]) -> Launch:
     """The launch for arrays like these."""
+    operands = followed.operands
     x, w, bias = (operands.array(name, arrays) for name in ("input", "weight", "bias"))
     seen, w = _images(x, w, bias)
     windows = _windows(operands.constants, seen, w, bias, is_transposed)
     channels = w.shape[1] * windows.groups if is_transposed else w.shape[0]
-    is_last = is_channels_last(seen) and not is_transposed
-    output = _output((len(seen), channels, *windows.places), seen.dtype, is_last=is_last)
+    output, strides = result_of(seen, (len(seen), channels, *windows.places), keeps_order=not is_transposed)
+    like = as_strided(seen[:0], output.shape, strides, writeable=False)
     slices = slices_of(
-        seen, w, _like(output), windows.stride, windows.before, windows.dilation, windows.groups, is_transposed
+        seen, w, like, windows.stride, windows.before, windows.dilation, windows.groups, is_transposed
     ) if seen.size else []  # fmt: skip
     if not slices:
         raise KernelError("a convolution of nothing, or of more than offsets reach")
     if x is not None and x.ndim < seen.ndim:
-        output = _output(output.shape[1:], seen.dtype, is_last=False)
-    return _launch(operands, output, slices, seen.dtype, len(arrays))
+        output, _ = result_of(seen, output.shape[1:], keeps_order=False)
+    residual = followed.check(arrays, output.shape, seen.dtype, is_transposed)
+    return _launch(followed, output, slices, like, residual, channels)
 
 
 def _images(x: Array | None, w: Array | None, bias: Array | None) -> tuple[Array, Array]:
@@ -84,13 +86,6 @@ def _images(x: Array | None, w: Array | None, bias: Array | None) -> tuple[Array
     if x is not seen and is_channels_last(seen):
         raise KernelError("a single image whose channels lie innermost")
     return seen, w
-
-
-def _like(output: Output) -> Array:
-    """An array without memory of its own that lies as a result will."""
-    strides = _row_major(output.memory_shape, output.dtype.itemsize)
-    result = as_strided(np.empty((), output.dtype), output.memory_shape, strides, writeable=False)
-    return result if output.permutation is None else result.transpose(output.permutation)
 
 
 def _windows(
@@ -139,40 +134,60 @@ def _padding(
     return before, tuple([t - b for t, b in zip(total, before, strict=True)])
 
 
-def _output(shape: tuple[int, ...], dtype: np.dtype[Any], *, is_last: bool) -> Output:
-    """A result, row-major or with its channels innermost in memory."""
+def result_of(x: Array, shape: tuple[int, ...], *, keeps_order: bool) -> tuple[Output, tuple[int, ...]]:
+    """A result of `x`'s dtype and its strides: row-major, or with channels innermost in memory where those of `x` are
+    and that is kept.
+    """
     rank = len(shape)
+    is_last = keeps_order and x.ndim > 3 and is_channels_last(x)
     memory = (shape[0], *shape[2:], shape[1]) if is_last else shape
+    steps = [x.itemsize * prod(memory[k + 1 :]) for k in range(rank)]
     permutation = (0, rank - 1, *range(1, rank - 1)) if is_last else None
-    return Output(shape, dtype, permutation, memory, prod(shape) * dtype.itemsize >= ALIGNED_FROM)
+    strides = steps if permutation is None else [steps[k] for k in permutation]
+    is_large = prod(shape) * x.itemsize >= ALIGNED_FROM
+    return Output(shape, x.dtype, permutation, memory, is_large), tuple(strides)
 
 
-def _row_major(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
-    strides, step = [], itemsize
-    for size in reversed(shape):
-        strides.append(step)
-        step *= size
-    return tuple(reversed(strides))
-
-
-def _launch(operands: Operands, output: Output, slices: Sequence[Slice], dtype: np.dtype[Any], inputs: int) -> Launch:
-    listed = array("q")
-    for one in slices:
-        listed.extend((one.problem.words.buffer_info()[0], one.from_x, one.from_y, one.problem.units))
-    assert len(listed) == SLICE.words * len(slices)
-    place = dict.fromkeys(("input", "weight", "bias"), NOTHING) | {k: 1 + at for k, at in operands.places.items()}
-    call = CALL.pack(
-        slices=listed.buffer_info()[0], slice_count=len(slices), x=place["input"], w=place["weight"],
-        bias=place["bias"], y=1 + inputs,
-    )  # fmt: skip
-    words = [0] * BLOCK_WORDS
-    words[CALL_AT] = ctypes.addressof(call)
-    units = slices[0].problem.units if len(slices) == 1 else len(slices)
-    nanoseconds = sum(one.problem.nanoseconds for one in slices)
+def pieces_of(units: int, nanoseconds: float) -> tuple[int, int]:
+    """How many units a thread takes at a time, 0 where one takes all, and how many pieces that makes."""
     pieces = min(units, MOST_PIECES) if nanoseconds >= SHARE_FROM else 1
     step = -(-units // pieces) if pieces > 1 else 0
-    code = sums_code(dtype.char)
+    return step, -(-units // step) if step else 1
+
+
+def _launch(
+    followed: Followed, output: Output, slices: Sequence[Slice], like: Array, residual: Array | None, channels: int
+) -> Launch:
+    """The launch of slices, whose results lie as `like`."""
+    size = like.itemsize
+    added = None if residual is None else residual if residual.ndim == like.ndim else residual[None]
+    if added is not None and added.ndim < 5:
+        added = added[(slice(None), slice(None), *[None] * (5 - added.ndim))]
+    own, last = ((-inf, inf), followed.bounds) if added is not None else (followed.bounds, (-inf, inf))
+    listed = array("q")
+    for number, one in enumerate(slices):
+        words = one.problem.words
+        for name, value in zip(("least", "most", "last_least", "last_most"), (*own, *last), strict=True):
+            words[PROBLEM.word(name)] = bits_of(value, size)
+        beside = 0
+        if added is not None:
+            beside = number * added.strides[2]
+            steps = (*added.strides[:2], *added.strides[3:])
+            for name, step in zip(("image", "filter", "row", "column"), steps, strict=True):
+                words[PROBLEM.word(f"residual_{name}")] = step
+        listed.extend((words.buffer_info()[0], one.from_x, one.from_y, beside, one.problem.units))
+    assert len(listed) == SLICE.words * len(slices)
+    call = CALL.pack(
+        slices=listed.buffer_info()[0], slice_count=len(slices), eps=bits_of(followed.eps, size),
+        is_scaled=int(followed.is_scaled), channels=channels, y=1 + followed.inputs, **followed.places(1, NOTHING),
+    )  # fmt: skip
+    words_of_block = [0] * BLOCK_WORDS
+    words_of_block[CALL_AT] = ctypes.addressof(call)
+    units = slices[0].problem.units if len(slices) == 1 else len(slices)
+    nanoseconds = sum(one.problem.nanoseconds for one in slices)
+    each, pieces = pieces_of(units, nanoseconds)
+    code = sums_code(like.dtype.char)
     return Launch(
-        (output,), words, units, None, step, -(-units // step) if step else 1, nanoseconds,
+        (output,), words_of_block, units, None, each, pieces, nanoseconds,
         routine=Routine(code.native, sums.OF_LAUNCH, (call, listed, tuple(slices))),
     )  # fmt: skip

@@ -197,9 +197,9 @@ def cut(
 
 def make_problem(
     dtype: np.dtype[Any], x: Input, w: Filters, y: Results, window: Window, groups: int, *, may_be_in_place: bool,
-    positions: int = POSITIONS, least: float = -np.inf, most: float = np.inf,
+    positions: int = POSITIONS,
 ) -> Problem:  # fmt: skip
-    """The problem of convolving such an input, giving such results, clamped to bounds."""
+    """The problem of convolving such an input, giving such results."""
     size = dtype.itemsize
     lines = line_of(window, 0, y.rows), line_of(window, 1, y.columns)
     down, across = lines
@@ -220,7 +220,8 @@ def make_problem(
         "planes": plane_words.buffer_info()[0], "shifts": shift_words.buffer_info()[0],
         "parts": part_words.buffer_info()[0], "groups": groups, "bands": counts[0], "chunks": counts[1],
         "plane_count": len(x.planes), "shift_count": len(shifts), "part_count": len(parts),
-        "least": _bits(least, size), "most": _bits(most, size), "is_clamped": int(least > -np.inf or most < np.inf),
+        **{name: bits_of(-np.inf, size) for name in ("least", "last_least")},
+        **{name: bits_of(np.inf, size) for name in ("most", "last_most")},
         **_input_words(x, lines), **_result_words(w, y, window.stride if window.is_transposed else (1, 1)),
         **_band_words(bands, copied, len(x.planes) * len(shifts)),
     }  # fmt: skip
@@ -234,7 +235,8 @@ def make_problem(
     )  # fmt: skip
 
 
-def _bits(value: float, size: int) -> int:
+def bits_of(value: float, size: int) -> int:
+    """A float of so many bytes as a word."""
     return int.from_bytes(struct.pack("<f" if size == 4 else "<d", value), "little", signed=True)
 
 

@@ -14,6 +14,7 @@ the next included: what is summed there is not used. So a vector never ends earl
 from __future__ import annotations
 
 from flambeau.codegen.convolutions.copies import build_copies, build_finish, zero_of
+from flambeau.codegen.convolutions.scales import build_scales
 from flambeau.codegen.convolutions.tile import TileShape, build_tile, shapes
 from flambeau.codegen.convolutions.vectors import Floats, VectorFunction, VectorModule
 from flambeau.codegen.convolutions.words import CALL, CALL_AT, PART, PROBLEM, SLICE
@@ -31,7 +32,9 @@ def sums_text(floats: Floats) -> str:
     """
     m = VectorModule(floats)
     build_copies(m)
-    build_finish(m)
+    build_finish(m, "finish", has_residual=False)
+    build_finish(m, "finish_added", has_residual=True)
+    build_scales(m)
     wide = shapes(floats)
     for shape in wide:
         build_tile(m, shape)
@@ -50,8 +53,9 @@ def _build_filters(m: VectorModule, shape: TileShape) -> None:
     f = m.function(
         f"void filters_{shape.filters}", "ptr words", "ptr x", "ptr w", "ptr bias", "ptr sums", "ptr part",
         "i64 positions", "ptr whole_tiles", "i64 whole_pitch",
+        "ptr scale", "ptr shift",
     )  # fmt: skip
-    words, x, w, bias, sums, part, positions, whole_tiles, whole_pitch = f.parameters
+    words, x, w, bias, sums, part, positions, whole_tiles, whole_pitch, scale, shift = f.parameters
     size, lanes = m.floats.itemsize, m.floats.lanes
     offsets = f.slot(f"[{shape.filters} x {m.floats.type}]")
     for r in range(shape.filters):
@@ -67,7 +71,10 @@ def _build_filters(m: VectorModule, shape: TileShape) -> None:
             first = f.op("add", start, f.op("mul", k, tile.vectors * lanes))
             at = f.bytes_of(first)
             left = f.op("sub", positions, first)
-            f.call(tile.name, f.moved(x, at), w, row, table, steps, f.moved(to, at), pitch, offsets, left)
+            f.call(
+                tile.name, f.moved(x, at), w, row, table, steps, f.moved(to, at), pitch, offsets, left, scale, shift,
+                words,
+            )  # fmt: skip
 
     whole = f.op("sdiv", positions, shape.vectors * lanes)
     done = f.op("mul", whole, shape.vectors * lanes)
@@ -80,20 +87,19 @@ def _build_part(m: VectorModule, wide: tuple[TileShape, ...]) -> None:
     """``run_part``: all filters of a unit, of one part of the results."""
     f = m.function(
         "void run_part", "ptr words", "ptr x", "ptr w", "ptr bias", "ptr y", "ptr sums", "ptr part", "i64 images",
-        "i64 rows", "i64 columns",
+        "i64 rows", "i64 columns", "ptr scale", "ptr shift", "ptr residual",
     )  # fmt: skip
-    words, x, w, bias, y, sums, part, images, rows, columns = f.parameters
+    words, x, w, bias, y, sums, part, images, rows, columns, scale, shift, residual = f.parameters
     get = {name: f.get(words, PROBLEM, name) for name in PROBLEM.fields}
     before = f.op("add", f.op("mul", f.op("sub", images, 1), get["image_size"]), columns)
     positions = f.op("add", f.op("mul", f.op("sub", rows, 1), get["pitch"]), before)
     # Rows of results that lie as those of the sums are one long row.
+    is_alone = f.is_null(residual)
     is_one = f.all_of(
-        f.compare("eq", columns, get["pitch"]), f.compare("eq", images, 1),
+        f.compare("eq", columns, get["pitch"]), f.compare("eq", images, 1), is_alone,
         f.compare("eq", f.op("mul", columns, get["y_column"]), get["y_row"]),
     )  # fmt: skip
-    is_direct = f.all_of(
-        is_one, f.compare("eq", get["is_clamped"], 0), f.compare("eq", get["y_column"], m.floats.itemsize)
-    )
+    is_direct = f.all_of(is_one, f.compare("eq", get["y_column"], m.floats.itemsize))
     row_count = f.pick(is_one, 1, rows)
     length = f.pick(is_one, f.op("mul", rows, columns), columns)
     image_bytes, row_bytes = f.bytes_of(get["image_size"]), f.bytes_of(get["pitch"])
@@ -103,11 +109,17 @@ def _build_part(m: VectorModule, wide: tuple[TileShape, ...]) -> None:
         with f.loop(count) as k:
             number = f.op("add", first, f.op("mul", k, shape.filters))
             weights = f.moved(w, f.op("mul", number, get["w_filter"]))
-            own = f.pick(f.is_null(bias), NULL, f.moved(bias, f.bytes_of(number)), "ptr")
+            own, own_scale, own_shift = (
+                f.pick(f.is_null(base), NULL, f.moved(base, f.bytes_of(number)), "ptr")
+                for base in (bias, scale, shift)
+            )
             direct = f.moved(y, f.op("mul", number, get["y_filter"]))
             to_tiles = f.pick(is_direct, direct, sums, "ptr")
             tile_pitch = f.pick(is_direct, get["y_filter"], get["sums_bytes"])
-            f.call(f"filters_{shape.filters}", words, x, weights, own, sums, part, positions, to_tiles, tile_pitch)
+            f.call(
+                f"filters_{shape.filters}", words, x, weights, own, sums, part, positions, to_tiles, tile_pitch,
+                own_scale, own_shift,
+            )  # fmt: skip
             width = shape.vectors * m.floats.lanes
             there = f.op("mul", f.op("sdiv", positions, width), f.pick(is_direct, width, 0))
             behind, left = f.bytes_of(there), f.op("sub", length, there)
@@ -115,7 +127,17 @@ def _build_part(m: VectorModule, wide: tuple[TileShape, ...]) -> None:
                 source = f.moved(sums, f.op("mul", j, get["sums_bytes"]), f.op("mul", image, image_bytes), behind)
                 to_filter = f.moved(y, f.op("mul", f.op("add", number, j), get["y_filter"]), behind)
                 to = f.moved(to_filter, f.op("mul", image, get["y_image"]))
-                f.call("finish", source, to, row_count, left, row_bytes, get["y_row"], get["y_column"], words)
+                lying = row_count, left, row_bytes, get["y_row"], get["y_column"], words
+                with_residual, alone, done = f.label("with_residual"), f.label("alone"), f.label("finished")
+                f.branch_if(is_alone, alone, with_residual)
+                f.start(alone)
+                f.call("finish", source, to, *lying, NULL, 0, 0)
+                f.branch(done)
+                f.start(with_residual)
+                near = f.moved(residual, f.op("mul", f.op("add", number, j), get["residual_filter"]))
+                near = f.moved(near, f.op("mul", image, get["residual_image"]))
+                f.call("finish_added", source, to, *lying, near, get["residual_row"], get["residual_column"])
+                f.start(done)
         first = f.op("add", first, f.op("mul", count, shape.filters))
     f.ret()
 
@@ -138,22 +160,40 @@ def _build_launch(m: VectorModule) -> None:
     f = m.function(f"void {OF_LAUNCH}", "ptr block", "i64 low", "i64 high", exported=True)
     block, low, high = f.parameters
     call = f.word_of(block, CALL_AT, "ptr")
-    x, w, bias, y = (f.word_of(block, f.get(call, CALL, name), "ptr") for name in ("x", "w", "bias", "y"))
+    x, w, bias, y, residual = (
+        f.word_of(block, f.get(call, CALL, name), "ptr") for name in ("x", "w", "bias", "y", "residual")
+    )
     slices = f.get(call, CALL, "slices")
     own = f.slot(f"[{PROBLEM.words} x i64]", 16)
+    channel_bytes = f.op("add", f.bytes_of(f.get(call, CALL, "channels")), 64)
+    room = f.choose(
+        f.compare("ne", f.get(call, CALL, "is_scaled"), 0),
+        lambda: f.call("allocate", f.op("mul", channel_bytes, 2)), lambda: NULL,
+    )  # fmt: skip
+    is_scaled = f.negated(f.is_null(room))
+    shift = f.pick(is_scaled, f.moved(room, channel_bytes), NULL, "ptr")
+    with f.when(is_scaled):
+        f.call("make_scales", block, call, room, shift)
 
     def run(one: Value, low: Value, high: Value) -> None:
         f.copy(own, f.get(one, SLICE, "problem"), PROBLEM.words * WORD, align=8)
-        from_x, from_y = (f.get(one, SLICE, name) for name in ("from_x", "from_y"))
-        f.put(own, PROBLEM, x=f.moved(x, from_x), w=w, bias=bias, y=f.moved(y, from_y))
+        from_x, from_y, beside = (f.get(one, SLICE, name) for name in ("from_x", "from_y", "from_residual"))
+        near = f.pick(f.is_null(residual), NULL, f.moved(residual, beside), "ptr")
+        f.put(own, PROBLEM, x=f.moved(x, from_x), w=w, bias=f.pick(is_scaled, NULL, bias, "ptr"), y=f.moved(y, from_y))
+        f.put(own, PROBLEM, scale=room, shift=shift, residual=near)
         f.call(SYMBOL, own, low, high)
 
-    with f.when(f.compare("eq", f.get(call, CALL, "slice_count"), 1)):
-        run(slices, low, high)
-        f.ret()
+    single, several, done = f.label("single"), f.label("several"), f.label("convolved")
+    f.branch_if(f.compare("eq", f.get(call, CALL, "slice_count"), 1), single, several)
+    f.start(single)
+    run(slices, low, high)
+    f.branch(done)
+    f.start(several)
     with f.loop(f.op("sub", high, low)) as k:
         one = f.at(slices, f.op("mul", f.op("add", low, k), SLICE.words * WORD), "i8")
         run(one, word(0), f.get(one, SLICE, "units"))
+    f.start(done)
+    f.call("free", room)
     f.ret()
 
 
@@ -213,6 +253,15 @@ def _build_units(m: VectorModule) -> None:
         y = f.moved(
             get["y"], *steps, f.op("mul", unit.row, get["y_row"]), f.op("mul", unit.column, get["y_column"])
         )  # fmt: skip
+        scale, shift = (
+            f.pick(f.is_null(get[name]), NULL, f.moved(get[name], f.bytes_of(filters)), "ptr")
+            for name in ("scale", "shift")
+        )
+        beside = [
+            f.op("mul", a, get[f"residual_{b}"])
+            for a, b in ((unit.first, "image"), (filters, "filter"), (unit.row, "row"), (unit.column, "column"))
+        ]
+        residual = f.pick(f.is_null(get["residual"]), NULL, f.moved(get["residual"], *beside), "ptr")
         with f.loop(get["part_count"]) as p:
             part = f.at(get["parts"], f.op("mul", p, PART.words * WORD), "i8")
             rows = f.least_of(get["band_rows"], f.op("sub", f.get(part, PART, "rows"), unit.row))
@@ -220,6 +269,8 @@ def _build_units(m: VectorModule) -> None:
             is_there = f.all_of(f.compare("sgt", rows, 0), f.compare("sgt", columns, 0))
             with f.when(is_there):
                 to = f.moved(y, f.get(part, PART, "y_from"))
-                f.call("run_part", words, x, w, bias, to, sums, part, unit.images, rows, columns)
+                f.call(
+                    "run_part", words, x, w, bias, to, sums, part, unit.images, rows, columns, scale, shift, residual
+                )  # fmt: skip
     f.call("free", raw)
     f.ret()

@@ -7,7 +7,10 @@ they lie.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from flambeau.codegen.convolutions.vectors import Floats, VectorFunction, VectorModule
+from flambeau.codegen.convolutions.words import PROBLEM
 from flambeau.codegen.llvm.emitter import Value
 from flambeau.util.record import dataclass
 
@@ -39,9 +42,9 @@ def build_tile(m: VectorModule, shape: TileShape) -> None:
     """The function of a tile. One of a single vector reads `left` positions alone, and zeros for the others."""
     f = m.function(
         f"void {shape.name}", "ptr x", "ptr w", "i64 row", "ptr table", "i64 steps", "ptr sums", "i64 pitch",
-        "ptr bias", "i64 left",
+        "ptr bias", "i64 left", "ptr scale", "ptr shift", "ptr words",
     )  # fmt: skip
-    x, w, row, table, steps, sums, pitch, bias, left = f.parameters
+    x, w, row, table, steps, sums, pitch, bias, left, scale, shift, words = f.parameters
     lanes, size = m.floats.lanes, m.floats.itemsize
     mask = f.mask_below(left) if shape.vectors == 1 and m.floats.has_masks else None
     starts = [f.splat(f.read(f.at(bias, r * size, "i8"), m.floats.type), lanes) for r in range(shape.filters)]
@@ -59,11 +62,34 @@ def build_tile(m: VectorModule, shape: TileShape) -> None:
         return new
 
     done = f.fold(steps, [s for s in starts for _ in range(shape.vectors)], lambda k, s: step(k, list(s)))
-    for r in range(shape.filters):
-        to = f.moved(sums, f.op("mul", pitch, r))
-        for v in range(shape.vectors):
-            f.put_vector(done[r * shape.vectors + v], f.at(to, v * lanes * size, "i8"))
+    places = [
+        f.at(f.moved(sums, f.op("mul", pitch, r)), v * lanes * size, "i8")
+        for r in range(shape.filters) for v in range(shape.vectors)
+    ]  # fmt: skip
+    with f.when(f.is_null(scale)):
+        for value, place in zip(done, places, strict=True):
+            f.put_vector(value, place)
+        f.ret()
+    _put_scaled(f, shape, list(zip(done, places, strict=True)), scale, shift, words)
     f.ret()
+
+
+def _put_scaled(
+    f: VectorFunction, shape: TileShape, sums: Sequence[tuple[Value, Value]], scale: Value, shift: Value, words: Value
+) -> None:
+    """Write sums to their places, times a number of each filter, plus another, within the bounds that words say."""
+    t, lanes, size = f.floats.type, f.floats.lanes, f.floats.itemsize
+    bounds = [f.splat(f.read(f.field(words, PROBLEM, name), t), lanes) for name in ("least", "most")]
+    for r in range(shape.filters):
+        factor, term = (f.splat(f.read(f.at(base, r * size, "i8"), t), lanes) for base in (scale, shift))
+        for value, place in sums[r * shape.vectors : (r + 1) * shape.vectors]:
+            f.put_vector(clamped(f, f.multiply_add(value, factor, term), *bounds), place)
+
+
+def clamped(f: VectorFunction, value: Value, least: Value, most: Value) -> Value:
+    """A value within bounds; nan stays nan."""
+    value = f.select(f.fcmp("olt", value, least), least, value)
+    return f.select(f.fcmp("ogt", value, most), most, value)
 
 
 def _filter(f: VectorFunction, weights: Value, row: Value, thrice: Value, number: int) -> Value:

@@ -14,15 +14,18 @@ PROBLEM: Final[Layout] = words_layout(
     "i64 before_columns, i64 pitch, i64 copy_rows, i64 image_size, i64 plane_bytes, i64 copy_bytes, i64 sums_bytes, "
     "i64 filters, i64 w_group, i64 w_filter, i64 y_image, i64 y_filter, i64 y_row, i64 y_column, "
     "i64 is_in_place, i64 least, i64 most, i64 slopes_bytes, i64 filters_each, "
-    "i64 data_at, i64 units, i64 is_clamped"
+    "i64 data_at, i64 units, ptr scale, ptr shift, ptr residual, i64 residual_image, i64 residual_filter, "
+    "i64 residual_row, i64 residual_column, i64 last_least, i64 last_most"
 )
 """A convolution of images in two dimensions.
 
 Images are copied band by band (``bands`` of ``band_rows`` rows of results, and ``chunks`` of columns), with zeros
 around, into planes of rows of ``pitch`` numbers; for strides, each shift of ``shifts`` is a plane of its own. All steps
 but ``pitch`` and ``image_size`` are bytes. ``planes`` are the input's planes in bytes from an image's group on.
-``data_at`` is where array objects have the address of their elements. ``least`` and ``most`` are the bits of the bounds
-that results are clamped to.
+``data_at`` is where array objects have the address of their elements. Behind the sums: with a ``scale`` and a
+``shift``, a number for each filter, sums are scaled, shifted (the bias is in the shift then) and clamped to bounds,
+whose bits are ``least`` and ``most``; with a ``residual`` its number is added, and the result clamped to the ``last``
+bounds.
 """
 
 PART: Final[Layout] = words_layout("ptr table, i64 steps, i64 y_from, i64 rows, i64 columns")
@@ -34,12 +37,35 @@ NORM: Final[Layout] = words_layout(
 )
 """A norm of channels, there and back; steps are bytes, ``plane`` counts numbers, and ``eps`` is the bits of one."""
 
-SLICE: Final[Layout] = words_layout("ptr problem, i64 from_x, i64 from_y, i64 units")
+SLICE: Final[Layout] = words_layout("ptr problem, i64 from_x, i64 from_y, i64 from_residual, i64 units")
 """A convolution in two dimensions that is a part of one in three; its arrays start some bytes behind those given."""
 
-CALL: Final[Layout] = words_layout("ptr slices, i64 slice_count, i64 x, i64 w, i64 bias, i64 y")
+CALL: Final[Layout] = words_layout(
+    "ptr slices, i64 slice_count, i64 x, i64 w, i64 bias, i64 y, i64 gamma, i64 beta, i64 mean, i64 variance, "
+    "i64 residual, i64 eps, i64 is_scaled, i64 channels"
+)
 """A convolution as a launch: its slices, and which words of a launch's block are the addresses of its arrays. That of
 what is not there is `NOTHING`.
 """
 NOTHING, CALL_AT, BLOCK_WORDS = 12, 13, 14
 """Words of a launch's block: one that is always 0, that with the address of a `CALL`, and how many there are."""
+
+TAP: Final[Layout] = words_layout("i64 offset, i64 weight")
+"""An element that a place takes: how far it lies from the first of its axis, in bytes, and the bits of its weight."""
+PLACE: Final[Layout] = words_layout("ptr taps, i64 count, i64 divisor")
+"""What one place along an axis takes; the divisor's bits."""
+TAPS: Final[Layout] = words_layout(
+    "i64 x_image, i64 x_channel, i64 channels, i64 width, i64 x_column, i64 depths, i64 rows, i64 columns, "
+    "ptr depth_places, ptr row_places, ptr column_places, i64 y_image, i64 y_channel, i64 y_depth, i64 y_row, "
+    "i64 y_column, i64 filling, i64 room_bytes, i64 is_direct"
+)
+"""A result of places that take elements along three axes; steps are bytes, ``filling`` is the bits of what places hold
+that take nothing. With ``is_direct`` a place takes one depth and one row at most, as they are.
+"""
+TAPS_AT = 3
+"""The word of a launch's block with the address of `TAPS`, behind those of the input and the result."""
+
+GROUPS: Final[Layout] = words_layout("ptr norm, i64 x, i64 y, i64 weight, i64 bias, i64 groups")
+"""A norm of groups of channels: a `NORM` without addresses, and which words of a launch's block these are."""
+GROUPS_AT, GROUPS_WORDS = 7, 8
+"""The word of a launch's block with the address of `GROUPS`, and how many words there are; one before is always 0."""

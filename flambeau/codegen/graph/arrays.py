@@ -402,9 +402,15 @@ def in_steps(x: ArrayValue, sizes: Sequence[Register]) -> ArrayValue:
 def copy_elements(fn: EmittedFunction, target: ArrayValue, source: ArrayValue) -> None:
     """Overwrite a tensor with another of its sizes and dtype, apart from it in memory."""
     e, dtype = fn.e, target.rep.dtype
-    if source.rep.dense == source.rep.rank and target.rep.dense == target.rep.rank:
-        total = memory.multiply(e, product(fn, source.sizes), number(memory.element(dtype).itemsize))
-        e.raw(f"call void @llvm.memcpy.p0.p0.i64(ptr {target.data}, ptr {source.data}, i64 {total}, i1 false)")
+    together = min(source.rep.dense, target.rep.dense)
+    if together or not source.rep.rank:
+        outer = source.rep.rank - together
+        total = memory.multiply(e, product(fn, source.sizes[outer:]), number(memory.element(dtype).itemsize))
+
+        def block(at: list[Register]) -> None:
+            e.raw(f"call void @llvm.memcpy.p0.p0.i64(ptr {at[0]}, ptr {at[1]}, i64 {total}, i1 false)")
+
+        each_element(fn, source.sizes[:outer], [target, source], block)
         return
     if not fn.scope.has_loops and e.lanes == 1 and source.rep.rank:
         copy_by_routine(fn, target, source)

@@ -260,7 +260,8 @@ def _copy_into(
     """Copy a part to where it starts along an axis."""
     dtype = copied.rep.dtype
     data = memory.offset_address(fn.e, copied.data, start, copied.strides[dim], memory.element(dtype).itemsize)
-    target = ArrayValue(Array(dtype, len(sizes), 0), copied.owner, data, tuple(sizes), copied.strides)
+    dense = min(copied.rep.dense, len(sizes) - dim)
+    target = ArrayValue(Array(dtype, len(sizes), dense), copied.owner, data, tuple(sizes), copied.strides)
     arrays.copy_elements(fn, target, part)
 
 

@@ -24,6 +24,7 @@ from flambeau.codegen.graph import (
     part_writes,
     pieces,
     pointwise,
+    rearranging,
     repeats,
     resized_views,
     scatter,
@@ -304,6 +305,9 @@ lowers_on_tensors("aten::reshape_as")(resized_views.reshape_as)
 lowers_on_tensors("aten::unflatten")(resized_views.unflatten)
 lowers_on_tensors("aten::clone")(copies.clone)
 lowers_on_tensors("aten::contiguous")(copies.contiguous)
+lowers_on_tensors("aten::dropout")(rearranging.dropout)
+lowers_on_tensors("aten::pixel_shuffle")(rearranging.pixel_shuffle)
+lowers_on_tensors("aten::pixel_unshuffle")(rearranging.pixel_unshuffle)
 lowers_on_tensors("aten::to")(copies.convert)
 lowers_on_tensors("aten::scatter", "aten::scatter_")(scatter.scatter)
 lowers_on_tensors("aten::scatter_add", "aten::scatter_add_")(scatter.scatter_add)

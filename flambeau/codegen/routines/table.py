@@ -13,7 +13,7 @@ from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.launches import Launch
 from flambeau.codegen.llvm.engine import NativeCode
 from flambeau.ir.constants import CONSTANT
-from flambeau.ir.graph import Graph, Node
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.util.record import dataclass
 
@@ -53,8 +53,10 @@ class Operands:
         return arrays[self.places[name]] if name in self.places else None
 
 
-def operands_of(graph: Graph, node: Node) -> Operands:
-    """The operands of a node of a group. Raises `KernelError` for what is neither an input nor a constant."""
+def operands_of(graph: Graph, node: Node, computed: Value | None = None) -> Operands:
+    """The operands of a node of a group, but for what was `computed` in it. Raises `KernelError` for others that are
+    neither inputs nor constants.
+    """
     assert node.definition is not None
     number = {v: k for k, v in enumerate(graph.parameters)}
     places: dict[str, int] = {}
@@ -65,7 +67,7 @@ def operands_of(graph: Graph, node: Node) -> Operands:
             places[argument.name] = number[value]
         elif maker is not None and maker.op == CONSTANT:
             constants[argument.name] = maker.attributes.get("value")
-        else:
+        elif value is not computed:
             raise KernelError(f"{node.op}: {argument.name} is computed in the group")
     return Operands(places, constants)
 

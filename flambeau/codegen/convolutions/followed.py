@@ -1,0 +1,92 @@
+"""What a group does to the sums of its convolution: a norm by known statistics, an addition, bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+from typing import Any, Final
+
+import numpy as np
+
+from flambeau.codegen.convolutions.problem import Array
+from flambeau.codegen.kernel.dtypes import KernelError
+from flambeau.codegen.routines.table import Operands, operands_of
+from flambeau.ir.constants import CONSTANT
+from flambeau.ir.graph import Graph
+from flambeau.passes.epilogues import addend_of, bounds_of
+from flambeau.util.record import dataclass
+
+_NORM: Final = {"gamma": "weight", "beta": "bias", "mean": "running_mean", "variance": "running_var"}
+"""The vectors of a norm, by what they are to it and by the names of its schema."""
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """A convolution's operands, and what follows it."""
+
+    operands: Operands
+    inputs: int
+    """Of the group."""
+    norm: Operands | None = None
+    residual: int | None = None
+    """Which input of the group is added."""
+    bounds: tuple[float, float] = (-inf, inf)
+
+    @property
+    def is_scaled(self) -> bool:
+        """Whether sums are scaled, shifted or clamped while they are in registers."""
+        return self.norm is not None or (self.residual is None and self.bounds != (-inf, inf))
+
+    @property
+    def eps(self) -> float:
+        """What a norm adds to variances."""
+        return 0.0 if self.norm is None else float(self.norm.constants["eps"])
+
+    def places(self, first: int, otherwise: int) -> dict[str, int]:
+        """Where a launch's block has the address of each array, inputs lying from `first` on."""
+        convolution = {"x": "input", "w": "weight", "bias": "bias"}
+        found = {name: self.operands.places.get(own) for name, own in convolution.items()}
+        found |= {name: None if self.norm is None else self.norm.places.get(own) for name, own in _NORM.items()}
+        found["residual"] = self.residual
+        return {name: otherwise if place is None else first + place for name, place in found.items()}
+
+    def check(
+        self, arrays: Sequence[Array], shape: tuple[int, ...], dtype: np.dtype[Any], is_transposed: bool
+    ) -> Array | None:
+        """What is added. Raises `KernelError` for arrays that cannot be taken along, or that operators refuse."""
+        if self.norm is not None:
+            if self._is_of_one_image(arrays):
+                raise KernelError("a norm of a single image")
+            vectors = [arrays[place] for name, place in self.norm.places.items() if name != "input"]
+            if any(v.shape != shape[1:2] or v.dtype != dtype or v.strides != (dtype.itemsize,) for v in vectors):
+                raise KernelError("a norm by other vectors than one number for each channel, side by side")
+        if self.residual is None:
+            return None
+        added = arrays[self.residual]
+        if added.shape != shape or added.dtype != dtype or is_transposed:
+            raise KernelError("what is added has other sizes")
+        return added
+
+    def _is_of_one_image(self, arrays: Sequence[Array]) -> bool:
+        places = self.operands.places
+        return arrays[places["input"]].ndim < arrays[places["weight"]].ndim
+
+
+def followed_by(graph: Graph) -> Followed:
+    """The convolution of a group and what follows it. Raises `KernelError` for other groups."""
+    first, *rest = (n for n in graph.nodes() if n.op != CONSTANT)
+    operands, inputs = operands_of(graph, first), list(graph.parameters)
+    norm, residual, bounds = None, None, (-inf, inf)
+    before = first
+    for node in rest:
+        if node.definition is not None and node.definition.accumulator == "batch_norm":
+            norm = operands_of(graph, node, computed=before.result())
+        elif (found := bounds_of(node)) is not None:
+            bounds = found
+        elif (other := addend_of(node, before.result())) in inputs and other is not None:
+            residual = inputs.index(other)
+        else:
+            raise KernelError(f"{node.op} behind a convolution")
+        before = node
+    return Followed(operands, len(inputs), norm, residual, bounds)
+

@@ -1,0 +1,82 @@
+"""Norms of groups of channels, and of single channels, as launches for groups of plans."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from functools import cache, partial
+from math import prod
+from typing import Final
+
+from flambeau.codegen.convolutions import group_norms
+from flambeau.codegen.convolutions.launches import pieces_of, result_of
+from flambeau.codegen.convolutions.norms import NANOSECONDS
+from flambeau.codegen.convolutions.problem import Array, bits_of
+from flambeau.codegen.convolutions.run import TYPES
+from flambeau.codegen.convolutions.vectors import Floats
+from flambeau.codegen.convolutions.words import GROUPS, GROUPS_AT, GROUPS_WORDS, NORM
+from flambeau.codegen.kernel.dtypes import KernelError
+from flambeau.codegen.launches import Launch
+from flambeau.codegen.llvm.engine import NativeCode, engine
+from flambeau.codegen.routines.table import Operands, Prepare, Routine, operands_of, routines, single_node
+from flambeau.ir.graph import Graph
+
+_NOTHING: Final = GROUPS_AT - 1
+"""A word of the block that is always 0."""
+
+
+@cache
+def _code(character: str) -> NativeCode:
+    """The code for a dtype."""
+    text = group_norms.groups_text(Floats(TYPES[character], engine().target))
+    return engine().link(text, (group_norms.SYMBOL,), {})
+
+
+@routines("aten::group_norm")
+def _group_norm(graph: Graph) -> Prepare:
+    operands = operands_of(graph, single_node(graph))
+    return partial(_prepare, operands, int(operands.constants["num_groups"]))
+
+
+@routines("aten::instance_norm")
+def _instance_norm(graph: Graph) -> Prepare:
+    operands = operands_of(graph, single_node(graph))
+    if not operands.constants["use_input_stats"] or {"running_mean", "running_var"} & operands.places.keys():
+        raise KernelError("a norm by known statistics, or one that keeps them")
+    return partial(_prepare, operands, 0)
+
+
+def _prepare(operands: Operands, groups: int, arrays: Sequence[Array]) -> Launch:
+    """The launch for arrays like these; a group for each channel where `groups` is 0."""
+    x = operands.array("input", arrays)
+    vectors = [operands.array(name, arrays) for name in ("weight", "bias")]
+    if x is None or x.ndim < 3 or x.dtype.char not in TYPES or not x.size or not x.flags.c_contiguous:
+        raise KernelError("no norm of groups of such a tensor")
+    channels = x.shape[1]
+    groups = groups or channels
+    if groups < 1 or channels % groups:
+        raise KernelError("groups that do not divide the channels")
+    asked = (channels,), x.dtype, (x.itemsize,)
+    if any(v is not None and (v.shape, v.dtype, v.strides) != asked for v in vectors):
+        raise KernelError("other vectors than one number for each channel, side by side")
+    if channels // groups * prod(x.shape[2:]) == 1:
+        raise KernelError("groups of one number")
+    plane, each = prod(x.shape[2:]), channels // groups
+    norm = NORM.pack(
+        images=each, plane=plane, x_image=plane * x.itemsize, x_channel=each * plane * x.itemsize,
+        eps=bits_of(float(operands.constants["eps"]), x.itemsize),
+    )  # fmt: skip
+    place = dict.fromkeys(("input", "weight", "bias"), _NOTHING) | {k: 1 + at for k, at in operands.places.items()}
+    call = GROUPS.pack(
+        norm=ctypes.addressof(norm), x=place["input"], weight=place["weight"], bias=place["bias"], y=1 + len(arrays),
+        groups=groups,
+    )  # fmt: skip
+    words = [0] * GROUPS_WORDS
+    words[GROUPS_AT] = ctypes.addressof(call)
+    output, _ = result_of(x, x.shape, keeps_order=False)
+    units, nanoseconds = len(x) * groups, x.size * NANOSECONDS
+    step, pieces = pieces_of(units, nanoseconds)
+    return Launch(
+        (output,), words, units, None, step, pieces, nanoseconds,
+        routine=Routine(_code(x.dtype.char), group_norms.SYMBOL, (norm, call)),
+    )  # fmt: skip

@@ -1,0 +1,63 @@
+"""Norms of groups of channels of each image: a group at a time, which lies in one piece."""
+
+from __future__ import annotations
+
+from flambeau.codegen.convolutions.channel_norms import Channel
+from flambeau.codegen.convolutions.vectors import Floats, VectorModule
+from flambeau.codegen.convolutions.words import GROUPS, GROUPS_AT, NORM
+from flambeau.codegen.layouts import WORD
+from flambeau.codegen.llvm.emitter import Value, float_constant
+
+SYMBOL = "norm_of_groups"
+
+
+def groups_text(floats: Floats) -> str:
+    """The module whose function `SYMBOL(block, low, high)` normalises the groups of a range, for a launch. A group is
+    to `Channel` what a channel is, whose planes are those of the group's channels.
+    """
+    m = VectorModule(floats)
+    f = m.function(f"void {SYMBOL}", "ptr block", "i64 low", "i64 high", exported=True)
+    block, low, high = f.parameters
+    call = f.word_of(block, GROUPS_AT, "ptr")
+    own = f.slot(f"[{NORM.words} x i64]", 16)
+    f.copy(own, f.get(call, GROUPS, "norm"), NORM.words * WORD, align=8)
+    x, y, weight, bias = (f.word_of(block, f.get(call, GROUPS, name), "ptr") for name in ("x", "y", "weight", "bias"))
+    f.put(own, NORM, x=x, y=y)
+    groups, lanes, t = f.get(call, GROUPS, "groups"), floats.lanes, floats.type
+    with f.loop(f.op("sub", high, low)) as k:
+        number = f.op("add", low, k)
+        group = Channel(f, own, number)
+        mean, _, scale = group.statistics()
+        centre, wide = f.splat(mean, lanes), f.splat(scale, lanes)
+        channels = group.get["images"]
+        first = f.op("mul", f.op("urem", number, groups), channels)
+        span = f.span(group.get["plane"])
+        with f.loop(channels) as c:
+            at = f.bytes_of(f.op("add", first, c))
+
+            def of(base: Value, otherwise: float, at: Value = at) -> Value:
+                number = float_constant(otherwise, t, 1)
+                found = f.choose(f.is_null(base), lambda: number, lambda: f.read(f.moved(base, at), t))
+                return f.splat(found, lanes)
+
+            factor, shift = of(weight, 1.0), of(bias, 0.0)
+            offset = f.op("add", f.op("mul", number, group.get["x_channel"]), f.op("mul", c, group.get["x_image"]))
+            source, target = f.moved(x, offset), f.moved(y, offset)
+
+            def several(
+                here: Value, lanes: int, mask: Value | None, source: Value = source, target: Value = target,
+                factor: Value = factor, shift: Value = shift, centre: Value = centre, wide: Value = wide,
+            ) -> None:  # fmt: skip
+                if lanes == 1:
+                    value = f.splat(f.read(f.moved(source, here), t), floats.lanes)
+                else:
+                    value = f.vector(f.moved(source, here), mask)
+                made = f.multiply_add(f.fmul(f.fsub(value, centre), wide), factor, shift)
+                if lanes == 1:
+                    f.write(f.define(f"extractelement {made.full_type} {made}, i64 0", t), f.moved(target, here))
+                else:
+                    f.put_vector(made, f.moved(target, here), mask)
+
+            span.each(several)
+    f.ret()
+    return m.builder.text()

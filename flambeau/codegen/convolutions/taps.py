@@ -1,0 +1,192 @@
+"""Sums, averages and largest numbers of a few elements along each of three axes, for every place of a result.
+
+Pooling, interpolation and padding are all of this kind: which elements a place takes, and by what they count, is told
+by a table for each axis. A row of a result is made in two steps; the first runs by vectors along the input's row:
+
+    for each plane, depth and row of the result
+        the depths and rows that it takes, together, are one row of the input's width
+        each place takes some elements of that
+
+The first step is left out where there is one depth and one row, which are taken as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import Enum
+from functools import partial
+from typing import Final
+
+from flambeau.codegen.convolutions.vectors import Floats, VectorFunction, VectorModule
+from flambeau.codegen.convolutions.words import PLACE, TAP, TAPS, TAPS_AT
+from flambeau.codegen.layouts import WORD
+from flambeau.codegen.llvm.emitter import Value, float_constant
+
+
+class Kind(Enum):
+    """What is made of the elements that a place takes."""
+
+    SUM = "taps_summed"
+    """Their sum, each times its weight."""
+    MEAN = "taps_averaged"
+    """Their sum, divided by what the places along each axis say."""
+    LARGEST = "taps_compared"
+    """The largest; nan if there is one."""
+
+
+PLACE_BYTES: Final = PLACE.words * WORD
+TAP_BYTES: Final = TAP.words * WORD
+
+
+def taps_text(floats: Floats) -> str:
+    """The module with the kernels of launches, one of each kind, by the symbols that kinds are named by."""
+    m = VectorModule(floats)
+    for kind in Kind:
+        _build_row(m, kind)
+        _build_places(m, kind)
+        _build_planes(m, kind)
+    return m.builder.text()
+
+
+def _first(m: VectorModule, kind: Kind, lanes: int) -> Value:
+    return float_constant(-float("inf") if kind is Kind.LARGEST else 0.0, m.floats.type, lanes)
+
+
+def _taken(f: VectorFunction, kind: Kind, so_far: Value, value: Value, weight: Value | None) -> Value:
+    """What is known after one more element."""
+    if kind is Kind.LARGEST:
+        is_new = f.op("or", f.fcmp("ogt", value, so_far), f.fcmp("uno", value, value))
+        return f.select(is_new, value, so_far)
+    if weight is None:
+        return f.fadd(so_far, value)
+    return f.multiply_add(weight, value, so_far)
+
+
+def _weight(f: VectorFunction, tap: Value) -> Value:
+    return f.read(f.field(tap, TAP, "weight"), f.floats.type)
+
+
+def _build_row(m: VectorModule, kind: Kind) -> None:
+    """``row_...``: the depths and rows of a place together, as a row of the input's width."""
+    f = m.function(
+        f"void row_{kind.value}", "ptr words", "ptr x", "ptr depth", "ptr row", "ptr target"
+    )  # fmt: skip
+    words, x, depth, row, target = f.parameters
+    t, size = m.floats.type, m.floats.itemsize
+    width, step = f.get(words, TAPS, "width"), f.get(words, TAPS, "x_column")
+    rows, row_taps = f.get(row, PLACE, "count"), f.get(row, PLACE, "taps")
+    span = f.span(width)
+    with f.loop(f.get(depth, PLACE, "count")) as d:
+        tap = f.at(f.get(depth, PLACE, "taps"), f.op("mul", d, TAP_BYTES), "i8")
+        plane = f.moved(x, f.get(tap, TAP, "offset"))
+        factor = _weight(f, tap)
+        is_first = f.compare("eq", d, 0)
+
+        def together(
+            from_target: Value, from_row: Value, lanes: int, mask: Value | None, plane: Value = plane,
+            factor: Value = factor, is_first: Value = is_first,
+        ) -> None:  # fmt: skip
+            to = f.moved(target, from_target)
+            before = f.read(to, t, lanes, align=size) if lanes > 1 else f.read(to, t)
+            start = f.select(is_first, _first(m, kind, lanes), before)
+
+            def one(k: Value, state: Sequence[Value]) -> list[Value]:
+                tap = f.at(row_taps, f.op("mul", k, TAP_BYTES), "i8")
+                here = f.moved(plane, f.get(tap, TAP, "offset"), from_row)
+                value = f.vector(here, mask) if lanes > 1 else f.read(here, t)
+                weight = None
+                if kind is Kind.SUM:
+                    weight = f.fmul(factor, _weight(f, tap))
+                    weight = f.splat(weight, lanes) if lanes > 1 else weight
+                return [_taken(f, kind, state[0], value, weight)]
+
+            (total,) = f.fold(rows, [start], one)
+            f.write(total, to, align=size)
+
+        scattered, plain, done = f.label("scattered"), f.label("plain"), f.label("together")
+        f.branch_if(f.compare("eq", step, size), plain, scattered)
+        f.start(plain)
+        span.each(partial(_in_place, together))
+        f.branch(done)
+        f.start(scattered)
+        with f.loop(width) as k:
+            together(f.bytes_of(k), f.op("mul", k, step), 1, None)
+        f.start(done)
+    f.ret()
+
+
+def _in_place(together: Callable[..., None], at: Value, lanes: int, mask: Value | None) -> None:
+    """What lies side by side, and goes where it lies."""
+    together(at, at, lanes, mask)
+
+
+def _build_places(m: VectorModule, kind: Kind) -> None:
+    """``places_...``: the places of a row, of elements of another."""
+    f = m.function(
+        f"void places_{kind.value}", "ptr words", "ptr source", "ptr target", f"{m.floats.type} divisor"
+    )  # fmt: skip
+    words, source, target, divisor = f.parameters
+    t = m.floats.type
+    get = {name: f.get(words, TAPS, name) for name in ("columns", "column_places", "y_column")}
+    filling = f.read(f.field(words, TAPS, "filling"), t)
+    with f.loop(get["columns"]) as j:
+        place = f.at(get["column_places"], f.op("mul", j, PLACE_BYTES), "i8")
+        taps, count = f.get(place, PLACE, "taps"), f.get(place, PLACE, "count")
+
+        def one(k: Value, state: Sequence[Value], taps: Value = taps) -> list[Value]:
+            tap = f.at(taps, f.op("mul", k, TAP_BYTES), "i8")
+            value = f.read(f.moved(source, f.get(tap, TAP, "offset")), t)
+            return [_taken(f, kind, state[0], value, _weight(f, tap) if kind is Kind.SUM else None)]
+
+        (total,) = f.fold(count, [_first(m, kind, 1)], one)
+        if kind is Kind.MEAN:
+            own = f.read(f.field(place, PLACE, "divisor"), t)
+            total = f.fdiv(total, f.fmul(divisor, own))
+        total = f.select(f.compare("eq", count, 0), filling, total)
+        f.write(total, f.moved(target, f.op("mul", j, get["y_column"])))
+    f.ret()
+
+
+def _build_planes(m: VectorModule, kind: Kind) -> None:
+    """The kernel: planes from `low` to `high`."""
+    f = m.function(f"void {kind.value}", "ptr block", "i64 low", "i64 high", exported=True)
+    block, low, high = f.parameters
+    x, y, words = (f.word_of(block, k, "ptr") for k in (1, 2, TAPS_AT))
+    get = {name: f.get(words, TAPS, name) for name in TAPS.fields}
+    t = m.floats.type
+    room = f.call("allocate", get["room_bytes"])
+    with f.loop(f.op("sub", high, low)) as k:
+        unit = f.op("add", low, k)
+        image, channel = f.op("udiv", unit, get["channels"]), f.op("urem", unit, get["channels"])
+        plane, to_plane = (
+            f.moved(base, f.op("mul", image, get[f"{name}_image"]), f.op("mul", channel, get[f"{name}_channel"]))
+            for base, name in ((x, "x"), (y, "y"))
+        )
+        with f.loop(get["depths"]) as d, f.loop(get["rows"]) as r:
+            depth = f.at(get["depth_places"], f.op("mul", d, PLACE_BYTES), "i8")
+            row = f.at(get["row_places"], f.op("mul", r, PLACE_BYTES), "i8")
+            to = f.moved(to_plane, f.op("mul", d, get["y_depth"]), f.op("mul", r, get["y_row"]))
+            counts = [f.get(place, PLACE, "count") for place in (depth, row)]
+            is_filled = f.compare("eq", f.op("mul", *counts), 0)
+            filled, direct, made, done = (f.label(name) for name in ("filled", "direct", "made", "placed"))
+            some = f.label("some")
+            f.branch_if(is_filled, filled, some)
+            f.start(filled)
+            filling = f.read(f.field(words, TAPS, "filling"), t)
+            with f.loop(get["columns"]) as j:
+                f.write(filling, f.moved(to, f.op("mul", j, get["y_column"])))
+            f.branch(done)
+            f.start(some)
+            divisors = [f.read(f.field(place, PLACE, "divisor"), t) for place in (depth, row)]
+            divisor = f.fmul(*divisors)
+            f.branch_if(f.compare("ne", get["is_direct"], 0), direct, made)
+            f.start(direct)
+            offsets = [f.get(f.get(place, PLACE, "taps"), TAP, "offset") for place in (depth, row)]
+            f.call(f"places_{kind.value}", words, f.moved(plane, *offsets), to, divisor)
+            f.branch(done)
+            f.start(made)
+            f.call(f"row_{kind.value}", words, plane, depth, row, room)
+            f.call(f"places_{kind.value}", words, room, to, divisor)
+            f.start(done)
+    f.call("free", room)
+    f.ret()
