@@ -45,6 +45,13 @@ def flambeau(program: Program, *arguments: Any, **options: Any) -> Call:
     return Call(fb.script(program, **options), inputs)
 
 
+def flambeau_arrays(program: Program, *arguments: Any, **options: Any) -> Call:
+    """Ours, of Numba's own program over arrays of NumPy, with our `prange`."""
+    import flambeau as fb
+
+    return Call(fb.script(rebound(program, prange=fb.prange), **options), arguments)
+
+
 def flambeau_eager(program: Program, *arguments: Any) -> Call:
     """Ours, operator by operator."""
     import flambeau as fb

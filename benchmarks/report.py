@@ -16,9 +16,10 @@ MARKS = {"parallel": "p", "fastmath": "f", "library": "l", "slices": "s"}
 MEANS = {"rows": 1.2, "loops": 1.5}
 """What the geometric mean of a kind should reach, where its rows alone do not say enough."""
 LEGEND = """\
-Medians in microseconds per call; of each its fastest variant counts: `fastmath=True` (f; ours too, in loops), Numba's
-with `parallel=True` too (p) and with slices in place of loops (s), PyTorch's own operation for the whole (l). The best
-peer is in bold. **ratio** is the best peer's time over ours: above 1 Flambeau is faster. **goal** says against whom it
+Medians in microseconds per call; of each its fastest variant counts: `fastmath=True` (f; ours too, in loops),
+loops over `prange` on several threads, of one program for Numba (`parallel=True`) and us (p), Numba's with slices in
+place of loops (s), PyTorch's own operation for the whole (l). The best peer is in bold. **ratio** is the best peer's
+time over ours: above 1 Flambeau is faster. **goal** says against whom it
 is, where not the best peer; **reached** gives the ratio to that one. **of limit** is the least time that the machine
 needs for the row's bytes or arithmetic, over ours.
 What is left out is told below the tables."""

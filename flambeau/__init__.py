@@ -134,6 +134,7 @@ from flambeau.jit.loading.load import load_values as load
 from flambeau.jit.script import script
 from flambeau.jit.tracing.trace import trace
 from flambeau.jit.vectorize import vectorize
+from flambeau.program.prange import prange
 from flambeau.serialize.archive_writer.values_file import save
 
 _importing.__exit__(None, None, None)

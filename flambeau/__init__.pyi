@@ -163,6 +163,7 @@ from flambeau.jit.loading.load import load_values as load
 from flambeau.jit.script import script as script
 from flambeau.jit.tracing.trace import trace as trace
 from flambeau.jit.vectorize import vectorize as vectorize
+from flambeau.program.prange import prange as prange
 from flambeau.serialize.archive_writer.values_file import save as save
 
 @_overload

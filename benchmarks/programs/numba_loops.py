@@ -1,4 +1,4 @@
-"""Numba's form of the loops, over NumPy arrays. `prange` is Numba's when it compiles; plain Python runs them too."""
+"""Numba's form of the loops, over NumPy arrays. `prange` is that of whoever compiles; plain Python runs them too."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import math
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-Array = Any
+Array = npt.NDArray[Any]
 
 prange = range
 

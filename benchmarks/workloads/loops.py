@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import binascii
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from benchmarks import peers
 from benchmarks.harness import Cost, Goal, Workload
 from benchmarks.programs import loops as ours
 from benchmarks.programs import numba_loops, numpy_loops, torch_loops
@@ -41,22 +43,25 @@ def _row(
     left_out = {"torch.compile": "it would unroll the loops"}
     if torch is None and name not in TORCH_JIT:
         left_out["torch.jit"] = ROUNDED if name == "fft" else "element by element it would take minutes"
+    numba, parallel = getattr(numba_loops, name), name in numba_loops.PARALLEL
+    found = entries(
+        getattr(ours, name), *arguments, numpy=numpy, numba=numba, parallel=parallel, torch=torch,
+        torch_eager=torch is not None, torch_jit="torch.jit" not in left_out, torch_compile=False, jax=name,
+        jax_wide=True, jax_fixed=jax_fixed, fastmath=True,
+    )  # fmt: skip
+    if parallel:
+        found["flambeau/parallel"] = partial(peers.flambeau_arrays, numba, *arguments, fastmath=True)
     return Workload(
         name=title,
         kind="loops",
-        peers=entries(
-            getattr(ours, name), *arguments, numpy=numpy, numba=getattr(numba_loops, name),
-            parallel=name in numba_loops.PARALLEL, torch=torch, torch_eager=torch is not None,
-            torch_jit="torch.jit" not in left_out, torch_compile=False, jax=name,
-            jax_wide=True, jax_fixed=jax_fixed, fastmath=True,
-        ),
+        peers=found,
         expected=expected,
         tolerance=1e-8,
         strays=strays,
         cost=cost,
         goal=Goal(against="numba"),
         left_out=left_out,
-    )  # fmt: skip
+    )
 
 
 def _numbers(small: bool) -> Iterator[Workload]:

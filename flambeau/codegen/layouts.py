@@ -102,7 +102,8 @@ before it, and, where known, the storage and the tensor that stand for it among 
 
 CONTEXT = words_layout(
     "i64 references, ptr previous, ptr next, i64 origin, ptr thread, i64 polled, ptr record, i64 user, i64 long, "
-    "ptr floor, i64 floor_known, i64 calls, ptr trace, ptr bins"
+    "ptr floor, i64 floor_known, i64 calls, ptr trace, ptr bins, ptr team, i64 piece, ptr error, ptr error_value, "
+    "ptr error_trace"
 )
 """The context of a call of a compiled graph. Its first words are those of a block: the head of the ring. ``thread``:
 what `PyEval_SaveThread` gave, 0 while the GIL is held; ``polled``: cycle counter at the last poll; ``record``: address
@@ -111,7 +112,17 @@ call that took so many iterations of loops that the next had better give up the 
 themselves fill in the rest. ``floor``: the address below which frames must not lie; ``floor_known``: 1 once that is the
 end of the stack and not only as much as most take; ``calls``: how many are left until the next look at the clock;
 ``trace``: 0, or the address of how many calls a failure has left, and the numbers of their exit points, the innermost
-first. ``bins``: 0, or the address of the bins that the call's small blocks come from and go to."""
+first. ``bins``: 0, or the address of the bins that the call's small blocks come from and go to. ``team``: 0, or the
+`TEAM` of which this is the context of piece number ``piece``; the piece's thread has no GIL of its own then, and what
+it raised is in the last three, as `PyErr_Fetch` gives it."""
+TEAM = words_layout("ptr context, i64 leader, i64 failed, i64 step, ptr pieces")
+"""A loop whose iterations run at the same time, behind which the words of its operands stand. ``context``: that of the
+call; ``leader``: the number of its thread; ``failed``: the first piece that failed, or `MOST_PIECES`; ``step``:
+iterations of a piece; ``pieces``: a `PIECE` for each, with the words of its results behind it."""
+PIECE = words_layout("i64 code", base=CONTEXT)
+"""The context of a piece of such a loop, and what stopped it, or 0."""
+MOST_PIECES = 64
+"""Into how many pieces such a loop is cut, at most, however many threads there are: so sums are the same on all."""
 BIN = words_layout("ptr first, i64 room")
 """Blocks of one size that nobody uses, chained by their ``next``, and how many more may come."""
 SMALLEST_BIN_BITS, LARGEST_BIN_BITS = 7, 16

@@ -129,6 +129,7 @@ def _facts(name: str, graph: Graph, wholes: list[CompiledGraph], calls: int, rea
         object_bytes=sum(n.code.object_bytes for n in natives),
         groups=max((len(n.emitted.groups) for n in natives), default=0),
         tight_loops=max((n.emitted.tight_loops for n in natives), default=0),
+        parallel=max((n.emitted.parallel for n in natives), default=0),
         lanes=max((len(n.emitted.lanes) for n in natives), default=0),
         range=place(graph) if name != WHOLE else None,
     )

@@ -179,6 +179,8 @@ class NativeReport:
     """Innermost loops that nothing leaves."""
     lanes: int
     """Loops that run several iterations at a time."""
+    parallel: int = 0
+    """Loops over `prange` whose iterations run on several threads."""
     range: SourceRange | None = None
 
     def lines(self) -> Iterator[str]:
@@ -189,7 +191,10 @@ class NativeReport:
             return
         cached = f", {self.from_cache} from cache" if self.from_cache else ""
         made = f"{self.variants} variant(s){cached}, {self.milliseconds:.1f} ms, {self.object_bytes:,} bytes of code"
-        inner = [(self.tight_loops, "tight loop(s)"), (self.lanes, "as lanes"), (self.groups, "group(s)")]
+        inner = [
+            (self.parallel, "parallel loop(s)"), (self.tight_loops, "tight loop(s)"), (self.lanes, "as lanes"),
+            (self.groups, "group(s)"),
+        ]  # fmt: skip
         holds = ", ".join(f"{count} {what}" for count, what in inner if count)
         yield f"{self.name}{where}: native, {made}, {self.calls} calls" + (f": {holds}" if holds else "")
 

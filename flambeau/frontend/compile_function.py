@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from flambeau.analysis import tensor_items
+from flambeau.analysis import parallel_loops, tensor_items
 from flambeau.frontend.closures.bound import NOTHING_BOUND, Bound
 from flambeau.frontend.closures.captures import defining_scopes
 from flambeau.frontend.closures.generator_expressions import keep_expression
@@ -231,6 +231,7 @@ def _compile(
         to_ssa(graph)
         clean(graph)
         tensor_items.settle(graph)
+        parallel_loops.check(graph)
     if bound is not NOTHING_BOUND:  # called by name, by the call that it is compiled for
         arguments = [replace(a, positional_only=False) for a in arguments]
     return _function(e, name, [broadcast_default(a) for a in arguments], result)

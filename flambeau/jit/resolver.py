@@ -18,7 +18,7 @@ from flambeau.frontend.emit.numpy.numpy_creation import PARAMETERS, makes_array
 from flambeau.frontend.emit.values.python_calls import IGNORE, MODIFIER, PythonFunction, wrap_python
 from flambeau.frontend.scopes.array_annotations import OVERLOADS, refuse_arrays
 from flambeau.frontend.scopes.name_resolution import MISSING
-from flambeau.frontend.scopes.type_annotations import names_array, python_value, type_of_tree
+from flambeau.frontend.scopes.type_annotations import may_name_arrays, names_array, python_value, type_of_tree
 from flambeau.frontend.source.python_source import NameScope, innermost_function, parameter_defaults
 from flambeau.frontend.trees.function_conversion import get_tree
 from flambeau.frontend.trees.tree_views import Apply, Select
@@ -335,9 +335,9 @@ def array_function(fn: Any, classes: ModuleClasses, options: Options) -> ArrayFu
 
 def _may_be_of_arrays(fn: types.FunctionType) -> bool:
     """Whether arrays are named in annotations or made in the body, as far as texts and names tell."""
-    texts = map(str, getattr(fn, "__annotations__", {}).values())
-    is_annotated = any("ndarray" in text or "NDArray" in text for text in texts)
-    return is_annotated or not _MAKERS.isdisjoint(fn.__code__.co_names)
+    if not _MAKERS.isdisjoint(fn.__code__.co_names):
+        return True
+    return any(may_name_arrays(a, fn.__globals__.get) for a in getattr(fn, "__annotations__", {}).values())
 
 
 def _returns_array(template: Template) -> bool:

@@ -272,3 +272,23 @@ def test_c07_flipped_arrays_are_copies_that_the_program_asks_for() -> None:
     with pytest.raises(CompileError, match=r"write np\.flip\(x\)\.copy\(\)"):
         flambeau.script(flipped)
     assert flambeau.script(instead)(np.arange(3)).tolist() == [-9, 0, 2]
+
+
+ARRAYS_BY_NAME = """\
+from __future__ import annotations
+import numpy.typing as npt
+from typing import Any
+Array = npt.NDArray[Any]
+def doubled(x: Array) -> Array:
+    y = x.copy()
+    y *= 2
+    return y
+def twice(x: Array) -> Array:
+    return doubled(doubled(x))
+"""
+
+
+def test_a_name_for_arrays_is_one_in_annotations_that_are_texts(tmp_path: Path) -> None:
+    module = _module(tmp_path, ARRAYS_BY_NAME, "arrays_by_name")
+    assert flambeau.script(module.twice)(np.arange(3.0)).tolist() == [0.0, 4.0, 8.0]
+    del sys.modules["arrays_by_name"]

@@ -20,6 +20,8 @@ from __future__ import annotations
 INTERRUPTED = -1
 NO_MEMORY = -2
 NO_STACK = -3
+STOPPED = -4
+"""A piece of a loop over `prange` came to an end because one before it failed; callers never see it."""
 NO_MEMORY_AT = -16
 """This and all below: an allocation failed, and the code tells of which node."""
 

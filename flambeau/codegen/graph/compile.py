@@ -150,15 +150,29 @@ class _CalleeText:
     def _parameter_words(self) -> list[str]:
         """The parameters as registers."""
         texts = []
+        addresses = []
         for value, rep in zip(self.fn.graph.parameters, self._callee.parameters, strict=True):
             words = [Register(self.fn.e.name("a"), kind, 1) for kind in llvm_words(rep)]
             texts += [f"{w.type} {w}" for w in words]
-            for word in words:
-                if word.type == "ptr":
-                    self.fn.e.origins[word.text] = 0
+            addresses += [w for w in words if w.type == "ptr"]
+            self._note_origins(addresses)
             native = native_values.from_words(rep, words)
             self.fn.values.native[value] = self.fn.values.densified(native, value.static_type)
         return texts
+
+    def _note_origins(self, addresses: Sequence[Register]) -> None:
+        """Say of the newest addresses what the caller knows of them."""
+        e, origins = self.fn.e, self._callee.origins
+        for index, word in enumerate(addresses):
+            if word.text in e.origins:
+                continue
+            origin = origins[index] if origins else 0
+            same = origins[:index].index(origin) if origin and origin in origins[:index] else None
+            e.origins[word.text] = 0
+            if same is not None:
+                e.origins[word.text] = e.origins[addresses[same].text]
+            elif origin:
+                e.make_fresh(word)
 
     def _enter(self) -> None:
         """Refuse calls for which the stack has no room, and look at the clock when there have been many."""

@@ -36,6 +36,8 @@ class EmittedFunction(Protocol):
     module: Module
     poll_counter: Register
     """The slot with how many iterations are left until the next look at the clock."""
+    can_share: bool
+    """Whether loops over `prange` may run on several threads."""
     has_unknown: bool
     """Whether a way was left out that calls a function of which nothing tells yet what it gives."""
 

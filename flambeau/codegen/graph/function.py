@@ -12,7 +12,7 @@ from typing import Protocol
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.effects import is_pure
-from flambeau.codegen.graph import abi, call_stack, group_runner, memory, native_values, tensor_constants
+from flambeau.codegen.graph import abi, call_stack, group_runner, memory, native_values, teams, tensor_constants
 from flambeau.codegen.graph.control import HINTS
 from flambeau.codegen.graph.exit_points import RARE, ExitPoint
 from flambeau.codegen.graph.foreign_code import ForeignCode
@@ -64,6 +64,8 @@ class FunctionText:
     """Routines over tensors that it calls, by symbol."""
     allocating: tuple[Node | None, ...] = ()
     """What asks for memory, in the order of the codes of failure."""
+    parallel: int = 0
+    """Loops whose iterations run at the same time."""
 
     @property
     def cost(self) -> str:
@@ -120,6 +122,7 @@ class FunctionEmitter:
         self.slots = Slots(self.values, self.exits, assumed)
         self.poll_counter = self.e.slot("i64", 8)
         self.scope = Scope(graph.find("prim::Loop") is not None)
+        self.can_share = has_record and observer is None
         self.has_unknown = False
         """Whether a way was left out that calls a function of which nothing tells yet what it gives."""
         if observer is not None:
@@ -142,7 +145,7 @@ class FunctionEmitter:
             self._text(), tuple(parts.exit_points), results, self._c_functions(), parts.record_words,
             tuple(parts.operators), tuple(parts.groups), parts.tight_loops, tuple(parts.lanes),
             tuple(parts.foreign.values()), tuple(parts.tensors), tuple(self.module.callees.values()),
-            tuple(parts.routines), tuple(parts.allocating),
+            tuple(parts.routines), tuple(parts.allocating), len(parts.parallel),
         )  # fmt: skip
 
     def _c_functions(self) -> tuple[str, ...]:
@@ -216,9 +219,10 @@ class FunctionEmitter:
         groups = group_runner.call_text() if parts.groups else ""
         declared = (d for d in e.declarations if d not in groups)
         calls = (call_stack.call_stack_text(), *self.module.texts) if self.module.callees else ()
+        pieces = (teams.pieces_text(parts.parallel, parts.record_words),) if parts.parallel else ()
         e.fresh = max(e.fresh, parts.fresh)
         runtime = (runtime_text(), clock_text(), asks, groups)
-        texts = (*runtime, cells, symbols, *declared, *parts.functions.values(), *calls, body)
+        texts = (*runtime, cells, symbols, *declared, *parts.functions.values(), *calls, *pieces, body)
         return "\n".join((*texts, METADATA, HINTS, *parts.notes, *e.scopes(), ""))
 
     # -- blocks -------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from flambeau.analysis.parallel_loops import is_parallel
 from flambeau.codegen.graph import lanes_emit, meetings, memory
 from flambeau.codegen.graph.control import poll, rounds
 from flambeau.codegen.graph.emitted_function import EmittedFunction
@@ -19,6 +20,7 @@ from flambeau.codegen.graph.lanes import is_true, lane_schedule
 from flambeau.codegen.graph.lanes_emitter import Accesses
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import Affine, Scalar
+from flambeau.codegen.graph.parallel_loops import emit_parallel
 from flambeau.codegen.graph.representation import Float, Int, Representation
 from flambeau.codegen.graph.scope import Iterations
 from flambeau.codegen.llvm.emitter import Value as Register
@@ -42,6 +44,8 @@ class _Carried:
 
 def emit_loop(fn: EmittedFunction, node: Node) -> None:
     """A `prim::Loop`."""
+    if is_parallel(node) and fn.can_share and emit_parallel(fn, node):
+        return
     body = node.nested_blocks[0]
     trip, condition = fn.values.index(node.operand(0)), fn.values.truth(node.operand(1))
     carried = _start(fn, node, body)

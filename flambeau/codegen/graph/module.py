@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from flambeau.codegen.graph.parts import Parts
 from flambeau.codegen.graph.representation import Representation
-from flambeau.ir.graph import Graph
+from flambeau.ir.graph import Graph, Node
 from flambeau.program.function import Function
 from flambeau.schema.types import Type
 from flambeau.util.record import dataclass, field, replace
@@ -42,6 +42,9 @@ class Callee:
     parameters: tuple[Representation, ...]
     results: tuple[Representation, ...] | None
     """None as long as nobody knows: it calls itself before it has given anything."""
+    origins: tuple[int, ...] = ()
+    """By address among the words of the parameters: 0 for memory of which nothing is known, else a number that is the
+    same where it may be the same tensor, which the caller made."""
     is_open: bool = True
     """Whether it is being emitted, or has to be once more is known."""
 
@@ -49,6 +52,17 @@ class Callee:
     def function(self) -> Function:
         """What it is called in the program."""
         return self.key[0]
+
+
+@dataclass(slots=True, eq=False)
+class Outlined:
+    """The body of a loop as a function."""
+
+    function: Function
+    kept: list[int]
+    """Which of the variables that the loop carries it gives."""
+    kinds: list[str]
+    """What becomes of each variable that the loop carries."""
 
 
 @dataclass(slots=True)
@@ -59,6 +73,8 @@ class Module:
     callees: dict[Key, Callee] = field(default_factory=dict)
     texts: list[str] = field(default_factory=list)
     parts: Parts = field(default_factory=Parts)
+    outlined: dict[tuple[Node, tuple[int, ...]], Outlined | None] = field(default_factory=dict)
+    """The bodies of loops over `prange` as functions, by the origins of their operands."""
 
     def copied(self) -> Module:
         """The module as it is now."""

@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from flambeau.codegen import threads
 from flambeau.codegen.choices import FASTMATH, USUAL, Choices
 from flambeau.codegen.graph import marshalling
 from flambeau.codegen.graph.abi import NO_MEMORY_AT, NO_STACK
@@ -22,6 +23,7 @@ from flambeau.codegen.graph.native_values import CannotCompileError
 from flambeau.codegen.graph.representation import Representation
 from flambeau.codegen.graph.routines.library import routine_addresses
 from flambeau.codegen.graph.runtime import SERVE
+from flambeau.codegen.graph.teams import RUN_ALONE, RUN_PIECES
 from flambeau.codegen.graph.tensor_constants import TensorBlocks
 from flambeau.codegen.inline_cache import InlineCache
 from flambeau.codegen.layouts import CONTEXT
@@ -29,6 +31,7 @@ from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.llvm.engine import NativeCode, c_imports, engine
 from flambeau.ir.graph import Graph, Node
 from flambeau.passes.inline import callee_of
+from flambeau.util import thread_count
 from flambeau.util.errors import CALLS_TOO_DEEP, InternalError
 from flambeau.util.record import replace
 
@@ -79,6 +82,9 @@ class NativeFunction:
             known = routine_addresses()
             imports.update({symbol: known[symbol] for symbol in self.emitted.routines})
         imports[SERVE] = id(self._serve)
+        if self.emitted.parallel:
+            imports[RUN_PIECES] = threads.run_address(self.choices.num_threads or thread_count.ANY)
+            imports[RUN_ALONE] = threads.run_address(1)
         imports.update(c_imports(self.emitted.libm))
         imports.update({code.symbol: code.address for code in self.emitted.foreign})
         imports.update(self.tensors.addresses)

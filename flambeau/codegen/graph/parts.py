@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flambeau.codegen.graph.exit_points import ExitPoint
 from flambeau.codegen.graph.foreign_code import ForeignCode
+from flambeau.codegen.graph.teams import ParallelLoop
 from flambeau.codegen.graph.tensor_constants import TensorConstant
 from flambeau.ir.graph import Node
 from flambeau.util.record import dataclass, field, replace
@@ -27,6 +28,8 @@ class Parts:
     foreign: dict[str, ForeignCode] = field(default_factory=dict)
     lanes: list[Node] = field(default_factory=list)
     """Counted loops that run several iterations at a time."""
+    parallel: list[ParallelLoop] = field(default_factory=list)
+    """Loops whose iterations run at the same time."""
     allocating: list[Node | None] = field(default_factory=list)
     """The nodes that ask for memory, by how far the code of their failure lies below `abi.NO_MEMORY_AT`."""
     record_words: int = 1

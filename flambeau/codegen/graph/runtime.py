@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cache
 
-from flambeau.codegen.graph.abi import INTERRUPTED
+from flambeau.codegen.graph.abi import INTERRUPTED, STOPPED
 from flambeau.codegen.graph.block_bins import add_blocks
-from flambeau.codegen.layouts import BLOCK, CONTEXT
+from flambeau.codegen.layouts import BLOCK, CONTEXT, TEAM
 from flambeau.codegen.llvm.builder import FALSE, NULL, FunctionBuilder, ModuleBuilder, Signature, Value
 from flambeau.codegen.llvm.c_interface import C_INTERFACE
 
@@ -19,6 +19,8 @@ FUNCTIONS = {
     "allocate": "PyMem_RawMalloc", "free": "PyMem_RawFree", "save_thread": "PyEval_SaveThread",
     "restore_thread": "PyEval_RestoreThread", "check_signals": "PyErr_CheckSignals", "number": "PyLong_FromLongLong",
     "value_of": "PyLong_AsLongLong", "call": "PyObject_Vectorcall", "drop_reference": "Py_DecRef",
+    "ensure_gil": "PyGILState_Ensure", "leave_gil": "PyGILState_Release", "fetch_error": "PyErr_Fetch",
+    "set_error": "PyErr_Restore", "this_thread": "PyThread_get_thread_ident",
 }  # fmt: skip
 """Functions of Python's C interface that the module calls, under the prefix."""
 SERVE = PREFIX + "serve"
@@ -68,7 +70,7 @@ def ask_text() -> str:
     """
     m = runtime_module()
     m.access = ""
-    return _ask(m).text()
+    return "\n".join(f.text() for f in _ask(m))
 
 
 def runtime_module() -> ModuleBuilder:
@@ -116,33 +118,60 @@ def _add_look_at_clock(m: ModuleBuilder) -> None:
     (context,) = f.parameters
     now = f.define("call i64 @llvm.readcyclecounter()", "i64")
     polled, thread = f.get(context, CONTEXT, "polled"), f.get(context, CONTEXT, "thread")
+    team = f.get(context, CONTEXT, "team")
+    with f.when(f.compare("ne", team, NULL)):
+        failed = f.load(f.field(team, TEAM, "failed"))
+        f.return_if(f.compare("slt", failed, f.get(context, CONTEXT, "piece")), STOPPED)
+        leads = f.compare("eq", f.call("this_thread"), f.get(team, TEAM, "leader"))
+        f.return_unless(leads, 0)
     with f.when(f.is_null(thread)):
         f.put(context, CONTEXT, thread=f.call("save_thread"), polled=now)
         f.ret(0)
     f.return_unless(f.compare("ugt", f.op("sub", now, polled), CYCLES), 0)
     f.call("restore_thread", thread)
     f.put(context, CONTEXT, thread=NULL, polled=now)
-    f.return_unless(f.compare("eq", f.call("check_signals"), 0), INTERRUPTED)
+    with f.when(f.compare("ne", f.call("check_signals"), 0)):
+        with f.when(f.compare("ne", team, NULL)):
+            _keep_error(f, context)
+            f.put(context, CONTEXT, thread=f.call("save_thread"))
+        f.ret(INTERRUPTED)
     f.put(context, CONTEXT, thread=f.call("save_thread"))
     f.ret(0)
 
 
-def _ask(m: ModuleBuilder) -> FunctionBuilder:
-    f = m.function(
-        "i64 ask", "ptr context", "i64 exit_point", "ptr inputs", "ptr outputs", attributes="noinline"
+def _keep_error(f: FunctionBuilder, context: Value) -> None:
+    """Take what was raised into the context of a piece: its thread is not the one that the caller hears."""
+    f.call("fetch_error", *(f.field(context, CONTEXT, name) for name in ("error", "error_value", "error_trace")))
+
+
+def _ask(m: ModuleBuilder) -> tuple[FunctionBuilder, FunctionBuilder]:
+    serve = f = m.function(
+        "i64 ask_serve", "ptr context", "i64 exit_point", "ptr inputs", "ptr outputs", attributes="noinline"
     )  # fmt: skip
     context, exit_point, inputs, outputs = f.parameters
-    thread = f.get(context, CONTEXT, "thread")
-    with f.when(f.compare("ne", thread, NULL)):
-        f.call("restore_thread", thread)
-        f.put(context, CONTEXT, thread=NULL)
     addresses = [f.convert("ptrtoint", p, "i64") for p in (context, inputs, outputs)]
     answer = call_with_numbers(f, m.symbol("serve"), [addresses[0], exit_point, *addresses[1:]])
     f.return_if(f.is_null(answer), INTERRUPTED)
     code = f.call("value_of", answer)
     f.call("drop_reference", answer)
     f.ret(code)
-    return f
+    f = m.function(
+        "i64 ask", "ptr context", "i64 exit_point", "ptr inputs", "ptr outputs", attributes="noinline"
+    )  # fmt: skip
+    context = f.parameters[0]
+    with f.when(f.compare("ne", f.get(context, CONTEXT, "team"), NULL)):
+        state = f.call("ensure_gil")
+        code = f.call("ask_serve", *f.parameters)
+        with f.when(f.compare("eq", code, INTERRUPTED)):
+            _keep_error(f, context)
+        f.call("leave_gil", state)
+        f.ret(code)
+    thread = f.get(context, CONTEXT, "thread")
+    with f.when(f.compare("ne", thread, NULL)):
+        f.call("restore_thread", thread)
+        f.put(context, CONTEXT, thread=NULL)
+    f.ret(f.call("ask_serve", *f.parameters))
+    return serve, f
 
 
 def call_with_numbers(f: FunctionBuilder, function: Value, numbers: Sequence[Value]) -> Value:

@@ -92,16 +92,16 @@ class ValueTable:
 
     def retain(self, native: Native) -> None:
         """One more reference to every block of a value."""
-        for block, _ in self._blocks(native):
+        for block, _ in self.blocks(native):
             self.e.raw(f"call void @retain(ptr {block})")
 
     def drop(self, native: Native) -> None:
         """One reference less to every block of a value."""
-        for block, rep in self._blocks(native):
+        for block, rep in self.blocks(native):
             function = release_function(self.parts.functions, rep) if isinstance(rep, Listed) else "release"
             self.e.raw(f"call void @{function}(ptr {block})")
 
-    def _blocks(self, native: Native) -> list[tuple[Register, Array | Listed]]:
+    def blocks(self, native: Native) -> list[tuple[Register, Array | Listed]]:
         """The blocks a value refers to; those of what is not there are null."""
         match native:
             case native_values.ArrayValue():
@@ -109,9 +109,9 @@ class ValueTable:
             case native_values.ListValue():
                 return [(native.block, native.rep)]
             case native_values.TupleValue():
-                return [b for item in native.items for b in self._blocks(item)]
+                return [b for item in native.items for b in self.blocks(item)]
             case OptionalValue():
-                return self._blocks(native.inner)
+                return self.blocks(native.inner)
             case _:
                 return []
 

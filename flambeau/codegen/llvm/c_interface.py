@@ -5,7 +5,8 @@ from __future__ import annotations
 C_INTERFACE = {
     "PyCapsule_GetPointer": "ptr (ptr, ptr)", "PyCapsule_New": "ptr (ptr, ptr, ptr)", "PyErr_CheckSignals": "i32 ()",
     "PyErr_Clear": "void ()", "PyErr_Fetch": "void (ptr, ptr, ptr)", "PyErr_NormalizeException": "void (ptr, ptr, ptr)",
-    "PyErr_Occurred": "ptr ()", "PyException_SetTraceback": "i32 (ptr, ptr)", "PyGILState_Check": "i32 ()",
+    "PyErr_Occurred": "ptr ()", "PyErr_Restore": "void (ptr, ptr, ptr)",
+    "PyThread_get_thread_ident": "i64 ()", "PyException_SetTraceback": "i32 (ptr, ptr)", "PyGILState_Check": "i32 ()",
     "PyGILState_Ensure": "i32 ()", "PyGILState_Release": "void (i32)", "PyEval_RestoreThread": "void (ptr)",
     "PyEval_SaveThread": "ptr ()", "PyFloat_AsDouble": "double (ptr)", "PyFloat_FromDouble": "ptr (double)",
     "PyList_GetItem": "ptr (ptr, i64)", "PyList_New": "ptr (i64)", "PyList_SetItem": "i32 (ptr, i64, ptr)",

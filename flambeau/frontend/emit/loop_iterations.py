@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from flambeau.analysis.parallel_loops import PARALLEL
 from flambeau.frontend.emit.attribute_refinement import forget_all
 from flambeau.frontend.emit.flow import LoopState
 from flambeau.frontend.emit.frames import Absent, Frame, Variable
@@ -35,6 +36,8 @@ def emit_for(
     count = iteration.trip_count(e, where)
     assert count is not None
     node = e.graph.insert("prim::Loop", (count, e.constant(True)), ())
+    if iteration.is_parallel:
+        node.attributes[PARALLEL] = 1
     block = node.add_block()
     index = block.add_parameter(INT)
     with e.inside(block) as frame:

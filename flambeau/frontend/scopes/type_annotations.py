@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import enum
+import re
 import types
 import typing
 import warnings
@@ -300,11 +301,22 @@ def names_array(tree: Expr, resolver: Resolver) -> bool:
     return False
 
 
+def may_name_arrays(annotation: Any, resolve: Callable[[str], Any]) -> bool:
+    """Whether an annotation may be of arrays, as its text tells, and what its names stand for."""
+    text = str(annotation)
+    if "ndarray" in text or "NDArray" in text:
+        return True
+    return isinstance(annotation, str) and any(is_array_annotation(resolve(n), None) for n in _NAME.findall(text))
+
+
+_NAME: Final = re.compile(r"[^\W\d]\w*")
+
+
 def is_array_annotation(annotation: Any, resolver: Resolver | None) -> bool:
     """Whether an annotation object is `np.ndarray` or `npt.NDArray[...]`, or has such in its brackets."""
     if isinstance(annotation, str | ForwardRef):
         text = annotation if isinstance(annotation, str) else annotation.__forward_arg__
-        if resolver is None or ("ndarray" not in text and "NDArray" not in text):
+        if resolver is None or not may_name_arrays(text, resolver.resolve):
             return False
         where = SourceRange.at("<annotation>", 1, 0)
         return names_array(parse_annotation(text, StringLiteral(where, text)), resolver)

@@ -28,6 +28,7 @@ from flambeau.frontend.emit.values.coroutines import emit_next
 from flambeau.frontend.emit.values.function_groups import emit_partial
 from flambeau.frontend.emit.values.operator_value import OperatorValue
 from flambeau.frontend.emit.values.sugared import FormValue, Sugared
+from flambeau.program.prange import prange
 from flambeau.schema.device import Device
 from flambeau.tensor.autocast import (
     CpuAutocast,
@@ -156,6 +157,7 @@ FORMS: Final[dict[Any, Sugared]] = {
     max: FormValue("max", ordering.emit_max),
     format: FormValue("format", ordering.emit_format),
     range: FormValue("range", iterables.emit_range),
+    prange: FormValue("prange", iterables.emit_prange),
     enumerate: FormValue("enumerate", iterables.emit_enumerate),
     zip: FormValue("zip", iterables.emit_zip),
     reversed: FormValue("reversed", iterables.emit_reversed),

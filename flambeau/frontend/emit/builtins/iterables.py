@@ -36,11 +36,13 @@ class RangeValue(Sugared):
     start: Value | None
     stop: Value
     step: Value | None
+    is_parallel: bool = False
+    """Whether it is a `prange`."""
 
     @property
     def kind(self) -> str:
         """The name of this kind of value in error messages."""
-        return "range"
+        return "prange" if self.is_parallel else "range"
 
     def check(self, e: Emitter, where: SourceRange) -> None:
         """Raise for a step of 0, now: for a range that is not looped over where it is made."""
@@ -82,6 +84,11 @@ class RangeIteration(Iteration):
     """Over the numbers of a range."""
 
     range: RangeValue
+
+    @property
+    def is_parallel(self) -> bool:
+        """Whether the iterations may run at the same time."""
+        return self.range.is_parallel
 
     def trip_count(self, e: Emitter, where: SourceRange) -> Value:
         """How many numbers."""
@@ -310,16 +317,16 @@ class ReversedValue(Sugared):
         return ReversedIteration(iteration, count)
 
 
-def emit_range(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
+def emit_range(e: Emitter, tree: Apply, hint: Type | None, name: str = "range") -> RangeValue:
     """`range(...)`."""
     where = tree.callee.range
     if tree.keywords:
-        raise CompileError("range doesn't accept any keyword arguments", where)
+        raise CompileError(f"{name} doesn't accept any keyword arguments", where)
     args, _ = emit_arguments(e, tree)
     if not args:
-        raise CompileError("range expected at least 1 arguments, got 0", where)
+        raise CompileError(f"{name} expected at least 1 arguments, got 0", where)
     if len(args) > 3:
-        raise CompileError(f"range expected at most 3 arguments, got {len(args)}", where)
+        raise CompileError(f"{name} expected at most 3 arguments, got {len(args)}", where)
     values: list[Value] = []
     for index, argument in enumerate(args):
         value = argument.value
@@ -327,13 +334,20 @@ def emit_range(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
             value = e.emit("aten::IntImplicit", (value,), INT)
         if value.static_type != INT:
             actual = value.static_type.annotation
-            text = f"all inputs of range must be ints, found {actual} in argument {index}{about_power(value)}"
+            text = f"all inputs of {name} must be ints, found {actual} in argument {index}{about_power(value)}"
             raise CompileError(text, tree.range)
         values.append(value)
     if len(values) == 1:
         return RangeValue(None, values[0], None)
     step = values[2] if len(values) == 3 else e.constant(1)
     return RangeValue(values[0], values[1], step)
+
+
+def emit_prange(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
+    """`prange(...)`."""
+    numbers = emit_range(e, tree, hint, "prange")
+    numbers.is_parallel = True
+    return numbers
 
 
 def emit_enumerate(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:

@@ -47,6 +47,7 @@ from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.frontend.scopes.name_resolution import MISSING
 from flambeau.frontend.scopes.python_constants import constant_type, constant_value
+from flambeau.frontend.scopes.type_annotations import may_name_arrays
 from flambeau.frontend.source.python_source import innermost_function
 from flambeau.frontend.trees.tree_views import (
     Apply,
@@ -197,9 +198,9 @@ def _takes_arrays(python: Any) -> bool:
     source = getattr(python, "array_source", python)
     if not isinstance(source, types.FunctionType):
         return False
-    annotations = innermost_function(source).__annotations__
-    texts = [str(annotations[name]) for name in annotations if name != "return"]
-    return any("ndarray" in text or "NDArray" in text for text in texts)
+    function = innermost_function(source)
+    annotations = [a for name, a in function.__annotations__.items() if name != "return"]
+    return any(may_name_arrays(a, function.__globals__.get) for a in annotations)
 
 
 def _for_arrays(

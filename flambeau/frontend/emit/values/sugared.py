@@ -242,6 +242,11 @@ class Iteration(ABC):
     unrolled: list[Sugared] | None = None
     """The items, when the loop is unrolled once for each: those of a tuple differ in type."""
 
+    @property
+    def is_parallel(self) -> bool:
+        """Whether the iterations may run at the same time."""
+        return False
+
     @abstractmethod
     def trip_count(self, e: Emitter, where: SourceRange) -> Value | None:
         """How many items; None if it goes on as long as its companions in a `zip`."""
