@@ -82,7 +82,8 @@ def _needed(nodes: Sequence[Node], values: set[Value], written: Written) -> set[
                 if target in values:
                     values.add(source)
             if not node.nested_blocks and any(v in values for v in (*node.results, *written.get(node, ()))):
-                values.update(node.operands)
+                if own_writes(node) or carried(node, node.operands):
+                    values.update(node.operands)
     return values
 
 

@@ -171,3 +171,14 @@ def parted(x: Tensor, n: int) -> Tensor:
 def shuffled(x: Tensor) -> Tensor:
     """An operator that looks at a size."""
     return (flambeau.pixel_shuffle(x, 2) ** 2).sum()
+
+
+def written_in_a_branch(x: Tensor, w: Tensor) -> Tensor:
+    m = w.clone()
+    m.mul_(m - m.amax(-1, keepdim=True))
+    if bool(m.sum() > 0.1):
+        return (x * 2).sum()
+    y = x * 1.1
+    view = y.t()
+    view.add_(view.clone())
+    return (m * m).sum() + (y * y).sum()

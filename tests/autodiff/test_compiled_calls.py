@@ -48,6 +48,7 @@ PROGRAMS: list[tuple[Callable[..., Any], list[np.ndarray[Any, Any]], tuple[Any, 
     (programs.in_branches, _arrays((4,)), ()),
     (programs.parted, _arrays((2, 6)), (2,)),
     (programs.shuffled, _arrays((1, 4, 2, 3)), ()),
+    (programs.written_in_a_branch, _arrays((2, 3), (3,)), ()),
 ]
 _IDS = [f"{program.__name__}-{number}" for number, (program, _, _) in enumerate(PROGRAMS)]
 
@@ -78,7 +79,7 @@ def test_c15_gradients_of_gradients(
         np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize(("program", "arrays", "rest"), PROGRAMS[-6:], ids=_IDS[-6:])
+@pytest.mark.parametrize(("program", "arrays", "rest"), PROGRAMS[-7:], ids=_IDS[-7:])
 def test_c15_gradients_of_gradients_through_writes(
     program: Callable[..., Any], arrays: Sequence[np.ndarray[Any, Any]], rest: tuple[Any, ...]
 ) -> None:
