@@ -81,9 +81,10 @@ def _needed(nodes: Sequence[Node], values: set[Value], written: Written) -> set[
             for source, target in _passed(node):
                 if target in values:
                     values.add(source)
-            if not node.nested_blocks and any(v in values for v in (*node.results, *written.get(node, ()))):
-                if own_writes(node) or carried(node, node.operands):
-                    values.update(node.operands)
+            if node.nested_blocks or not (own_writes(node) or carried(node, node.operands)):
+                continue
+            if any(v in values for v in (*node.results, *written.get(node, ()))):
+                values.update(node.operands)
     return values
 
 

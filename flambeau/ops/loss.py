@@ -42,6 +42,12 @@ def require_float(name: str, tensor: Tensor) -> None:
         raise not_implemented(name, tensor.dtype)
 
 
+def require_real_float(name: str, tensor: Tensor) -> None:
+    """Raise NotImplementedError for integers, bools and complex numbers."""
+    if tensor.dtype.category != Category.FLOAT:
+        raise not_implemented(name, tensor.dtype)
+
+
 def mse(F: Any, self: Tensor, target: Tensor, reduction: int) -> Any:
     """Squared distance."""
     difference = F.sub(self, target)
@@ -55,26 +61,29 @@ def l1(F: Any, self: Tensor, target: Tensor, reduction: int) -> Any:
 
 
 def smooth_l1(F: Any, self: Tensor, target: Tensor, reduction: int, beta: float) -> Any:
-    """Squared below `beta`, then straight; with `beta` 0 just the distance."""
+    """Squared below `beta`, then straight; with `beta` 0 just the distance.
+
+    With the slope s = clamp(d / beta, -1, 1) both are s * (d - s * beta / 2), and s is the gradient, where d is
+    infinite too.
+    """
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
         return l1(F, self, target, reduction)
-    distance = F.abs(F.sub(self, target))
-    require_float("smooth_l1_cpu", distance)
-    near = F.div(F.mul(F.mul(distance, distance), 0.5), beta)
-    return reduced(F, F.where(F.lt(distance, beta), near, F.sub(distance, 0.5 * beta)), reduction)
+    difference = F.sub(self, target)
+    require_real_float("smooth_l1_cpu", difference)
+    slope = F.clamp(difference if beta == 1 else F.div(difference, beta), -1.0, 1.0)
+    return reduced(F, F.mul(slope, F.sub(difference, slope, alpha=0.5 * beta)), reduction)
 
 
 def huber(F: Any, self: Tensor, target: Tensor, reduction: int, delta: float) -> Any:
-    """Half the square below `delta`, then a straight line of slope `delta`."""
+    """Half the square below `delta`, then a straight line of slope `delta`; as above, s = clamp(d, -delta, delta)."""
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    require_float("huber_cpu", self)
-    distance = F.abs(F.sub(self, target))
-    near = F.mul(F.mul(distance, distance), 0.5)
-    far = F.mul(F.sub(distance, 0.5 * delta), delta)
-    return reduced(F, F.where(F.le(distance, delta), near, far), reduction)
+    require_real_float("huber_cpu", self)
+    difference = F.sub(self, target)
+    slope = F.clamp(difference, -delta, delta)
+    return reduced(F, F.mul(slope, F.sub(difference, slope, alpha=0.5)), reduction)
 
 
 def soft_margin(F: Any, self: Tensor, target: Tensor, reduction: int) -> Any:

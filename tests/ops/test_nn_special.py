@@ -98,6 +98,16 @@ def test_losses(name: str, reduction: str) -> None:
     same(name, (3, 4), (3, 4), reduction=reduction)
 
 
+@pytest.mark.parametrize("name", ["smooth_l1_loss", "huber_loss"])
+def test_slopes_of_losses_that_become_straight(name: str) -> None:
+    """Far away, at an infinite distance too, the gradient is the slope; at the corner both sides agree."""
+    x = flambeau.tensor([np.inf, -np.inf, 3.0, -3.0, 1.0, -1.0, 0.25, 0.0, np.nan], requires_grad=True)
+    loss = getattr(F, name)(x, flambeau.zeros(9), reduction="none")
+    loss.sum().backward()
+    np.testing.assert_array_equal(loss.detach(), [np.inf, np.inf, 2.5, 2.5, 0.5, 0.5, 0.03125, 0.0, np.nan])
+    np.testing.assert_array_equal(x.grad, [1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 0.25, 0.0, np.nan])
+
+
 @pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "bilinear", "area"])
 @pytest.mark.parametrize("size", [(5, 7), (2, 2), (4, 3)])
 def test_interpolate(mode: str, size: tuple[int, int]) -> None:
@@ -216,6 +226,15 @@ REFUSED = [
         RuntimeError,
         "huber_loss does not support non-positive values for delta.",
     ),
+    *[
+        (
+            name,
+            (flambeau.ones(2, dtype=flambeau.complex64), flambeau.ones(2, dtype=flambeau.complex64)),
+            NotImplementedError,
+            f"\"{kernel}\" not implemented for 'ComplexFloat'",
+        )
+        for name, kernel in (("huber_loss", "huber_cpu"), ("smooth_l1_loss", "smooth_l1_cpu"))
+    ],
     ("mse_loss", (ones(2), ones(2), None, None, "avg"), ValueError, "avg is not a valid value for reduction"),
     (
         "interpolate",
