@@ -65,6 +65,7 @@ from flambeau.schema.dtype import int32 as int
 from flambeau.schema.dtype import int64 as long
 from flambeau.schema.dtype_limits import finfo, iinfo
 from flambeau.tensor import protocol as _protocol
+from flambeau.tensor import random
 from flambeau.tensor import subclass_methods as _subclass_methods
 from flambeau.tensor.autocast import autocast, get_autocast_dtype, is_autocast_cpu_enabled, is_autocast_enabled
 from flambeau.tensor.bridge import from_dlpack, from_numpy, to_dlpack

@@ -69,6 +69,7 @@ from flambeau.schema.dtype import int64 as long
 from flambeau.schema.dtype_limits import finfo as finfo
 from flambeau.schema.dtype_limits import iinfo as iinfo
 from flambeau.tensor import protocol as _protocol
+from flambeau.tensor import random as random
 from flambeau.tensor import subclass_methods as _subclass_methods
 from flambeau.tensor.autocast import autocast as autocast
 from flambeau.tensor.autocast import get_autocast_dtype as get_autocast_dtype

@@ -317,22 +317,44 @@ def _built(value: Value, kind: str) -> tuple[Value, ...] | None:
     return value.defining_node.operands if value.defining_node is not None and value.defining_node.op == kind else None
 
 
+def _entries(value: Value) -> dict[Any, Value] | None:
+    """The entries of a dict that the graph builds with keys that are known; None for any other value."""
+    flat = _built(value, "prim::DictConstruct")
+    if flat is None or not all(constants.is_constant(key) for key in flat[::2]):
+        return None
+    keys = [constants.constant_value(key) for key in flat[::2]]
+    return dict(zip(keys, flat[1::2], strict=True)) if all(isinstance(key, str | int) for key in keys) else None
+
+
 @rewrites("aten::len")
 def length_of_literal(node: Node) -> Any:
-    """len of a list the graph builds."""
-    elements = _built(node.operand(0), "prim::ListConstruct")
-    return KEEP if elements is None else Literal(node.operand(0), Constant(len(elements)), is_shallow=True)
+    """len of a list or dict the graph builds, or of the sizes of a tensor of known rank."""
+    elements, entries = _built(node.operand(0), "prim::ListConstruct"), _entries(node.operand(0))
+    asked = _built(node.operand(0), "aten::size")
+    count = None if elements is None else len(elements)
+    if asked is not None and len(asked) == 1 and isinstance(asked[0].static_type, TensorType):
+        count = asked[0].static_type.rank
+    if entries is not None:
+        count = len(entries)
+    return KEEP if count is None else Literal(node.operand(0), Constant(count), is_shallow=True)
 
 
 @rewrites("aten::__getitem__")
 def item_of_literal(node: Node) -> Any:
-    """[a, b][1], where the list is built by the graph."""
+    """[a, b][1] and {"k": a}["k"], where the container is built by the graph."""
     elements, index = _built(node.operand(0), "prim::ListConstruct"), _constant(node.operand(1))
+    entries = _entries(node.operand(0))
+    if entries is not None and constants.is_constant(node.operand(1)):
+        found = entries.get(constants.constant_value(node.operand(1)))
+        return KEEP if found is None else _item_of(node, found)
     if elements is None:
         return _one_size(node, index)
     if not isinstance(index, int) or not -len(elements) <= index < len(elements):
         return KEEP
-    found = elements[index]
+    return _item_of(node, elements[index])
+
+
+def _item_of(node: Node, found: Value) -> Any:
     is_known = found.static_type == node.result().static_type
     return Literal(node.operand(0), found, is_shallow=True) if is_known else KEEP
 

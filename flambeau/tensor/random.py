@@ -146,6 +146,28 @@ def set_rng_state(state: Any) -> None:
 
 
 @contextmanager
+def fork_rng(devices: object = None, enabled: bool = True) -> Iterator[None]:
+    """Within the block the default generator draws what it would draw; behind it, it is where it was before.
+
+    Args:
+        devices: accepted, without effect: there is one generator, of the CPU.
+        enabled: False for a block that changes nothing.
+
+    >>> import flambeau
+    >>> with flambeau.random.fork_rng():
+    ...     inside = flambeau.rand(2)
+    >>> bool((flambeau.rand(2) == inside).all())
+    True
+    """
+    before = default_generator.get_state()
+    try:
+        yield
+    finally:
+        if enabled:
+            default_generator.set_state(before)
+
+
+@contextmanager
 def drawing(generator: Generator | None = None) -> Iterator[np.random.Generator]:
     """NumPy's generator of `generator` (the default one if None), for this thread alone while the block runs."""
     source = default_generator if generator is None else generator

@@ -451,3 +451,20 @@ def test_moves_keep_the_order_of_writes() -> None:
 def test_aliases_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     thing().dump_alias_db()
     assert "ALIAS DB" in capsys.readouterr().out
+
+
+def test_canonical_names() -> None:
+    g = _C.parse_ir("graph(%x):\n  %foo = aten::relu(%x)\n  return (%foo)\n")
+    _C._jit_pass_canonicalize(g)
+    assert [v.debugName() for v in (*g.inputs(), *g.outputs())] == ["x", "foo"]
+    _C._jit_pass_canonicalize(g, False)
+    assert [v.debugName() for v in (*g.inputs(), *g.outputs())] == ["0", "1"]
+
+
+def test_random_numbers_of_a_block() -> None:
+    flambeau.manual_seed(3)
+    with flambeau.random.fork_rng():
+        inside = flambeau.rand(2).tolist()
+    with flambeau.random.fork_rng(enabled=False):
+        assert flambeau.rand(2).tolist() == inside
+    assert flambeau.rand(2).tolist() != inside

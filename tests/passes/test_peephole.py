@@ -28,6 +28,7 @@ FILLED = """graph(%x : Float(*, 3), %d : Double(*), %i : Long(*), %t : Tensor, %
   %large : float = prim::Constant[value=1e39]()
   """
 
+TWO = "%r : int = prim::Constant[value=2]()"
 GONE = [
     ("%r : int = aten::add(%n, %0)", "%n"),
     ("%r : int = aten::add(%0, %n)", "%n"),
@@ -45,6 +46,8 @@ GONE = [
     ("%q : bool = aten::__not__(%p)\n %r : bool = aten::__not__(%q)", "%p"),
     ("%q : Tensor = prim::NumToTensor(%n)\n %r : int = aten::Int(%q)", "%n"),
     ("%l : int[] = prim::ListConstruct(%n, %0)\n %r : int = aten::__getitem__(%l, %0)", "%n"),
+    ("%l : Dict(int, int) = prim::DictConstruct(%0, %1, %1, %n)\n %r : int = aten::__getitem__(%l, %1)", "%n"),
+    ("%l : Dict(int, int) = prim::DictConstruct(%0, %1, %0, %n)\n %r : int = aten::__getitem__(%l, %0)", "%n"),
 ]
 
 
@@ -155,6 +158,13 @@ KEPT = [
     "%e : Float(*) = aten::exp(%x)\n %a : Float(*) = aten::mul(%e, %1)\n %c : Tensor = aten::relu_(%a)\n"
     " %r : Tensor = aten::add(%e, %c, %1)",
     "%l : int[] = prim::ListConstruct(%n)\n %m : int[] = aten::append(%l, %0)\n %r : int = aten::len(%l)",
+    "%l : Dict(int, int) = prim::DictConstruct(%0, %n)\n = aten::_set_item(%l, %1, %1)\n %r : int = aten::len(%l)",
+    "%l : Dict(int, int) = prim::DictConstruct(%0, %n)\n = aten::_set_item(%l, %0, %1)\n"
+    " %r : int = aten::__getitem__(%l, %0)",
+    "%l : Dict(int, int) = prim::DictConstruct(%n, %0)\n %r : int = aten::__getitem__(%l, %0)",
+    "%l : Dict(int, int) = prim::DictConstruct(%n, %0, %1, %0)\n %r : int = aten::len(%l)",
+    "%l : Dict(int, int) = prim::DictConstruct(%1, %n)\n %r : int = aten::__getitem__(%l, %0)",
+    "%l : int[] = aten::size(%t)\n %r : int = aten::len(%l)",
 ]
 
 
@@ -289,3 +299,11 @@ def test_numbers_in_front_are_numbers(number: float) -> None:
 def test_other_numbers_stay(number: complex) -> None:
     traced = flambeau.trace(lambda x: number * x, flambeau.ones(2))
     assert traced(flambeau.ones(2)).tolist() == (number * flambeau.ones(2)).tolist()
+
+
+def test_lengths_that_are_known() -> None:
+    sizes = "%l : int[] = aten::size(%x)"
+    entries = "%l : Dict(int, int) = prim::DictConstruct(%0, %n, %1, %n)"
+    for line in (sizes, entries):
+        asked = f"{line}\n %r : int = aten::len(%l)\n return (%r)"
+        expect(peephole.do, HEAD + asked, HEAD + f"{line}\n {TWO}\n return (%r)")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import flambeau
-from flambeau import nn
+from flambeau import Tensor, nn
 from tests.serialize.handmade import archive, instance, load, module, tensor
 
 DATA = Path(__file__).parent.parent / "data" / "archives"
@@ -277,3 +277,53 @@ def test_an_instance_without_its_attribute() -> None:
     for text, root in cases.items():
         with pytest.raises(flambeau.jit.ArchiveError, match=text):
             load(archive(code, root))
+
+
+@flambeau.jit.interface
+class Step(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        pass  # type: ignore[return]
+
+
+class AddOne(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x + 1
+
+
+class Triple(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x * 3
+
+
+class Chosen(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.by_name = nn.ModuleDict({"a": AddOne(), "b": Triple()})
+        self.in_order = nn.ModuleList([AddOne(), Triple()])
+        self.alike = nn.ModuleList([Triple(), Triple()])
+
+    def forward(self, x: Tensor, k: str, i: int) -> Tensor:
+        first: Step = self.by_name[k]  # type: ignore[assignment]
+        second: Step = self.in_order[i]  # type: ignore[assignment]
+        return self.alike[i](second.forward(first.forward(x)))  # type: ignore[no-any-return]
+
+
+def test_containers_indexed_by_variables() -> None:
+    module = flambeau.script(Chosen())
+    once = flambeau.jit.load(io.BytesIO(module.save_to_buffer()))
+    twice = flambeau.jit.load(io.BytesIO(once.save_to_buffer()))
+    for one in (module, once, twice):
+        assert one(flambeau.ones(1), "b", 0).tolist() == [12.0]
+        assert one(flambeau.ones(1), "a", -1).tolist() == [18.0]
+        with pytest.raises(KeyError, match="c"):
+            one(flambeau.ones(1), "c", 0)
+
+
+def test_extra_files_are_bytes_where_bytes_were_given() -> None:
+    stored = flambeau.script(nn.ReLU()).save_to_buffer({"a.txt": "hello", "b.bin": b"\x00\x01"})
+    found = {"a.txt": "", "b.bin": b""}
+    flambeau.jit.load(io.BytesIO(stored), _extra_files=found)
+    assert found == {"a.txt": "hello", "b.bin": b"\x00\x01"}
+    bare = {"a.txt": b""}
+    flambeau.jit.load(io.BytesIO(stored), _extra_files=bare)
+    assert bare == {"a.txt": b"hello"}

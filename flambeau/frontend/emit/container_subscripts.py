@@ -13,8 +13,9 @@ from flambeau.frontend.emit.values.sugared import Emitter, Sugared
 from flambeau.frontend.emit.values.tuple_values import TupleValue
 from flambeau.frontend.trees.tree_views import Subscript
 from flambeau.ir.graph import Value
+from flambeau.program.classes import ClassDefinition
 from flambeau.schema.subtype import is_subtype
-from flambeau.schema.types import INT, STRING, InterfaceType, NamedType, Type
+from flambeau.schema.types import INT, STRING, ClassType, InterfaceType, NamedType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
 
@@ -60,7 +61,7 @@ def subscripted(e: Emitter, tree: Subscript, owner: Value, index: Sugared, hint:
     keys = module_keys(e, where, owner)
     modules = module_items(e, where, owner)
     if modules is None:
-        return None
+        return _of_archive(e, where, owner, index, hint)
     if isinstance(index, SliceValue):
         if keys is not None:
             raise CompileError(DICT_INDEX, where)
@@ -68,7 +69,7 @@ def subscripted(e: Emitter, tree: Subscript, owner: Value, index: Sugared, hint:
     position = index.as_value(e, where)
     constant = _constant(position)
     if constant is None or position.static_type != (INT if keys is None else STRING):
-        return _any_of(e, where, owner, modules, position, hint, is_keyed=keys is not None)
+        return _any_of(e, where, owner, _by_name(e, where, modules), position, hint, is_keyed=keys is not None)
     if keys is not None:
         if constant not in keys:
             raise CompileError(f"Key Error, {constant}", where)
@@ -77,6 +78,17 @@ def subscripted(e: Emitter, tree: Subscript, owner: Value, index: Sugared, hint:
     if not -len(modules) <= constant < len(modules):
         raise CompileError(f"Index {constant} out of range for a container of {len(modules)} modules", where)
     return modules[constant]
+
+
+def _of_archive(e: Emitter, where: SourceRange, owner: Value, index: Sugared, hint: Type | None) -> Sugared | None:
+    """An item of a container that an archive has as a class with submodules; None for all that is subscripted else."""
+    definition = owner.static_type.definition if isinstance(owner.static_type, ClassType) else None
+    if not isinstance(definition, ClassDefinition) or not definition.is_module or not isinstance(index, SimpleValue):
+        return None
+    inner: dict[str, Type] = {a.name: a.type for a in definition.attributes if isinstance(a.type, NamedType)}
+    if not inner or definition.find_method("__getitem__") is not None:
+        return None
+    return _any_of(e, where, owner, inner, index.value, hint, is_keyed=index.value.static_type == STRING)
 
 
 def _slice(index: SliceValue, where: SourceRange) -> slice:
@@ -89,20 +101,26 @@ def _slice(index: SliceValue, where: SourceRange) -> slice:
     return slice(*bounds)
 
 
+def _by_name(e: Emitter, where: SourceRange, modules: list[Sugared]) -> dict[str, Type]:
+    """The types of modules by the names of the attributes that they are read from."""
+    values = [m.as_value(e, where) for m in modules]
+    nodes = [v.defining_node for v in values]
+    names = [str(i) if n is None else str(n.attributes.get("name", i)) for i, n in enumerate(nodes)]
+    return {name: value.static_type for name, value in zip(names, values, strict=True)}
+
+
 def _any_of(
-    e: Emitter, where: SourceRange, owner: Value, modules: list[Sugared], index: Value, hint: Type | None,
+    e: Emitter, where: SourceRange, owner: Value, modules: dict[str, Type], index: Value, hint: Type | None,
     *, is_keyed: bool,
 ) -> Sugared:  # fmt: skip
     """The module at an index that is known when the program runs: all have to be of one type."""
-    types = [m.as_value(e, where).static_type for m in modules]
+    types = list(modules.values())
     wanted: Type | None = hint if isinstance(hint, InterfaceType) else None
     if wanted is None and types and isinstance(types[0], NamedType) and all(t == types[0] for t in types):
         wanted = types[0]
     if wanted is None or index.static_type != (STRING if is_keyed else INT):
         raise CompileError(DICT_INDEX if is_keyed else LIST_INDEX, where)
-    for module, type_ in zip(modules, types, strict=True):
+    for name, type_ in modules.items():
         if not is_subtype(type_, wanted):
-            node = module.as_value(e, where).defining_node
-            name = node.attribute("name") if node is not None else ""
             raise CompileError(NOT_ANNOTATED.format(name=name, wanted=wanted.annotation, found=type_.annotation), where)
     return SimpleValue(e.emit("prim::ModuleContainerIndex", (owner, index), wanted))

@@ -41,7 +41,8 @@ def load(
     Args:
         f: a path, or a file object opened for reading bytes, which is read from where it stands.
         map_location: the device that tensors go to, or a dict from the one that they were on to the one they go to.
-        _extra_files: names of files in the archive; their contents are put in as values.
+        _extra_files: names of files in the archive; their contents are put in as values, as bytes where the dict has
+            bytes, else as text if they are text.
         _restore_shapes: give the parameters of traced methods the sizes of the example inputs, in their graphs.
 
         allow: operators that the code may call although they reach what is outside of its memory: `["aten::save"]`.
@@ -69,7 +70,7 @@ def load(
         module: RecursiveScriptModule = view(program.module)
     if _extra_files is not None:
         for name, data in extra_files(container, _extra_files).items():
-            _extra_files[name] = _as_text(data)
+            _extra_files[name] = data if isinstance(_extra_files[name], bytes) else _as_text(data)
     if _restore_shapes:
         restore_shapes(module, program.traced_inputs())
     return module
@@ -105,7 +106,7 @@ def load_values(
 def get_extra_files(source: Any, wanted: MutableMapping[str, Any]) -> None:
     """Put the contents of files of an archive, by their names, into a dict. Raises ArchiveError."""
     for name, data in extra_files(Container.open(source), wanted).items():
-        wanted[name] = _as_text(data)
+        wanted[name] = data if isinstance(wanted[name], bytes) else _as_text(data)
 
 
 def _as_text(data: bytes) -> str | bytes:

@@ -67,9 +67,13 @@ def _complete(graph: graphs.Graph, examples: Sequence[Any], with_grad: bool = Fa
     return retype.complete_shapes(graph, examples, with_grad)
 
 
+def _canonicalize(graph: graphs.Graph, keep_unique_names: bool = True) -> bool:
+    return canonicalize.do(graph, keep_names=keep_unique_names)
+
+
 PASSES: Final[dict[str, Callable[..., Any]]] = {
     "batch_mm": batch_mm.do,
-    "canonicalize": canonicalize.do,
+    "canonicalize": _canonicalize,
     "canonicalize_graph_fuser_ops": canonicalize_ops.do,
     "check_inplace": check_inplace.do,
     "complete_shape_analysis": _complete,
