@@ -20,8 +20,10 @@ from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.effects import own_effect, own_writes
 from flambeau.frontend.ssa.cleanup import clean
 from flambeau.frontend.ssa.to_ssa import LOAD, STORE, to_ssa
+from flambeau.ir import constants
 from flambeau.ir.graph import Graph, Node
 from flambeau.schema.opdef import Effect
+from flambeau.schema.traits import Role
 from flambeau.schema.types import NONE, BoolType, FloatType, IntType, OptionalType, TensorType, TupleType, Type
 
 Path = tuple[str, ...]
@@ -35,12 +37,24 @@ def may_be_variable(type_: Type) -> bool:
     return isinstance(type_, TensorType | IntType | FloatType | BoolType)
 
 
-def changes_nothing_else(graph: Graph) -> bool:
-    """Whether a method may be run twice, as far as the world and memory are concerned, assignments left aside."""
+def changes_nothing_else(graph: Graph, *, dropouts_too: bool = False) -> bool:
+    """Whether a method may be run twice, as far as the world and memory are concerned, assignments left aside; with
+    `dropouts_too` if none of its dropouts is in training.
+    """
     return all(
-        n.op in (WRITE, "prim::RaiseException") or (own_effect(n) is Effect.NONE and not own_writes(n))
+        n.op in (WRITE, "prim::RaiseException")
+        or (own_effect(n) is Effect.NONE and not own_writes(n))
+        or (dropouts_too and _is_dropout(n))
         for n in graph.all_nodes()
     )
+
+
+def _is_dropout(node: Node) -> bool:
+    """Whether a node is a dropout that gives a new tensor, and may not be in training."""
+    definition = node.definition
+    if definition is None or definition.traits.role is not Role.DROPOUT or own_writes(node):
+        return False
+    return not constants.is_constant(node.operand(2)) or not constants.constant_value(node.operand(2))
 
 
 def make_variables(graph: Graph, accesses: Mapping[Path, Sequence[Node]], types: Mapping[Path, Type]) -> bool:

@@ -97,8 +97,9 @@ class Promotion:
         self._choices = ((with_ints, MAX_WITH_INTS),) * bool(deciding) + ((always, MAX_VARIANTS),)
         """Which of the attributes are constants of a function, and how many functions there may be that way."""
         self._has_dicts = any(isinstance(t, DictType) for t in hidden)
+        self._is_checked = self._has_dicts or assigned > 0
         self._needing: dict[Function, bool] = {}
-        """Of functions of methods with dicts, whether the object is needed after all."""
+        """Of functions of methods with dicts, or that assign, whether the object is needed after all."""
         self.variants_cache: SpecialisationCache[Hashable, Function] = SpecialisationCache(
             f"functions of {function.short_name} without its object", MAX_VARIANTS, describe=str
         )
@@ -116,16 +117,19 @@ class Promotion:
                 function = partial(self._function, key, values, is_written_in)
                 variant = self.variants_cache.get_or_make(key, lambda _: function())  # noqa: B023  (called at once)
             if variant is not None:
-                return None if self._has_dicts and self._needs_object(variant) else (variant, is_written_in)
+                return None if self._is_checked and self._needs_object(variant) else (variant, is_written_in)
         return None
 
     def _needs_object(self, variant: Function) -> bool:
-        """Whether a function gives a tensor of a dict away, or cannot be run again once it comes to change a dict."""
+        """Whether a function gives a tensor of a dict away, or cannot be run again once it fails or comes to change a
+        dict: a dropout in training draws.
+        """
         if variant not in self._needing:
             graph = variant.graph
             own = graph.parameters[len(self._schema.arguments) - 1 :]
-            is_repeatable = not may_raise_at_writes(graph) or _may_run_again(graph)
-            self._needing[variant] = not is_repeatable or _gives_away(graph, own)
+            is_run_again = self.assigned or may_raise_at_writes(graph)
+            gives_away = self._has_dicts and _gives_away(graph, own)
+            self._needing[variant] = gives_away or (bool(is_run_again) and not _may_run_again(graph))
         return self._needing[variant]
 
     @no_collection()
@@ -258,7 +262,7 @@ def _lift(function: Function) -> _Lifted | None:
     objects: list[Node] = []
     if not _collect(owner, (), reads, types, objects) or any(map(tells_apart, graph.all_nodes())):
         return None
-    if types and not changes_nothing_else(graph):
+    if types and not changes_nothing_else(graph, dropouts_too=True):
         return None
     assigned = {path: reads.pop(path) for path in types}
     origins = _make_parameters(graph, reads)

@@ -29,6 +29,8 @@ GRAD_MODE: Final = "is_grad_enabled()"
 """The path of what holds on the thread: no attribute has such a name."""
 _ASKING: Final = "prim::requires_grad"
 _MODE: Final = "aten::is_grad_enabled"
+_DATA: Final = "prim::data"
+"""The same memory without gradients: of a plain tensor that is what it is anyway."""
 
 
 def answer_about(graph: Graph, origins: dict[Value, Path]) -> list[Path] | None:
@@ -59,7 +61,7 @@ def tells_apart(node: Node) -> bool:
     whether they ask for gradients, or from it on gradients are recorded although they were not.
     """
     if node.op != "prim::Enter":
-        return is_about_tensor(node) and node.op != _ASKING
+        return is_about_tensor(node) and node.op not in (_ASKING, _DATA)
     made = node.operand(0).defining_node
     name = "" if made is None else str(made.result().static_type) if made.op == "prim::CreateObject" else made.op[1:]
     return name.rpartition(".")[2] not in ("no_grad", "inference_mode")

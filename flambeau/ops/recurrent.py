@@ -320,6 +320,4 @@ for _name, _step, _gates in (
         f"aten::{_name}.data(Tensor data, Tensor batch_sizes, {_hx} hx, Tensor[] params, {_options}) -> {_returns}",
         body=_packed,
         doc="A recurrent network over a packed batch.",
-        dtype=lambda data, n=(3 if _gates == 4 else 2): (data.dtype,) * n,
-        shape=lambda data, n=(2 if _gates == 4 else 1): ((None,) * 2, *((None,) * 3,) * n),
     )

@@ -19,7 +19,7 @@ def mixed(x: Tensor, n: int):
     s = 0.0
     for i in range(n):
         s += float(i) * 2.0
-    names["n"] = n
+    names[str(n)] = n
     return flambeau.softmax(x, 1), s, names
 """
 

@@ -259,3 +259,67 @@ def test_traces_and_wrong_arguments() -> None:
     with pytest.raises(RuntimeError, match="Expected a value of type 'Tensor'"):
         net.counter("text")
     assert net.counter.n == before
+
+
+class Recurrent(nn.Module):
+    """Keeps a state between calls, with a dropout, and takes parts of its input apart from gradients."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(flambeau.tensor([0.5, -1.0, 2.0]))
+        self.dropout = nn.Dropout(0.5)
+        self.state = flambeau.zeros(0)
+        self.calls = 0
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.calls == 0 or len(self.state) != len(x):
+            self.state = flambeau.zeros(len(x), 3)
+        self.calls += 1
+        y = self.dropout(x * self.weight) + self.state
+        self.state = (y * 0.5).data
+        if float(y.sum()) > 1000.0:
+            raise ValueError("too much")
+        return y
+
+
+def test_a_state_beside_a_dropout_and_data() -> None:
+    eager, scripted = Recurrent(), flambeau.script(Recurrent(), verify=True)
+    for module in (eager, scripted):
+        module.eval()
+    with flambeau.no_grad():
+        for rows in (2, 2, 2, 3, 3, 2):
+            x = flambeau.ones(rows, 3) * rows
+            assert same(eager(x), scripted(x))
+            assert same(eager.state, scripted.state)
+            assert eager.calls == scripted.calls
+        assert scripted.forward._seen.native is not None
+        for module in (eager, scripted):
+            with pytest.raises(Exception, match="too much"):
+                module(flambeau.ones(2, 3) * 1000)
+        assert same(eager.state, scripted.state), "what was assigned before the error stays"
+        assert eager.calls == scripted.calls
+    for module in (eager, scripted):
+        module.state = flambeau.ones(2, 3)
+    for _ in range(3):
+        results = [module(flambeau.ones(2, 3)) for module in (eager, scripted)]
+        for module, result in zip((eager, scripted), results, strict=True):
+            module.weight.grad = None
+            result.sum().backward()
+            assert not module.state.requires_grad
+        assert same(*results)
+        assert same(eager.weight.grad, scripted.weight.grad)
+
+
+def test_a_dropout_in_training_draws_once() -> None:
+    eager, scripted = Recurrent(), flambeau.script(Recurrent())
+    for scale in (1.0, 2.0, 1000.0, 1.0):
+        results = []
+        for module in (eager, scripted):
+            flambeau.manual_seed(5)
+            try:
+                results.append(module(flambeau.ones(2, 3) * scale).detach())
+            except Exception as error:
+                results.append(flambeau.tensor([float("too much" in str(error))]))
+            results[-1] = flambeau.cat([results[-1].flatten(), flambeau.rand(1)])
+        assert same(*results), "also the numbers drawn afterwards"
+        assert eager.calls == scripted.calls
