@@ -104,30 +104,36 @@ def selected(fn: EmittedFunction, x: ArrayValue, dim: int, index: Register) -> A
 
 def slice_(fn: EmittedFunction, node: Node) -> None:
     """`x[..., start:end:step, ...]`: bounds are clamped."""
-    fn.values.set_view(node.result(), sliced(fn, array(fn, node.operand(0)), node.operands[1:5]))
+    fn.values.set_view(node.result(), sliced(fn, node, array(fn, node.operand(0)), node.operands[1:5]))
 
 
-def sliced(fn: EmittedFunction, x: ArrayValue, places: Sequence[Value]) -> ArrayValue:
-    """A slice, of which axis, start, end and step are given."""
+def sliced(fn: EmittedFunction, node: Node, x: ArrayValue, places: Sequence[Value]) -> ArrayValue:
+    """A slice, of which axis, start, end and step are given; leaves the function where the step is not positive."""
     e = fn.e
     dim = axis_of(fn, places[0], x.rep.rank)
     size = x.sizes[dim]
-    step = known_int(fn, places[3])
-    if step <= 0:
+    step = fn.values.index(places[3])
+    known_step = memory.literal(step)
+    if known_step is None:
+        fn.exits.fail_if(e.icmp("sle", step, number(0)), node)
+    elif known_step <= 0:
         raise CannotCompileError("a slice whose step is not positive")
     start = _clamped(fn, optional_int(fn, places[1]), size, number(0))
     end = _clamped(fn, optional_int(fn, places[2]), size, size)
     if memory.literal(start) != 0:
         end = e.intrinsic("smax", end, start)
     count = memory.subtract(e, end, start)
-    if step != 1:
-        count = e.binary("sdiv", e.binary("add", count, number(step - 1)), number(step))
+    if known_step is None:
+        rest = e.binary("add", e.binary("sdiv", e.binary("sub", count, number(1)), step), number(1))
+        count = e.select(e.icmp("eq", count, number(0)), number(0), rest)
+    elif known_step != 1:
+        count = e.binary("sdiv", e.binary("add", count, number(known_step - 1)), step)
     itemsize = memory.element(x.rep.dtype).itemsize
     data = memory.offset_address(e, x.data, start, x.strides[dim], itemsize)
-    stride = memory.multiply(e, x.strides[dim], number(step), " nsw")
+    stride = memory.multiply(e, x.strides[dim], step, " nsw" if known_step is not None else "")
     sizes = (*x.sizes[:dim], count, *x.sizes[dim + 1 :])
     strides = (*x.strides[:dim], stride, *x.strides[dim + 1 :])
-    whole = x.rep.rank - dim if step == 1 else x.rep.rank - dim - 1
+    whole = x.rep.rank - dim if known_step == 1 else x.rep.rank - dim - 1
     return view_on(x, data, sizes, strides, min(x.rep.dense, whole))
 
 

@@ -36,6 +36,8 @@ from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.util.record import dataclass
 
 SYMBOL = "flambeau_function"
+NODES_PER_OPERATOR = 50
+"""How many nodes native code must be for to make up for one that Python runs, where there are no loops."""
 
 
 @dataclass(slots=True)
@@ -60,6 +62,8 @@ class FunctionText:
     """Constant tensors that it refers to."""
     callees: tuple[Callee, ...] = ()
     """Functions of the program that it calls."""
+    nodes: int = 0
+    """How many nodes of the graph it is for."""
     routines: tuple[str, ...] = ()
     """Routines over tensors that it calls, by symbol."""
     allocating: tuple[Node | None, ...] = ()
@@ -71,7 +75,8 @@ class FunctionText:
     def cost(self) -> str:
         """Why the machine would be as fast; empty where native code gains.
 
-        Each operator that Python runs costs more from native code than from the machine.
+        Each operator that Python runs costs more from native code than from the machine: as much as native code gains
+        on `NODES_PER_OPERATOR` others.
         """
         node = self.costly
         if node is None:
@@ -81,7 +86,8 @@ class FunctionText:
     @property
     def costly(self) -> Node | None:
         """The first node that Python runs, where that makes native code as slow as the machine."""
-        return self.operators[0].nodes[0] if self.operators and not self.tight_loops else None
+        is_slow = len(self.operators) * NODES_PER_OPERATOR > self.nodes and not self.tight_loops
+        return self.operators[0].nodes[0] if is_slow else None
 
 
 class Observer(Protocol):
@@ -145,7 +151,7 @@ class FunctionEmitter:
             self._text(), tuple(parts.exit_points), results, self._c_functions(), parts.record_words,
             tuple(parts.operators), tuple(parts.groups), parts.tight_loops, tuple(parts.lanes),
             tuple(parts.foreign.values()), tuple(parts.tensors), tuple(self.module.callees.values()),
-            tuple(parts.routines), tuple(parts.allocating), len(parts.parallel),
+            parts.nodes, tuple(parts.routines), tuple(parts.allocating), len(parts.parallel),
         )  # fmt: skip
 
     def _c_functions(self) -> tuple[str, ...]:
@@ -254,6 +260,7 @@ class FunctionEmitter:
 
     def _node(self, node: Node) -> None:
         self.exits.current = node
+        self.parts.nodes += 1
         if node.op == "prim::If":
             self._branch(node)
         elif node.op == "prim::Loop":

@@ -5,7 +5,8 @@ from __future__ import annotations
 from flambeau.codegen.graph import lists, memory, native_values
 from flambeau.codegen.graph.control import each
 from flambeau.codegen.graph.emitted_function import EmittedFunction
-from flambeau.codegen.graph.lists import item, item_address, length, make_room, new_list, put, set_length
+from flambeau.codegen.graph.lists import item, item_address, length, make_room, new_list, put, set_length, stays_apart
+from flambeau.codegen.graph.literals import literal_of
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import CannotCompileError, FixedValue, ListValue, Native, Scalar, TupleValue
 from flambeau.codegen.graph.representation import Listed, Representation, holds_blocks, word_count
@@ -13,6 +14,7 @@ from flambeau.codegen.layouts import LIST
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.constants import constant_value, is_constant
 from flambeau.ir.graph import Node, Value
+from flambeau.schema.opdef import UNKNOWN
 
 
 def _move(fn: EmittedFunction, changed: ListValue, start: Register, to: Register, count: Register) -> None:
@@ -134,6 +136,12 @@ def concatenate(fn: EmittedFunction, node: Node) -> None:
 def slice_(fn: EmittedFunction, node: Node) -> None:
     """`items[start:end]`: a new list."""
     e, changed = fn.e, fn.values.get(node.operand(0))
+    if isinstance(changed, TupleValue) and stays_apart(fn, node.result()):
+        start, end, by = (literal_of(fn.values.get(v)) for v in node.operands[1:4])
+        if UNKNOWN in (start, end, by) or not by:
+            raise CannotCompileError("a slice of items at places that are not known")
+        fn.values.set_view(node.result(), TupleValue(changed.items[start:end:by]))
+        return
     if not isinstance(changed, ListValue):
         raise CannotCompileError(f"a slice of {native_values.describe(changed.rep)}")
     step = memory.literal(fn.values.index(node.operand(3)))

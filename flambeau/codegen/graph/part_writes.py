@@ -12,10 +12,10 @@ from flambeau.ir.graph import Node
 def slice_scatter(fn: EmittedFunction, node: Node) -> None:
     """`slice_scatter`: a slice is replaced."""
     x, source = _operands(fn, node, 0)
-    part = arrays.sliced(fn, x, node.operands[2:6])
+    part = arrays.sliced(fn, node, x, node.operands[2:6])
     _check_sizes(fn, node, part, source)
     whole = _copied(fn, node, x)
-    arrays.copy_elements(fn, arrays.sliced(fn, whole, node.operands[2:6]), source)
+    arrays.copy_elements(fn, arrays.sliced(fn, node, whole, node.operands[2:6]), source)
     fn.values.set_new(node.result(), whole)
 
 

@@ -34,6 +34,8 @@ class Parts:
     """The nodes that ask for memory, by how far the code of their failure lies below `abi.NO_MEMORY_AT`."""
     record_words: int = 1
     tight_loops: int = 0
+    nodes: int = 0
+    """How many nodes of the graph the code is for."""
     fresh: int = 0
     """Tensors made by code that are told apart: see `LaneEmitter.make_fresh`."""
     routines: dict[str, None] = field(default_factory=dict)

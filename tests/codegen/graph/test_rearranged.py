@@ -95,3 +95,45 @@ def test_bags(rows: list[int], starts: list[int]) -> None:
         "    a, b, c, d = flambeau.embedding_bag(t, r, o)\n    return a\n",
         arguments,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("step", [1, 2, 5, 100, 1 << 40, 0, -1])
+def test_a_step_that_only_the_call_tells(step: int) -> None:
+    agree(
+        "def f(x: Tensor, n: int):\n    return x[:, ::n] + 1.0, x[1:, 1::n, :0].size(1), x[:, 3:2:n].size(1)\n",
+        lambda: (flambeau.from_numpy(X.copy()), step),
+    )
+
+
+def test_items_of_sizes() -> None:
+    agree(
+        "def f(x: Tensor):\n    n = x.size()\n    a, b = n[-2:]\n    c, d = n[:3:2]\n"
+        "    return a, b, c, d, len(n[5:])\n",
+        given(X),
+    )
+
+
+def test_few_operators_without_native_form_among_many_nodes() -> None:
+    """The rest is native code all the same, and `explain` names them."""
+    steps = "\n".join(f"    x = x.transpose(0, 1).reshape([4, 4]) * {k}.5" for k in range(30))
+    source = f"def f(x: Tensor):\n{steps}\n    y = flambeau.logcumsumexp(x, 0)\n    return y.t() + 1.0\n"
+    agree(source, lambda: (flambeau.from_numpy(np.linspace(0, 1e-30, 16, dtype=np.float32).reshape(4, 4)),))
+    function = flambeau.CompilationUnit(source).f
+    for _ in range(6):
+        function(flambeau.ones(4, 4))
+    found = function.explain(measure=False)
+    assert not found.is_native
+    assert [i.kind for i in found.interpreted] == ["aten::logcumsumexp"]
+    few = flambeau.CompilationUnit("def f(x: Tensor):\n    return flambeau.logcumsumexp(x.t() + 1.0, 0).t() * 2.0\n").f
+    for _ in range(6):
+        few(flambeau.ones(4, 4))
+    assert "no loop makes up for" in str(few.explain(measure=False))
+
+
+@pytest.mark.parametrize("p", [0.0, 0.5, 1.0, -0.1, 1.5, float("nan")])
+def test_dropout_outside_of_training(p: float) -> None:
+    agree(
+        "def f(x: Tensor, p: float):\n"
+        "    y = x.t()\n    return flambeau.dropout(y, p, False) + 1.0, flambeau.dropout(x * 2.0, p, False)\n",
+        lambda: (flambeau.from_numpy(X[0].copy()), p),
+    )  # fmt: skip
