@@ -238,12 +238,17 @@ def _support(entry: str) -> NativeCode | None:
         assert m is not None
         return m.text(), (*m.imported, *m.symbols)
 
-    what = f"{entry} {sys.version} {np.__version__} {layouts!r}"
     exports = _SYMBOLS.get(entry, (entry,))
+    addresses_of = functools.partial(_addresses, prefix=IMPORTED, more=more)
     try:
-        return engine().link_entry(what, exports, write, functools.partial(_addresses, prefix=IMPORTED, more=more))
+        return engine().link_entry(_about(entry), exports, write, addresses_of)
     except NativeError:
         return None
+
+
+def _about(entry: str) -> str:
+    """What tells the code of an entry from all other code."""
+    return f"{entry} {sys.version} {np.__version__} {object_layouts()!r}"
 
 
 @functools.cache
@@ -279,9 +284,10 @@ def has_cached_loops() -> bool:
     """Whether making that code takes no compiler: this process has it, or the cache on disk."""
     if not is_remembered():
         return False
-    modules = [_entry_module(entry) for entry in ("operators", "products", "make")]
-    texts = [loops_text(), *[m.text() for m in modules if m is not None]]
-    return all(engine().is_cached(text, is_glue=True, optimise=True) for text in texts)
+    if object_layouts() is None or numpy_functions() is None:
+        return False
+    has_entries = all(engine().has_entry(_about(entry)) for entry in ("operators", "products", "make"))
+    return has_entries and engine().is_cached(loops_text(), is_glue=True, optimise=True)
 
 
 def make(inline_cache: InlineCache, slow: Callable[..., Any]) -> Callable[..., Any] | None:

@@ -26,7 +26,8 @@ from flambeau.executor import recurrent_kernels as _recurrent_kernels  # noqa: F
 from flambeau.executor.compiled_gradients import GradientPlan
 from flambeau.executor.derivatives import Derivatives
 from flambeau.executor.explain import caches_of, compilation_of
-from flambeau.executor.inlined_graph import inlined_graph
+from flambeau.executor.first_tier import FirstTier
+from flambeau.executor.inlined_graph import has_node, inlined_graph
 from flambeau.executor.options import Options
 from flambeau.executor.plan import ExecutionPlan, make_plan
 from flambeau.executor.prepared_graph import PreparedGraph
@@ -48,6 +49,7 @@ from flambeau.tensor import below, defaults, dispatch, kernels
 from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.tensor.subclasses import special
 from flambeau.util import log
+from flambeau.util.depth import deep_recursion
 from flambeau.util.inversions import CALL_WITHIN_TRANSFORMS, GENERATOR_STEPS, TASK_EXECUTOR, TRY_RUNNER
 from flambeau.util.record import replace
 
@@ -77,8 +79,10 @@ class Executor:
             "plans", options.max_plans, describe=specs.describe, compare=compare, uses=lambda plan: plan.calls
         )
         self._prepared = PreparedGraph(function)
-        self.derivatives = Derivatives(function, options, self._prepared, lambda part: attach(part, options))
+        parts = replace(options, tiered=False)
+        self.derivatives = Derivatives(function, options, self._prepared, lambda part: attach(part, parts))
         self._latest: ExecutionPlan | None = None
+        self.first_tier = FirstTier(function, options)
         self._takes_objects = any(map(_may_hold_objects, (a.type for a in function.schema.arguments)))
         self._is_open: bool | None = None
         """Whether the function looks at the need of gradients itself, or says whether they are recorded."""
@@ -105,6 +109,10 @@ class Executor:
                 return recording.local.recorder(self, arguments)
             self._keep_numbers(arguments, lost_numbers.WATCHED)
             return single(run(self._plain_code(), arguments))
+        if self.first_tier.is_on:
+            result = self.at_once(arguments)
+            if result is not MISSED:
+                return result
         if self._is_dispatched(arguments):
             return self.recorded(arguments, lost_numbers.OVERRIDDEN)
         result = self._quickly(arguments)
@@ -120,10 +128,32 @@ class Executor:
             plan = None
         return (self._run_on_objects if self._takes_objects else self._run)(plan, spec, arguments)
 
+    def at_once(self, arguments: Sequence[Any]) -> Any:
+        """The answer of the first tier, as the program is written; `MISSED` where a plan is to answer."""
+        is_special = special.exists and (below.has_special(arguments) or bool(kernels.table.overridden_names))
+        if is_special or dispatch.is_intercepted():
+            return MISSED
+        if not self.first_tier.takes_call(arguments, with_gradients=is_grad_enabled()):
+            return MISSED
+        try:
+            with deep_recursion():
+                code = self._plain_code()
+        except RecursionError:
+            return MISSED  # the plan says so
+        if self._is_noted:
+            latest.note(self)
+        with dispatch.intercepting(gradients.one_by_one):
+            return single(run(code, arguments))
+
+    def compile(self, arguments: Sequence[Any]) -> None:
+        """Make the plan for arguments like these with its native code, if it has none."""
+        self.first_tier.is_on = False
+        self.plan_for(arguments).compile(gradients.Plain(arguments).arguments)
+
     def _run_on_objects(self, plan: ExecutionPlan | None, spec: specs.Spec, arguments: Sequence[Any]) -> Any:
         """A call by a plan, with objects among the arguments: what is in them may ask for gradients."""
         if self._is_open is None:
-            self._is_open = any(map(is_open, inlined_graph(self.function).all_nodes()))
+            self._is_open = has_node(self.function, "open", is_open)
         if is_grad_enabled() or self._is_open:
             flow = self._flow_of_objects(spec, arguments)
             if flow is not None and flow.is_open:
@@ -143,7 +173,7 @@ class Executor:
         if special.exists and (below.has_special(arguments) or self._is_overridden()):
             return True
         if self._names_meta is None:
-            self._names_meta = any(map(_is_meta_device, inlined_graph(self.function).all_nodes()))
+            self._names_meta = has_node(self.function, "meta", _is_meta_device)
         return self._names_meta
 
     def _is_overridden(self) -> bool:
@@ -331,8 +361,10 @@ class Executor:
 
     @property
     def latest_graph(self) -> Graph | None:
-        """The graph of the plan used last."""
-        return None if self._latest is None else self._latest.graph
+        """The graph of the plan used last; that of the function as written where only the first tier answered."""
+        if self._latest is None:
+            return self.function.graph if self.first_tier.calls else None
+        return self._latest.graph
 
     def latest_code(self) -> Code:
         """The bytecode of the latest plan; of the function as written before the first call."""
@@ -375,13 +407,15 @@ class Executor:
         caches = [self._plans.statistics(), *self.derivatives.statistics()]
         caches += [s for p in self.plans for s in caches_of(p)]
         evicted = self._plans.statistics().evictions
+        notes = [AGAIN.format(reason=reason) for reason in self.derivatives.reasons]
         return Explanation(
             self.function.short_name,
             self.options.backend,
             tuple(plans),
             evicted,
-            notes=tuple(AGAIN.format(reason=reason) for reason in self.derivatives.reasons),
+            notes=(*filter(None, (self.first_tier.note,)), *notes),
             caches=tuple(c for c in caches if c.entries),
+            first_calls=self.first_tier.calls,
         )
 
 

@@ -6,10 +6,12 @@ folded. For a model that is most of the nodes there ever are.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from flambeau.executor.frozen_callees import freeze_callees
 from flambeau.executor.stored import place_of
 from flambeau.ir.clone import clone_graph
-from flambeau.ir.graph import Graph
+from flambeau.ir.graph import Graph, Node
 from flambeau.passes import constant_propagation, inline
 from flambeau.program.function import Function
 from flambeau.util.kept_on import KeptOn
@@ -47,3 +49,15 @@ def _inlined(graph: Graph) -> Graph:
     inline.do(copy, is_folding=True)
     constant_propagation.do(copy, values_only=True)
     return copy
+
+
+def has_node(function: Function, what: str, is_meant: Callable[[Node], bool]) -> bool:
+    """Whether a function, or what it calls, has a node of a kind that `what` names; from the cache on disk if known."""
+    place = place_of(function, "has", what)
+    kept = None if place is None else place.read()
+    if isinstance(kept, bool):
+        return kept
+    found = any(map(is_meant, inlined_graph(function).all_nodes()))
+    if place is not None:
+        place.keep(found)
+    return found

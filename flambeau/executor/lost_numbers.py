@@ -66,11 +66,11 @@ def _line(where: SourceRange) -> str:
 def _reads_numbers(graph: Graph) -> bool:
     known = _reads.get(graph)
     if known is None:
-        known = _reads[graph] = any(map(_is_reading, graph.all_nodes()))
+        known = _reads[graph] = any(map(is_reading, graph.all_nodes()))
     return known
 
 
-def _is_reading(node: Node) -> bool:
+def is_reading(node: Node) -> bool:
     """Whether an operator makes a number with a derivative of a tensor."""
     definition = node.definition
     if definition is None or definition.differentiable is False or not node.results:
@@ -85,7 +85,7 @@ def _reading(graph: Graph, sources: Sequence[Value]) -> Node | None:
     seen = [v for v in (*graph.returns, *graph.parameters) if holds_tensors(v.static_type)]
     values = relevant(graph, sources, seen)
     for node in graph.all_nodes():
-        if _is_reading(node) and any(v in values for v in node.operands) and any(v in values for v in node.results):
+        if is_reading(node) and any(v in values for v in node.operands) and any(v in values for v in node.results):
             return node
     return None
 

@@ -27,6 +27,8 @@ class Options:
     """Threads that one kernel may use, the caller's included; None: as `set_num_threads` says."""
     fastmath: bool = False
     """Let native code regroup the arithmetic of floats: sums in any order, reciprocals, fused multiply-adds."""
+    tiered: bool = True
+    """Let a long program answer its first call as it is written, before a plan is made."""
     max_plans: int = 16
     """Specialisations kept; the one unused for longest goes first."""
 

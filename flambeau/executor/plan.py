@@ -19,7 +19,7 @@ from flambeau.executor.options import FUSING, Options
 from flambeau.executor.prepared_graph import is_prepared_apart
 from flambeau.executor.region import Region, with_regions
 from flambeau.executor.split_groups import split_groups
-from flambeau.executor.stored import Place, place_of
+from flambeau.executor.stored import plan_place
 from flambeau.executor.strict_fusion import check_strict_fusion
 from flambeau.executor.watch import Watch
 from flambeau.interpreter.code import Code
@@ -73,6 +73,8 @@ class ExecutionPlan:
     runs: int = 0
     """Calls that did not take the short way."""
 
+    is_hot: bool = False
+    """Whether native code serves from the next call on, however few there were."""
     watch: Watch | None = None
     """Counts what is interpreted although native code was wanted."""
 
@@ -83,8 +85,15 @@ class ExecutionPlan:
                 return self._run(arguments)
         return self._run(arguments)
 
+    def compile(self, arguments: Sequence[Any]) -> None:
+        """Make the native code that calls with arguments like these run."""
+        self.is_hot = True
+        if self.whole is not None:
+            self.whole.variant_for(arguments)
+            self.cut()
+
     def _run(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
-        if self.whole is not None and (self.whole.has_loop or self.runs > CALLS_BEFORE_NATIVE):
+        if self.whole is not None and (self.is_hot or self.whole.has_loop or self.runs > CALLS_BEFORE_NATIVE):
             results = self.whole(arguments)
             if results is not None:
                 return results
@@ -155,7 +164,7 @@ def _make_plan(
 ) -> ExecutionPlan:
     clock = _Clock()
     with progress(f"compiling {function.short_name}") as tell:
-        place = _place(function, arguments, options) if record is None else None
+        place = plan_place(function, arguments, options) if record is None else None
         graph = None if place is None else place.read()
         lowered: LoweredGroups = {}
         if graph is None:
@@ -211,14 +220,6 @@ def _new_graph(
     if options.backend == "native":
         split_groups(graph, lowered)
     return graph
-
-
-def _place(function: Function, arguments: Sequence[Any], options: Options) -> Place | None:
-    """Where the optimised graph for arguments like these is kept between processes; None where it is not."""
-    if options.verify or log.level("passes"):
-        return None
-    about = (options.backend, sorted(options.without), options.num_threads, options.fastmath)
-    return place_of(function, "plan", specs.describe(specs.spec_of(arguments)), repr(about))
 
 
 def _start(function: Function, options: Options, record: Callable[[PassRecord], None] | None) -> Graph:

@@ -263,6 +263,8 @@ class Explanation:
     notes: tuple[str, ...] = field(default=())
     caches: tuple[CacheStatistics, ...] = field(default=())
     """Of each cache of specialised code: entries, hits, misses, evictions."""
+    first_calls: int = 0
+    """Calls that were answered as the program is written, before there was a plan."""
 
     @property
     def is_native(self) -> bool:

@@ -7,6 +7,7 @@ machine code, only files are read that nobody but the user could have written.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,11 +17,13 @@ from flambeau.codegen import available
 from flambeau.codegen.llvm import host
 from flambeau.codegen.llvm.object_cache import ObjectCache, key_of, object_cache
 from flambeau.executor.frozen_callees import freeze_callees
+from flambeau.executor.options import Options
 from flambeau.executor.records import OWN_OPERATORS, RecordError, dumps, loads
 from flambeau.ir.frozen import is_frozen
 from flambeau.ir.graph import Graph
 from flambeau.program.function import Function
 from flambeau.program.origin import Origin
+from flambeau.specialise.spec import describe, spec_of
 from flambeau.tensor import defaults, kernels
 from flambeau.util import log
 from flambeau.util.record import dataclass
@@ -54,6 +57,10 @@ class Place:
             self.function.provenance.read_by(self.function)
         return value
 
+    def is_there(self) -> bool:
+        """Whether something seems to be kept there, without reading it."""
+        return self.cache.has(self.key)
+
     def keep(self, value: Any) -> None:
         """Keep a value; one that no record can hold is left out."""
         try:
@@ -84,6 +91,14 @@ def place_of(function: Function, *what: str) -> Place | None:
         return None
     around = (str(defaults.float_dtype()), np.__version__, str(available()), source_stamps(PACKAGE))
     return Place(cache, key_of("program", origin.key, *what, *around), processor, origin, function)
+
+
+def plan_place(function: Function, arguments: Sequence[Any], options: Options) -> Place | None:
+    """Where the optimised graph for arguments like these is kept between processes; None where it is not."""
+    if options.verify or log.level("passes"):
+        return None
+    about = (options.backend, sorted(options.without), options.num_threads, options.fastmath)
+    return place_of(function, "plan", describe(spec_of(arguments)), repr(about))
 
 
 def _has_own_kernels() -> bool:

@@ -248,6 +248,21 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
         """All that the executor is called with. To be asked for first: a method may have another executor then."""
         return (*self._first, *self._signature.bind(tuple(args), kwargs))
 
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Make the optimised plan and the native code for arguments like these now, and wait for it; nothing is run.
+
+        Without it a long program answers its first call as it is written, and waits at the second one.
+
+        >>> import flambeau
+        >>> from flambeau import Tensor
+        >>> unit = flambeau.CompilationUnit("def f(x: Tensor): return flambeau.tanh(x) * 2")
+        >>> unit.f.compile(flambeau.ones(3))
+        >>> len(unit.f.explain().compilations)
+        1
+        """
+        arguments = self._full(args, kwargs)
+        self._executor.compile(arguments)
+
     def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
         """The optimised graph that runs for arguments like these."""
         arguments = self._full(args, kwargs)

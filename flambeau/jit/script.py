@@ -54,7 +54,13 @@ class Scripting(Protocol):
 
 @overload
 def script(  # type: ignore[overload-overlap]  # a module is callable too
-    obj: Module, *, backend: BackendName = ..., max_plans: int = ..., without: tuple[str, ...] = ..., verify: bool = ...
+    obj: Module,
+    *,
+    backend: BackendName = ...,
+    max_plans: int = ...,
+    without: tuple[str, ...] = ...,
+    verify: bool = ...,
+    tiered: bool = ...,
 ) -> RecursiveScriptModule: ...
 @overload
 def script(  # type: ignore[overload-overlap]  # a class is callable too
@@ -66,6 +72,7 @@ def script(  # type: ignore[overload-overlap]  # a class is callable too
     max_plans: int = ...,
     without: tuple[str, ...] = ...,
     verify: bool = ...,
+    tiered: bool = ...,
 ) -> type[T]: ...
 @overload
 def script(
@@ -77,6 +84,7 @@ def script(
     max_plans: int = ...,
     without: tuple[str, ...] = ...,
     verify: bool = ...,
+    tiered: bool = ...,
 ) -> dict[str, ScriptFunction]: ...
 @overload
 def script(obj: list[Any]) -> ScriptList: ...
@@ -92,6 +100,7 @@ def script(
     max_plans: int = ...,
     without: tuple[str, ...] = ...,
     verify: bool = ...,
+    tiered: bool = ...,
 ) -> ScriptFunction[P, R]: ...
 @overload
 def script(
@@ -103,6 +112,7 @@ def script(
     max_plans: int = ...,
     without: tuple[str, ...] = ...,
     verify: bool = ...,
+    tiered: bool = ...,
 ) -> Scripting: ...
 
 
@@ -119,6 +129,7 @@ def script(
     max_plans: int = 16,
     without: tuple[str, ...] = (),
     verify: bool = False,
+    tiered: bool = True,
 ) -> Any:
     """Compile `obj` from its source.
 
@@ -128,8 +139,7 @@ def script(
             list or dict it makes one that programs take by reference. Without it, a decorator with the other options
             comes back.
         backend: what runs it. "native" makes machine code of groups of tensor operators, "interpreter" runs bytecode
-            alone,
-            "reference" is the slow evaluator that defines the meaning.
+            alone, "reference" is the slow evaluator that defines the meaning.
         num_threads: threads that one kernel may use, the caller's included; None for what `set_num_threads` says.
             Results do not depend on it, but for the sums inside large products that the BLAS computes.
         fastmath: let native code regroup arithmetic of floats: sums in any order, reciprocals, fused multiply-adds,
@@ -137,6 +147,7 @@ def script(
         max_plans: specialisations (by dtype, rank, and which sizes are 1) that are kept.
         without: passes to leave out, by name; "llvm" for those that LLVM runs over whole graphs.
         verify: check the graph after every pass.
+        tiered: let a long program (32 operators on tensors) answer its first call as it is written, before a plan is.
 
     Programs written for TorchScript may pass more: `_rcb` gives values of names, and None for those that mean what they
     mean where the function was written; `optimize`, `_frames_up` and `example_inputs` have no effect, the first and
@@ -160,7 +171,7 @@ def script(
     """
     options = Options(
         backend=backend, num_threads=num_threads, fastmath=fastmath, max_plans=max_plans, without=frozenset(without),
-        verify=verify,
+        verify=verify, tiered=tiered,
     )  # fmt: skip
     if optimize is not None:
         warnings.warn(NO_OPTIMIZE, FutureWarning, stacklevel=2)
@@ -168,7 +179,7 @@ def script(
         warnings.warn(NO_EXAMPLES, UserWarning, stacklevel=2)
     if obj is None:
         return partial(script, backend=backend, num_threads=num_threads, fastmath=fastmath, max_plans=max_plans,
-                       without=without, verify=verify)  # fmt: skip
+                       without=without, verify=verify, tiered=tiered)  # fmt: skip
     try:
         if _rcb is not None and inspect.isfunction(obj) and not is_disabled():
             return script_function(obj, options, _rcb)

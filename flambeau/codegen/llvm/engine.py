@@ -110,7 +110,7 @@ class Engine:
         """
         start = time.perf_counter()
         cache = object_cache()
-        place = key_of(self.identity, "entry", emitter_sources(), what) if cache else ""
+        place = self._entry_place(what) if cache else ""
         note = _read_note(cache.load(place, self.processor.name)) if cache else None
         content = cache.load(note[0], self.processor.name) if cache and note else None
         if note is not None and content is not None:
@@ -120,6 +120,18 @@ class Engine:
         if cache:
             cache.store(place, json.dumps([self._key(text, True, True), *names]).encode(), self.processor.name)
         return self.link(text, exports, addresses_of(names), is_glue=True, optimise=True)
+
+    def has_entry(self, what: str) -> bool:
+        """Whether the cache has what ``link_entry`` would make."""
+        cache = object_cache()
+        if cache is None:
+            return False
+        note = _read_note(cache.load(self._entry_place(what), self.processor.name))
+        return note is not None and cache.has(note[0])
+
+    def _entry_place(self, what: str) -> str:
+        """Where the cache notes under which key the code of an entry lies."""
+        return key_of(self.identity, "entry", emitter_sources(), what)
 
     def link_kernel(
         self, what: str, symbol: str, emit: Callable[[], NativeText], imports: Callable[[Needs], dict[str, int]]

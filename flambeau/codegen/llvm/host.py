@@ -12,7 +12,7 @@ import sys
 from functools import cache
 from typing import Any
 
-from flambeau.codegen.llvm.object_cache import key_of, object_cache
+from flambeau.codegen.llvm.object_cache import ObjectCache, key_of, object_cache
 from flambeau.codegen.llvm.processor import LEVELS, Processor, level_of
 from flambeau.util.locks import NoForkLock
 
@@ -102,6 +102,17 @@ def this_host() -> Processor:
     if identity is None or cache is None:
         return _ask()
     key = _key(identity)
+    if (cache.path, key) not in _known:
+        _known[cache.path, key] = _remembered(cache, key)
+    return _known[cache.path, key]
+
+
+_known: dict[tuple[str, str], Processor] = {}
+"""This machine by the directory of the cache and the key in it."""
+
+
+def _remembered(cache: ObjectCache, key: str) -> Processor:
+    """What the cache says of this machine, which it is told now if it does not know it."""
     known = (cache.load(key, HOST) or b"").decode(errors="replace").split("\n")
     if len(known) == 3:
         triple, cpu, features = known
@@ -128,6 +139,7 @@ def _ask() -> Processor:
         return Processor(llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
 
 
+@cache
 def _identity() -> str | None:
     """A text that no other kind of processor has; None where there is none at hand.
 

@@ -103,6 +103,12 @@ class _Seen:
     native: ScriptFunction | None = None
     """The method as a function that takes them last; None where the method needs its object after all."""
 
+    def is_current(self) -> bool:
+        """Whether everything is still where it was."""
+        return all(map(is_, map(getitem, self.lists, self.places), self.found)) and all(
+            map(is_, map(_array_of, self.tensors), self.arrays)
+        )
+
     def read(self, owner: ScriptObject, path: tuple[str, ...], *, is_assigned: bool = False) -> Any:
         """The value of an attribute, noting where it was; of one that the method assigns, where it is."""
         value: Any = owner
@@ -192,10 +198,9 @@ class PromotedMethod(ScriptMethod):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run it. Raises ArgumentError before anything runs, ScriptError for its own raise, else RuntimeError."""
         seen = self._seen
-        if seen is None or not (
-            all(map(is_, map(getitem, seen.lists, seen.places), seen.found))
-            and all(map(is_, map(_array_of, seen.tensors), seen.arrays))
-        ):
+        if seen is None or not seen.is_current():
+            if (result := self._at_once(args, kwargs)) is not MISSED:
+                return result
             seen = self._look()
         if seen.native is None or thread.observer is not None or thread.is_plain:
             return self._call_slowly(*args, **kwargs)
@@ -223,6 +228,14 @@ class PromotedMethod(ScriptMethod):
                 return result
         asks = gradients.asking(seen.taken)
         return self._marked(seen, native, args, asks) if True in asks else MISSED
+
+    def _at_once(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """The answer before there is a plan; `MISSED` where a plan is to answer."""
+        is_watched = thread.is_plain or thread.handlers or thread.observer is not None
+        if is_watched or not self._with_object.first_tier.is_on:
+            return MISSED
+        result = self._with_object.at_once((self.owner, *self._signature.bind(tuple(args), kwargs)))
+        return shown(result) if self._gives_objects else result
 
     def _marked(self, seen: _Seen, native: ScriptFunction, args: tuple[Any, ...], hidden: gradients.Asking) -> Any:
         """The call of a method some of whose parameters ask for gradients: recorded if a result depends on them."""
@@ -306,6 +319,8 @@ class PromotedMethod(ScriptMethod):
             options = self._with_object.options
             executor = executor_of(function) if options == Options() else Executor(function, options)
             native = self._natives[function] = ScriptFunction(function, executor=executor)
+            executor.first_tier = self._with_object.first_tier  # a call answered there is answered
+            executor.first_tier.is_on = False
         return native
 
 

@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from flambeau.executor.executor import attach
-from flambeau.executor.stored import place_of
 from flambeau.frontend.compile_function import compile_def
 from flambeau.frontend.scopes.parameter_defaults import as_declared
 from flambeau.frontend.scopes.python_constants import enum_type
@@ -34,6 +33,7 @@ from flambeau.serialize.archive_reader.finish import compile_callees, finish
 from flambeau.serialize.archive_reader.literal_reader import LiteralReader
 from flambeau.serialize.archive_reader.permissions import Permissions
 from flambeau.serialize.archive_reader.source_ranges import SourceRanges, to_original
+from flambeau.serialize.archive_reader.stored_graphs import StoredGraphs
 from flambeau.util.depth import deep_recursion
 from flambeau.util.errors import ArchiveError, CompileError
 from flambeau.util.locks import NoForkLock
@@ -65,6 +65,7 @@ class CodeUnit(CompilationUnit):
         self._annotations: dict[str, Type] = {}
         """The types of attributes by what is written for them."""
         self._lock = NoForkLock()
+        self._graphs = StoredGraphs()
         self.names = ArchiveNames(self.constants, self, version)
         self._literals = LiteralReader(self.constants, self)
         self._provenance = Provenance(
@@ -322,9 +323,8 @@ class CodeUnit(CompilationUnit):
             with self._lock:
                 if compiled:  # by another thread that asked too
                     return compiled[0]
-                place = place_of(function, "graph")
-                known = None if place is None else place.read()
-                if isinstance(known, Graph):
+                known = self._graphs.read(function)
+                if known is not None:
                     compiled.append(known)
                     return known
                 with self._located():
@@ -339,9 +339,8 @@ class CodeUnit(CompilationUnit):
                 to_original(body, self._ranges[record])
                 self._permissions.check(body, self.container.title)
                 compiled.append(body)
-                compile_callees(body, name)
-                if place is not None:
-                    place.keep(body)
+                with self._graphs.compiling(function):
+                    compile_callees(body, name)
                 return body
 
         with self._located():

@@ -1,0 +1,135 @@
+"""The first tier: a long program answers its first call as it is written, an operator at a time.
+
+A plan for a model takes a hundred times longer to make than the model takes to run; who wants one answer should not
+wait for it. The second call makes the plan, which later calls and later processes have. Programs that may run for long,
+because they loop as often as a number says or call themselves, have a plan at once. So have those that are short or
+compute with numbers alone: their plans are made quickly, and may be what they need to be quick at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+from flambeau.analysis.effects import own_writes
+from flambeau.executor.lost_numbers import is_reading
+from flambeau.executor.options import Options
+from flambeau.executor.stored import place_of, plan_place
+from flambeau.ir.constants import CONSTANT
+from flambeau.ir.graph import Graph, Node, Value
+from flambeau.ir.walk import subgraphs
+from flambeau.passes.inline import CALLS, callee_of
+from flambeau.passes.recursion import Recursion
+from flambeau.program.function import Function
+from flambeau.schema.rule_tables import RuleTable
+from flambeau.schema.types import TensorType
+from flambeau.util.no_collection import no_collection
+
+FIRST_CALLS: Final = 1
+"""Calls that the first tier answers."""
+LONG: Final = 32
+"""Operators on tensors from which on a program is long: a plan takes 50 ms and more, running so many less than one."""
+FEW: Final = 1 << 10
+"""Iterations that a constant may ask for: a loop of so few takes no time."""
+PROMOTION: Final = "promotion"
+"""What the cache keeps of each method that a plan was made of."""
+
+
+class FirstTier:
+    """Of one function: whether calls are still answered as it is written, and how many were."""
+
+    def __init__(self, function: Function, options: Options) -> None:
+        self.is_on = options.tiered and options.backend == "native" and not options.verify
+        """Whether the next call may be one for this tier."""
+        self.calls = 0
+        self.operators = 0
+        """Of the program, once it was looked at and found to be long."""
+        self._function, self._options = function, options
+        self._needs_derivative = False
+        """Whether gradients may have to go through numbers, or what is written over: the tape cannot do that."""
+
+    def takes_call(self, arguments: Sequence[Any], *, with_gradients: bool) -> bool:
+        """Whether this tier answers the call that is made now; if so, the call counts."""
+        if not self.operators and (self._is_planned(arguments) or not self._is_suited()):
+            self.is_on = False
+        if not self.is_on or (with_gradients and self._needs_derivative):
+            return False
+        self.calls += 1
+        self.is_on = self.calls < FIRST_CALLS
+        return True
+
+    def _is_planned(self, arguments: Sequence[Any]) -> bool:
+        """Whether an earlier process has made a plan, which is read quickly."""
+        places = (place_of(self._function, PROMOTION), plan_place(self._function, arguments, self._options))
+        return any(place is not None and place.is_there() for place in places)
+
+    @no_collection()
+    def _is_suited(self) -> bool:
+        """Whether the program is long and does not loop."""
+        nodes = list(_reached(self._function))
+        count = sum(map(_gives_tensor, nodes))
+        if count < LONG or any(map(_may_take_long, nodes)) or Recursion(callee_of).is_recursive(self._function):
+            return False
+        self._needs_derivative = any(is_reading(node) or own_writes(node) for node in nodes)
+        self.operators = count
+        return True
+
+    @property
+    def note(self) -> str:
+        """What `explain` says of it; empty where it answered nothing."""
+        if not self.calls:
+            return ""
+        return (
+            f"first tier: {self.calls} call{'s' * (self.calls > 1)} answered as the program is written, "
+            f"{self.operators} operators one at a time, before there was a plan; "
+            "fn.compile(*args) makes it beforehand, script(fn, tiered=False) at the first call"
+        )
+
+
+def _gives_tensor(node: Node) -> bool:
+    """Whether a node is an operator that computes a tensor, or shows one otherwise."""
+    return node.definition is not None and any(isinstance(v.static_type, TensorType) for v in node.results)
+
+
+def _may_take_long(node: Node) -> bool:
+    """Whether a node loops as often as a number says, or calls what is decided at run time only."""
+    if node.op == "prim::Loop":
+        return not _is_short(node.operand(0))
+    return node.op in CALLS and callee_of(node) is None
+
+
+def _is_short(count: Value) -> bool:
+    """Whether a number of iterations follows from lengths of lists, ranks, and small constants."""
+    waiting = [count]
+    for value in waiting:
+        node = value.defining_node
+        if node is None or len(waiting) > FEW:
+            return False
+        if node.op == CONSTANT:
+            number = node.attributes.get("value")
+            if not isinstance(number, int) or abs(number) > FEW:
+                return False
+        elif node.op not in _followed_from:
+            return False
+        else:
+            waiting += [v for v in _followed_from[node.op](node) if v not in waiting]
+    return True
+
+
+_followed_from = RuleTable[Callable[[Node], Sequence[Value]]]("small numbers: which operands have to be small as well")
+_followed_from("aten::len", "aten::dim")(lambda node: ())
+_followed_from("aten::add", "aten::sub", "aten::__range_length", "prim::min", "prim::max")(lambda node: node.operands)
+
+
+def _reached(function: Function) -> Iterator[Node]:
+    """The nodes of a function and of all that it calls, each once. Raises CompileError for what cannot be compiled."""
+    known, waiting = {function}, [function]
+    while waiting:
+        graph: Graph = waiting.pop().frozen_graph
+        for part in subgraphs(graph):
+            for node in part.all_nodes():
+                yield node
+                callee = callee_of(node)
+                if callee is not None and callee not in known:
+                    known.add(callee)
+                    waiting.append(callee)

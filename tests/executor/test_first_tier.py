@@ -1,0 +1,252 @@
+"""Which calls a long program answers as it is written, and that nobody sees a difference but in the time it takes."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import flambeau
+from flambeau import Tensor, nn
+from flambeau.executor.options import Options
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLAMBEAU_CACHE_DIR", str(tmp_path / "cache"))
+
+
+STEP = " x = flambeau.tanh(x) * 2 - 1\n"
+LONG_TEXT = "def f(x: Tensor):\n" + STEP * 12 + " return x\n"
+X = flambeau.arange(8.0).reshape(2, 4)
+
+
+def compiled(text: str) -> Any:
+    return flambeau.CompilationUnit(text).f
+
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(flambeau.linspace(-1.0, 1.0, 4))
+        self.count = 3
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.dim() != 2:
+            raise ValueError("rows wanted")
+        for _ in range(len(x.shape)):
+            x = x * 0.5
+        x = flambeau.tanh(x * self.weight).relu().sigmoid().exp().log().abs().sin().cos().neg()
+        x = flambeau.tanh(x * self.weight).relu().sigmoid().exp().log().abs().sin().cos().neg()
+        x = flambeau.tanh(x * self.weight).relu().sigmoid().exp().log().abs().sin().cos().neg()
+        return flambeau.tanh(x * self.weight).relu().sigmoid().exp().log().abs().sin().cos().neg()
+
+
+def saved() -> bytes:
+    stream = io.BytesIO()
+    flambeau.jit.save(flambeau.script(Net()), stream)
+    return stream.getvalue()
+
+
+def loaded(content: bytes) -> Any:
+    return flambeau.jit.load(io.BytesIO(content))
+
+
+def test_the_first_call_has_no_plan_and_the_second_has() -> None:
+    f = compiled(LONG_TEXT)
+    first = f(X)
+    said = f.explain()
+    assert (said.compilations, said.first_calls, said.is_native) == ((), 1, False)
+    assert "first tier: 1 call answered as the program is written, 36 operators" in str(said)
+    assert flambeau.allclose(f(X), first, rtol=1e-6, atol=1e-6)
+    assert len(f.explain().compilations) == 1
+    assert f.explain().first_calls == 1
+
+
+def test_graphs_that_ran_are_told() -> None:
+    f = compiled(LONG_TEXT)
+    f(X)
+    assert str(flambeau.jit.last_executed_optimized_graph()) == str(f.graph)
+    f(X)
+    assert "prim::FusionGroup" in str(flambeau.jit.last_executed_optimized_graph())
+
+
+def short(count: int) -> str:
+    return "def f(x: Tensor):\n" + " x = flambeau.tanh(x)\n" * count + " return x\n"
+
+
+LOOP = "def f(x: Tensor, n: int):\n for _ in range(n):\n  x = x + 1\n" + STEP * 12 + " return x\n"
+OVER_LIST = "def f(x: Tensor, n: List[int]):\n for _ in n:\n  x = x + 1\n" + STEP * 12 + " return x\n"
+WHILE = "def f(x: Tensor, n: int):\n while n > 0:\n  n -= 1\n  x = x + 1\n" + STEP * 12 + " return x\n"
+NUMBERS = "def f(x: int):\n" + " x = x * 3 % 7 + 1\n" * 30 + " return x\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "is_long"),
+    [
+        (short(31), (X,), False),
+        (short(32), (X,), True),
+        (LOOP, (X, 3), False),
+        (OVER_LIST, (X, [1, 2]), True),
+        (WHILE, (X, 3), False),
+        (NUMBERS, (3,), False),
+    ],
+    ids=["31", "32", "loop", "over list", "while", "numbers"],
+)
+def test_what_is_long(text: str, arguments: tuple[Any, ...], is_long: bool) -> None:
+    f = compiled(text)
+    f(*arguments)
+    assert f.explain().first_calls == is_long
+
+
+def test_recursion_has_a_plan_at_once() -> None:
+    body = " if n == 0:\n  return x\n"
+    unit = flambeau.CompilationUnit(f"def f(x: Tensor, n: int) -> Tensor:\n{body}{STEP * 12} return f(x, n - 1)\n")
+    unit.f(X, 2)
+    assert not unit.f.explain().first_calls
+
+
+def test_compile_makes_the_plan_beforehand() -> None:
+    f = compiled(LONG_TEXT)
+    f.compile(X)
+    (plan,) = f.explain().compilations
+    assert plan.calls == 0
+    f(X)
+    assert f.explain().first_calls == 0
+    assert f.explain().is_native
+    module = loaded(saved())
+    with flambeau.no_grad():
+        module.forward.compile(X)
+        module(X)
+    assert module.forward.explain().first_calls == 0
+    assert module.forward.explain().compilations[0].calls == 1
+
+
+def test_an_option_turns_it_off() -> None:
+    @flambeau.script(tiered=False)
+    def f(x: Tensor) -> Tensor:
+        x = x.tanh().relu().sigmoid().exp().log().abs().sin().cos().neg().tanh().relu().sigmoid().exp().log().abs()
+        x = x.tanh().relu().sigmoid().exp().log().abs().sin().cos().neg().tanh().relu().sigmoid().exp().log().abs()
+        return x.sin().cos().neg()
+
+    again = f.with_options(Options())
+    f(X)
+    again(X)
+    assert (f.explain().first_calls, len(f.explain().compilations)) == (0, 1)
+    assert (again.explain().first_calls, len(again.explain().compilations)) == (1, 0)
+    assert not flambeau.script(Net(), tiered=False).forward.options.tiered
+
+
+def test_gradients_are_those_of_a_plan() -> None:
+    gradients = []
+    for is_planned in (False, True):
+        module, x = loaded(saved()), X.clone().requires_grad_()
+        if is_planned:
+            module.forward.compile(x)
+        module(x).sum().backward()
+        assert module.forward.explain().first_calls == (not is_planned)
+        gradients.append((x.grad, module.weight.grad))
+    for first, planned in zip(*gradients, strict=True):
+        assert flambeau.allclose(first, planned, rtol=1e-5, atol=1e-6)
+
+
+def test_a_derivative_through_a_number_has_a_plan_at_once() -> None:
+    f = compiled("def f(x: Tensor):\n s = float(x[0, 0])\n" + STEP * 12 + " return x * s\n")
+    x = flambeau.ones(2, 2, requires_grad=True)
+    f(x).sum().backward()
+    assert f.explain().first_calls == 0
+    with flambeau.no_grad():
+        g = compiled("def f(x: Tensor):\n s = float(x[0, 0])\n" + STEP * 12 + " return x * s\n")
+        g(x)
+    assert g.explain().first_calls == 1
+
+
+def test_gradients_through_writes_have_a_plan_at_once() -> None:
+    f = compiled("def f(x: Tensor):\n y = x.exp()\n z = y * y\n y.mul_(2)\n" + STEP * 12 + " return x + y + z\n")
+    x, other = flambeau.zeros(2, requires_grad=True), flambeau.zeros(2, requires_grad=True)
+    f(x).sum().backward()  # the tape alone would refuse it: what `z` was computed of is written over
+    chain = other
+    for _ in range(12):
+        chain = flambeau.tanh(chain) * 2 - 1
+    (chain + other.exp() * 2 + (other * 2).exp()).sum().backward()
+    assert flambeau.allclose(x.grad, other.grad)
+    assert f.explain().first_calls == 0
+
+
+def test_errors_are_those_of_a_plan() -> None:
+    texts = []
+    for is_planned in (False, True):
+        for x in (flambeau.ones(1, 2, 3), flambeau.ones(2, 3)):
+            module = loaded(saved())
+            with flambeau.no_grad():
+                if is_planned:
+                    module.forward.compile(x)
+                with pytest.raises((RuntimeError, ValueError)) as caught:
+                    module(x)
+            texts.append(f"{type(caught.value)} {caught.value}")
+            assert module.forward.explain().first_calls == (not is_planned)
+    assert texts[:2] == texts[2:]
+    assert "rows wanted" in texts[0]
+
+
+def test_a_second_process_reads_the_graphs_and_has_the_plan_once_there_is_one(tmp_path: Path) -> None:
+    content = saved()
+    with flambeau.no_grad():
+        modules = [loaded(content) for _ in range(3)]
+        expected = modules[0](X)
+        assert flambeau.equal(modules[1](X), expected)
+        planned = modules[1](X)
+        assert flambeau.allclose(planned, expected, rtol=1e-6, atol=1e-6)
+        assert flambeau.equal(modules[2](X), planned)
+    said = [m.forward.explain() for m in modules]
+    assert [one.first_calls for one in said] == [1, 1, 0]
+    assert "read from the cache" in str(said[2])
+
+
+def test_what_is_kept_of_graphs_may_be_broken(tmp_path: Path) -> None:
+    content = saved()
+    with flambeau.no_grad():
+        expected = loaded(content)(X)
+        entries = list((tmp_path / "cache").rglob("*.object"))
+        assert entries
+        for number, path in enumerate(entries):
+            kept = path.read_bytes()
+            path.unlink()
+            if number % 3 == 0 and hasattr(os, "mkfifo"):
+                os.mkfifo(path)
+            elif number % 3 == 1:
+                path.write_bytes(kept[: len(kept) // 2])
+            else:
+                path.write_bytes(kept[:-1] + bytes([kept[-1] ^ 1]))
+        assert flambeau.equal(loaded(content)(X), expected)
+
+
+def test_another_entry_in_its_place_is_no_record_of_graphs() -> None:
+    from flambeau.executor.stored import place_of
+
+    content = saved()
+    for wrong in ({"forward": 3}, [1, 2], {}, "graph"):
+        module = loaded(content)
+        place = place_of(module.forward.script_function, "graphs")
+        assert place is not None
+        place.keep(wrong)
+        with flambeau.no_grad():
+            assert module(X).shape == X.shape
+
+
+def test_interceptors_see_each_operator_of_any_call() -> None:
+    f, seen = compiled(LONG_TEXT), []
+
+    def note(definition: Any, arguments: Any, proceed: Any) -> Any:
+        seen.append(definition.name)
+        return proceed(arguments)
+
+    from flambeau.tensor.dispatch import intercepting
+
+    with intercepting(note):
+        f(X)
+    assert len(seen) == 36
+    assert f.explain().first_calls == 0
