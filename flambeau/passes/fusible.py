@@ -84,7 +84,9 @@ class Fusible:
         but its first operand.
         """
         definition = node.definition
-        if definition is None or (definition.accumulator == "batch_norm" and not _leaves_statistics(node, definition)):
+        if definition is None:
+            return False
+        if definition.accumulator == "batch_norm" and not _has_known_statistics(node, definition):
             return False
         written = [k for k, a in enumerate(definition.schema.arguments) if a.alias is not None and a.alias.is_write]
         values = [*node.results, *node.operands]
@@ -173,6 +175,14 @@ def _lists_sizes(value: Value) -> bool:
     return all(isinstance(v.static_type, IntType) for v in maker.operands) and all(
         d is not None and not d.schema.is_mutable for d in users
     )
+
+
+def _has_known_statistics(node: Node, definition: OpDef) -> bool:
+    """Whether a batch_norm goes by running statistics, not by those of the batch."""
+    arguments = {a.name: v for a, v in zip(definition.schema.arguments, node.operands, strict=True)}
+    training = arguments["training"]
+    is_known = constants.is_constant(training) and not constants.constant_value(training)
+    return is_known and _leaves_statistics(node, definition)
 
 
 def _has_no_statistics(node: Node, definition: OpDef) -> bool:

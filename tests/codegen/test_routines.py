@@ -171,3 +171,16 @@ def test_what_is_written_to_sums_is_taken_along_too() -> None:
         written(given[0][:1], given[1], given[2])
     with pytest.raises(RuntimeError):
         written(given[0], given[1], flambeau.ones(2, 8, 9, 9, 1))
+
+
+@flambeau.script
+def of_the_batch(x: flambeau.Tensor, w: flambeau.Tensor) -> flambeau.Tensor:
+    return flambeau.batch_norm(flambeau.conv2d(x, w), None, None, None, None, True, 0.1, 1e-5, False)
+
+
+def test_norms_by_statistics_of_the_batch_are_no_factors() -> None:
+    x, w = numbers(0, 3, 2, 7, 7), numbers(1, 5, 2, 3, 3)
+    y = torch.conv2d(torch.tensor(x).double(), torch.tensor(w).double())
+    expected = torch.batch_norm(y, None, None, None, None, True, 0.1, 1e-5, False)
+    found = called(of_the_batch, flambeau.from_numpy(x), flambeau.from_numpy(w))
+    np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-4, atol=1e-5)

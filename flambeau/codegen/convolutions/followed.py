@@ -81,6 +81,8 @@ def followed_by(graph: Graph) -> Followed:
     for node in rest:
         if node.definition is not None and node.definition.accumulator == "batch_norm":
             norm = operands_of(graph, node, computed=before.result())
+            if norm.constants["training"]:
+                raise KernelError("a norm by statistics of the batch")
         elif (found := bounds_of(node)) is not None:
             bounds = found
         elif (other := addend_of(node, before.result())) in inputs and other is not None:
