@@ -21,7 +21,7 @@ def test_recorded_calls_agree(capsys: pytest.CaptureFixture[str]) -> None:
     others = [line for line in lines if " is refused: " not in line and not line.startswith("test_interpreter_async:")]
     assert refused == list(QUANTISED)
     assert others == []
-    assert last.startswith("46 archives loaded, 2 refused; ")
+    assert last.startswith("48 archives loaded, 2 refused; ")
 
 
 @pytest.mark.parametrize("name", ["lstmcell_trace", "sieve_script", "classes_script", "frozen_unet"])
