@@ -67,6 +67,8 @@ MAX_VARIANTS: Final = 8
 """Combinations of bools and texts for which a method has a function of its own."""
 MAX_WITH_INTS: Final = 4
 """Combinations up to which the ints that decide are written in too; from then on they are arguments."""
+MOST_ITEMS: Final = 64
+"""Items of a dict that a function takes apart, at most."""
 _WRITTEN_IN = (BoolType, StringType, NoneType, EnumType, DeviceType)
 
 
@@ -107,8 +109,11 @@ class Promotion:
     def variant(self, values: Sequence[Any]) -> tuple[Function, tuple[bool, ...]] | None:
         """The function for attributes of these values, and which of them are written in: it takes the others.
 
-        None where there are functions for too many combinations already.
+        None where there are functions for too many combinations already, and where a dict has more than
+        `MOST_ITEMS`: a graph would have a value for each.
         """
+        if any(isinstance(v, dict) and len(v) > MOST_ITEMS for v in values):
+            return None
         for is_written_in, most in self._choices:
             known = zip(values, is_written_in, strict=True)
             key = (is_written_in, *[key_of(v, is_written_in=fixed) for v, fixed in known])

@@ -19,7 +19,7 @@ from typing import Any, Final
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.passes import constant_propagation, peephole, remove_list_mutation
 from flambeau.passes.peephole_rules import KEEP, Constant, Literal, Rule, rewrites
-from flambeau.passes.remove_list_mutation import DICT, place_of_key
+from flambeau.passes.remove_list_mutation import DICT, place_of_key, places_of_keys
 from flambeau.schema.rule_tables import RuleLists
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import DictType
@@ -85,6 +85,5 @@ def _item(node: Node) -> Any:
 def _length(node: Node) -> Any:
     """len({...})"""
     elements = _literal(node.operand(0))
-    if elements is None or any(place_of_key(elements, k) is None for k in elements[::2]):
-        return KEEP
-    return Literal(node.operand(0), Constant(len(elements) // 2), is_shallow=True)
+    places = None if elements is None else places_of_keys(elements)
+    return KEEP if places is None else Literal(node.operand(0), Constant(len(places)), is_shallow=True)

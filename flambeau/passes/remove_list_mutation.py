@@ -218,13 +218,22 @@ def _clear(elements: tuple[Value, ...], node: Node) -> Changed:
 
 def place_of_key(elements: tuple[Value, ...], key: Value) -> int | None:
     """Where among keys and values the value of a key is, -1 where it is not; None where keys are not known."""
-    keys = [*elements[::2], key]
+    places = places_of_keys(elements)
+    if places is None or not constants.is_constant(key):
+        return None
+    wanted = constants.constant_value(key)
+    return places.get(wanted, -1) if isinstance(wanted, str | int) else None
+
+
+def places_of_keys(elements: tuple[Value, ...]) -> dict[str | int, int] | None:
+    """Where among keys and values the value of each key is, the last of equal ones; None where keys are not known."""
+    keys = elements[::2]
     if not all(map(constants.is_constant, keys)):
         return None
-    *held, wanted = [constants.constant_value(k) for k in keys]
-    if not all(isinstance(k, str | int) for k in (*held, wanted)):
+    held = [constants.constant_value(k) for k in keys]
+    if not all(isinstance(k, str | int) for k in held):
         return None
-    return 2 * held.index(wanted) + 1 if wanted in held else -1
+    return {k: 2 * place + 1 for place, k in enumerate(held)}
 
 
 @dict_changes("aten::_set_item")

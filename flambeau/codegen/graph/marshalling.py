@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from flambeau.codegen.graph import representation as forms
 from flambeau.codegen.graph.representation import Representation, word_count
+from flambeau.codegen.graph.shown_tensors import Shown, item_words
 from flambeau.codegen.layouts import BLOCK, BLOCK_DATA, BLOCK_PADDING, CONTEXT, FOREVER, LEAF, LIST
 from flambeau.schema.dtype import DType
 from flambeau.tensor.storage import Storage
@@ -198,13 +199,8 @@ def _read_optional(rep: forms.Optional, words: Iterator[int], seen: _Seen) -> An
 
 
 def _read_list(rep: forms.Listed, block: int, seen: _Seen) -> list[Any]:
-    words = _item_words(rep, block)
+    words = item_words(rep, block)
     return [_read(rep.item, words, seen) for _ in range(LIST.read(block, "length"))]
-
-
-def _item_words(rep: forms.Listed, block: int) -> Iterator[int]:
-    size, first = LIST.read(block, "length"), LIST.read(block, "items") + BLOCK_DATA
-    return iter((ctypes.c_int64 * (size * word_count(rep.item))).from_address(first)[:] if size else ())
 
 
 def read_group(reps: Sequence[Representation], inputs: int) -> list[Any]:
@@ -272,20 +268,6 @@ def free_ring(context: int) -> None:
     """Free all blocks that are left of a call."""
     while (block := CONTEXT.read(context, "next")) != context:
         _free(_unlink(block))
-
-
-Shown = Sequence[tuple[Tensor, int]]
-"""Tensors that native code gave to Python, with their blocks."""
-
-
-def shown(reps: Sequence[Representation], address: int, values: Sequence[Any]) -> Shown:
-    """The tensors among values that `read` gave, with their blocks."""
-    tensors, offset = [], 0
-    for rep, value in zip(reps, values, strict=True):
-        if isinstance(rep, forms.Array):
-            tensors.append((value, word(address, offset)))
-        offset += word_count(rep)
-    return tensors
 
 
 def write(
@@ -430,7 +412,7 @@ class _Taking:
                 end = words[1] - words[0] - BLOCK_DATA + (0 if 0 in sizes else reach)
                 self._reach[words[0]] = max(end, self._reach.get(words[0], 0))
             case forms.Listed():
-                items = _item_words(rep, words[0])
+                items = item_words(rep, words[0])
                 for r, own in _each((rep.item,) * LIST.read(words[0], "length"), items):
                     self.measure(r, own)
             case forms.Tupled():
@@ -465,7 +447,7 @@ class _Taking:
 
     def items(self, rep: forms.Listed, block: int) -> list[Any]:
         """The items of a list."""
-        words = _item_words(rep, block)
+        words = item_words(rep, block)
         return [self.take(rep.item, words) for _ in range(LIST.read(block, "length"))]
 
     def _tensor(self, rep: forms.Array, words: Sequence[int]) -> Tensor:

@@ -23,6 +23,7 @@ from flambeau.codegen.graph.native_values import CannotCompileError
 from flambeau.codegen.graph.representation import Representation
 from flambeau.codegen.graph.routines.library import routine_addresses
 from flambeau.codegen.graph.runtime import SERVE
+from flambeau.codegen.graph.shown_tensors import shown
 from flambeau.codegen.graph.teams import RUN_ALONE, RUN_PIECES
 from flambeau.codegen.graph.tensor_constants import TensorBlocks
 from flambeau.codegen.inline_cache import InlineCache
@@ -182,8 +183,8 @@ class NativeFunction:
             results = self.run_exit_point(exit_point, values)
         finally:
             marshalling.write_lists(exit_point.input_reps, values, inputs, exit_point.changed, context)
-        shown = marshalling.shown(exit_point.input_reps, inputs, values)
-        marshalling.write(exit_point.output_reps, results, outputs, context, shown)
+        tensors = shown(exit_point.input_reps, inputs, values)
+        marshalling.write(exit_point.output_reps, results, outputs, context, tensors)
         return 0
 
 

@@ -51,3 +51,21 @@ def test_c07_views_with_gaps(function: Callable[[Tensor], Tensor], backend: str)
     for array in (wide[::2], wide[:7], wide[::-1][::3].copy()[::2], wide[1::3]):
         for _ in range(2):
             assert scripted(flambeau.from_numpy(array)).item() == function(flambeau.from_numpy(array)).item()
+
+
+def by_rows(x: Tensor) -> tuple[Tensor, list[Tensor], Tensor]:
+    (p, q), *rest = x
+    p += 10
+    y = [u + v for u, v in x]
+    rest[0][1] = 7.0
+    return p + q, y, x
+
+
+def test_items_of_lists_that_python_gives_on_are_views_still() -> None:
+    expected = by_rows(flambeau.arange(6.0).reshape(3, 2))
+    found = flambeau.script(by_rows, backend="native")
+    for _ in range(2):
+        p, y, x = found(flambeau.arange(6.0).reshape(3, 2))
+        assert (p.item(), [v.item() for v in y]) == (expected[0].item(), [v.item() for v in expected[1]])
+        np.testing.assert_array_equal(x.numpy(), expected[2].numpy())
+    assert x.numpy().tolist() == [[10.0, 1.0], [2.0, 7.0], [4.0, 5.0]]
