@@ -11,7 +11,7 @@ import flambeau
 from flambeau.codegen import available
 from tests.codegen.test_convolutions import compare, numbers, random_case
 
-torch = pytest.importorskip("torch")
+torch = pytest.importorskip("torch", reason="torch is a peer, not a dependency")
 pytestmark = pytest.mark.skipif(not available(), reason="needs LLVM")
 
 

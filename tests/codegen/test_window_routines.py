@@ -10,7 +10,7 @@ from flambeau.codegen import available
 from tests.codegen.test_convolutions import numbers
 from tests.codegen.test_routines import called
 
-torch = pytest.importorskip("torch")
+torch = pytest.importorskip("torch", reason="torch is a peer, not a dependency")
 pytestmark = pytest.mark.skipif(not available(), reason="needs LLVM")
 SIZES = {1: (11,), 2: (9, 12), 3: (5, 6, 7)}
 CASES = [

@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-import torch
 
 import flambeau
 from flambeau import Tensor
 from tests.codegen.graph.one_meaning import agree, functions, outcome, same
 
+torch = pytest.importorskip("torch", reason="torch is a peer, not a dependency")
 NUMBERS = np.arange(240.0, dtype=np.float32)
 
 Made = Callable[[], Tensor]
