@@ -11,13 +11,13 @@ stand. That an iteration does not read what another one writes is the program's 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from typing import Final
 
 from flambeau.ir.constants import constant_value, is_constant
 from flambeau.ir.graph import Block, Graph, Node, Value, walk
 from flambeau.schema.rule_tables import RuleTable
-from flambeau.schema.types import DictType, ListType
+from flambeau.schema.types import INT, DictType, ListType
 from flambeau.util.errors import CompileError
 
 PARALLEL: Final = "parallel"
@@ -84,24 +84,18 @@ def reduction(parameter: Value, kept: Value) -> str | None:
         return SAME
     if not parameter.is_used:
         return LAST
-    chain, kinds = {parameter: None}, set[str]()
-    for value in _growing(chain):
-        for use in value.uses():
+    chain, kinds = {parameter}, set[str]()
+    waiting = [parameter]
+    while waiting:
+        for use in waiting.pop().uses():
             following = _following(use.user, use.offset, kinds)
             if following is None:
                 return None
-            chain.update(dict.fromkeys(following))
+            waiting += [v for v in following if v not in chain]
+            chain.update(following)
     if len(kinds) != 1 or kept not in chain or not all(_is_whole(v, chain) for v in chain):
         return None
     return kinds.pop()
-
-
-def _growing(chain: dict[Value, None]) -> Iterator[Value]:
-    """The values of a chain, those too that are added meanwhile."""
-    done = 0
-    while done < len(chain):
-        yield list(chain)[done]
-        done += 1
 
 
 def _following(user: Node, offset: int, kinds: set[str]) -> list[Value] | None:
@@ -137,7 +131,13 @@ def _subtracted(node: Node, offset: int) -> str | None:
     return SUM if offset == 0 and _is_scaled_by_one(node) else None
 
 
-@totals("aten::mul", "prim::min", "prim::max", "aten::__and__", "aten::__or__", "aten::__xor__")
+@totals("prim::min", "prim::max")
+def _least_or_greatest(node: Node, offset: int) -> str | None:
+    # Python's `min(total, x)` is `prim::min(x, total)`. The other way round, nan makes it forget what came before.
+    return node.op if offset == 1 or node.result().static_type == INT else None
+
+
+@totals("aten::mul", "aten::__and__", "aten::__or__", "aten::__xor__")
 def _its_own(node: Node, offset: int) -> str:
     return node.op
 
@@ -156,7 +156,7 @@ def _is_scaled_by_one(node: Node) -> bool:
     return is_constant(alpha) and constant_value(alpha) == 1
 
 
-def _is_whole(value: Value, chain: dict[Value, None]) -> bool:
+def _is_whole(value: Value, chain: Set[Value]) -> bool:
     """Whether what a branch or loop gives is a total on every way."""
     node = value.defining_node
     if node is not None and node.op == "prim::If":

@@ -36,6 +36,7 @@ def scripted(source: str) -> None:
         ("t = i if i > 3 else t", CARRIED, "t = i if i > 3 else t"),
         ("t = t + t", CARRIED, "t = t + t"),
         ("t = i - t", CARRIED, "t = i - t"),
+        ("s = max(float(x[i]), s)", CARRIED, "s = max(float(x[i]), s)"),
         ("t += i\nt *= 2", CARRIED, "t *= 2"),
         ("t += i\ny[i] = t", CARRIED, "t += i"),
         ("if i > 3:\n    break", LEFT, "break"),

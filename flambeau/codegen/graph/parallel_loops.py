@@ -66,15 +66,16 @@ NEUTRAL: Final[dict[tuple[str, Type], int | float | bool]] = {
 def emit_parallel(fn: EmittedFunction, node: Node) -> bool:
     """A loop over `prange`, in pieces; whether that could be: an order of iterations is as good as any."""
     operands = _operands(node)
-    given = [fn.values.get(v) for v in operands]
-    if not all(_may_share(n.rep) for n in given):
+    natives = [fn.values.get(v) for v in operands]
+    starts = [fn.values.get(v).rep for v in node.operands[2:]]
+    if not all(_may_share(n.rep) for n in natives) or not all(isinstance(r, Int | Float | Bool) for r in starts):
         return False
-    origins = _origins(fn, given)
+    origins = _origins(fn, natives)
     outlined = _outlined(fn, node, operands, origins)
     if outlined is None:
         return False
     trip = fn.values.index(node.operand(0))
-    reps = (Int(), Int(), *(n.rep for n in given))
+    reps = (Int(), Int(), *(n.rep for n in natives))
     callee = fn.module.callees.get((outlined.function, reps))
     if callee is None:
         graph = outlined.function.graph
@@ -86,7 +87,7 @@ def emit_parallel(fn: EmittedFunction, node: Node) -> bool:
     if callee.results is None:
         fn.has_unknown = True
         raise UnknownResultError
-    _emit(fn, node, outlined, callee, given, trip)
+    _emit(fn, node, outlined, callee, natives, trip)
     return True
 
 
@@ -113,10 +114,10 @@ def _operands(node: Node) -> list[Value]:
     return [v for v in values if v.defining_node is None or v.defining_node.op != CONSTANT]
 
 
-def _origins(fn: EmittedFunction, given: Sequence[Native]) -> tuple[int, ...]:
+def _origins(fn: EmittedFunction, natives: Sequence[Native]) -> tuple[int, ...]:
     """Which addresses are of tensors made here, and of which: 1, 2, ... in the order in which they come."""
     numbers: dict[int, int] = {0: 0}
-    addresses = (w for native in given for w in words_of(native) if w.type == "ptr")
+    addresses = (w for native in natives for w in words_of(native) if w.type == "ptr")
     return tuple([numbers.setdefault(fn.e.origins.get(w.text, 0), len(numbers)) for w in addresses])
 
 
@@ -198,10 +199,10 @@ def _count_from(loop: Node, first: Value) -> None:
 
 
 def _emit(
-    fn: EmittedFunction, node: Node, outlined: Outlined, callee: Callee, given: Sequence[Native], trip: Register
+    fn: EmittedFunction, node: Node, outlined: Outlined, callee: Callee, natives: Sequence[Native], trip: Register
 ) -> None:
     e = fn.e
-    operands = [w for native in given for w in words_of(native)]
+    operands = [w for native in natives for w in words_of(native)]
     assert callee.results is not None
     results = tuple(k for rep in callee.results for k in llvm_words(rep))
     loop = ParallelLoop(len(fn.parts.parallel), callee.symbol, tuple(w.type for w in operands), results)
@@ -212,7 +213,7 @@ def _emit(
     run, after = e.label("run"), e.label("after")
     e.branch_if(e.icmp("sgt", trip, number(0)), run, after)
     e.start(run)
-    pieces, count = _run(fn, node, loop, operands, given, trip)
+    pieces, count = _run(fn, node, loop, operands, natives, trip)
     _combine(fn, node, outlined, slots, pieces, count, loop)
     e.branch(after)
     e.start(after)
@@ -221,7 +222,7 @@ def _emit(
 
 
 def _run(
-    fn: EmittedFunction, node: Node, loop: ParallelLoop, operands: Sequence[Register], given: Sequence[Native],
+    fn: EmittedFunction, node: Node, loop: ParallelLoop, operands: Sequence[Register], natives: Sequence[Native],
     trip: Register,
 ) -> tuple[Register, Register]:  # fmt: skip
     """The pieces: where they are, and how many."""
@@ -240,7 +241,7 @@ def _run(
     for index, value in enumerate(operands):
         memory.store_word(e, team, TEAM.words + index, value)
     _give_up_gil(fn)
-    blocks = [block for native in given for block, _ in fn.values.blocks(native)]
+    blocks = [block for native in natives for block, _ in fn.values.blocks(native)]
     counts = [e.define(f"call i64 @share(ptr {block})", "i64", 1) for block in blocks]
     many = e.binary("or", e.convert("trunc", count, "i32"), Register(str(APART), "i32", 1))
     run = f"@{RUN_PIECES}"
@@ -301,11 +302,11 @@ def _combine(
 
 
 def _combined(fn: EmittedFunction, kind: str, type_: Type, a: Native, b: Native) -> Native:
-    """Two totals as one, as the operator does it."""
+    """A total and that of the next piece as one, as the operator does it where the total so far comes second."""
     graph = Graph()
     values = [graph.body.add_parameter(type_) for _ in range(2)]
     for value, native in zip(values, (a, b), strict=True):
         fn.values.set(value, native)
-    node = graph.insert(kind, values, (type_,))
+    node = graph.insert(kind, values[::-1], (type_,))
     fn.lower(node)
     return fn.values.get(node.result())

@@ -122,6 +122,9 @@ def _add_look_at_clock(m: ModuleBuilder) -> None:
     with f.when(f.compare("ne", team, NULL)):
         failed = f.load(f.field(team, TEAM, "failed"))
         f.return_if(f.compare("slt", failed, f.get(context, CONTEXT, "piece")), STOPPED)
+        around = f.get(team, TEAM, "context")
+        with f.when(f.compare("ne", f.get(around, CONTEXT, "team"), NULL)):
+            f.ret(f.call("look_at_clock", around))
         leads = f.compare("eq", f.call("this_thread"), f.get(team, TEAM, "leader"))
         f.return_unless(leads, 0)
     with f.when(f.is_null(thread)):

@@ -15,12 +15,13 @@ from functools import cache
 
 from flambeau.codegen.graph.abi import INTERRUPTED, NO_MEMORY
 from flambeau.codegen.graph.call_stack import SHALLOW
-from flambeau.codegen.graph.runtime import BLOCKS, FUNCTIONS, POLL_INTERVAL, PREFIX
+from flambeau.codegen.graph.runtime import BLOCKS, FUNCTIONS, POLL_INTERVAL, PREFIX, runtime_text
 from flambeau.codegen.layouts import BLOCK, BLOCK_DATA, CONTEXT, FOREVER, MOST_PIECES, PIECE, TEAM, WORD
 from flambeau.codegen.llvm.builder import NULL, FunctionBuilder, ModuleBuilder, Value, word
 from flambeau.codegen.llvm.c_interface import C_INTERFACE
 from flambeau.util.record import dataclass
 
+_ERROR = ("error", "error_value", "error_trace")
 RUN_PIECES = PREFIX + "run_pieces"
 """``void (ptr piece, ptr team, i64 iterations, i64 step, i32 pieces)``: what shares the pieces out to threads."""
 RUN_ALONE = PREFIX + "run_alone"
@@ -69,39 +70,57 @@ def team_text() -> str:
         f.put(block, BLOCK, references=references)
     f.ret()
     m.access = ""
+    _add_take_failure(m)
     _add_gather_failure(m)
-    return "\n".join(f.text() for f in m._functions)
+    return m.text(behind=runtime_text())
 
 
 def _add_gather_failure(m: ModuleBuilder) -> None:
     """``gather_failure(team, piece words, record bytes)``: the call's context takes what the pieces left, and the
-    record of the first that failed; gives its code, with the GIL, and with what it raised set.
+    record of the first that failed; gives its code, with the GIL, and with what it raised set. Where the loop is within
+    a piece of another one, what was raised is left in that piece's context, and the GIL where it was.
     """
     f = m.function("i64 gather_failure", "ptr team", "i64 piece_words", "i64 record_bytes", attributes="noinline cold")
+    team, piece_words, _ = f.parameters
+    context = f.get(team, TEAM, "context")
+    with f.when(f.compare("ne", f.get(context, CONTEXT, "team"), NULL)):
+        state = f.call("ensure_gil")
+        code = f.call("take_failure", *f.parameters)
+        piece = f.at(f.get(team, TEAM, "pieces"), f.op("mul", f.get(team, TEAM, "failed"), piece_words))
+        with f.when(f.compare("ne", f.get(piece, CONTEXT, "error"), NULL)):
+            f.put(context, CONTEXT, **{name: f.get(piece, CONTEXT, name) for name in _ERROR})
+        f.call("leave_gil", state)
+        f.ret(code)
+    f.call("restore_thread", f.get(context, CONTEXT, "thread"))
+    f.put(context, CONTEXT, thread=NULL)
+    code = f.call("take_failure", *f.parameters)
+    with f.when(f.compare("eq", code, INTERRUPTED)):
+        piece = f.at(f.get(team, TEAM, "pieces"), f.op("mul", f.get(team, TEAM, "failed"), piece_words))
+        f.call("set_error", *(f.get(piece, CONTEXT, name) for name in _ERROR))
+    f.ret(code)
+
+
+def _add_take_failure(m: ModuleBuilder) -> None:
+    """The same but for the GIL, which is there, and for what was raised."""
+    f = m.function("i64 take_failure", "ptr team", "i64 piece_words", "i64 record_bytes", attributes="noinline cold")
     team, piece_words, record_bytes = f.parameters
     context, pieces = f.get(team, TEAM, "context"), f.get(team, TEAM, "pieces")
     failed = f.get(team, TEAM, "failed")
-    f.call("restore_thread", f.get(context, CONTEXT, "thread"))
-    f.put(context, CONTEXT, thread=NULL)
     with f.loop(MOST_PIECES) as k:
         piece = f.at(pieces, f.op("mul", k, piece_words))
         first = f.get(piece, CONTEXT, "next")
-        has_blocks = f.all_of(f.compare("ne", first, NULL), f.compare("ne", first, piece))
-        with f.when(has_blocks):
+        with f.when(f.all_of(f.compare("ne", first, NULL), f.compare("ne", first, piece))):
             last, behind = f.get(piece, CONTEXT, "previous"), f.get(context, CONTEXT, "next")
             f.put(first, BLOCK, previous=context)
             f.put(last, BLOCK, next=behind)
             f.put(behind, BLOCK, previous=last)
             f.put(context, CONTEXT, next=first)
         with f.when(f.compare("ne", k, failed)):
-            for name in ("error", "error_value", "error_trace"):
+            for name in _ERROR:
                 with f.when(f.compare("ne", f.get(piece, CONTEXT, name), NULL)):
                     f.call("drop_reference", f.get(piece, CONTEXT, name))
     piece = f.at(pieces, f.op("mul", failed, piece_words))
     code = f.get(piece, PIECE, "code")
-    with f.when(f.compare("eq", code, INTERRUPTED)):
-        f.call("set_error", *(f.get(piece, CONTEXT, name) for name in ("error", "error_value", "error_trace")))
-        f.ret(code)
     f.put(context, CONTEXT, trace=f.get(piece, CONTEXT, "trace"))
     with f.when(f.compare("sgt", code, 0)):
         f.copy(f.get(context, CONTEXT, "record"), f.get(piece, CONTEXT, "record"), record_bytes, WORD)

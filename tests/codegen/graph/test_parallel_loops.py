@@ -7,6 +7,7 @@ import signal
 import threading
 import types
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,22 @@ def parallel_loops(function: Any) -> int:
     """How many loops of a function that was called run in pieces."""
     (compilation,) = function.explain().compilations[-1:]
     return sum(native.parallel for native in compilation.natives)
+
+
+@contextmanager
+def alarm() -> Iterator[None]:
+    """A signal after a tenth of a second, whose handler raises."""
+
+    def raise_timeout(*_: object) -> None:
+        raise TimeoutError("the alarm")
+
+    before = signal.signal(signal.SIGALRM, raise_timeout)
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def mandelbrot(counts: np.ndarray, most: int) -> int:
@@ -62,7 +79,7 @@ def kinds(x: np.ndarray, k: np.ndarray, n: int):
     for i in prange(2, n, 3):
         product *= x[i]
         least = min(least, x[i])
-        most = max(x[i], most)
+        most = max(most, x[i])
         every &= k[i] | 1
         some |= k[i]
         odd = k[i] ^ odd
@@ -134,13 +151,13 @@ def test_pieces_run_at_the_same_time() -> None:
                 other = 63 - i
                 flags[i] = 1
                 k = 0
-                while flags[other] == 0 and k < 400_000_000:
+                while flags[other] == 0 and k < 4_000_000_000:
                     k += 1
                 turns += k
         return turns
 
     if flambeau.codegen.threads.is_supported() and (os.cpu_count() or 1) > 1:
-        assert flambeau.script(meet)(np.zeros(64, np.int64)) < 800_000_000
+        assert flambeau.script(meet)(np.zeros(64, np.int64)) < 4_000_000_000
 
 
 @flambeau.script
@@ -227,6 +244,62 @@ def test_views_and_what_is_made_for_an_iteration_are_let_go() -> None:
     assert found[0] == pytest.approx(expected, rel=1e-12)
 
 
+@flambeau.script
+def tree(x: np.ndarray, depth: int) -> float:
+    if depth == 0:
+        if x[0] < 0:
+            raise ValueError("a leaf")
+        return x[0]
+    s = 0.0
+    for _ in prange(x.shape[0]):
+        s += tree(x, depth - 1)
+    return s
+
+
+def test_loops_within_pieces_of_a_function_that_calls_itself() -> None:
+    x = np.ones(3)
+    assert [tree(x, depth) for depth in (0, 1, 4, 6)] == [1.0, 3.0, 81.0, 729.0]
+    x[0] = -1
+    for depth in (1, 5):
+        with pytest.raises(ValueError, match="a leaf"):
+            tree(x, depth)
+    assert parallel_loops(tree) == 2  # in the function as it is called from outside, and by itself
+
+
+@flambeau.script
+def endless_tree(x: np.ndarray, depth: int) -> int:
+    s = 0
+    if depth == 0:
+        while x[0] > 0:
+            s += 1
+        return s
+    for _ in prange(x.shape[0]):
+        s += endless_tree(x, depth - 1)
+    return s
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers here")
+def test_an_alarm_stops_loops_within_pieces() -> None:
+    assert endless_tree(np.zeros(3), 3) == 0
+    with alarm(), pytest.raises(TimeoutError, match="the alarm"):
+        endless_tree(np.ones(3), 3)
+    assert parallel_loops(endless_tree) == 2
+
+
+def test_the_least_beside_nan() -> None:
+    @flambeau.script
+    def least(x: np.ndarray, start: float) -> float:
+        for i in prange(x.shape[0]):
+            start = min(start, x[i])
+        return start
+
+    x = np.random.default_rng(1).standard_normal(300)
+    x[[3, 70, 299]] = np.nan
+    assert least(x, 9.0) == np.nanmin(x)
+    assert np.isnan(least(x, np.nan))
+    assert parallel_loops(least) == 1
+
+
 def test_lists_of_numbers_are_shared() -> None:
     @flambeau.script
     def squares(n: int) -> list[int]:
@@ -251,18 +324,9 @@ def test_an_alarm_stops_all_pieces(threads: int) -> None:
                 s += k % 2
         return s
 
-    def raise_timeout(*_: object) -> None:
-        raise TimeoutError("the alarm")
-
     flambeau.set_num_threads(threads)
-    before = signal.signal(signal.SIGALRM, raise_timeout)
-    signal.setitimer(signal.ITIMER_REAL, 0.1)
-    try:
-        with pytest.raises(TimeoutError, match="the alarm"):
-            endless(4)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+    with alarm(), pytest.raises(TimeoutError, match="the alarm"):
+        endless(4)
 
 
 def test_a_forked_process_has_threads_of_its_own() -> None:
