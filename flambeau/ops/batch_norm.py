@@ -213,6 +213,25 @@ declare(
     on_tensors=True,
 )
 
+def _without_statistics(
+    input: Tensor, weight: Optional, bias: Optional, training: bool, momentum: float, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    return native_batch_norm_kernel(input, weight, bias, None, None, training, momentum, eps)
+
+
+declare(
+    "aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, "
+    "float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+    kernel=_without_statistics,
+    differentiable=(True, False, False),
+    dtype=lambda input: (input.dtype, None, None),
+    shape=lambda input: (input.sizes, None, None),
+    samples=lambda: [Sample(args=(_image(3, 2, 4), None, None, True, 0.1, 1e-5))],
+    ulp=ULP,
+    is_method=False,
+    on_tensors=True,
+)
+
 declare(
     "aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
     "bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",

@@ -17,7 +17,9 @@ from flambeau.util.inversions import NORM_GRADIENT
 
 
 def input_kernel(grad: Array, input: Array, weight: Array | None, eps: float) -> Array:
-    """Of the input (batch, channels, ...), from that of the result."""
+    """Of the input (batch, channels, ...), or (0), from that of the result."""
+    if input.ndim < 2:
+        return np.zeros(input.shape, input.dtype)
     scale = as_vector(weight, input)
     found = NORM_GRADIENT.implementation(grad, input, scale, eps, True)
     if found is not None:
@@ -35,6 +37,8 @@ def input_kernel(grad: Array, input: Array, weight: Array | None, eps: float) ->
 
 def weight_kernel(grad: Array, input: Array, eps: float) -> Array:
     """Of the weight: the sum over each channel of the gradient times the normalised input."""
+    if input.ndim < 2:
+        return np.zeros(input.shape, input.dtype)
     found = NORM_GRADIENT.implementation(grad, input, None, eps, False)
     if found is not None:
         return np.asarray(found)

@@ -308,3 +308,20 @@ def test_a_missing_formula_is_said_by_name() -> None:
     y = flambeau.igamma(flambeau.ones(2).requires_grad_(), flambeau.ones(2))
     with pytest.raises(NotImplementedError, match="the derivative for 'igamma: input' is not implemented"):
         y.sum().backward()
+
+
+def test_norms_of_nothing_and_norms_without_statistics() -> None:
+    nothing = flambeau.zeros(0, dtype=flambeau.float64)
+    x, weight = nothing.clone().requires_grad_(), nothing.clone().requires_grad_()
+    F.batch_norm(x, nothing, nothing, weight, None, training=True).sum().backward()
+    assert x.grad is not None
+    assert weight.grad is not None
+    assert x.grad.shape == weight.grad.shape == (0,)
+    image = (np.arange(12.0) ** 1.5).reshape(2, 2, 3)
+
+    def alone(*args: Any) -> Any:
+        return flambeau._native_batch_norm_legit(*args, True, 0.1, 1e-5)
+
+    check(lambda x, w, b: alone(x, w, b)[0], image, np.array([2.0, -1.0]), np.array([0.5, 0.25]))
+    both = alone(flambeau.tensor(image), None, None), F.batch_norm(flambeau.tensor(image), None, None, training=True)
+    assert both[0][0].tolist() == both[1].tolist()

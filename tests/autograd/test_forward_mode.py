@@ -100,3 +100,27 @@ def test_results_that_are_no_floats_have_no_tangent() -> None:
     x = m.tensor([1.0, -2.0])
     assert jvp(lambda x: x * (x > 0), (x,), (m.ones(2),))[1].tolist() == [1.0, 0.0]
     assert jvp(lambda x: x.detach() * x, (x,), (m.ones(2),))[1].tolist() == [1.0, -2.0]
+
+
+def test_an_operand_that_lends_its_sizes_lends_no_tangent() -> None:
+    x, v = m.tensor([[3.0, 4.0]]), m.tensor([[1.0, 2.0]])
+    assert jvp(lambda x: m.ones(1, 1).expand_as(x) * 2, (x,), (v,))[1].tolist() == [[0.0, 0.0]]
+    assert jvp(lambda x: x / m.norm(x, 0.0, -1, True).expand_as(x), (x,), (v,))[1].tolist() == [[0.5, 1.0]]
+    assert jvp(lambda x: m.arange(2.0).reshape_as(x) * x, (x,), (v,))[1].tolist() == [[0.0, 2.0]]
+
+
+def test_of_two_elements_for_one_place_the_tangent_is_that_of_the_value() -> None:
+    x, v, places = m.tensor([[[[1.0, 2.0]]]]), m.tensor([[[[3.0, 5.0]]]]), m.tensor([[[[1, 1]]]])
+    value, tangent = jvp(lambda x: m.nn.functional.max_unpool2d(x, places, (1, 2), (1, 2)), (x,), (v,))
+    assert (value.tolist(), tangent.tolist()) == ([[[[0.0, 2.0, 0.0, 0.0]]]], [[[[0.0, 5.0, 0.0, 0.0]]]])
+
+
+def test_statistics_that_move_beside_the_results_have_no_tangent() -> None:
+    x = m.tensor([[[1.0, 2.0, 4.0]]], dtype=m.float64)
+    mean, var = m.zeros(1, dtype=m.float64), m.ones(1, dtype=m.float64)
+
+    def normalised(x: Any) -> Any:
+        return m._native_batch_norm_legit(x, None, None, mean, var, True, 0.5, 0.0)[0]
+
+    assert np.allclose(jvp(normalised, (x,), (x,))[1].numpy(), 0.0, atol=1e-12)  # scaling changes nothing
+    assert mean.item() == pytest.approx(7 / 6)

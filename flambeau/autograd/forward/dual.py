@@ -144,7 +144,7 @@ class DualLevel(Level):
         if gradient is None and definition.family == "composite":
             return parts(lambda: definition.kernel(*arguments))
         written = recorder.tensors_written(definition, arguments)
-        if written:
+        if written and not tangents.writes_beside(definition):
             return self._in_place(definition, arguments, values, operands)
         result = dispatch.run(definition, values)
         return self._wrapped_results(

@@ -76,6 +76,12 @@ _by_hand(
 _by_hand("aten::cat", "aten::concat", "aten::concatenate", "aten::stack")(linear)
 
 
+@_by_hand("aten::max_unpool2d", "aten::max_unpool3d")
+def _unpooled(definition: OpDef, values: Sequence[Any], operands: Sequence[Any], result: Any) -> Any:
+    """Where two elements go to one place, of the same one as the value is: the formula goes back to both."""
+    return out_of_place(definition, [operands[0], *values[1:]])
+
+
 def is_by_hand(definition: OpDef) -> bool:
     """Whether it has a rule written by hand."""
     return registry.out_of_place(definition.name) in _by_hand
@@ -112,7 +118,10 @@ def of_call(definition: OpDef, values: Sequence[Any], operands: Sequence[Any], r
 
 
 def _of_view(definition: OpDef, values: Sequence[Any], operands: Sequence[Any]) -> Any:
-    """The same view of the tangent; of several tensors, of those that have one."""
+    """The same view of the tangent; of several tensors, of those that have one. None where only an operand that lends
+    its sizes has one."""
+    if isinstance(values[0], Tensor) and operands[0] is None:
+        return None
     arguments = [v if t is None else _complete(v, t) for v, t in zip(values, operands, strict=True)]
     return dispatch.run(definition, arguments)
 
@@ -152,6 +161,13 @@ def needs_first(definition: OpDef) -> bool:
     """Whether the tangent of a call that writes its first operand needs what that was before."""
     rule = rule_of(definition)
     return rule is not None
+
+
+def writes_beside(definition: OpDef) -> bool:
+    """Whether what a call writes are arguments beside its results, as statistics that move are."""
+    first, *others = definition.schema.arguments
+    written = [formal for formal in (first, *others) if formal.alias is not None and formal.alias.is_write]
+    return all(formal is not first and not formal.kwarg_only for formal in written)
 
 
 def refuse_out(definition: OpDef, arguments: Sequence[Any]) -> None:

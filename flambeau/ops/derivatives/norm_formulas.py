@@ -170,6 +170,11 @@ formulas_by_flag(
 )
 
 
+@decomposed("aten::_native_batch_norm_legit.no_stats")
+def _batch_norm_alone(f: Any, input: Any, weight: Any, bias: Any, training: bool, momentum: float, eps: float) -> Any:
+    return f.native_batch_norm(input, weight, bias, None, None, training, momentum, eps)
+
+
 @decomposed("aten::instance_norm")
 def _instance_norm(
     f: Any,
