@@ -23,6 +23,7 @@ from flambeau.ops import copied_views as _copied_views
 from flambeau.ops import copies as _copies
 from flambeau.ops import creation as _creation
 from flambeau.ops import ctc as _ctc
+from flambeau.ops import ctc_gradient as _ctc_gradient
 from flambeau.ops import derived_math as _derived_math
 from flambeau.ops import einsum as _einsum
 from flambeau.ops import embedding as _embedding

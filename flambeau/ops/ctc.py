@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.ops.ctc_loops import prefix_loop
 from flambeau.ops.families.arrays import Array, dtype_of, is_float, not_implemented, widened
 from flambeau.ops.families.composite import composite
+from flambeau.ops.families.element_loops import FLOATS, loop_for
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.loss import MEAN, reduced
 from flambeau.ops.recurrent_cells import numbers
@@ -65,25 +67,49 @@ def ctc(
     if max(input_lengths, default=0) > steps:
         raise RuntimeError(f"Expected input_lengths to have value at most {steps}, but got value {max(input_lengths)}")
     wide = widened(log_probs)
-    longest = max(target_lengths, default=0)
-    table = np.full((batch, steps, 2 * longest + 1), -np.inf, wide.dtype)
+    marks, counts = marks_of(targets, target_lengths, blank)
+    table = np.full((batch, steps, marks.shape[1]), -np.inf, wide.dtype)
+    used = np.array(input_lengths, np.int64).reshape(batch)
+    _fill(table, wide, marks, used, counts, blank)
     losses = np.zeros(batch, wide.dtype)
+    for b, (step, length) in enumerate(zip(input_lengths, target_lengths, strict=True)):
+        if not step:
+            losses[b] = 0 if not length else np.inf
+            continue
+        ends = table[b, step - 1, 2 * length - 1 : 2 * length + 1] if length else table[b, step - 1, :1]
+        with np.errstate(invalid="ignore"):
+            losses[b] = -np.logaddexp(ends[-1], ends[0]) if length else -ends[0]
+    if zero_infinity:
+        losses[np.isposinf(losses)] = 0
+    return losses.astype(log_probs.dtype, copy=False), table.astype(log_probs.dtype, copy=False)
+
+
+def marks_of(targets: Array, lengths: Lengths, blank: int) -> tuple[Array, Array]:
+    """(batch, 2 longest + 1): each text with blanks between its labels, around them and behind; and the marks of each.
+
+    Raises RuntimeError where there are fewer labels than the lengths say.
+    """
+    marks = np.full((len(lengths), 2 * max(lengths, default=0) + 1), blank, np.int64)
     start = 0
-    for b, (used, length) in enumerate(zip(input_lengths, target_lengths, strict=True)):
+    for b, length in enumerate(lengths):
         text = targets[start : start + length] if targets.ndim == 1 else targets[b, :length]
         start += length
         if len(text) != length:
             raise RuntimeError(f"Expected targets with room for {length} labels of text {b}, got {list(targets.shape)}")
-        alpha = forward(wide[:used, b], text, blank)
-        table[b, :used, : 2 * length + 1] = alpha
-        if not used:
-            losses[b] = 0 if not length else np.inf
-            continue
-        with np.errstate(invalid="ignore"):
-            losses[b] = -np.logaddexp(alpha[-1, -1], alpha[-1, -2]) if length else -alpha[-1, -1]
-    if zero_infinity:
-        losses[np.isposinf(losses)] = 0
-    return losses.astype(log_probs.dtype, copy=False), table.astype(log_probs.dtype, copy=False)
+        marks[b, 1 : 2 * length : 2] = text
+    return marks, 2 * np.array(lengths, np.int64).reshape(len(lengths)) + 1
+
+
+def _fill(table: Array, wide: Array, marks: Array, used: Array, counts: Array, blank: int) -> None:
+    """Fill the tables of all texts, by a native loop if there is enough to do."""
+    steps, batch, classes = wide.shape
+    loop = loop_for(prefix_loop, table.size) if table.dtype in FLOATS and table.size else None
+    if loop is not None and marks.min() >= 0 and marks.max() < classes:
+        rows = np.ascontiguousarray(wide).reshape(-1)
+        loop(rows, marks.reshape(-1), used, counts, table.reshape(-1), batch, classes, blank)
+        return
+    for b in range(batch):
+        table[b, : used[b], : counts[b]] = forward(wide[: used[b], b], marks[b, 1 : counts[b] : 2], blank)
 
 
 def _by_tensors(
