@@ -102,7 +102,7 @@ def marks_of(targets: Array, lengths: Lengths, blank: int) -> tuple[Array, Array
 
 def _fill(table: Array, wide: Array, marks: Array, used: Array, counts: Array, blank: int) -> None:
     """Fill the tables of all texts, by a native loop if there is enough to do."""
-    steps, batch, classes = wide.shape
+    batch, classes = wide.shape[1:]
     loop = loop_for(prefix_loop, table.size) if table.dtype in FLOATS and table.size else None
     if loop is not None and marks.min() >= 0 and marks.max() < classes:
         rows = np.ascontiguousarray(wide).reshape(-1)
