@@ -11,6 +11,18 @@ import math
 import numpy as np
 
 
+def _sum_of(first: float, second: float, third: float) -> float:
+    """The logarithm of the sum of what three numbers are the logarithms of."""
+    top = first
+    if second > top:
+        top = second
+    if third > top:
+        top = third
+    if top == -math.inf and not math.isnan(second) and not math.isnan(third):
+        return top
+    return top + math.log(math.exp(first - top) + math.exp(second - top) + math.exp(third - top))
+
+
 def prefix_loop(
     log_probs: np.ndarray,
     marks: np.ndarray,
@@ -40,14 +52,7 @@ def prefix_loop(
                     skips = -math.inf
                     if s > 1 and mark != blank and mark != marks[text + s - 2]:
                         skips = float(table[at - states + s - 2])
-                    top = stays
-                    if follows > top:
-                        top = follows
-                    if skips > top:
-                        top = skips
-                    if top != -math.inf or math.isnan(follows) or math.isnan(skips):
-                        total = math.exp(stays - top) + math.exp(follows - top) + math.exp(skips - top)
-                        table[at + s] = top + math.log(total) + here
+                    table[at + s] = _sum_of(stays, follows, skips) + here
 
 
 def share_loop(
@@ -89,15 +94,6 @@ def share_loop(
                     skips = -math.inf
                     if s + 2 < number and mark != blank and mark != marks[text + s + 2]:
                         skips = float(behind[old + s + 2])
-                    top = stays
-                    if follows > top:
-                        top = follows
-                    if skips > top:
-                        top = skips
-                    if top == -math.inf and not math.isnan(follows) and not math.isnan(skips):
-                        behind[new + s] = top
-                    else:
-                        total = math.exp(stays - top) + math.exp(follows - top) + math.exp(skips - top)
-                        behind[new + s] = top + math.log(total)
+                    behind[new + s] = _sum_of(stays, follows, skips)
                 result[row + mark] -= scale * math.exp(float(table[at + s]) + behind[new + s] + loss)
                 behind[new + s] = behind[new + s] + here
