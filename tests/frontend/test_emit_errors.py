@@ -103,6 +103,7 @@ CAUSES = [
     ("x: Tensor", "return x.max(axis=0)",
      "max() has no parameter 'axis': it is called 'dim', and gives values and indices; amax(dim=...) gives the values "
      "alone."),
+    ("x: Tensor", "return x.copy()", "copy() has no meaning for Tensor. Write x.clone()."),
     ("x: Tensor", "return x.mean(axis=0)", "mean() has no parameter 'axis': it is called 'dim'."),
     ("x: Tensor", "return x.sum(dim=0, keepdims=True)", "sum() has no parameter 'keepdims': it is called 'keepdim'."),
     ("x: Tensor", "return x.sum(foo=1)", "sum() has no parameter 'foo'."),

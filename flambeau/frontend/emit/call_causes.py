@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from flambeau.frontend.emit.values.attribute_advice import advice
 from flambeau.schema import registry
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.subtype import is_subtype
@@ -64,6 +65,10 @@ def cause(
         return f"{NO_MEANING.format(what=what, types=_joined(types))}: write str({other})"
     if registry.spelling(name) and not any(isinstance(t, TensorType | AnyType) for t in types):
         return NO_MEANING.format(what=what, types=_joined(types))
+    if len(types) == 1 and isinstance(types[0], TensorType):
+        instead = advice(types[0], name.rpartition("::")[2])
+        if instead:
+            return f"{NO_MEANING.format(what=what, types=types[0].annotation)}.{instead.removesuffix('.')}"
     return _about_missing(what, schemas, len(types))
 
 
