@@ -11,6 +11,7 @@ the operators' declarations; `help(flambeau.gelu)` shows what an operator does a
 # ruff: noqa: E402  (what is imported stays, so no collection goes over it; and methods of tensors come before the rest)
 from __future__ import annotations
 
+from importlib import import_module as _import_module
 from math import e, inf, nan, pi
 from typing import Any as _Any
 
@@ -141,8 +142,14 @@ from flambeau.serialize.archive_writer.values_file import save
 _importing.__exit__(None, None, None)
 
 
+_LATER = ("testing", "utils")
+"""Packages that are imported when they are first asked for."""
+
+
 def __getattr__(name: str) -> _Any:
-    """The function of an operator, made when it is first asked for."""
+    """The function of an operator, made when it is first asked for; a package that is not imported before."""
+    if name in _LATER:
+        return _import_module(f"flambeau.{name}")
     found = globals()[name] = _surface.function(name)
     return found
 

@@ -1,5 +1,6 @@
 """Tools for testing compilers and programs, ours and users'."""
 
+from flambeau.testing.closeness import assert_close
 from flambeau.testing.file_check import Check, CheckError, FileCheck
 
-__all__ = ["Check", "CheckError", "FileCheck"]
+__all__ = ["Check", "CheckError", "FileCheck", "assert_close"]

@@ -775,3 +775,33 @@ def pascal_paths(grid: np.ndarray) -> int:
             else:
                 cost[i, j] = grid[i, j] + min(cost[i - 1, j], cost[i, j - 1])
     return cost[-1, -1]
+
+
+@program(np.array([1.0, 1.0, 1.0]), 0.01, 20)
+def lorenz(y: np.ndarray, h: float, n: int):
+    def f(y: np.ndarray) -> np.ndarray:
+        return np.array([10.0 * (y[1] - y[0]), y[0] * (28.0 - y[2]) - y[1], y[0] * y[1] - 8.0 / 3.0 * y[2]])
+
+    for _ in range(n):
+        k1 = f(y)
+        k2 = f(y + h / 2 * k1)
+        y = y + h * k2
+    return y
+
+
+@program(rng.random(4).astype(np.float32), 3)
+def literal_of_both_kinds(x: np.ndarray, n: int):
+    total = np.zeros((2, 3))
+    for i in range(n):
+        total += np.array([[x[0], i, 0.5], [1, x[1] * i, True]])
+    return total, np.array([x[0], x[1]]), np.array((x[0], 1)), np.array([n, 1.5], dtype=np.float32), np.array([[n, 2]])
+
+
+@program(rng.random(5), rng.random(5))
+def literal_of_arrays(x: np.ndarray, y: np.ndarray):
+    return np.array([x, y]), np.array([x[:2], y[1:3]])
+
+
+@program(np.arange(3, dtype=np.int8), np.arange(3, dtype=np.uint8))
+def literal_of_small_ints(x: np.ndarray, y: np.ndarray):
+    return np.array([x[1], y[1]]), np.array([x[1], 300]), np.array([x[1] > 0, y[2]]), np.array([1.9, x[2]], dtype=int)

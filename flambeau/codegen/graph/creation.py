@@ -1,4 +1,4 @@
-"""New tensors of no other: filled with a value, counted, of one number."""
+"""New tensors of no other: filled with a value, counted."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.interpreter_calls import either, is_dense_now
 from flambeau.codegen.graph.literals import literal_of
 from flambeau.codegen.graph.memory import number
-from flambeau.codegen.graph.named_operands import operands_by_name, refuse_options, result_type, values_by_name
+from flambeau.codegen.graph.named_operands import operands_by_name, refuse_options, result_type
 from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, FixedValue, Native, Scalar, TupleValue
-from flambeau.codegen.graph.pointwise import set_element
 from flambeau.codegen.graph.representation import Array, Element
 from flambeau.codegen.graph.scalars import Operand, Registers, as_operand
 from flambeau.codegen.llvm.emitter import Value as Register
@@ -161,23 +160,7 @@ def linspace(fn: EmittedFunction, node: Node) -> None:
     fn.values.set_new(node.result(), tensor)
 
 
-def from_number(fn: EmittedFunction, node: Node) -> None:
-    """`tensor(n)`, `scalar_tensor(n)`: an element."""
-    natives = [fn.values.get(v) for v in node.operands]
-    tensor_type = result_type(node, natives)
-    if not isinstance(natives[0], Scalar) or tensor_type is None or tensor_type[1] != 0:
-        raise CannotCompileError("a tensor of other things than one number")
-    if "requires_grad" in values_by_name(node) and literal_of(natives[-1]) is True:
-        raise CannotCompileError("a tensor that needs gradients")
-    s = Registers(fn, node, is_exact=False)
-    source = as_operand(natives[0])
-    if source.dtype.is_floating_point and not tensor_type[0].is_floating_point:
-        raise CannotCompileError(FLOAT_AMONG_INTS)
-    _refuse_what_does_not_fit(fn, node, source, tensor_type[0])
-    set_element(fn, node.result(), s.cast(source, tensor_type[0]))
-
-
-def _refuse_what_does_not_fit(fn: EmittedFunction, node: Node, source: Operand, dtype: DType) -> None:
+def refuse_what_does_not_fit(fn: EmittedFunction, node: Node, source: Operand, dtype: DType) -> None:
     """Ints that a narrower dtype cannot hold fail; those without a sign take negative ones, counted from their end."""
     bits = 8 * dtype.itemsize
     if not dtype.is_integral or bits == 64 or source.dtype != dtypes.int64:
@@ -194,7 +177,7 @@ def _refuse_what_does_not_fit(fn: EmittedFunction, node: Node, source: Operand, 
 def refuse_what_is_too_large(fn: EmittedFunction, node: Node, source: Operand, dtype: DType) -> None:
     """What does not fit fails, and so do finite floats that float32 has no room for."""
     if dtype != dtypes.float32 or source.dtype != dtypes.float64:
-        _refuse_what_does_not_fit(fn, node, source, dtype)
+        refuse_what_does_not_fit(fn, node, source, dtype)
         return
     e, s = fn.e, Registers(fn, node, is_exact=False)
     rounded = s.cast(s.cast(source, dtypes.float32), dtypes.float64).register

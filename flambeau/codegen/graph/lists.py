@@ -45,7 +45,7 @@ def stays_apart(fn: EmittedFunction, value: Value) -> bool:
         return False
     for user, offset in value.uses():
         definition = user.definition
-        if user.op in lowers_on_items:
+        if user.op in lowers_on_items or _is_read_whole(fn, user):
             continue
         if definition is None or offset >= len(definition.schema.arguments):
             return False
@@ -53,6 +53,13 @@ def stays_apart(fn: EmittedFunction, value: Value) -> bool:
         if argument.alias is not None or definition.family == "language":
             return False
     return True
+
+
+def _is_read_whole(fn: EmittedFunction, node: Node) -> bool:
+    """Whether a node makes a list of lists which only becomes a tensor, so that none of them comes out of it again."""
+    if node.op != "prim::ListConstruct" or fn.alias.is_written(node.result()):
+        return False
+    return all(user.op == "aten::tensor" or _is_read_whole(fn, user) for user, _ in node.result().uses())
 
 
 def construct(fn: EmittedFunction, node: Node) -> None:

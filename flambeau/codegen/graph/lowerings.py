@@ -28,6 +28,7 @@ from flambeau.codegen.graph import (
     repeats,
     resized_views,
     scatter,
+    tensor_literals,
     writes,
 )
 from flambeau.codegen.graph.emitted_function import EmittedFunction
@@ -261,7 +262,8 @@ lowers("aten::ones", "aten::ones_like", "aten::new_ones")(creation.ones)
 lowers("aten::full", "aten::full_like", "aten::new_full")(creation.full)
 lowers("aten::arange")(creation.arange)
 lowers("aten::linspace")(creation.linspace)
-lowers("aten::tensor", "aten::scalar_tensor", "prim::NumToTensor")(creation.from_number)
+lowers("aten::tensor", "aten::scalar_tensor", "prim::NumToTensor")(tensor_literals.tensor)
+lowers_on_items("aten::tensor")(tensor_literals.tensor)
 
 lowers_on_items("prim::ListUnpack")(_unpack)
 lowers_on_items("prim::min", "prim::max")(_min_max)

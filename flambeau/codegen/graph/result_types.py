@@ -31,7 +31,7 @@ CPU = Device("cpu")
 
 
 def rule_argument(rep: Representation, literal: Any = UNKNOWN) -> Any:
-    """What a rule takes for an operand: a tensor's type, a constant, the type of a number, or `UNKNOWN`."""
+    """What a rule takes for an operand: a constant, the type of a tensor, number or list, or `UNKNOWN`."""
     match rep:
         case forms.Array():
             return TensorType(dtype=rep.dtype, sizes=(None,) * rep.rank, device=CPU, requires_grad=False)
@@ -45,6 +45,8 @@ def rule_argument(rep: Representation, literal: Any = UNKNOWN) -> Any:
             if literal is not UNKNOWN:
                 return literal
             return next(t for kind, t in _NUMBERS if isinstance(rep, kind))
+        case forms.Listed(forms.Int() | forms.Float() | forms.Bool() as item):
+            return ListType(rule_argument(item))
         case _:
             return UNKNOWN
 

@@ -113,8 +113,10 @@ def write_all(
 
     plain = [source for source in sources if isinstance(source, ArrayValue) and source.rep.rank]
     in_the_way = repeats(fn, target)
-    if moving:
-        in_the_way.append(overlaps(fn, target, moving))
+    lone = [source for source in sources if isinstance(source, ArrayValue) and not source.rep.rank]
+    apart = [*moving, *(lone if target.rep.rank else [])]
+    if apart:
+        in_the_way.append(overlaps(fn, target, apart))
     if in_the_way:
         with _unless(fn, node, in_the_way):
             _everywhere(fn, target, plain, moving, one)

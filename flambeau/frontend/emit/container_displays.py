@@ -171,10 +171,10 @@ def emit_list(e: Emitter, tree: ListLiteral, hint: Type | None) -> Sugared:
     items = emit_items(e, tree.items, [element_hint] * len(tree.items))
     if any(item.is_function for item, _ in items):
         return FunctionsValue([item for item, _ in items], [where for _, where in items])
-    return SimpleValue(_list_of(e, tree.range, [item.as_value(e, where) for item, where in items], wanted))
+    return SimpleValue(list_of(e, tree.range, [item.as_value(e, where) for item, where in items], wanted))
 
 
-def _list_of(e: Emitter, where: SourceRange, values: Sequence[Value], wanted: Type | None) -> Value:
+def list_of(e: Emitter, where: SourceRange, values: Sequence[Value], wanted: Type | None) -> Value:
     """A new list of values, converted to one type."""
     for value in values[1:]:
         e.type_variables.unify(values[0].static_type, value.static_type)

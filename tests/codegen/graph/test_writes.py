@@ -74,3 +74,28 @@ def test_life_is_what_numpy_says() -> None:
         cells = ((around == 3) | ((around == 2) & (cells == 1))).astype(np.int32)
     found = flambeau.script(loops_with_tensors.life)(flambeau.from_numpy(board), 12)
     np.testing.assert_array_equal(found.numpy(), cells)
+
+
+def test_a_tensor_without_axes_that_lies_in_what_is_written_is_refused_as_eagerly() -> None:
+    @flambeau.script
+    def lowered(y: Tensor, one: Tensor):
+        rows = one.unsqueeze(0)
+        rows -= one
+        return y + rows
+
+    for _ in range(4):
+        with pytest.raises(RuntimeError, match="refer to a single memory location"):
+            lowered(flambeau.ones(4), flambeau.tensor(3.0))
+
+
+def test_a_tensor_without_axes_beside_what_is_written_is_subtracted() -> None:
+    @flambeau.script
+    def lowered(x: Tensor, one: Tensor):
+        x -= one
+        one += one
+        return x
+
+    for _ in range(4):
+        x, one = flambeau.ones(4), flambeau.tensor(3.0)
+        assert lowered(x, one).tolist() == [-2.0] * 4
+        assert one.item() == 6.0

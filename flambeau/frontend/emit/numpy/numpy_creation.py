@@ -12,6 +12,7 @@ import numpy as np
 
 from flambeau.analysis.operator_rules import result_types
 from flambeau.frontend.emit.implicit_conversions import pack_list, unpack_tuple
+from flambeau.frontend.emit.numpy.array_literals import ArrayLiteral, array_literal
 from flambeau.frontend.emit.numpy.ndarray_methods import call_method, constant_int, dtype_named
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.simple_value import SimpleValue
@@ -19,7 +20,7 @@ from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.frontend.trees.tree_views import Apply
 from flambeau.ir.graph import Value
 from flambeau.schema.array_type import ArrayType, array_of, holds_arrays
-from flambeau.schema.dtype import DType, bool_, complex128, float64, from_numpy_dtype, int64
+from flambeau.schema.dtype import DType, bool_, by_code, complex128, float64, from_numpy_dtype, int64
 from flambeau.schema.element_type import element_of, kinds_of
 from flambeau.schema.types import (
     INT,
@@ -70,17 +71,38 @@ class NumpyCreation(Sugared):
         return f"function np.{self.name}"
 
     def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared | None:
-        """A call whose dtype is one of Python's types: `np.zeros(3, dtype=int)`."""
+        """A call whose dtype is one of Python's types, `np.zeros(3, dtype=int)`, or whose items are written out."""
         named = {k.name: dtype_named(e, k.value) for k in tree.keywords if k.name == "dtype"}
         trees = list(tree.args)
         last = dtype_named(e, trees[-1]) if "dtype" in self.parameters[: len(trees)] else None
-        if named.get("dtype") is None and last is None:
-            return None
-        args = [Given(e.value(t), t.range) for t in (trees if last is None else trees[:-1])]
-        keywords = [Given(e.value(k.value), k.value.range, k.name) for k in tree.keywords if k.name != "dtype"]
         code = named.get("dtype") or last
-        assert code is not None
-        return self.call(e, tree.callee.range, args, [*keywords, Given(code, tree.range, "dtype")])
+        items = array_literal(e, trees[0]) if self.name in ("array", "asarray") and trees else None
+        if code is None and items is None:
+            return None
+        given = trees if last is None else trees[:-1]
+        args = [Given(e.value(t), t.range) for t in given[items is not None :]]
+        keywords = [Given(e.value(k.value), k.value.range, k.name) for k in tree.keywords if k.name != "dtype"]
+        if code is not None:
+            keywords.append(Given(code, tree.range, "dtype"))
+        else:
+            keywords += [Given(e.value(k.value), k.value.range, k.name) for k in tree.keywords if k.name == "dtype"]
+        if items is None:
+            return self.call(e, tree.callee.range, args, keywords)
+        return self._of_literal(e, tree.callee.range, items, args, keywords)
+
+    def _of_literal(
+        self, e: Emitter, where: SourceRange, items: ArrayLiteral, args: Sequence[Given], keywords: Sequence[Given]
+    ) -> Sugared:
+        """`np.array` of lists that are written out."""
+        code = next((k.value for k in [*args, *keywords] if k.name in ("", "dtype")), None)
+        dtype = None
+        if items.is_of_numbers():
+            number = None if code is None else constant_int(code)
+            dtype = by_code(number) if number is not None else items.dtype() if code is None else None
+        if dtype is None:
+            return self.call(e, where, [Given(items.as_written(e), items.where), *args], keywords)
+        first = Given(items.as_list(e, dtype), items.where)
+        return self.call(e, where, [first], [Given(e.constant(dtype.code, INT), where, "dtype")])
 
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The tensor."""
