@@ -14,18 +14,13 @@ import numpy as np
 from flambeau.codegen import available
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.llvm.host import ProcessorError
-from flambeau.codegen.recurrent import module
+from flambeau.codegen.recurrent import launches, module
+from flambeau.codegen.recurrent import networks as networks
 from flambeau.codegen.recurrent.cells import CELLS
 from flambeau.codegen.recurrent.words import BACKWARD, FORWARD, OUTER, PACK, PRODUCT, block
 from flambeau.util.inversions import RECURRENT_KERNELS
 
 Array = np.ndarray[Any, Any]
-TOGETHER: Final = 16
-"""Rows of a step from which the input is multiplied step by step, while its products are in registers; of fewer, all
-steps together."""
-SMALL: Final = 1 << 19
-"""Multiplications of all inputs up to which a product of all steps by itself takes longer than what it saves."""
-
 TOGETHER_BYTES: Final = 3 << 18
 """Bytes of gradients of gates that are multiplied while they are in the second cache."""
 LEAST_ROWS: Final = 96
@@ -135,7 +130,7 @@ class Kernels:
         hidden, memory = (np.array(s, order="C") for s in states)
         start, hidden_bias = self._biases(width, b_ih, b_hh)
         xs, start_step = rowwise(xs), 0
-        if len(hidden) < TOGETHER and rows * width * features > SMALL:
+        if launches.multiplies_all_steps_together(len(hidden), rows, width, features):
             products = fresh((rows, width), self.dtype)
             packing.multiply(xs, packing.packed(w_ih), start, products)
             start, features, start_step = products, 0, products.strides[0]

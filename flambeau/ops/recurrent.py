@@ -18,6 +18,7 @@ from flambeau.ops.families.composite import F as OPERATORS
 from flambeau.ops.families.composite import composite
 from flambeau.ops.recurrent_cells import Step, gru_step, lstm_step, numbers, rnn_relu_step, rnn_tanh_step
 from flambeau.schema.opdef import ErrorSample, Sample
+from flambeau.schema.traits import Traits
 from flambeau.schema.types import TensorType
 from flambeau.tensor.dispatch import is_intercepted, operator
 from flambeau.tensor.grad_mode import is_grad_enabled
@@ -180,7 +181,7 @@ def _only(F: Any, x: Tensor) -> Tensor:
 
 def _alone(F: Any, x: Tensor) -> Tensor:
     """The states of all layers, being those of one."""
-    return wrap(x._array[None]) if _is_array(F, x) else F.unsqueeze(x, 0)
+    return wrap(x._array.reshape(1, *x.shape)) if _is_array(F, x) else F.unsqueeze(x, 0)
 
 
 def check(xs: Tensor, hx: Sequence[Tensor], weights: Sequence[Weights], batch: int) -> None:
@@ -310,6 +311,7 @@ for _name, _step, _gates in (
     composite(
         f"aten::{_name}.input(Tensor input, {_hx} hx, Tensor[] params, {_options}, bool batch_first) -> {_returns}",
         body=_padded,
+        traits=Traits(has_routine=True, turns_results=True),
         doc="A recurrent network over a padded batch: the outputs of all steps, and the last states of all layers.",
         dtype=_dtypes(3 if _gates == 4 else 2),
         shape=lambda input, n=(3 if _gates == 4 else 2): (((None,) * 3),) * n,
@@ -319,5 +321,6 @@ for _name, _step, _gates in (
     composite(
         f"aten::{_name}.data(Tensor data, Tensor batch_sizes, {_hx} hx, Tensor[] params, {_options}) -> {_returns}",
         body=_packed,
+        traits=Traits(has_routine=True),
         doc="A recurrent network over a packed batch.",
     )

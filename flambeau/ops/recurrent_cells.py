@@ -17,6 +17,7 @@ import numpy as np
 from flambeau.ops.families.composite import composite
 from flambeau.schema.dtype import float32, float64
 from flambeau.schema.opdef import ErrorSample, Sample
+from flambeau.schema.traits import Traits
 from flambeau.tensor.tensor import Tensor, wrap
 
 ULP: Final = {float32: 16.0, float64: 16.0}
@@ -139,6 +140,7 @@ composite(
     "aten::lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) "
     "-> (Tensor, Tensor)",
     body=_lstm_cell,
+    traits=Traits(has_routine=True),
     doc="One step of a long short-term memory: the hidden state and the memory cell.",
     dtype=lambda input: (input.dtype, input.dtype),
     shape=lambda: ((None, None), (None, None)),
@@ -166,6 +168,7 @@ for _name, _step, _gates in (
         f"aten::{_name}(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) "
         "-> Tensor",
         body=_single(_step),
+        traits=Traits(has_routine=True),
         doc="One step of a recurrent network: the next hidden state.",
         dtype=lambda input: input.dtype,
         shape=lambda hx: hx.sizes,

@@ -4,19 +4,20 @@
 %a : Float(*, *, *, *) = aten::conv2d(%x, %w, %b, ...)   →   %a : Float(*, *, *, *) = prim::FusionGroup_0(%x, %w, %b)
 ```
 
-A routine is native code that was compiled before any program came. It takes tensors; all else it is told must be
-constant, and becomes part of the group.
+A routine is native code that was compiled before any program came. It takes tensors and lists of them; all else it is
+told must be constant, and becomes part of the group, as lists do.
 """
 
 from __future__ import annotations
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.manager import alias_analysis
+from flambeau.ir.clone import clone_node
 from flambeau.ir.constants import insert_constant, is_none
 from flambeau.ir.graph import Graph, Node
 from flambeau.passes.epilogues import addend_of, bounds_of
 from flambeau.passes.fuse import GROUP, bring_together
-from flambeau.passes.fusible import Fusible
+from flambeau.passes.fusible import Fusible, lists_tensors
 from flambeau.passes.outline import outline
 from flambeau.schema.opdef import Sizes
 from flambeau.schema.types import NoneType, TensorType
@@ -38,7 +39,7 @@ def do(graph: Graph) -> bool:
     for group in groups:
         for node in group:
             _name_what_is_none(graph, node)
-        outline(group, GROUP)
+        outline([*_own_lists(graph, group[0]), *group], GROUP)
     return True
 
 
@@ -98,6 +99,23 @@ def routine_of(graph: Graph) -> str:
         if node.definition is not None and node.definition.traits.has_routine:
             return node.op
     return ""
+
+
+def _own_lists(graph: Graph, node: Node) -> list[Node]:
+    """Give a node lists of tensors of its own, right before it; what makes them."""
+    makers: list[Node] = []
+    for value in dict.fromkeys(node.operands):
+        if not lists_tensors(value):
+            continue
+        old = value.defining_node
+        assert old is not None
+        made = clone_node(old, graph, {})
+        made.insert_before(node)
+        node.replace_uses_of(value, made.result())
+        makers.append(made)
+        if not value.uses():
+            old.erase()
+    return makers
 
 
 def _name_what_is_none(graph: Graph, node: Node) -> None:

@@ -93,9 +93,14 @@ class Fusible:
         return written in ([], [0]) and all(map(self._is_operand, values))
 
     def _is_operand(self, value: Value) -> bool:
-        """Whether a routine may be given a value: a tensor, None, or what is constant."""
+        """Whether a routine may be given a value: a tensor, a list of tensors that nobody changes, None, or what is
+        constant.
+        """
         if isinstance(value.static_type, TensorType):
             return self._is_admissible(value.static_type)
+        if lists_tensors(value):
+            assert value.defining_node is not None
+            return all(self._is_admissible(v.static_type) for v in value.defining_node.operands)
         return constants.is_constant(value) or isinstance(value.static_type, NoneType)
 
     def _is_taken(self, node: Node, definition: OpDef) -> bool:
@@ -168,11 +173,20 @@ def is_size(node: Node) -> bool:
 
 def _lists_sizes(value: Value) -> bool:
     """Whether a value is a list made of integers, which nothing changes."""
+    return _is_fixed_list(value, IntType)
+
+
+def lists_tensors(value: Value) -> bool:
+    """Whether a value is a list made of tensors, which nothing changes."""
+    return _is_fixed_list(value, TensorType)
+
+
+def _is_fixed_list(value: Value, element: type[Type]) -> bool:
     maker = value.defining_node
-    if maker is None or maker.op != "prim::ListConstruct":
+    if maker is None or maker.op != "prim::ListConstruct" or not maker.operands:
         return False
     users = [use.user.definition for use in value.uses()]
-    return all(isinstance(v.static_type, IntType) for v in maker.operands) and all(
+    return all(isinstance(v.static_type, element) for v in maker.operands) and all(
         d is not None and not d.schema.is_mutable for d in users
     )
 

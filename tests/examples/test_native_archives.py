@@ -15,7 +15,9 @@ from flambeau.testing.archives import decoded
 
 pytestmark = pytest.mark.skipif(not available(), reason="native code needs llvmlite")
 FOLDER = Path(__file__).parent.parent / "data" / "archives"
-NATIVE = ("dlrm_script", "function_trace", "lstmcell_trace", "nanogpt_trace")
+NATIVE = (
+    "custom_lstm_script", "dlrm_script", "function_trace", "lstmcell_trace", "nanogpt_trace", "wordlm_lstm_trace",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NATIVE)

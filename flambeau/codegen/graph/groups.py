@@ -81,7 +81,9 @@ def _group_results(fn: EmittedFunction, node: Node) -> tuple[Representation, ...
     types = _tensor_types(fn, node)
     # Kernels write their results in the order of their inputs; where all of these are row-major, so are the results.
     inputs = [fn.values.get(v).rep for v in node.operands]
-    is_row_major = all(r.dense == r.rank for r in inputs if isinstance(r, Array))
+    operators = [n.definition for n in node.attribute("Subgraph").nodes() if n.definition is not None]
+    turns = any(definition.traits.turns_results for definition in operators)
+    is_row_major = not turns and all(r.dense == r.rank for r in inputs if isinstance(r, Array))
     reps = []
     for value, result in zip(node.results, node.attribute("Subgraph").returns, strict=True):
         if result not in types:

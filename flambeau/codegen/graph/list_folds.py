@@ -129,24 +129,54 @@ def contains(fn: EmittedFunction, node: Node) -> None:
 
 def equal(fn: EmittedFunction, node: Node) -> None:
     """`==` and `!=` of lists of ints or bools: Python compares floats as objects first."""
-    e = fn.e
     a, b = fn.values.get(node.operand(0)), fn.values.get(node.operand(1))
-    if not isinstance(a, ListValue) or not isinstance(b, ListValue) or e.lanes > 1:
-        raise CannotCompileError("of what is no list in memory")
+    if not all(isinstance(s, ListValue | TupleValue) for s in (a, b)) or fn.e.lanes > 1:
+        raise CannotCompileError("of what is no list")
     if isinstance(_kind(a), Float) or _kind(a) != _kind(b):
         raise CannotCompileError("of lists of floats, which Python compares as objects first")
-    size = lists.length(fn, a)
-    slot = e.slot("i1", 8)
-    same = e.icmp("eq", size, lists.length(fn, b))
+    if isinstance(a, TupleValue) and isinstance(b, TupleValue):
+        answer = _are_equal(fn, a, b)
+    else:
+        answer = _are_equal_in_memory(fn, a, b)
+    answer = answer if node.op == "aten::eq" else fn.e.binary("xor", answer, TRUE)
+    fn.values.set(node.result(), Scalar(Bool(), answer))
+
+
+def _are_equal_in_memory(fn: EmittedFunction, a: Native, b: Native) -> Register:
+    """Whether a list is equal to another one, or to known items."""
+    e, size = fn.e, lists.length(fn, a)
+    slot, same = e.slot("i1", 8), e.icmp("eq", size, lists.length(fn, b))
     e.raw(f"store i1 {same}, ptr {slot}")
 
-    def iteration(k: Register) -> None:
-        one, other = lists.item(fn, a, k), lists.item(fn, b, k)
+    def compare(one: Native, other: Native) -> None:
         assert isinstance(one, Scalar)
         assert isinstance(other, Scalar)
         state = e.define(f"load i1, ptr {slot}", "i1", 1)
         e.raw(f"store i1 {e.binary('and', state, e.icmp('eq', one.register, other.register))}, ptr {slot}")
 
-    each(fn, e.select(same, size, number(0)), iteration)
-    answer = e.define(f"load i1, ptr {slot}", "i1", 1)
-    fn.values.set(node.result(), Scalar(Bool(), answer if node.op == "aten::eq" else e.binary("xor", answer, TRUE)))
+    if isinstance(a, ListValue) and isinstance(b, ListValue):
+        pair = a, b
+        each(fn, e.select(same, size, number(0)), lambda k: compare(*(lists.item(fn, s, k) for s in pair)))
+    else:
+        known, listed = (a, b) if isinstance(a, TupleValue) else (b, a)
+        assert isinstance(known, TupleValue)
+        inside, after = e.label("as_long"), e.label("compared")
+        e.branch_if(same, inside, after)
+        e.start(inside)
+        for k, one in enumerate(known.items):
+            compare(one, lists.item(fn, _list(listed), number(k)))
+        e.branch(after)
+        e.start(after)
+    return e.define(f"load i1, ptr {slot}", "i1", 1)
+
+
+def _are_equal(fn: EmittedFunction, a: TupleValue, b: TupleValue) -> Register:
+    """Whether known items are equal."""
+    if len(a.items) != len(b.items):
+        return FALSE
+    answer = TRUE
+    for one, other in zip(a.items, b.items, strict=True):
+        assert isinstance(one, Scalar)
+        assert isinstance(other, Scalar)
+        answer = fn.e.binary("and", answer, fn.e.icmp("eq", one.register, other.register))
+    return answer

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from flambeau.codegen.graph import arrays, memory
+from flambeau.codegen.graph import arrays, lists, memory
 from flambeau.codegen.graph.arrays import array, axis_of
+from flambeau.codegen.graph.control import each
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, Scalar, TupleValue
-from flambeau.codegen.graph.representation import Array, Int
+from flambeau.codegen.graph.representation import Array, Int, Listed
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Node, Value
 
@@ -53,7 +54,8 @@ def split(fn: EmittedFunction, node: Node) -> None:
         return
     targets = _unpacked(node)
     if targets is None:
-        raise CannotCompileError(UNKNOWN)
+        _split_into_list(fn, node, step.register)
+        return
     e, x = fn.e, _cut(fn, node)
     dim = axis_of(fn, node.operand(2), x.rep.rank)
     count, size, width = len(targets), x.sizes[dim], step.register
@@ -68,6 +70,40 @@ def split(fn: EmittedFunction, node: Node) -> None:
     pieces = [_piece(fn, x, dim, start, own) for start, own in zip(starts, sizes, strict=True)]
     _set(fn, node, pieces)
     _let_go(fn, node, x)
+
+
+def _split_into_list(fn: EmittedFunction, node: Node, width: Register) -> None:
+    """`split` whose pieces are a list, as long as it turns out."""
+    e, x = fn.e, array(fn, node.operand(0))
+    if e.lanes > 1 or node.definition is None or node.definition.schema.arguments[0].alias is None:
+        raise CannotCompileError(UNKNOWN)
+    dim = axis_of(fn, node.operand(2), x.rep.rank)
+    size = x.sizes[dim]
+    fn.exits.fail_if(e.icmp("slt", width, number(1)), node)
+    count = e.binary("udiv", memory.add(e, size, e.binary("sub", width, number(1))), width)
+
+    def piece(k: Register) -> ArrayValue:
+        start = memory.multiply(e, k, width)
+        return _piece(fn, x, dim, start, e.intrinsic("smin", width, e.binary("sub", size, start)))
+
+    _list(fn, node, e.intrinsic("smax", count, number(1)), piece)
+
+
+def _list(fn: EmittedFunction, node: Node, count: Register, piece: Callable[[Register], ArrayValue]) -> None:
+    """A list of pieces, each of which holds the memory that it shows."""
+    x = array(fn, node.operand(0))
+    rank = x.rep.rank - (node.op == "aten::unbind")
+    rep = lists.item_rep(fn, node.result(), [Array(x.rep.dtype, rank)])
+    made = lists.new_list(fn, Listed(rep), count)
+
+    def one(k: Register) -> None:
+        item = fn.slots.converted(piece(k), rep)
+        fn.values.retain(item)
+        lists.put(fn, made, k, item)
+
+    each(fn, count, one)
+    lists.set_length(fn, made, count)
+    fn.values.set_new(node.result(), made)
 
 
 def split_by_sizes(fn: EmittedFunction, node: Node) -> None:
@@ -91,12 +127,15 @@ def split_by_sizes(fn: EmittedFunction, node: Node) -> None:
 
 
 def unbind(fn: EmittedFunction, node: Node) -> None:
-    """`unbind` into so many names: a view for each place of an axis."""
+    """`unbind`: a view for each place of an axis, in as many names or in a list."""
     x = array(fn, node.operand(0))
     dim = axis_of(fn, node.operand(1), x.rep.rank)
     targets = _unpacked(node)
-    if targets is None or fn.e.lanes > 1:
+    if fn.e.lanes > 1:
         raise CannotCompileError(UNKNOWN)
+    if targets is None:
+        _list(fn, node, x.sizes[dim], lambda k: arrays.selected(fn, x, dim, k))
+        return
     fn.exits.fail_if(fn.e.icmp("ne", x.sizes[dim], number(len(targets))), _unpacking(node))
     _set(fn, node, [arrays.selected(fn, x, dim, number(k)) for k in range(len(targets))])
 

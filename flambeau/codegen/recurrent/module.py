@@ -6,15 +6,17 @@ import ctypes
 from array import array
 from collections.abc import Callable, Sequence
 from functools import cache
+from typing import Final
 
 from flambeau.codegen.llvm.builder import ModuleBuilder
 from flambeau.codegen.llvm.emitter import Target
-from flambeau.codegen.llvm.engine import engine
+from flambeau.codegen.llvm.engine import NativeCode, engine
 from flambeau.codegen.llvm.nest import ATTRIBUTES
 from flambeau.codegen.recurrent.backward import add_backward
 from flambeau.codegen.recurrent.cells import CELLS
 from flambeau.codegen.recurrent.forward import add_forward
 from flambeau.codegen.recurrent.products import add_outer, add_pack, add_product
+from flambeau.codegen.recurrent.steps import add_arrange, add_steps
 
 _SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 Function = Callable[[Sequence[int]], None]
@@ -27,41 +29,57 @@ def lanes(dtype: str) -> int:
 
 
 @cache
+def code(name: str, dtype: str, kind: str = "") -> NativeCode:
+    """The function of a name, for a dtype and, where it is of a cell, for a kind of cell. Raises `NativeError` where it
+    cannot be compiled.
+    """
+    m = ModuleBuilder({})
+    _WRITERS[name](m, kind, dtype, engine().target)
+    return engine().link(m.text() + ATTRIBUTES, (name,), {})
+
+
+@cache
 def forward(kind: str, dtype: str) -> Function:
-    """All steps of a layer of a kind of cell: `words.FORWARD`. Raises `NativeError` where it cannot be compiled."""
-    return _linked("forward", lambda m, target: add_forward(m, CELLS[kind], dtype, target))
+    """All steps of a layer of a kind of cell: `words.FORWARD`."""
+    return _called("forward", code("forward", dtype, kind))
 
 
 @cache
 def backward(kind: str, dtype: str) -> Function:
-    """The way back through all steps: `words.BACKWARD`. Raises `NativeError` where it cannot be compiled."""
-    return _linked("backward", lambda m, target: add_backward(m, CELLS[kind], dtype, target))
+    """The way back through all steps: `words.BACKWARD`."""
+    return _called("backward", code("backward", dtype, kind))
 
 
 @cache
 def product(dtype: str) -> Function:
-    """A product of rows with panels: `words.PRODUCT`. Raises `NativeError` where it cannot be compiled."""
-    return _linked("product", lambda m, target: add_product(m, dtype, target))
+    """A product of rows with panels: `words.PRODUCT`."""
+    return _called("product", code("product", dtype))
 
 
 @cache
 def outer(dtype: str) -> Function:
-    """A product of one matrix, transposed, with another: `words.OUTER`. Raises `NativeError` where it cannot be
-    compiled.
-    """
-    return _linked("outer", lambda m, target: add_outer(m, dtype, target))
+    """A product of one matrix, transposed, with another: `words.OUTER`."""
+    return _called("outer", code("outer", dtype))
 
 
 @cache
 def pack(dtype: str) -> Function:
-    """Weights to panels: `words.PACK`. Raises `NativeError` where it cannot be compiled."""
-    return _linked("pack", lambda m, target: add_pack(m, dtype, target))
+    """Weights to panels: `words.PACK`."""
+    return _called("pack", code("pack", dtype))
 
 
-def _linked(name: str, write: Callable[[ModuleBuilder, Target], None]) -> Function:
-    m = ModuleBuilder({})
-    write(m, engine().target)
-    code = engine().link(m.text() + ATTRIBUTES, (name,), {})
+_WRITERS: Final[dict[str, Callable[[ModuleBuilder, str, str, Target], None]]] = {
+    "forward": lambda m, kind, dtype, target: add_forward(m, CELLS[kind], dtype, target),
+    "backward": lambda m, kind, dtype, target: add_backward(m, CELLS[kind], dtype, target),
+    "product": lambda m, _, dtype, target: add_product(m, dtype, target),
+    "outer": lambda m, _, dtype, target: add_outer(m, dtype, target),
+    "pack": lambda m, _, dtype, target: add_pack(m, dtype, target),
+    "arrange": lambda m, _, dtype, target: add_arrange(m, dtype, target),
+    "steps": lambda m, _, dtype, target: add_steps(m, dtype, target),
+}
+
+
+def _called(name: str, code: NativeCode) -> Function:
     function = _SIGNATURE(code.addresses[name])
 
     def run(words: Sequence[int], _owner: object = code) -> None:

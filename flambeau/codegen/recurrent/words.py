@@ -6,6 +6,9 @@ first row, and how many rows it has. Addresses of what is not wanted are 0.
 
 from __future__ import annotations
 
+from typing import TypeVar
+
+W = TypeVar("W")
 FORWARD = (
     "steps", "table", "units",
     "features",  # of the input that is multiplied step by step; 0 where `start` has its products
@@ -33,8 +36,19 @@ PACK = ("folded", "columns", "weights", "column_step", "number_step", "panels", 
 that the panel has before these; `groups`: blocks of as many columns, of which each panel has one vector; 1 for panels
 of neighbouring vectors."""
 
+ARRANGE = (
+    "planes", "rows", "columns",
+    "source", "source_plane", "source_row", "source_column",  # 0 for zeros; bytes between neighbours
+    "added", "added_plane", "added_row", "added_column",  # 0 for nothing
+    "result", "result_plane", "result_row", "result_column",
+)  # fmt: skip
+STEPS = (
+    "sizes", "size_step", "steps", "rows", "batch", "is_reversed",  # how many sequences go on at each step
+    "table", "flag",  # written
+)  # fmt: skip
 
-def block(order: tuple[str, ...], **words: int) -> list[int]:
+
+def block(order: tuple[str, ...], **words: W) -> list[W]:
     """The words in order, all of which are given.
 
     >>> block(PACK[:2], columns=2, folded=1)

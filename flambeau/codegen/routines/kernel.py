@@ -46,7 +46,10 @@ class RoutineKernel:
         inline_cache.add(launch, inputs, inputs)
         outputs = [o.allocate() for o in launch.outputs]
         if launch.runs is not None:
-            start(launch, block_of(launch, [*inputs, *outputs], ctypes.c_int32(0)))
+            flag = ctypes.c_int32(0)
+            start(launch, block_of(launch, [*inputs, *outputs], flag))
+            if flag.value:
+                raise KernelError(f"{self.name}: what tensors say is refused")
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     def _new_launch(self, arrays: Sequence[Any]) -> Launch:

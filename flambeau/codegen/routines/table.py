@@ -26,6 +26,7 @@ routines: Final = RuleTable[Callable[[Graph], Prepare]]("launches of the routine
 """By the operator that has the routine: how a group of it, whose graph is given, becomes launches. Raises `KernelError`
 for a group that the routine does not take.
 """
+LIST: Final = "prim::ListConstruct"
 _ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
@@ -47,6 +48,8 @@ class Operands:
     places: dict[str, int]
     """Of tensors from outside: which inputs of the group they are."""
     constants: dict[str, Any]
+    lists: dict[str, tuple[int, ...]]
+    """The same of lists of tensors."""
 
     def array(self, name: str, arrays: Sequence[Array]) -> Array | None:
         """A tensor among those of a call; None where the operator is given None."""
@@ -61,20 +64,23 @@ def operands_of(graph: Graph, node: Node, computed: Value | None = None) -> Oper
     number = {v: k for k, v in enumerate(graph.parameters)}
     places: dict[str, int] = {}
     constants: dict[str, Any] = {}
+    lists: dict[str, tuple[int, ...]] = {}
     for argument, value in zip(node.definition.schema.arguments, node.operands, strict=False):
         maker = value.defining_node
         if value in number:
             places[argument.name] = number[value]
         elif maker is not None and maker.op == CONSTANT:
             constants[argument.name] = maker.attributes.get("value")
+        elif maker is not None and maker.op == LIST and all(v in number for v in maker.operands):
+            lists[argument.name] = tuple([number[v] for v in maker.operands])
         elif value is not computed:
             raise KernelError(f"{node.op}: {argument.name} is computed in the group")
-    return Operands(places, constants)
+    return Operands(places, constants, lists)
 
 
 def single_node(graph: Graph) -> Node:
-    """The one node of a group that is no constant. Raises `KernelError` for groups of several."""
-    nodes = [n for n in graph.nodes() if n.op != CONSTANT]
+    """The one node of a group that is neither a constant nor a list. Raises `KernelError` for groups of several."""
+    nodes = [n for n in graph.nodes() if n.op not in (CONSTANT, LIST)]
     if len(nodes) != 1:
         raise KernelError("a routine computes one operator")
     return nodes[0]

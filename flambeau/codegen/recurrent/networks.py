@@ -1,0 +1,189 @@
+"""Recurrent networks as launches, for groups of plans: layers in both directions, padded and packed batches, single
+steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from math import prod
+from typing import Final
+
+import numpy as np
+
+from flambeau.codegen.kernel.dtypes import KernelError
+from flambeau.codegen.launches import Launch
+from flambeau.codegen.recurrent.cells import CELLS
+from flambeau.codegen.recurrent.launches import Layer, Layers, Placed, result_of
+from flambeau.codegen.recurrent.words import STEPS, block
+from flambeau.codegen.routines.call_list import FLAG, CallList, Place, Word
+from flambeau.codegen.routines.table import Array, Operands, Prepare, operands_of, routines, single_node
+from flambeau.ir.graph import Graph, Node
+from flambeau.ops.recurrent_arrays import fits, padded_table
+from flambeau.util.record import dataclass
+
+PER_NANOSECOND: Final = 16
+"""Multiplications, to estimate how long a call takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group of one operator of recurrent networks."""
+
+    kind: str
+    operands: Operands
+    wanted: tuple[int, ...]
+    """Which results the group gives, in order."""
+
+    def placed(self, name: str, arrays: Sequence[Array]) -> list[Placed]:
+        """The arrays of an operand, which may be a list of tensors; none where the operator is given None."""
+        one = self.operands.places.get(name)
+        numbers = self.operands.lists.get(name, ()) if one is None else (one,)
+        return [Placed(arrays[k], Place(1 + k)) for k in numbers]
+
+    def states(self, arrays: Sequence[Array], rank: int) -> list[Placed]:
+        """The states at the start. Raises `KernelError` for another number of them, or ones of other sizes."""
+        hx = self.placed("hx", arrays)
+        alike = {h.array.shape for h in hx}
+        if len(hx) != 1 + CELLS[self.kind].has_memory or len(alike) != 1 or hx[0].array.ndim != rank:
+            raise KernelError("another number of states, or states of other sizes")
+        if not hx[0].array.size:
+            raise KernelError("states without elements")
+        return hx
+
+
+def _group(kind: str, graph: Graph) -> Group:
+    node = single_node(graph)
+    return Group(kind, operands_of(graph, node), tuple(_wanted(graph, node)))
+
+
+def _wanted(graph: Graph, node: Node) -> list[int]:
+    return [value.index for value in graph.returns if value.defining_node is node]
+
+
+def _check(kind: str, xs: Placed, starts: Sequence[Placed], weights: Sequence[Placed | None]) -> None:
+    """Raise `KernelError` for a layer whose arrays do not fit each other."""
+    found = [None if w is None else w.array for w in weights]
+    if any(w is not None and w.ndim != rank for w, rank in zip(found, (2, 2, 1, 1), strict=True)):
+        raise KernelError("weights of other ranks")
+    if not xs.array.size or not fits(xs.array, [s.array for s in starts], found, kind):
+        raise KernelError("arrays that do not fit each other")
+
+
+# -- whole networks ---------------------------------------------------------------------------------------------------
+
+
+def _network(kind: str, graph: Graph) -> Prepare:
+    group = _group(kind, graph)
+    given = group.operands.constants
+    if given["train"] and given["dropout"] > 0 and given["num_layers"] > 1:
+        raise KernelError("dropout between layers")
+    is_packed = "batch_sizes" in group.operands.places
+    return partial(_prepare_packed if is_packed else _prepare_padded, group)
+
+
+def _prepare_padded(group: Group, arrays: Sequence[Array]) -> Launch:
+    """The launch for a padded batch: (time, batch, features), or (batch, time, features)."""
+    (xs,), hx = group.placed("input", arrays), group.states(arrays, 3)
+    turns, batch = bool(group.operands.constants["batch_first"]), hx[0].array.shape[1]
+    if xs.array.ndim != 3:
+        raise KernelError("an input of another rank")
+    if turns:
+        xs = Placed(xs.array.transpose(1, 0, 2), xs.place)
+    if xs.array.shape[1] != batch:
+        raise KernelError("states of another batch")
+    network = _Network(group, arrays, xs, hx)
+    tables: list[Word] = [network.calls.constant(padded_table(len(xs.array), batch, r)) for r in (False, True)]
+    return network.launch(tables, len(xs.array), turns=turns)
+
+
+def _prepare_packed(group: Group, arrays: Sequence[Array]) -> Launch:
+    """The launch for a packed batch: its steps follow from how many sequences go on at each, when it is there."""
+    (xs,), (sizes,), hx = group.placed("data", arrays), group.placed("batch_sizes", arrays), group.states(arrays, 3)
+    if xs.array.ndim != 2:
+        raise KernelError("an input of another rank")
+    if sizes.array.ndim != 1 or sizes.array.dtype != np.int64 or not sizes.array.size:
+        raise KernelError("a packed batch says by integers how many sequences go on at each step")
+    network = _Network(group, arrays, xs, hx)
+    tables: list[Word] = []
+    for is_reversed in range(network.directions):
+        table = network.calls.room(2 * sizes.array.nbytes)
+        network.layers.call("steps", block(
+            STEPS, sizes=sizes.place, size_step=sizes.array.strides[0], steps=len(sizes.array), rows=len(xs.array),
+            batch=hx[0].array.shape[1], is_reversed=is_reversed, table=table, flag=Place(FLAG),
+        ))  # fmt: skip
+        tables.append(table)
+    return network.launch(tables, len(sizes.array), turns=False)
+
+
+class _Network:
+    """The calls for all layers. Raises `KernelError` for another number of weights than they have."""
+
+    def __init__(self, group: Group, arrays: Sequence[Array], xs: Placed, hx: Sequence[Placed]) -> None:
+        given = group.operands.constants
+        self.group, self.xs, self.hx = group, xs, hx
+        self.directions, self.count = 2 if given["bidirectional"] else 1, int(given["num_layers"])
+        self.params, self.each = group.placed("params", arrays), 4 if given["has_biases"] else 2
+        self.calls = CallList(len(arrays), len(group.wanted))
+        self.layers = Layers(self.calls, group.kind, xs.array.dtype)
+        directed = self.count * self.directions
+        if directed < 1 or len(self.params) != directed * self.each or len(hx[0].array) != directed:
+            raise KernelError("projections, or another number of weights or states")
+
+    def launch(self, tables: Sequence[Word], steps: int, *, turns: bool) -> Launch:
+        """The launch; `tables` are the steps by direction. `turns`: the outputs lie batch first to whoever asks."""
+        layers, wanted, xs, dtype = self.layers, self.group.wanted, self.xs, self.xs.array.dtype
+        units = self.hx[0].array.shape[2]
+        shape, step = (*xs.array.shape[:-1], self.directions * units), self.directions * units * dtype.itemsize
+        states = [layers.result(wanted, 1 + k, h.array.shape) for k, h in enumerate(self.hx)]
+        output, sums = layers.result(wanted, 0, shape), 0
+        for number in range(self.count):
+            made = output if number + 1 == self.count else layers.room(*shape)
+            xs = layers.dense_rows(xs)
+            for direction in range(self.directions):
+                layer = self._layer(number * self.directions + direction, xs, states, is_reversed=direction == 1)
+                place = made.place.behind(direction * units * dtype.itemsize)
+                layers.run(layer, xs, place, step, tables[direction], steps)
+                sums += prod(shape[:-1]) * CELLS[self.group.kind].gates * units * (xs.array.shape[-1] + units)
+            xs = made
+        results = [shape, *(h.array.shape for h in self.hx)]
+        outputs = [result_of(results[k], dtype, turns=turns and k == 0) for k in wanted]
+        return self.calls.launch(tuple(outputs), sums / PER_NANOSECOND)
+
+    def _layer(self, at: int, xs: Placed, states: Sequence[Placed], *, is_reversed: bool) -> Layer:
+        weights = (*self.params[at * self.each : (at + 1) * self.each], None, None)[:4]
+        starts = [h[at] for h in self.hx]
+        _check(self.group.kind, xs, starts, weights)
+        return Layer(weights, tuple([s[at] for s in states]), tuple(starts), is_reversed)
+
+
+# -- single steps -----------------------------------------------------------------------------------------------------
+
+
+def _cell(kind: str, graph: Graph) -> Prepare:
+    return partial(_prepare_cell, _group(kind, graph))
+
+
+def _prepare_cell(group: Group, arrays: Sequence[Array]) -> Launch:
+    """The launch of one step for arrays like these."""
+    (xs,), hx = group.placed("input", arrays), group.states(arrays, 2)
+    names = ("w_ih", "w_hh", "b_ih", "b_hh")
+    weights = tuple([next(iter(group.placed(name, arrays)), None) for name in names])
+    if xs.array.ndim != 2 or len(hx[0].array) != len(xs.array) or (weights[2] is None) != (weights[3] is None):
+        raise KernelError("an input of another rank or batch, or one bias")
+    _check(group.kind, xs, hx, weights)
+    calls = CallList(len(arrays), len(group.wanted))
+    layers = Layers(calls, group.kind, xs.array.dtype)
+    states = [layers.result(group.wanted, k, h.array.shape) for k, h in enumerate(hx)]
+    batch, units = hx[0].array.shape
+    layer = Layer(weights, tuple(states), tuple(hx), False)
+    table, scratch = calls.constant(padded_table(1, batch, False)), layers.room(batch, units)
+    layers.run(layer, layers.dense_rows(xs), scratch.place, units * xs.array.itemsize, table, 1)
+    sums = batch * units * CELLS[group.kind].gates * (xs.array.shape[1] + units)
+    outputs = [result_of(states[k].array.shape, xs.array.dtype) for k in group.wanted]
+    return calls.launch(tuple(outputs), sums / PER_NANOSECOND)
+
+
+for _kind in CELLS:
+    routines(f"aten::{_kind}")(partial(_network, _kind))
+    routines(f"aten::{_kind}_cell")(partial(_cell, _kind))
