@@ -13,7 +13,7 @@ from flambeau.codegen import threads
 from flambeau.codegen.call_geometry import Output
 from flambeau.codegen.choose_schedule import PARALLEL_FROM
 from flambeau.codegen.launches import RELEASE_FROM, Launch
-from flambeau.codegen.layouts import CELL, IDENTITY, INPUT, LAUNCH, LOOK, NUMBER_FLOAT, NUMBER_INT, RELEASE_GIL
+from flambeau.codegen.layouts import CELL, IDENTITY, INPUT, LAUNCH, LOOK, NUMBER_FLOAT, NUMBER_INT, RELEASE_GIL, TOLD
 from flambeau.codegen.llvm.entry_geometry import FOLDED, WRITTEN
 from flambeau.codegen.llvm.entry_patterns import BUCKETS
 from flambeau.codegen.llvm.entry_ready import READY, READY_UP_TO
@@ -104,8 +104,12 @@ class InlineCache:
         """Words that launches of one pattern share, by what they say: a program's, a block's, those of outputs."""
         self._looks: dict[Any, _Look] = {}
 
-    def add(self, launch: Launch, values: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> bool:
+    def add(
+        self, launch: Launch, values: Sequence[Any], arrays: Sequence[npt.NDArray[Any]],
+        told: Sequence[Sequence[int]] = (),
+    ) -> bool:  # fmt: skip
         """Publish ``launch`` for inputs that look exactly like ``values``; ``arrays`` is what they became as arrays.
+        Calls must have been ``told`` the same: the words of further inputs, which the kernel does not see.
 
         True where only sizes change from call to call, so that launches for any size would serve: see ``add_sized``.
         """
@@ -114,7 +118,7 @@ class InlineCache:
         ):
             return False
         with self._lock:
-            self._add(launch, values, arrays)
+            self._add(launch, values, arrays, told)
             return self._changes(values, arrays)
 
     def add_sized(
@@ -229,8 +233,11 @@ class InlineCache:
         self._known.add(look)
         return True
 
-    def _add(self, launch: Launch, values: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> None:
-        look = tuple([(type(x), a.dtype, a.shape, a.strides) for x, a in zip(values, arrays, strict=True)])
+    def _add(
+        self, launch: Launch, values: Sequence[Any], arrays: Sequence[npt.NDArray[Any]], told: Sequence[Sequence[int]]
+    ) -> None:
+        looks = [(type(x), a.dtype, a.shape, a.strides) for x, a in zip(values, arrays, strict=True)]
+        look = (*looks, *map(tuple, told))
         if self._count >= self._most or launch.runs is None or look in self._known:
             return
         self._known.add(look)
@@ -254,6 +261,8 @@ class InlineCache:
             "flags": RELEASE_GIL if launch.nanoseconds >= RELEASE_FROM else 0,
             "pool": threads.run_address(launch.threads) if launch.step else 0,
         }  # fmt: skip
+        if told:
+            words["inputs"] = self._numbers([*inputs, *self._told(told)])
         launch_record = self._record(words)
         self._last = self._last or launch_record
         self.cell[0] = ctypes.addressof(launch_record)
@@ -307,6 +316,10 @@ class InlineCache:
     def _number(self, values: Any, array: npt.NDArray[Any]) -> list[int]:
         """The record of a Python number."""
         return [0, _NUMBERS[type(values), array.dtype.name], self._object(type(values)), 0]
+
+    def _told(self, told: Sequence[Sequence[int]]) -> list[int]:
+        """The records of what calls must have been told."""
+        return [word for numbers in told for word in (0, TOLD, self._numbers(numbers), len(numbers))]
 
     def _row(self, output: Output) -> int:
         """Storages for results."""

@@ -120,13 +120,17 @@ class CompiledKernel:
         """What the native entry calls for what it does not know; next time it does."""
         return self.call_and_keep(inputs, self._inline_cache)
 
-    def call_and_keep(self, inputs: Sequence[Any], inline_cache: InlineCache) -> Any:
+    def call_and_keep(
+        self, inputs: Sequence[Any], inline_cache: InlineCache, told: Sequence[Sequence[int]] = ()
+    ) -> Any:
         """A call whose launch is put on an inline cache, so that an entry of that inline cache serves the next one like
-        it.
+        it: for a kernel that was made for what the call was `told`, the next one that is told the same.
         """
         arrays = self._arrays(inputs)
         launch = self._find_launch(arrays)
-        if inline_cache.add(launch, inputs, arrays):
+        if told:
+            inline_cache.add(launch, inputs, arrays, told)
+        elif inline_cache.add(launch, inputs, arrays):
             inline_cache.add_sized(sized_launches(self.kernel, self.spans, arrays, self._choices), inputs, arrays)
         else:
             inline_cache.add_pattern(launch, inputs, arrays)

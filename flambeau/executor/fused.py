@@ -16,15 +16,17 @@ from flambeau.codegen.choices import USUAL, Choices
 from flambeau.codegen.inline_cache import InlineCache
 from flambeau.codegen.kernel import KernelError
 from flambeau.codegen.llvm.compiler import NativeError
-from flambeau.codegen.lower import lower_graph
+from flambeau.codegen.lower import RepeatedResultsError, lower_graph
 from flambeau.codegen.routines.kernel import MOST_SIZES, RoutineKernel
 from flambeau.codegen.runtime import CompiledKernel
+from flambeau.codegen.told import Told, told
 from flambeau.executor.lowered_groups import LoweredGroups, group_key
 from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import compile_graph
 from flambeau.interpreter.machine import run
 from flambeau.ir.graph import Graph, Node
 from flambeau.passes.fuse_routines import routine_of
+from flambeau.passes.told_values import graph_for, told_count
 from flambeau.schema.types import Type
 from flambeau.specialise.cache import SpecialisationCache
 from flambeau.specialise.spec import Spec, compare, describe, refine, spec_of
@@ -39,12 +41,14 @@ class Refused:
     """That there is no kernel, and why."""
 
     reason: str
+    can_be_cut: bool = False
+    """Whether it is because some results have fewer dimensions than others."""
 
 
 Shared = dict[Hashable, CompiledKernel | RoutineKernel | Refused]
 """The kernels of one plan's groups, or why there is none: groups that do the same have one."""
-MAX_NATIVE = 8
-"""Kernels that a group keeps, one for each combination of dtypes, ranks and sizes that are 1."""
+MAX_NATIVE, MAX_TOLD = 8, 64
+"""Kernels that a group keeps, one for each combination of dtypes, ranks, sizes that are 1, and what it is told."""
 
 
 class FusedKernel:
@@ -63,14 +67,18 @@ class FusedKernel:
         self._shared: Shared = {} if shared is None else shared
         self._lowered_groups: LoweredGroups = {} if lowered is None else lowered
         self.graph = graph
+        self._told_count = told_count(graph)
         self._several = len(graph.returns) > 1
         self._routine = routine_of(graph)
-        self._inline_cache = InlineCache(MOST_SIZES) if self._routine else InlineCache()
+        has_many = self._routine or self._told_count
+        self._inline_cache = InlineCache(MOST_SIZES) if has_many else InlineCache()
         """What the entries know: plans of the inputs seen so far."""
         self._slow_calls = 0
         self.natives_cache: SpecialisationCache[Spec, CompiledKernel | RoutineKernel | Refused] = SpecialisationCache(
-            f"kernels of {name}", MAX_NATIVE, describe=describe, compare=compare
+            f"kernels of {name}", MAX_TOLD if self._told_count else MAX_NATIVE, describe=describe, compare=compare
         )
+        self.refused_types: Sequence[Type] | None = None
+        """Of inputs for which it is no one kernel because some results have fewer dimensions than others."""
         self._state = "not called yet"
         self._milliseconds = 0.0
         self._code: Code | None = None
@@ -109,14 +117,17 @@ class FusedKernel:
 
     def natively(self, *inputs: Any) -> Any:
         """A call by native code, which serves calls like it by itself from then on; None where it refuses."""
-        native = self._native_for(inputs)
+        first_told = len(inputs) - self._told_count
+        known = told(inputs[first_told:])
+        inputs = inputs[:first_told]
+        native = self._native_for(inputs, known)
         if native is None:
             return None
         arrays = [x._array if isinstance(x, Tensor) else x for x in inputs]
         try:
-            result = native.call_and_keep(arrays, self._inline_cache)
+            result = native.call_and_keep(arrays, self._inline_cache, known.words)
         except NativeError as error:
-            self._give_up(inputs, error)
+            self._give_up(_key(inputs, known), error)
             return None
         except (KernelError, ZeroDivisionError, IndexError):
             return None
@@ -129,22 +140,22 @@ class FusedKernel:
             self._code = compile_graph(self.graph, self.name)
         return self._code
 
-    def _native_for(self, inputs: Sequence[Any]) -> CompiledKernel | RoutineKernel | None:
+    def _native_for(self, inputs: Sequence[Any], known: Told) -> CompiledKernel | RoutineKernel | None:
         """None where native code cannot serve: for tensors that stand for numbers too, which look like others."""
         if any(isinstance(x, Tensor) and x.is_wrapped_number for x in inputs):
             if not len(self.natives_cache):
                 self._interpreted("it is given a tensor that stands for a number")
             return None
-        spec = spec_of(inputs)
-        native = self.natives_cache.get(spec)
+        key = _key(inputs, known)
+        native = self.natives_cache.get(key)
         if native is None:
-            native = self.natives_cache.get_or_make(spec, lambda cause: self._lowered(inputs))
+            native = self.natives_cache.get_or_make(key, lambda cause: self._lowered(inputs, known))
         return None if isinstance(native, Refused) else native
 
-    def _lowered(self, inputs: Sequence[Any]) -> CompiledKernel | RoutineKernel | Refused:
+    def _lowered(self, inputs: Sequence[Any], known: Told) -> CompiledKernel | RoutineKernel | Refused:
         """A kernel for inputs like these."""
         start = time.perf_counter()
-        kernel = self._kernel_for(inputs)
+        kernel = self._kernel_for(inputs, known)
         self._milliseconds += (time.perf_counter() - start) * 1e3
         if isinstance(kernel, Refused):
             self._interpreted(kernel.reason)
@@ -152,33 +163,36 @@ class FusedKernel:
             self._state = "native"
         return kernel
 
-    def _kernel_for(self, inputs: Sequence[Any]) -> CompiledKernel | RoutineKernel | Refused:
+    def _kernel_for(self, inputs: Sequence[Any], known: Told) -> CompiledKernel | RoutineKernel | Refused:
         if not available():
             return Refused("llvmlite is not installed")
-        types = [refine(v.static_type, x) for v, x in zip(self.graph.parameters, inputs, strict=True)]
-        key = group_key(self.graph, types) or (self.name, *types)
+        graph = graph_for(self.graph, known.given) if self._told_count else self.graph
+        types = [refine(v.static_type, x) for v, x in zip(graph.parameters, inputs, strict=True)]
+        key = group_key(graph, types) or (self.name, known, *types)
         kernel = self._shared.get(key)
         if kernel is None:
             try:
-                kernel = self._routine_kernel() if self._routine else self._own_kernel(key, types)
+                kernel = self._routine_kernel(graph) if self._routine else self._own_kernel(key, graph, types)
             except KernelError as reason:
-                kernel = Refused(str(reason))
+                kernel = Refused(str(reason), isinstance(reason, RepeatedResultsError))
             self._shared[key] = kernel
+        if isinstance(kernel, Refused) and kernel.can_be_cut:
+            self.refused_types = types
         return kernel
 
-    def _routine_kernel(self) -> RoutineKernel:
-        return RoutineKernel(self.name, self._routine, self.graph, self._choices.num_threads)
+    def _routine_kernel(self, graph: Graph) -> RoutineKernel:
+        return RoutineKernel(self.name, self._routine, graph, self._choices.num_threads)
 
-    def _own_kernel(self, key: Hashable, types: Sequence[Type]) -> CompiledKernel:
+    def _own_kernel(self, key: Hashable, graph: Graph, types: Sequence[Type]) -> CompiledKernel:
         lowered = self._lowered_groups.get(key)
         if lowered is None:
-            lowered = lower_graph(self.graph, types, name=self.name)
+            lowered = lower_graph(graph, types, name=self.name)
         return CompiledKernel(replace(lowered.kernel, name=self.name), lowered.spans, self._choices)
 
-    def _give_up(self, inputs: Sequence[Any], error: NativeError) -> None:
+    def _give_up(self, key: Spec, error: NativeError) -> None:
         """Interpret such inputs from now on, and say so: that LLVM refuses our code is a mistake of ours."""
         reason = str(error).partition("\n")[0]
-        self.natives_cache.put(spec_of(inputs), Refused(reason))
+        self.natives_cache.put(key, Refused(reason))
         self._interpreted(reason)
         text = f"native code for {self.name} could not be made: {error}. It is interpreted; please report this"
         warn_user(text, RuntimeWarning)
@@ -207,6 +221,10 @@ class FusedKernel:
     def kernels(self) -> list[CompiledKernel]:
         """The native kernels made so far."""
         return [k for k in self.natives_cache.values if isinstance(k, CompiledKernel)]
+
+
+def _key(inputs: Sequence[Any], known: Told) -> Spec:
+    return (*spec_of(inputs), known) if known.values else spec_of(inputs)
 
 
 def kernel_of(node: Node) -> FusedKernel:

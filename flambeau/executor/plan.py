@@ -12,13 +12,13 @@ from flambeau.codegen.choices import USUAL, Choices
 from flambeau.codegen.graph.module import Prepare
 from flambeau.executor.compiled_graph import CompiledGraph
 from flambeau.executor.forks import attach_tasks
-from flambeau.executor.fused import FusedKernel, Shared
+from flambeau.executor.fused import FusedKernel, Shared, kernel_of
 from flambeau.executor.inlined_graph import inlined_graph
 from flambeau.executor.lowered_groups import LoweredGroups
 from flambeau.executor.options import FUSING, Options
 from flambeau.executor.prepared_graph import is_prepared_apart
 from flambeau.executor.region import Region, with_regions
-from flambeau.executor.split_groups import split_groups
+from flambeau.executor.split_groups import split_by_types, split_groups
 from flambeau.executor.stored import plan_place
 from flambeau.executor.strict_fusion import check_strict_fusion
 from flambeau.executor.watch import Watch
@@ -37,6 +37,7 @@ from flambeau.specialise.parameters import specialise
 from flambeau.util import blas, log
 from flambeau.util.depth import TOO_DEEP, deep_recursion
 from flambeau.util.errors import CompileError, InternalError
+from flambeau.util.locks import Lock
 from flambeau.util.no_collection import no_collection
 from flambeau.util.progress import progress
 from flambeau.util.record import dataclass, field
@@ -77,6 +78,9 @@ class ExecutionPlan:
     """Whether native code serves from the next call on, however few there were."""
     watch: Watch | None = None
     """Counts what is interpreted although native code was wanted."""
+    is_settled: bool = False
+    """Whether groups will stay as they are."""
+    lock: Lock = field(default_factory=Lock)
 
     def run(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """The results for arguments of the spec: from native code, or from the machine where there is none."""
@@ -94,6 +98,8 @@ class ExecutionPlan:
 
     def _run(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         if self.whole is not None and (self.is_hot or self.whole.has_loop or self.runs > CALLS_BEFORE_NATIVE):
+            if not self.is_settled:
+                self._settle()
             results = self.whole(arguments)
             if results is not None:
                 return results
@@ -102,6 +108,19 @@ class ExecutionPlan:
         if self.watch is not None:
             self.watch.tell()
         return results
+
+    def _settle(self) -> None:
+        """Cut the groups that turned out to be no one kernel, before there is native code for the whole graph."""
+        with self.lock:
+            if self.is_settled:
+                return
+            kernels = [(n, kernel_of(n)) for n in self.graph.find_all(FUSION)]
+            if split_by_types({n: k.refused_types for n, k in kernels if k.refused_types is not None}):
+                new = [n for n in self.graph.find_all(FUSION) if "kernel" not in n.attributes]
+                kept = [k for _, k in kernels if k.refused_types is None]
+                self.kernels = kept + _new_kernels(new, self.choices, {}, None, len(self.kernels))
+                self.code = compile_graph(self.graph, self.code.name)
+            self.is_settled = True
 
     def cut(self) -> None:
         """Make regions where it has turned out that the whole graph has no native form."""
@@ -321,9 +340,14 @@ def attach_kernels(
     graph: Graph, choices: Choices = USUAL, lowered: LoweredGroups | None = None
 ) -> list[FusedKernel]:
     """Give each fused group its kernel; `lowered` has those that are lowered already."""
+    return _new_kernels(graph.find_all(FUSION), choices, {}, lowered)
+
+
+def _new_kernels(
+    nodes: Sequence[Node], choices: Choices, shared: Shared, lowered: LoweredGroups | None, first: int = 0
+) -> list[FusedKernel]:
     kernels = []
-    shared: Shared = {}
-    for number, node in enumerate(graph.find_all(FUSION)):
+    for number, node in enumerate(nodes, first):
         kernel = FusedKernel(f"group_{number}", node.attribute("Subgraph"), choices, shared, lowered)
         node.attributes["kernel"] = kernel.entry()
         kernels.append(kernel)

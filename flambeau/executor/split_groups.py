@@ -1,9 +1,10 @@
 """Groups that no one kernel can compute become several, before anything runs.
 
 The pass that makes groups knows operators; whether a kernel exists for all of them together is known to the lowering,
-from dtypes, ranks and sizes of 1. Results of fewer dimensions than others, with all that they need, become a group that
-runs first. What is refused for other reasons is cut where folds begin and end: each piece is as long as a kernel can
-be, and what no kernel computes by itself stays in the graph as it was.
+from dtypes, ranks and sizes of 1. Where sizes of 1 are known only when it runs, so is what to cut. Results of fewer
+dimensions than others, with all that they need, become a group that runs first. What is refused for other reasons is
+cut where folds begin and end: each piece is as long as a kernel can be, and what no kernel computes by itself stays in
+the graph as it was.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from flambeau.ir.walk import operands_within
 from flambeau.passes.fuse import GROUP
 from flambeau.passes.fuse_routines import routine_of
 from flambeau.passes.outline import outline
+from flambeau.passes.told_values import told_count
 from flambeau.schema.types import TensorType, Type
 
 Pieces = list[tuple[list[int], bool]]
@@ -40,10 +42,24 @@ def split_groups(graph: Graph, lowered: LoweredGroups | None = None) -> bool:
     return bool(cuts)
 
 
+def split_by_types(groups: Mapping[Node, Sequence[Type]]) -> bool:
+    """Cut groups that turned out to have no kernel for inputs of these types; whether any could be cut."""
+    cuts = []
+    for group, types in groups.items():
+        inner: Graph = group.attribute("Subgraph")
+        nodes = [n for n in inner.nodes() if n.op != CONSTANT]
+        pieces = _pieces(nodes, dict(zip(inner.parameters, types, strict=True)))
+        if len(pieces) > 1:
+            cuts.append((group, pieces))
+    for group, pieces in cuts:
+        _cut(group, pieces)
+    return bool(cuts)
+
+
 def _pieces_of(group: Node, pieces_by_key: PiecesByKey, lowered: LoweredGroups) -> Pieces:
     """What to cut a group into; nothing where the group is one, or not known."""
     inner: Graph = group.attribute("Subgraph")
-    if routine_of(inner):
+    if routine_of(inner) or told_count(inner):
         return []
     types = {
         v: _more_refined(v.static_type, operand.static_type)

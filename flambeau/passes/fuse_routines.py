@@ -5,7 +5,8 @@
 ```
 
 A routine is native code that was compiled before any program came. It takes tensors and lists of them; all else it is
-told must be constant, and becomes part of the group, as lists do.
+told is constant, and becomes part of the group, as lists do, or numbers and lists of numbers that each call knows
+(`told_values`). So are sums and their like over dimensions that only a call knows.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from flambeau.passes.epilogues import addend_of, bounds_of
 from flambeau.passes.fuse import GROUP, bring_together
 from flambeau.passes.fusible import Fusible, lists_tensors
 from flambeau.passes.outline import outline
+from flambeau.passes.told_values import told_first_to_last
 from flambeau.schema.opdef import Sizes
 from flambeau.schema.types import NoneType, TensorType
 
@@ -26,7 +28,7 @@ from flambeau.schema.types import NoneType, TensorType
 def do(graph: Graph) -> bool:
     """Make a group of every node whose operator has a routine, in every block."""
     fusible = Fusible(graph)
-    found = [n for n in graph.all_nodes() if fusible.is_routine(n)]
+    found = [n for n in graph.all_nodes() if fusible.is_routine(n) or fusible.is_told(n)]
     if not found:
         return False
     facts = alias_analysis(graph)
@@ -39,7 +41,8 @@ def do(graph: Graph) -> bool:
     for group in groups:
         for node in group:
             _name_what_is_none(graph, node)
-        outline([*_own_lists(graph, group[0]), *group], GROUP)
+        nodes = [*_own_lists(graph, group[0]), *group]
+        outline(nodes, GROUP, told_first_to_last(nodes))
     return True
 
 

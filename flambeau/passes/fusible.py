@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flambeau.ir import constants
 from flambeau.ir.graph import Graph, Node, Value
+from flambeau.passes.told_values import can_be_told
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import BoolType, FloatType, IntType, NoneType, NumberType, OptionalType, TensorType, Type
@@ -77,7 +78,25 @@ class Fusible:
             return False
         if not all(self._is_admissible(v.static_type) for v in node.results):
             return False
-        return all(self._is_operand(v) for v in node.operands)
+        return all(self._is_operand(v) or can_be_told(v) for v in node.operands)
+
+    def is_told(self, node: Node) -> bool:
+        """Whether a kernel computes the node once it is told numbers that only the call knows, such as dimensions."""
+        definition = node.definition
+        if definition is None or not node.results or not definition.accumulator or not has_kernel_form(definition):
+            return False
+        if definition.schema.is_mutable or not all(map(self._is_shaped, node.results)):
+            return False
+        operands = list(zip(node.operands, definition.schema.arguments, strict=False))
+        told = [v for v, a in operands if not self._takes(v, a.type)]
+        return bool(told) and all(map(can_be_told, told)) and any(
+            isinstance(v.static_type, TensorType) for v in node.operands
+        )
+
+    def _is_shaped(self, value: Value) -> bool:
+        """Whether a result is a tensor that kernels give, of a rank that is known."""
+        type_ = value.static_type
+        return isinstance(type_, TensorType) and type_.sizes is not None and self._is_admissible(type_)
 
     def is_behind(self, node: Node) -> bool:
         """Whether a routine may take on a node behind its operator: it takes what routines take, and writes to nothing

@@ -198,6 +198,25 @@ def _identity(node: Node) -> Any:
     return Apart((x, y), Constant(not is_)) if are_tensors else KEEP
 
 
+@rewrites("prim::isinstance")
+def _is_instance(node: Node) -> Any:
+    """Where the types of numbers, text and lists of them decide."""
+    answers = [_is_of(v.static_type, node.attribute("types")) for v in node.operands]
+    if None in answers:
+        return KEEP
+    return Constant(all(answers))
+
+
+def _is_of(type_: Type, others: list[Type]) -> bool | None:
+    """Whether a value of a type is of one of the others; None where only the value tells."""
+    plain = type_.element if isinstance(type_, ListType) else type_
+    if not isinstance(plain, IntType | FloatType | BoolType | StringType):
+        return None
+    if any(is_subtype(type_, other) for other in others):
+        return True
+    return None if any(is_subtype(other, type_) for other in others) else False
+
+
 _OPPOSITES: Final = (("==", "!="), ("is", "is not"))
 """Comparisons of which always exactly one holds: of two floats that may be nan, neither < nor >= might."""
 

@@ -16,8 +16,21 @@ from flambeau.testing.archives import decoded
 pytestmark = pytest.mark.skipif(not available(), reason="native code needs llvmlite")
 FOLDER = Path(__file__).parent.parent / "data" / "archives"
 NATIVE = (
-    "custom_lstm_script", "dlrm_script", "function_trace", "lstmcell_trace", "nanogpt_trace", "wordlm_lstm_trace",
-)  # fmt: skip
+    "classes_script",
+    "custom_lstm_script",
+    "dlrm_script",
+    "frozen_unet",
+    "function_trace",
+    "getstate_script",
+    "hooks_script",
+    "lstmcell_trace",
+    "modcontainers_script",
+    "nanogpt_trace",
+    "newton_script",
+    "sieve_script",
+    "vae_script",
+    "wordlm_lstm_trace",
+)
 
 
 @pytest.mark.parametrize("name", NATIVE)

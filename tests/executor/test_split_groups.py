@@ -65,3 +65,24 @@ def test_pieces_are_as_long_as_kernels_can_be(case: str) -> None:
     script(*arguments)
     [compilation] = script.explain(measure=False).compilations
     assert sorted(" ".join(k.operators) for k in compilation.kernels) == sorted(pieces)
+
+
+@flambeau.script
+def masked(mask: Tensor, scores: Tensor) -> tuple[Tensor, Tensor]:
+    hidden = flambeau.where(mask.expand_as(mask), 0.0, -1e9)
+    return hidden, flambeau.softmax(scores + hidden, -1)
+
+
+def test_what_broadcasts_only_in_a_call_is_cut_before_code_for_the_whole_is_made() -> None:
+    mask, scores = random(1, 1, 5) > 0, random(3, 4, 5)
+    for _ in range(5):
+        hidden, weights = masked(mask, scores)
+    explained = masked.explain(measure=False)
+    assert explained.is_native, explained
+    for given in (mask, mask.expand(3, 4, 5).contiguous(), random(3, 1, 5) > 0):
+        for _ in range(3):
+            hidden, weights = masked(given, scores)
+        wanted = np.where(given.numpy(), 0.0, -1e9)
+        np.testing.assert_array_equal(hidden.numpy(), wanted.astype(hidden.numpy().dtype))
+        exact = np.exp(scores.numpy() + wanted - (scores.numpy() + wanted).max(-1, keepdims=True))
+        np.testing.assert_allclose(weights.numpy(), exact / exact.sum(-1, keepdims=True), rtol=1e-6, atol=1e-12)

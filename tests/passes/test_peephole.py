@@ -71,6 +71,8 @@ KNOWN = [
     ("%r : bool = aten::__is__(%none, %none)", "bool", "1"),
     ("%r : bool = aten::__is__(%t, %t)", "bool", "1"),
     ("%r : bool = aten::__isnot__(%o, %o)", "bool", "0"),
+    ("%r : bool = prim::isinstance[types=[int]](%n)", "bool", "1"),
+    ("%r : bool = prim::isinstance[types=[int[], str]](%n)", "bool", "0"),
 ]
 
 

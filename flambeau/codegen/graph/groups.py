@@ -5,15 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flambeau.codegen.graph import embedded, memory, native_values, result_types
+from flambeau.codegen.graph import embedded, lists, memory, native_values, result_types
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.interpreter_calls import call_python, rep_of_result
 from flambeau.codegen.graph.literals import as_rules_take
-from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, ListValue, Native, Scalar
+from flambeau.codegen.graph.native_values import (
+    ArrayValue,
+    CannotCompileError,
+    ListValue,
+    Native,
+    Scalar,
+    TupleValue,
+    words_of,
+)
 from flambeau.codegen.graph.pointwise import small_group
 from flambeau.codegen.graph.representation import (
     Array,
     Element,
+    Float,
+    Int,
     Representation,
     holds_blocks,
     llvm_words,
@@ -21,7 +31,7 @@ from flambeau.codegen.graph.representation import (
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Node, Value
 from flambeau.schema.dtype import DType
-from flambeau.schema.types import ListType
+from flambeau.schema.types import ListType, TensorType
 
 
 def group(fn: EmittedFunction, node: Node) -> None:
@@ -118,15 +128,26 @@ def _results_by_rules(node: Node, arguments: Mapping[Value, Any]) -> dict[Value,
         raise CannotCompileError(f"{node.op} in a group")
     tensors = result_types.tensors_of(node)
     answers = result_types.result_types(node.definition, [arguments[v] for v in node.operands], len(tensors))
-    if any(answer is None for answer in answers):
+    known = [answer or _declared(value) for value, answer in zip(tensors, answers, strict=True)]
+    if any(answer is None for answer in known):
         raise CannotCompileError(f"{node.op}: the dtype or rank of its result is not known")
-    return {value: answer for value, answer in zip(tensors, answers, strict=True) if answer is not None}
+    return {value: answer for value, answer in zip(tensors, known, strict=True) if answer is not None}
+
+
+def _declared(value: Value) -> tuple[DType, int] | None:
+    """What the passes found out of a tensor."""
+    type_ = value.static_type
+    if not isinstance(type_, TensorType) or type_.dtype is None or type_.sizes is None:
+        return None
+    return type_.dtype, len(type_.sizes)
 
 
 def _input_words(fn: EmittedFunction, native: Native) -> Register:
     """The address of an input's words from ``data`` on."""
     if isinstance(native, ArrayValue):
         return memory.spilled(fn.e, [native.data, *native.sizes, *native.strides])
+    if isinstance(native, TupleValue | ListValue):
+        return _told_words(fn, native)
     if not isinstance(native, Scalar):
         raise CannotCompileError(f"a group takes tensors and numbers, not {native_values.describe(native.rep)}")
     element = fn.e.slot("i64", 8)
@@ -134,7 +155,18 @@ def _input_words(fn: EmittedFunction, native: Native) -> Register:
         memory.store_element(fn.e, element, native.register, native.rep.dtype)
     else:
         memory.store_word(fn.e, element, 0, native.register)
-    return memory.spilled(fn.e, [element])
+    return memory.spilled(fn.e, [element, memory.number(1)])
+
+
+def _told_words(fn: EmittedFunction, native: TupleValue | ListValue) -> Register:
+    """The address of a list's numbers, and how many there are."""
+    if isinstance(native, ListValue):
+        first = lists.item_address(fn, native, memory.number(0))
+        return memory.spilled(fn.e, [first, lists.length(fn, native)])
+    if not all(isinstance(i.rep, Int | Float) for i in native.items):
+        raise CannotCompileError(f"a group takes lists of numbers, not {native_values.describe(native.rep)}")
+    numbers = memory.spilled(fn.e, [w for i in native.items for w in words_of(i)])
+    return memory.spilled(fn.e, [numbers, memory.number(len(native.items))])
 
 
 def _output_room(fn: EmittedFunction, rep: Representation) -> Register:

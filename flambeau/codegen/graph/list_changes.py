@@ -135,15 +135,29 @@ def concatenate(fn: EmittedFunction, node: Node) -> None:
 
 def slice_(fn: EmittedFunction, node: Node) -> None:
     """`items[start:end]`: a new list."""
-    e, changed = fn.e, fn.values.get(node.operand(0))
-    if isinstance(changed, TupleValue) and stays_apart(fn, node.result()):
+    changed = fn.values.get(node.operand(0))
+    if isinstance(changed, TupleValue):
         start, end, by = (literal_of(fn.values.get(v)) for v in node.operands[1:4])
-        if UNKNOWN in (start, end, by) or not by:
-            raise CannotCompileError("a slice of items at places that are not known")
-        fn.values.set_view(node.result(), TupleValue(changed.items[start:end:by]))
+        is_known = UNKNOWN not in (start, end, by) and bool(by)
+        if is_known and stays_apart(fn, node.result()):
+            fn.values.set_view(node.result(), TupleValue(changed.items[start:end:by]))
+            return
+        items = changed.items[start:end:by] if is_known else changed.items
+        rep = lists.item_rep(fn, node.result(), [i.rep for i in items])
+        changed = lists.list_of(fn, [fn.slots.converted(i, rep) for i in items], rep)
+        if is_known:
+            fn.values.set_new(node.result(), changed)
+            return
+        _slice(fn, node, changed)
+        fn.values.drop(changed)
         return
     if not isinstance(changed, ListValue):
         raise CannotCompileError(f"a slice of {native_values.describe(changed.rep)}")
+    _slice(fn, node, changed)
+
+
+def _slice(fn: EmittedFunction, node: Node, changed: ListValue) -> None:
+    e = fn.e
     step = memory.literal(fn.values.index(node.operand(3)))
     if step != 1:
         _stepped(fn, node, changed, step)

@@ -31,6 +31,7 @@ from flambeau.codegen.graph.runtime import ADDRESSES, NUMBERS
 from flambeau.codegen.layouts import BLOCK_DATA, LIST
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Node, Value
+from flambeau.ir.kinds import GROUPS
 from flambeau.schema.types import ListType
 
 
@@ -45,7 +46,7 @@ def stays_apart(fn: EmittedFunction, value: Value) -> bool:
         return False
     for user, offset in value.uses():
         definition = user.definition
-        if user.op in lowers_on_items or _is_read_whole(fn, user):
+        if user.op in lowers_on_items or user.op in GROUPS or _is_read_whole(fn, user):
             continue
         if definition is None or offset >= len(definition.schema.arguments):
             return False
@@ -69,8 +70,25 @@ def construct(fn: EmittedFunction, node: Node) -> None:
     if stays_apart(fn, result):
         fn.values.set_view(result, TupleValue(tuple(items)))
         return
-    rep = item_rep(fn, result, [i.rep for i in items])
+    try:
+        rep = item_rep(fn, result, [i.rep for i in items])
+    except CannotCompileError:
+        if not _only_leaves(fn, result):
+            raise
+        fn.values.set_view(result, TupleValue(tuple(items), is_list=True))
+        return
     fn.values.set_new(result, list_of(fn, [fn.slots.converted(i, rep) for i in items], rep))
+
+
+def _only_leaves(fn: EmittedFunction, value: Value) -> bool:
+    """Whether all that becomes of a list is that Python gets it, once."""
+    uses = list(value.uses())
+    if len(uses) != 1 or fn.alias.is_written(value):
+        return False
+    user = uses[0].user
+    if user.op == "prim::TupleConstruct":
+        return _only_leaves(fn, user.result())
+    return user.op == "prim::Return" and user.owner_block.owner_node is None
 
 
 def item_rep(fn: EmittedFunction, value: Value, items: Sequence[Representation]) -> Representation:

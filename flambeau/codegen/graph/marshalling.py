@@ -215,6 +215,8 @@ def read_group(reps: Sequence[Representation], inputs: int) -> list[Any]:
             case forms.Element():
                 memory: Any = (ctypes.c_char * rep.dtype.itemsize).from_address(word(address, 0))
                 values.append(wrap(np.frombuffer(memory, rep.dtype.numpy).copy().reshape(())))
+            case forms.Listed():
+                values.append(read((rep.item,) * word(address, 1), word(address, 0)))
             case _:
                 values += read((rep,), word(address, 0))
     return values
@@ -435,7 +437,7 @@ class _Taking:
                     self._lists[block] = self.items(rep, block)
                 return self._lists[block]
             case forms.Tupled():
-                return tuple([self.take(r, words) for r in rep.items])
+                return (list if rep.is_list else tuple)([self.take(r, words) for r in rep.items])
             case forms.Optional():
                 if next(words) & 1:
                     return self.take(rep.inner, words)

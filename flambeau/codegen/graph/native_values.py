@@ -85,11 +85,13 @@ class TupleValue:
     """A tuple, or a list that nobody changes and whose length is known."""
 
     items: tuple[Native, ...]
+    is_list: bool = False
+    """Whether Python has, or gets, a list in its place: one of tensors that differ."""
 
     @property
     def rep(self) -> forms.Tupled:
         """The items' representations."""
-        return forms.Tupled(tuple(i.rep for i in self.items))
+        return forms.Tupled(tuple(i.rep for i in self.items), self.is_list)
 
 
 @dataclass(slots=True)
@@ -165,7 +167,7 @@ def _take(rep: Representation, words: list[Register]) -> tuple[Native, list[Regi
             for item in rep.items:
                 made, words = _take(item, words)
                 items.append(made)
-            return TupleValue(tuple(items)), words
+            return TupleValue(tuple(items), rep.is_list), words
         case forms.Optional():
             inner, rest = _take(rep.inner, words[1:])
             return OptionalValue(rep, words[0], inner), rest
@@ -202,7 +204,8 @@ def _of_one_kind(a: Representation, b: Representation) -> Representation | None:
         case forms.Array(), forms.Array() if (a.dtype, a.rank) == (b.dtype, b.rank):
             return forms.Array(a.dtype, a.rank, min(a.dense, b.dense))
         case forms.Tupled(), forms.Tupled() if len(a.items) == len(b.items):
-            return forms.Tupled(tuple(_join_inside(x, y) for x, y in zip(a.items, b.items, strict=True)))
+            is_list = a.is_list and b.is_list
+            return forms.Tupled(tuple(_join_inside(x, y) for x, y in zip(a.items, b.items, strict=True)), is_list)
         case forms.Optional(), forms.Optional():
             return forms.Optional(_join_inside(a.inner, b.inner))
         case _:

@@ -76,7 +76,7 @@ class Tupled:
 
     items: tuple[Representation, ...]
     is_list: bool = False
-    """Whether Python has a list in its place: an argument that is a list of tensors which differ."""
+    """Whether Python has a list in its place: an argument, or a result, that is a list of tensors which differ."""
 
 
 @dataclass(frozen=True, slots=True)

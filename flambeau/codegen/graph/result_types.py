@@ -64,11 +64,13 @@ def result_types(definition: OpDef, arguments: Sequence[Any], count: int) -> lis
 
 
 def _as_rules_take(argument: Any, formal: Type) -> Any:
-    """What is known of an operand as rules expect it: the type of a number only where any kind of number may be."""
+    """What is known of an operand as rules expect it: types of numbers and lists only where any number may be."""
     if isinstance(formal, OptionalType):
         formal = formal.element
     if isinstance(argument, list) and isinstance(formal, ListType):
         return [_as_rules_take(item, formal.element) for item in argument]
+    if isinstance(argument, ListType) and isinstance(formal, ListType):
+        return UNKNOWN if _as_rules_take(argument.element, formal.element) is UNKNOWN else argument
     is_type = isinstance(argument, IntType | FloatType | BoolType)
     return UNKNOWN if is_type and not isinstance(formal, NumberType | VarType) else argument
 

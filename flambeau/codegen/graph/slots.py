@@ -18,10 +18,10 @@ from flambeau.codegen.graph.representation import (
     Array,
     Element,
     Fixed,
-    Listed,
     OneOf,
     Optional,
     Representation,
+    Tupled,
     llvm_words,
 )
 from flambeau.codegen.graph.side_exits import SideExits
@@ -129,11 +129,9 @@ class Slots:
                 return native_values.ChoiceValue(rep, self._index_among(rep.values, native))
             case Optional():
                 return self._perhaps(native, rep)
-            case _ if isinstance(native, native_values.TupleValue) and not isinstance(rep, Listed):
-                items = getattr(rep, "items", ())
-                return native_values.TupleValue(
-                    tuple(self.converted(i, r) for i, r in zip(native.items, items, strict=True))
-                )
+            case Tupled() if isinstance(native, native_values.TupleValue):
+                items = [self.converted(i, r) for i, r in zip(native.items, rep.items, strict=True)]
+                return native_values.TupleValue(tuple(items), rep.is_list)
         raise CannotCompileError(f"{native_values.describe(native.rep)} cannot stand for {native_values.describe(rep)}")
 
     def _perhaps(self, native: Native, rep: Optional) -> OptionalValue:

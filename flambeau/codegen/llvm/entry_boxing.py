@@ -38,7 +38,7 @@ class Boxing:
             case forms.Array():
                 return f.call("box_array", words, r.rank, self.constants.descr(r.dtype), r.dtype.itemsize)
             case forms.Tupled():
-                return f.call(self._maker(r, lambda boxing, source: boxing.make_tuple(r.items, source)), words)
+                return f.call(self._maker(r, lambda boxing, source: boxing.make_tuple(r, source)), words)
             case forms.Optional():
                 return f.call(self._maker(r, lambda boxing, source: boxing.make_optional(r, source)), words)
             case forms.Listed():
@@ -74,15 +74,15 @@ class Boxing:
             build(Boxing(f, self.constants), f.parameters[0])
         return name
 
-    def make_tuple(self, items: Sequence[Representation], words: Value) -> None:
-        """Return a tuple of items whose words follow one another."""
-        f = self.f
-        result = f.call("PyTuple_New", len(items))
+    def make_tuple(self, r: forms.Tupled, words: Value) -> None:
+        """Return a tuple, or a list, of items whose words follow one another."""
+        f, kind = self.f, "List" if r.is_list else "Tuple"
+        result = f.call(f"Py{kind}_New", len(r.items))
         f.return_if(f.is_null(result), NULL)
-        for k, item in enumerate(items):
+        for k, item in enumerate(r.items):
             value = self.box(item, words)
             f.require(f.compare("ne", value, NULL), "drop")
-            f.call("PyTuple_SetItem", result, k, value)
+            f.call(f"Py{kind}_SetItem", result, k, value)
             words = f.at(words, word_count(item))
         f.ret(result)
         self._drop(result)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from flambeau.codegen.layouts import IDENTITY, INPUT, ObjectLayouts
+from flambeau.codegen.layouts import IDENTITY, INPUT, TOLD, ObjectLayouts
 from flambeau.codegen.llvm.builder import FALSE, TRUE, FunctionBuilder, ModuleBuilder, Value
 from flambeau.codegen.llvm.c_interface import ALIGNED, WRITEABLE
 
@@ -81,7 +81,9 @@ class ArrayInputs(LaunchInputs):
 
 
 class WordInputs(LaunchInputs):
-    """Values of compiled graphs: their words from the address of the elements on, or that of a number."""
+    """Values of compiled graphs: their words from the address of the elements on, or that of a number. Of what a group
+    is told: the address of the numbers, and how many there are.
+    """
 
     checks_count = False
 
@@ -97,8 +99,12 @@ class WordInputs(LaunchInputs):
         f.ret(TRUE)
         f = m.function("i1 matches", "ptr words", "ptr record", attributes="alwaysinline")
         words, record = f.parameters
-        f.return_if(f.is_null(f.get(record, INPUT, "descr")), TRUE)
         rank, dims = f.get(record, INPUT, "rank"), f.get(record, INPUT, "dims")
+        with f.when(f.is_null(f.get(record, INPUT, "descr"))):
+            f.return_if(f.compare("ne", rank, TOLD), TRUE)
+            count = f.get(record, INPUT, "strides", "i64")
+            f.return_unless(f.compare("eq", f.word_of(words, 1), count), FALSE)
+            f.ret(f.call("same_numbers", f.load(words, "ptr"), dims, count))
         f.return_if(f.is_null(dims), TRUE)
         f.return_unless(f.call("same_numbers", f.call("dims_of", words), dims, rank), FALSE)
         f.ret(f.call("same_numbers", f.call("strides_of", words, rank), f.get(record, INPUT, "strides"), rank))

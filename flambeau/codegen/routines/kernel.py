@@ -35,15 +35,19 @@ class RoutineKernel:
             f"launches of {name}", MAX_LAUNCHES, describe=lambda key: ", ".join(str(shape) for _, shape, _ in key)
         )
 
-    def call_and_keep(self, inputs: Sequence[Any], inline_cache: InlineCache) -> Any:
-        """A call whose launch is put on an inline cache, so that its entry serves the next one like it."""
+    def call_and_keep(
+        self, inputs: Sequence[Any], inline_cache: InlineCache, told: Sequence[Sequence[int]] = ()
+    ) -> Any:
+        """A call whose launch is put on an inline cache, so that its entry serves the next one like it, which is `told`
+        the same.
+        """
         if not is_native(*inputs):
             raise KernelError(f"{self.name}: a routine takes tensors")
         key = tuple([(a.dtype, a.shape, a.strides) for a in inputs])
         launch = self.launches_cache.get(key)
         if launch is None:
             launch = self.launches_cache.get_or_make(key, lambda cause: self._new_launch(inputs))
-        inline_cache.add(launch, inputs, inputs)
+        inline_cache.add(launch, inputs, inputs, told)
         outputs = [o.allocate() for o in launch.outputs]
         if launch.runs is not None:
             flag = ctypes.c_int32(0)
