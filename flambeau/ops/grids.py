@@ -19,6 +19,7 @@ from flambeau.ops.families.arrays import Array, dtype_of, is_float, not_implemen
 from flambeau.ops.families.composite import composite
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import input_dtype
+from flambeau.ops.reading_between import read_between
 from flambeau.ops.resampling_cubic import cubic_weights
 from flambeau.ops.weighted_reading import read_weighted
 from flambeau.schema.dtype import float32
@@ -122,6 +123,8 @@ def grid_sampler_kernel(
 
 
 def _linear(flat: Array, places: Sequence[Array], sizes: Sequence[int]) -> Array:
+    if len(sizes) == 2:
+        return read_between(flat, np.stack(list(places), 1), *sizes)
     below = [np.floor(p) for p in places]
     offsets, weights = [], []
     for corner in product((0, 1), repeat=len(sizes)):

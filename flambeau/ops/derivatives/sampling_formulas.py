@@ -47,7 +47,25 @@ def _read(f: Any, flat: Any, offsets: Sequence[Any], weights: Sequence[Any]) -> 
     return f.own("read_weighted", flat, f.stack(list(offsets), 1), f.stack(list(weights), 1))
 
 
+@decomposed("flambeau::tilt_between")
+def _tilt_between(f: Any, numbers: Any, rows: Any, places: Any, height: int, width: int) -> Any:
+    """Corner by corner, what it would give to a place, times how its weight changes with the place."""
+    own = [f.select(places, 1, 0), f.select(places, 1, 1)]
+    below = [f.floor(f.detach(place)) for place in own]
+    tilts: list[Any] = [0.0, 0.0]
+    for corner in product((0, 1), repeat=2):
+        offset = _offset(f, [b + side for b, side in zip(below, corner, strict=True)], [height, width])
+        given = f.select(f.own("weigh", numbers, rows, f.unsqueeze(offset, 1)), 1, 0)
+        for at, other in ((0, 1), (1, 0)):
+            away = own[other] - below[other]
+            share = given * (away if corner[other] else 1 - away)
+            tilts[at] = tilts[at] + (share if corner[at] else -share)
+    return f.where(f.isfinite(places), f.stack(tilts, 1), 0)
+
+
 def _linear(f: Any, flat: Any, places: Sequence[Any], sizes: Sequence[int]) -> Any:
+    if len(sizes) == 2:
+        return f.own("read_between", flat, f.stack(list(places), 1), *sizes)
     below = [f.floor(f.detach(place)) for place in places]
     offsets, weights = [], []
     for corner in product((0, 1), repeat=len(sizes)):
