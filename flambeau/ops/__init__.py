@@ -25,6 +25,7 @@ from flambeau.ops import creation as _creation
 from flambeau.ops import ctc as _ctc
 from flambeau.ops import ctc_gradient as _ctc_gradient
 from flambeau.ops import derived_math as _derived_math
+from flambeau.ops import distance_gradients as _distance_gradients
 from flambeau.ops import einsum as _einsum
 from flambeau.ops import embedding as _embedding
 from flambeau.ops import embedding_bags as _embedding_bags

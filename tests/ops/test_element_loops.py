@@ -74,6 +74,29 @@ CALLS |= {
     "reading nearest": _reading("nearest", "border"),
     "reading bicubic": _reading("bicubic", "reflection"),
 }
+
+
+def _distances(function: Callable[..., Any], *arrays: Any) -> Callable[[], Any]:
+    def run() -> Any:
+        tensors = [_tensor(a).requires_grad_() for a in arrays]
+        result = function(*tensors)
+        gradients = flambeau.autograd.grad([result], tensors, [_tensor(np.cos(result.detach().numpy() * 9))])
+        return flambeau.cat([t.detach().flatten() for t in (result, *gradients)])
+
+    return run
+
+
+LEVELS = np.round(SOURCE[:60] * 2) / 2
+CALLS |= {
+    f"gradients of distances, {p}": _distances(lambda a, b, p=p: flambeau.cdist(a, b, p=p), TABLE, LEVELS)
+    for p in (1.0, 1.5, 3.0)
+}
+CALLS |= {
+    f"gradients of pairs, {p}": _distances(lambda a, p=p: F.pdist(a, p), LEVELS) for p in (1.0, 2.0, 2.5)
+}
+CALLS["gradients of batches"] = _distances(
+    lambda a, b: flambeau.cdist(a, b, p=1.0), READ[:, :, :20], np.stack([READ[0, :, 5:]] * 1)
+)
 BY_NUMPY = ("index_put, broadcast", "index_put into what is turned")
 
 

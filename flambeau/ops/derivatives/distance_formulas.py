@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from flambeau.schema.gradient import formulas
+from flambeau.schema.gradient import decomposed, formulas
 
 
 def _slope(f: Any, grad: Any, difference: Any, distance: Any, p: float) -> Any:
@@ -44,7 +44,7 @@ def _from_others(f: Any, ratio: Any, own: Any, others: Any) -> Any:
 def _cdist_first(f: Any, grad: Any, x1: Any, x2: Any, result: Any, p: float) -> Any:
     if p == 2:
         return _from_others(f, _ratio(f, grad, result), x1, x2)
-    return f.sum(_slope(f, grad, f.unsqueeze(x1, -2) - f.unsqueeze(x2, -3), result, p), [-2])
+    return f.own("cdist_gradient", grad, x1, x2, result, p)
 
 
 def _cdist_second(f: Any, grad: Any, x1: Any, x2: Any, result: Any, p: float) -> Any:
@@ -53,16 +53,20 @@ def _cdist_second(f: Any, grad: Any, x1: Any, x2: Any, result: Any, p: float) ->
 
 
 formulas("aten::cdist", x1=_cdist_first, x2=_cdist_second)
+formulas("aten::pdist", self=lambda f, grad, self, result, p: f.own("pdist_gradient", grad, self, result, p))
 
 
-def _pdist(f: Any, grad: Any, self: Any, result: Any, p: float) -> Any:
+@decomposed("flambeau::cdist_gradient")
+def _cdist_gradient(f: Any, grad: Any, x1: Any, x2: Any, distance: Any, p: float) -> Any:
+    return f.sum(_slope(f, grad, f.unsqueeze(x1, -2) - f.unsqueeze(x2, -3), distance, p), [-2])
+
+
+@decomposed("flambeau::pdist_gradient")
+def _pdist_gradient(f: Any, grad: Any, self: Any, distance: Any, p: float) -> Any:
     number = self.shape[0]
     rows, columns = f.unbind(f.triu_indices(number, number, 1), 0)
     if p == 2:
-        half = f.index_put(grad.new_zeros([number, number]), [rows, columns], _ratio(f, grad, result))
+        half = f.index_put(grad.new_zeros([number, number]), [rows, columns], _ratio(f, grad, distance))
         return _from_others(f, half + f.transpose(half, 0, 1), self, self)
-    slope = _slope(f, grad, f.index_select(self, 0, rows) - f.index_select(self, 0, columns), result, p)
+    slope = _slope(f, grad, f.index_select(self, 0, rows) - f.index_select(self, 0, columns), distance, p)
     return f.index_add(f.index_add(f.zeros_like(self), 0, rows, slope), 0, columns, slope, alpha=-1)
-
-
-formulas("aten::pdist", self=_pdist)
