@@ -86,7 +86,7 @@ def cdist_gradient(grad: Array, x1: Array, x2: Array, distance: Array, p: float)
         np.broadcast_to(widened(one), (*lead, *one.shape[-2:])).reshape(-1, *one.shape[-2:])
         for one in (grad, x1, x2, distance)
     ]
-    parts = [_matrix_gradient(*one, float(p)) for one in zip(*wide, strict=True)]
+    parts = [_matrix_gradient(a, b, c, d, float(p)) for a, b, c, d in zip(*wide, strict=True)]
     stacked = np.stack(parts) if parts else np.zeros(wide[1].shape, wide[1].dtype)
     return stacked.reshape(*lead, *x1.shape[-2:]).astype(x1.dtype, copy=False)
 

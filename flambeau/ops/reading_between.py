@@ -161,7 +161,7 @@ def corners(places: Array, height: int, width: int) -> tuple[Array, Array, Array
 def read_between(rows: Array, places: Array, height: int, width: int) -> Array:
     """What is read at the places."""
     wide, where = widened(rows), widened(places)
-    batch, channels, points = *rows.shape[:2], places.shape[2]
+    batch, channels, points = rows.shape[0], rows.shape[1], places.shape[2]
     result = np.zeros((batch, channels, points), wide.dtype)
     if not _runs(read_loop, result.size, (wide, where), result, batch, channels, height, width):
         offsets, weights, _ = corners(where, height, width)
