@@ -52,6 +52,9 @@ from flambeau.schema.dtype import (
     int16,
     int32,
     int64,
+    qint8,
+    qint32,
+    quint8,
     uint8,
 )
 from flambeau.schema.dtype import bool_ as bool
@@ -73,7 +76,7 @@ from flambeau.tensor.bridge import from_dlpack, from_numpy, to_dlpack
 from flambeau.tensor.create import as_tensor, asarray, tensor
 from flambeau.tensor.default_device import get_default_device, set_default_device
 from flambeau.tensor.defaults import get_default_dtype, set_default_dtype
-from flambeau.tensor.formats import Layout, MemoryFormat
+from flambeau.tensor.formats import Layout, MemoryFormat, QScheme
 from flambeau.tensor.grad_mode import (
     enable_grad,
     inference_mode,
@@ -110,6 +113,10 @@ contiguous_format = memory_format.contiguous_format
 preserve_format = memory_format.preserve_format
 channels_last = memory_format.channels_last
 channels_last_3d = memory_format.channels_last_3d
+qscheme = QScheme
+per_tensor_affine, per_tensor_symmetric = qscheme.per_tensor_affine, qscheme.per_tensor_symmetric
+per_channel_affine, per_channel_symmetric = qscheme.per_channel_affine, qscheme.per_channel_symmetric
+per_channel_affine_float_qparams = qscheme.per_channel_affine_float_qparams
 _surface.install()
 
 from flambeau import amp, autograd, backends, cpu, cuda, fft, func, fx, ir, jit, library, linalg, nn, optim, special

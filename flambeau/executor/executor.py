@@ -42,6 +42,7 @@ from flambeau.ir.graph import Graph, Node
 from flambeau.passes.pipeline import PassRecord
 from flambeau.program.function import Function
 from flambeau.program.shared import SHARED
+from flambeau.schema import registry
 from flambeau.schema.types import AnyClassType, AnyType, DeviceType, NamedType, Type
 from flambeau.specialise import spec as specs
 from flambeau.specialise.cache import SpecialisationCache
@@ -89,7 +90,8 @@ class Executor:
         self.asking_call: asking_calls.AskingCall | None = None
         self.repeated_calls: tuple[RepeatedCall, ...] = ()
         """What calls on the tape may rely on that are like one before, the newest first."""
-        self._names_meta: bool | None = None
+        self._is_one_by_one: bool | None = None
+        """Whether it makes tensors that kernels do not take."""
         self.stub = DispatchStub()
         """Where native code finds `fast_path`."""
         _executors.add(self)
@@ -169,12 +171,12 @@ class Executor:
 
     def _is_dispatched(self, arguments: Sequence[Any]) -> bool:
         """Whether each operator is dispatched: on tensors of users' classes, and on those without data, which a
-        function that names the device "meta" makes itself."""
+        function that names the device "meta" makes itself, as one does that quantises."""
         if special.exists and (below.has_special(arguments) or self._is_overridden()):
             return True
-        if self._names_meta is None:
-            self._names_meta = has_node(self.function, "meta", _is_meta_device)
-        return self._names_meta
+        if self._is_one_by_one is None:
+            self._is_one_by_one = has_node(self.function, "dispatched", _makes_special)
+        return self._is_one_by_one
 
     def _is_overridden(self) -> bool:
         """Whether users replaced the kernel of an operator in the function: then each operator is dispatched."""
@@ -435,7 +437,10 @@ def _may_hold_objects(type_: Type) -> bool:
     return any(isinstance(part, NamedType | AnyType | AnyClassType) for part in type_.walk())
 
 
-def _is_meta_device(node: Node) -> bool:
+def _makes_special(node: Node) -> bool:
+    """Whether a node names the device "meta", or is of quantised tensors."""
+    if any(d.family == "quantized" for d in registry.overloads(node.op)):
+        return True
     is_device = node.op == "prim::Constant" and isinstance(node.result().static_type, DeviceType)
     return is_device and str(node.attributes.get("value")) == "meta"
 

@@ -18,6 +18,7 @@ from flambeau.interpreter.future import Future
 from flambeau.program.instances import definition_of, subclass_of
 from flambeau.schema.array_type import ArrayType
 from flambeau.schema.device import Device
+from flambeau.schema.opaque_type import OpaqueType
 from flambeau.schema.set_type import SetType
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import (
@@ -48,6 +49,7 @@ from flambeau.schema.types import (
     Type,
     UnionType,
 )
+from flambeau.tensor.opaque_objects import OpaqueObject
 from flambeau.tensor.random import Generator
 from flambeau.tensor.tensor import Tensor
 
@@ -123,6 +125,10 @@ def _is_object(value: Any, type_: ClassType | InterfaceType) -> bool:
     return definition is not None and is_subtype(definition.type, type_)
 
 
+def _is_opaque(value: Any, type_: OpaqueType) -> bool:
+    return isinstance(value, OpaqueObject) and value.type_name == type_.name
+
+
 def _is_any_object(value: Any, type_: AnyClassType) -> bool:
     return definition_of(value) is not None
 
@@ -143,6 +149,7 @@ _CHECKS: Final[dict[type[Type], Callable[[Any, Any], bool]]] = {
     TensorType: _is_tensor, OptionalType: _is_optional, UnionType: _is_member, ListType: _is_list, SetType: _is_set,
     DictType: _is_dict, TupleType: _is_tuple, EnumType: _is_enum_member, ClassType: _is_object,
     InterfaceType: _is_object, AnyClassType: _is_any_object, ArrayType: _is_tensor,
+    OpaqueType: _is_opaque,
 }  # fmt: skip
 """What decides for types that have parts or a definition; whatever a value is, it is a value of the others."""
 
@@ -152,6 +159,8 @@ def kind_of(value: Any) -> str:
     definition = definition_of(value)
     if definition is not None:
         return definition.name
+    if isinstance(value, OpaqueObject):
+        return value.type_name
     if isinstance(value, list):
         return f"List[{kind_of(value[0])}]" if value else "List"
     if isinstance(value, tuple):

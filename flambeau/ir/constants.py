@@ -20,6 +20,7 @@ from typing import Any
 from flambeau.ir.graph import Graph, Value
 from flambeau.ir.literals import EnumMember, TensorLiteral, is_tensor
 from flambeau.schema.device import Device
+from flambeau.schema.opaque_type import OpaqueType
 from flambeau.schema.subtype import unify_all
 from flambeau.schema.types import (
     ANY,
@@ -82,6 +83,8 @@ def type_of(value: Any) -> Type:
         return ListType(_element_type(value))
     if isinstance(value, dict):
         return DictType(_element_type(value), _element_type(value.values()))
+    if isinstance(getattr(value, "type_name", None), str):
+        return OpaqueType(value.type_name)
     declared = getattr(value, "type", None)
     if isinstance(declared, ClassType):
         return declared

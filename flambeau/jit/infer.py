@@ -20,9 +20,11 @@ from flambeau.frontend.scopes.python_constants import constant_type
 from flambeau.frontend.scopes.type_annotations import try_type_of
 from flambeau.nn.module import Module
 from flambeau.program.instances import definition_or_compiled
+from flambeau.schema.opaque_type import OpaqueType
 from flambeau.schema.set_type import SetType
 from flambeau.schema.subtype import unify_all
 from flambeau.schema.types import GENERATOR, STRING, TENSOR, DictType, ListType, TupleType, Type
+from flambeau.tensor.opaque_objects import OpaqueObject
 from flambeau.tensor.random import Generator
 from flambeau.tensor.tensor import Tensor
 
@@ -70,6 +72,8 @@ class TypeInference:
                 raise NoTypeError(NO_SUBMODULE)
             case enum.Enum():
                 return _enum_type(value)
+            case OpaqueObject():
+                return OpaqueType(value.type_name)
         try:
             return constant_type(value)
         except TypeError:

@@ -18,11 +18,13 @@ from flambeau.program.shared import SharedDict, SharedList
 from flambeau.schema import types as t
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
+from flambeau.schema.opaque_type import OpaqueType
 from flambeau.schema.remembered import remembered
 from flambeau.schema.set_type import SetType
 from flambeau.schema.symbolic import SymbolicInt, SymbolicNumber
 from flambeau.tensor.bridge import from_numpy
 from flambeau.tensor.observer import current
+from flambeau.tensor.opaque_objects import OpaqueObject
 from flambeau.tensor.tensor import Tensor
 
 Converter = Callable[[Any], Any]
@@ -148,6 +150,8 @@ def converter(type_: t.Type) -> Converter:
             return _enum(type_)
         case t.NamedType():
             return object_converter(type_, converter)
+        case OpaqueType(name):
+            return _opaque(name)
     return _as_it_is
 
 
@@ -165,6 +169,15 @@ def outliving(value: Any) -> Any:
 
 def _as_it_is(value: Any) -> Any:
     return value
+
+
+def _opaque(name: str) -> Converter:
+    def convert(value: Any) -> Any:
+        if isinstance(value, OpaqueObject) and value.type_name == name:
+            return value
+        raise MismatchError(f"{_shown(value)} is no {name}")
+
+    return convert
 
 
 def _optional(element: Converter) -> Converter:

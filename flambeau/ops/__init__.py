@@ -30,6 +30,7 @@ from flambeau.ops import einsum as _einsum
 from flambeau.ops import embedding as _embedding
 from flambeau.ops import embedding_bags as _embedding_bags
 from flambeau.ops import extremes as _extremes
+from flambeau.ops import fake_quantize as _fake_quantize
 from flambeau.ops import fourier as _fourier
 from flambeau.ops import frequencies as _frequencies
 from flambeau.ops import gates as _gates
@@ -65,6 +66,16 @@ from flambeau.ops import pooling_fractional as _pooling_fractional
 from flambeau.ops import pooling_gradients as _pooling_gradients
 from flambeau.ops import products as _products
 from flambeau.ops import profiler as _profiler
+from flambeau.ops import quantized_arithmetic as _quantized_arithmetic
+from flambeau.ops import quantized_convolutions as _quantized_convolutions
+from flambeau.ops import quantized_dynamic as _quantized_dynamic
+from flambeau.ops import quantized_kernels as _quantized_kernels
+from flambeau.ops import quantized_layers as _quantized_layers
+from flambeau.ops import quantized_norms as _quantized_norms
+from flambeau.ops import quantized_packing as _quantized_packing
+from flambeau.ops import quantized_recurrent as _quantized_recurrent
+from flambeau.ops import quantized_rules as _quantized_rules
+from flambeau.ops import quantized_values as _quantized_values
 from flambeau.ops import queries as _queries
 from flambeau.ops import random as _random
 from flambeau.ops import random_fill as _random_fill

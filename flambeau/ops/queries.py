@@ -176,6 +176,7 @@ query(
 query("prim::name(Tensor a) -> str?", lambda a: None)
 metadata("prim::is_cpu(Tensor a) -> bool", lambda a: a.is_cpu)
 metadata("prim::is_cuda(Tensor a) -> bool", lambda a: a.is_cuda)
+metadata("prim::is_quantized(Tensor a) -> bool", lambda a: a.dtype.is_quantized)
 for _kind in (
     "ipu",
     "maia",
@@ -184,7 +185,6 @@ for _kind in (
     "mps",
     "mtia",
     "nested",
-    "quantized",
     "sparse",
     "sparse_csr",
     "vulkan",

@@ -12,6 +12,7 @@ from flambeau.schema import dtype as dtypes
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
 from flambeau.schema.function import Argument, FunctionSchema
+from flambeau.schema.opaque_type import OpaqueType
 from flambeau.schema.symbolic import SymbolicFloat, SymbolicInt
 from flambeau.schema.types import (
     AnyType,
@@ -143,6 +144,8 @@ def _fitter(base: Type, declared: str, runtime: RuntimeTypes, number_as_tensor: 
             return lambda value: EXACT if isinstance(value, runtime.generator) else None
         case AnyType() | VarType():
             return lambda value: Fit(20)
+        case OpaqueType(name):
+            return lambda value: EXACT if getattr(value, "type_name", None) == name else None
         case StringType():
             return lambda value: EXACT if isinstance(value, str) else None
         case BoolType():

@@ -1,6 +1,6 @@
 """Element types of tensors, and how they promote.
 
-A `DType` is one of fifteen singletons. Promotion follows the lattice bool < integers < floats < complex of PyTorch
+A `DType` is one of sixteen singletons. Promotion follows the lattice bool < integers < floats < complex of PyTorch
 (measured tables in the tests): `promote(int32, float16)` is float16, `promote(uint8, int8)` is int16.
 
 >>> from flambeau.schema.dtype import float32, int64, promote
@@ -60,7 +60,7 @@ class DType:
         self.name, self.code, self.numpy, self.category = name, code, storage, category
         self.display, self.short = display, short
         self.itemsize = storage.itemsize
-        self.is_signed = category != Category.BOOL and name != "uint8"
+        self.is_signed = category != Category.BOOL and name not in ("uint8", "quint8")
 
     @property
     def is_floating_point(self) -> bool:
@@ -76,6 +76,16 @@ class DType:
     def is_integral(self) -> bool:
         """True for the integers, not for bool."""
         return self.category == Category.INTEGER
+
+    @property
+    def is_quantized(self) -> bool:
+        """True for qint8, quint8 and qint32."""
+        return self in QUANTIZED
+
+    @property
+    def representation(self) -> DType:
+        """The type of the integers that a quantised type stores; the type itself for others."""
+        return _REPRESENTED_BY.get(self, self)
 
     def to_real(self) -> DType:
         """The type of the real part: float32 for complex64, the type itself for real types."""
@@ -120,15 +130,22 @@ bfloat16: Final = _declare("bfloat16", 15, ml_dtypes.bfloat16, Category.FLOAT, "
 ALL: Final[tuple[DType, ...]] = (
     bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex32, complex64, complex128,
 )  # fmt: skip
+qint8: Final = _declare("qint8", 12, [("qint8", np.int8)], Category.INTEGER, "QInt8", "c10::qint8")
+quint8: Final = _declare("quint8", 13, [("quint8", np.uint8)], Category.INTEGER, "QUInt8", "c10::quint8")
+qint32: Final = _declare("qint32", 14, [("qint32", np.int32)], Category.INTEGER, "QInt32", "c10::qint32")
+QUANTIZED: Final = (qint8, quint8, qint32)
+"""Integers that stand for real numbers, by a scale and a zero point that the tensor has. They are stored as records,
+with which NumPy computes nothing by itself, and take no part in promotion."""
 ALIASES: Final[dict[str, DType]] = {
     "half": float16, "float": float32, "double": float64, "short": int16, "int": int32, "long": int64,
     "chalf": complex32, "cfloat": complex64, "cdouble": complex128,
 }  # fmt: skip
 _REAL_OF: Final = {complex32: float16, complex64: float32, complex128: float64}
 _BY_NUMPY: Final = {d.numpy: d for d in ALL}
-_BY_CODE: Final = {d.code: d for d in ALL}
-_BY_NAME: Final = {d.name: d for d in ALL} | ALIASES
-_BY_DISPLAY: Final = {d.display: d for d in ALL}
+_BY_CODE: Final = {d.code: d for d in (*ALL, *QUANTIZED)}
+_BY_NAME: Final = {d.name: d for d in (*ALL, *QUANTIZED)} | ALIASES
+_BY_DISPLAY: Final = {d.display: d for d in (*ALL, *QUANTIZED)}
+_REPRESENTED_BY: Final = {qint8: int8, quint8: uint8, qint32: int32}
 _FLOAT_RANK: Final = {float16: 0, bfloat16: 0, float32: 1, float64: 2}
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.device import KINDS, Device
 from flambeau.schema.lexer import Token, Tokens, escape, unescape
+from flambeau.schema.opaque_type import OpaqueType
 from flambeau.schema.set_type import SetType
 from flambeau.schema.types import (
     BOOL,
@@ -39,7 +40,7 @@ from flambeau.schema.types import (
     union_order,
 )
 from flambeau.util.inversions import TYPE_TEXT
-from flambeau.util.names import is_qualified
+from flambeau.util.names import OPAQUE_CLASSES, is_qualified
 
 NameLookup = Callable[[str], Type | None]
 """Finds the class, interface or named tuple of a qualified name (`__torch__.mod.Name`)."""
@@ -85,7 +86,7 @@ def print_type(type_: Type, annotation: bool) -> str:
             return name if annotation else f"Enum<{name}>"
         case InterfaceType(name):
             return name if annotation else f"InterfaceType<{name.rpartition('.')[2]}>"
-        case NamedType(name) | VarType(name):
+        case NamedType(name) | VarType(name) | OpaqueType(name):
             return name
     raise TypeError(f"no text for {type(type_).__name__}")
 
@@ -218,6 +219,8 @@ class TypeParser:
             return type_
         if is_variable(name):
             return VarType(name)
+        if name.startswith(OPAQUE_CLASSES):
+            return OpaqueType(name)
         if is_qualified(name):
             return ClassType(name, None)
         return self._tokens.fail(f"unknown type '{name}'")

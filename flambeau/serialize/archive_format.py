@@ -27,6 +27,9 @@ from flambeau.schema.dtype import (
     int16,
     int32,
     int64,
+    qint8,
+    qint32,
+    quint8,
     uint8,
 )
 from flambeau.util.names import in_root
@@ -87,15 +90,15 @@ STORAGES: Final[dict[str, DType]] = {
     "FloatStorage": float32, "DoubleStorage": float64, "HalfStorage": float16, "BFloat16Storage": bfloat16,
     "LongStorage": int64, "IntStorage": int32, "ShortStorage": int16, "CharStorage": int8, "ByteStorage": uint8,
     "BoolStorage": bool_, "ComplexHalfStorage": complex32, "ComplexFloatStorage": complex64,
-    "ComplexDoubleStorage": complex128,
+    "ComplexDoubleStorage": complex128, "QInt8Storage": qint8, "QUInt8Storage": quint8, "QInt32Storage": qint32,
 }  # fmt: skip
 """The elements of a storage by its name in the module `torch`."""
 STORAGE_NAMES: Final[dict[DType, str]] = {dtype: name for name, dtype in STORAGES.items()}
-QUANTIZED_STORAGES: Final = frozenset(
-    ("QInt8Storage", "QUInt8Storage", "QInt32Storage", "QUInt4x2Storage", "QUInt2x4Storage")
-)
-"""Storages of quantised tensors, which Flambeau does not have."""
+QUANTIZED_STORAGES: Final = frozenset(("QUInt4x2Storage", "QUInt2x4Storage"))
+"""Storages of tensors with several elements in a byte, which Flambeau does not have."""
 
+QUANTIZED_GLOBAL: Final = ("torch._utils", "_rebuild_qtensor")
+"""Applied to storage, offset, sizes, strides, the scheme with its scales and zero points, and as the one below."""
 TENSOR_GLOBAL: Final = ("torch._utils", "_rebuild_tensor_v2")
 """Applied to storage, offset, sizes, strides, requires_grad, an empty OrderedDict, and maybe a dict of flags."""
 PICKLE_MODULE: Final = "torch.jit._pickle"

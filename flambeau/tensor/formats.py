@@ -1,4 +1,4 @@
-"""Layouts and memory formats: ints in programs (`layout=0`), with names for Python.
+"""Layouts, memory formats and schemes of quantisation: ints in programs (`layout=0`), with names for Python.
 
 >>> MemoryFormat.channels_last, int(MemoryFormat.channels_last)
 (flambeau.channels_last, 2)
@@ -46,3 +46,18 @@ class MemoryFormat(_Named):
     preserve_format = 1
     channels_last = 2
     channels_last_3d = 3
+
+
+class QScheme(_Named):
+    """How the integers of a quantised tensor stand for real numbers.
+
+    >>> import flambeau
+    >>> flambeau.quantize_per_tensor(flambeau.ones(1), 0.5, 0, flambeau.qint8).qscheme()
+    flambeau.per_tensor_affine
+    """
+
+    per_tensor_affine = 0
+    per_channel_affine = 1
+    per_tensor_symmetric = 2
+    per_channel_symmetric = 3
+    per_channel_affine_float_qparams = 4

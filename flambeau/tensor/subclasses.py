@@ -63,7 +63,7 @@ def _is_special(cls: type) -> bool:
 
 
 def _goes_below(cls: type) -> bool:
-    return hasattr(cls, "_has_no_data") or overrides_dispatch(cls)
+    return hasattr(cls, "_has_no_data") or hasattr(cls, "_has_own_kernels") or overrides_dispatch(cls)
 
 
 def _remembered(answer: Callable[[type], bool]) -> Callable[[type], bool]:
@@ -82,5 +82,5 @@ def _remembered(answer: Callable[[type], bool]) -> Callable[[type], bool]:
 is_special: Final = _remembered(_is_special)
 """Whether calls that get tensors of a class may not go to kernels directly."""
 goes_below: Final = _remembered(_goes_below)
-"""Whether operators on tensors of a class run otherwise than by their kernels: `__flambeau_dispatch__` is asked, or
-there is no data."""
+"""Whether operators on tensors of a class run otherwise than by their kernels: `__flambeau_dispatch__` is asked,
+there is no data, or the elements are quantised."""

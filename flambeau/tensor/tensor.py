@@ -30,7 +30,7 @@ from flambeau.tensor.storage import Storage
 from flambeau.util.made_objects import Maker
 
 Array = np.ndarray[Any, Any]
-_DTYPE_OF = {d.numpy: d for d in dtypes.ALL}
+_DTYPE_OF = {d.numpy: d for d in (*dtypes.ALL, *dtypes.QUANTIZED)}
 _ASKED = object()
 """Stands for a storage that was not passed: users ask for tensors by data or sizes."""
 CONSTRUCTORS: list[Callable[[tuple[Any, ...]], tuple[Array, Storage | None]]] = []

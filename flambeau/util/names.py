@@ -11,6 +11,9 @@ from typing import Any, Final
 ROOT: Final = "__torch__"
 """What the qualified name of every function and class of a program begins with."""
 
+OPAQUE_CLASSES: Final = f"{ROOT}.torch.classes."
+"""What the names of classes begin with that have no code: operators alone make their objects and look into them."""
+
 
 def is_qualified(name: str) -> bool:
     """Whether a name is a qualified one, and not the root by itself.

@@ -13,7 +13,9 @@ from flambeau.schema.types import BOOL, COMPLEX, FLOAT, INT, ListType, NumberTyp
 from flambeau.tensor import dispatch
 from flambeau.tensor.tensor import Tensor
 
-SAMPLED = [d for name in registry.names() for d in registry.overloads(name) if d.samples is not None]
+QUANTISED = "quantized"
+"""Programs with such operators run an operator at a time, and nobody asks for their rules."""
+SAMPLED = [d for name in registry.names() for d in registry.overloads(name) if d.samples is not None and d.family != QUANTISED]
 WITHOUT_RULES = {
     "aten::native_batch_norm", "aten::squeeze", "aten::einsum", "aten::linalg_solve", "aten::linalg_lstsq",
     "aten::squeeze_copy", "aten::cov", "aten::corrcoef",

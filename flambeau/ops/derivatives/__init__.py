@@ -16,6 +16,7 @@ from flambeau.ops.derivatives import loss_formulas as _loss
 from flambeau.ops.derivatives import network_formulas as _network
 from flambeau.ops.derivatives import norm_formulas as _norm
 from flambeau.ops.derivatives import product_formulas as _product
+from flambeau.ops.derivatives import quantisation_formulas as _quantisation
 from flambeau.ops.derivatives import reduction_formulas as _reduction
 from flambeau.ops.derivatives import resampling_formulas as _resampling
 from flambeau.ops.derivatives import sampling_formulas as _sampling

@@ -23,7 +23,8 @@ from flambeau.program.function import Function
 from flambeau.program.origin import Provenance
 from flambeau.program.unit import CompilationUnit
 from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
-from flambeau.schema.types import TENSOR, ClassType, TupleType, Type
+from flambeau.schema.opaque_type import OpaqueType
+from flambeau.schema.types import TENSOR, ClassType, TensorType, TupleType, Type
 from flambeau.serialize.archive_format import CODE, code_record
 from flambeau.serialize.archive_reader.code_file import CodeFile
 from flambeau.serialize.archive_reader.code_names import ArchiveNames, known_enum
@@ -31,20 +32,21 @@ from flambeau.serialize.archive_reader.code_origin import origin_of
 from flambeau.serialize.archive_reader.container_reader import Container
 from flambeau.serialize.archive_reader.finish import compile_callees, finish
 from flambeau.serialize.archive_reader.literal_reader import LiteralReader
+from flambeau.serialize.archive_reader.older_packing import packed_attribute
 from flambeau.serialize.archive_reader.permissions import Permissions
 from flambeau.serialize.archive_reader.source_ranges import SourceRanges, to_original
 from flambeau.serialize.archive_reader.stored_graphs import StoredGraphs
+from flambeau.tensor.opaque_objects import MAKERS
 from flambeau.util.depth import deep_recursion
 from flambeau.util.errors import ArchiveError, CompileError
 from flambeau.util.locks import NoForkLock
-from flambeau.util.names import in_root, is_qualified, without_root
+from flambeau.util.names import OPAQUE_CLASSES, is_qualified, without_root
 
 TYPE_SIZE: Final = 10_000
 """Types that a named tuple may consist of: a few short definitions can double it each."""
 MODULE, NAMED_TUPLE, ENUM = "Module", "NamedTuple", "Enum"
 INTERFACES: Final = {"Interface": False, "ModuleInterface": True}
 """Base classes of interfaces, and whether modules alone have them."""
-CUSTOM_CLASSES: Final = in_root("torch.classes.")
 
 
 class CodeUnit(CompilationUnit):
@@ -77,6 +79,8 @@ class CodeUnit(CompilationUnit):
     def find_type(self, name: str) -> Type | None:
         """A class, interface, enum or named tuple by its qualified name; None if there is none."""
         type_ = self.types.get(name)
+        if type_ is None and name in MAKERS:
+            type_ = self.types[name] = OpaqueType(name)
         if type_ is None:
             node = self._definition(name)
             if isinstance(node, ast.ClassDef):
@@ -98,7 +102,7 @@ class CodeUnit(CompilationUnit):
         """A type that the archive names. Raises ArchiveError if there is none."""
         type_ = self.find_type(name)
         if type_ is None:
-            is_custom = name.startswith(CUSTOM_CLASSES)
+            is_custom = name.startswith(OPAQUE_CLASSES)
             why = "it is a class of PyTorch's own C++" if is_custom else "the archive has no code for it"
             raise self.container.error(f"there is no class {name}: {why}", code_record(name))
         return type_
@@ -212,6 +216,8 @@ class CodeUnit(CompilationUnit):
                 raise file.error(str(error), annotation) from None
             return
         type_ = self._type(file, annotation)
+        if isinstance(type_, TensorType):
+            type_ = packed_attribute(definition.name, name) or type_
         is_parameter = name in lists.get("__parameters__", ())
         is_buffer = name in lists.get("__buffers__", ())
         try:

@@ -15,9 +15,11 @@ from flambeau.program.named_tuples import tuple_class
 from flambeau.program.object import ScriptObject
 from flambeau.schema import types as t
 from flambeau.schema.device import Device
+from flambeau.schema.opaque_type import OpaqueType
 from flambeau.serialize.archive_reader.code_unit import CodeUnit
 from flambeau.serialize.archive_reader.pickle_machine import KEY_SIZE, PickleError, is_expandable, shown
 from flambeau.tensor.grad_mode import is_grad_enabled, set_grad_enabled
+from flambeau.tensor.opaque_objects import OpaqueObject, set_state, without_state
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.errors import ArchiveError, InternalError
 
@@ -46,8 +48,10 @@ class Objects:
         """A class or enum. Raises ArchiveError."""
         return self.unit.needed(name)
 
-    def new(self, kind: Any) -> ScriptObject:
+    def new(self, kind: Any) -> ScriptObject | OpaqueObject:
         """An object without attributes. Raises PickleError for what is no class."""
+        if isinstance(kind, OpaqueType):
+            return without_state(kind.name)
         if not isinstance(kind, t.ClassType):
             raise PickleError(f"expected a class, got {kind}")
         return ScriptObject(kind)
@@ -67,6 +71,12 @@ class Objects:
 
     def build(self, instance: Any, state: Any) -> None:
         """Give an object its attributes, or its state to its own `__setstate__`. Raises PickleError."""
+        if isinstance(instance, OpaqueObject):
+            try:
+                set_state(instance, state)
+            except ValueError as error:
+                raise PickleError(str(error)) from None
+            return
         if not isinstance(instance, ScriptObject):
             raise PickleError("expected an object of the archive's code to give attributes to")
         definition: ClassDefinition = instance.type.definition
@@ -166,6 +176,11 @@ class Objects:
             raise _wrong(value, type_, what)
         return value
 
+    def _opaque(self, value: Any, type_: OpaqueType, what: str) -> Any:
+        if not isinstance(value, OpaqueObject) or value.type_name != type_.name:
+            raise _wrong(value, type_, what)
+        return value
+
     def _with_interface(self, value: Any, type_: t.InterfaceType, what: str) -> Any:
         if not isinstance(value, ScriptObject) or type_.definition.why_not(value.type) is not None:
             raise _wrong(value, type_, what)
@@ -197,7 +212,7 @@ class Objects:
 _COMPOSED: Final[dict[type[t.Type], Callable[[Objects, Any, Any, str], Any]]] = {
     t.OptionalType: Objects._optional, t.ListType: Objects._list, t.DictType: Objects._dict,
     t.TupleType: Objects._tuple, t.UnionType: Objects._union, t.ClassType: Objects._object,
-    t.InterfaceType: Objects._with_interface, t.EnumType: Objects._enum_member,
+    t.InterfaceType: Objects._with_interface, OpaqueType: Objects._opaque, t.EnumType: Objects._enum_member,
 }  # fmt: skip
 """How values are fitted to each type that has parts or a definition; a list or dict stays the object that it is."""
 

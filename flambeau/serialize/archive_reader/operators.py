@@ -21,6 +21,7 @@ from flambeau.serialize.archive_reader.code_file import STRING, parse_code
 from flambeau.serialize.archive_reader.container_reader import Container
 from flambeau.serialize.archive_reader.permissions import Permissions, reaches_world
 from flambeau.serialize.archive_reader.special_operators import SPECIAL
+from flambeau.tensor.opaque_objects import MAKERS
 from flambeau.util.errors import FrontendError
 from flambeau.util.names import ROOT, in_root
 from flambeau.util.record import dataclass, field
@@ -92,7 +93,8 @@ def _note_missing(text: str, record: str, container: Container, objections: Obje
             continue
         aten, space, other, custom = match.groups()
         name = custom or (f"aten::{aten}" if aten else f"{space}::{other}")
-        is_there = container.has(code_record(in_root(custom))) if custom else _is_there(name)
+        is_class = custom and (in_root(custom) in MAKERS or container.has(code_record(in_root(custom))))
+        is_there = is_class if custom else _is_there(name)
         if not is_there and name not in objections.missing:
             line, counted = line + text.count("\n", counted, match.start()), match.start()
             objections.missing[name] = Named(name, record, line)

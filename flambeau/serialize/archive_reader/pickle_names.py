@@ -22,7 +22,15 @@ from flambeau.serialize.archive_format import (
 from flambeau.serialize.archive_reader.container_reader import Container
 from flambeau.serialize.archive_reader.limits import exceeded
 from flambeau.serialize.archive_reader.pickle_machine import PickleError, PickleMachine, check_key, shown
-from flambeau.serialize.archive_reader.storage_reader import QUANTIZED, MapLocation, Storages, storage_kind, tensor_of
+from flambeau.serialize.archive_reader.storage_reader import (
+    MapLocation,
+    Storages,
+    StoredMemory,
+    storage_kind,
+    tensor_of,
+)
+from flambeau.tensor.formats import QScheme
+from flambeau.tensor.quantized import PerChannel, PerTensor, on_storage
 from flambeau.tensor.size import Size
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.names import ROOT, is_qualified
@@ -110,7 +118,38 @@ def _complex(real: Any, imaginary: Any) -> complex:
 
 
 def _tensor(storage: Any, offset: Any, sizes: Any, strides: Any, grad: Any, hooks: Any, flags: Any = None) -> Any:
+    if isinstance(storage, StoredMemory) and storage.dtype.is_quantized:
+        raise PickleError(f"storage '{storage.key}' ({storage.kind.name}): {NO_SCALE}")
     return tensor_of(storage, offset, sizes, strides, grad, flags)
+
+
+NO_SCALE: Final = "its elements stand for numbers by a scale and a zero point, and the tensor has none"
+
+
+def _quantized(
+    storage: Any, offset: Any, sizes: Any, strides: Any, parameters: Any, grad: Any, hooks: Any
+) -> Any:
+    """A quantised tensor, whose parameters are a scheme and what it says of scales and zero points."""
+    tensor = tensor_of(storage, offset, sizes, strides, False, None)
+    quantizer = _quantizer(parameters, sizes)
+    if not tensor.dtype.is_quantized:
+        raise PickleError(f"a quantised tensor cannot have elements of {tensor.dtype.name}")
+    return on_storage(tensor._array, tensor._storage, quantizer) if isinstance(tensor, Tensor) else tensor
+
+
+def _quantizer(parameters: Any, sizes: Any) -> PerTensor | PerChannel:
+    match parameters:
+        case (Plain(name="per_tensor_affine"), float(scale), int(zero_point)):
+            return PerTensor(scale, zero_point)
+        case (Plain(name=name), Tensor() as scales, Tensor() as zero_points, int(axis)) if name in _PER_CHANNEL:
+            count = scales._array.size
+            if not 0 <= axis < len(sizes) or {scales._array.shape, zero_points._array.shape} != {(sizes[axis],)}:
+                raise PickleError(f"{count} scales along axis {axis} do not fit a tensor of sizes {shown(list(sizes))}")
+            return PerChannel(scales._array, zero_points._array, axis, QScheme[name])
+    raise PickleError(f"expected a scheme of quantisation, a scale and a zero point, got {shown(parameters)}")
+
+
+_PER_CHANNEL: Final = ("per_channel_affine", "per_channel_affine_float_qparams")
 
 
 def _ordered(items: Any = ()) -> OrderedDict[Any, Any]:
@@ -162,7 +201,7 @@ _TYPED_LISTS: Final = {"build_intlist": (int,), "build_doublelist": (float, int)
 _FUNCTIONS: Final[dict[tuple[str, str], Function]] = {
     ("torch._utils", "_rebuild_tensor_v2"): Function("_rebuild_tensor_v2", _tensor, 6, 7),
     ("torch._utils", "_rebuild_parameter"): Function("_rebuild_parameter", _parameter, 3, 3),
-    ("torch._utils", "_rebuild_qtensor"): Function("_rebuild_qtensor", _refused(QUANTIZED), 0, 99),
+    ("torch._utils", "_rebuild_qtensor"): Function("_rebuild_qtensor", _quantized, 7, 7),
     ("torch._utils", "_rebuild_sparse_tensor"): Function("_rebuild_sparse_tensor", _refused(_SPARSE), 0, 99),
     ("torch._utils", "_rebuild_sparse_csr_tensor"): Function("_rebuild_sparse_csr_tensor", _refused(_SPARSE), 0, 99),
     ("collections", "OrderedDict"): Function("OrderedDict", _ordered, 0, 1),

@@ -26,7 +26,7 @@ NO_DEVICE = (
     "the storage was on device '{device}', which Flambeau cannot load to: pass map_location='cpu' to load everything "
     "into the memory of the machine"
 )
-QUANTIZED = "it is a quantised tensor, and Flambeau has no quantised dtypes: dequantise the model before saving it"
+QUANTIZED = "its elements share bytes, and Flambeau has no such dtype: dequantise the model before saving it"
 
 
 @dataclass(frozen=True, slots=True)

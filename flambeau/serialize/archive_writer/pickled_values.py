@@ -16,6 +16,7 @@ from flambeau.program import instances
 from flambeau.program.classes import ClassDefinition
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
+from flambeau.schema.opaque_type import OpaqueType
 from flambeau.schema.types import (
     ANY,
     DictType,
@@ -31,6 +32,7 @@ from flambeau.serialize.archive_format import PICKLE_MODULE, RESTORE_TYPE, TAGGE
 from flambeau.serialize.archive_writer.opcodes import PickleStream
 from flambeau.serialize.archive_writer.pickled_objects import has_own_state, members_of, own_state
 from flambeau.serialize.archive_writer.storage_writer import StorageRecords, write_tensor
+from flambeau.tensor.opaque_objects import OpaqueObject
 from flambeau.tensor.tensor import Tensor
 
 _BUILDERS = {text: name for name, text in TAGGED_LISTS.items()}
@@ -140,6 +142,12 @@ class ValuePickler:
             self._list(value, self.type_within(type_, ListType, value))
         elif isinstance(value, dict):
             self._dict(value, self.type_within(type_, DictType, value))
+        elif isinstance(value, OpaqueObject):
+            self._class(OpaqueType(value.type_name))
+            self.stream.new_object()
+            with self._at(".__getstate__()"):
+                self.write(value.state())
+            self.stream.build()
         else:
             definition = instances.definition_or_compiled(value)
             if definition is None:

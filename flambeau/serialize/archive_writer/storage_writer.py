@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from flambeau.schema.device import META
 from flambeau.schema.dtype import DType
-from flambeau.serialize.archive_format import STORAGE_NAMES, TENSOR_GLOBAL
+from flambeau.serialize.archive_format import QUANTIZED_GLOBAL, STORAGE_NAMES, TENSOR_GLOBAL
 from flambeau.serialize.archive_writer.container_writer import Bytes
 from flambeau.serialize.archive_writer.opcodes import PickleStream
 from flambeau.tensor.layout import contiguous_strides
+from flambeau.tensor.quantized import PerTensor, QuantizedTensor, Quantizer, on_storage
 from flambeau.tensor.storage import Storage
 from flambeau.tensor.tensor import Tensor, wrap
 
@@ -35,19 +36,35 @@ def write_tensor(stream: PickleStream, tensor: Tensor, storages: StorageRecords)
     """A tensor as the call that makes it again of its storage, or of a copy where its layout has no other form."""
     if not _is_regular(tensor):
         tensor = _copied(tensor)
-    stream.name(*TENSOR_GLOBAL)
+    is_quantized = isinstance(tensor, QuantizedTensor)
+    stream.name(*(QUANTIZED_GLOBAL if is_quantized else TENSOR_GLOBAL))
     stream.begin_tuple()
     _write_storage(stream, tensor, storages)
     stream.plain(tensor.storage_offset())
     sizes = tuple(tensor._array.shape)
     _write_sizes(stream, sizes)
     _write_sizes(stream, contiguous_strides(sizes) if tensor._array.size == 0 else tensor.stride())
+    if isinstance(tensor, QuantizedTensor):
+        _write_quantizer(stream, tensor.quantizer, storages)
     stream.plain(tensor.requires_grad)
     stream.name("collections", "OrderedDict")
     stream.empty_tuple()
     stream.reduce()
     stream.end_tuple()
     stream.reduce()
+
+
+def _write_quantizer(stream: PickleStream, quantizer: Quantizer, storages: StorageRecords) -> None:
+    stream.begin_tuple()
+    stream.name("torch", quantizer.scheme.name)
+    if isinstance(quantizer, PerTensor):
+        stream.plain(quantizer.scale)
+        stream.plain(quantizer.zero_point)
+    else:
+        write_tensor(stream, wrap(quantizer.scales), storages)
+        write_tensor(stream, wrap(quantizer.zero_points), storages)
+        stream.plain(quantizer.axis)
+    stream.end_tuple()
 
 
 def _write_storage(stream: PickleStream, tensor: Tensor, storages: StorageRecords) -> None:
@@ -89,5 +106,7 @@ def _is_regular(tensor: Tensor) -> bool:
 
 
 def _copied(tensor: Tensor) -> Tensor:
+    if isinstance(tensor, QuantizedTensor):
+        return on_storage(tensor._array.copy(), None, tensor.quantizer)
     copy = wrap(tensor._array.copy())
     return copy.requires_grad_() if tensor.requires_grad else copy

@@ -8,6 +8,8 @@ import numpy as np
 
 from flambeau.schema.dtype import bfloat16, float32
 from flambeau.schema.opdef import OpDef
+from flambeau.tensor.opaque_objects import OpaqueObject
+from flambeau.tensor.quantized import QuantizedTensor, integers_of, real_values
 from flambeau.tensor.tensor import Tensor
 
 
@@ -55,6 +57,14 @@ def _parts(array: Any) -> Any:
 
 def same_structure(ours: Any, theirs: Any, ulp: float) -> str:
     """As `difference`, through lists and tuples; numbers compare exactly."""
+    if isinstance(ours, OpaqueObject) and type(ours) is type(theirs):
+        return same_structure(ours.state(), theirs.state(), ulp)
+    if isinstance(ours, QuantizedTensor) and isinstance(theirs, QuantizedTensor):
+        if ours.dtype is not theirs.dtype or ours.quantizer.scheme is not theirs.quantizer.scheme:
+            return f"{ours!r}, expected {theirs!r}"
+        return difference(integers_of(ours), integers_of(theirs), 0) or difference(
+            real_values(ours), real_values(theirs), 0
+        )
     if isinstance(ours, Tensor) and isinstance(theirs, Tensor):
         return difference(ours._array, theirs._array, ulp)
     if isinstance(ours, list | tuple) and isinstance(theirs, list | tuple):

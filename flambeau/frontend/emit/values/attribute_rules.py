@@ -31,6 +31,7 @@ from flambeau.schema import registry
 from flambeau.schema.array_type import ArrayType
 from flambeau.schema.device import CPU
 from flambeau.schema.match import fits
+from flambeau.schema.opaque_type import OpaqueType
 from flambeau.schema.set_type import SetType
 from flambeau.schema.types import (
     DEVICE,
@@ -52,6 +53,7 @@ from flambeau.schema.types import (
     TupleType,
     Type,
 )
+from flambeau.tensor.opaque_objects import METHODS
 from flambeau.util.source import SourceRange
 
 PYTHON_METHODS = {
@@ -224,6 +226,15 @@ def _of_object(e: Emitter, where: SourceRange, value: Value, name: str) -> Sugar
         return MethodValue(value, name, method).call(e, where, (), ())
     others = getattr(getattr(getattr(definition, "python", None), name, None), "other_methods", ())
     return MethodValue(value, name, method, others)
+
+
+@_of(OpaqueType)
+def _of_opaque_object(e: Emitter, where: SourceRange, value: Value, name: str) -> Sugared | None:
+    """The operator that is a method of a class without code."""
+    type_ = value.static_type
+    assert isinstance(type_, OpaqueType)
+    operator = METHODS.get((type_.name, name))
+    return None if operator is None else OperatorValue(operator, Given(value, where))
 
 
 def _operator(where: SourceRange, value: Value, name: str) -> Sugared | None:

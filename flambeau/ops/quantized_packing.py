@@ -1,0 +1,173 @@
+"""Weights packed for quantised layers: objects that programs hold, and what archives keep of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Final
+
+import numpy as np
+
+from flambeau.schema.dtype import qint8
+from flambeau.tensor.opaque_objects import MAKERS, OpaqueObject
+from flambeau.tensor.quantized import QuantizedTensor
+from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.util.names import OPAQUE_CLASSES
+
+LINEAR: Final = f"{OPAQUE_CLASSES}quantized.LinearPackedParamsBase"
+CONV: Final = {n: f"{OPAQUE_CLASSES}quantized.Conv{n}dPackedParamsBase" for n in (2, 3)}
+EMBEDDING: Final = f"{OPAQUE_CLASSES}quantized.EmbeddingPackedParamsBase"
+CELL: Final = f"{OPAQUE_CLASSES}rnn.CellParamsBase"
+NO_WEIGHT: Final = "expected a weight of qint8, got {got}: quantize_per_tensor(weight, scale, 0, dtype=qint8) makes one"
+
+
+class PackedLinear(OpaqueObject):
+    """The weight and bias of a linear layer: a weight of qint8, or one of float16 for sums in float32."""
+
+    __slots__ = ("bias", "weight")
+    type_name = LINEAR
+
+    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
+        self.weight, self.bias = weight, bias
+
+    def state(self) -> Any:
+        """Weight and bias."""
+        return self.weight, self.bias
+
+
+class PackedConvolution(OpaqueObject):
+    """The weight, the bias and the numbers of a convolution."""
+
+    __slots__ = ("bias", "dilation", "groups", "output_padding", "padding", "stride", "transposed", "weight")
+    dims: ClassVar[int]
+
+    def __init__(
+        self,
+        weight: Tensor,
+        bias: Tensor | None,
+        numbers: Sequence[Sequence[int]],
+        groups: int,
+        *,
+        transposed: bool = False,
+    ) -> None:
+        """`numbers` are stride, padding, dilation and output padding."""
+        self.weight: QuantizedTensor = checked_weight(weight)
+        self.bias = bias
+        self.stride, self.padding, self.dilation, self.output_padding = [[int(n) for n in one] for one in numbers]
+        self.groups, self.transposed = int(groups), transposed
+
+    def state(self) -> Any:
+        """The second form of archives: all numbers in one tensor, then the weight; then the bias."""
+        numbers = [self.dims, *self.stride, *self.padding, *self.dilation, *self.output_padding, self.groups]
+        return "2", [wrap(np.array([*numbers, int(self.transposed)], np.int16)), self.weight], [self.bias]
+
+
+class PackedConvolution2d(PackedConvolution):
+    """That of two dimensions, or of one."""
+
+    __slots__ = ()
+    dims = 2
+    type_name = CONV[2]
+
+
+class PackedConvolution3d(PackedConvolution):
+    """That of three dimensions."""
+
+    __slots__ = ()
+    dims = 3
+    type_name = CONV[3]
+
+
+PACKED: Final = {2: PackedConvolution2d, 3: PackedConvolution3d}
+
+
+class PackedEmbedding(OpaqueObject):
+    """The rows of an embedding, each with its scale and zero point."""
+
+    __slots__ = ("weight",)
+    type_name = EMBEDDING
+
+    def __init__(self, weight: Tensor) -> None:
+        self.weight = weight
+
+    def state(self) -> Any:
+        """A version, the weight, and the number of bits."""
+        return 1, [self.weight], [], [8]
+
+
+class CellParameters(OpaqueObject):
+    """The packed weights of a recurrent layer in one direction, whose inputs are quantised at each call."""
+
+    __slots__ = ("hidden", "input", "reduce_range")
+    type_name = CELL
+
+    def __init__(self, input: PackedLinear, hidden: PackedLinear, reduce_range: bool) -> None:
+        self.input, self.hidden, self.reduce_range = input, hidden, reduce_range
+
+    @property
+    def is_half(self) -> bool:
+        """Whether the weights are of float16."""
+        return not isinstance(self.input.weight, QuantizedTensor)
+
+    def state(self) -> Any:
+        """The kind of cell, the biases, and the packed weights."""
+        if self.is_half:
+            return "quantized_fp16", [], [], [], [self.input, self.hidden]
+        biases = [self.input.bias, self.hidden.bias]
+        return "quantized_dynamic", biases, [], [int(self.reduce_range)], [self.input, self.hidden]
+
+
+def checked_weight(weight: Any) -> QuantizedTensor:
+    """A weight of qint8. Raises RuntimeError for others."""
+    if not isinstance(weight, QuantizedTensor) or weight.dtype is not qint8:
+        raise RuntimeError(NO_WEIGHT.format(got=getattr(weight, "dtype", type(weight).__name__)))
+    return weight
+
+
+def _linear(state: Any) -> PackedLinear:
+    weight, bias = state
+    if not isinstance(weight, Tensor) or not isinstance(bias, Tensor | None):
+        raise TypeError("expected a weight, and a bias or None")
+    return PackedLinear(weight, bias)
+
+
+def _convolution(dims: int, state: Any) -> PackedConvolution:
+    """An object from any of the three forms that archives have had."""
+    kind = PACKED[dims]
+    if isinstance(state[0], Tensor):  # the first: weight, bias, and lists of tensors of one number
+        weight, bias, stride, padding, dilation, groups = state[:6]
+        lists = [[int(n) for n in numbers] for numbers in (stride, padding, dilation)]
+        return kind(weight, bias, [*lists, [0] * dims], int(groups))
+    version, first, others = state
+    if str(version) == "2":
+        numbers, weight, bias = [int(n) for n in first[0]._array], first[1], others[0]
+    elif version == 3:
+        numbers, weight, bias = [int(n) for n in first], others[1], others[2]
+    else:
+        raise TypeError(f"expected the second or third form, got {version!r}")
+    if len(numbers) != 4 * dims + 3 or numbers[0] != dims:
+        raise TypeError(f"expected {4 * dims + 3} numbers for {dims} dimensions, got {numbers}")
+    parts = [numbers[1 + i * dims : 1 + (i + 1) * dims] for i in range(4)]
+    return kind(weight, bias, parts, numbers[-2], transposed=bool(numbers[-1] & 1))
+
+
+def _embedding(state: Any) -> PackedEmbedding:
+    weight = state[1][0]
+    if not isinstance(weight, QuantizedTensor):
+        raise TypeError("expected a quantised weight")
+    return PackedEmbedding(weight)
+
+
+def _cell(state: Any) -> CellParameters:
+    kind, _, _, numbers, packed = state
+    if kind not in ("quantized_dynamic", "quantized_fp16"):
+        raise TypeError(f"expected the state of a cell whose inputs are quantised at each call, got {kind!r}")
+    if len(packed) != 2 or not all(isinstance(p, PackedLinear) for p in packed):
+        raise TypeError("expected two packed weights")
+    return CellParameters(packed[0], packed[1], bool(numbers and numbers[0]))
+
+
+MAKERS[LINEAR] = _linear
+MAKERS[CONV[2]] = lambda state: _convolution(2, state)
+MAKERS[CONV[3]] = lambda state: _convolution(3, state)
+MAKERS[EMBEDDING] = _embedding
+MAKERS[CELL] = _cell
