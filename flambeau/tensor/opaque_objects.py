@@ -6,6 +6,7 @@ tensors, which archives keep.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
@@ -14,19 +15,15 @@ METHODS: Final[dict[tuple[str, str], str]] = {}
 _CLASSES: Final[dict[str, type[OpaqueObject]]] = {}
 
 
-class OpaqueObject:
-    """The base of such classes.
-
-    >>> OpaqueObject().type_name
-    ''
-    """
+class OpaqueObject(ABC):
+    """The base of such classes. Its name in programs says which one an object is of."""
 
     type_name: ClassVar[str] = ""
     """The qualified name of the class in programs."""
 
+    @abstractmethod
     def state(self) -> Any:
         """What archives keep of it."""
-        raise NotImplementedError
 
     def __getstate__(self) -> tuple[Any, str]:
         return self.state(), self.type_name

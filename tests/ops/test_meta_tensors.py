@@ -65,7 +65,8 @@ def outcomes(definition) -> list[str]:
 
 
 def test_operators_give_the_sizes_strides_and_dtypes_that_they_give_with_data() -> None:
-    ends = {definition.full_name: outcomes(definition) for definition in SAMPLED}
+    sampled = [d for d in SAMPLED if d.family != "quantized"]  # none of these is there without data
+    ends = {definition.full_name: outcomes(definition) for definition in sampled}
     wrong = {name for name, kinds in ends.items() if "other" in kinds}
     assert wrong <= DIFFERENT, wrong
     counts = Counter(kind for kinds in ends.values() for kind in kinds)

@@ -78,6 +78,11 @@ def test_quantised_archives_are_saved_again(name: str) -> None:
             np.testing.assert_allclose((mine[0] if isinstance(mine, tuple) else mine).numpy(), expected, atol=1e-4)
 
 
+def test_quantised_tensors_need_data() -> None:
+    with pytest.raises(flambeau.jit.ArchiveError, match="is not there without data"):
+        flambeau.jit.load(DATA / "archives_old" / f"{QUANTISED[0]}.pt", map_location="meta")
+
+
 def test_broken_packed_weights_are_refused(tmp_path: Path) -> None:
     broken = tmp_path / "broken.pt"
     with zipfile.ZipFile(DATA / "archives_old" / f"{QUANTISED[2]}.pt") as old, zipfile.ZipFile(broken, "w") as new:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 from flambeau.schema import dtype as dtypes
-from flambeau.schema.device import Device
+from flambeau.schema.device import META, Device
 from flambeau.schema.dtype import DType
 from flambeau.serialize.archive_format import (
     PICKLE_MODULE,
@@ -134,7 +134,11 @@ def _quantized(
     quantizer = _quantizer(parameters, sizes)
     if not tensor.dtype.is_quantized:
         raise PickleError(f"a quantised tensor cannot have elements of {tensor.dtype.name}")
-    return on_storage(tensor._array, tensor._storage, quantizer) if isinstance(tensor, Tensor) else tensor
+    if not isinstance(tensor, Tensor):
+        return tensor
+    if tensor.device == META:
+        raise PickleError("a quantised tensor is not there without data: load it to the CPU")
+    return on_storage(tensor._array, tensor._storage, quantizer)
 
 
 def _quantizer(parameters: Any, sizes: Any) -> PerTensor | PerChannel:
