@@ -162,7 +162,9 @@ class Operator:
         """Look the overloads up again."""
         self._version = registry.version()
         self.candidates = tuple(
-            d for d in registry.overloads(self.name) if concerns_tensors(d.schema) or d.family in ("custom", "quantized")
+            d
+            for d in registry.overloads(self.name)
+            if concerns_tensors(d.schema) or d.family in ("custom", "quantized")
         )
         self._forget()
 

@@ -15,7 +15,8 @@ from flambeau.tensor.tensor import Tensor
 
 QUANTISED = "quantized"
 """Programs with such operators run an operator at a time, and nobody asks for their rules."""
-SAMPLED = [d for name in registry.names() for d in registry.overloads(name) if d.samples is not None and d.family != QUANTISED]
+DEFINED = [d for name in registry.names() for d in registry.overloads(name)]
+SAMPLED = [d for d in DEFINED if d.samples is not None and d.family != QUANTISED]
 WITHOUT_RULES = {
     "aten::native_batch_norm", "aten::squeeze", "aten::einsum", "aten::linalg_solve", "aten::linalg_lstsq",
     "aten::squeeze_copy", "aten::cov", "aten::corrcoef",
