@@ -36,7 +36,7 @@ def backward(
         grad_tensors: a gradient for each, of its shape; None for 1, of tensors with one element.
         retain_graph: keep what was saved, for another run; by default if `create_graph`.
         create_graph: record the run itself, so that gradients can be differentiated.
-        inputs: the leaves that get gradients; all if none are given.
+        inputs: the leaves that get gradients; all if omitted.
 
     Raises RuntimeError if a tensor asks for no gradient, a gradient has the wrong shape, or a saved tensor was written.
 
@@ -201,21 +201,21 @@ def grad(
         raise ValueError(NOT_MATERIALIZED)
     if not targets:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
-    given = None if is_grads_batched else _gradients(roots, grad_outputs)
+    seeds = None if is_grads_batched else _gradients(roots, grad_outputs)
     for target in targets:
         if isinstance(target, Tensor) and not target.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
     if is_grads_batched:
         return _batched(roots, targets, grad_outputs, create_graph, bool(allow_unused), materialize_grads)
-    assert given is not None
-    found = grad_of(roots, targets, given, retain_graph, create_graph)
-    return tuple(_checked(found, targets, bool(allow_unused) or materialize_grads, materialize_grads))
+    assert seeds is not None
+    gradients = grad_of(roots, targets, seeds, retain_graph, create_graph)
+    return tuple(_checked(gradients, targets, bool(allow_unused) or materialize_grads, materialize_grads))
 
 
 def _checked(
-    found: list[Tensor | None], targets: Sequence[Tensor | GradientEdge], allow_unused: bool, materialize: bool
+    gradients: list[Tensor | None], targets: Sequence[Tensor | GradientEdge], allow_unused: bool, materialize: bool
 ) -> list[Tensor | None]:
-    for number, gradient in enumerate(found):
+    for number, gradient in enumerate(gradients):
         if gradient is None and not allow_unused:
             raise RuntimeError(
                 f"The differentiated Tensor at index {number} appears to not have been used in the graph. Set "
@@ -223,8 +223,8 @@ def _checked(
             )
         target = targets[number]
         if gradient is None and materialize and isinstance(target, Tensor):
-            found[number] = OPERATORS.zeros_like(target.detach())
-    return found
+            gradients[number] = OPERATORS.zeros_like(target.detach())
+    return gradients
 
 
 def _batched(
@@ -233,10 +233,10 @@ def _batched(
     listed = [batches] if isinstance(batches, Tensor) else list(batches)
     reached: list[int] = []
 
-    def one(*gradients: Tensor) -> list[Tensor]:
-        found = grad_of(roots, targets, _gradients(roots, list(gradients)), True, create_graph)
-        reached[:] = [n for n, gradient in enumerate(found) if gradient is not None]
-        return [gradient for gradient in found if gradient is not None]
+    def one(*seeds: Tensor) -> list[Tensor]:
+        gradients = grad_of(roots, targets, _gradients(roots, list(seeds)), True, create_graph)
+        reached[:] = [n for n, gradient in enumerate(gradients) if gradient is not None]
+        return [gradient for gradient in gradients if gradient is not None]
 
     columns: list[Tensor | None] = [None] * len(targets)
     for number, column in zip(reached, vmap(one)(*listed), strict=True):

@@ -22,14 +22,14 @@ from flambeau.tensor.observer import thread
 from flambeau.tensor.tensor import Tensor
 
 Call = Callable[..., Any]
-"""Runs a custom function, given as a class, on arguments."""
+"""Runs a custom function, which is a class, on arguments."""
 
 BOTH: Final = (
     "You tried to vmap over {name}, but it has both generate_vmap_rule=True and an overridden vmap staticmethod. "
     "Please set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid ambiguity."
 )
 TWO_PARTS: Final = (
-    "Expected the vmap staticmethod of {name} to return a tuple of two: (output, out_dims), got {found}"
+    "Expected the vmap staticmethod of {name} to return a tuple of two: (output, out_dims), got {actual}"
 )
 NO_JVP: Final = "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
 
@@ -112,10 +112,10 @@ def _by_rule(cls: Any, info: BatchInfo, dims: tuple[int | None, ...], values: Se
     """What the `vmap` that a user wrote gives: results, and where their batches are."""
     if cls.generate_vmap_rule:
         raise RuntimeError(BOTH.format(name=cls.__name__))
-    found = cls.vmap(info, dims, *values)
-    if not (isinstance(found, tuple) and len(found) == 2):
-        raise RuntimeError(TWO_PARTS.format(name=cls.__name__, found=type(found)))
-    return found
+    result = cls.vmap(info, dims, *values)
+    if not (isinstance(result, tuple) and len(result) == 2):
+        raise RuntimeError(TWO_PARTS.format(name=cls.__name__, actual=type(result)))
+    return result
 
 
 def _place(places: Any, number: int) -> int | None:
@@ -251,8 +251,8 @@ def _forward_on_batch(mapping: _Mapping, ctx: Any, values: Sequence[Any]) -> Any
     ctx.set_materialize_grads(inner.materialize_grads)
     ctx.inner = inner
     ctx.places = tuple([0 if isinstance(one, _Kept) and one.is_batched else None for one in kept])
-    given = tuple([one.value if isinstance(one, _Kept) else one for one in kept])
-    return given if isinstance(result, tuple) else given[0]
+    outputs = tuple([one.value if isinstance(one, _Kept) else one for one in kept])
+    return outputs if isinstance(result, tuple) else outputs[0]
 
 
 def _backward_on_batch(mapping: _Mapping, ctx: Any, grads: Sequence[Any]) -> Any:
@@ -286,10 +286,10 @@ def _with_tangents(cls: Any, level: DualLevel, args: Sequence[Any], call: Call) 
     values = [level.value_of(a) for a in args]
     with _below(level):
         result = call(cls, *values)
-        found = None if all(t is None for t in tangents) else _tangents_of(cls, values, tangents, result)
+        out_tangents = None if all(t is None for t in tangents) else _tangents_of(cls, values, tangents, result)
 
     def dual(number: int, one: Any) -> Any:
-        tangent = found[number] if isinstance(found, tuple) else found
+        tangent = out_tangents[number] if isinstance(out_tangents, tuple) else out_tangents
         return level.dual(one, tangent) if isinstance(one, Tensor) else one
 
     return _mapped(result, dual)

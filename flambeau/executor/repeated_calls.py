@@ -1,5 +1,5 @@
-"""Compiled calls that become one node of the tape, once more with arguments as before: what was found out is not looked
-for again, there and back.
+"""Compiled calls that become one node of the tape, once more with arguments as before: nothing of them is analysed
+again, neither forward nor backward.
 
 A call leaves which arguments asked, their dtypes and sizes, and how gradients go back. The next one hands plain tensors
 over the same memory to the native code of the way there, and its node hands them on to that of the way back. Whatever
@@ -167,29 +167,29 @@ class RepeatedCall:
         """The function's own result, which knows its node; `MISSED` if it is not all new tensors of the known kind."""
         own, kept = parted(self.call.plan, outcome) if self.keeps else (outcome, None)
         flat = own if type(own) is tuple else (own,)
-        made = self._made(flat, arguments.values)
+        outputs = self._differentiable_results(flat, arguments.values)
         asking = arguments.asking
-        if made is None or (len(asking) > 1 and len(set(map(id, asking))) < len(asking)):
-            return MISSED  # a node has one edge for an argument that is given twice
+        if outputs is None or (len(asking) > 1 and len(set(map(id, asking))) < len(asking)):
+            return MISSED  # a node has one edge for an argument that is passed twice
         edges = [_edge(value) for value in asking]
-        shapes = [(r._array.shape, known.dtype) for r, known in zip(made, self.marked, strict=True)]
+        shapes = [(r._array.shape, known.dtype) for r, known in zip(outputs, self.marked, strict=True)]
         node = _node(edges, next_number(), self.call, arguments, None if kept is None else Kept(kept), shapes)
         if anomaly_mode.STATE.is_enabled:
             anomaly_mode.note(node)
-        for number, result in enumerate(made):
+        for number, result in enumerate(outputs):
             result._node, result.output_nr = node, number
-        if len(made) == len(flat):
+        if len(outputs) == len(flat):
             return own
         originals = {id(p): v for p, v in zip(arguments.passed, arguments.values, strict=True) if p is not v}
         restored = tuple([originals.get(id(result), result) for result in flat])
         return restored if flat is own else restored[0]
 
-    def _made(self, results: Sequence[Any], arguments: Sequence[Any]) -> list[Tensor] | None:
+    def _differentiable_results(self, results: Sequence[Any], arguments: Sequence[Any]) -> list[Tensor] | None:
         """The results that depend on what asks; None if they are not of the known kind, or one shows memory of an
         argument, of a constant or of another result."""
         if len(results) != len(self.results):
             return None
-        made: list[Tensor] = []
+        outputs: list[Tensor] = []
         memory = {id(v._storage) for v, kind in zip(arguments, self.kinds, strict=True) if kind.dtype is not None}
         for result, (cls, array_dtype, _) in zip(results, self.results, strict=True):
             if type(result) is not cls:
@@ -199,8 +199,8 @@ class RepeatedCall:
                 if result._array.dtype != array_dtype or identity in memory or identity in self.constants:
                     return None
                 memory.add(identity)
-                made.append(result)
-        return made
+                outputs.append(result)
+        return outputs
 
     def way_back(self, key: int) -> QuickWayBack | None:
         """How gradients go back from the results that have some, a bit for each; None where it is the long way."""
@@ -209,10 +209,10 @@ class RepeatedCall:
             return known  # type: ignore[return-value]
         missing = frozenset(number for number in range(len(self.marked)) if not key >> number & 1)
         way = self.call.plan.way_back(missing, again=not self.keeps)
-        found = self._quick(way, missing)
+        quick = self._quick(way, missing)
         if len(self.ways) < MOST_WAYS:
-            self.ways[key] = found
-        return found
+            self.ways[key] = quick
+        return quick
 
     def _quick(self, way: CompiledWayBack, missing: frozenset[int]) -> QuickWayBack | None:
         stub = getattr(way.function.runner, "stub", None)
@@ -269,8 +269,8 @@ class RepeatedBackward(CompiledBackward):
         outcome = run(*[gradients[n] for n in way.seeds], *[passed[n] for n in way.parameters], *kept)
         if outcome is MISSED:
             return self.apply(gradients)
-        found = outcome if way.is_several else (outcome,)
-        return [None if place is None else found[place] for place in way.places]
+        gradients_back = outcome if way.is_several else (outcome,)
+        return [None if place is None else gradients_back[place] for place in way.places]
 
 
 _node: Final = Maker(

@@ -20,10 +20,10 @@ from flambeau.schema.function import FunctionSchema
 from flambeau.schema.types import FloatType, TensorType, TupleType, Type, without_refinement
 
 GRADIENT = "prim::Gradient"
-NO_SCALAR = "the gradient of {name}() needs a result that is a tensor of one element, or a float: it returns {found}"
-NO_PAIR = "{name}() should return a pair (value, aux) if has_aux is True: it returns {found}"
+NO_SCALAR = "the gradient of {name}() needs a result that is a tensor of one element, or a float: it returns {actual}"
+NO_PAIR = "{name}() should return a pair (value, aux) if has_aux is True: it returns {actual}"
 NO_ARGUMENT = "{name}() has {count} parameters: there is no argument {number} to differentiate by"
-NO_REAL = "{name}() cannot be differentiated by '{argument}', a {found}: gradients are of tensors and floats"
+NO_REAL = "{name}() cannot be differentiated by '{argument}', a {actual}: gradients are of tensors and floats"
 
 
 def gradient_of(
@@ -33,7 +33,7 @@ def gradient_of(
     `with_value`, a pair of the value and that.
 
     With `has_aux` the function returns a pair, of which the second comes along: beside the value, as a pair, if that is
-    given, else behind the gradient.
+    asked for, else behind the gradient.
 
     Raises TypeError for results and arguments that have no gradients, ValueError for an argument that is not there.
     """
@@ -47,11 +47,11 @@ def gradient_of(
     node = insert_gradient(graph, function, numbers, graph.parameters, with_value=with_value, has_aux=has_aux)
     values = list(node.results)
     first, gradients = values[: -len(numbers)], values[-len(numbers) :]
-    given = gradients[0] if isinstance(argnums, int) else _tuple(graph, gradients)
+    gradient = gradients[0] if isinstance(argnums, int) else _tuple(graph, gradients)
     if with_value:
-        graph.add_return(_tuple(graph, [_tuple(graph, first) if has_aux else first[0], given]))
+        graph.add_return(_tuple(graph, [_tuple(graph, first) if has_aux else first[0], gradient]))
     else:
-        graph.add_return(_tuple(graph, [given, *first]) if has_aux else given)
+        graph.add_return(_tuple(graph, [gradient, *first]) if has_aux else gradient)
     defaults = {a.name: a.default for a in schema.arguments if a.has_default}
     plain = schema_of(name, graph, defaults)
     return Function(name, graph, FunctionSchema(name, "", schema.arguments, plain.returns))
@@ -87,12 +87,12 @@ def _result(function: Function, *, has_aux: bool) -> tuple[Type, Type | None]:
     aux: Type | None = None
     if has_aux:
         if not (isinstance(result, TupleType) and len(result.elements) == 2):
-            found = "nothing" if result is None else result.annotation
-            raise TypeError(NO_PAIR.format(name=function.short_name, found=found))
+            actual = "nothing" if result is None else result.annotation
+            raise TypeError(NO_PAIR.format(name=function.short_name, actual=actual))
         result, aux = result.elements
     if not isinstance(result, TensorType | FloatType):
-        found = "nothing" if result is None else result.annotation
-        raise TypeError(NO_SCALAR.format(name=function.short_name, found=found))
+        actual = "nothing" if result is None else result.annotation
+        raise TypeError(NO_SCALAR.format(name=function.short_name, actual=actual))
     return result, aux
 
 
@@ -107,6 +107,6 @@ def _checked(function: Function, number: int) -> int:
         raise ValueError(NO_ARGUMENT.format(name=function.short_name, count=len(arguments), number=number))
     argument = arguments[number % len(arguments)]
     if not isinstance(argument.type, TensorType | FloatType):
-        text = NO_REAL.format(name=function.short_name, argument=argument.name, found=argument.type.annotation)
+        text = NO_REAL.format(name=function.short_name, argument=argument.name, actual=argument.type.annotation)
         raise TypeError(text)
     return number % len(arguments)

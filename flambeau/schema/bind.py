@@ -4,7 +4,7 @@
 was decided for one combination of argument types is kept as a `CallBinding`, so that the next such call looks it up.
 
 Conversions are PyTorch's: int to float, numbers and one-element tensors to Scalar, a single int for `int[N]`, ints
-given one by one for the only `int[]`, dtypes given as Python or NumPy types, `input` for `self`, and NumPy's
+passed one by one for the only `int[]`, dtypes given as Python or NumPy types, `input` for `self`, and NumPy's
 spellings `axis`, `keepdims`, `x1`, `x2`. NumPy arrays are taken for tensors and share their memory.
 """
 
@@ -42,34 +42,34 @@ class CallBinding:
     kernel: Callable[..., Any]
     tail: tuple[Any, ...]
     """Defaults that follow the positional arguments."""
-    given: tuple[tuple[int, int], ...] | None
-    """The places of parameters that do not take their defaults, each with the given value that it takes; None when
+    sources: tuple[tuple[int, int], ...] | None
+    """Pairs of a parameter that does not take its default and the argument that it takes, by their numbers; None when
     arguments are in order already.
     """
     defaults: tuple[Any, ...]
     converters: tuple[tuple[int, Converter], ...]
     varargs_at: int
-    """Where ints given one by one are gathered into a list; -1 if nowhere."""
+    """Where ints passed one by one are gathered into a list; -1 if nowhere."""
     finish: Callable[[Any], Any] | None
     """Turns the kernel's result into what Python callers get: lists of tensors as tuples, named results as named
     tuples."""
     requires_grad_at: int
-    """Which given value is `requires_grad=` of a constructor; -1 if none."""
+    """Which argument is `requires_grad=` of a constructor; -1 if none."""
 
     def arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Sequence[Any]:
         """The full argument list in schema order."""
         full: list[Any]
         if self.varargs_at >= 0:
             args = (*args[: self.varargs_at], list(args[self.varargs_at :]))
-        if self.given is None:
+        if self.sources is None:
             if not self.converters:
                 return (*args, *self.tail)
             full = [*args, *self.tail]
         else:
             values = (*args, *(_values(kwargs) if "out" in kwargs else kwargs.values()))
             full = list(self.defaults)
-            for place, i in self.given:
-                full[place] = values[i]
+            for parameter, source in self.sources:
+                full[parameter] = values[source]
         for index, convert in self.converters:
             full[index] = convert(full[index])
         return full
@@ -128,7 +128,7 @@ def _values(kwargs: Mapping[str, Any]) -> list[Any]:
 
 
 class Binder:
-    """Binds calls, given what the run-time's tensors are."""
+    """Binds calls, knowing what the run-time's tensors are."""
 
     def __init__(self, runtime: RuntimeTypes) -> None:
         self.runtime = runtime
@@ -192,7 +192,7 @@ class Binder:
             definition=definition,
             kernel=definition.kernel,
             tail=tuple(full[len(args) :]) if in_order else (),
-            given=None if in_order else tuple([(place, i) for place, i in enumerate(order) if i >= 0]),
+            sources=None if in_order else tuple([pair for pair in enumerate(order) if pair[1] >= 0]),
             defaults=() if in_order else tuple(a.default if a.has_default else None for a in schema.arguments),
             converters=tuple(converters),
             varargs_at=varargs_at,
@@ -271,7 +271,7 @@ def _is_option_beside_out(schema: FunctionSchema, key: str) -> bool:
 
 
 def positional_tensor(schema: FunctionSchema) -> bool:
-    """Whether a tensor is given by position; constructors, which take none, accept options beside `out=`."""
+    """Whether a tensor is passed by position; constructors, which take none, accept options beside `out=`."""
     return any(isinstance(a.type, TensorType) for a in schema.positional)
 
 
@@ -287,12 +287,12 @@ def finisher(schema: FunctionSchema) -> Callable[[Any], Any] | None:
     if not names or not all(names) or any(a.is_out for a in schema.arguments):
         return None
     short = schema.name.rpartition("::")[2]
-    found = _finishers.get((short, names))
-    if found is None:
+    finish = _finishers.get((short, names))
+    if finish is None:
         named = namedtuple(short, names)  # type: ignore[misc]  # names come from the schema
 
-        def found(result: Any) -> Any:
+        def finish(result: Any) -> Any:
             return named(*result) if type(result) is tuple else result
 
-        _finishers[short, names] = found
-    return found
+        _finishers[short, names] = finish
+    return finish

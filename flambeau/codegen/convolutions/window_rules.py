@@ -45,13 +45,13 @@ def _prepare(rule: Rule, operands: Operands, arrays: Sequence[Array]) -> Launch:
 # -- pooling ----------------------------------------------------------------------------------------------------------
 
 
-def _geometry(name: str, dims: int, x: Array, given: Constants) -> pooling.Geometry:
+def _geometry(name: str, dims: int, x: Array, constants: Constants) -> pooling.Geometry:
     if x.ndim not in (dims + 1, dims + 2):
         raise KernelError("neither an image nor a batch of images")
     pooling.check_rank(name, x, dims)
     return pooling.Geometry(
-        name, x, dims, given["kernel_size"], given["stride"], given["padding"], given.get("dilation", (1,)),
-        given["ceil_mode"],
+        name, x, dims, constants["kernel_size"], constants["stride"], constants["padding"],
+        constants.get("dilation", (1,)), constants["ceil_mode"],
     )  # fmt: skip
 
 
@@ -63,8 +63,8 @@ def _starts(size: int, places: int, stride: int, before: int, kernel: int, dilat
     return starts + low * dilation, np.maximum(high - low, 0)
 
 
-def _largest(dims: int, x: Array, given: Constants) -> Launch:
-    g = _geometry(f"max_pool{dims}d", dims, x, given)
+def _largest(dims: int, x: Array, constants: Constants) -> Launch:
+    g = _geometry(f"max_pool{dims}d", dims, x, constants)
     axes = [
         ranges(*_starts(*numbers), step=numbers[-1])
         for numbers in zip(x.shape[-dims:], g.places, g.stride, g.padding, g.kernel, g.dilation, strict=True)
@@ -72,9 +72,9 @@ def _largest(dims: int, x: Array, given: Constants) -> Launch:
     return launch_of(x, axes, Kind.LARGEST, -np.inf)
 
 
-def _average(dims: int, x: Array, given: Constants) -> Launch:
-    g = _geometry(f"avg_pool{dims}d", dims, x, given)
-    divisor = given.get("divisor_override")
+def _average(dims: int, x: Array, constants: Constants) -> Launch:
+    g = _geometry(f"avg_pool{dims}d", dims, x, constants)
+    divisor = constants.get("divisor_override")
     if divisor == 0:
         raise KernelError("a divisor of 0")
     axes: list[Axis] = []
@@ -84,7 +84,7 @@ def _average(dims: int, x: Array, given: Constants) -> Launch:
         starts, counts = _starts(size, places, stride, before, kernel, 1)
         if divisor is not None:
             over = np.full(places, 1 if axes else divisor)
-        elif given["count_include_pad"]:
+        elif constants["count_include_pad"]:
             first = np.arange(places) * stride - before
             over = np.minimum(first + kernel, size + before) - first
         else:
@@ -95,8 +95,8 @@ def _average(dims: int, x: Array, given: Constants) -> Launch:
     return launch_of(x, axes, Kind.MEAN)
 
 
-def _adaptive(dims: int, x: Array, given: Constants) -> Launch:
-    sizes = pooling.check_adaptive(f"adaptive_avg_pool{dims}d", x, dims, given["output_size"])
+def _adaptive(dims: int, x: Array, constants: Constants) -> Launch:
+    sizes = pooling.check_adaptive(f"adaptive_avg_pool{dims}d", x, dims, constants["output_size"])
     axes = []
     for size, count in zip(x.shape[-dims:], sizes, strict=True):
         numbers = np.arange(count)
@@ -109,22 +109,22 @@ def _adaptive(dims: int, x: Array, given: Constants) -> Launch:
 # -- interpolation ----------------------------------------------------------------------------------------------------
 
 
-def _sizes(dims: int, x: Array, given: Constants) -> tuple[list[int], Sequence[float | None]]:
+def _sizes(dims: int, x: Array, constants: Constants) -> tuple[list[int], Sequence[float | None]]:
     """The sizes of the result, and the factors that say how far places are apart."""
-    if "scale_factors" in given:
-        factors = given["scale_factors"]
-        sizes = resampling.target_sizes(x, given["output_size"], factors)
-        found: Sequence[float | None] = factors or (None,) * dims
+    if "scale_factors" in constants:
+        factors = constants["scale_factors"]
+        sizes = resampling.target_sizes(x, constants["output_size"], factors)
+        scales: Sequence[float | None] = factors or (None,) * dims
     else:
-        sizes = [int(n) for n in given["output_size"]]
-        one = (given.get("scales_d"), given.get("scales_h"), given.get("scales") or given.get("scales_w"))
-        found = one[-dims:]
+        sizes = [int(n) for n in constants["output_size"]]
+        width = constants.get("scales") or constants.get("scales_w")
+        scales = (constants.get("scales_d"), constants.get("scales_h"), width)[-dims:]
     resampling.check(x, sizes, dims)
-    return sizes, found
+    return sizes, scales
 
 
-def _nearest(dims: int, exact: bool, x: Array, given: Constants) -> Launch:
-    sizes, scales = _sizes(dims, x, given)
+def _nearest(dims: int, exact: bool, x: Array, constants: Constants) -> Launch:
+    sizes, scales = _sizes(dims, x, constants)
     axes = [
         ranges(resampling.nearest_places(size, count, scale, exact), np.ones(count, np.int64))
         for size, count, scale in zip(x.shape[2:], sizes, scales, strict=True)
@@ -132,22 +132,22 @@ def _nearest(dims: int, exact: bool, x: Array, given: Constants) -> Launch:
     return launch_of(x, axes, Kind.SUM, keeps_order=True)
 
 
-def _linear(dims: int, x: Array, given: Constants) -> Launch:
-    sizes, scales = _sizes(dims, x, given)
+def _linear(dims: int, x: Array, constants: Constants) -> Launch:
+    sizes, scales = _sizes(dims, x, constants)
     axes = []
     for size, count, scale in zip(x.shape[2:], sizes, scales, strict=True):
         if size == count:
             axes.append(identity(size))
             continue
-        below, above, weight = resampling.neighbours(size, count, given["align_corners"], scale, x.dtype)
+        below, above, weight = resampling.neighbours(size, count, constants["align_corners"], scale, x.dtype)
         axes.append(weighted((below, above), (1 - weight, weight)))
     return launch_of(x, axes, Kind.SUM, keeps_order=True)
 
 
-def _cubic(x: Array, given: Constants) -> Launch:
-    sizes, scales = _sizes(2, x, given)
+def _cubic(x: Array, constants: Constants) -> Launch:
+    sizes, scales = _sizes(2, x, constants)
     axes = [
-        weighted(*resampling_cubic.four_neighbours(size, count, given["align_corners"], scale, x.dtype))
+        weighted(*resampling_cubic.four_neighbours(size, count, constants["align_corners"], scale, x.dtype))
         for size, count, scale in zip(x.shape[2:], sizes, scales, strict=True)
     ]
     return launch_of(x, axes, Kind.SUM, keeps_order=True)
@@ -156,12 +156,12 @@ def _cubic(x: Array, given: Constants) -> Launch:
 # -- padding ----------------------------------------------------------------------------------------------------------
 
 
-def _constant(x: Array, given: Constants) -> Launch:
+def _constant(x: Array, constants: Constants) -> Launch:
     """Amounts below 0 cut off."""
-    value = given.get("value")
-    if len(given["pad"]) % 2 or len(given["pad"]) > 2 * x.ndim or isinstance(value, complex):
+    value = constants.get("value")
+    if len(constants["pad"]) % 2 or len(constants["pad"]) > 2 * x.ndim or isinstance(value, complex):
         raise KernelError("amounts that do not fit")
-    around = per_dim(given["pad"], x.ndim)
+    around = per_dim(constants["pad"], x.ndim)
     first = next((k for k, pair in enumerate(around) if pair != (0, 0)), x.ndim - 1)
     axes = []
     for size, (before, after) in list(zip(x.shape, around, strict=True))[min(first, 2) :]:
@@ -172,21 +172,21 @@ def _constant(x: Array, given: Constants) -> Launch:
     return launch_of(x, axes, Kind.SUM, float(value or 0.0), keeps_order=True)
 
 
-def _pad(x: Array, given: Constants) -> Launch:
-    if given["mode"] == "constant":
-        return _constant(x, given)
-    if given["value"]:
+def _pad(x: Array, constants: Constants) -> Launch:
+    if constants["mode"] == "constant":
+        return _constant(x, constants)
+    if constants["value"]:
         raise KernelError("a value with another mode")
-    return _border(given["mode"], x, {"padding": given["pad"]})
+    return _border(constants["mode"], x, {"padding": constants["pad"]})
 
 
-def _border(mode: str, x: Array, given: Constants) -> Launch:
+def _border(mode: str, x: Array, constants: Constants) -> Launch:
     """Places outside are those inside: turned back at the border, held there, or come round to the other end."""
-    dims = len(given["padding"]) // 2
-    if len(given["padding"]) % 2 or x.ndim not in (dims + 1, dims + 2) or dims > 3:
+    dims = len(constants["padding"]) // 2
+    if len(constants["padding"]) % 2 or x.ndim not in (dims + 1, dims + 2) or dims > 3:
         raise KernelError("amounts that do not fit")
     axes = []
-    for size, (before, after) in zip(x.shape[-dims:], per_dim(given["padding"], x.ndim)[-dims:], strict=True):
+    for size, (before, after) in zip(x.shape[-dims:], per_dim(constants["padding"], x.ndim)[-dims:], strict=True):
         inside = (max(-before, 0), size - max(-after, 0))
         most = max(before, after)
         if inside[0] >= inside[1] or (most >= size if mode == "reflect" else most > size and mode == "circular"):

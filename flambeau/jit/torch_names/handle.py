@@ -25,7 +25,7 @@ NO_FIELD = "{owner} does not have a field with name '{name}'"
 
 
 class ModuleHandle:
-    """What a scripted module is made of: `ours` is the module."""
+    """What a scripted module consists of: `ours` is the module."""
 
     ours: RecursiveScriptModule
 
@@ -81,8 +81,8 @@ class ModuleHandle:
     @property
     def code_with_constants(self) -> tuple[str, Any]:
         """`forward` as source, and the constants that it names."""
-        found: tuple[str, Any] = self._get_method("forward").code_with_constants
-        return found
+        code: tuple[str, Any] = self._get_method("forward").code_with_constants
+        return code
 
     def children(self) -> list[ModuleHandle]:
         """The modules right in it."""
@@ -174,8 +174,8 @@ python_view.handles_by(ModuleHandle)
 
 def _shown(value: Any) -> Any:
     """An attribute's value as Python sees it; of a submodule the handle."""
-    found = python_view.view_of(value)
-    return ModuleHandle(found) if isinstance(found, RecursiveScriptModule) else found
+    view = python_view.view_of(value)
+    return ModuleHandle(view) if isinstance(view, RecursiveScriptModule) else view
 
 
 def _children(handle: ModuleHandle) -> list[tuple[str, ModuleHandle]]:
@@ -187,8 +187,8 @@ def _jit_debug_module_iterators(handle: ModuleHandle) -> dict[str, list[Any]]:
     """All that can be walked over of a module, by name; `_r` with what is in its submodules.
 
     >>> import flambeau
-    >>> found = _jit_debug_module_iterators(flambeau.script(flambeau.nn.Linear(2, 1))._c)
-    >>> [name for name, _ in found["named_parameters"]]
+    >>> iterators = _jit_debug_module_iterators(flambeau.script(flambeau.nn.Linear(2, 1))._c)
+    >>> [name for name, _ in iterators["named_parameters"]]
     ['weight', 'bias']
     """
     module = handle.ours
@@ -202,11 +202,11 @@ def _jit_debug_module_iterators(handle: ModuleHandle) -> dict[str, list[Any]]:
         "buffers": list(module.named_buffers(recurse=False)),
         "buffers_r": list(module.named_buffers()),
     }
-    found: dict[str, list[Any]] = {"named_attributes": _attributes(handle), "named_attributes_r": attributes}
+    iterators: dict[str, list[Any]] = {"named_attributes": _attributes(handle), "named_attributes_r": attributes}
     for name, pairs in named.items():
-        found[name] = [value for _, value in pairs]
-        found[f"named_{name}"] = pairs
-    return found
+        iterators[name] = [value for _, value in pairs]
+        iterators[f"named_{name}"] = pairs
+    return iterators
 
 
 def _attributes(handle: ModuleHandle) -> list[tuple[str, Any]]:
