@@ -23,7 +23,6 @@ from flambeau.codegen.graph.representation import Array, Representation, Tupled
 from flambeau.codegen.inline_cache import InlineCache
 from flambeau.codegen.kernel import KernelError
 from flambeau.codegen.llvm.compiler import NativeError
-from flambeau.executor.dict_results import dict_result
 from flambeau.executor.fused import kernel_of
 from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import compile_graph
@@ -64,9 +63,6 @@ class CompiledGraph:
 
         `asked` is told of a node that native code has had Python run often, and why.
         """
-        self._dict = dict_result(graph)
-        if self._dict is not None:
-            graph, enters = self._dict.graph, False
         self._asked = asked
         self._times: dict[int, int] = {}
         """By the number of the exit point, how often Python ran it."""
@@ -128,8 +124,7 @@ class CompiledGraph:
         if stand_in is not None:
             native = stand_in(self, native)
         try:
-            results = native(arguments, changed)
-            return results if self._dict is None else self._dict.remade(results)
+            return native(arguments, changed)
         finally:
             for tensor in written:
                 tensor.bump_version()

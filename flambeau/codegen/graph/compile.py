@@ -241,8 +241,8 @@ def _lasting(rep: Representation, type_: Type) -> Representation:
         case Element():
             return Array(rep.dtype, 0)
         case Tupled():
-            if rep.is_list:
-                raise CannotCompileError("it gives a list of tensors that differ")
+            if rep.is_list or rep.keys is not None:
+                raise CannotCompileError("it gives a dict, or a list of tensors that differ")
             return Tupled(tuple([_lasting(item, t) for item, t in zip(rep.items, type_.contained, strict=True)]))
         case Fixed() | OneOf() if rep != Fixed(None):
             raise CannotCompileError(f"it gives {native_values.describe(rep)}")

@@ -15,7 +15,7 @@ from flambeau.schema.types import ListType, TensorType
 
 SAME_VALUE = frozenset({"prim::unchecked_cast", "prim::unchecked_unwrap_optional", "prim::Guard", "prim::profile"})
 """Nodes whose result is their first operand."""
-_CONTAINERS = frozenset({"prim::ListConstruct", "prim::TupleConstruct"})
+_CONTAINERS = frozenset({"prim::ListConstruct", "prim::TupleConstruct", "prim::DictConstruct"})
 _PASSES_ON = frozenset({"prim::Return", "prim::Loop"})
 
 

@@ -30,9 +30,12 @@ from flambeau.codegen.graph.representation import (
 from flambeau.codegen.graph.runtime import ADDRESSES, NUMBERS
 from flambeau.codegen.layouts import BLOCK_DATA, LIST
 from flambeau.codegen.llvm.emitter import Value as Register
+from flambeau.ir.constants import constant_value, is_constant
 from flambeau.ir.graph import Node, Value
 from flambeau.ir.kinds import GROUPS
 from flambeau.schema.types import ListType
+
+NO_DICT = "no native form here: of dicts, results with constant keys that nothing else uses have one"
 
 
 def tag(kind: str) -> str:
@@ -80,8 +83,19 @@ def construct(fn: EmittedFunction, node: Node) -> None:
     fn.values.set_new(result, list_of(fn, [fn.slots.converted(i, rep) for i in items], rep))
 
 
+def construct_dict(fn: EmittedFunction, node: Node) -> None:
+    """`prim::DictConstruct` with constant keys, which only the caller gets: its values, until the way out."""
+    keys, values = node.operands[::2], list(dict.fromkeys(node.operands[1::2]))
+    known = [constant_value(k) for k in keys if is_constant(k)]
+    is_told = len(known) == len(keys) and all(isinstance(k, str | int) for k in known)
+    if not is_told or len(set(known)) < len(known) or not _only_leaves(fn, node.result()):
+        raise CannotCompileError(NO_DICT)
+    places = tuple([(k, values.index(v)) for k, v in zip(known, node.operands[1::2], strict=True)])
+    fn.values.set_view(node.result(), TupleValue(tuple(map(fn.values.get, values)), keys=places))
+
+
 def _only_leaves(fn: EmittedFunction, value: Value) -> bool:
-    """Whether all that becomes of a list is that Python gets it, once."""
+    """Whether all that becomes of a list or dict is that Python gets it, once."""
     uses = list(value.uses())
     if len(uses) != 1 or fn.alias.is_written(value):
         return False

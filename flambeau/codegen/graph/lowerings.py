@@ -246,6 +246,7 @@ def _unwrap(fn: EmittedFunction, node: Node) -> None:
 
 lowers("prim::ListConstruct")(lists.construct)
 lowers("prim::TupleConstruct")(_tuple)
+lowers("prim::DictConstruct")(lists.construct_dict)
 lowers("prim::TupleUnpack")(_unpack)
 lowers("prim::TupleIndex")(_tuple_index)
 lowers("prim::FusionGroup")(groups.group)

@@ -437,7 +437,7 @@ class _Taking:
                     self._lists[block] = self.items(rep, block)
                 return self._lists[block]
             case forms.Tupled():
-                return (list if rep.is_list else tuple)([self.take(r, words) for r in rep.items])
+                return rep.container([self.take(r, words) for r in rep.items])
             case forms.Optional():
                 if next(words) & 1:
                     return self.take(rep.inner, words)

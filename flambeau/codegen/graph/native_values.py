@@ -87,11 +87,13 @@ class TupleValue:
     items: tuple[Native, ...]
     is_list: bool = False
     """Whether Python has, or gets, a list in its place: one of tensors that differ."""
+    keys: tuple[tuple[object, int], ...] | None = None
+    """Where Python gets a dict: see `Tupled`."""
 
     @property
     def rep(self) -> forms.Tupled:
         """The items' representations."""
-        return forms.Tupled(tuple(i.rep for i in self.items), self.is_list)
+        return forms.Tupled(tuple(i.rep for i in self.items), self.is_list, self.keys)
 
 
 @dataclass(slots=True)
@@ -167,7 +169,7 @@ def _take(rep: Representation, words: list[Register]) -> tuple[Native, list[Regi
             for item in rep.items:
                 made, words = _take(item, words)
                 items.append(made)
-            return TupleValue(tuple(items), rep.is_list), words
+            return TupleValue(tuple(items), rep.is_list, rep.keys), words
         case forms.Optional():
             inner, rest = _take(rep.inner, words[1:])
             return OptionalValue(rep, words[0], inner), rest

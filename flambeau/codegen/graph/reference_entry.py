@@ -170,7 +170,7 @@ class _Call:
                 bits = struct.pack("q", next(words))[: r.dtype.itemsize]
                 return wrap(np.frombuffer(bits, r.dtype.numpy).reshape(()).copy())
             case forms.Tupled():
-                return (list if r.is_list else tuple)([self.value(item, words) for item in r.items])
+                return r.container([self.value(item, words) for item in r.items])
             case forms.Optional():
                 present = next(words)
                 inner = [next(words) for _ in range(word_count(r.inner))]

@@ -25,7 +25,8 @@ its length, its capacity and the address of its items, which are laid out as the
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 from flambeau.schema.dtype import DType
 from flambeau.util.record import dataclass
@@ -77,6 +78,14 @@ class Tupled:
     items: tuple[Representation, ...]
     is_list: bool = False
     """Whether Python has a list in its place: an argument, or a result, that is a list of tensors which differ."""
+    keys: tuple[tuple[object, int], ...] | None = None
+    """Of a result that is a dict: its keys, and which of the items each has."""
+
+    def container(self, items: Sequence[Any]) -> Any:
+        """What Python gets, of the objects of the items."""
+        if self.keys is not None:
+            return {key: items[place] for key, place in self.keys}
+        return list(items) if self.is_list else tuple(items)
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,7 +131,7 @@ class Slots:
                 return self._perhaps(native, rep)
             case Tupled() if isinstance(native, native_values.TupleValue):
                 items = [self.converted(i, r) for i, r in zip(native.items, rep.items, strict=True)]
-                return native_values.TupleValue(tuple(items), rep.is_list)
+                return native_values.TupleValue(tuple(items), rep.is_list, rep.keys)
         raise CannotCompileError(f"{native_values.describe(native.rep)} cannot stand for {native_values.describe(rep)}")
 
     def _perhaps(self, native: Native, rep: Optional) -> OptionalValue:

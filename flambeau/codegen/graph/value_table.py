@@ -160,7 +160,7 @@ class ValueTable:
         if isinstance(value, native_values.TupleValue):
             types = type_.elements if isinstance(type_, TupleType) else (None,) * len(value.items)
             items = [self.densified(i, t) for i, t in zip(value.items, types, strict=True)]
-            return native_values.TupleValue(tuple(items), value.is_list)
+            return native_values.TupleValue(tuple(items), value.is_list, value.keys)
         if not isinstance(value, native_values.ArrayValue) or value.rep.dense == 0:
             return value
         first = value.rep.rank - value.rep.dense

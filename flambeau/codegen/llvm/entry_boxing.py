@@ -38,7 +38,8 @@ class Boxing:
             case forms.Array():
                 return f.call("box_array", words, r.rank, self.constants.descr(r.dtype), r.dtype.itemsize)
             case forms.Tupled():
-                return f.call(self._maker(r, lambda boxing, source: boxing.make_tuple(r, source)), words)
+                made = Boxing.make_tuple if r.keys is None else Boxing.make_dict
+                return f.call(self._maker(r, lambda boxing, source: made(boxing, r, source)), words)
             case forms.Optional():
                 return f.call(self._maker(r, lambda boxing, source: boxing.make_optional(r, source)), words)
             case forms.Listed():
@@ -86,6 +87,27 @@ class Boxing:
             words = f.at(words, word_count(item))
         f.ret(result)
         self._drop(result)
+
+    def make_dict(self, r: forms.Tupled, words: Value) -> None:
+        """Return a dict of items whose words follow one another, by its keys."""
+        f = self.f
+        assert r.keys is not None
+        values = self.box(forms.Tupled(r.items), words)
+        f.return_if(f.is_null(values), NULL)
+        result = f.call("PyDict_New")
+        f.require(f.compare("ne", result, NULL), "drop_values")
+        for key, place in r.keys:
+            value = f.call("PyTuple_GetItem", values, place)
+            failed = f.call("PyDict_SetItem", result, self.constants.object(key), value)
+            f.require(f.compare("eq", failed, 0), "drop")
+        f.call("Py_DecRef", values)
+        f.ret(result)
+        f.start("drop", falls_through=False)
+        f.call("Py_DecRef", result)
+        f.branch("drop_values")
+        f.start("drop_values", falls_through=False)
+        f.call("Py_DecRef", values)
+        f.ret(NULL)
 
     def _drop(self, result: Value) -> None:
         """Where an item could not be made."""

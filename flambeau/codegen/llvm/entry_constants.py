@@ -49,6 +49,7 @@ def _fixed_values(r: Representation) -> Iterator[object]:
         case OneOf():
             yield from r.values
         case Tupled():
+            yield from (key for key, _ in r.keys or ())
             for item in r.items:
                 yield from _fixed_values(item)
         case Optional():

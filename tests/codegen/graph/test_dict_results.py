@@ -93,3 +93,24 @@ def test_errors_are_those_of_the_program() -> None:
         with pytest.raises(flambeau.jit.Error, match="too many") as caught:
             scripted(X, n)
         assert 'raise ValueError("too many")' in str(caught.value)
+
+
+def within(x: Tensor, n: int) -> tuple[dict[str, Tensor], int, dict[str, int]]:
+    return {"a": x + n, "b": x[0]}, n, {}
+
+
+def test_dicts_in_tuples_and_empty_ones() -> None:
+    scripted = flambeau.script(within)
+    for n in (0, 3, 1, 2, 5):
+        assert str(scripted(X, n)) == str(within(X, n))
+    assert scripted.explain(measure=False).is_native
+
+
+def test_a_dict_costs_no_way_through_python() -> None:
+    scripted = flambeau.script(named)
+    for _ in range(6):
+        scripted(X, 1)
+    before = scripted.explain(measure=False).compilations[0].calls
+    for _ in range(10):
+        scripted(X, 1)
+    assert scripted.explain(measure=False).compilations[0].calls == before + 10
