@@ -66,6 +66,15 @@ def softmax(x: Array) -> Array:
     return jax.nn.softmax(x, axis=-1)
 
 
+def attention(q: Array, k: Array, v: Array) -> Array:
+    return softmax(q @ k.swapaxes(-1, -2) / q.shape[-1] ** 0.5) @ v
+
+
+def causal_attention(q: Array, k: Array, v: Array) -> Array:
+    scores = q @ k.swapaxes(-1, -2) / q.shape[-1] ** 0.5
+    return softmax(jax.numpy.where(jax.numpy.tri(*scores.shape[-2:], dtype=bool), scores, -jax.numpy.inf)) @ v
+
+
 def log_softmax(x: Array) -> Array:
     return jax.nn.log_softmax(x, axis=-1)
 

@@ -74,6 +74,15 @@ def softmax(x: Array) -> Array:
     return e / e.sum(-1, keepdims=True)
 
 
+def attention(q: Array, k: Array, v: Array) -> Array:
+    return softmax(q @ k.swapaxes(-1, -2) / q.dtype.type(np.sqrt(q.shape[-1]))) @ v
+
+
+def causal_attention(q: Array, k: Array, v: Array) -> Array:
+    scores = q @ k.swapaxes(-1, -2) / q.dtype.type(np.sqrt(q.shape[-1]))
+    return softmax(np.where(np.tri(*scores.shape[-2:], dtype=np.bool_), scores, -np.inf).astype(q.dtype)) @ v
+
+
 def log_softmax(x: Array) -> Array:
     d = x - x.max(-1, keepdims=True)
     return d - np.log(np.exp(d).sum(-1, keepdims=True))

@@ -19,6 +19,8 @@ def workloads(small: bool) -> Iterator[Workload]:
         yield _mlp(batch, width, goal)
     for batch, width in ((2, 8),) if small else ((1, 32), (64, 128)):
         yield _lstm(4 if small else 32, batch, width)
+    for shape, is_causal in (((2, 4, 3), True),) if small else (((8, 128, 64), False), ((1, 2048, 64), True)):
+        yield _attention(shape, is_causal)
 
 
 def _torch_mlp(torch: Any) -> Any:
@@ -42,6 +44,30 @@ def _mlp(batch: int, width: int, goal: float) -> Workload:
         ),
         goal=Goal(times=goal),
     )
+
+
+def _attention(shape: tuple[int, int, int], is_causal: bool) -> Workload:
+    arrays = [normal(*shape, seed=k) for k in range(3)]
+    heads, length, width = shape
+    name = "causal_attention" if is_causal else "attention"
+    reference = getattr(theirs, name)
+
+    def with_batch(torch: Any) -> Any:
+        run = torch.nn.functional.scaled_dot_product_attention
+        return lambda q, k, v: run(q[None], k[None], v[None], is_causal=is_causal)[0]
+
+    return Workload(
+        name=f"{'causal ' if is_causal else ''}attention {heads}x{length}x{width}",
+        kind="products",
+        peers=entries(getattr(ours, name), *arrays, numpy=reference, torch_library=with_batch, jax=name),
+        expected=lambda: reference(*doubled(*arrays)),
+        tolerance=1e-3,
+        cost=Cost(
+            read=3 * arrays[0].nbytes, written=arrays[0].nbytes,
+            flops=heads * length * length * (4 * width + 24) // (2 if is_causal else 1),
+        ),
+        goal=Goal(times=1.2),
+    )  # fmt: skip
 
 
 def _torch_lstm(torch: Any) -> Any:

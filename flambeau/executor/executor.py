@@ -19,6 +19,7 @@ from flambeau.executor import (
     recording,
     repeated_calls,
 )
+from flambeau.executor import attention_kernels as _attention_kernels  # noqa: F401  (attention in plans)
 from flambeau.executor import convolution_kernels as _convolution_kernels  # noqa: F401  (convolutions of arrays)
 from flambeau.executor import eager as _eager  # noqa: F401  (operators by themselves)
 from flambeau.executor import large_calls as _large_calls  # noqa: F401  (the same on large arrays)

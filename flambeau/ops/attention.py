@@ -9,11 +9,17 @@ from typing import Any
 import numpy as np
 
 from flambeau.ops.families import ranks
+from flambeau.ops.families.composite import F as OPERATORS
 from flambeau.ops.families.composite import composite
 from flambeau.schema.dtype import bool_, float32
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
+from flambeau.schema.traits import Traits
 from flambeau.schema.types import TensorType
+from flambeau.tensor.dispatch import is_intercepted
+from flambeau.tensor.grad_mode import is_grad_enabled
+from flambeau.tensor.recorder import is_asked
 from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.util.inversions import ATTENTION
 
 
 def check(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_causal: bool) -> None:
@@ -50,6 +56,11 @@ def attention(
 ) -> Any:  # fmt: skip
     """Rows that may look at nothing give zeros."""
     check(query, key, value, attn_mask, is_causal)
+    tensors = [query, key, value, *([] if attn_mask is None else [attn_mask])]
+    if F is OPERATORS and not dropout_p and _are_arrays(tensors):
+        result = ATTENTION.implementation([t._array for t in tensors], is_causal, scale, enable_gqa)
+        if result is not None:
+            return wrap(result)
     q, k, v = (tuple(t.shape) for t in (query, key, value))
     if enable_gqa:
         key = F.repeat_interleave(key, q[-3] // k[-3], -3)
@@ -63,6 +74,12 @@ def attention(
     if dropout_p > 0:
         weights = F.dropout(weights, dropout_p, True)
     return F.matmul(weights, value)
+
+
+def _are_arrays(tensors: list[Tensor]) -> bool:
+    """Whether nobody watches what is done with tensors."""
+    is_recorded = is_grad_enabled() and is_asked(tensors)
+    return not is_intercepted() and not is_recorded and not any(t.is_meta for t in tensors)
 
 
 def masked_softmax(F: Any, scores: Tensor, mask: Tensor | None) -> Any:
@@ -100,6 +117,7 @@ composite(
     "aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, "
     "float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
     body=attention,
+    traits=Traits(has_routine=True),
     doc="softmax(query @ key.T * scale + mask) @ value; `scale` is 1 / sqrt(query.size(-1)) by default.",
     dtype=lambda query: query.dtype,
     shape=lambda query: ranks.self_rank(query),

@@ -83,6 +83,11 @@ RECURRENT_KERNELS: Final = Inversion[Callable[[str, Any], Any]](
     "no native code (`executor.recurrent_kernels`)",
     lambda kind, dtype: None,
 )
+ATTENTION: Final = Inversion[Callable[..., Any]](
+    "gives scaled dot-product attention of arrays by native code that never has all scores in memory; None where there "
+    "is none for them (`executor.attention_kernels`)",
+    lambda arrays, is_causal, scale, has_groups: None,
+)
 CONVOLUTION: Final = Inversion[Callable[..., Any]](
     "gives what fills an array with the convolution of two others, transposed or not, by native code, for arrays that "
     "lie as those given; None where there is no such code (`executor.convolution_kernels`)",
