@@ -303,6 +303,10 @@ class GraphOperators:
         """An operator of the package's own."""
         return self._builder.call(f"flambeau::{name}", arguments, {})
 
+    def in_a_loop(self, name: str, body: Callable[..., Any], *arguments: Any) -> Any:
+        """The body, of which kernels are made; where operators run one at a time it is one of the package's own."""
+        return body(self, *arguments)
+
     def convolution_weight(self, *arguments: Any) -> Any:
         """The gradient of a convolution's weight, an operator of the package's own."""
         return self._builder.call("flambeau::convolution_weight", arguments, {})

@@ -25,6 +25,7 @@ from flambeau.ops import creation as _creation
 from flambeau.ops import ctc as _ctc
 from flambeau.ops import ctc_gradient as _ctc_gradient
 from flambeau.ops import derived_math as _derived_math
+from flambeau.ops import determinant_gradient as _determinant_gradient
 from flambeau.ops import distance_gradients as _distance_gradients
 from flambeau.ops import einsum as _einsum
 from flambeau.ops import embedding as _embedding
@@ -64,6 +65,7 @@ from flambeau.ops import padding as _padding
 from flambeau.ops import pooling as _pooling
 from flambeau.ops import pooling_fractional as _pooling_fractional
 from flambeau.ops import pooling_gradients as _pooling_gradients
+from flambeau.ops import product_gradients as _product_gradients
 from flambeau.ops import products as _products
 from flambeau.ops import profiler as _profiler
 from flambeau.ops import quantized_arithmetic as _quantized_arithmetic

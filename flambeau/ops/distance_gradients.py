@@ -82,13 +82,14 @@ def _matrix_gradient(grad: Array, left: Array, right: Array, distance: Array, p:
 def cdist_gradient(grad: Array, x1: Array, x2: Array, distance: Array, p: float) -> Array:
     """The gradient of the first operand; dimensions of batches are those of the result."""
     lead = distance.shape[:-2]
+    if not (x1.size and x2.size):
+        return np.zeros((*lead, *x1.shape[-2:]), x1.dtype)
     wide = [
         np.broadcast_to(widened(one), (*lead, *one.shape[-2:])).reshape(-1, *one.shape[-2:])
         for one in (grad, x1, x2, distance)
     ]
     parts = [_matrix_gradient(a, b, c, d, float(p)) for a, b, c, d in zip(*wide, strict=True)]
-    stacked = np.stack(parts) if parts else np.zeros(wide[1].shape, wide[1].dtype)
-    return stacked.reshape(*lead, *x1.shape[-2:]).astype(x1.dtype, copy=False)
+    return np.stack(parts).reshape(*lead, *x1.shape[-2:]).astype(x1.dtype, copy=False)
 
 
 def pdist_gradient(grad: Array, self: Array, distance: Array, p: float) -> Array:

@@ -167,6 +167,16 @@ def test_of_alignments() -> None:
     assert x.grad.abs().sum().item() == 0
 
 
+def test_of_determinants_that_are_zero_the_gradient_is_the_cofactors() -> None:
+    x = m.tensor([[[1.0, 2.0], [2.0, 4.0]], [[0.0, 1.0], [0.0, 3.0]], [[2.0, 1.0], [0.0, 3.0]]]).requires_grad_()
+    m.linalg.det(x).sum().backward()
+    want = [[[4.0, -2.0], [-2.0, 1.0]], [[3.0, 0.0], [-1.0, 0.0]], [[3.0, 0.0], [-1.0, 2.0]]]
+    np.testing.assert_allclose(x.grad.numpy(), want, atol=1e-5)
+    nothing = m.tensor([[[m.nan, 1.0], [1.0, 1.0]]]).requires_grad_()
+    m.linalg.det(nothing).sum().backward()
+    assert nothing.grad.isnan().all().item()
+
+
 def test_of_products_through_zeros() -> None:
     for rows in ([[2.0, 0.0, 3.0, 0.0, 1.5]], [[0.0, 4.0, 0.5, 2.0, 0.0]], [[1.0, 2.0, 3.0, 4.0, 5.0]]):
         check(lambda x: x.cumprod(1), np.array(rows))

@@ -94,6 +94,23 @@ CALLS |= {
 CALLS |= {
     f"gradients of pairs, {p}": _distances(lambda a, p=p: F.pdist(a, p), LEVELS) for p in (1.0, 2.0, 2.5)
 }
+WITH_ZEROS = SOURCE * (draw.uniform(size=SOURCE.shape) > 0.05)
+TRIANGLES = np.tril(draw.standard_normal((3, 90, 90)) / 90 + np.eye(90))
+CALLS |= {
+    f"products along {dim}": _distances(lambda a, dim=dim: a.prod(dim), WITH_ZEROS) for dim in (0, 1)
+}
+CALLS |= {
+    f"partial products along {dim}": _distances(lambda a, dim=dim: a.cumprod(dim), WITH_ZEROS) for dim in (0, 1)
+}
+CALLS |= {
+    f"triangular systems, {upper}": _distances(
+        lambda a, b, upper=upper: flambeau.linalg.solve_triangular(
+            a.mT if upper else a, b, upper=upper, unitriangular=upper
+        ),
+        TRIANGLES, draw.standard_normal((3, 90, 20)),
+    )
+    for upper in (True, False)
+}  # fmt: skip
 CALLS["gradients of batches"] = _distances(
     lambda a, b: flambeau.cdist(a, b, p=1.0), READ[:, :, :20], np.stack([READ[0, :, 5:]] * 1)
 )

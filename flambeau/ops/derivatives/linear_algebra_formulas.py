@@ -30,7 +30,12 @@ _PRECISION = {4: 1.1920928955078125e-07, 8: 2.220446049250313e-16, 16: 2.2204460
 """The distance between 1 and the next number, by the size of an element."""
 
 
-def _determinant(f: Any, grad: Any, x: Any) -> Any:
+def _determinant(f: Any, grad: Any, x: Any, result: Any) -> Any:
+    return f.in_a_loop("det_gradient", _by_cofactors, grad, x, result)
+
+
+@decomposed("flambeau::det_gradient")
+def _by_cofactors(f: Any, grad: Any, x: Any, determinant: Any) -> Any:
     """det(A) A^-H, from Q and R, where a zero on the diagonal of R becomes the least number that counts.
 
     So it tends to the cofactors of a matrix that is singular.
@@ -42,13 +47,13 @@ def _determinant(f: Any, grad: Any, x: Any) -> Any:
     diagonal = f.diagonal(r, 0, -2, -1)
     least = _PRECISION[8 if x.dtype.is_complex and x.itemsize == 8 else x.itemsize]
     r = r + f.diag_embed(f.where(f.eq(diagonal, 0), least, f.zeros_like(diagonal)))
-    determinant = f.linalg_det(q) * f.prod(f.diagonal(r, 0, -2, -1), -1)
-    scale = f.unsqueeze(f.unsqueeze(grad * f.conj(determinant), -1), -1)
+    volume = f.linalg_det(q) * f.prod(f.diagonal(r, 0, -2, -1), -1)
+    scale = f.unsqueeze(f.unsqueeze(grad * f.conj(volume), -1), -1)
     return f.linalg_solve_triangular(adjoint(f, r), scale * q, upper=False, left=False)
 
 
-formulas("aten::linalg_det", A=lambda f, grad, A: _determinant(f, grad, A))
-formulas("aten::det", self=lambda f, grad, self: _determinant(f, grad, self))
+formulas("aten::linalg_det", A=lambda f, grad, A, result: _determinant(f, grad, A, result))
+formulas("aten::det", self=lambda f, grad, self, result: _determinant(f, grad, self, result))
 
 
 def _log_determinant(f: Any, grad: Any, x: Any) -> Any:

@@ -84,6 +84,10 @@ class FormulaOperators(Operators):
         """An operator of the package's own."""
         return call(f"flambeau::{name}", *arguments)
 
+    def in_a_loop(self, name: str, body: Callable[..., Any], *arguments: Any) -> Any:
+        """An operator of the package's own, with a loop; in graphs the body in its place, of which kernels are made."""
+        return call(f"flambeau::{name}", *arguments)
+
     def convolution_weight(self, *arguments: Any) -> Any:
         """The gradient of a convolution's weight, an operator of the package's own."""
         return call("flambeau::convolution_weight", *arguments)

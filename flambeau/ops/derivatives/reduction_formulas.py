@@ -153,7 +153,15 @@ def _prod(f: Any, grad: Any, self: Any, result: Any, dim: Any = None, keepdim: b
     if dim is None:
         flat = f.reshape(self, [-1])
         return f.reshape(grad * f.conj(_others(f, flat, 0)), self.shape)
-    return kept(f, grad, dim, keepdim, rank) * f.conj(_others(f, self, dim))
+    grad = kept(f, grad, dim, keepdim, rank)
+    if self.dtype.is_complex:
+        return _times_others(f, grad, self, dim)
+    return f.in_a_loop("prod_gradient", _times_others, grad, self, dim)
+
+
+@decomposed("flambeau::prod_gradient")
+def _times_others(f: Any, grad: Any, self: Any, dim: int) -> Any:
+    return grad * f.conj(_others(f, self, dim))
 
 
 def _others(f: Any, x: Any, dim: int) -> Any:
@@ -179,13 +187,20 @@ def _cumsum(f: Any, grad: Any, dim: int) -> Any:
 
 
 def _cumprod(f: Any, grad: Any, self: Any, result: Any, dim: int) -> Any:
+    if self.dim() == 0:
+        return grad
+    if self.dtype.is_complex:
+        return _cumprod_gradient(f, grad, self, result, dim)
+    return f.in_a_loop("cumprod_gradient", _cumprod_gradient, grad, self, result, dim)
+
+
+@decomposed("flambeau::cumprod_gradient")
+def _cumprod_gradient(f: Any, grad: Any, self: Any, result: Any, dim: int) -> Any:
     """Sum over k >= i of grad[k] times the product of all x[j <= k] but x[i].
 
     Before the first zero that is the sum of grad[k] result[k], over x[i]. At the first zero the products are those in
     which it is 1. Behind it they are 0, written as its own value times those: so that a derivative of this is right.
     """
-    if self.dim() == 0:
-        return grad
     is_zero = f.eq(self, 0)
     number = f.cumsum(is_zero, dim)
     is_first, is_second = is_zero & f.eq(number, 1), is_zero & f.eq(number, 2)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from flambeau.ops.families.arrays import Array
+from flambeau.ops.families.element_loops import FLOATS, loop_for
 from flambeau.tensor.layout import broadcast
 
 
@@ -48,15 +51,55 @@ def order_of(pivots: Array, size: int) -> Array:
     return order.reshape(*pivots.shape[:-1], size)
 
 
+def solve_loop(a: np.ndarray, x: np.ndarray, upper: bool, unit: bool) -> None:
+    """Turn right sides into solutions, matrix by matrix: each row, once it is solved, is taken off the others."""
+    size, width = a.shape[1], x.shape[2]
+    for n in range(a.shape[0]):
+        for step in range(size):
+            i = size - 1 - step if upper else step
+            if not unit:
+                for k in range(width):
+                    x[n, i, k] /= a[n, i, i]
+            for r in range(0 if upper else i + 1, i if upper else size):
+                factor = a[n, r, i]
+                for k in range(width):
+                    x[n, r, k] -= factor * x[n, i, k]
+
+
+_AT_ONCE: Final = 64
+"""Rows of a system whose matrices a loop has in the cache; larger systems are made of such ones and of products."""
+
+
+def _solve(a: Array, x: Array, upper: bool, unit: bool) -> None:
+    """Turn right sides of a batch of systems into solutions."""
+    size = a.shape[-1]
+    loop = loop_for(solve_loop, size * x.size) if x.dtype in FLOATS and a.dtype == x.dtype else None
+    if loop is not None and size > _AT_ONCE:
+        half = size // 2
+        parts = slice(half), slice(half, size)
+        first, second = reversed(parts) if upper else parts
+        top = np.ascontiguousarray(x[:, first])
+        _solve(a[:, first, first], top, upper, unit)
+        rest = np.subtract(x[:, second], np.matmul(a[:, second, first], top))
+        _solve(a[:, second, second], rest, upper, unit)
+        x[:, first], x[:, second] = top, rest
+    elif loop is not None:
+        loop(np.ascontiguousarray(a), x, upper, unit)
+    else:
+        for i in reversed(range(size)) if upper else range(size):
+            if not unit:
+                x[:, i, :] /= a[:, i, i, None]
+            others = slice(0, i) if upper else slice(i + 1, size)
+            x[:, others, :] -= a[:, others, i, None] * x[:, i, None, :]
+
+
 def triangular_solved(a: Array, b: Array, *, upper: bool, unit: bool = False) -> Array:
     """X of `A @ X = B`, row after row; a zero on the diagonal gives inf or nan."""
     batch = broadcast(a.shape[:-2], b.shape[:-2])
-    x = np.array(np.broadcast_to(b, (*batch, *b.shape[-2:])))
-    size = a.shape[-1]
+    x = np.array(np.broadcast_to(b, (*batch, *b.shape[-2:])), order="C")
+    if not x.size:
+        return x
     with np.errstate(all="ignore"):
-        for i in reversed(range(size)) if upper else range(size):
-            if not unit:
-                x[..., i, :] /= a[..., i, i, None]
-            rest = slice(0, i) if upper else slice(i + 1, size)
-            x[..., rest, :] -= a[..., rest, i, None] * x[..., i, None, :]
+        flat = np.broadcast_to(a, (*batch, *a.shape[-2:])).reshape(-1, *a.shape[-2:])
+        _solve(flat, x.reshape(-1, *x.shape[-2:]), upper, unit)
     return x

@@ -1,0 +1,133 @@
+"""The gradients of products along an axis and of their partial products, row by row: without division by zeros."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from flambeau.ops.families.arrays import Array, widened
+from flambeau.ops.families.element_loops import FLOATS, loop_for
+from flambeau.ops.families.opaque import declare
+from flambeau.schema.dtype import float32, float64
+from flambeau.schema.opdef import Sample
+from flambeau.tensor.tensor import Tensor, wrap
+
+
+def partial_loop(grad: np.ndarray, numbers: np.ndarray, products: np.ndarray, result: np.ndarray, length: int) -> None:
+    """result[r, i] = the sum over k >= i of grad[r, k] times the product of all numbers[r, j <= k] but number i.
+
+    Before the first zero these are products over the number. Behind it all are 0.
+    """
+    for r in range(len(numbers) // length):
+        first = r * length
+        end, zero = first + length, first
+        while zero < end and numbers[zero] != 0:
+            zero += 1
+        if zero < end:
+            product = products[zero - 1] if zero > first else numbers[first] * 0 + 1
+            total = grad[zero] * product
+            place = zero + 1
+            while place < end and numbers[place] != 0:
+                product *= numbers[place]
+                total += grad[place] * product
+                place += 1
+            result[zero] = total
+        behind = 0.0
+        for back in range(first, zero):
+            place = first + zero - 1 - back
+            behind += float(grad[place]) * products[place]
+            result[place] = behind / float(numbers[place])
+
+
+def others_loop(grad: np.ndarray, numbers: np.ndarray, result: np.ndarray, length: int) -> None:
+    """result[r, i] = grad[r] times the product of all numbers of row r but number i."""
+    for r in range(len(numbers) // length):
+        first, product = r * length, float(grad[r])
+        for i in range(first, first + length):
+            result[i] = product
+            product *= numbers[i]
+        product = 1.0
+        for back in range(length):
+            i = first + length - 1 - back
+            result[i] *= product
+            product *= numbers[i]
+
+
+def _reverse_sum(x: Array) -> Array:
+    return np.asarray(np.cumsum(x[..., ::-1], axis=-1)[..., ::-1])
+
+
+def _partial_by_numpy(grad: Array, numbers: Array, products: Array) -> Array:
+    """What `partial_loop` computes, for rows of a matrix."""
+    is_zero = numbers == 0
+    count = np.cumsum(is_zero, axis=-1)
+    is_first = is_zero & (count == 1)
+    with np.errstate(all="ignore"):
+        within = np.where(count < 2, np.cumprod(np.where(is_first, 1, numbers), axis=-1), 0)
+        at_first = _reverse_sum(grad * within)
+        before = _reverse_sum(grad * products) / np.where(is_zero, 1, numbers)
+    return np.where(count == 0, before, np.where(is_first, at_first, 0)).astype(numbers.dtype, copy=False)
+
+
+def cumprod_gradient(grad: Array, self: Array, result: Array, dim: int) -> Array:
+    """The gradient of the numbers, from that of their partial products."""
+    rows = [np.moveaxis(widened(one), dim, -1) for one in (grad, self, result)]
+    found = np.zeros(rows[1].shape, rows[1].dtype)
+    loop = loop_for(partial_loop, found.size) if found.dtype in FLOATS else None
+    if loop is None:
+        found = _partial_by_numpy(*rows)
+    else:
+        loop(*[np.ascontiguousarray(one).reshape(-1) for one in rows], found.reshape(-1), found.shape[-1])
+    return np.ascontiguousarray(np.moveaxis(found, -1, dim)).astype(self.dtype, copy=False)
+
+
+def prod_gradient(grad: Array, self: Array, dim: int) -> Array:
+    """The gradient of the numbers, from that of their product along an axis, which is kept as an axis of size 1."""
+    rows, scale = np.moveaxis(widened(self), dim, -1), np.moveaxis(widened(grad), dim, -1)
+    found = np.empty(rows.shape, rows.dtype)
+    loop = loop_for(others_loop, found.size) if found.dtype in FLOATS else None
+    if loop is not None:
+        scale = np.broadcast_to(scale, (*rows.shape[:-1], 1))
+        loop(*[np.ascontiguousarray(one).reshape(-1) for one in (scale, rows)], found.reshape(-1), rows.shape[-1])
+    elif found.size:
+        with np.errstate(all="ignore"):
+            found[..., :1] = 1
+            np.cumprod(rows[..., :-1], axis=-1, out=found[..., 1:])
+            behind = np.cumprod(rows[..., :0:-1], axis=-1)[..., ::-1]
+            found[..., :-1] *= behind
+            found *= scale
+    return np.ascontiguousarray(np.moveaxis(found, -1, dim)).astype(self.dtype, copy=False)
+
+
+def _numbers(*sizes: int) -> Tensor:
+    return wrap(((np.arange(prod(sizes), dtype=np.float32) * 37 % 23) / 8 - 1).reshape(sizes))
+
+
+def _partial(dim: int) -> Sample:
+    numbers = _numbers(3, 9)._array
+    return Sample(args=(_numbers(3, 9), wrap(numbers), wrap(np.cumprod(numbers, axis=dim)), dim))
+
+
+declare(
+    "flambeau::cumprod_gradient(Tensor grad, Tensor self, Tensor result, int dim) -> Tensor",
+    kernel=cumprod_gradient,
+    doc="The gradient of numbers whose partial products are known.",
+    dtype=lambda self: self.dtype,
+    shape=lambda self: self.sizes,
+    samples=lambda: [_partial(0), _partial(1)],
+    ulp={float32: 64.0, float64: 64.0},
+    is_method=False,
+    is_function=False,
+)
+declare(
+    "flambeau::prod_gradient(Tensor grad, Tensor self, int dim) -> Tensor",
+    kernel=prod_gradient,
+    doc="The gradient of numbers whose product along an axis is taken.",
+    dtype=lambda self: self.dtype,
+    shape=lambda self: self.sizes,
+    samples=lambda: [Sample(args=(_numbers(*kept), _numbers(3, 9), dim)) for dim, kept in ((1, (3, 1)), (0, (1, 9)))],
+    ulp={float32: 64.0, float64: 64.0},
+    is_method=False,
+    is_function=False,
+)
