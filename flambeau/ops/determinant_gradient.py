@@ -9,16 +9,17 @@ from flambeau.ops.families.opaque import declare
 from flambeau.schema.dtype import float32
 from flambeau.schema.opdef import Sample
 from flambeau.tensor.tensor import wrap
+from flambeau.util import blas
 
 
 def _cofactors(matrix: Array) -> Array:
     """Of one matrix that has no inverse, by its singular values: the products of all but one."""
     if not np.isfinite(matrix).all():
         return np.full_like(matrix, np.nan)
-    left, values, right = np.linalg.svd(matrix)
+    left, values, right = blas.linalg.svd(matrix)
     others = [np.prod(np.delete(values, at)) for at in range(len(values))]
-    turn = np.conj(np.linalg.det(left) * np.linalg.det(right))
-    return np.asarray(turn * (left * np.array(others, values.dtype)) @ right)
+    turn = np.conj(blas.linalg.det(left) * blas.linalg.det(right))
+    return np.asarray(turn * blas.matmul(left * np.array(others, values.dtype), right))
 
 
 def det_gradient(grad: Array, x: Array, determinant: Array) -> Array:
@@ -29,7 +30,7 @@ def det_gradient(grad: Array, x: Array, determinant: Array) -> Array:
     is_whole = np.isfinite(values) & (np.abs(values) > np.finfo(values.dtype).tiny)
     result = np.empty_like(flat)
     with np.errstate(all="ignore"):
-        inverse = np.linalg.inv(flat[is_whole])
+        inverse = blas.linalg.inv(flat[is_whole])
         sizes = np.abs(inverse).sum(axis=(1, 2)) * np.abs(flat[is_whole]).sum(axis=(1, 2))
         scale = np.conj(values[is_whole])[:, None, None]
         result[is_whole] = scale * np.conj(inverse.swapaxes(1, 2))

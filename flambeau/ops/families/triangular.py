@@ -9,6 +9,7 @@ import numpy as np
 from flambeau.ops.families.arrays import Array
 from flambeau.ops.families.element_loops import FLOATS, loop_for
 from flambeau.tensor.layout import broadcast
+from flambeau.util import blas
 
 
 def factored(array: Array, pivot: bool = True) -> tuple[Array, Array, Array]:
@@ -80,7 +81,7 @@ def _solve(a: Array, x: Array, upper: bool, unit: bool) -> None:
         first, second = reversed(parts) if upper else parts
         top = np.ascontiguousarray(x[:, first])
         _solve(a[:, first, first], top, upper, unit)
-        rest = np.subtract(x[:, second], np.matmul(a[:, second, first], top))
+        rest = np.subtract(x[:, second], blas.matmul(a[:, second, first], top))
         _solve(a[:, second, second], rest, upper, unit)
         x[:, first], x[:, second] = top, rest
     elif loop is not None:
