@@ -21,7 +21,7 @@ from flambeau.analysis.memory import keys_of
 from flambeau.ir.constants import CONSTANT, insert_constant
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.passes import peephole_answers, peephole_tensors  # noqa: F401  (they register their rules)
-from flambeau.passes.peephole_rules import KEEP, Apart, Chain, Constant, Literal, Rule, rewrites
+from flambeau.passes.peephole_rules import KEEP, Apart, Chain, Constant, Itself, Literal, Rule, rewrites
 
 
 def do(graph: Graph, rules: Mapping[str, tuple[Rule, ...]] = rewrites) -> bool:
@@ -50,7 +50,8 @@ class _Peephole:
 
     def _replace(self, node: Node, rewritten: Any) -> bool:
         old = node.result()
-        is_that = isinstance(rewritten, Literal) and rewritten.is_shallow
+        is_that = isinstance(rewritten, Itself) or (isinstance(rewritten, Literal) and rewritten.is_shallow)
+        rewritten = rewritten.tensor if isinstance(rewritten, Itself) else rewritten
         rewritten = self._checked(rewritten)
         if rewritten is KEEP:
             return False
@@ -67,14 +68,18 @@ class _Peephole:
             new = rewritten
             if not is_that and not self._may_stand_for(new, old, node):
                 return False
-        if old.has_name and not new.has_name and new.defining_node is not None and new.defining_node.op != CONSTANT:
-            name = old.name
-            self._graph.rename(old, "")
-            self._graph.rename(new, name)
+        self._hand_name_on(old, new)
         self._note(rewritten, new, old)
         old.replace_uses_with(new)
         node.erase()
         return True
+
+    def _hand_name_on(self, old: Value, new: Value) -> None:
+        """Give the name of a value to what is there in its place, unless that has one or is a constant."""
+        if old.has_name and not new.has_name and new.defining_node is not None and new.defining_node.op != CONSTANT:
+            name = old.name
+            self._graph.rename(old, "")
+            self._graph.rename(new, name)
 
     def _checked(self, rewritten: Any) -> Any:
         """The replacement whose conditions hold, or `KEEP`."""

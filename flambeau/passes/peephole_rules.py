@@ -68,6 +68,13 @@ class Literal:
 
 
 @dataclass(frozen=True)
+class Itself:
+    """The result is that very tensor: who looks at one looks at the other."""
+
+    tensor: Value
+
+
+@dataclass(frozen=True)
 class Apart:
     """The result is `replacement` if the two tensors surely share no memory."""
 
@@ -330,6 +337,27 @@ def _is_kind(node: Node) -> Any:
 def _device(node: Node) -> Any:
     type_ = node.operand(0).static_type
     return Constant(type_.device) if isinstance(type_, TensorType) and type_.device is not None else KEEP
+
+
+@rewrites("prim::is_cpu", "prim::is_cuda")
+def _is_on(node: Node) -> Any:
+    """Whether a tensor whose device is known is on devices of that kind."""
+    type_ = node.operand(0).static_type
+    if not isinstance(type_, TensorType) or type_.device is None:
+        return KEEP
+    return Constant(type_.device.type == node.op.rpartition("_")[2])
+
+
+@rewrites("prim::If")
+def _truth_of_condition(node: Node) -> Any:
+    """True if the condition holds and else False: the condition."""
+    if len(node.results) != 1 or any(len(list(block)) for block in node.nested_blocks):
+        return KEEP
+    ways = [block.returns[0] for block in node.nested_blocks]
+    if not all(map(constants.is_constant, ways)):
+        return KEEP
+    is_condition = [constants.constant_value(v) for v in ways] == [True, False]
+    return node.operand(0) if is_condition and all(isinstance(v.static_type, BoolType) for v in ways) else KEEP
 
 
 def _built(value: Value, kind: str) -> tuple[Value, ...] | None:

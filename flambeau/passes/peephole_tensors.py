@@ -13,7 +13,7 @@ from typing import Any
 
 from flambeau.ir import constants
 from flambeau.ir.graph import Node, Value
-from flambeau.passes.peephole_rules import KEEP, Literal, rewrites
+from flambeau.passes.peephole_rules import KEEP, Itself, Literal, rewrites
 from flambeau.schema.types import TensorType
 
 
@@ -41,4 +41,4 @@ def _same_type(node: Node) -> Any:
     own, other = (v.static_type for v in node.operands)
     if not isinstance(own, TensorType) or not isinstance(other, TensorType) or own.dtype is None or own.device is None:
         return KEEP
-    return node.operand(0) if (own.dtype, own.device) == (other.dtype, other.device) else KEEP
+    return Itself(node.operand(0)) if (own.dtype, own.device) == (other.dtype, other.device) else KEEP

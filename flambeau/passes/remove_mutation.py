@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cmp_to_key, partial
 
-from flambeau.analysis import shapes
+from flambeau.analysis import operator_rules, shapes
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.manager import alias_analysis
 from flambeau.analysis.memory import Place
@@ -63,14 +63,25 @@ def is_removable(node: Node) -> bool:
     if functional is None or functional.dtype is None:
         return False
     target, *others = node.operands
-    target_type = target.static_type
-    if not isinstance(target_type, TensorType) or target_type.dtype is None:
+    target_type = _known_type(target)
+    if target_type is None:
         return False
     if not all(_keeps_sizes(v.static_type, target_type) or _is_within_sizes(v, target) for v in others):
         return False
-    types = [v.static_type for v in node.operands]
+    types = [target_type, *(v.static_type for v in others)]
     given = [t if isinstance(t, TensorType) or is_number(t) else None for t in types]
     return functional.dtype(*given) is target_type.dtype
+
+
+def _known_type(value: Value) -> TensorType | None:
+    """The type of a tensor whose dtype is known, by its type or by what made it; None for others."""
+    type_, node = value.static_type, value.defining_node
+    if not isinstance(type_, TensorType) or type_.dtype is not None:
+        return type_ if isinstance(type_, TensorType) else None
+    if node is None or node.definition is None or node.nested_blocks:
+        return None
+    found = operator_rules.result_types(node, node.definition, node.results)[value.index]
+    return found if isinstance(found, TensorType) and found.dtype is not None else None
 
 
 def _pointwise_form(node: Node) -> OpDef | None:

@@ -14,6 +14,7 @@ from flambeau.analysis import shapes
 from flambeau.ir import constants
 from flambeau.ir.constants import insert_constant
 from flambeau.ir.graph import Graph, Value
+from flambeau.schema import registry
 from flambeau.schema.traits import Role
 from flambeau.schema.types import TENSOR, TensorType, TupleType, Type, is_number
 from flambeau.tensor.create import tensor
@@ -46,7 +47,7 @@ def erase_numbers(graph: Graph) -> bool:
                 node.erase()
                 changed = True
             continue
-        if node.definition is not None and node.definition.traits.role is Role.NUMBER_CAST:
+        if any(d.traits.role is Role.NUMBER_CAST for d in registry.overloads(node.op)):
             node.result().replace_uses_with(node.operand(0))
             node.erase()
             changed = True

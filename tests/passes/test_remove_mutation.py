@@ -55,7 +55,8 @@ KEPT = [
     " %g : Float(2, 3) = aten::relu_(%a)\n -> (%g)\n block1():\n -> (%a)\n return (%b)",
     "%a : Float(2, 3) = aten::exp(%x)\n %b : Float(2, 3) = aten::add_(%a, %u, %1)\n return (%b)",
     "%a : Long(2, 3) = aten::neg(%i)\n %b : Long(2, 3) = aten::mul_(%a, %f)\n return (%b)",
-    "%a : Tensor = aten::exp(%x)\n %b : Tensor = aten::relu_(%a)\n return (%b)",
+    "%e : Tensor[] = prim::ListConstruct(%x)\n %o : Tensor = aten::cat(%e, %n)\n %a : Tensor = aten::mul(%o, %f)\n"
+    " %b : Tensor = aten::mul_(%a, %f)\n return (%b)",
     "%a : Float(2, 3) = aten::exp(%x)\n %w : Float(3, 2) = aten::t_(%a)\n %b : Float(2, 3) = aten::relu_(%a)\n"
     " return (%b)",
     "%a : Float(2, 3) = prim::If(%c)\n block0():\n %g : Float(2, 3) = aten::exp(%x)\n -> (%g)\n block1():\n -> (%y)\n"
@@ -66,6 +67,11 @@ KEPT = [
 @pytest.mark.parametrize("body", KEPT)
 def test_writes_that_others_may_see_or_that_may_fail_stay(body: str) -> None:
     expect_same(remove_mutation.do, HEAD + body)
+
+
+def test_what_made_a_tensor_says_its_dtype() -> None:
+    text = HEAD + "%a : Tensor = aten::exp(%x)\n %b : Tensor = aten::relu_(%a)\n return (%b)"
+    expect(remove_mutation.do, text, text.replace("relu_", "relu"))
 
 
 def test_doubles_into_floats_keep_the_dtype_of_the_target() -> None:

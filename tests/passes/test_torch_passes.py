@@ -214,6 +214,32 @@ def test_types_of_tuples_and_numbers() -> None:
     assert str(graph.find_all("aten::add")[0].result().static_type) == "Tensor"
 
 
+def test_graphs_without_numbers_are_valid() -> None:
+    text = "  %t = prim::NumToTensor(%i)\n  %r = aten::mul(%x, %t)\n  return (%r)"
+    graph = parse_ir(f"graph(%x, %i : int):\n{ONES}{text}")
+    assert retype.erase_numbers(graph)
+    verify(graph)
+    assert not graph.find_all("prim::NumToTensor")
+
+
+KEPT = {
+    "quotients of large ints by 1 are rounded": (
+        "%x : int", "%r : float = aten::div(%x, %1)\n  %q : int = aten::Int(%r)", 2**53 + 1, 2**53
+    ),
+    "a bool times 1 is an int": ("%x : Tensor", "%q : Tensor = aten::mul(%x, %1)", flambeau.tensor(True), 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("why", KEPT)
+def test_what_the_peer_simplifies_and_would_be_another_number(why: str) -> None:
+    parameter, body, value, wanted = KEPT[why]
+    graph = parse_ir(f"graph({parameter}):\n{ONES}  {body}\n  return (%q)")
+    _C._jit_pass_peephole(graph)
+    (result,) = evaluate(graph, (value,))
+    assert int(result) == wanted
+    assert not isinstance(result, flambeau.Tensor) or result.dtype is flambeau.int64
+
+
 def test_types_from_examples_and_one_fact_alone() -> None:
     text = "graph(%x, %w):\n  %y = aten::mm(%x, %w)\n  %z = aten::relu(%y)\n  return (%z)"
     graph = _C._propagate_shapes(_C.parse_ir(text), (flambeau.ones(2, 3), flambeau.ones(3, 4)), False)
@@ -388,6 +414,33 @@ PEER: list[tuple[str, str]] = [
     ("functional_to_inplace_activation", f"{TO_ACT}{CONV}  %y = aten::relu(%c)\n  return (%y)"),
     ("functional_to_inplace_activation", f"{TO_ACT}  %y = aten::relu(%x)\n  return (%y)"),
     ("create_functional_graphs", f"graph(%y):\n{LONG}  %v = aten::relu(%h)\n  %z = aten::zero_(%v)\n  return (%z)"),
+    ("peephole", "graph(%x : int, %y : int):\n  %k : str = prim::Constant[value=\"a\"]()\n"
+                 "  %l : str = prim::Constant[value=\"b\"]()\n"
+                 "  %d : Dict(str, int) = prim::DictConstruct(%k, %x, %l, %y)\n"
+                 "  %r : int = aten::__getitem__(%d, %l)\n  %n : int = aten::len(%d)\n  return (%r, %n)"),
+    ("peephole", "graph(%x : Float(2, 3, device=cpu), %y : Float(4, device=cpu)):\n"
+                 "  %r : Tensor = aten::type_as(%x, %y)\n  return (%r)"),
+    ("peephole", "graph(%x : Float(2, 3, device=cpu), %y : Long(4, device=cpu)):\n"
+                 "  %r : Tensor = aten::type_as(%x, %y)\n  return (%r)"),
+    ("peephole", "graph(%x : Float(*, *)):\n  %s : int[] = aten::size(%x)\n  %n : int = aten::len(%s)\n  return (%n)"),
+    ("peephole", "graph(%x : Float(2, 3, device=cpu)):\n  %g : bool = prim::is_cuda(%x)\n"
+                 "  %f : bool = aten::is_floating_point(%x)\n  return (%g, %f)"),
+    ("peephole", "graph(%x : int):\n  %a : Tensor = prim::NumToTensor(%x)\n  %b : int = aten::Int(%a)\n  return (%b)"),
+    ("peephole", "graph(%c : bool):\n  %t : bool = prim::Constant[value=1]()\n  %f : bool = prim::Constant[value=0]()\n"
+                 "  %r : bool = prim::If(%c)\n    block0():\n      -> (%t)\n"
+                 "    block1():\n      -> (%f)\n  return (%r)"),
+    ("peephole", "graph(%c : bool):\n  %t : bool = prim::Constant[value=1]()\n  %f : bool = prim::Constant[value=0]()\n"
+                 "  %r : bool = prim::If(%c)\n    block0():\n      -> (%f)\n"
+                 "    block1():\n      -> (%t)\n  return (%r)"),
+    ("peephole", f"graph(%x, %y):\n{ONES}  %r = aten::rsub(%x, %y, %1)\n  return (%r)"),
+    ("peephole", f"graph(%x):\n{ONES}  %a = aten::t(%x)\n  %b = aten::t(%a)\n  %c = aten::relu(%b)\n  return (%c)"),
+    ("remove_mutation", "graph():\n  %2 : int = prim::Constant[value=2]()\n  %3 : int = prim::Constant[value=3]()\n"
+                        "  %1 : int = prim::Constant[value=1]()\n  %n : NoneType = prim::Constant()\n"
+                        "  %s : int[] = prim::ListConstruct(%2, %2)\n  %z = aten::zeros(%s, %n, %n, %n, %n)\n"
+                        "  %r = aten::add_(%z, %3, %1)\n  return (%r)"),
+    ("remove_mutation", f"graph():\n{ONES}  %3 : int = prim::Constant[value=3]()\n"
+                        "  %a : int[] = prim::ListConstruct(%1, %2)\n"
+                        "  %b : int[] = aten::append(%a, %3)\n  return (%a)"),
     ("peephole_list_idioms", "graph(%a : int, %b : int):\n  %l : int[] = prim::ListConstruct(%a, %b)\n"
                              "  %k : int[] = aten::add(%l, %l)\n  %n : int = aten::len(%k)\n  return (%n)"),
 ]  # fmt: skip

@@ -48,11 +48,13 @@ from flambeau.passes import (
 
 
 def _peephole(graph: graphs.Graph, disable_shape_peepholes: bool = False, addmm_fusion_enabled: bool = False) -> bool:
-    return peephole.do(graph) | (addmm_fusion_enabled and fuse_addmm.do(graph))
+    changed = peephole.do(graph) | (addmm_fusion_enabled and fuse_addmm.do(graph))
+    return dce.do(graph) | changed if changed else False
 
 
 def _remove_mutation(graph: graphs.Graph) -> bool:
-    return remove_list_mutation.do(graph) | remove_mutation.do(graph)
+    changed = remove_list_mutation.do(graph) | remove_mutation.do(graph)
+    return dce.do(graph) | changed if changed else False
 
 
 def _values_only(graph: graphs.Graph) -> bool:
@@ -111,6 +113,7 @@ PASSES: Final[dict[str, Callable[..., Any]]] = {
     "propagate_dtype": retype.propagate_dtypes,
     "propagate_requires_grad": propagate_requires_grad.do,
     "propagate_shapes": shapes.propagate,
+    "propagate_shapes_on_graph": shapes.propagate,
     "refine_integer_values": refine_from_conditions.integers,
     "refine_tuple_types": retype.refine_tuples,
     "remove_dropout": remove_dropout.do,
