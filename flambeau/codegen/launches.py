@@ -14,7 +14,7 @@ from flambeau.codegen.llvm.abi import block_layout
 from flambeau.codegen.patterns import Call
 from flambeau.codegen.products import Tiling, split_product
 from flambeau.codegen.schedule import Schedule, Split
-from flambeau.codegen.schedules import Schedules
+from flambeau.codegen.schedules import KeptSchedules, Schedules
 from flambeau.codegen.shapes import Span
 from flambeau.codegen.size_classes import Range, classes
 from flambeau.codegen.specialize import (
@@ -77,12 +77,15 @@ class Launch:
         return self.routine if self.variant is None else self.variant
 
 
-def make_launch(kernel: Kernel, spans: tuple[Span, ...], arrays: list[Array], choices: Choices = USUAL) -> Launch:
+def make_launch(
+    kernel: Kernel, spans: tuple[Span, ...], arrays: list[Array], choices: Choices = USUAL,
+    kept: KeptSchedules | None = None,
+) -> Launch:  # fmt: skip
     """The launch for inputs like ``arrays``; compiles what is missing.
 
     Raises ``KernelError`` where shapes do not fit, and for the largest of nothing.
     """
-    return launch_by(Schedules(kernel, spans, choices, 1), arrays)
+    return launch_by(Schedules(kernel, spans, choices, 1, kept), arrays)
 
 
 def launch_by(schedules: Schedules, arrays: list[Array]) -> Launch:
@@ -93,7 +96,8 @@ def launch_by(schedules: Schedules, arrays: list[Array]) -> Launch:
         return Launch(geometry.outputs, [], 0, None)
     ranges = classes(kernel, geometry.sizes, schedules.spans)
     scheduled = schedules.find(geometry, ranges)
-    special, schedule, variant = scheduled.special(geometry), scheduled.schedule, scheduled.variant
+    kept, special, variant = scheduled.kept, scheduled.special(geometry), scheduled.variant
+    schedule = kept.schedule
     count, wanted = threads.threads_for(choices.num_threads), choices.num_threads or thread_count.ANY
     nanoseconds = estimate_nanoseconds(special)
     is_shared = nanoseconds >= PARALLEL_FROM
@@ -102,10 +106,10 @@ def launch_by(schedules: Schedules, arrays: list[Array]) -> Launch:
     high, step, pieces = (sharing if is_shared else replace(sharing, most_pieces=0)).of(iterations, nanoseconds)
     return Launch(
         geometry.outputs,
-        _block_words(special, threads.run_address(wanted) if scheduled.staged and is_shared and count > 1 else 0),
+        _block_words(special, threads.run_address(wanted) if kept.staged and is_shared and count > 1 else 0),
         high, variant, step, pieces, nanoseconds, bytes_moved(special), operation_count(special),
-        wanted, _call(kernel, geometry, ranges, special, schedule), sharing, scheduled.staged,
-        scheduled.typical_nanoseconds,
+        wanted, _call(kernel, geometry, ranges, special, schedule), sharing, kept.staged,
+        kept.typical_nanoseconds,
     )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ from flambeau.codegen.kernel.dtypes import KernelError, element_type
 from flambeau.codegen.kernel.nest import Kernel
 from flambeau.codegen.launches import Launch, launch_by
 from flambeau.codegen.llvm.abi import OUTSIDE
-from flambeau.codegen.schedules import Schedules
+from flambeau.codegen.schedules import KeptSchedules, Schedules
 from flambeau.codegen.shapes import Span
 from flambeau.codegen.sized_launches import sized_launches
 from flambeau.codegen.variants import Variant
@@ -65,7 +65,10 @@ class CompiledKernel:
     ``IndexError`` for an index that lies outside.
     """
 
-    def __init__(self, kernel: Kernel, spans: tuple[Span, ...] = (), choices: Choices = USUAL) -> None:
+    def __init__(
+        self, kernel: Kernel, spans: tuple[Span, ...] = (), choices: Choices = USUAL, kept: KeptSchedules | None = None
+    ) -> None:
+        """`kept`: schedules from an earlier process, and for later ones."""
         self.kernel = kernel
         self._choices = choices
         self.spans = spans
@@ -77,7 +80,7 @@ class CompiledKernel:
         self.launches_cache: SpecialisationCache[tuple[Any, ...], Launch] = SpecialisationCache(
             f"launches of {kernel.name}", MAX_LAUNCHES, describe=lambda key: ", ".join(str(shape) for shape, _ in key)
         )
-        self.schedules = Schedules(kernel, spans, choices, MAX_PATTERNS)
+        self.schedules = Schedules(kernel, spans, choices, MAX_PATTERNS, kept)
         self._inline_cache = InlineCache()
 
     @property
@@ -131,7 +134,8 @@ class CompiledKernel:
         if told:
             inline_cache.add(launch, inputs, arrays, told)
         elif inline_cache.add(launch, inputs, arrays):
-            inline_cache.add_sized(sized_launches(self.kernel, self.spans, arrays, self._choices), inputs, arrays)
+            sized = sized_launches(self.kernel, self.spans, arrays, self._choices, self.schedules.kept)
+            inline_cache.add_sized(sized, inputs, arrays)
         else:
             inline_cache.add_pattern(launch, inputs, arrays)
         return self._call(launch, arrays)

@@ -27,28 +27,50 @@ from flambeau.codegen.specialize import (
     resized,
     specialize,
 )
-from flambeau.codegen.variants import Variant, compile_variant
+from flambeau.codegen.variants import Variant, compile_variant, variant_text
 from flambeau.specialise.cache import SpecialisationCache
 from flambeau.util import thread_count
 from flambeau.util.record import dataclass, replace
 
+MOST_KEPT = 16
+"""Schedules of a kernel that are kept on disk."""
 
-@dataclass(slots=True)
-class _Scheduled:
-    """A kernel specialised for a pattern of calls, and the schedule chosen for the least sizes of their classes."""
+
+@dataclass(frozen=True, slots=True)
+class ScheduledKernel:
+    """A kernel specialised for a pattern of calls, and the schedule chosen for the least sizes of their classes: what
+    can be kept on disk, as the code is.
+    """
 
     typical: Specialized
     """For the least sizes."""
     schedule: Schedule
-    variant: Variant
     staged: bool
     typical_nanoseconds: float
     """Estimated duration for these sizes, per iteration of all axes."""
+    text: str
+    """Under which its code is known."""
 
     @property
     def serves_pattern(self) -> bool:
         """Whether the code depends on nothing but the pattern of a call."""
         return not (isinstance(self.schedule, Tiling) and self.schedule.form == "blas")
+
+
+KeptSchedules = dict[tuple[Any, ...], ScheduledKernel]
+"""Schedules of a kernel by the pattern of calls, from an earlier process and for later ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Scheduled:
+    """A kernel with its schedule and its code."""
+
+    kept: ScheduledKernel
+    variant: Variant
+
+    @property
+    def typical(self) -> Specialized:
+        return self.kept.typical
 
     def special(self, geometry: Geometry) -> Specialized:
         """The specialised kernel with the sizes and strides of a call of the pattern."""
@@ -60,8 +82,12 @@ class _Scheduled:
 class Schedules:
     """How a kernel runs, by the pattern of its calls: schedules with their code, each for all calls of its pattern."""
 
-    def __init__(self, kernel: Kernel, spans: tuple[Span, ...], choices: Choices, most: int) -> None:
+    def __init__(
+        self, kernel: Kernel, spans: tuple[Span, ...], choices: Choices, most: int, kept: KeptSchedules | None = None
+    ) -> None:
+        """`kept` has schedules that an earlier process chose, and is given those that are chosen here."""
         self.kernel, self.spans, self.choices = kernel, spans, choices
+        self.kept: KeptSchedules = {} if kept is None else kept
         parallel = parallel_group(kernel)
         # Axes of size 1 between two others disappear, and the order of parallel ones depends on the call.
         self._pairs = [
@@ -74,12 +100,15 @@ class Schedules:
         )
 
     def find(self, geometry: Geometry, ranges: dict[str, Range]) -> _Scheduled:
-        """The schedule for a call; compiles what is missing."""
+        """The schedule for a call with its code; compiles what is missing."""
         pattern = self.pattern(geometry, ranges)
         scheduled = self.cache.get(pattern)
         if scheduled is None:
-            scheduled = _scheduled(self.kernel, geometry, ranges, self.choices)
-            if scheduled.serves_pattern:
+            kept = self.kept.get(pattern) or _scheduled(self.kernel, geometry, ranges, self.choices)
+            scheduled = _Scheduled(kept, compile_variant(kept.typical.kernel, kept.schedule, kept.text))
+            if kept.serves_pattern:
+                if len(self.kept) < MOST_KEPT:
+                    self.kept[pattern] = kept
                 return self.cache.get_or_make(pattern, lambda cause: scheduled)
         return scheduled
 
@@ -113,8 +142,8 @@ def _words_of_class(class_: Range) -> str:
     return str(least) if least == most else f"{least} to {most}"
 
 
-def _scheduled(kernel: Kernel, geometry: Geometry, ranges: dict[str, Range], choices: Choices) -> _Scheduled:
-    """The specialised kernel of a call with its schedule and its code."""
+def _scheduled(kernel: Kernel, geometry: Geometry, ranges: dict[str, Range], choices: Choices) -> ScheduledKernel:
+    """The specialised kernel of a call with its schedule."""
     special = specialize(kernel, geometry.sizes, geometry.strides, geometry.loop_order)
     least, most = ({axis: bounds[k] for axis, bounds in ranges.items()} for k in range(2))
     typical = resized(special, least)
@@ -128,9 +157,9 @@ def _scheduled(kernel: Kernel, geometry: Geometry, ranges: dict[str, Range], cho
         # What remembers places remembers those of the longest call.
         narrow = schedule.narrow and math.prod(most.values()) < 2**31
         schedule = replace(schedule, narrow=narrow, fastmath=choices.fastmath or schedule.fastmath)
-    variant = compile_variant(typical.kernel, schedule)
     nanoseconds = estimate_nanoseconds(typical) / max(math.prod(least.values()), 1)
-    return _Scheduled(typical, schedule, variant, is_staged(typical.kernel, schedule), nanoseconds)
+    text = variant_text(typical.kernel, schedule)
+    return ScheduledKernel(typical, schedule, is_staged(typical.kernel, schedule), nanoseconds, text)
 
 
 def _tiling(typical: Specialized, special: Specialized, largest: Specialized, choices: Choices) -> Tiling | None:

@@ -20,6 +20,7 @@ from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.kernel.nest import Buffer, Const, Kernel, Let, Load, Loop, Store, walk
 from flambeau.codegen.launches import RELEASE_FROM, Launch, make_launch
 from flambeau.codegen.llvm.abi import block_layout
+from flambeau.codegen.schedules import KeptSchedules
 from flambeau.codegen.shapes import Span
 from flambeau.util import thread_count
 from flambeau.util.record import dataclass, replace
@@ -45,8 +46,9 @@ class SizedLaunch:
 
 
 def sized_launches(
-    kernel: Kernel, spans: tuple[Span, ...], arrays: Sequence[npt.NDArray[Any]], choices: Choices = USUAL
-) -> list[SizedLaunch]:
+    kernel: Kernel, spans: tuple[Span, ...], arrays: Sequence[npt.NDArray[Any]], choices: Choices = USUAL,
+    kept: KeptSchedules | None = None,
+) -> list[SizedLaunch]:  # fmt: skip
     """Launches for calls like one with these arrays but of other sizes; none where it has another form."""
     rank = max((a.ndim for a in arrays), default=0)
     if not rank or not _is_plain(kernel, rank) or any(s.size is not None for s in spans):
@@ -54,7 +56,7 @@ def sized_launches(
     shape = (*[2] * (rank - 1), max(EXAMPLE >> (rank - 1), 2))
     examples = [np.empty(shape if a.ndim else (), a.dtype) for a in arrays]
     try:
-        launch = make_launch(kernel, spans, examples, replace(choices, num_threads=1))
+        launch = make_launch(kernel, spans, examples, replace(choices, num_threads=1), kept)
     except KernelError:
         return []
     if launch.variant is None:

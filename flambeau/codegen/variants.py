@@ -51,9 +51,14 @@ _variants: weakref.WeakValueDictionary[str, Variant] = weakref.WeakValueDictiona
 _variants_lock = Lock()
 
 
-def compile_variant(kernel: Kernel, schedule: Schedule) -> Variant:
-    """Native code for ``kernel``, shared by all that have the same text."""
-    what = f"{schedule.key()}\n{print_kernel(replace(kernel, name='kernel'))}"
+def variant_text(kernel: Kernel, schedule: Schedule) -> str:
+    """What tells kernels under their schedules apart, whatever they are called."""
+    return f"{schedule.key()}\n{print_kernel(replace(kernel, name='kernel'))}"
+
+
+def compile_variant(kernel: Kernel, schedule: Schedule, what: str = "") -> Variant:
+    """Native code for ``kernel``, shared by all that have the same text, which is ``what`` where that is known."""
+    what = what or variant_text(kernel, schedule)
     key = f"{engine().identity}\n{what}"
     with _variants_lock:
         variant = _variants.get(key)

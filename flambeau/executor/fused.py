@@ -20,6 +20,7 @@ from flambeau.codegen.lower import RepeatedResultsError, lower_graph
 from flambeau.codegen.routines.kernel import MOST_SIZES, RoutineKernel
 from flambeau.codegen.runtime import CompiledKernel
 from flambeau.codegen.told import Told, told
+from flambeau.executor.kept_kernels import KeptKernels
 from flambeau.executor.lowered_groups import LoweredGroups, group_key
 from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import compile_graph
@@ -59,13 +60,15 @@ class FusedKernel:
 
     def __init__(
         self, name: str, graph: Graph, choices: Choices = USUAL, shared: Shared | None = None,
-        lowered: LoweredGroups | None = None,
+        lowered: LoweredGroups | None = None, kept: KeptKernels | None = None,
     ) -> None:  # fmt: skip
-        """`shared` and `lowered` belong to all groups of a plan: kernels in use, and kernels lowered beforehand."""
+        """`shared`, `lowered` and `kept` belong to all groups of a plan: kernels in use, kernels lowered beforehand,
+        and those on disk."""
         self.name = name
         self._choices = choices
         self._shared: Shared = {} if shared is None else shared
         self._lowered_groups: LoweredGroups = {} if lowered is None else lowered
+        self._kept = KeptKernels(None) if kept is None else kept
         self.graph = graph
         self._told_count = told_count(graph)
         self._several = len(graph.returns) > 1
@@ -184,10 +187,15 @@ class FusedKernel:
         return RoutineKernel(self.name, self._routine, graph, self._choices.num_threads)
 
     def _own_kernel(self, key: Hashable, graph: Graph, types: Sequence[Type]) -> CompiledKernel:
-        lowered = self._lowered_groups.get(key)
-        if lowered is None:
-            lowered = lower_graph(graph, types, name=self.name)
-        return CompiledKernel(replace(lowered.kernel, name=self.name), lowered.spans, self._choices)
+        on_disk = self._kept if graph is self.graph else KeptKernels(None)
+        kept = on_disk.find(self.name, types)
+        if kept is None:
+            lowered = self._lowered_groups.get(key)
+            if lowered is None:
+                lowered = lower_graph(graph, types, name=self.name)
+            kept = lowered, on_disk.add(self.name, types, lowered)
+        lowered, schedules = kept
+        return CompiledKernel(replace(lowered.kernel, name=self.name), lowered.spans, self._choices, schedules)
 
     def _give_up(self, key: Spec, error: NativeError) -> None:
         """Interpret such inputs from now on, and say so: that LLVM refuses our code is a mistake of ours."""

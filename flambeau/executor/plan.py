@@ -14,6 +14,7 @@ from flambeau.executor.compiled_graph import CompiledGraph
 from flambeau.executor.forks import attach_tasks
 from flambeau.executor.fused import FusedKernel, Shared, kernel_of
 from flambeau.executor.inlined_graph import inlined_graph
+from flambeau.executor.kept_kernels import KeptKernels
 from flambeau.executor.lowered_groups import LoweredGroups
 from flambeau.executor.options import FUSING, Options
 from flambeau.executor.prepared_graph import is_prepared_apart
@@ -76,6 +77,8 @@ class ExecutionPlan:
 
     is_hot: bool = False
     """Whether native code serves from the next call on, however few there were."""
+    kept: KeptKernels | None = None
+    """The kernels of its groups on disk; None where there are no groups."""
     watch: Watch | None = None
     """Counts what is interpreted although native code was wanted."""
     is_settled: bool = False
@@ -102,9 +105,13 @@ class ExecutionPlan:
                 self._settle()
             results = self.whole(arguments)
             if results is not None:
+                if self.kept is not None:
+                    self.kept.write()
                 return results
             self.cut()
         results = run(self.code, arguments)
+        if self.kept is not None:
+            self.kept.write()
         if self.watch is not None:
             self.watch.tell()
         return results
@@ -193,7 +200,8 @@ def _make_plan(
         else:
             clock.lap("read from the cache")
         check_strict_fusion(graph, is_fused=not options.passes_left_out & FUSING)
-        kernels = attach_kernels(graph, options.choices, lowered)
+        kept = KeptKernels(place)
+        kernels = attach_kernels(graph, options.choices, lowered, kept)
         attach_tasks(graph, options)
         clock.lap("groups")
         tell("bytecode")
@@ -202,7 +210,7 @@ def _make_plan(
     fast_path = kernels[0].entry(missed) if _is_one_group(graph) else None
     plan = ExecutionPlan(
         specs.spec_of(arguments), graph, code, cause, clock.total(), clock.laps(), kernels, fast_path,
-        choices=options.choices,
+        choices=options.choices, kept=kept if kernels else None,
     )  # fmt: skip
     if options.backend == "native" and available() and fast_path is None and is_worthwhile(graph):
         plan.prepare, plan.watch = prepare_callees(options), Watch(function)
@@ -337,18 +345,19 @@ def _optimised(
 
 
 def attach_kernels(
-    graph: Graph, choices: Choices = USUAL, lowered: LoweredGroups | None = None
+    graph: Graph, choices: Choices = USUAL, lowered: LoweredGroups | None = None, kept: KeptKernels | None = None
 ) -> list[FusedKernel]:
-    """Give each fused group its kernel; `lowered` has those that are lowered already."""
-    return _new_kernels(graph.find_all(FUSION), choices, {}, lowered)
+    """Give each fused group its kernel; `lowered` has those that are lowered already, `kept` those on disk."""
+    return _new_kernels(graph.find_all(FUSION), choices, {}, lowered, kept=kept)
 
 
 def _new_kernels(
-    nodes: Sequence[Node], choices: Choices, shared: Shared, lowered: LoweredGroups | None, first: int = 0
-) -> list[FusedKernel]:
+    nodes: Sequence[Node], choices: Choices, shared: Shared, lowered: LoweredGroups | None, first: int = 0,
+    kept: KeptKernels | None = None,
+) -> list[FusedKernel]:  # fmt: skip
     kernels = []
     for number, node in enumerate(nodes, first):
-        kernel = FusedKernel(f"group_{number}", node.attribute("Subgraph"), choices, shared, lowered)
+        kernel = FusedKernel(f"group_{number}", node.attribute("Subgraph"), choices, shared, lowered, kept)
         node.attributes["kernel"] = kernel.entry()
         kernels.append(kernel)
     return kernels

@@ -1,7 +1,7 @@
 """Graphs as bytes, for the cache on disk: what a plan is made of, read back in a fraction of the time it took to make.
 
-A record holds graphs, types, numbers, texts and small tensors, alone or in tuples, lists and dicts. What refers to
-something of the running process, a class or function of a program, cannot be part of one.
+A record holds graphs, kernels with their schedules, types, numbers, texts and small tensors, alone or in tuples, lists
+and dicts. What refers to something of the running process, a class or function of a program, cannot be part of one.
 
 >>> from flambeau.ir import parse_ir
 >>> graph = parse_ir("graph(%x : Tensor):\\n  %y : Tensor = aten::relu(%x)\\n  return (%y)")
@@ -27,6 +27,14 @@ import numpy as np
 from flambeau.analysis.gradients import Flow
 from flambeau.autodiff.eager_gradient import EagerGradient
 from flambeau.autodiff.graph_gradient import Gradient
+from flambeau.codegen.kernel import nest
+from flambeau.codegen.lower import Lowered
+from flambeau.codegen.products import Tiling
+from flambeau.codegen.products.match import Product
+from flambeau.codegen.schedule import Pack, Schedule
+from flambeau.codegen.schedules import ScheduledKernel
+from flambeau.codegen.shapes import Span
+from flambeau.codegen.specialize import Specialized
 from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.program.function import Function
 from flambeau.program.origin import NO_NAMES, Names
@@ -78,7 +86,11 @@ _OF_PROGRAMS: Final = (types.ClassType, types.InterfaceType, types.EnumType)
 _OF_FIELDS: Final[frozenset[type]] = frozenset(
     kind for kind in vars(types).values()
     if isinstance(kind, type) and issubclass(kind, Type) and not issubclass(kind, _OF_PROGRAMS)
-) | {Device, Flow, Gradient, Source, SourceRange}  # fmt: skip
+) | {Device, Flow, Gradient, Source, SourceRange} | frozenset({
+    nest.Buffer, nest.Const, nest.Position, nest.Extent, nest.Within, nest.Load, nest.Let, nest.Running, nest.Store,
+    nest.Accumulate, nest.Carry, nest.Loop, nest.Kernel, Lowered, Span, Specialized, ScheduledKernel, Schedule, Pack,
+    Tiling, Product,
+})  # fmt: skip
 """Classes whose fields say all of an instance."""
 
 

@@ -26,7 +26,7 @@ from flambeau.program.origin import Origin
 from flambeau.specialise.spec import describe, spec_of
 from flambeau.tensor import defaults, kernels
 from flambeau.util import log
-from flambeau.util.record import dataclass
+from flambeau.util.record import dataclass, replace
 from flambeau.util.source_stamps import source_stamps
 
 PACKAGE: Final = str(Path(__file__).parents[1])
@@ -69,6 +69,10 @@ class Place:
             self.say_why_not(error)
             return
         self.cache.store(self.key, content, self.processor)
+
+    def beside(self, what: str) -> Place:
+        """Where something else is kept that was made of what lies here."""
+        return replace(self, key=key_of(self.key, what))
 
     def say_why_not(self, error: RecordError) -> None:
         """Tell who asked with FLAMBEAU_LOG that something cannot be kept."""

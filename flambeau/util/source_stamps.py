@@ -14,8 +14,14 @@ from functools import cache
 
 
 @cache
-def source_stamps(folder: str) -> str:
-    """Name, size and age of each Python file below a folder, as they were when this was first asked."""
+def source_stamps(folder: str, below: str = "") -> str:
+    """Name, size and age of each Python file below a folder, or of those in one of its folders, as they were when this
+    was first asked. The disk is asked once for all folders below one.
+    """
+    if below:
+        start = f"/{below}/"
+        lines = source_stamps(folder).split("\n")
+        return "\n".join([line for line in lines if line.replace(os.sep, "/").startswith(start)])
     return "\n".join(sorted(_stamps(folder, len(folder))))
 
 

@@ -250,3 +250,44 @@ def test_what_may_reach_the_world_is_asked_each_time() -> None:
         allowed(X)
     with pytest.raises(flambeau.jit.ArchiveError, match="reaches outside of its memory"):
         loaded(content)(X)
+
+
+def test_kernels_that_were_lowered_and_scheduled_once_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = saved(Net())
+    with flambeau.no_grad():
+        expected = loaded(content)(X, Y)
+        refuse_work(monkeypatch)
+        again = loaded(content)
+        assert flambeau.equal(again(X, Y), expected)
+    assert is_read(plan_of(again))
+    called = [kernel for kernel in plan_of(again).kernels if kernel.calls]
+    assert called
+    assert all(kernel.state == "native" for kernel in called)
+
+
+def refuse_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever lowers or schedules from now on fails."""
+
+    def refused(*arguments: Any, **keywords: Any) -> Any:
+        raise AssertionError("it was made before")
+
+    monkeypatch.setattr("flambeau.executor.fused.lower_graph", refused)
+    monkeypatch.setattr("flambeau.codegen.schedules._scheduled", refused)
+
+
+def test_calls_of_another_pattern_find_kernels_of_their_own() -> None:
+    content = saved(Net())
+    wide, narrow = flambeau.arange(16.0).reshape(4, 4).t().contiguous().t(), flambeau.ones(1, 4)
+    with flambeau.no_grad():
+        loaded(content)(X, Y)
+        for x, y in ((X, Y), (wide, flambeau.ones(4, 4)), (wide, narrow), (X[:0], Y[:0])):
+            assert flambeau.allclose(loaded(content)(x, y), Net()(x, y))
+
+
+def test_kernels_that_cannot_be_read_are_made_again(tmp_path: Path) -> None:
+    content = saved(Net())
+    with flambeau.no_grad():
+        expected = loaded(content)(X, Y)
+        for entry in (tmp_path / "cache").rglob("*.object"):
+            entry.write_bytes(entry.read_bytes()[:-3])
+        assert flambeau.equal(loaded(content)(X, Y), expected)

@@ -12,12 +12,11 @@ from flambeau.codegen.convolutions import group_norms
 from flambeau.codegen.convolutions.launches import pieces_of, result_of
 from flambeau.codegen.convolutions.norms import NANOSECONDS
 from flambeau.codegen.convolutions.problem import Array, bits_of
-from flambeau.codegen.convolutions.run import TYPES
-from flambeau.codegen.convolutions.vectors import Floats
+from flambeau.codegen.convolutions.run import TYPES, linked
 from flambeau.codegen.convolutions.words import GROUPS, GROUPS_AT, GROUPS_WORDS, NORM
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.launches import Launch
-from flambeau.codegen.llvm.engine import NativeCode, engine
+from flambeau.codegen.llvm.engine import NativeCode
 from flambeau.codegen.routines.table import Operands, Prepare, Routine, operands_of, routines, single_node
 from flambeau.ir.graph import Graph
 
@@ -28,8 +27,7 @@ _NOTHING: Final = GROUPS_AT - 1
 @cache
 def _code(character: str) -> NativeCode:
     """The code for a dtype."""
-    text = group_norms.groups_text(Floats(TYPES[character], engine().target))
-    return engine().link(text, (group_norms.SYMBOL,), {})
+    return linked(group_norms.groups_text, character, (group_norms.SYMBOL,))
 
 
 @routines("aten::group_norm")

@@ -12,9 +12,7 @@ import numpy as np
 
 from flambeau.codegen.convolutions import channel_norms
 from flambeau.codegen.convolutions.run import TYPES, Code, address
-from flambeau.codegen.convolutions.vectors import Floats
 from flambeau.codegen.convolutions.words import NORM
-from flambeau.codegen.llvm.engine import engine
 
 Array = np.ndarray[Any, Any]
 NANOSECONDS: Final = 0.5
@@ -26,13 +24,13 @@ LEAST: Final = 16
 @cache
 def forward_code(character: str) -> Code:
     """The code of norms for a dtype."""
-    return Code(channel_norms.forward_text(Floats(TYPES[character], engine().target)), channel_norms.FORWARD)
+    return Code(channel_norms.forward_text, character, channel_norms.FORWARD)
 
 
 @cache
 def backward_code(character: str) -> Code:
     """The code of norms' gradients for a dtype."""
-    return Code(channel_norms.backward_text(Floats(TYPES[character], engine().target)), channel_norms.BACKWARD)
+    return Code(channel_norms.backward_text, character, channel_norms.BACKWARD)
 
 
 def is_native(*arrays: Array) -> bool:

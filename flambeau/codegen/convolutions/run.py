@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -26,7 +26,7 @@ from flambeau.codegen.convolutions.problem import (
 )
 from flambeau.codegen.convolutions.vectors import Floats
 from flambeau.codegen.convolutions.words import PROBLEM
-from flambeau.codegen.llvm.engine import engine, memory_imports
+from flambeau.codegen.llvm.engine import NativeCode, engine, memory_imports
 from flambeau.codegen.native_call import object_layouts
 from flambeau.util.thread_count import ANY
 
@@ -47,11 +47,13 @@ _X, _W, _BIAS, _Y = (PROBLEM.word(name) for name in ("x", "w", "bias", "y"))
 
 
 class Code:
-    """A function `(words, low, high)` and the ways to call it."""
+    """A function `(words, low, high)` of a dtype, and the ways to call it."""
 
-    def __init__(self, text: str, symbol: str, of_objects: str = "", *others: str) -> None:
+    def __init__(
+        self, write: Callable[[Floats], str], character: str, symbol: str, of_objects: str = "", *others: str
+    ) -> None:
         symbols = (symbol, *([of_objects] if of_objects else []), *others)
-        self.native = engine().link(text, symbols, memory_imports())
+        self.native = linked(write, character, symbols)
         on_objects = self.native.addresses.get(of_objects, 0)
         self.quick_objects: Any = _QUICK_OBJECTS(on_objects)
         self.slow_objects: Any = _OBJECTS(on_objects)
@@ -72,16 +74,23 @@ class Code:
             threads.run(ANY)(self.address, block, units, step, -(-units // step))
 
 
+def linked(write: Callable[[Floats], str], character: str, symbols: tuple[str, ...]) -> NativeCode:
+    """The code of a module for a dtype, whose text is written where the cache does not have it."""
+    floats = Floats(TYPES[character], engine().target)
+    what = f"{write.__module__}.{write.__qualname__} {character}"
+    return engine().link_written(what, symbols, lambda: write(floats), memory_imports())
+
+
 @cache
 def sums_code(character: str) -> Code:
     """The code for a dtype."""
-    return Code(sums.sums_text(Floats(TYPES[character], engine().target)), sums.SYMBOL, sums.OF_OBJECTS, sums.OF_LAUNCH)
+    return Code(sums.sums_text, character, sums.SYMBOL, sums.OF_OBJECTS, sums.OF_LAUNCH)
 
 
 @cache
 def slopes_code(character: str) -> Code:
     """The code of weights' gradients for a dtype."""
-    return Code(slopes.slopes_text(Floats(TYPES[character], engine().target)), slopes.SYMBOL)
+    return Code(slopes.slopes_text, character, slopes.SYMBOL)
 
 
 class Slice:

@@ -13,13 +13,12 @@ import numpy as np
 
 from flambeau.codegen.convolutions.launches import pieces_of, result_of
 from flambeau.codegen.convolutions.problem import SLACK, Array
-from flambeau.codegen.convolutions.run import TYPES
+from flambeau.codegen.convolutions.run import TYPES, linked
 from flambeau.codegen.convolutions.taps import Kind, taps_text
-from flambeau.codegen.convolutions.vectors import Floats
 from flambeau.codegen.convolutions.words import TAPS, TAPS_AT
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.launches import Launch
-from flambeau.codegen.llvm.engine import NativeCode, engine, memory_imports
+from flambeau.codegen.llvm.engine import NativeCode
 from flambeau.codegen.routines.table import Routine
 from flambeau.util.record import dataclass
 
@@ -67,8 +66,7 @@ def identity(size: int) -> Axis:
 @cache
 def _code(character: str) -> NativeCode:
     """The code for a dtype."""
-    text = taps_text(Floats(TYPES[character], engine().target))
-    return engine().link(text, tuple(kind.value for kind in Kind), memory_imports())
+    return linked(taps_text, character, tuple(kind.value for kind in Kind))
 
 
 def launch_of(x: Array, axes: Sequence[Axis], kind: Kind, filling: float = 0.0, *, keeps_order: bool = False) -> Launch:

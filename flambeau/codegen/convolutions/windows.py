@@ -23,9 +23,7 @@ from flambeau.codegen.convolutions.problem import (
     make_problem,
 )
 from flambeau.codegen.convolutions.run import TYPES, Code, address
-from flambeau.codegen.convolutions.vectors import Floats
 from flambeau.codegen.convolutions.words import PROBLEM
-from flambeau.codegen.llvm.engine import engine
 
 NANOSECONDS: Final = 0.15
 """Of an element of a window, about."""
@@ -35,7 +33,7 @@ _X, _W, _PLACES, _Y = (PROBLEM.word(name) for name in ("x", "w", "bias", "y"))
 @cache
 def largest_code(character: str) -> Code:
     """The code for a dtype."""
-    return Code(largest.largest_text(Floats(TYPES[character], engine().target)), largest.SYMBOL)
+    return Code(largest.largest_text, character, largest.SYMBOL)
 
 
 class LargestOfWindows:

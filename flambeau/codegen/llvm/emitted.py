@@ -14,8 +14,9 @@ from typing import NamedTuple
 from flambeau.codegen.llvm.nest import NativeText
 from flambeau.util.source_stamps import source_stamps
 
-PACKAGE = Path(__file__).parents[1]
-"""The sources that decide what is emitted."""
+PACKAGE = Path(__file__).parents[2]
+"""Where sources are; those of this room decide what is emitted."""
+ROOM = Path(__file__).parents[1].name
 
 
 class Needs(NamedTuple):
@@ -63,4 +64,4 @@ def unpacked(entry: bytes) -> tuple[Needs, bytes] | None:
 
 def emitter_sources() -> str:
     """Tells the sources of the emitter from what they were before they were edited."""
-    return source_stamps(str(PACKAGE))
+    return source_stamps(str(PACKAGE), ROOM)

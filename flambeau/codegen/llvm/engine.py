@@ -160,6 +160,27 @@ class Engine:
         spent = (time.perf_counter() - start) * 1e3
         return kernel, NativeCode(addresses, "", len(content), spent, kept is not None, owner)
 
+    def link_written(
+        self, what: str, exports: tuple[str, ...], write: Callable[[], str], imports: dict[str, int]
+    ) -> NativeCode:
+        """``link`` the text that ``write`` gives for ``what`` a text says, without writing it where the cache has its
+        code. ``write`` depends on ``what``, the processor and the sources of the emitter alone. Raises ``NativeError``.
+        """
+        start = time.perf_counter()
+        cache = object_cache()
+        if cache is None:
+            return self.link(write(), exports, imports)
+        key = key_of(self.identity, "written", emitter_sources(), what)
+        content = cache.load(key, self.processor.name)
+        is_from_cache = content is not None
+        if content is None:
+            with self._lock, progress("making native code"):
+                content = self._llvm().compile(write(), is_glue=False, optimise=False)
+            cache.store(key, content, self.processor.name)
+        addresses, owner = self._linked(content, exports, imports)
+        spent = (time.perf_counter() - start) * 1e3
+        return NativeCode(addresses, "", len(content), spent, is_from_cache, owner)
+
     def _key(self, text: str, is_glue: bool, optimise: bool) -> str:
         return key_of(self.identity, f"glue={is_glue} optimise={optimise}", text)
 

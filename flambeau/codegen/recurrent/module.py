@@ -33,9 +33,13 @@ def code(name: str, dtype: str, kind: str = "") -> NativeCode:
     """The function of a name, for a dtype and, where it is of a cell, for a kind of cell. Raises `NativeError` where it
     cannot be compiled.
     """
-    m = ModuleBuilder({})
-    _WRITERS[name](m, kind, dtype, engine().target)
-    return engine().link(m.text() + ATTRIBUTES, (name,), {})
+
+    def text() -> str:
+        m = ModuleBuilder({})
+        _WRITERS[name](m, kind, dtype, engine().target)
+        return m.text() + ATTRIBUTES
+
+    return engine().link_written(f"recurrent {name} {dtype} {kind}", (name,), text, {})
 
 
 @cache

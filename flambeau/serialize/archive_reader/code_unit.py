@@ -226,7 +226,7 @@ class CodeUnit(CompilationUnit):
             raise file.error(str(error), annotation) from None
 
     def _type(self, file: CodeFile, annotation: ast.expr) -> Type:
-        text = file.text(annotation)
+        text = _name_of(annotation) or file.text(annotation)
         type_ = self._annotations.get(text)
         if type_ is None:
             is_class = isinstance(annotation, ast.Attribute) and is_qualified(text)
@@ -380,3 +380,12 @@ class _AsArchiveError:
         if isinstance(error, RecursionError):
             text = "its code is nested too deeply, or its classes refer to each other so"
             raise ArchiveError(f"{self._title}: {text}") from None
+
+
+def _name_of(annotation: ast.expr) -> str:
+    """A name with its dots as it is written; empty for what is no name."""
+    parts = []
+    while isinstance(annotation, ast.Attribute):
+        parts.append(annotation.attr)
+        annotation = annotation.value
+    return ".".join([annotation.id, *reversed(parts)]) if isinstance(annotation, ast.Name) else ""

@@ -260,3 +260,26 @@ def test_code_of_every_process_is_compiled_well_for_the_next_one(tmp_path: Path)
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         said.append(done.stdout)
     assert said == ["False\n", "True\n"]
+
+
+def test_a_text_is_written_once_for_what_it_is_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLAMBEAU_CACHE_DIR", str(tmp_path))
+    written = []
+
+    def write() -> str:
+        written.append(1)
+        return ADD_ONE
+
+    given, out = np.arange(9, dtype=np.float32), np.zeros(9, np.float32)
+    for is_from_cache in (False, True):
+        out[:] = 0
+        code = engine().link_written("add one", ("test_add_one",), write, {})
+        assert code.is_from_cache is is_from_cache
+        function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+        function(code.addresses["test_add_one"])(given.ctypes.data, out.ctypes.data, 9)
+        np.testing.assert_array_equal(out, given + 1)
+    assert len(written) == 1
+    engine().link_written("something else", ("test_add_one",), write, {})
+    monkeypatch.setenv("FLAMBEAU_CACHE", "off")
+    engine().link_written("add one", ("test_add_one",), write, {})
+    assert len(written) == 3
