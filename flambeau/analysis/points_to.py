@@ -20,7 +20,7 @@ from flambeau.ir.walk import subgraphs
 from flambeau.schema.alias import AliasInfo
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.opdef import OpDef
-from flambeau.schema.types import ANY, FUNCTION, DictType, ListType, OptionalType, TupleType, Type, UnionType
+from flambeau.schema.types import ANY, DictType, FunctionType, ListType, OptionalType, TupleType, Type, UnionType
 
 _NOTHING: frozenset[Place] = frozenset()
 
@@ -148,7 +148,7 @@ class PointsTo:
     def _constant(self, node: Node) -> None:
         value = node.result()
         contents = node.attributes.get("value")
-        if value.static_type != FUNCTION and is_mutable(contents):
+        if value.static_type.__class__ is not FunctionType and is_mutable(contents):
             self._add(value, (self._place_of_constant(contents, value.static_type),))
 
     def _place_of_constant(self, contents: Any, type_: Type) -> Place:

@@ -28,7 +28,6 @@ from flambeau.schema.types import (
     COMPLEX,
     DEVICE,
     FLOAT,
-    FUNCTION,
     INT,
     NONE,
     STRING,
@@ -36,6 +35,7 @@ from flambeau.schema.types import (
     ClassType,
     DictType,
     EnumType,
+    FunctionType,
     ListType,
     OptionalType,
     TensorType,
@@ -55,7 +55,8 @@ def is_none(value: Value) -> bool:
 
 def is_constant(value: Value) -> bool:
     """Whether a graph value is the result of a `prim::Constant` whose value is known (a function's is not)."""
-    return value.defining_node is not None and value.defining_node.op == CONSTANT and value.static_type != FUNCTION
+    node = value.defining_node
+    return node is not None and node.op == CONSTANT and value.static_type.__class__ is not FunctionType
 
 
 def constant_value(value: Value) -> Any:

@@ -32,6 +32,7 @@ from flambeau.ir.uses import UsedValue, User
 from flambeau.ir.value_names import ValueNames
 from flambeau.schema import match
 from flambeau.schema.opdef import OpDef
+from flambeau.schema.registry import registrations
 from flambeau.schema.types import TENSOR, TensorType, Type, without_refinement
 from flambeau.util.source import SourceRange
 
@@ -188,7 +189,7 @@ class Node(User[Value, "Block"], NodeMethods[Value, "Block"]):
     @property
     def definition(self) -> OpDef | None:
         """The operator overload that the operand types select, or None for structural and unknown operators."""
-        version = match.registry_version()
+        version = registrations.count
         if self._definition is None or self._definition[0] != version:
             operands = tuple([without_refinement(v.static_type) for v in self._operands])
             results = tuple([without_refinement(v.static_type) for v in self._results])
@@ -279,7 +280,7 @@ class Block(NodeList[Node], BlockMethods[Value, Node]):
     @property
     def returns(self) -> tuple[Value, ...]:
         """The values that the block is left with."""
-        return self.return_node.operands
+        return tuple(self.return_node._operands)
 
     @property
     def parameter_node(self) -> Node:
@@ -377,7 +378,7 @@ class Graph(ValueNames, InsertionPoint[Node, Block], GraphMethods[Value, Node, B
 
     def find_all(self, op: str) -> list[Node]:
         """Every node of an operator, at every depth."""
-        return [n for n in self.all_nodes() if n.op == op]
+        return self.body.find_all(op)
 
     def find(self, op: str) -> Node | None:
         """The first node of an operator, at any depth."""

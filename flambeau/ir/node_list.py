@@ -179,6 +179,22 @@ class NodeList(Generic[NodeT]):
                     block = around
                     node = owner._next if owner._owner is block else block._after_removed(following)
 
+    def find_all(self, op: str) -> list[NodeT]:
+        """Every node of an operator at every depth, outer before inner."""
+        matches: list[NodeT] = []
+        starts: list[Any] = [self._first]
+        while starts:
+            node = starts.pop()
+            while node._next is not None:  # nothing follows the return of a block
+                if node.op == op:
+                    matches.append(node)
+                if node._blocks:
+                    starts.append(node._next)
+                    starts.extend([block._first for block in reversed(node._blocks)])
+                    break
+                node = node._next
+        return matches
+
     def _after_removed(self, following: NodeT | None) -> NodeT | None:
         """Where to go on behind a node that is no longer here, and that was before `following`."""
         while following is not None and following._owner is not self:

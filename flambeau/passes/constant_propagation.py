@@ -80,7 +80,7 @@ class _Folder:
             if node.op == "prim::If":
                 if fold_control.take_known_way(node, conditions):
                     changed = self.is_stale = True
-            elif all(map(_may_be_known, node.operands)) and node.op != constants.CONSTANT and not node.nested_blocks:
+            elif node.op != constants.CONSTANT and not node.nested_blocks and all(map(_may_be_known, node.operands)):
                 changed = (self._may_run(node) and self._fold(node)) or changed
         return changed
 

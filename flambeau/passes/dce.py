@@ -17,7 +17,7 @@ from __future__ import annotations
 from flambeau.analysis.effects import own_effect, own_may_raise, own_writes
 from flambeau.analysis.manager import alias_analysis
 from flambeau.analysis.memory import Place
-from flambeau.ir.graph import RETURN, Graph, Node, Value
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ir.printer import SUBGRAPH
 from flambeau.ir.walk import nodes_within
 from flambeau.schema.opdef import Effect
@@ -26,25 +26,28 @@ from flambeau.schema.opdef import Effect
 def do(graph: Graph) -> bool:
     """Remove dead nodes, results of `prim::If`, carried values, at every depth and in subgraphs."""
     changed = False
-    for node in graph.all_nodes():
+    nodes = list(graph.all_nodes())
+    for node in nodes:
         inner = node.attributes.get(SUBGRAPH)
         if isinstance(inner, Graph):
             changed |= do(inner)
-    return _Liveness(graph).sweep() or changed
+    return _Liveness(graph, nodes).sweep() or changed
 
 
 class _Liveness:
     """Marks what is needed, from the outside in, then removes the rest."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, nodes: list[Node]) -> None:
         self._graph = graph
+        self._all = nodes
+        """Every node at every depth, outer before inner."""
         self._nodes: set[Node] = set()
         self._values: set[Value] = set()
         self._waiting: list[Value] = []
         for value in graph.returns:
             self._value(value)
         writing: list[Node] = []
-        for node in graph.all_nodes():
+        for node in nodes:
             if own_effect(node) is not Effect.NONE or (graph.keeps_errors and own_may_raise(node)):
                 self._node(node)
             elif own_writes(node):
@@ -120,14 +123,13 @@ class _Liveness:
 
     def sweep(self) -> bool:
         """Remove what was not marked; whether there was any."""
-        nodes = [n for n in self._graph.all_nodes() if n.op != RETURN]
-        dead = [n for n in nodes if n not in self._nodes]
+        dead = [n for n in self._all if n not in self._nodes]
         for node in dead:
             node.set_operands(())
             for block in node.nested_blocks:
                 block.return_node.set_operands(())
         changed = bool(dead)
-        unneeded = {n: self._unneeded(n) for n in nodes if n in self._nodes and n.op in ("prim::If", "prim::Loop")}
+        unneeded = {n: self._unneeded(n) for n in self._all if n in self._nodes and n.op in ("prim::If", "prim::Loop")}
         # All uses go before any definition: a loop in a loop may hand a dead value to and fro.
         for node, indices in unneeded.items():
             _drop_uses(node, indices)

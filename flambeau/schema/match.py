@@ -31,11 +31,6 @@ from flambeau.schema.types import (
 Bindings = dict[str, Type]
 
 
-def registry_version() -> int:
-    """Grows when operators are added: results of `find_overload` hold for one version."""
-    return registry.version()
-
-
 def bind(formal: Type, actual: Type, bindings: Bindings) -> bool:
     """Bind the variables in `formal` so that `actual` has its form; False if it has not."""
     match formal, actual:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterator
+from typing import Final
 
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import Type
@@ -17,12 +18,23 @@ _by_name: dict[str, dict[str, OpDef]] = {}
 _by_spelling: dict[str, str] = {}
 _spellings: dict[str, str] = {}
 _implicit_casts: dict[Type, str] = {}
-_version = 0
+
+
+class _Registrations:
+    """How often operators were added and taken away: what was looked up holds while this stays."""
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
+registrations: Final = _Registrations()
+"""For callers that are too frequent for a call of `version`."""
 
 
 def register(definition: OpDef) -> OpDef:
     """Add an overload. Raises ValueError if that name and overload exist already."""
-    global _version
     overloads_ = _by_name.setdefault(definition.name, {})
     if definition.schema.overload in overloads_:
         raise ValueError(f"operator {definition.full_name} is declared twice")
@@ -32,19 +44,18 @@ def register(definition: OpDef) -> OpDef:
         _spellings.setdefault(definition.name, definition.traits.spelling)
     if definition.traits.is_implicit_cast:
         _implicit_casts[definition.schema.returns[0].type] = definition.name
-    _version += 1
+    registrations.count += 1
     return definition
 
 
 def unregister(definition: OpDef) -> None:
     """Take an overload away that a user registered; nothing happens if it is gone already."""
-    global _version
     overloads_ = _by_name.get(definition.name, {})
     if overloads_.get(definition.schema.overload) is definition:
         del overloads_[definition.schema.overload]
         if not overloads_:
             del _by_name[definition.name]
-        _version += 1
+        registrations.count += 1
 
 
 def spelled(text: str) -> str:
@@ -74,7 +85,7 @@ def implicit_cast(type_: Type) -> str | None:
 
 def version() -> int:
     """A number that grows with each registration, for caches of lookups."""
-    return _version
+    return registrations.count
 
 
 def overloads(name: str) -> tuple[OpDef, ...]:

@@ -196,3 +196,28 @@ def test_constants_are_the_same_only_if_nothing_tells_them_apart() -> None:
     assert [is_mutable(v) for v in (1, "a", (1, "b"), (1, []), [], None, Col.A)] == [
         False, False, False, True, True, False, False,
     ]  # fmt: skip
+
+
+def test_nodes_of_an_operator_come_in_program_order_at_every_depth() -> None:
+    graph = parse_ir("""graph(%c : bool, %x):
+  %a = aten::neg(%x)
+  %y = prim::If(%c)
+    block0():
+      %b = aten::neg(%a)
+      %z = prim::If(%c)
+        block0():
+          %d = aten::neg(%b)
+          -> (%d)
+        block1():
+          -> (%b)
+      %e = aten::neg(%z)
+      -> (%e)
+    block1():
+      %f = aten::neg(%x)
+      -> (%f)
+  %g = aten::neg(%y)
+  return (%g)""")
+    assert [n.result().name for n in graph.find_all("aten::neg")] == ["a", "b", "d", "e", "f", "g"]
+    assert graph.find_all("aten::neg") == [n for n in graph.all_nodes() if n.op == "aten::neg"]
+    assert [n.result().name for n in graph.find_all("prim::If")] == ["y", "z"]
+    assert graph.find_all("prim::Return") == graph.find_all("prim::Loop") == []

@@ -39,7 +39,6 @@ be changed at places that values say, iteration by iteration in order: ``store y
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TypeAlias
 
 from flambeau.util.record import dataclass
@@ -205,12 +204,14 @@ class Kernel:
         return next(b for b in self.buffers if b.name == name)
 
 
-def walk(body: tuple[Statement, ...]) -> Iterator[Statement]:
+def walk(body: tuple[Statement, ...]) -> list[Statement]:
     """Every statement, a loop before what it holds."""
+    statements: list[Statement] = []
     for statement in body:
-        yield statement
+        statements.append(statement)
         if isinstance(statement, Loop):
-            yield from walk(statement.body)
+            statements.extend(walk(statement.body))
+    return statements
 
 
 def placed_axes(kernel: Kernel) -> frozenset[str]:
