@@ -208,11 +208,6 @@ class _Renaming:
         return s
 
 
-def written_buffers(kernel: Kernel) -> set[str]:
-    """Names of the buffers that the kernel stores to."""
-    return {s.buffer for s in walk(kernel.body) if isinstance(s, Store)}
-
-
 def widest_bits(kernel: Kernel) -> int:
     """Width of the widest element type that a value of the kernel has."""
     dtypes = {b.dtype for b in kernel.buffers} | {getattr(s, "dtype", "bool") for s in walk(kernel.body)}

@@ -56,10 +56,6 @@ class Op(Enum):
 Instruction = tuple[Op, Any, Any, Any, Any, int]
 Block = tuple[tuple[Instruction, ...], Instruction]
 
-TERMINATORS: Final = frozenset({
-    Op.JUMP, Op.BRANCH, Op.FOR, Op.LOOP, Op.WHILE, Op.CALL_FUNCTION, Op.CALL_METHOD, Op.RETURN,
-})  # fmt: skip
-"""What a block ends in; these are nowhere else."""
 LOOPS: Final = frozenset({Op.FOR, Op.LOOP, Op.WHILE})
 """What a round of a loop ends in, and stands before its first."""
 

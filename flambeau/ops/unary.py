@@ -145,11 +145,6 @@ def _check_sign(common: DType, x: Any) -> None:
         )
 
 
-def _check_positive(common: DType, x: Any) -> None:
-    if common is bool_:
-        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
-
-
 unary(
     "aten::neg(Tensor self) -> Tensor",
     scalar=lambda s, x: s.neg(x),

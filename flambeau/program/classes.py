@@ -15,7 +15,7 @@ from flambeau.schema.function import FunctionSchema
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import ClassType, InterfaceType, NamedType, OptionalType, Type, UnionType
 from flambeau.util.cached import cached_property
-from flambeau.util.record import dataclass, replace
+from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
 
 
@@ -150,16 +150,6 @@ class ClassDefinition:
         self.slots[name] = len(self.attributes)
         self.attributes.append(Attribute(name, type_, is_parameter, is_buffer))
         return self.slots[name]
-
-    def remove_attribute(self, name: str) -> None:
-        """Drop the last slot or any other; for definitions that have no instances and no compiled code yet."""
-        self.attributes.pop(self.slot(name))
-        self.slots = {a.name: i for i, a in enumerate(self.attributes)}
-
-    def set_attribute_type(self, name: str, type_: Type) -> None:
-        """Give an attribute another type."""
-        slot = self.slot(name)
-        self.attributes[slot] = replace(self.attributes[slot], type=type_)
 
     def slot(self, name: str) -> int:
         """Where an attribute is. Raises AttributeError naming the class and what it has."""

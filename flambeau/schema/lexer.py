@@ -160,10 +160,6 @@ class Tokens:
         while self.current.kind != "end" and self.current.start < offset:
             self._at += 1
 
-    def range_from(self, start: Token) -> SourceRange:
-        """The text from `start` to the last token taken."""
-        return SourceRange(self.source, start.start, self._tokens[max(self._at - 1, 0)].end)
-
     def fail(self, message: str, at: Token | None = None) -> NoReturn:
         """Raise ParseError at the next token, or at the one given."""
         token = self.current if at is None else at

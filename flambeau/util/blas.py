@@ -151,8 +151,6 @@ def _limited(function: Callable[..., Any]) -> Any:
 
 
 matmul, dot, einsum = _limited(np.matmul), _limited(np.dot), _limited(np.einsum)
-plain_dot: Final[Callable[..., Any]] = np.dot
-"""Within a block of `threads_for`, which has said how many threads there are."""
 small_matmul: Final[Callable[..., Any]] = np.matmul
 """For operands of no more than `SMALL` elements, which whoever calls has looked at."""
 

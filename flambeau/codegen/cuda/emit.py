@@ -34,7 +34,6 @@ from flambeau.codegen.llvm.lanes import PREFIX
 from flambeau.codegen.llvm.ops import lower
 from flambeau.util.record import dataclass, field
 
-SPACES = {"global": 1, "shared": 3}
 REGISTERS = {"thread": "tid.x", "block": "ctaid.x", "blocks": "nctaid.x"}
 ARENA = "shared_rows"
 """Shared memory whose size the launch gives."""

@@ -102,16 +102,6 @@ class ProductEmitter(NestEmitter):
         number = word(count) if isinstance(count, int) else count
         return self.e.icmp("slt", iota(self.lanes), self.e.splat(number, self.lanes))
 
-    def only_if(self, condition: Value, body: Callable[[], None]) -> None:
-        """Run what `body` emits if the condition holds."""
-        e = self.e
-        yes, after = e.label("then"), e.label("after")
-        e.branch_if(condition, yes, after)
-        e.start(yes)
-        body()
-        e.branch(after)
-        e.start(after)
-
     # --- the epilogue
 
     def _by_row(self) -> tuple[tuple[Statement, ...], tuple[Statement, ...]]:

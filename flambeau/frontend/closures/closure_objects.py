@@ -8,8 +8,6 @@ def f(x: int):                    %back : Function = prim::Closure()      with t
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from flambeau.frontend.closures.bound import Bound
 from flambeau.frontend.closures.captured_parameters import captured_parameters
 from flambeau.frontend.closures.captures import Closure
@@ -22,12 +20,6 @@ from flambeau.schema.types import FunctionType
 from flambeau.util.source import SourceRange
 
 ASSIGNS = "a function that assigns variables around it can be called, not held: '{name}'"
-
-
-class HoldsClosures(Protocol):
-    """A resolver of programs whose nested functions are values."""
-
-    holds_closures: bool
 
 
 def holds_closures(e: Emitter) -> bool:

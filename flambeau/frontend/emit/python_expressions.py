@@ -56,7 +56,6 @@ from flambeau.util.source import SourceRange
 
 CONVERSIONS: Final[Mapping[str, Callable[[object], str]]] = {"r": repr, "s": str, "a": ascii}
 """The functions that `!r`, `!s` and `!a` call in f-strings."""
-NO_SET = "a set is understood behind `in` alone; use a list, or a dict with the members as keys"
 
 
 def emit_plus(e: Emitter, tree: UnaryPlus, hint: Type | None) -> Sugared:

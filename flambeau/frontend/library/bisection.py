@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
-NEGATIVE = "lo must be non-negative"
-
 
 def bisect_left(a: Any, x: Any, lo: int = 0, hi: Optional[int] = None, key: Any = None) -> int:  # noqa: UP045
     """Where `x` goes so that it stands before its equals. Raises ValueError for a negative `lo`."""

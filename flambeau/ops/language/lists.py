@@ -133,11 +133,6 @@ def sum_complex(items: Items) -> complex:
     return complex(sum(items, start=0j))
 
 
-def sort_key(item: Any) -> Any:
-    """What items are ordered by: themselves."""
-    return item
-
-
 def sort(items: Items, reverse: bool) -> None:
     """Sort in place, stable. Raises RuntimeError for items that have no order."""
     try:
