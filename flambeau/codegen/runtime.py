@@ -74,7 +74,7 @@ class CompiledKernel:
         self.spans = spans
         """What the shapes of a call must fulfil beyond broadcasting."""
         self.variants: list[Variant] = []
-        """Native code made for this kernel so far, or found made."""
+        """Native code compiled for this kernel so far, or read from the cache."""
         self._inputs = kernel.inputs
         self._dtypes = tuple(element_type(b.dtype).numpy for b in kernel.inputs)
         self.launches_cache: SpecialisationCache[tuple[Any, ...], Launch] = SpecialisationCache(
@@ -153,15 +153,15 @@ class CompiledKernel:
         if len(inputs) != len(self._inputs):
             raise KernelError(f"{self.kernel.name}: expected {len(self._inputs)} inputs, got {len(inputs)}")
         arrays = []
-        for given, dtype, buffer in zip(inputs, self._dtypes, self._inputs, strict=True):
-            if type(given) is np.ndarray:
-                if given.dtype != dtype:
+        for value, dtype, buffer in zip(inputs, self._dtypes, self._inputs, strict=True):
+            if type(value) is np.ndarray:
+                if value.dtype != dtype:
                     raise KernelError(
-                        f"{self.kernel.name}: input {buffer.name} has dtype {given.dtype}, expected {dtype}"
+                        f"{self.kernel.name}: input {buffer.name} has dtype {value.dtype}, expected {dtype}"
                     )
-                arrays.append(given if given.flags.aligned else given.copy())
+                arrays.append(value if value.flags.aligned else value.copy())
             else:
-                arrays.append(np.asarray(given, dtype=dtype))
+                arrays.append(np.asarray(value, dtype=dtype))
         return arrays
 
     def _new_launch(self, arrays: list[Array]) -> Launch:
