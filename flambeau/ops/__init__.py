@@ -38,6 +38,7 @@ from flambeau.ops import gates as _gates
 from flambeau.ops import grids as _grids
 from flambeau.ops import index_writes as _index_writes
 from flambeau.ops import indexing as _indexing
+from flambeau.ops import instance_norm_alone as _instance_norm_alone
 from flambeau.ops import items as _items
 from flambeau.ops import joining as _joining
 from flambeau.ops import language as _language

@@ -325,3 +325,14 @@ def test_norms_of_nothing_and_norms_without_statistics() -> None:
     check(lambda x, w, b: alone(x, w, b)[0], image, np.array([2.0, -1.0]), np.array([0.5, 0.25]))
     both = alone(flambeau.tensor(image), None, None), F.batch_norm(flambeau.tensor(image), None, None, training=True)
     assert both[0][0].tolist() == both[1].tolist()
+
+
+def test_norms_of_single_channels_and_their_second_derivatives() -> None:
+    image = (np.arange(24.0) ** 1.5).reshape(2, 3, 4)
+    affine = np.array([2.0, -1.0, 0.5]), np.array([0.5, 0.25, 0.0])
+    check(lambda x, w, b: F.instance_norm(x, weight=w, bias=b), image, *affine)
+    check_second_order(lambda x, w, b: F.instance_norm(x, weight=w, bias=b), image / 20, *affine)
+    mean = flambeau.zeros(3, dtype=flambeau.float64)
+    x = flambeau.tensor(image).requires_grad_()
+    F.instance_norm(x, mean, flambeau.ones(3, dtype=flambeau.float64), momentum=1.0).sum().backward()
+    np.testing.assert_allclose(mean.numpy(), image.mean(axis=(0, 2)))

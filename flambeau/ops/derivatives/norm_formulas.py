@@ -194,6 +194,10 @@ def _instance_norm(
         f.instance_norm(
             input.detach(), None, None, running_mean, running_var, True, momentum, eps, cudnn_enabled
         )  # moves the running statistics
+    return f.in_a_loop("instance_norm_alone", _each_normalised, input, weight, bias, eps)
+
+
+def _each_normalised(f: Any, input: Any, weight: Any, bias: Any, eps: float) -> Any:
     result = _normalised(f, input, list(range(2, input.dim())), eps)
     along = [1, -1, *[1] * (input.dim() - 2)]
     result = result if weight is None else result * f.reshape(weight, along)
