@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from flambeau.codegen.convolutions.copies import build_copies, build_finish, zero_of
 from flambeau.codegen.convolutions.scales import build_scales
-from flambeau.codegen.convolutions.tile import TileShape, build_tile, shapes
+from flambeau.codegen.convolutions.tile import TileShape, build_tile, last_shapes, shapes
 from flambeau.codegen.convolutions.vectors import Floats, VectorFunction, VectorModule
 from flambeau.codegen.convolutions.words import CALL, CALL_AT, PART, PROBLEM, SLICE
 from flambeau.codegen.layouts import WORD
@@ -37,8 +37,8 @@ def sums_text(floats: Floats) -> str:
     build_scales(m)
     wide = shapes(floats)
     for shape in wide:
-        build_tile(m, shape)
-        build_tile(m, TileShape(shape.filters, 1))
+        for tile in (shape, *last_shapes(shape)):
+            build_tile(m, tile)
     for shape in wide:
         _build_filters(m, shape)
     _build_part(m, wide)
@@ -79,7 +79,12 @@ def _build_filters(m: VectorModule, shape: TileShape) -> None:
     whole = f.op("sdiv", positions, shape.vectors * lanes)
     done = f.op("mul", whole, shape.vectors * lanes)
     tiles(whole, word(0), shape, whole_tiles, whole_pitch)
-    tiles(f.divided_up(f.op("sub", positions, done), lanes), done, TileShape(shape.filters, 1), sums, pitch)
+    rest = f.divided_up(f.op("sub", positions, done), lanes)
+    for last in last_shapes(shape):
+        count = f.op("sdiv", rest, last.vectors)
+        tiles(count, done, last, sums, pitch)
+        taken = f.op("mul", count, last.vectors)
+        rest, done = f.op("sub", rest, taken), f.op("add", done, f.op("mul", taken, lanes))
     f.ret()
 
 

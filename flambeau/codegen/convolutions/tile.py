@@ -24,11 +24,13 @@ class TileShape:
 
     filters: int
     vectors: int
+    is_last: bool = False
+    """Whether there may be fewer positions than its vectors have lanes."""
 
     @property
     def name(self) -> str:
         """What the function is called."""
-        return f"tile_{self.filters}x{self.vectors}"
+        return f"{'last' if self.is_last else 'tile'}_{self.filters}x{self.vectors}"
 
 
 def shapes(floats: Floats) -> tuple[TileShape, ...]:
@@ -38,15 +40,26 @@ def shapes(floats: Floats) -> tuple[TileShape, ...]:
     return TileShape(6, 2), TileShape(4, 2), TileShape(2, 4), TileShape(1, 6)
 
 
+def last_shapes(shape: TileShape) -> tuple[TileShape, ...]:
+    """Of what whole tiles leave, the largest first: powers of two, each half of the one before. Sums of a single filter
+    would wait for each other if they were a vector at a time.
+    """
+    counts = [n for n in (4, 2, 1) if n < shape.vectors and n * shape.filters <= 8]
+    return tuple([TileShape(shape.filters, n, is_last=True) for n in counts or [1]])
+
+
 def build_tile(m: VectorModule, shape: TileShape) -> None:
-    """The function of a tile. One of a single vector reads `left` positions alone, and zeros for the others."""
+    """The function of a tile. One of the last reads `left` positions alone, and zeros for the others."""
     f = m.function(
         f"void {shape.name}", "ptr x", "ptr w", "i64 row", "ptr table", "i64 steps", "ptr sums", "i64 pitch",
         "ptr bias", "i64 left", "ptr scale", "ptr shift", "ptr words",
     )  # fmt: skip
     x, w, row, table, steps, sums, pitch, bias, left, scale, shift, words = f.parameters
     lanes, size = m.floats.lanes, m.floats.itemsize
-    mask = f.mask_below(left) if shape.vectors == 1 and m.floats.has_masks else None
+    masks = [
+        f.mask_below(f.op("sub", left, v * lanes)) if shape.is_last and m.floats.has_masks else None
+        for v in range(shape.vectors)
+    ]
     starts = [f.splat(f.read(f.at(bias, r * size, "i8"), m.floats.type), lanes) for r in range(shape.filters)]
     thrice = f.op("mul", row, 3)
 
@@ -54,7 +67,7 @@ def build_tile(m: VectorModule, shape: TileShape) -> None:
         entry = f.at(table, f.op("mul", k, STEP), "i8")
         from_x, from_w = (f.define(f"sext i32 {f.read(f.at(entry, at, 'i8'), 'i32')} to i64", "i64") for at in (0, 4))
         here, weights = f.moved(x, from_x), f.moved(w, from_w)
-        vectors = [f.vector(f.at(here, v * lanes * size, "i8"), mask) for v in range(shape.vectors)]
+        vectors = [f.vector(f.at(here, v * lanes * size, "i8"), mask) for v, mask in enumerate(masks)]
         new = []
         for r in range(shape.filters):
             factor = f.splat(f.read(_filter(f, weights, row, thrice, r), m.floats.type), lanes)
