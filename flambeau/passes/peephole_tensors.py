@@ -12,9 +12,10 @@ from __future__ import annotations
 from typing import Any
 
 from flambeau.ir import constants
+from flambeau.ir.constants import insert_constant
 from flambeau.ir.graph import Node, Value
-from flambeau.passes.peephole_rules import KEEP, Itself, Literal, rewrites
-from flambeau.schema.types import TensorType
+from flambeau.passes.peephole_rules import KEEP, Chain, Itself, Literal, rewrites
+from flambeau.schema.types import TENSOR, TensorType
 
 
 @rewrites("aten::t", "aten::transpose")
@@ -42,3 +43,23 @@ def _same_type(node: Node) -> Any:
     if not isinstance(own, TensorType) or not isinstance(other, TensorType) or own.dtype is None or own.device is None:
         return KEEP
     return Itself(node.operand(0)) if (own.dtype, own.device) == (other.dtype, other.device) else KEEP
+
+
+@rewrites("aten::_weight_norm")
+def _weight_norm(node: Node) -> Any:
+    """A weight with a norm of its own, as its parts, which kernels know: v * (g / norm(v))."""
+    v, _, dim = node.operands
+    if not isinstance(v.static_type, TensorType) or not v.static_type.sizes or not constants.is_constant(dim):
+        return KEEP
+    rank, kept = len(v.static_type.sizes), constants.constant_value(dim)
+    rest = [d for d in range(rank) if kept == -1 or d != kept % rank]
+    return Chain(lambda: _with_norm(node, rest), node)
+
+
+def _with_norm(node: Node, rest: list[int]) -> Value:
+    """The parts of a weight whose norms are over the dimensions `rest`."""
+    graph, (v, g, _) = node.graph, node.operands
+    options = [insert_constant(graph, option) for option in (2, rest, True, None)]
+    norm = graph.insert("aten::linalg_vector_norm", [v, *options], [TENSOR]).result()
+    share = graph.insert("aten::div", [g, norm], [TENSOR]).result()
+    return graph.insert("aten::mul", [v, share], [node.result().static_type]).result()

@@ -309,3 +309,23 @@ def test_lengths_that_are_known() -> None:
     for line in (sizes, entries):
         asked = f"{line}\n %r : int = aten::len(%l)\n return (%r)"
         expect(peephole.do, HEAD + asked, HEAD + f"{line}\n {TWO}\n return (%r)")
+
+
+def test_weights_with_norms_of_their_own_become_their_parts() -> None:
+    expect(
+        peephole.do,
+        """graph(%v : Float(*, *, 3), %g : Float(*, 1, 1)):
+          %dim : int = prim::Constant[value=0]()
+          %w : Float(*, *, 3) = aten::_weight_norm(%v, %g, %dim)
+          return (%w)""",
+        """graph(%v : Float(*, *, 3), %g : Float(*, 1, 1)):
+          %dim : int = prim::Constant[value=0]()
+          %order : int = prim::Constant[value=2]()
+          %rest : int[] = prim::Constant[value=[1, 2]]()
+          %keep : bool = prim::Constant[value=1]()
+          %none : NoneType = prim::Constant()
+          %n : Tensor = aten::linalg_vector_norm(%v, %order, %rest, %keep, %none)
+          %d : Tensor = aten::div(%g, %n)
+          %w : Float(*, *, 3) = aten::mul(%v, %d)
+          return (%w)""",
+    )
