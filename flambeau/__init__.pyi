@@ -150,6 +150,7 @@ from flambeau import linalg as linalg
 from flambeau import nn as nn
 from flambeau import optim as optim
 from flambeau import special as special
+from flambeau.autograd import profiler as profiler
 from flambeau.codegen import get_num_threads as get_num_threads
 from flambeau.codegen import set_num_threads as set_num_threads
 from flambeau.func import grad as grad

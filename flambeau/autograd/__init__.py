@@ -9,7 +9,7 @@ tensor([2., 4.])
 
 from __future__ import annotations
 
-from flambeau.autograd import forward_ad, functional, graph
+from flambeau.autograd import forward_ad, functional, graph, profiler
 from flambeau.autograd import tape as _tape
 from flambeau.autograd import tensor_methods as _tensor_methods
 from flambeau.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
@@ -21,6 +21,6 @@ from flambeau.tensor.tensor import Tensor as Variable
 
 __all__ = [
     "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "forward_ad", "functional", "grad",
-    "gradcheck", "gradgradcheck", "graph", "inference_mode", "is_grad_enabled", "no_grad", "set_detect_anomaly",
-    "set_grad_enabled",
+    "gradcheck", "gradgradcheck", "graph", "inference_mode", "is_grad_enabled", "no_grad", "profiler",
+    "set_detect_anomaly", "set_grad_enabled",
 ]  # fmt: skip

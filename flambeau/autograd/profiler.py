@@ -1,0 +1,165 @@
+"""`profile`: how long each operator of a block took, as a table and as a trace for Chrome.
+
+Within the block scripted functions run an operator at a time, so that each is seen; nothing is fused. How long native
+code takes as a whole says `fn.profile(*args)`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, Final, Self
+
+from flambeau.schema.opdef import OpDef
+from flambeau.tensor import dispatch
+from flambeau.tensor.tensor import Tensor
+from flambeau.util.record import dataclass
+
+NOT_OVER: Final = "the block that is profiled is not over: ask behind it"
+ENTERED: Final = "a profile is of one block: make another one"
+SORT_KEYS: Final = ("cpu_time_total", "self_cpu_time_total", "cpu_time", "count")
+WRONG_KEY: Final = "a table is sorted by one of {keys}, got {key!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One call of an operator. Times are microseconds since the block began."""
+
+    name: str
+    start: float
+    duration: float
+    thread: int
+    sizes: tuple[tuple[int, ...], ...]
+    """Of its tensors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Average:
+    """All calls of one operator."""
+
+    key: str
+    count: int
+    cpu_time_total: float
+    """Microseconds of all calls, with what they called themselves."""
+    input_shapes: tuple[tuple[int, ...], ...] = ()
+    """The sizes of the tensors, where calls are apart by them."""
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """The same: what an operator calls is no call of the block's."""
+        return self.cpu_time_total
+
+    @property
+    def cpu_time(self) -> float:
+        """Microseconds of a call, on average."""
+        return self.cpu_time_total / self.count
+
+
+class Averages(Sequence[Average]):
+    """The operators of a block, the longest first."""
+
+    def __init__(self, averages: Sequence[Average]) -> None:
+        self._averages = sorted(averages, key=lambda a: -a.cpu_time_total)
+
+    def __len__(self) -> int:
+        return len(self._averages)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._averages[index]
+
+    def table(self, sort_by: str | None = None, row_limit: int = 100) -> str:
+        """The operators as lines. Raises ValueError for something that operators are not sorted by."""
+        if sort_by is not None and sort_by not in SORT_KEYS:
+            raise ValueError(WRONG_KEY.format(keys=", ".join(SORT_KEYS), key=sort_by))
+        rows = self._averages if sort_by is None else sorted(self._averages, key=lambda a: -getattr(a, sort_by))
+        whole = sum(a.cpu_time_total for a in rows) or 1.0
+        width = max([len("Name"), *(len(a.key) for a in rows)])
+        lines = [f"{'Name':<{width}}  {'CPU total':>12}  {'CPU %':>8}  {'CPU time avg':>12}  {'# of Calls':>10}"]
+        for a in rows[:row_limit]:
+            times = f"{a.cpu_time_total:>10.3f}us  {100 * a.cpu_time_total / whole:>7.2f}%  {a.cpu_time:>10.3f}us"
+            lines.append(f"{a.key:<{width}}  {times}  {a.count:>10}")
+        return "\n".join([*lines, f"CPU time total: {whole:.3f}us"])
+
+
+class profile:  # noqa: N801  (as programs write it)
+    """A block of this thread whose operators are timed, those that operators call with them.
+
+    Args:
+        record_shapes: keep the sizes of tensors too.
+
+    >>> import flambeau
+    >>> with flambeau.profiler.profile() as recorded:
+    ...     y = flambeau.ones(3) * 2
+    >>> sorted(average.key for average in recorded.key_averages())
+    ['aten::mul', 'aten::ones']
+    """
+
+    def __init__(self, *, record_shapes: bool = False) -> None:
+        self._record_shapes = record_shapes
+        self._events: list[Event] = []
+        self._block: AbstractContextManager[None] | None = None
+        self._begin = 0.0
+        self._is_over = False
+
+    def __enter__(self) -> Self:
+        if self._block is not None:
+            raise RuntimeError(ENTERED)
+        self._begin = time.perf_counter()
+        self._block = dispatch.intercepting(self._timed)
+        self._block.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        assert self._block is not None
+        self._block.__exit__(*error)
+        self._is_over = True
+
+    def _timed(self, definition: OpDef, arguments: Sequence[Any], proceed: dispatch.Proceed) -> Any:
+        start = time.perf_counter()
+        try:
+            return proceed(arguments)
+        finally:
+            duration = (time.perf_counter() - start) * 1e6
+            sizes = tuple(_sizes(arguments)) if self._record_shapes else ()
+            began = (start - self._begin) * 1e6
+            self._events.append(Event(definition.name, began, duration, threading.get_ident(), sizes))
+
+    def events(self) -> list[Event]:
+        """All calls, in the order in which they began. Raises RuntimeError within the block."""
+        if not self._is_over:
+            raise RuntimeError(NOT_OVER)
+        return sorted(self._events, key=lambda event: event.start)
+
+    def key_averages(self, group_by_input_shape: bool = False) -> Averages:
+        """Calls of one operator together; apart by the sizes of their tensors, if wanted."""
+        groups: dict[Any, list[Event]] = {}
+        for event in self.events():
+            groups.setdefault((event.name, event.sizes if group_by_input_shape else ()), []).append(event)
+        return Averages([
+            Average(name, len(of), sum(e.duration for e in of), sizes)
+            for (name, sizes), of in groups.items()
+        ])
+
+    def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
+        """Write the calls as JSON that `chrome://tracing` and Perfetto show."""
+        traced = [
+            {
+                "name": e.name, "ph": "X", "cat": "cpu_op", "ts": e.start, "dur": e.duration, "pid": os.getpid(),
+                "tid": e.thread, "args": {"Input Dims": [list(sizes) for sizes in e.sizes]},
+            }
+            for e in self.events()
+        ]  # fmt: skip
+        Path(path).write_text(json.dumps({"traceEvents": traced, "displayTimeUnit": "ms"}), encoding="utf-8")
+
+
+def _sizes(values: Sequence[Any]) -> Iterator[tuple[int, ...]]:
+    for value in values:
+        if isinstance(value, Tensor):
+            yield tuple(value._array.shape)
+        elif type(value) in (list, tuple):
+            yield from _sizes(value)
