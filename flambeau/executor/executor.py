@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from flambeau.analysis.gradients import Flow, is_open
+from flambeau.autodiff import expanded_operators as _expanded_operators  # noqa: F401  (operators that plans write as others)
 from flambeau.codegen.callable_type import MISSED, DispatchStub
 from flambeau.executor import (
     asking_calls,

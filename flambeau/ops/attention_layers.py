@@ -38,7 +38,7 @@ def layer(
     parts = zip((query, key, value), F.chunk(qkv_weight, 3), F.chunk(qkv_bias, 3), strict=True)
     q, k, v = [_heads(F, F.linear(x, w, b), num_head) for x, w, b in parts]
     scores = F.matmul(F.mul(q, 1 / sqrt(embed_dim // num_head)), F.transpose(k, -2, -1))
-    weights = masked_softmax(F, scores, None if mask is None else _allowed(F, mask, mask_type))
+    weights = masked_softmax(F, scores, None if mask is None else allowed(F, mask, mask_type))
     joined = F.flatten(F.transpose(F.matmul(weights, v), 1, 2), 2)
     result = F.linear(joined, proj_weight, proj_bias)
     if not need_weights:
@@ -62,7 +62,7 @@ def _heads(F: Any, x: Tensor, count: int) -> Any:
     return F.transpose(F.unflatten(x, 2, [count, -1]), 1, 2)
 
 
-def _allowed(F: Any, mask: Tensor, kind: int | None) -> Any:
+def allowed(F: Any, mask: Tensor, kind: int | None) -> Any:
     """The mask as attention takes it: True for what may be looked at; (batch, heads, queries, keys) or less."""
     if kind == _PADDING:
         mask = F.unsqueeze(F.unsqueeze(mask, 1), 1)

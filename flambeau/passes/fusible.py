@@ -145,11 +145,11 @@ class Fusible:
         )
 
     def _is_table(self, value: Value, lookup: Node) -> bool:
-        """Whether a value lies in memory as it is, and no kernel but this one would read it."""
+        """Whether a value lies in memory as it is, and kernels only look things up in it."""
         others = {use.user for use in value.uses()} - {lookup}
         nodes = others if value.defining_node is None else others | {value.defining_node}
         return sum(v is value for v in lookup.operands) == 1 and not any(
-            n.definition is not None and has_kernel_form(n.definition) for n in nodes
+            n.definition is not None and has_kernel_form(n.definition) and not _looks_up_in(n, value) for n in nodes
         )
 
     def _is_admissible(self, type_: Type) -> bool:
@@ -232,6 +232,13 @@ def _leaves_statistics(node: Node, definition: OpDef) -> bool:
         return False
     is_none = [isinstance(arguments[name].static_type, NoneType) for name in ("running_mean", "running_var")]
     return all(is_none) if constants.constant_value(arguments["training"]) else not any(is_none)
+
+
+def _looks_up_in(node: Node, table: Value) -> bool:
+    """Whether a node loads from a table where integers say, and has no other use for it."""
+    name = "" if node.definition is None else node.definition.accumulator
+    places = [k for k, v in enumerate(node.operands) if v is table]
+    return name == "embedding" and places == [LOOKUPS[name]]
 
 
 def has_kernel_form(definition: OpDef) -> bool:

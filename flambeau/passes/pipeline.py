@@ -63,6 +63,7 @@ from flambeau.passes import (
     remove_inplace_ops,
     remove_list_mutation,
     remove_mutation,
+    settle_attention,
     settle_items,
     settle_numbers,
     settle_ways,
@@ -73,7 +74,7 @@ from flambeau.passes import (
 from flambeau.passes.steps import Pass, Step, check_order
 from flambeau.util.errors import InternalError
 from flambeau.util.foreign import is_foreign
-from flambeau.util.inversions import GRADIENT_EXPANSION
+from flambeau.util.inversions import GRADIENT_EXPANSION, OPERATOR_EXPANSION
 from flambeau.util.record import dataclass
 
 
@@ -106,6 +107,11 @@ def _propagate_constants(graph: Graph) -> bool:
 def _expand_gradients(graph: Graph) -> bool:
     """By whoever knows derivatives: passes do not."""
     return GRADIENT_EXPANSION.implementation(graph)
+
+
+def _expand_operators(graph: Graph) -> bool:
+    """By whoever traces what operators are made of: passes do not."""
+    return OPERATOR_EXPANSION.implementation(graph)
 
 
 def _unroll_short(graph: Graph) -> bool:
@@ -316,6 +322,20 @@ STEPS: tuple[Step, ...] = (
         name="licm",
         run=licm.do,
         after=(("cse", "fewer nodes to move"), ("unroll", "loops that go away need no hoisting")),
+    ),
+    Step(
+        phase="fuse",
+        name="expand_operators",
+        run=_expand_operators,
+        after=(("settle_ways", "what a branch gives is known once it is decided"),),
+        before=(("refresh_shapes", "what it makes has facts of its own"),),
+    ),
+    Step(
+        phase="fuse",
+        name="settle_attention",
+        run=settle_attention.do,
+        after=(("expand_operators", "layers are made of attention"),),
+        before=(("refresh_shapes", "what it makes has facts of its own"),),
     ),
     Step(
         phase="fuse",

@@ -141,6 +141,10 @@ OVERLOAD: Final = Inversion[Callable[[Any], Any]](
 GRADIENT_EXPANSION: Final = Inversion[Callable[[Any], bool]](
     "puts derivatives in the place of the gradients in a graph (`autodiff.gradient_nodes`)", lambda graph: False
 )
+OPERATOR_EXPANSION: Final = Inversion[Callable[[Any], bool]](
+    "puts others in the place of operators that have no native form (`autodiff.expanded_operators`)",
+    lambda graph: False,
+)
 TRANSFORM_PROGRAM: Final = Inversion[Callable[..., Any]](
     "the transform of a function, named by its kind, as a function with a graph (`jit.transforms.programs`)"
 )
