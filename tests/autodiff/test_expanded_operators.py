@@ -49,7 +49,8 @@ def layer(norm_first: bool, gelu: bool) -> Any:
     names = [f"w{k}" for k in range(12)]
     head = f"def f(x: Tensor, {', '.join(f'{n}: Tensor' for n in names)}) -> Tensor:\n"
     call = f"x, 8, 2, {', '.join(names[:4])}, {gelu}, {norm_first}, 1e-5, {', '.join(names[4:])}, None, None"
-    return flambeau.jit.CompilationUnit(f"{head}    return flambeau.ops.aten._transformer_encoder_layer_fwd({call})\n").f
+    body = f"    return flambeau.ops.aten._transformer_encoder_layer_fwd({call})\n"
+    return flambeau.jit.CompilationUnit(head + body).f
 
 
 @pytest.mark.parametrize("norm_first", [False, True])
