@@ -73,31 +73,31 @@ def _partial_by_numpy(grad: Array, numbers: Array, products: Array) -> Array:
 def cumprod_gradient(grad: Array, self: Array, result: Array, dim: int) -> Array:
     """The gradient of the numbers, from that of their partial products."""
     rows = [np.moveaxis(widened(one), dim, -1) for one in (grad, self, result)]
-    found = np.zeros(rows[1].shape, rows[1].dtype)
-    loop = loop_for(partial_loop, found.size) if found.dtype in FLOATS else None
+    gradient = np.zeros(rows[1].shape, rows[1].dtype)
+    loop = loop_for(partial_loop, gradient.size) if gradient.dtype in FLOATS else None
     if loop is None:
-        found = _partial_by_numpy(*rows)
+        gradient = _partial_by_numpy(*rows)
     else:
-        loop(*[np.ascontiguousarray(one).reshape(-1) for one in rows], found.reshape(-1), found.shape[-1])
-    return np.ascontiguousarray(np.moveaxis(found, -1, dim)).astype(self.dtype, copy=False)
+        loop(*[np.ascontiguousarray(one).reshape(-1) for one in rows], gradient.reshape(-1), gradient.shape[-1])
+    return np.ascontiguousarray(np.moveaxis(gradient, -1, dim)).astype(self.dtype, copy=False)
 
 
 def prod_gradient(grad: Array, self: Array, dim: int) -> Array:
     """The gradient of the numbers, from that of their product along an axis, which is kept as an axis of size 1."""
     rows, scale = np.moveaxis(widened(self), dim, -1), np.moveaxis(widened(grad), dim, -1)
-    found = np.empty(rows.shape, rows.dtype)
-    loop = loop_for(others_loop, found.size) if found.dtype in FLOATS else None
+    gradient = np.empty(rows.shape, rows.dtype)
+    loop = loop_for(others_loop, gradient.size) if gradient.dtype in FLOATS else None
     if loop is not None:
         scale = np.broadcast_to(scale, (*rows.shape[:-1], 1))
-        loop(*[np.ascontiguousarray(one).reshape(-1) for one in (scale, rows)], found.reshape(-1), rows.shape[-1])
-    elif found.size:
+        loop(*[np.ascontiguousarray(one).reshape(-1) for one in (scale, rows)], gradient.reshape(-1), rows.shape[-1])
+    elif gradient.size:
         with np.errstate(all="ignore"):
-            found[..., :1] = 1
-            np.cumprod(rows[..., :-1], axis=-1, out=found[..., 1:])
+            gradient[..., :1] = 1
+            np.cumprod(rows[..., :-1], axis=-1, out=gradient[..., 1:])
             behind = np.cumprod(rows[..., :0:-1], axis=-1)[..., ::-1]
-            found[..., :-1] *= behind
-            found *= scale
-    return np.ascontiguousarray(np.moveaxis(found, -1, dim)).astype(self.dtype, copy=False)
+            gradient[..., :-1] *= behind
+            gradient *= scale
+    return np.ascontiguousarray(np.moveaxis(gradient, -1, dim)).astype(self.dtype, copy=False)
 
 
 def _numbers(*sizes: int) -> Tensor:
