@@ -52,7 +52,7 @@ class AliasAnalysis:
         return frozenset(self._points_to.of(value))
 
     def is_new(self, value: Value) -> bool:
-        """Whether the node that gives a value makes the memory of it, in every round of a loop anew."""
+        """Whether the node that gives a value makes the memory of it, in every iteration of a loop anew."""
         return self._points_to.is_new(value)
 
     def may_alias(self, a: Value, b: Value) -> bool:
@@ -157,7 +157,7 @@ class AliasAnalysis:
             self._returned |= both
 
     def note_replaced(self, old: Value, new: Value) -> None:
-        """Stay right after a new value, which nobody makes in every round of a loop anew, took the place of another."""
+        """Stay right after a new value, which no loop makes anew in every iteration, took the place of another."""
         self._points_to.replace(old, new)
 
     def may_exchange(self, first: Node, second: Node) -> bool:

@@ -1,7 +1,7 @@
 """Runs over a graph until nothing new can be said of what its values point to.
 
-A value is said everything of before anything uses it, except what a loop gives to its next round. So one run is enough
-unless that, or something put into memory that was there before, or memory that escapes, says more.
+A value is said everything of before anything uses it, except what a loop gives to its next iteration. So one run is
+enough unless that, or something put into memory that was there before, or memory that escapes, says more.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class PointsTo:
         return self._points.get(value, _NOTHING)
 
     def is_new(self, value: Value) -> bool:
-        """Whether the node that gives a value makes the memory of it, in every round of a loop anew."""
+        """Whether the node that gives a value makes the memory of it, in every iteration of a loop anew."""
         return value in self._new
 
     def replace(self, old: Value, new: Value) -> None:

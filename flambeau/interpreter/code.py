@@ -57,7 +57,7 @@ Instruction = tuple[Op, Any, Any, Any, Any, int]
 Block = tuple[tuple[Instruction, ...], Instruction]
 
 LOOPS: Final = frozenset({Op.FOR, Op.LOOP, Op.WHILE})
-"""What a round of a loop ends in, and stands before its first."""
+"""What an iteration of a loop ends in, and stands before its first."""
 
 
 def step_by_step(last: Instruction) -> Instruction:

@@ -251,13 +251,13 @@ class _Compiler:
         self.move([counter], [self.minus_one])
         reserved = registers.reserve((*results, counter))
         inside, after = self.new_block(), self.new_block()
-        rounds = (inside, after, HotLoop(inside))
+        targets = (inside, after, HotLoop(inside))
         watching = self.on_loop(node) if self.on_loop is not None else None
         is_watched = watching is not None
-        self.test(node, counter, limit, registers[first_condition], rounds, is_watched=is_watched)
+        self.test(node, counter, limit, registers[first_condition], targets, is_watched=is_watched)
         self.start(inside)
         again, is_temporary = self.iteration(body, counter, results)
-        self.test(node, counter, limit, again, rounds, is_watched=is_watched)
+        self.test(node, counter, limit, again, targets, is_watched=is_watched)
         if is_temporary:
             registers.give_back(again)
         registers.release(reserved, (*results, counter))
@@ -305,22 +305,22 @@ class _Compiler:
         self.move([t for t, _ in copied], [s for _, s in copied])
 
     def test(
-        self, node: Node, counter: int, limit: Value, condition: int, rounds: tuple[int, int, HotLoop], *,
+        self, node: Node, counter: int, limit: Value, condition: int, targets: tuple[int, int, HotLoop], *,
         is_watched: bool,
     ) -> None:  # fmt: skip
-        """Whether there is another round. Conditions and limits that are constants need no test."""
+        """Whether there is another iteration. Conditions and limits that are constants need no test."""
         always = all(_is_true(source(v)) for v in (node.operand(1), node.nested_blocks[0].returns[0]))
         endless = is_constant(limit) and self.registers.template[self.registers[limit]] == INT64_MAX
         counts = source(node.nested_blocks[0].parameters[0]).is_used or not endless or is_watched
         if not counts:
             if always:
-                self.emit(Op.JUMP, a=rounds[0])
+                self.emit(Op.JUMP, a=targets[0])
             else:
-                self.emit(Op.WHILE, d=condition, b=rounds)
+                self.emit(Op.WHILE, d=condition, b=targets)
         elif always:
-            self.emit(Op.FOR, d=counter, a=self.registers[limit], b=rounds)
+            self.emit(Op.FOR, d=counter, a=self.registers[limit], b=targets)
         else:
-            self.emit(Op.LOOP, d=counter, f=condition, a=self.registers[limit], b=rounds)
+            self.emit(Op.LOOP, d=counter, f=condition, a=self.registers[limit], b=targets)
 
 
 def _split(values: Sequence[Value], results: set[Value]) -> tuple[list[Value], list[Value]]:

@@ -7,14 +7,14 @@
       ADD   r6 = r8 + r7                  ->         if r6 > MAX or r6 < MIN: r6 = wrap(r6)
       FOR   r7 below r0: block 1                 regs[6], regs[7] = r6, r7
 
-A function starts at the head of the body, from any round on, and comes back when the loop is done; registers are its
-local variables meanwhile (`loop_writer`). It has a line for each instruction that may fail, by which the instruction's
-site is found again. Where small numbers at the start mean that sums stay within 64 bits, there are two loops, and the
-numbers decide which one runs. Loops that call programs' functions, return from inside or enter contexts are left to
-the machine.
+A function starts at the head of the body, from any iteration on, and comes back when the loop is done; registers are
+its local variables meanwhile (`loop_writer`). It has a line for each instruction that may fail, by which the
+instruction's site is found again. Where small numbers at the start mean that sums stay within 64 bits, there are two
+loops, and the numbers decide which one runs. Loops that call programs' functions, return from inside or enter contexts
+are left to the machine.
 
-A `HotLoop` belongs to its code, for all threads: it counts rounds and keeps the function, which like all code has no
-state of any run.
+A `HotLoop` belongs to its code, for all threads: it counts iterations and keeps the function, which like all code has
+no state of any run.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from flambeau.util.locks import Lock
 
 Registers = list[Any]
 HOT: Final = 200
-"""Rounds after which a loop is translated: what that takes is as long as they took."""
+"""Iterations after which a loop is translated: what that takes is as long as they took."""
 MANY: Final = 10_000
-"""Rounds to come for which it is worth finding out what stays small."""
+"""Iterations to come for which it is worth finding out what stays small."""
 AGAIN: Final = 400
-"""Heat of a loop with few rounds for which it is: once it is translated, it grows with calls."""
+"""Heat of a loop with few iterations for which it is: once it is translated, it grows with calls."""
 
 _translating = Lock()
 
@@ -48,18 +48,18 @@ class HotLoop:
         self.inside = inside
         """The block at the head of its body."""
         self.heat = 0
-        """Rounds that the machine went; below zero if it always will."""
+        """Iterations that the machine went; below zero if it always will."""
         self.run: Callable[[Registers], None] | None = None
         self._is_short = False
-        """Whether the function was made in haste, for few rounds."""
+        """Whether the function was made in haste, for few iterations."""
         self._sites: dict[Any, Sequence[int]] = {}
 
     def function(self, code: Code, regs: Registers, last: Instruction) -> Callable[[Registers], None] | None:
         """The function, made when a hot loop first asks for it, at `last`; None where there is none."""
-        if self.run is None or (self._is_short and (self.heat > AGAIN or _rounds_left(regs, last) >= MANY)):
+        if self.run is None or (self._is_short and (self.heat > AGAIN or _iterations_left(regs, last) >= MANY)):
             with _translating:
                 if self.heat > 0 and (self.run is None or self._is_short):
-                    self._translate(code, is_long=self.heat > AGAIN or _rounds_left(regs, last) >= MANY)
+                    self._translate(code, is_long=self.heat > AGAIN or _iterations_left(regs, last) >= MANY)
         return self.run
 
     def _translate(self, code: Code, *, is_long: bool) -> None:
@@ -79,7 +79,7 @@ class HotLoop:
         return 0 if traceback is None else self._sites[traceback.tb_frame.f_code][traceback.tb_lineno - 1]
 
 
-def _rounds_left(regs: Registers, last: Instruction) -> int:
-    """How many rounds there may still be, as the end of a round or the way into the loop says."""
+def _iterations_left(regs: Registers, last: Instruction) -> int:
+    """How many iterations there may still be, as the end of an iteration or the way into the loop says."""
     op, d, _, a, _, _ = last
     return MANY if op is Op.WHILE else regs[a] - regs[d]

@@ -1,8 +1,8 @@
 """When the values of a block are used for the last time.
 
 A value that comes from outside a branch may end inside it; one that comes from outside a loop's body may not, because
-the next round needs it again. Nodes that only change a type (`prim::unchecked_cast`) have no value of their own: what
-they give is what they take.
+the next iteration needs it again. Nodes that only change a type (`prim::unchecked_cast`) have no value of their own:
+what they give is what they take.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Which sums and products of a loop stay within 64 bits, provided that what comes in is small.
 
     for i in range(n):                     n, i and s within [-2**31, 2**31] at the start:
-        s = (s * 31 + i) % 1000003             s within [-2**31, 2**31] in every round, s * 31 + i within 64 bits
+        s = (s * 31 + i) % 1000003             s within [-2**31, 2**31] in every iteration, s * 31 + i within 64 bits
 
 Ranges are those of Python's own, unbounded sums; one that may leave 64 bits gives a number of which nothing is known.
-What a loop carries is taken for as large as at the start, then for as large as rounds can make it: a number to which
-every round adds a bounded one grows by rounds times that, any other is what a round makes of it. A guess counts once
-a round keeps to it.
+What a loop carries is taken for as large as at the start, then for as large as iterations can make it: a number to
+which every iteration adds a bounded one grows by the trip count times that, any other is what an iteration makes of it.
+A guess counts once an iteration keeps to it.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ _GUESSES: Final = 3
 """Ways of taking what a loop carries before nothing is taken to be known of it."""
 
 Origin = tuple[int, int]
-"""A register at the start of a round of the loop with this head."""
+"""A register at the start of an iteration of the loop with this head."""
 
 
 class Range(NamedTuple):
-    """An int of 64 bits, and how far it is from what a register held at the start of a round."""
+    """An int of 64 bits, and how far it is from what a register held at the start of an iteration."""
 
     low: int
     high: int
@@ -99,7 +99,7 @@ class _Analysis:
         self._start = Range(0, 0)
         self._fuel = _FUEL
         self._loops: dict[int, tuple[Instruction, Straight, frozenset[int]]] = {}
-        """By their heads: ends of rounds, what is before them in the block, and what rounds write."""
+        """By their heads: ends of iterations, what is before them in the block, and what iterations write."""
 
     def under(self, bound: int) -> Small:
         """What is proven by one bound. Raises NotTranslatedError for a loop that takes too long to look at."""
@@ -122,17 +122,17 @@ class _Analysis:
     # -- control ------------------------------------------------------------------------------------------------------
 
     def loop(self, head: int, entry: Instruction | None, before: Straight, state: State) -> None:
-        """A loop whose rounds start in one state, which its entry tests; afterwards, the state behind it."""
+        """A loop whose iterations start in one state, which its entry tests; afterwards, the state behind it."""
         back, ending, written = self._loop_of(head)
         op, d = back[:2]
         inside = dict(state)
         counter: State = {}
-        rounds = None
+        trip_count = None
         if op is Op.WHILE:
             if entry is not None:
                 self._narrow(before, d, inside, holds=True)
         else:
-            rounds, counter[d] = self._count(back, written, state, is_entered=entry is not None)
+            trip_count, counter[d] = self._count(back, written, state, is_entered=entry is not None)
             written -= {d}
         first = {r: self._value(inside, r) for r in written}
         guess: State = {r: _from_here(value, (r, head)) for r, value in first.items()}
@@ -142,21 +142,23 @@ class _Analysis:
             behind = dict(end)
             if op is Op.WHILE:
                 self._narrow(ending, d, end, holds=True)
-            grown = {r: _over_rounds(first[r], guess[r], self._value(end, r), rounds, (r, head)) for r in written}
+            grown = {
+                r: _over_iterations(first[r], guess[r], self._value(end, r), trip_count, (r, head)) for r in written
+            }
             if grown == guess:
                 break
             if attempt >= _GUESSES:
                 grown = {r: v if v == guess[r] and attempt == _GUESSES else None for r, v in grown.items()}
             guess = grown
         state.update({
-            r: _behind(self._value(state, r), self._value(behind, r), rounds, (r, head)) for r in written
+            r: _behind(self._value(state, r), self._value(behind, r), trip_count, (r, head)) for r in written
         })  # fmt: skip
         state.update(dict.fromkeys(counter))
 
     def _count(
         self, back: Instruction, written: frozenset[int], state: State, *, is_entered: bool
     ) -> tuple[int | None, Range | None]:
-        """How many rounds there are at most, and what the counter is in them."""
+        """How many iterations there are at most, and what the counter is in them."""
         _, d, _, a, _, _ = back
         first, limit = self._value(state, d), self._value(state, a)
         if {d, a} & written or first is None or limit is None:
@@ -165,7 +167,7 @@ class _Analysis:
         return max(0, limit.high - low), Range(low, max(low, limit.high - 1))
 
     def _walk(self, block: int, stop: int, head: int, state: State) -> None:
-        """Blocks from one on, up to another or to the end of a round."""
+        """Blocks from one on, up to another or to the end of an iteration."""
         while block != stop:
             straight, last = self.code.blocks[block]
             self._fuel -= len(straight) + 1
@@ -268,24 +270,24 @@ def _either(x: Range | None, y: Range | None) -> Range | None:
     return Range(low, high, x.origin, min(x.least, y.least), max(x.most, y.most))
 
 
-def _over_rounds(
-    first: Range | None, guess: Range | None, end: Range | None, rounds: int | None, origin: Origin
+def _over_iterations(
+    first: Range | None, guess: Range | None, end: Range | None, trip_count: int | None, origin: Origin
 ) -> Range | None:
-    """What a register holds at the start of a round, if rounds that start with a guess end so."""
+    """What a register holds at the start of an iteration, if iterations that start with a guess end so."""
     if first is None or guess is None or end is None:
         return None
-    if rounds is not None and end.origin == origin:
-        low, high = first.low + rounds * min(0, end.least), first.high + rounds * max(0, end.most)
+    if trip_count is not None and end.origin == origin:
+        low, high = first.low + trip_count * min(0, end.least), first.high + trip_count * max(0, end.most)
         return Range(low, high, origin) if MIN <= low <= high <= MAX else None
     return Range(min(first.low, guess.low, end.low), max(first.high, guess.high, end.high), origin)
 
 
-def _behind(first: Range | None, end: Range | None, rounds: int | None, origin: Origin) -> Range | None:
-    """What a register holds behind a loop: what it held before, where there was no round, or at the end of one."""
+def _behind(first: Range | None, end: Range | None, trip_count: int | None, origin: Origin) -> Range | None:
+    """What a register holds behind a loop: what it held before, where there was no iteration, or at the end of one."""
     if first is None or end is None:
         return None
-    if rounds is not None and end.origin == origin:
-        return _added(first, Range(rounds * min(0, end.least), rounds * max(0, end.most)))
+    if trip_count is not None and end.origin == origin:
+        return _added(first, Range(trip_count * min(0, end.least), trip_count * max(0, end.most)))
     return _either(first, end)
 
 

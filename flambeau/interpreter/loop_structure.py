@@ -96,12 +96,12 @@ def blocks_inside(code: Code, head: int) -> Iterator[Block]:
 
 
 def ends_round(last: Instruction, head: int) -> bool:
-    """Whether an instruction inside a loop is the one that ends its rounds."""
+    """Whether an instruction inside a loop is the one that ends its iterations."""
     return last[0] in LOOPS and last[4][0] == head
 
 
 def end_of_round(code: Code, head: int) -> tuple[Instruction, Straight]:
-    """The instruction that ends a round, and those before it in its block."""
+    """The instruction that ends an iteration, and those before it in its block."""
     ends = [(last, straight) for straight, last in blocks_inside(code, head) if ends_round(last, head)]
     if len(ends) != 1:
         raise NotTranslatedError("it ends in several places")
@@ -109,7 +109,7 @@ def end_of_round(code: Code, head: int) -> tuple[Instruction, Straight]:
 
 
 def written_in(code: Code, head: int) -> set[int]:
-    """What a round writes, apart from the counter of the loop itself."""
+    """What an iteration writes, apart from the counter of the loop itself."""
     written: set[int] = set()
     for straight, last in blocks_inside(code, head):
         for instruction in straight:

@@ -212,7 +212,7 @@ class _Writer:
         return f"r{d} < {self.raw(a)}" + (f" and {self.read(f)}" if op is Op.LOOP else "")
 
     def _walk(self, block: int, stop: int, head: int) -> None:
-        """Blocks from one on, up to another or to the end of a round."""
+        """Blocks from one on, up to another or to the end of an iteration."""
         while block != stop:
             straight, last = self.code.blocks[block]
             self.size += len(straight) + 1

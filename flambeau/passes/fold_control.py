@@ -10,9 +10,9 @@
     -> (%x)
 ```
 
-Branches on constants, and on what is known, are replaced by the block taken. Loops that do no round give what they
-were given. Results that are the same on both ways, and carried values that no round changes, are replaced by what they
-are; True on one way and False on the other is the condition.
+Branches on constants, and on what is known, are replaced by the block taken. Loops without an iteration give what they
+were given. Results that are the same on both ways, and carried values that no iteration changes, are replaced by what
+they are; True on one way and False on the other is the condition.
 """
 
 from __future__ import annotations

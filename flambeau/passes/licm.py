@@ -1,4 +1,4 @@
-"""Move out of a loop what is the same in every round.
+"""Move out of a loop what is the same in every iteration.
 
 ```
 %y = prim::Loop(%n, %true, %x)                    %c : int = aten::mul(%k, %k)
@@ -9,8 +9,8 @@
 ```
 
 What may fail moves only out of loops that certainly run, and not past anything the world sees or that may fail first.
-What gives new memory moves only if nobody writes to it and it is not seen outside, where each round's result must be an
-object of its own. What asks for sizes or dtypes moves past writes to elements.
+What gives new memory moves only if nobody writes to it and it is not seen outside, where the result of each iteration
+must be an object of its own. What asks for sizes or dtypes moves past writes to elements.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _is_invariant(node: Node, loop: Node, facts: AliasAnalysis) -> bool:
         return False
     if not is_pure(node) or writes_memory(node) or node.op == "prim::CreateObject":
         return False
-    if node.op == "prim::GetAttr":  # gives the same object in every round, whoever writes to what is in it
+    if node.op == "prim::GetAttr":  # gives the same object in every iteration, whoever writes to what is in it
         return True
     return not any(facts.places(v) and (facts.has_writers(v) or facts.leaves(v)) for v in node.results)
 
@@ -78,7 +78,7 @@ def _defined_in(block: Block) -> list[object]:
 
 
 def surely_runs(loop: Node) -> bool:
-    """Whether a loop runs at least one round, whatever happens."""
+    """Whether a loop runs at least one iteration, whatever happens."""
     trips, condition = loop.operands[:2]
     if not (constants.is_constant(trips) and constants.is_constant(condition)):
         return False

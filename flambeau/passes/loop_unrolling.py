@@ -8,8 +8,8 @@
     -> (%true, %a)
 ```
 
-Innermost `for` loops (the condition is always true) with a constant number of rounds go away if they are short; with
-`partly`, others do eight rounds in one, and a second loop does what is left.
+Innermost `for` loops (the condition is always true) with a constant trip count go away if they are short; with
+`partly`, others do eight iterations in one, and a second loop does what is left.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from flambeau.ir.walk import nodes_within
 from flambeau.schema.types import BOOL, INT
 
 FACTOR = 8
-"""Rounds that one round of an unrolled loop does."""
-MOST_ROUNDS = 32
+"""How many iterations of the loop one iteration of the unrolled loop does."""
+MOST_ITERATIONS = 32
 """Longer loops are not unrolled whole."""
 MOST_NODES = 256
 """No loop grows beyond this many nodes."""
 
 
 def do(graph: Graph, *, partly: bool = True) -> bool:
-    """Unroll every innermost `for` loop; without `partly` only those of few, constant rounds."""
+    """Unroll every innermost `for` loop; without `partly` only those with a small constant trip count."""
     changed = False
     for loop in graph.find_all("prim::Loop"):
         if not is_for(loop) or any(n.op == "prim::Loop" for n in nodes_within(loop) if n is not loop):
             continue
         size = sum(1 for n in nodes_within(loop)) - 1
         if constants.is_constant(loop.operand(0)):
-            rounds = max(constants.constant_value(loop.operand(0)), 0)
-            if rounds <= MOST_ROUNDS and rounds * size <= MOST_NODES:
-                _write_out(loop, rounds)
+            trip_count = max(constants.constant_value(loop.operand(0)), 0)
+            if trip_count <= MOST_ITERATIONS and trip_count * size <= MOST_NODES:
+                _write_out(loop, trip_count)
                 changed = True
         elif partly and size * FACTOR <= MOST_NODES:
             _unroll(loop)
@@ -55,11 +55,11 @@ def is_for(loop: Node) -> bool:
     return all(constants.is_constant(c) and constants.constant_value(c) is True for c in conditions)
 
 
-def _write_out(loop: Node, rounds: int) -> None:
+def _write_out(loop: Node, trip_count: int) -> None:
     graph = loop.graph
     carried: Sequence[Value] = loop.operands[2:]
     with graph.inserting(loop), graph.at_range(loop.range):
-        for index in range(rounds):
+        for index in range(trip_count):
             counter = insert_constant(graph, index) if loop.nested_blocks[0].parameters[0].is_used else None
             carried = _one_round(loop.nested_blocks[0], counter, carried, graph)
     for result, value in zip(loop.results, carried, strict=True):
@@ -78,7 +78,7 @@ def _one_round(body: Block, counter: Value | None, carried: Sequence[Value], gra
 
 
 def _unroll(loop: Node) -> None:
-    """Eight rounds in one, as often as they fit into the trip count, then the loop itself for the rest."""
+    """Eight iterations in one, as often as they fit into the trip count, then the loop itself for the rest."""
     graph, body = loop.graph, loop.nested_blocks[0]
     uses_counter = body.parameters[0].is_used
     with graph.inserting(loop), graph.at_range(loop.range):

@@ -83,7 +83,7 @@ def _rewrite(loop: Node) -> None:
 
 
 def _next_round(block: Block, counter: Value, limit: Value, loop: Node) -> tuple[Value, Value]:
-    """The next count, and whether there is another round."""
+    """The next count, and whether there is another iteration."""
     graph, go = block.graph, block.returns[0]
     with graph.inserting(block), graph.at_range(loop.range):
         one = insert_constant(graph, 1)

@@ -115,7 +115,7 @@ def _expand_operators(graph: Graph) -> bool:
 
 
 def _unroll_short(graph: Graph) -> bool:
-    """Only loops with few, constant rounds: others would grow the code that is interpreted."""
+    """Only loops with a small constant trip count: others would grow the code that is interpreted."""
     return loop_unrolling.do(graph, partly=False)
 
 

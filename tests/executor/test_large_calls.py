@@ -142,9 +142,8 @@ def test_ways_back_are_refused_for_what_only_a_run_tells_and_for_nothing_else() 
     places = [("grad", 0), ("factor", 1)]
     ways_back = large_gradients.LargeGradients("scaled", [(Formula(asks), places)])
     assert ways_back(values) is None
-    assert [str(refusal) for refusal in ways_back.runs.values] == [
-        "Refused(reason='a formula asks for a number that only the run knows')"
-    ]
+    reasons = [getattr(refusal, "reason", None) for refusal in ways_back.runs.values]
+    assert reasons == ["a formula asks for a number that only the run knows"]
     with pytest.raises(AttributeError, match="no_such_thing"):
         large_gradients.LargeGradients("scaled", [(Formula(is_wrong), places)])(values)
 
