@@ -8,6 +8,7 @@ machine code, only files are read that nobody but the user could have written.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -93,7 +94,7 @@ def place_of(function: Function, *what: str) -> Place | None:
         processor = host.chosen_processor().name
     except host.ProcessorError:
         return None
-    around = (str(defaults.float_dtype()), np.__version__, str(available()), source_stamps(PACKAGE))
+    around = (str(defaults.float_dtype()), np.__version__, str(available()), _sources())
     return Place(cache, key_of("program", origin.key, *what, *around), processor, origin, function)
 
 
@@ -103,6 +104,12 @@ def plan_place(function: Function, arguments: Sequence[Any], options: Options) -
         return None
     about = (options.backend, sorted(options.without), options.num_threads, options.fastmath)
     return place_of(function, "plan", describe(spec_of(arguments)), repr(about))
+
+
+@cache
+def _sources() -> str:
+    """Tells the sources of this package from what they were before they were edited."""
+    return key_of(source_stamps(PACKAGE))
 
 
 def _has_own_kernels() -> bool:

@@ -6,8 +6,10 @@ object, it holds a line that says what the object needs to be linked. The text i
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -62,6 +64,7 @@ def unpacked(entry: bytes) -> tuple[Needs, bytes] | None:
     return (Needs(tuple(libm), needs_memory, splits), content) if separator else None
 
 
+@cache
 def emitter_sources() -> str:
     """Tells the sources of the emitter from what they were before they were edited."""
-    return source_stamps(str(PACKAGE), ROOM)
+    return hashlib.sha256(source_stamps(str(PACKAGE), ROOM).encode()).hexdigest()

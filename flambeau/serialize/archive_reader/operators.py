@@ -16,10 +16,11 @@ from typing import Final
 from flambeau.ir import kinds
 from flambeau.program.gradients import GRADIENT
 from flambeau.schema import registry
+from flambeau.schema.opdef import Effect
 from flambeau.serialize.archive_format import code_record
 from flambeau.serialize.archive_reader.code_file import STRING, parse_code
 from flambeau.serialize.archive_reader.container_reader import Container
-from flambeau.serialize.archive_reader.permissions import Permissions, reaches_world
+from flambeau.serialize.archive_reader.permissions import Permissions
 from flambeau.serialize.archive_reader.special_operators import SPECIAL
 from flambeau.tensor.opaque_objects import MAKERS
 from flambeau.util.errors import FrontendError
@@ -103,7 +104,8 @@ def _note_missing(text: str, record: str, container: Container, objections: Obje
 @lru_cache(maxsize=1)
 def _world_words(version: int) -> frozenset[str]:
     """The last parts of the names of operators that reach the world, at a version of the registry."""
-    return frozenset(name.rpartition("::")[2] for name in registry.names() if reaches_world(name))
+    reaching = {d.name for d in registry.all_definitions() if d.effect is Effect.WORLD}
+    return frozenset(name.rpartition("::")[2] for name in reaching)
 
 
 def _mentions(node: ast.AST, words: frozenset[str]) -> bool:
