@@ -6,6 +6,7 @@ children come in the middle of that, with whatever locks, plans and tasks there 
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import select
 import signal
@@ -15,8 +16,8 @@ from collections.abc import Callable, Sequence
 
 THREADS = 3
 CHILDREN = 2
-PATIENCE = 20.0
-"""Seconds after which a thread or a child counts as stuck."""
+PATIENCE = 60.0
+"""Seconds after which a thread or a child counts as stuck; a machine with much else to do takes 20 for a child."""
 
 Check = Callable[[int], str | None]
 """What is wrong with the call of this number, if anything is."""
@@ -46,7 +47,9 @@ def _child(check: Check, start: int, calls: int) -> tuple[int, int]:
     text = "it died of an exception"
     try:
         os.close(read)
+        faulthandler.dump_traceback_later(PATIENCE, file=write, exit=True)  # says where it is stuck
         text = _first(check, _order(start, calls)) or "fine"
+        faulthandler.cancel_dump_traceback_later()
     finally:
         os.write(write, text.encode()[:60000])
         os._exit(0)
@@ -54,10 +57,12 @@ def _child(check: Check, start: int, calls: int) -> tuple[int, int]:
 
 def _answer(pid: int, read: int) -> str:
     """What a child found: "fine", or what is wrong; one that says nothing for long is ended."""
-    ready, _, _ = select.select([read], [], [], PATIENCE)
+    ready, _, _ = select.select([read], [], [], 2 * PATIENCE)
     if not ready:
         os.kill(pid, signal.SIGKILL)
-    text = os.read(read, 65536).decode() if ready else f"it is stuck for {PATIENCE:.0f} s"
+    text = b"".join(iter(lambda: os.read(read, 65536), b"")).decode() if ready else ""
+    if not ready or text.startswith("Timeout "):
+        text = f"it is stuck for {PATIENCE:.0f} s\n{text}"
     os.close(read)
     _, status = os.waitpid(pid, 0)
     return text or f"it died with status {status}"
