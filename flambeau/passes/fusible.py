@@ -36,6 +36,12 @@ DTYPES = frozenset(
 """Element types that kernels know."""
 
 
+def is_vector(value: Value) -> bool:
+    """Whether a value is known to be a tensor of one axis."""
+    sizes = value.static_type.sizes if isinstance(value.static_type, TensorType) else None
+    return sizes is not None and len(sizes) == 1
+
+
 class Fusible:
     """The decision for one graph."""
 
@@ -61,7 +67,7 @@ class Fusible:
         if not all(isinstance(v.static_type, TensorType) or constants.is_constant(v) for v in node.operands):
             return False
         first, second = self.factors(node)
-        return first is not second or definition.accumulator == "dot"
+        return first is not second or (is_vector(first) and definition.accumulator != "outer")
 
     def factors(self, product: Node) -> tuple[Value, Value]:
         """The two tensors that a product multiplies."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from flambeau.analysis.constant_evaluation import is_none
 from flambeau.ir import constants
 from flambeau.ir.constants import insert_constant
 from flambeau.ir.graph import Node, Value
@@ -63,3 +64,17 @@ def _with_norm(node: Node, rest: list[int]) -> Value:
     norm = graph.insert("aten::linalg_vector_norm", [v, *options], [TENSOR]).result()
     share = graph.insert("aten::div", [g, norm], [TENSOR]).result()
     return graph.insert("aten::mul", [v, share], [node.result().static_type]).result()
+
+
+@rewrites("aten::linalg_norm")
+def _length(node: Node) -> Any:
+    """linalg_norm(x) without an order: that of x as one vector, or along the given dimensions."""
+    if not (isinstance(node.operand(0).static_type, TensorType) and is_none(node.operand(1))):
+        return KEEP
+
+    def make() -> Value:
+        order = constants.insert_constant(node.graph, 2)
+        operands = [node.operand(0), order, *node.operands[2:]]
+        return node.graph.insert("aten::linalg_vector_norm", operands, (node.result().static_type,)).result()
+
+    return Chain(make, node)

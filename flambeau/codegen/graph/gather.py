@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from flambeau.codegen.graph import lists, memory, picks
-from flambeau.codegen.graph.arrays import array, axis_of, copy_elements, each_element, fill, flattened, new
+from flambeau.codegen.graph import lists, memory, native_values, picks
+from flambeau.codegen.graph.arrays import (
+    array,
+    axis_of,
+    copy_elements,
+    each_element,
+    fill,
+    flattened,
+    new,
+    product,
+    view_on,
+)
 from flambeau.codegen.graph.control import each
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.memory import number
@@ -36,22 +46,48 @@ def _at(fn: EmittedFunction, x: ArrayValue, axis: int, index: Register) -> Regis
 
 
 def roll(fn: EmittedFunction, node: Node) -> None:
-    """`roll` along dimensions: each element moves by the shift of its axis, and comes in again at the other end."""
-    e, x = fn.e, array(fn, node.operand(0))
+    """`roll` along dimensions: each element moves by the shift of its axis, and comes in again at the other end.
+
+    Without dimensions all elements are in a row.
+    """
+    x = array(fn, node.operand(0))
     shifts, dims = (fn.values.get(v) for v in node.operands[1:3])
-    if not isinstance(shifts, TupleValue) or not isinstance(dims, TupleValue) or not dims.items:
+    if not isinstance(shifts, TupleValue) or not isinstance(dims, TupleValue):
         raise CannotCompileError("how many axes are rolled is not known")
-    if len(shifts.items) != len(dims.items) or not x.rep.rank:
+    is_row = not dims.items
+    if is_row and (not x.rep.rank or x.rep.dense != x.rep.rank):
+        raise CannotCompileError("all elements of a tensor with gaps in a row")
+    shift_by_axis = _shifts(shifts, TupleValue((native_values.integer(0),)) if is_row else dims, x.rep.rank)
+    rolled = new(fn, x.rep.dtype, x.sizes, node)
+    source, target = (_in_a_row(fn, t) if is_row else t for t in (x, rolled))
+    _roll(fn, source, target, shift_by_axis)
+    fn.values.set_new(node.result(), rolled)
+
+
+def _shifts(shifts: TupleValue, dims: TupleValue, rank: int) -> dict[int, Register]:
+    """By how much each axis is rolled."""
+    if len(shifts.items) != len(dims.items) or not rank:
         raise CannotCompileError("shifts and dimensions that do not align")
-    amounts: dict[int, Register] = {}
+    by_axis: dict[int, Register] = {}
     for shift, value in zip(shifts.items, dims.items, strict=True):
         if not isinstance(shift, Scalar) or not isinstance(value, Scalar):
             raise CannotCompileError("shifts that are not ints")
         dim = memory.literal(value.register)
-        if dim is None or not -x.rep.rank <= dim < x.rep.rank or dim % x.rep.rank in amounts:
+        if dim is None or not -rank <= dim < rank or dim % rank in by_axis:
             raise CannotCompileError("dimensions that are not known, not there or there twice")
-        amounts[dim % x.rep.rank] = _remainder(fn, shift.register, x.sizes[dim])
-    rolled = new(fn, x.rep.dtype, x.sizes, node)
+        by_axis[dim % rank] = shift.register
+    return by_axis
+
+
+def _in_a_row(fn: EmittedFunction, x: ArrayValue) -> ArrayValue:
+    """A tensor without gaps as one axis."""
+    return view_on(x, x.data, [product(fn, x.sizes)], [number(_itemsize(x))], 1)
+
+
+def _roll(fn: EmittedFunction, x: ArrayValue, rolled: ArrayValue, shifts: Mapping[int, Register]) -> None:
+    """Fill a new tensor with the elements of another, moved along some axes."""
+    e = fn.e
+    amounts = {axis: _remainder(fn, shift, x.sizes[axis]) for axis, shift in shifts.items()}
 
     def nest(axis: int, source: Register, target: Register) -> None:
         if axis == x.rep.rank:
@@ -76,7 +112,6 @@ def roll(fn: EmittedFunction, node: Node) -> None:
         run(rest, amount, number(0))
 
     nest(0, x.data, rolled.data)
-    fn.values.set_new(node.result(), rolled)
 
 
 def _remainder(fn: EmittedFunction, a: Register, size: Register) -> Register:

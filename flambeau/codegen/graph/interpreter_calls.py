@@ -78,16 +78,26 @@ def is_dense_now(fn: EmittedFunction, x: ArrayValue) -> Register:
 
 def either(fn: EmittedFunction, node: Node, condition: Register, rep: Array, native: Callable[[], ArrayValue]) -> None:
     """The node's first result by native code where a condition holds, else by Python; it holds its block either way."""
+    either_of(fn, node, condition, [rep], lambda: (native(),))
+
+
+def either_of(
+    fn: EmittedFunction, node: Node, condition: Register, reps: Sequence[Array],
+    native: Callable[[], Sequence[ArrayValue]],
+) -> None:  # fmt: skip
+    """The node's results by native code where a condition holds, else by Python; they hold their blocks either way."""
     e = fn.e
-    slots = fn.slots.new(rep)
+    slots = [fn.slots.new(rep) for rep in reps]
     here, there, after = e.label("here"), e.label("there"), e.label("after")
     e.branch_if(condition, here, there)
     e.start(here)
-    fn.slots.store(slots, native())
+    for slot, value in zip(slots, native(), strict=True):
+        fn.slots.store(slot, value)
     e.branch(after)
     e.start(there)
-    (words,) = call_python(fn, node, (rep,), is_rare=True)
-    fn.slots.store(slots, native_values.from_words(rep, words))
+    for slot, rep, words in zip(slots, reps, call_python(fn, node, reps, is_rare=True), strict=True):
+        fn.slots.store(slot, native_values.from_words(rep, words))
     e.branch(after)
     e.start(after)
-    fn.values.set_new(node.result(0), fn.slots.load(slots, rep))
+    for k, (slot, rep) in enumerate(zip(slots, reps, strict=True)):
+        fn.values.set_new(node.result(k), fn.slots.load(slot, rep))

@@ -13,6 +13,7 @@ from flambeau.codegen.graph import (
     calls,
     copies,
     creation,
+    diagonals,
     element_indexes,
     gather,
     groups,
@@ -25,10 +26,13 @@ from flambeau.codegen.graph import (
     pieces,
     pointwise,
     rearranging,
+    reordered,
     repeats,
     resized_views,
     scatter,
+    sorting,
     tensor_literals,
+    whole_numbers,
     writes,
 )
 from flambeau.codegen.graph.emitted_function import EmittedFunction
@@ -256,6 +260,9 @@ lowers("aten::__derive_index")(_derive_index)
 lowers("aten::__is__")(_is)
 lowers("aten::__isnot__")(_is_not)
 lowers("aten::_unwrap_optional")(_unwrap)
+lowers("aten::gcd")(whole_numbers.gcd)
+lowers("aten::divmod")(whole_numbers.divmod_)
+lowers("python::isqrt")(whole_numbers.isqrt)
 
 lowers("aten::zeros", "aten::zeros_like", "aten::new_zeros")(creation.zeros)
 lowers("aten::empty", "aten::empty_like", "aten::new_empty")(creation.zeros)
@@ -263,6 +270,7 @@ lowers("aten::ones", "aten::ones_like", "aten::new_ones")(creation.ones)
 lowers("aten::full", "aten::full_like", "aten::new_full")(creation.full)
 lowers("aten::arange")(creation.arange)
 lowers("aten::linspace")(creation.linspace)
+lowers("aten::eye")(diagonals.eye)
 lowers("aten::tensor", "aten::scalar_tensor", "prim::NumToTensor")(tensor_literals.tensor)
 lowers_on_items("aten::tensor")(tensor_literals.tensor)
 
@@ -290,6 +298,13 @@ lowers_on_lists("aten::cat")(copies.cat)
 lowers_on_lists("aten::stack")(copies.stack)
 
 lowers_on_tensors("aten::select")(arrays.select)
+lowers_on_tensors("aten::diagonal")(diagonals.diagonal)
+lowers_on_tensors("aten::diag")(diagonals.diag)
+lowers_on_tensors("aten::flip")(reordered.flip)
+lowers_on_tensors("aten::diff")(reordered.diff)
+lowers_on_tensors("aten::sort")(sorting.sort)
+lowers_on_tensors("aten::argsort")(sorting.argsort)
+lowers_on_tensors("aten::searchsorted")(sorting.searchsorted)
 lowers_on_tensors("aten::slice")(arrays.slice_)
 lowers_on_tensors("aten::slice_scatter")(part_writes.slice_scatter)
 lowers_on_tensors("aten::select_scatter")(part_writes.select_scatter)

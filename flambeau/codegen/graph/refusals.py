@@ -30,7 +30,7 @@ def refuse(fn: EmittedFunction, node: Node, operands: Sequence[Any]) -> None:
         refuses[node.op](fn, node, operands)
 
 
-@refuses("aten::Int")
+@refuses("aten::Int", "aten::floor", "aten::ceil", "python::trunc")
 def refuse_what_no_int_is(fn: EmittedFunction, node: Node, operands: Sequence[Operand]) -> None:
     """nan, and floats that do not fit in 64 bits."""
     source = operands[0]
@@ -54,6 +54,16 @@ def _power_of_zero(fn: EmittedFunction, node: Node, operands: Sequence[Operand])
         else:
             conditions.append(e.icmp({"eq": "eq", "lt": "slt"}[predicate], operand.register, zero))
     fn.exits.fail_if(e.binary("and", *conditions), node)
+
+
+@refuses("python::log2")
+def _logarithm_of_nothing(fn: EmittedFunction, node: Node, operands: Sequence[Operand]) -> None:
+    """Logarithms of zero and below, which `math.log2` has none of."""
+    e, x = fn.e, operands[0].register
+    if operands[0].dtype.is_floating_point:
+        fn.exits.fail_if(e.fcmp("ole", x, e.like(x, 0.0)), node)
+    else:
+        fn.exits.fail_if(e.icmp("sle", x, e.like(x, 0)), node)
 
 
 @refuses("aten::__lshift__", "aten::__rshift__")

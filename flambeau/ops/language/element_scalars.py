@@ -28,6 +28,10 @@ def _rounding(dtype: DType) -> Callable[[float], float]:
     return kernel
 
 
+def _on_float(function: Callable[[float], Any]) -> Callable[[float], float]:
+    return lambda x: float(function(x))
+
+
 def _wrapping(dtype: DType) -> Callable[[int], int]:
     bits = 8 * dtype.itemsize
     least = 0 if dtype.name.startswith("u") else -(1 << (bits - 1))
@@ -71,6 +75,12 @@ for _name in ("int8", "int16", "int32", "uint8"):
 
 declare("python::element_max(float a, float b) -> float", lambda a, b: float(np.maximum(a, b)), scalar=same("maximum"))
 declare("python::element_min(float a, float b) -> float", lambda a, b: float(np.minimum(a, b)), scalar=same("minimum"))
+for _name, _function in (("floor", np.floor), ("ceil", np.ceil), ("trunc", np.trunc), ("rint", np.rint)):
+    _rounded = "round" if _name == "rint" else _name
+    declare(f"python::element_{_name}(float a) -> float", _on_float(_function), scalar=same(_rounded))
+declare(
+    "python::element_sign(float a) -> float", _on_float(np.sign), scalar=lambda s, x: s.select(s.isnan(x), x, s.sign(x))
+)
 declare("python::element_power.float(float a, float b) -> float", float64.power, scalar=same("pow"))
 
 

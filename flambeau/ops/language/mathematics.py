@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from flambeau.ops.language import float64, int64
-from flambeau.ops.language.declare import Kernel, as_floats, declare, same
+from flambeau.ops.language.declare import Kernel, as_floats, declare, same, through, to_int
 from flambeau.ops.language.scalars import COMPLEX_PAIRS, by_value, mixed
+from flambeau.schema.dtype import float64 as FLOAT64  # noqa: N812
+from flambeau.schema.dtype import int64 as INT64  # noqa: N812
 
 
 def _gamma_outside(x: float) -> float:
@@ -40,23 +42,29 @@ def _by_number(of_float: Kernel, of_complex: Kernel | None) -> Kernel:
     return kernel
 
 
+def _times(factor: float) -> Kernel:
+    """The Scalar meaning of a product with a constant."""
+    return lambda s, x: s.mul(s.cast(x, FLOAT64), s.const(factor, FLOAT64))
+
+
 def _function(
     name: str,
     python: Callable[[float], float],
     fallback: Callable[..., Any],
     *,
     of_complex: Callable[[complex], complex] | None = None,
-    scalar: str = "",
+    scalar: str | Kernel = "",
 ) -> None:
     """Overloads `int`, `float`, `Scalar` and maybe `complex` of one function."""
     of_float = float64.quiet(python, fallback)
-    meaning = as_floats(scalar) if scalar else None
+    meaning = as_floats(scalar) if isinstance(scalar, str) and scalar else scalar or None
     declare(f"aten::{name}.int(int a) -> float", lambda a: of_float(float(a)), scalar=meaning)
     declare(f"aten::{name}.float(float a) -> float", of_float, scalar=meaning)
     quiet = None
     if of_complex is not None:
         quiet = float64.quiet_complex(of_complex, fallback)
-        declare(f"aten::{name}.complex(complex a) -> complex", quiet, scalar=same(scalar) if scalar else None)
+        of_parts = same(scalar) if isinstance(scalar, str) and scalar else None
+        declare(f"aten::{name}.complex(complex a) -> complex", quiet, scalar=of_parts)
     declare(f"aten::{name}.Scalar(Scalar a) -> Scalar", _by_number(of_float, quiet))
 
 
@@ -76,8 +84,8 @@ _function("sinh", math.sinh, np.sinh, of_complex=cmath.sinh, scalar="sinh")
 _function("sqrt", math.sqrt, np.sqrt, of_complex=cmath.sqrt, scalar="sqrt")
 _function("tan", math.tan, np.tan, of_complex=cmath.tan, scalar="tan")
 _function("tanh", math.tanh, np.tanh, of_complex=cmath.tanh, scalar="tanh")
-_function("degrees", math.degrees, np.degrees)
-_function("radians", math.radians, np.radians)
+for _name, _factor in (("degrees", 180.0 / math.pi), ("radians", math.pi / 180.0)):
+    _function(_name, getattr(math, _name), getattr(np, _name), scalar=_times(_factor))
 _function("erf", math.erf, np.abs, scalar="erf")
 _function("erfc", math.erfc, np.abs, scalar="erfc")
 _function("expm1", math.expm1, np.expm1, scalar="expm1")
@@ -105,8 +113,8 @@ def round_half_even(a: float) -> float:
 
 for _name, _rounding in (("floor", math.floor), ("ceil", math.ceil)):
     _kernel = _to_integer(_rounding)
-    declare(f"aten::{_name}.int(int a) -> int", int)
-    declare(f"aten::{_name}.float(float a) -> int", _kernel)
+    declare(f"aten::{_name}.int(int a) -> int", int, scalar=to_int)
+    declare(f"aten::{_name}.float(float a) -> int", _kernel, scalar=through(_name, INT64))
     declare(f"aten::{_name}.Scalar(Scalar a) -> Scalar", _by_number(_kernel, None))
 declare("aten::round.int(int a) -> float", float, scalar=as_floats("round"))
 declare("aten::round.float(float a) -> float", round_half_even, scalar=same("round"))

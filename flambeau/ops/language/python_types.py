@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from flambeau.ops.language import int64
-from flambeau.ops.language.declare import KEYS, NEVER, OTHER_KEY, declare
+from flambeau.ops.language.declare import KEYS, NEVER, OTHER_KEY, as_floats, declare, to_int
 from flambeau.schema.dtype import Category, by_code
 from flambeau.schema.dtype_limits import NOT_FLOATING, NOT_INTEGER, limit
 
@@ -227,14 +227,14 @@ declare("python::polar(complex z) -> (float, float)", cmath.polar)
 declare("python::round(float number, int ndigits) -> float", round)
 declare("python::round.int(int number, int ndigits) -> int", lambda a, n: int64.wrap(round(a, n)))
 declare("python::isclose(float a, float b, *, float rel_tol=1e-09, float abs_tol=0.0) -> bool", is_close)
-for _name in ("log2", "cbrt", "exp2"):
-    declare(f"python::{_name}(float x) -> float", _checked(getattr(math, _name)))
-    declare(f"python::{_name}.int(int x) -> float", _checked(getattr(math, _name)))
+for _name, _meaning in (("log2", as_floats("log2")), ("cbrt", None), ("exp2", None)):
+    declare(f"python::{_name}(float x) -> float", _checked(getattr(math, _name)), scalar=_meaning)
+    declare(f"python::{_name}.int(int x) -> float", _checked(getattr(math, _name)), scalar=_meaning)
 for _name in ("hypot", "nextafter"):
     for _a in ("float", "int"):
         for _b in ("float", "int"):
             declare(f"python::{_name}.{_a}_{_b}({_a} a, {_b} b) -> float", _checked(getattr(math, _name)))
-declare("python::trunc(float x) -> int", _checked(lambda x: int64.wrap(math.trunc(x))))
+declare("python::trunc(float x) -> int", int64.from_float, scalar=to_int)
 declare("python::isqrt(int n) -> int", _checked(math.isqrt))
 declare("python::real(complex z) -> float", lambda z: z.real)
 declare("python::imag(complex z) -> float", lambda z: z.imag)

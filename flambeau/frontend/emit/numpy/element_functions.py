@@ -23,10 +23,11 @@ from flambeau.frontend.emit.values.operator_value import OperatorValue
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.ir.graph import Value
+from flambeau.schema import registry
 from flambeau.schema.array_type import ArrayType
-from flambeau.schema.dtype import DType
+from flambeau.schema.dtype import DType, float64
 from flambeau.schema.element_type import is_element
-from flambeau.schema.types import BOOL, FLOAT, INT, NumberType, is_number
+from flambeau.schema.types import BOOL, FLOAT, INT, FloatType, NumberType, is_number
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
@@ -42,6 +43,8 @@ COMPARISONS: Final = {
 _EXTREMES: Final = {"maximum": "max", "minimum": "min"}
 _OF_NUMBERS: Final = {"aten::abs": "prim::abs"}
 """The operator of numbers where tensors have another."""
+_OWN: Final = frozenset({"floor", "ceil", "trunc", "rint", "sign"})
+"""Functions of floats that NumPy has otherwise than Python and PyTorch."""
 _OF_FLOATS: Final = frozenset({"isnan", "isinf", "isfinite", "isclose"})
 
 
@@ -106,7 +109,20 @@ def of_numbers(e: Emitter, where: SourceRange, function: Any, name: str, operato
     if name in _EXTREMES and len(values) == 2:
         return _extreme(e, where, _EXTREMES[name], values, dtype)
     operands = [_as(e, where, v, dtype if name not in _OF_FLOATS else None) for v in values]
-    return elements.rounded(e, where, call_operator(e, where, operator, operands), dtype)
+    if name == "positive" or (name in _OWN and name != "sign" and not dtype.is_floating_point):
+        return elements.rounded(e, where, operands[0], dtype)
+    if name in _OWN and dtype.is_floating_point:
+        operator = f"python::element_{name}"
+    return elements.rounded(e, where, _of_operator(e, where, operator, operands), dtype)
+
+
+def _of_operator(e: Emitter, where: SourceRange, operator: str, operands: list[Value]) -> Value:
+    """An operator of numbers; where it has tensors alone, of tensors without dimensions."""
+    if any(isinstance(d.schema.arguments[0].type, FloatType | NumberType) for d in registry.overloads(operator)):
+        return call_operator(e, where, operator, operands)
+    dtype = [Given(e.constant(float64.code, INT), where, "dtype")]
+    result = call_operator(e, where, operator, [call_operator(e, where, "aten::tensor", [v], dtype) for v in operands])
+    return call_operator(e, where, "aten::Float", [result])
 
 
 def _typed(e: Emitter, where: SourceRange, values: Sequence[Value]) -> list[Value]:

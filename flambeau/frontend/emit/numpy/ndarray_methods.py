@@ -251,8 +251,12 @@ def _astype(c: Call) -> Value:
 
 def _dot(c: Call) -> Value:
     left, right = arrays.promoted(c.e, c.where, [c.array, c.arguments["b"]])
-    if 0 in (dtype_and_rank(left, c.where)[1], dtype_and_rank(right, c.where)[1]):
+    ranks = dtype_and_rank(left, c.where)[1], dtype_and_rank(right, c.where)[1]
+    if 0 in ranks:
         return c.op("mul", left, right)
+    if ranks[1] > 2:  # each with each: `matmul` would pair the leading axes
+        axes = [pack_list(c.e, [c.e.constant(axis)], INT) for axis in (-1, -2)]
+        return c.op("tensordot", left, right, *axes)
     return c.op("matmul", left, right)
 
 

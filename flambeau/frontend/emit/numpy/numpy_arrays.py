@@ -153,6 +153,21 @@ class _Function:
         return self.op(name, pack_list(self.e, parts, TENSOR), axis)
 
 
+def _sign(f: _Function) -> Value:
+    """Of nan, nan."""
+    (array,) = f.values
+    signs = f.op("sign", array)
+    is_float = dtype_and_rank(array, f.where)[0].is_floating_point
+    return f.op("where", f.op("isnan", array), array, signs) if is_float else signs
+
+
+def _outer(f: _Function) -> Value:
+    """Arrays of any shape are taken as lists of numbers."""
+    left, right = promoted(f.e, f.where, f.values)
+    column = f.op("reshape", left, pack_list(f.e, [f.e.constant(-1), f.e.constant(1)], INT))
+    return binary(f.e, f.where, "*", column, f.op("reshape", right, pack_list(f.e, [f.e.constant(-1)], INT)))
+
+
 def _where(f: _Function) -> Value:
     condition, *sides = f.values
     if not sides:
@@ -237,6 +252,7 @@ _RULES: Final[dict[str, Callable[[_Function], Value]]] = {
     "bincount": _bincount, "shape": lambda f: shape_of(f.e, f.where, f.values[0]),
     "size": lambda f: f.op("numel", f.values[0]),
     "ndim": lambda f: f.e.constant(dtype_and_rank(f.values[0], f.where)[1]),
+    "sign": _sign, "outer": _outer,
     "invert": lambda f: f.op("bitwise_not", f.values[0]),
     "conjugate": lambda f: f.op("clone", f.op("conj", f.values[0])),
 }  # fmt: skip

@@ -13,6 +13,7 @@ import numpy as np
 
 from flambeau.frontend.emit.builtins.standard_library import NOT_HERE, OF_THE_PACKAGE, refusal
 from flambeau.frontend.emit.numpy.array_promotion import as_number
+from flambeau.frontend.emit.numpy.element_arithmetic import as_python
 from flambeau.frontend.emit.numpy.element_functions import are_numbers, of_numbers
 from flambeau.frontend.emit.numpy.numpy_arrays import ARRAY_FUNCTIONS, array_call
 from flambeau.frontend.emit.schema_matching import call_operator
@@ -30,7 +31,7 @@ _SAME: Final = (
     "add", "arctan2", "ceil", "cos", "cosh", "exp", "exp2", "expm1", "floor", "fmod", "hypot", "isfinite", "isinf",
     "isnan", "log", "log10", "log1p", "log2", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum",
     "minimum", "multiply", "positive", "reciprocal", "remainder", "sign", "sin", "sinh", "sqrt", "square", "subtract",
-    "tan", "tanh", "trunc",
+    "tan", "tanh", "trunc", "copysign", "fmax", "fmin", "logaddexp", "logaddexp2", "signbit",
     "all", "any", "argmax", "argmin", "cumsum", "diag", "dot", "isclose", "matmul", "mean", "outer", "prod", "ravel",
     "reshape", "roll", "squeeze", "stack", "sum", "tril", "triu", "where", "zeros_like", "ones_like",
 )  # fmt: skip
@@ -38,6 +39,7 @@ _RENAMED: Final = {
     "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan",
     "arctan2": "atan2", "arctanh": "atanh", "bitwise_and": "bitwise_and", "bitwise_or": "bitwise_or",
     "bitwise_xor": "bitwise_xor", "clip": "clamp", "concatenate": "cat", "conjugate": "conj", "deg2rad": "deg2rad",
+    "degrees": "rad2deg", "radians": "deg2rad",
     "divide": "div", "equal": "eq", "expand_dims": "unsqueeze", "fabs": "abs", "floor_divide": "floor_divide",
     "greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le", "multiply": "mul", "negative": "neg",
     "not_equal": "ne", "positive": "positive", "power": "pow", "rad2deg": "rad2deg", "rint": "round",
@@ -139,8 +141,9 @@ class NumpyFunction(Sugared):
         if e.arrays and any(holds_arrays(g.value.static_type) for g in (*args, *keywords)):
             return SimpleValue(as_number(e, array_call(e, where, self.name, self.operator, args, keywords)))
         function = getattr(np, self.name, None)
-        if e.arrays and isinstance(function, np.ufunc) and not keywords and are_numbers(args):
-            return SimpleValue(of_numbers(e, where, function, self.name, self.operator, [a.value for a in args]))
+        if isinstance(function, np.ufunc) and not keywords and are_numbers(args):
+            result = of_numbers(e, where, function, self.name, self.operator, [a.value for a in args])
+            return SimpleValue(result if e.arrays else as_python(e, result))
         renamed = [replace(k, name=KEYWORDS.get(k.name, k.name)) for k in keywords]
         operator, operands, bounds = self.operator, list(args), list[Given]()
         if self.name in _EITHER_ORDER and len(operands) == 2:
