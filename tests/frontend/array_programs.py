@@ -805,3 +805,17 @@ def literal_of_arrays(x: np.ndarray, y: np.ndarray):
 @program(np.arange(3, dtype=np.int8), np.arange(3, dtype=np.uint8))
 def literal_of_small_ints(x: np.ndarray, y: np.ndarray):
     return np.array([x[1], y[1]]), np.array([x[1], 300]), np.array([x[1] > 0, y[2]]), np.array([1.9, x[2]], dtype=int)
+
+
+@program(rng.random(40), 7)
+def counted_at(x: np.ndarray, bins: int):
+    counts = np.zeros(bins, dtype=np.int64)
+    places = np.minimum((x * bins).astype(np.int64), bins - 1)
+    np.add.at(counts, places, 1)
+    sums = np.zeros(bins)
+    np.add.at(sums, places, x)
+    np.subtract.at(sums, places[:3], 0.5)
+    table = np.zeros((2, bins), dtype=np.float32)
+    np.add.at(table, (1, places), x.astype(np.float32))
+    np.add.at(table, 0, 2)
+    return counts, sums, table

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import flambeau
+from flambeau.util.errors import CompileError
 from tests.random_programs.tensors.check import compile_source
 
 NAN, INF = float("nan"), float("inf")
@@ -85,3 +86,18 @@ def test_outer_takes_arrays_of_any_shape_as_lists() -> None:
     x, y = np.arange(6.0).reshape(2, 3), np.arange(3)
     for got, expected in zip(flambeau.script(outer)(x, y), outer(x, y), strict=True):
         np.testing.assert_array_equal(got, expected)
+
+
+def test_additions_at_indexes_say_what_they_take() -> None:
+    def three(x: np.ndarray):
+        np.add.at(x, 0)
+        return x
+
+    def tensors(x: flambeau.Tensor):
+        np.add.at(x, 0, 1)
+        return x
+
+    for function in (three, tensors):
+        with pytest.raises(CompileError) as caught:
+            flambeau.script(function)(np.zeros(3) if function is three else flambeau.zeros(3))
+        assert "np.add.at takes an array, its indexes and what is added, written out:" in str(caught.value)

@@ -86,6 +86,16 @@ def store_tensor_item(e: Emitter, target: Subscript, tensor: Value, value: Value
         call_operator(e, where, "aten::copy_", [indexed.view, source, e.constant(False)])
 
 
+def add_at(e: Emitter, where: SourceRange, tensor: Value, indices: Sequence[Expr], value: Value) -> None:
+    """Add to `tensor[indices]`, as often as an index stands there."""
+    indexed = _Indexing(e, where, tensor, indices)
+    source = as_tensor_like(e, where, value, indexed.view)
+    if indexed.has_tensors:
+        call_operator(e, where, "aten::index_put_", [indexed.view, indexed.part(), source, e.constant(True)])
+    else:
+        call_operator(e, where, "aten::add_", [indexed.view, source])
+
+
 def tensor_item(
     e: Emitter, where: SourceRange, tensor: Value, indices: Sequence[Expr], operator: str = "aten::index"
 ) -> tuple[Value, Value, Value | None]:

@@ -16,6 +16,7 @@ from flambeau.frontend.emit.numpy.array_promotion import as_number
 from flambeau.frontend.emit.numpy.element_arithmetic import as_python
 from flambeau.frontend.emit.numpy.element_functions import are_numbers, of_numbers
 from flambeau.frontend.emit.numpy.numpy_arrays import ARRAY_FUNCTIONS, array_call
+from flambeau.frontend.emit.numpy.ufunc_at import SIGNS, UfuncAt
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
@@ -149,6 +150,12 @@ class NumpyFunction(Sugared):
         if self.name in _EITHER_ORDER and len(operands) == 2:
             operator, operands, bounds = _in_order(self.name, operator, operands)
         return SimpleValue(call_operator(e, where, operator, operands, [*renamed, *bounds]))
+
+    def attribute(self, e: Emitter, where: SourceRange, name: str) -> Sugared:
+        """`at` of additions. Raises CompileError for any other."""
+        if name == "at" and self.name in SIGNS:
+            return UfuncAt(self.name)
+        return Sugared.attribute(self, e, where, name)
 
 
 def _in_order(name: str, operator: str, operands: list[Given]) -> tuple[str, list[Given], list[Given]]:
