@@ -24,9 +24,13 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
     "Joining": ("joining",),
     "Indexing": ("indexing", "items", "index_writes", "scattering", "masks"),
     "Copies, dtypes and memory": ("copies",),
-    "Products and matrices": ("products", "contractions", "addmm", "einsum", "triangles", "neighbours"),
+    "Products and matrices": (
+        "products", "product_gradients", "contractions", "addmm", "einsum", "triangles", "neighbours",
+        "distance_gradients",
+    ),
     "Linear algebra": (
         "linalg_decompositions", "linalg_functions", "linalg_lu", "linalg_norms", "linalg_solving", "linalg_spectra",
+        "determinant_gradient",
     ),
     "Fourier transforms": ("fourier", "frequencies", "spectrograms"),
     "Special functions": ("special_functions",),
@@ -35,12 +39,18 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
         "convolution", "convolution_gradients", "convolution_tbc", "padding", "pooling", "pooling_fractional",
         "pooling_gradients", "unpooling",
     ),
-    "Networks: resampling": ("resampling", "resampling_cubic", "resampling_smooth", "grids", "weighted_reading"),
-    "Networks: normalisation": ("batch_norm", "batch_norm_gradients", "normalization"),
-    "Networks: losses": ("loss", "margin_losses", "classification", "ctc"),
+    "Networks: resampling": (
+        "resampling", "resampling_cubic", "resampling_smooth", "grids", "weighted_reading", "reading_between",
+    ),
+    "Networks: normalisation": ("batch_norm", "batch_norm_gradients", "normalization", "instance_norm_alone"),
+    "Networks: losses": ("loss", "margin_losses", "classification", "ctc", "ctc_gradient"),
     "Networks: sequences": (
         "embedding", "embedding_bags", "attention", "attention_layers", "recurrent", "recurrent_cells",
         "recurrent_layers", "packing",
+    ),
+    "Quantised tensors": (
+        "quantized_values", "quantized_arithmetic", "quantized_layers", "quantized_convolutions", "quantized_dynamic",
+        "quantized_norms", "quantized_recurrent", "fake_quantize",
     ),
     QUESTIONS: ("queries",),
     OTHERS: ("older_forms", "python_forms"),

@@ -11,12 +11,15 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+import numpy as np
+
 from flambeau.schema import registry
 from flambeau.schema.dtype import DType, bool_, float32, int64
 from flambeau.schema.function import Argument
 from flambeau.schema.opdef import UNKNOWN, OpDef, Sample
 from flambeau.schema.types import ListType, TensorType
-from flambeau.tensor.tensor import Tensor
+from flambeau.tensor.quantized import PerTensor, QuantizedTensor, real_values
+from flambeau.tensor.tensor import Tensor, wrap
 
 PREFIXES: Final = ("special", "linalg", "fft")
 """The modules in which `aten::special_erf` is `special.erf` too."""
@@ -125,6 +128,8 @@ def _written(sample: Sample, write: Callable[[Any], str]) -> tuple[list[str], li
 
 
 def _literal(value: Any) -> str:
+    if isinstance(value, QuantizedTensor):
+        return _quantized(value)
     if isinstance(value, Tensor):
         dtype = value.dtype.name
         suffix = "" if dtype in ("float32", "int64", "bool") else f", dtype=flambeau.{dtype}"
@@ -132,8 +137,17 @@ def _literal(value: Any) -> str:
     return _other(value, _literal)
 
 
+def _quantized(value: QuantizedTensor) -> str:
+    """The call that makes a quantised tensor."""
+    numbers, how = _literal(wrap(real_values(value))), value.quantizer
+    if isinstance(how, PerTensor):
+        return f"flambeau.quantize_per_tensor({numbers}, {how.scale!r}, {how.zero_point}, flambeau.{value.dtype.name})"
+    scales, zeros = (_literal(wrap(np.asarray(each))) for each in (how.scales, how.zero_points))
+    return f"flambeau.quantize_per_channel({numbers}, {scales}, {zeros}, {how.axis}, flambeau.{value.dtype.name})"
+
+
 def _sized(value: Any) -> str:
-    if isinstance(value, Tensor) and value._array.size > FEW:
+    if isinstance(value, Tensor) and value._array.size > FEW and not isinstance(value, QuantizedTensor):
         make = "ones" if value.dtype.is_floating_point or value.dtype.is_complex else "zeros"
         sizes = ", ".join(map(str, value._array.shape))
         return f"flambeau.{make}({sizes}{'' if value.dtype is float32 else f', dtype=flambeau.{value.dtype.name}'})"

@@ -19,6 +19,10 @@ from flambeau.tensor.observer import thread
 from flambeau.tensor.overrides import NOT_OVERRIDDEN, answer
 from flambeau.tensor.tensor import Array, Tensor, wrap
 
+QUANTIZED: Final = (
+    "numbers alone do not say what integers of {dtype} stand for: write flambeau.quantize_per_tensor(x, scale, "
+    "zero_point, flambeau.{dtype})"
+)
 _RANGES: Final = {
     d: (0 if not d.is_signed else -(1 << (8 * d.itemsize - 1)), (1 << (8 * d.itemsize - d.is_signed)) - 1)
     for d in dtypes.ALL
@@ -208,6 +212,8 @@ def _check_values(values: Sequence[Any], dtype: DType) -> None:
         return
     if any(isinstance(v, complex) for v in values):
         raise TypeError("must be real number, not complex")
+    if dtype.is_quantized:
+        raise RuntimeError(QUANTIZED.format(dtype=dtype.name))
     if not dtype.is_integral:
         return
     low, high = _RANGES[dtype]

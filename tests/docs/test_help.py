@@ -55,20 +55,21 @@ def lacking() -> dict[str, set[str]]:
 
 MADE_ELSEWHERE = {
     "DType", "Layout", "MemoryFormat", "dtype", "layout", "memory_format", "Tensor", "nn.functional.Tensor",
-    "nn.Module", "jit.Future", "jit.RecursiveScriptModule", "jit.ScriptModule",
+    "nn.Module", "jit.Future", "jit.RecursiveScriptModule", "jit.ScriptModule", "QScheme",
 }  # fmt: skip
 """Classes whose constructors are not called by users, or with what their subclasses say."""
 WITHOUT_EXAMPLE = {
     "addmm", "addmm_", "affine_grid_generator", "aminmax", "bilinear", "binary_cross_entropy_with_logits",
-    "cosine_embedding_loss", "detach_", "embedding_bag", "embedding_renorm_", "empty_permuted", "fft.ihfft2",
-    "fft.ihfftn", "fft_ihfft2", "fft_ihfftn", "frexp", "gru", "gru_cell", "index_add", "index_put_",
-    "index_reduce", "istft", "jit.set_fusion_strategy", "kthvalue", "linalg.householder_product",
-    "linalg.lu_solve", "linalg.matmul", "linalg.matrix_power", "linalg.matrix_rank", "linalg.multi_dot",
-    "linalg.solve_ex", "linalg.solve_triangular", "linalg.tensorinv", "linalg.tensorsolve",
+    "cosine_embedding_loss", "detach_", "embedding_bag", "embedding_renorm_", "empty_permuted",
+    "fake_quantize_per_channel_affine", "fft.ihfft2", "fft.ihfftn", "fft_ihfft2", "fft_ihfftn", "frexp", "gru",
+    "gru_cell", "index_add", "index_put_", "index_reduce", "istft", "jit.set_fusion_strategy", "kthvalue",
+    "linalg.householder_product", "linalg.lu_solve", "linalg.matmul", "linalg.matrix_power", "linalg.matrix_rank",
+    "linalg.multi_dot", "linalg.solve_ex", "linalg.solve_triangular", "linalg.tensorinv", "linalg.tensorsolve",
     "linalg_householder_product", "linalg_lu_solve", "linalg_matmul", "linalg_matrix_power", "linalg_matrix_rank",
     "linalg_multi_dot", "linalg_solve_ex", "linalg_solve_triangular", "linalg_tensorinv", "linalg_tensorsolve",
-    "linear", "lstm", "lstm_cell", "lu_solve", "margin_ranking_loss", "masked_scatter", "mm", "msort",
-    "nn.NLLLoss2d", "orgqr", "ormqr", "poisson_nll_loss", "resize_as_", "rnn_relu", "rnn_relu_cell", "rnn_tanh",
+    "linear", "lstm", "lstm_cell", "lu_solve", "margin_ranking_loss", "masked_scatter", "mm", "msort", "nn.NLLLoss2d",
+    "orgqr", "ormqr", "poisson_nll_loss", "q_per_channel_axis", "q_per_channel_scales", "q_per_channel_zero_points",
+    "quantize_per_channel", "quantized_gru", "quantized_lstm", "resize_as_", "rnn_relu", "rnn_relu_cell", "rnn_tanh",
     "rnn_tanh_cell", "scatter_add", "scatter_reduce", "topk", "triplet_margin_loss",
 }  # fmt: skip
 """Operators whose declarations have no sample that can be written in a line; and what is deprecated."""

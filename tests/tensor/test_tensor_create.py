@@ -176,3 +176,9 @@ def test_numbers_fit_as_in_torch(dtype, value) -> None:
             assert str(caught.value).startswith(words)
         else:
             assert str(make(fb, getattr(fb, dtype)).tolist()) == str(expected)
+
+
+def test_numbers_alone_make_no_quantised_tensor() -> None:
+    with pytest.raises(RuntimeError, match="quantize_per_tensor") as caught:
+        fb.tensor([1, 2], dtype=fb.quint8)
+    assert "do not say what integers of quint8 stand for" in str(caught.value)
