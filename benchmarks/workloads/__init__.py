@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from benchmarks.harness import Workload
 from benchmarks.workloads import (
     array_loops,
+    array_programs,
     broadcasting,
     calls,
     elements,
@@ -30,7 +31,7 @@ from benchmarks.workloads import (
 KINDS = {
     "calls": calls, "pointwise": pointwise, "rows": rows, "places": places, "broadcasting": broadcasting,
     "products": products, "loops": loops, "elements": elements,
-    "array loops": array_loops, "loops with tensors": loops_with_tensors,
+    "array loops": array_loops, "array programs": array_programs, "loops with tensors": loops_with_tensors,
     "operators": operators, "tasks": tasks, "matrix slices": matrix_slices, "threads": threads, "gradients": gradients,
     "loop gradients": loop_gradients, "training": training, "transforms": transforms,
     "images": images,

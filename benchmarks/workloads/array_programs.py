@@ -1,0 +1,52 @@
+"""Programs with small arrays within loops, as users of NumPy and Numba write them, beside Numba's of the same text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from benchmarks import peers
+from benchmarks.harness import Call, Cost, Goal, Workload
+from benchmarks.programs import array_programs as programs
+
+
+def workloads(small: bool) -> Iterator[Workload]:
+    """Steps of a differential equation, windows that are sorted, small matrices, slices, searches."""
+    rng = np.random.default_rng(21)
+    n = 5 if small else 5_000
+    yield _row(programs.lorenz, f"Lorenz, {n} steps", np.ones(3), 0.001, n)
+    side = 6 if small else 100
+    yield _row(programs.median_filter, f"median of 3x3 windows {side}x{side}", rng.random((side, side)))
+    n = 6 if small else 2_000
+    yield _row(programs.kalman, f"Kalman filter, {n} steps", rng.random(n), 0.1)
+    n = 4 if small else 60
+    yield _row(programs.gram_schmidt, f"Gram-Schmidt by rows {n}x200", rng.standard_normal((n, 200)))
+    n = 9 if small else 100_000
+    yield _row(programs.floored_counts, f"counts of floors {n}", rng.random(n), 64)
+    xs = np.sort(rng.random(50))
+    yield _row(programs.interpolated, f"interpolation at {n}", rng.random(n), xs, np.sin(xs))
+
+
+def _row(program: Callable[..., Any], name: str, *arguments: Any) -> Workload:
+    return Workload(
+        name=name,
+        kind="array programs",
+        peers={
+            "flambeau": partial(_flambeau, program, *arguments),
+            "numba": partial(peers.numba, program, *arguments),
+        },
+        expected=lambda: program(*arguments),
+        tolerance=1e-6,
+        cost=Cost(flops=1, wide=True),
+        goal=Goal(against="numba"),
+    )
+
+
+def _flambeau(program: Callable[..., Any], *arguments: Any) -> Call:
+    """Ours, of arrays as they are."""
+    import flambeau
+
+    return Call(flambeau.script(program), arguments)
