@@ -111,7 +111,7 @@ declare(
     samples=lambda: [Sample(args=(_example(), None, None, 1e-5, 0.02, 100))],
 )
 declare(
-    "quantized::group_norm(Tensor qx, int num_groups, Tensor? weight, Tensor? bias, float eps, float output_scale, "
+    "quantized::group_norm(Tensor input, int num_groups, Tensor? weight, Tensor? bias, float eps, float output_scale, "
     "int output_zero_point) -> Tensor",
     _group_norm,
     "A norm by the statistics of groups of channels.",

@@ -97,23 +97,23 @@ class PackedEmbedding(OpaqueObject):
 class CellParameters(OpaqueObject):
     """The packed weights of a recurrent layer in one direction, whose inputs are quantised at each call."""
 
-    __slots__ = ("hidden", "input", "reduce_range")
+    __slots__ = ("hidden_layer", "input_layer", "reduce_range")
     type_name = CELL
 
     def __init__(self, input: PackedLinear, hidden: PackedLinear, reduce_range: bool) -> None:
-        self.input, self.hidden, self.reduce_range = input, hidden, reduce_range
+        self.input_layer, self.hidden_layer, self.reduce_range = input, hidden, reduce_range
 
     @property
     def is_half(self) -> bool:
         """Whether the weights are of float16."""
-        return not isinstance(self.input.weight, QuantizedTensor)
+        return not isinstance(self.input_layer.weight, QuantizedTensor)
 
     def state(self) -> Any:
         """The kind of cell, the biases, and the packed weights."""
         if self.is_half:
-            return "quantized_fp16", [], [], [], [self.input, self.hidden]
-        biases = [self.input.bias, self.hidden.bias]
-        return "quantized_dynamic", biases, [], [int(self.reduce_range)], [self.input, self.hidden]
+            return "quantized_fp16", [], [], [], [self.input_layer, self.hidden_layer]
+        biases = [self.input_layer.bias, self.hidden_layer.bias]
+        return "quantized_dynamic", biases, [], [int(self.reduce_range)], [self.input_layer, self.hidden_layer]
 
 
 def checked_weight(weight: Any) -> QuantizedTensor:

@@ -59,14 +59,14 @@ def _direction(
     steps: Array, sizes: Sequence[int], state: State, parameters: CellParameters, cell: Cell, *, is_reversed: bool
 ) -> tuple[Array, State]:
     """One layer in one direction over steps of a batch, of which `sizes` says how many sequences go on at each time."""
-    gates = product(steps, parameters.input, reduce_range=parameters.reduce_range)
+    gates = product(steps, parameters.input_layer, reduce_range=parameters.reduce_range)
     starts = np.concatenate([[0], np.cumsum(sizes)])
     outputs = np.empty((*steps.shape[:-1], state[0].shape[-1]), np.float32)
     current = tuple(part.astype(np.float32) for part in state)
     for time in reversed(range(len(sizes))) if is_reversed else range(len(sizes)):
         count, rows = sizes[time], slice(starts[time], starts[time + 1])
         active = tuple(part[:count] for part in current)
-        of_state = product(active[0], parameters.hidden, reduce_range=parameters.reduce_range)
+        of_state = product(active[0], parameters.hidden_layer, reduce_range=parameters.reduce_range)
         after = cell(gates[rows], of_state, active)
         outputs[rows] = after[0]
         current = tuple(np.concatenate([new, old[count:]]) for new, old in zip(after, current, strict=True))
@@ -210,9 +210,10 @@ def _declare_layer(name: str, cell: Cell, gates: int, parts: int) -> None:
 
 def _declare_step(name: str, cell: Cell, gates: int, parts: int) -> None:
     state, results = ("Tensor[] hx", "(Tensor, Tensor)") if parts > 1 else ("Tensor hx", "Tensor")
+    bias = "bias" if parts > 1 else "b"
     declare(
         f"quantized::quantized_{name}_cell_dynamic(Tensor input, {state}, {LINEAR} w_ih, {LINEAR} w_hh, "
-        f"Tensor bias_ih, Tensor bias_hh) -> {results}",
+        f"Tensor {bias}_ih, Tensor {bias}_hh) -> {results}",
         _one_step(f"quantized_{name}_cell_dynamic", cell),
         "One step of a recurrent layer with packed weights.",
         samples=partial(_calls_step, gates, parts),

@@ -25,6 +25,9 @@ ULP: Final = {float32: 16.0, float64: 16.0}
 Step = Callable[[Any, Tensor, Sequence[Tensor], Tensor, Tensor | None], "tuple[Tensor, ...]"]
 """`F`, what the input gives to the gates, the state, the hidden weights and bias; the next state, its output first."""
 
+ULP: Final = {float32: 8.0, float64: 8.0}
+"""Routines add the products of input and state in another order than one operator after another does."""
+
 
 def lstm_step(F: Any, inputs: Tensor, state: Sequence[Tensor], w_hh: Tensor, b_hh: Tensor | None) -> tuple[Tensor, ...]:
     """Gates in the order input, forget, cell, output."""
@@ -159,6 +162,7 @@ composite(
         )
     ],
     reference=lstm_reference,
+    ulp=ULP,
 )  # fmt: skip
 
 for _name, _step, _gates in (
@@ -175,4 +179,5 @@ for _name, _step, _gates in (
         samples=partial(cell_samples, _gates * 4),
         errors=partial(cell_errors, _gates * 4),
         reference=gru_reference if _gates == 3 else None,
+        ulp=ULP,
     )

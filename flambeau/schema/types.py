@@ -490,6 +490,6 @@ def is_key(type_: Type) -> bool:
 def without_refinement(type_: Type) -> Type:
     """The type with every tensor inside reduced to plain `Tensor`."""
     if isinstance(type_, TensorType):
-        return type_ if type_.is_array else TENSOR
+        return type_ if type_.is_array or type_ == TENSOR else TENSOR  # a type variable equals it, and stays one
     inner = type_.contained
     return type_.with_contained(tuple(map(without_refinement, inner))) if inner else type_

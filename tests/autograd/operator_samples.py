@@ -16,7 +16,7 @@ from flambeau.tensor import dispatch
 from flambeau.util.trees import flatten
 
 Tensor = flambeau.Tensor
-WITHOUT_SAMPLES = frozenset({"language", "metadata", "query", "creation", "random", "out"})
+WITHOUT_SAMPLES = frozenset({"language", "metadata", "query", "creation", "random", "out", "quantized"})
 MOST = 12
 """Samples of an operator that are looked at."""
 

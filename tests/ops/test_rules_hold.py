@@ -19,7 +19,7 @@ DEFINED = [d for name in registry.names() for d in registry.overloads(name)]
 SAMPLED = [d for d in DEFINED if d.samples is not None and d.family != QUANTISED]
 WITHOUT_RULES = {
     "aten::native_batch_norm", "aten::squeeze", "aten::einsum", "aten::linalg_solve", "aten::linalg_lstsq",
-    "aten::squeeze_copy", "aten::cov", "aten::corrcoef",
+    "aten::squeeze_copy", "aten::cov", "aten::corrcoef", "aten::_native_batch_norm_legit",
 }  # fmt: skip
 """Operators of which, for some samples, only running them tells."""
 _NUMBERS = {bool: BOOL, int: INT, float: FLOAT, complex: COMPLEX}

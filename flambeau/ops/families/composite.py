@@ -7,11 +7,12 @@ as `F` instead.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from flambeau.ops.families.opaque import declare
 from flambeau.schema import registry
+from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import DtypeRule, ErrorSample, OpDef, Sample, ShapeRule
 from flambeau.schema.traits import PLAIN, Traits
 from flambeau.tensor import dispatch
@@ -61,10 +62,11 @@ def composite(
     is_function: bool = True,
     namespaces: Sequence[str] = (),
     traits: Traits = PLAIN,
+    ulp: Mapping[DType, float] | None = None,
 ) -> tuple[OpDef, ...]:
     """Register an operator whose kernel is a body over other operators; the body names all arguments of the schema."""
     return declare(
         schema, kernel=CompositeKernel(body), family="composite", outs=outs, doc=doc, dtype=dtype, shape=shape,
         samples=samples, errors=errors, reference=reference, is_method=is_method, is_function=is_function,
-        namespaces=namespaces, on_tensors=True, traits=traits,
+        namespaces=namespaces, on_tensors=True, traits=traits, ulp=ulp,
     )  # fmt: skip
