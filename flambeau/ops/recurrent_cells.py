@@ -21,12 +21,10 @@ from flambeau.schema.traits import Traits
 from flambeau.tensor.tensor import Tensor, wrap
 
 ULP: Final = {float32: 16.0, float64: 16.0}
+"""Routines add the products of input and state in another order than one operator after another does."""
 
 Step = Callable[[Any, Tensor, Sequence[Tensor], Tensor, Tensor | None], "tuple[Tensor, ...]"]
 """`F`, what the input gives to the gates, the state, the hidden weights and bias; the next state, its output first."""
-
-ULP: Final = {float32: 8.0, float64: 8.0}
-"""Routines add the products of input and state in another order than one operator after another does."""
 
 
 def lstm_step(F: Any, inputs: Tensor, state: Sequence[Tensor], w_hh: Tensor, b_hh: Tensor | None) -> tuple[Tensor, ...]:
