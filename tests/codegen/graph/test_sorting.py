@@ -44,7 +44,7 @@ def agrees(function: Any, *arguments: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool"])
-@pytest.mark.parametrize("size", [0, 1, 2, 12, 64, 65, 200])
+@pytest.mark.parametrize("size", [0, 2, 64, 65])
 def test_one_axis(dtype: str, size: int) -> None:
     rng = np.random.default_rng(size)
     kind = getattr(flambeau, dtype)
