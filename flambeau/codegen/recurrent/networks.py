@@ -1,6 +1,4 @@
-"""Recurrent networks as launches, for groups of plans: layers in both directions, padded and packed batches, single
-steps.
-"""
+"""Recurrent networks as launches, for groups of plans: layers in both directions, and single steps."""
 
 from __future__ import annotations
 
@@ -9,14 +7,11 @@ from functools import partial
 from math import prod
 from typing import Final
 
-import numpy as np
-
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.launches import Launch
 from flambeau.codegen.recurrent.cells import CELLS
 from flambeau.codegen.recurrent.launches import Layer, Layers, Placed, result_of
-from flambeau.codegen.recurrent.words import STEPS, block
-from flambeau.codegen.routines.call_list import FLAG, CallList, Place, Word
+from flambeau.codegen.routines.call_list import CallList, Place, Word
 from flambeau.codegen.routines.table import Array, Operands, Prepare, operands_of, routines, single_node
 from flambeau.ir.graph import Graph, Node
 from flambeau.ops.recurrent_arrays import fits, padded_table
@@ -78,8 +73,9 @@ def _network(kind: str, graph: Graph) -> Prepare:
     given = group.operands.constants
     if given["train"] and given["dropout"] > 0 and given["num_layers"] > 1:
         raise KernelError("dropout between layers")
-    is_packed = "batch_sizes" in group.operands.places
-    return partial(_prepare_packed if is_packed else _prepare_padded, group)
+    if "batch_sizes" in group.operands.places:
+        raise KernelError("a packed batch")
+    return partial(_prepare_padded, group)
 
 
 def _prepare_padded(group: Group, arrays: Sequence[Array]) -> Launch:
@@ -95,25 +91,6 @@ def _prepare_padded(group: Group, arrays: Sequence[Array]) -> Launch:
     network = _Network(group, arrays, xs, hx)
     tables: list[Word] = [network.calls.constant(padded_table(len(xs.array), batch, r)) for r in (False, True)]
     return network.launch(tables, len(xs.array), turns=turns)
-
-
-def _prepare_packed(group: Group, arrays: Sequence[Array]) -> Launch:
-    """The launch for a packed batch: its steps follow from how many sequences go on at each, when it is there."""
-    (xs,), (sizes,), hx = group.placed("data", arrays), group.placed("batch_sizes", arrays), group.states(arrays, 3)
-    if xs.array.ndim != 2:
-        raise KernelError("an input of another rank")
-    if sizes.array.ndim != 1 or sizes.array.dtype != np.int64 or not sizes.array.size:
-        raise KernelError("a packed batch says by integers how many sequences go on at each step")
-    network = _Network(group, arrays, xs, hx)
-    tables: list[Word] = []
-    for is_reversed in range(network.directions):
-        table = network.calls.room(2 * sizes.array.nbytes)
-        network.layers.call("steps", block(
-            STEPS, sizes=sizes.place, size_step=sizes.array.strides[0], steps=len(sizes.array), rows=len(xs.array),
-            batch=hx[0].array.shape[1], is_reversed=is_reversed, table=table, flag=Place(FLAG),
-        ))  # fmt: skip
-        tables.append(table)
-    return network.launch(tables, len(sizes.array), turns=False)
 
 
 class _Network:

@@ -1,14 +1,14 @@
-"""What layers need around their steps: copies and sums of arrays that lie anyhow, the steps of a packed batch."""
+"""What layers need around their steps: copies and sums of arrays that lie anyhow."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
 
-from flambeau.codegen.llvm.builder import ModuleBuilder, word
+from flambeau.codegen.llvm.builder import ModuleBuilder
 from flambeau.codegen.llvm.emitter import Target, Value, float_constant
 from flambeau.codegen.recurrent.panels import panel_function
-from flambeau.codegen.recurrent.words import ARRANGE, STEPS
+from flambeau.codegen.recurrent.words import ARRANGE
 
 
 def add_arrange(m: ModuleBuilder, dtype: str, target: Target) -> None:
@@ -49,29 +49,3 @@ def add_arrange(m: ModuleBuilder, dtype: str, target: Target) -> None:
 
 def _same(value: Value) -> Value:
     return value
-
-
-def add_steps(m: ModuleBuilder, dtype: str, target: Target) -> None:
-    """``steps(block)``: the first row and the number of rows of each step of a packed batch, in the order in which they
-    are gone through. It sets the flag for numbers that are none of a packed batch of so many sequences and rows.
-    """
-    f = panel_function(m, "steps", dtype, target)
-    get = {name: f.word_of(f.parameters[0], k) for k, name in enumerate(STEPS)}
-    sizes, table, flag = (f.word_of(f.parameters[0], STEPS.index(name), "ptr") for name in ("sizes", "table", "flag"))
-    last = f.op("sub", get["steps"], 1)
-    loop = f.loop(get["steps"], word(0), get["batch"], word(0))
-    with loop as step:
-        first, before, bad = loop.values
-        size = f.load(f.offset(sizes, f.mul(step, get["size_step"])))
-        number = f.pick(f.compare("ne", get["is_reversed"], 0), f.op("sub", last, step), step)
-        entry = f.at(table, f.op("shl", number, 1))
-        f.set_word(entry, 0, first)
-        f.set_word(entry, 1, size)
-        is_more = f.convert("zext", f.compare("ugt", size, before), "i64")
-        loop.carry(f.op("add", first, size), size, f.op("or", bad, is_more))
-    rows, _, bad = loop.values
-    first_size = f.load(sizes)
-    wrong = f.op("or", f.op("xor", rows, get["rows"]), f.op("xor", first_size, get["batch"]))
-    with f.when(f.compare("ne", f.op("or", wrong, bad), 0)):
-        f.store(flag, 1, "i32")
-    f.ret()

@@ -42,10 +42,6 @@ ARRANGE = (
     "added", "added_plane", "added_row", "added_column",  # 0 for nothing
     "result", "result_plane", "result_row", "result_column",
 )  # fmt: skip
-STEPS = (
-    "sizes", "size_step", "steps", "rows", "batch", "is_reversed",  # how many sequences go on at each step
-    "table", "flag",  # written
-)  # fmt: skip
 
 
 def block(order: tuple[str, ...], **words: W) -> list[W]:
