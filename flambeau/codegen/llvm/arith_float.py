@@ -64,7 +64,7 @@ def _fmod(e: Emitter, a: Value, b: Value) -> Value:
     """C's fmod: exact by one fused multiply-add where the quotient is small, else by the C library."""
     ratio = e.fdiv(a, b)
     quotient = e.intrinsic("trunc", ratio)
-    rest = e.fma(e.fneg(quotient), b, a)
+    rest = e.intrinsic("fma", e.fneg(quotient), b, a)
     # A quotient rounded up across an integer leaves a remainder of the wrong sign.
     crossed = e.fcmp("olt", e.fmul(e.intrinsic("copysign", e.like(a, 1.0), a), rest), e.like(a, 0.0))
     rest = e.select(crossed, e.fadd(rest, e.intrinsic("copysign", b, a)), rest)

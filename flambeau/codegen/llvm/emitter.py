@@ -14,6 +14,8 @@ from flambeau.util.record import dataclass, field
 
 INT_OF = {"float": "i32", "double": "i64"}
 BITS = {"float": 32, "double": 64, "i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64}
+SPLITTER = 2.0**27 + 1.0
+"""A double times this, and less what that is more than the double, is the upper half of its digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ class Target:
     """AVX-512: one instruction multiplies by a power of two with every overflow and subnormal case right."""
     table_lanes: int = 0
     """AVX2, AVX-512: among how many float32 of a register one instruction picks for each lane; 0 for none."""
-    has_fma: bool = False
+    has_fma: bool = True
     """Whether a product and a sum rounded once are one instruction, not a call of the C library for each lane."""
     vector_registers: int = 16
     user_flags: str = ""
@@ -183,7 +185,33 @@ class Emitter:
         return self.define(f"call {a.full_type} @llvm.{name}.{suffix}({operands})", a.type, a.lanes)
 
     def fma(self, a: Value, b: Value, c: Value) -> Value:
-        return self.intrinsic("fma", a, b, c)
+        """``a * b + c``, rounded once, or almost: where no instruction does it, what more precise numbers give."""
+        if self.target.has_fma or a.type not in INT_OF:
+            return self.intrinsic("fma", a, b, c)
+        if a.type == "double":
+            return self._fma_of_parts(a, b, c)
+        wide = [self.convert("fpext", x, "double") for x in (a, b, c)]
+        return self.convert("fptrunc", self.fadd(self.fmul(wide[0], wide[1]), wide[2]), "float")
+
+    def _fma_of_parts(self, a: Value, b: Value, c: Value) -> Value:
+        """Product and sum with what each of them loses to rounding (Dekker 1971, Knuth), added at last; where factors are too large
+        to be split, or something is not finite, rounded twice."""
+        (a_high, a_low), (b_high, b_low) = (self._halves(x) for x in (a, b))
+        product = self.fmul(a, b)
+        rest = self.fsub(self.fmul(a_high, b_high), product)
+        rest = self.fadd(self.fadd(rest, self.fmul(a_high, b_low)), self.fmul(a_low, b_high))
+        rest = self.fadd(rest, self.fmul(a_low, b_low))
+        total = self.fadd(product, c)
+        added = self.fsub(total, product)
+        lost = self.fadd(self.fsub(product, self.fsub(total, added)), self.fsub(c, added))
+        result = self.fadd(total, self.fadd(lost, rest))
+        return self.select(self.fcmp("uno", result, result), total, result)
+
+    def _halves(self, a: Value) -> tuple[Value, Value]:
+        """Two numbers of half the digits whose sum is ``a`` (Veltkamp)."""
+        large = self.fmul(a, self.like(a, SPLITTER))
+        high = self.fsub(large, self.fsub(large, a))
+        return high, self.fsub(a, high)
 
     def fabs(self, a: Value) -> Value:
         return self.intrinsic("fabs", a)

@@ -84,28 +84,40 @@ def copy_rows(e: Emitter, p: Packed, source: Value, count: Value, target: Value,
 
 
 def _tile(e: Emitter, p: Packed, source: Value, count: Value, target: Value, at: Value, size: Value) -> None:
-    """Turn one tile: at most `count` rows, from an iteration of the vector axis on."""
+    """Turn one tile: at most `count` rows, from an iteration of the vector axis on; squares that registers hold, one by one."""
     block = block_size(p.element)
-    full = vector_type(p.element.memory, block)
-    mask = e.icmp("slt", memory.iota(block), e.splat(count, block))
+    lanes = min(block, e.target.vector_bits // (8 * p.element.itemsize))
     last = e.binary("sub", size, int_constant(1, "i64", 1))
-    e.declare(f"declare {full} @llvm.masked.load.{memory.suffix(p.element.memory, block)}.p0"
-              f"(ptr, i32, <{block} x i1>, {full})")  # fmt: skip
+    rows = range(0, block, lanes)
+    masks = [e.icmp("slt", e.binary("add", memory.iota(lanes), int_constant(row, "i64", lanes)), e.splat(count, lanes))
+             for row in rows]  # fmt: skip
+    for first in range(0, block, lanes):
+        pointers = []
+        for k in range(first, first + lanes):
+            place = e.binary("add", at, int_constant(k, "i64", 1))
+            # The last tile reads its last column again instead of what lies behind it.
+            place = e.select(e.icmp("slt", place, last), place, last)
+            pointers.append(e.define(f"getelementptr i8, ptr {source}, i64 {e.binary('mul', place, p.step)}", "ptr", 1))
+        for row, mask in zip(rows, masks, strict=True):
+            _square(e, p, pointers, mask, row, e.binary("add", at, int_constant(first, "i64", 1)), target)
+
+
+def _square(e: Emitter, p: Packed, pointers: list[Value], mask: Value, row: int, at: Value, target: Value) -> None:
+    """Turn as many rows, from one of the tile on, as there are columns, which begin at the pointers."""
+    t, lanes = p.element, len(pointers)
+    full = vector_type(t.memory, lanes)
+    name = f"@llvm.masked.load.{memory.suffix(t.memory, lanes)}.p0"
+    e.declare(f"declare {full} {name}(ptr, i32, <{lanes} x i1>, {full})")
+    how = f"i32 {t.itemsize}, <{lanes} x i1> {mask}, {full} zeroinitializer"
     columns = []
-    for k in range(block):
-        place = e.binary("add", at, int_constant(k, "i64", 1))
-        # The last tile reads its last column again instead of what lies behind it.
-        place = e.select(e.icmp("slt", place, last), place, last)
-        pointer = e.define(f"getelementptr i8, ptr {source}, i64 {e.binary('mul', place, p.step)}", "ptr", 1)
-        name = f"@llvm.masked.load.{memory.suffix(p.element.memory, block)}.p0"
-        how = f"i32 {p.element.itemsize}, <{block} x i1> {mask}, {full} zeroinitializer"
-        text = f"call {full} {name}(ptr {pointer}, {how})"
-        columns.append(e.define(text, p.element.memory, block))
-    start = e.binary("mul", at, int_constant(p.element.itemsize, "i64", 1))
-    for k, row in enumerate(_turned(e, columns)):
-        offset = e.binary("add", e.binary("mul", p.row, int_constant(k, "i64", 1)), start)
-        pointer = e.define(f"getelementptr i8, ptr {target}, i64 {offset}", "ptr", 1)
-        e.raw(f"store {full} {row}, ptr {pointer}, align {memory.CACHE_LINE}")
+    for pointer in pointers:
+        begin = e.define(f"getelementptr i8, ptr {pointer}, i64 {row * t.itemsize}", "ptr", 1)
+        columns.append(e.define(f"call {full} {name}(ptr {begin}, {how})", t.memory, lanes))
+    start = e.binary("mul", at, int_constant(t.itemsize, "i64", 1))
+    for k, values in enumerate(_turned(e, columns)):
+        offset = e.binary("add", e.binary("mul", p.row, int_constant(row + k, "i64", 1)), start)
+        to = e.define(f"getelementptr i8, ptr {target}, i64 {offset}", "ptr", 1)
+        e.raw(f"store {full} {values}, ptr {to}, align {lanes * t.itemsize}")
 
 
 def _steps(e: Emitter, end: Value, step: int, body: Callable[[Value], None]) -> None:
