@@ -194,8 +194,10 @@ class Emitter:
         return self.convert("fptrunc", self.fadd(self.fmul(wide[0], wide[1]), wide[2]), "float")
 
     def _fma_of_parts(self, a: Value, b: Value, c: Value) -> Value:
-        """Product and sum with what each of them loses to rounding (Dekker 1971, Knuth), added at last; where factors are too large
-        to be split, or something is not finite, rounded twice."""
+        """Product and sum with what each of them loses to rounding (Dekker 1971, Knuth), added at last.
+
+        Rounded twice where factors are too large to be split, or something is not finite.
+        """
         (a_high, a_low), (b_high, b_low) = (self._halves(x) for x in (a, b))
         product = self.fmul(a, b)
         rest = self.fsub(self.fmul(a_high, b_high), product)

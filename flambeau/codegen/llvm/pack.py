@@ -84,7 +84,7 @@ def copy_rows(e: Emitter, p: Packed, source: Value, count: Value, target: Value,
 
 
 def _tile(e: Emitter, p: Packed, source: Value, count: Value, target: Value, at: Value, size: Value) -> None:
-    """Turn one tile: at most `count` rows, from an iteration of the vector axis on; squares that registers hold, one by one."""
+    """Turn one tile, squares that registers hold one by one: at most `count` rows, from an iteration of the axis on."""
     block = block_size(p.element)
     lanes = min(block, e.target.vector_bits // (8 * p.element.itemsize))
     last = e.binary("sub", size, int_constant(1, "i64", 1))
