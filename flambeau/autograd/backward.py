@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from flambeau.autograd.engine import Run
-from flambeau.autograd.node import Edge, GradientEdge, accumulate, edge_of
+from flambeau.autograd.node import Edge, GradientEdge, accumulate, call_post_hooks, edge_of
 from flambeau.batching.vmap import vmap
 from flambeau.ops.derivatives.operators import OPERATORS
 from flambeau.tensor.observer import thread
@@ -57,10 +57,14 @@ def backward(
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     if not all(isinstance(target, GradientEdge) or target.requires_grad for target in targets):
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+    for target in targets:
+        if isinstance(target, Tensor) and target.grad_fn is not None:
+            target.grad_fn.retain(target)
     for target, gradient in zip(targets, grad_of(roots, targets, gradients, retain_graph, create_graph), strict=True):
-        if gradient is not None:
-            leaf = target.node.variable if isinstance(target, GradientEdge) else target
+        leaf = target.node.variable if isinstance(target, GradientEdge) else target
+        if gradient is not None and leaf.grad_fn is None:
             accumulate(leaf, gradient, may_keep=False)
+            call_post_hooks(leaf)
 
 
 def grad_of(

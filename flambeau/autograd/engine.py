@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import heapq
 import operator
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from typing import Final
 
 from flambeau.autograd import anomaly_mode
 from flambeau.autograd.anomaly_mode import STATE as ANOMALY
-from flambeau.autograd.node import Edge, Extras, Gradients, Node, accumulate, known_leaf, replaced
+from flambeau.autograd.leaves import Leaves, Target, after, before
+from flambeau.autograd.node import Edge, Extras, Gradients, Node
 from flambeau.tensor.grad_mode import mode
 from flambeau.tensor.observer import thread
 from flambeau.tensor.tensor import Tensor
@@ -35,20 +35,7 @@ def current_run() -> Run:
     return _local.runs[-1]
 
 
-Target = tuple[int, int]
-"""A place where a gradient is asked for: the identity of a node or a leaf, and which result."""
-
-
-def _references_of_a_loop() -> int:
-    """References to what a loop over pairs in a dictionary has, when nobody else has it: interpreters differ."""
-    for _, one in {0: (None, object())}.values():
-        return sys.getrefcount(one)
-    return 0
-
-
 _SEQUENCE: Final = operator.attrgetter("sequence")
-UNHELD: Final = _references_of_a_loop()
-"""References to a leaf's gradient when nobody but the run has it."""
 
 
 def is_for_targets() -> bool:
@@ -68,8 +55,8 @@ class Run:
         """Whether nothing goes on from a target, not even to another one."""
         self._pending: dict[Node, Gradients] = {}
         self._heap: list[tuple[int, Node]] = []
-        self._leaves: dict[int, tuple[Tensor, Tensor]] = {}
         self._targets = None if targets is None else {(id(t[0]), t[1]) for t in targets if t is not None}
+        self._leaves = Leaves(self._targets)
         self._node_targets = any(t is not None and not isinstance(t[0], Tensor) for t in targets or ())
         """Whether the gradient of a result is asked for, and not only those of leaves."""
         self._reaching: set[int] | None = None
@@ -98,6 +85,7 @@ class Run:
         _local.runs.append(self)
         try:
             mode.enabled = self._create_graph and not mode.inference
+            self._leaves.await_complete(self._roots)
             self._go_back()
         except BaseException:
             self.end()
@@ -108,7 +96,7 @@ class Run:
 
     def _go_back(self) -> None:
         heap, pending, pop, keep, asked = self._heap, self._pending, heapq.heappop, self._keep, self._node_targets
-        send = self._send
+        send = self._send_and_deliver if self._leaves.missing else self._send
         is_plain = not (self._create_graph or thread.handlers)
         following: Node | None = None
         waiting: Gradients = []
@@ -120,16 +108,18 @@ class Run:
                 node, gradients = following, waiting
             extras = node.extras
             if extras is not None:
-                gradients = _before(extras, gradients)
+                gradients = _of_results(extras, gradients)
             following = None
             if asked and self._captures(node, gradients):
                 continue
+            if extras is not None:
+                gradients = before(extras, gradients)
             if ANOMALY.is_enabled:
                 results = anomaly_mode.run(node, gradients)
             else:
                 results = node.apply_plainly(gradients) if is_plain else node.apply(gradients)
-            if extras is not None and extras.post_hooks:
-                results = _after(extras, results, gradients)
+            if extras is not None:
+                results = after(extras, results, gradients)
             if not keep:
                 node.release()
             following, waiting = send(node.edges, results)
@@ -160,7 +150,7 @@ class Run:
     def _send(self, edges: Sequence[Edge], gradients: Gradients) -> tuple[Node | None, Gradients]:
         """Hand gradients on to where edges lead. Where nothing waits, and they lead to a single node, this comes next:
         it, and what its gradients are; else None."""
-        pending, reaching, heap = self._pending, self._reaching, self._heap
+        pending, reaching, heap, leaves = self._pending, self._reaching, self._heap, self._leaves.found
         following: Node | None = None
         own: Gradients = []
         for edge, gradient in zip(edges, gradients, strict=True):
@@ -170,8 +160,8 @@ class Run:
             if reaching is not None and id(target) not in reaching:
                 continue
             if type(target) is Tensor or isinstance(target, Tensor):
-                known = self._leaves.get(id(target))
-                self._leaves[id(target)] = (target, gradient if known is None else known[1] + gradient)
+                known = leaves.get(id(target))
+                leaves[id(target)] = (target, gradient if known is None else known[1] + gradient)
                 continue
             waiting = own if target is following else pending.get(target)
             if waiting is None:
@@ -186,6 +176,12 @@ class Run:
             else:
                 _add(waiting, index, gradient)
         return following, own
+
+    def _send_and_deliver(self, edges: Sequence[Edge], gradients: Gradients) -> tuple[Node | None, Gradients]:
+        """The same, and leaves whose users wait for all that comes get it."""
+        sent = self._send(edges, gradients)
+        self._leaves.deliver_complete(edges)
+        return sent
 
     def _wait(self, node: Node, gradients: Gradients) -> None:
         """Have a node run when all that its results' gradients consist of has arrived."""
@@ -210,45 +206,10 @@ class Run:
         """Hand the gradients of leaves to whoever asked, or add them to the leaves."""
         _local.runs.append(self)
         try:
-            self._run_hooks()
-            self._deliver(roots)
+            self._leaves.deliver(self.captured, roots)
         finally:
             _local.runs.pop()
             self.end()
-
-    def _deliver(self, roots: Sequence[Tensor]) -> None:
-        shared = {id(root._storage) for root in roots}
-        for leaf, gradient in self._leaves.values():
-            known = known_leaf(leaf)
-            if self._targets is not None:
-                if (id(leaf), 0) in self._targets:
-                    self.captured[(id(leaf), 0)] = gradient
-                continue
-            array = gradient._array
-            is_held = sys.getrefcount(gradient) > UNHELD  # by a hook, or by whoever has a result's gradient
-            is_own = not is_held and id(gradient._storage) not in shared and array is gradient._storage.base
-            shared.add(id(gradient._storage))
-            accumulate(leaf, gradient, may_keep=is_own and bool(array.flags.c_contiguous))
-            if known is not None:
-                for hook in list(known.post_hooks.values()):
-                    hook(leaf)
-                node = None if known.node is None else known.node()
-                if node is not None and node.extras is not None:
-                    _after(node.extras, [], [gradient])
-
-    def _run_hooks(self) -> None:
-        """Hooks of all leaves, before anything is added to any."""
-        for identity, (leaf, gradient) in list(self._leaves.items()):
-            known = known_leaf(leaf)
-            if known is not None:
-                for hook in list(known.hooks.values()):
-                    gradient = replaced(hook, gradient)
-            node = None if known is None or known.node is None else known.node()
-            if node is not None and node.extras is not None and self._targets is None:
-                [changed] = _before(node.extras, [gradient])
-                gradient = gradient if changed is None else changed
-            if known is not None:
-                self._leaves[identity] = (leaf, gradient)
 
 
 def _add(gradients: Gradients, index: int, gradient: Tensor) -> None:
@@ -292,22 +253,12 @@ def _reaching(roots: Sequence[Edge], targets: set[Target]) -> set[int] | None:
     return reaching
 
 
-def _before(extras: Extras, gradients: Gradients) -> Gradients:
-    """What hooks make of the gradients of a node's results, which are then kept where that was asked for."""
-    for hook in list(extras.pre_hooks.values()):
-        returned = hook(tuple(gradients))
-        if returned is not None:
-            gradients = list(returned)
+def _of_results(extras: Extras, gradients: Gradients) -> Gradients:
+    """What hooks of tensors make of the gradients of a node's results, which are then kept where that was asked for."""
+    for hook in list(extras.result_hooks.values()):
+        gradients = list(hook(tuple(gradients)) or gradients)
     for index, kept in extras.retained:
         result, gradient = kept(), gradients[index] if index < len(gradients) else None
         if result is not None and gradient is not None:
             result.grad = gradient.clone() if result.grad is None else result.grad + gradient
     return gradients
-
-
-def _after(extras: Extras, results: Gradients, gradients: Gradients) -> Gradients:
-    for hook in list(extras.post_hooks.values()):
-        returned = hook(tuple(results), tuple(gradients))
-        if returned is not None:
-            results = list(returned) if isinstance(returned, tuple) else [returned]
-    return results

@@ -41,12 +41,14 @@ class GradientEdge(NamedTuple):
 class Extras:
     """What users hang onto a node."""
 
-    __slots__ = ("metadata", "place", "post_hooks", "pre_hooks", "retained")
+    __slots__ = ("metadata", "place", "post_hooks", "pre_hooks", "result_hooks", "retained")
 
     def __init__(self) -> None:
         self.metadata: dict[str, Any] = {}
+        self.result_hooks: dict[int, Callable[..., Any]] = {}
+        """Called with the gradients of the results: hooks of the tensors, which say what these gradients are."""
         self.pre_hooks: dict[int, Callable[..., Any]] = {}
-        """Called with the gradients of the results, before the node runs."""
+        """Called with the gradients of the results, before the node runs, which gets what they return."""
         self.post_hooks: dict[int, Callable[..., Any]] = {}
         """Called with the gradients of the operands and those of the results, after it ran."""
         self.retained: list[tuple[int, ref[Tensor]]] = []
@@ -118,7 +120,7 @@ class Node(ABC):
                 return None
             return (*gradients[:index], replaced(hook, gradient), *gradients[index + 1 :])
 
-        return self.register_prehook(on_result)
+        return add_hook(self.with_extras().result_hooks, on_result)
 
     def retain(self, tensor: Tensor) -> None:
         """Keep the gradient of a result in its `grad`."""
@@ -176,12 +178,20 @@ class Leaf:
 
     __slots__ = ("hooks", "node", "post_hooks")
 
+    anyone_waits = False
+    """Whether anybody ever asked to be called after a gradient was added to a leaf."""
+
     def __init__(self) -> None:
         self.hooks: dict[int, Callable[..., Any]] = {}
         """Called with the gradient before it is added."""
         self.post_hooks: dict[int, Callable[..., Any]] = {}
         """Called with the leaf after it was."""
         self.node: ref[AccumulateGrad] | None = None
+
+    def add_post_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
+        """Call `hook(leaf)` after a gradient was added."""
+        Leaf.anyone_waits = True
+        return add_hook(self.post_hooks, hook)
 
 
 _accumulating: Final = Lock()
@@ -237,3 +247,11 @@ def accumulate(leaf: Tensor, gradient: Tensor, *, may_keep: bool) -> None:
             leaf.grad = before + gradient
         else:
             before.add_(gradient)
+
+
+def call_post_hooks(leaf: Tensor) -> None:
+    """Call who asked to be called after a gradient was added to a leaf."""
+    known = known_leaf(leaf)
+    if known is not None:
+        for hook in list(known.post_hooks.values()):
+            hook(leaf)

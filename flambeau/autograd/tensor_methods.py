@@ -53,12 +53,13 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
 
 
 def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], None]) -> RemovableHandle:
-    """Call `hook(tensor)` after a gradient was added to this leaf's `grad`. Raises RuntimeError for other tensors."""
+    """Call `hook(tensor)` after a gradient was added to this leaf's `grad`, as soon as all of it has arrived: what the
+    hook sets to None is free while the way back goes on. Raises RuntimeError for other tensors."""
     if not self.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     if self.grad_fn is not None:
         raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-    return add_hook(leaf_of(self).post_hooks, hook)
+    return leaf_of(self).add_post_hook(hook)
 
 
 def retain_grad(self: Tensor) -> None:

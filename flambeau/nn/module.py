@@ -86,13 +86,13 @@ class Module:
             object.__setattr__(self, name, value)
             return
         if isinstance(value, Parameter):
-            self._forget(name)
+            self._forget(name, but="_parameters")
             self._parameters[name] = value
         elif isinstance(value, Buffer):
-            self._forget(name)
+            self._forget(name, but="_buffers")
             self.register_buffer(name, value, value.persistent)
         elif isinstance(value, Module):
-            self._forget(name)
+            self._forget(name, but="_modules")
             self._modules[name] = value
         elif (slot := self._slot(name)) is None:
             object.__setattr__(self, name, value)
@@ -123,10 +123,12 @@ class Module:
     def _slot(self, name: str) -> str | None:
         return next((slot for slot in _SLOTS if name in self.__dict__[slot]), None)
 
-    def _forget(self, name: str) -> None:
+    def _forget(self, name: str, *, but: str) -> None:
+        """Take a name out of everything but the table that it is about to be set in, where it keeps its place."""
         self.__dict__.pop(name, None)
         for slot in _SLOTS:
-            self.__dict__[slot].pop(name, None)
+            if slot != but:
+                self.__dict__[slot].pop(name, None)
 
     def register_parameter(self, name: str, parameter: Parameter | None) -> None:
         """Register a parameter, or None for one that this instance does without."""

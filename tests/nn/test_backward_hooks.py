@@ -77,3 +77,13 @@ def test_results_that_hooks_see_are_not_written() -> None:
     y: Tensor = layer(flambeau.ones(1, 2).requires_grad_())
     with pytest.raises(RuntimeError, match=r"Output 0 of BackwardHookFunction is a view and is being modified inplace"):
         y.add_(1)
+
+
+def test_hooks_of_a_result_come_before_those_of_its_module() -> None:
+    layer, seen = nn.Linear(2, 1), []  # type: ignore[var-annotated]
+    layer.register_full_backward_pre_hook(lambda module, outputs: (outputs[0] * 3,))
+    result = layer(flambeau.ones(1, 2))
+    result.register_hook(lambda gradient: seen.append(gradient.tolist()))
+    result.sum().backward()
+    assert seen == [[[1]]]
+    assert layer.bias.grad.tolist() == [3]

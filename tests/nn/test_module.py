@@ -111,3 +111,12 @@ def test_activations_agree_with_their_functions(name: str) -> None:
     module = getattr(nn, name)()
     function = getattr(nn.functional, {"LeakyReLU": "leaky_relu"}.get(name, name.lower()))
     np.testing.assert_array_equal(module(x).detach().numpy(), function(x).detach().numpy())
+
+
+def test_what_is_set_again_keeps_its_place() -> None:
+    net = nn.Module()
+    net.weight, net.bias = nn.Parameter(flambeau.ones(1)), nn.Parameter(flambeau.ones(1))
+    net.first, net.second = nn.ReLU(), nn.Tanh()
+    net.weight, net.first = nn.Parameter(flambeau.zeros(1)), nn.Sigmoid()
+    assert list(net.state_dict()) == ["weight", "bias"]
+    assert [type(child).__name__ for child in net.children()] == ["Sigmoid", "Tanh"]

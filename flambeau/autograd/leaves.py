@@ -1,0 +1,145 @@
+"""The leaves that a run over the tape has come to, and their gradients: handed to who asked, or added to `grad`.
+
+Hooks of leaves run when all gradients are there, before anything is added to any leaf: one that raises leaves all of
+them as they were. Leaves whose users wait for `grad` (`register_post_accumulate_grad_hook`) get it earlier, as soon as
+it is complete, so that they may use it and let it go while the run goes on.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+from flambeau.autograd.node import (
+    Edge,
+    Extras,
+    Gradients,
+    Leaf,
+    accumulate,
+    call_post_hooks,
+    known_leaf,
+    replaced,
+)
+from flambeau.tensor.tensor import Tensor
+
+Target = tuple[int, int]
+"""A place where a gradient is asked for: the identity of a node or a leaf, and which result."""
+
+
+def _references_of_a_loop() -> int:
+    """References to what a loop over pairs in a dictionary has, when nobody else has it: interpreters differ."""
+    for _, one in {0: (None, object())}.values():
+        return sys.getrefcount(one)
+    return 0
+
+
+UNHELD: Final = _references_of_a_loop()
+"""References to a leaf's gradient when nobody but the run has it."""
+
+
+class Leaves:
+    """The leaves of one run."""
+
+    def __init__(self, targets: set[Target] | None) -> None:
+        self._targets = targets
+        self.found: dict[int, tuple[Tensor, Tensor]] = {}
+        """Leaves with their gradients so far, by identity."""
+        self.missing: dict[int, int] = {}
+        """How many edges have not been taken yet to leaves whose users wait."""
+
+    def await_complete(self, roots: Sequence[Edge]) -> None:
+        """Count the edges to leaves whose users wait."""
+        if not Leaf.anyone_waits or self._targets is not None:
+            return
+        seen: set[int] = set()
+        waiting = [edge[0] for edge in roots if edge is not None]
+        while waiting:
+            node = waiting.pop()
+            if id(node) in seen or isinstance(node, Tensor):
+                continue
+            seen.add(id(node))
+            for edge in node.edges:
+                if edge is None:
+                    continue
+                if not isinstance(edge[0], Tensor):
+                    waiting.append(edge[0])
+                elif (known := known_leaf(edge[0])) is not None and known.post_hooks:
+                    self.missing[id(edge[0])] = self.missing.get(id(edge[0]), 0) + 1
+
+    def deliver_complete(self, edges: Sequence[Edge]) -> None:
+        """Deliver to leaves whose users wait, where these edges were the last ones."""
+        for edge in edges:
+            if edge is None or (left := self.missing.get(id(edge[0]))) is None:
+                continue
+            self.missing[id(edge[0])] = left - 1
+            if left == 1 and (pair := self.found.pop(id(edge[0]), None)) is not None:
+                leaf, gradient = pair
+                gradient = _hooked(leaf, gradient, with_node=True)
+                accumulate(leaf, gradient, may_keep=False)
+                _afterwards(leaf, gradient)
+
+    def deliver(self, captured: dict[Target, Tensor], roots: Sequence[Tensor]) -> None:
+        """Give `captured` the gradients that were asked for, or add all to their leaves; `roots` began the run."""
+        for identity, (leaf, gradient) in list(self.found.items()):
+            if known_leaf(leaf) is not None:
+                self.found[identity] = (leaf, _hooked(leaf, gradient, with_node=self._targets is None))
+        shared = {id(root._storage) for root in roots}
+        for leaf, gradient in self.found.values():
+            if self._targets is not None:
+                if (id(leaf), 0) in self._targets:
+                    captured[(id(leaf), 0)] = gradient
+                continue
+            array = gradient._array
+            is_held = sys.getrefcount(gradient) > UNHELD  # by a hook, or by whoever has a result's gradient
+            is_own = not is_held and id(gradient._storage) not in shared and array is gradient._storage.base
+            shared.add(id(gradient._storage))
+            accumulate(leaf, gradient, may_keep=is_own and bool(array.flags.c_contiguous))
+            if known_leaf(leaf) is not None:
+                _afterwards(leaf, gradient)
+
+
+def _extras(leaf: Tensor) -> Extras | None:
+    """What users hung onto the node that stands for a leaf."""
+    known = known_leaf(leaf)
+    node = None if known is None or known.node is None else known.node()
+    return None if node is None else node.extras
+
+
+def _hooked(leaf: Tensor, gradient: Tensor, *, with_node: bool) -> Tensor:
+    """What hooks of a leaf make of its gradient, and those of its node if something is added."""
+    known = known_leaf(leaf)
+    if known is not None:
+        for hook in list(known.hooks.values()):
+            gradient = replaced(hook, gradient)
+    extras = _extras(leaf) if with_node else None
+    if extras is not None:
+        [changed] = before(extras, [gradient])
+        gradient = gradient if changed is None else changed
+    return gradient
+
+
+def _afterwards(leaf: Tensor, gradient: Tensor) -> None:
+    """Call who waited for a leaf's `grad`, then the hooks of its node."""
+    call_post_hooks(leaf)
+    extras = _extras(leaf)
+    if extras is not None:
+        after(extras, [], [gradient])
+
+
+def before(extras: Extras, gradients: Gradients) -> Gradients:
+    """What hooks of a node make of the gradients of its results, before it runs."""
+    for hook in list(extras.pre_hooks.values()):
+        returned = hook(tuple(gradients))
+        if returned is not None:
+            gradients = list(returned)
+    return gradients
+
+
+def after(extras: Extras, results: Gradients, gradients: Gradients) -> Gradients:
+    """What hooks of a node make of the gradients of its operands, after it ran."""
+    for hook in list(extras.post_hooks.values()):
+        returned = hook(tuple(results), tuple(gradients))
+        if returned is not None:
+            results = list(returned) if isinstance(returned, tuple) else [returned]
+    return results
