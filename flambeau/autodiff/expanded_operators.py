@@ -6,20 +6,23 @@
 ```
 
 What stands in an operator's place follows from `ops.expansions`. Where gradients are asked for, and where a body asks
-for what only the run knows, operators stay: their formulas know better what to keep.
+for what only the run knows, operators stay: their formulas know better what to keep. What an operator demands of its
+arguments is demanded of them still: where it does not hold, the operator itself runs, and says what is wrong.
 """
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
-from flambeau.autodiff.graph_operators import Builder
-from flambeau.autodiff.proxies import TensorProxy, UntraceableError
+from flambeau.autodiff.graph_operators import Builder, GraphOperators
+from flambeau.autodiff.proxies import BoolProxy, UntraceableError
 from flambeau.autodiff.symbolic_sizes import SymbolicSizes
-from flambeau.ir.constants import is_constant
+from flambeau.ir.clone import clone_node
+from flambeau.ir.constants import insert_constant, is_constant
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ops.expansions import expansions
-from flambeau.schema.types import OptionalType, TensorType
+from flambeau.schema.types import STRING, OptionalType, TensorType
 from flambeau.util.inversions import OPERATOR_EXPANSION
 
 
@@ -35,23 +38,49 @@ def do(graph: Graph) -> bool:
     return changed
 
 
+class _Operators(GraphOperators):
+    """Operators as bodies call them, in the place of one operator."""
+
+    def __init__(self, builder: Builder, node: Node) -> None:
+        super().__init__(builder)
+        self._node = node
+
+    def require(self, *conditions: Any) -> None:
+        """Have the operator itself say what is wrong where a condition does not hold, which must be where it fails."""
+        if not all(c is True or isinstance(c, BoolProxy) for c in conditions):
+            raise UntraceableError("a condition that does not hold")
+        open_ones = [c for c in conditions if c is not True]
+        if not open_ones:
+            return
+        condition = reduce(self.logical_and, open_ones)
+        graph = self._node.graph
+        branch = graph.insert("prim::If", [condition.value], [])
+        branch.add_block()
+        with graph.inserting(branch.add_block()):
+            failing = clone_node(self._node, graph, {})
+            graph.insert_node(failing)
+            shown = graph.insert("aten::format", [insert_constant(graph, "{}"), failing.results[0]], [STRING])
+            graph.insert("prim::RaiseException", [shown.result(), insert_constant(graph, None)], [])
+
+
 def _expand(graph: Graph, node: Node) -> bool:
     builder = Builder(graph, SymbolicSizes(graph))
     last = node.previous
     with graph.inserting(node), graph.at_range(node.range):
         try:
-            result = expansions[node.op](builder.operators, *(builder.proxy(v) for v in node.operands))
+            found = expansions[node.op](_Operators(builder, node), *(builder.proxy(v) for v in node.operands))
+            result = None if found is None else builder.value(found, node.result().static_type)
         except (UntraceableError, RuntimeError):
             result = None
-    if not isinstance(result, TensorProxy):
+    if result is None:
         while node.previous is not None and node.previous is not last:
             node.previous.erase()
         return False
     old, name = node.result(), node.result().name if node.result().has_name else ""
-    old.replace_uses_with(result.value)
+    old.replace_uses_with(result)
     node.erase()
-    if name and not result.value.has_name:
-        graph.rename(result.value, name)
+    if name and not result.has_name:
+        graph.rename(result, name)
     return True
 
 

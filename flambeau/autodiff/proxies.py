@@ -147,7 +147,7 @@ class IntProxy(NumberProxy, SymbolicInt):
     def __eq__(self, other: object) -> Any:
         if isinstance(other, IntProxy) and (self.value is other.value or (self.size and self.size is other.size)):
             return True
-        if self.size is not None and self.size.is_one is False and other == 1:
+        if self.size is not None and self.size.is_one is False and type(other) is int and other == 1:
             return False
         return NumberProxy.__eq__(self, other)
 

@@ -9,7 +9,7 @@ from flambeau.util.record import dataclass
 
 BackendName = Literal["native", "interpreter", "reference"]
 LLVM = "llvm"
-FUSING = frozenset({"fuse", "fuse_products", "fuse_routines"})
+FUSING = frozenset({"fuse", "fuse_alone", "fuse_products", "fuse_routines"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,7 +1,8 @@
 """What plans have in the place of some operators where no gradients are asked for: others, which have native forms.
 
 Bodies get the operators and the arguments in the order of the schema; what stands for a tensor knows its dtype and
-rank. A body that asks for more than is known leaves the operator as it is.
+rank. A body that asks for more than is known leaves the operator as it is. `F.require` has the operator itself say what
+is wrong where a condition does not hold that only the run knows.
 """
 
 # ruff: noqa: N803  # F is what bodies call the operators
@@ -12,6 +13,7 @@ from functools import partial
 from typing import Any, Final
 
 from flambeau.ops.attention_layers import allowed
+from flambeau.ops.derivatives.view_formulas import meshgrid
 from flambeau.schema.dtype import bool_, int64
 from flambeau.schema.rule_tables import RuleTable
 
@@ -69,3 +71,81 @@ def _encoder_layer(
         return F.add(x, forward(norm(x, norm_weight_2, norm_bias_2)))
     x = norm(F.add(src, attention(src)), norm_weight_1, norm_bias_1)
     return norm(F.add(x, forward(x)), norm_weight_2, norm_bias_2)
+
+
+@expansions("aten::prelu")
+def _prelu(F: Any, x: Any, weight: Any) -> Any:
+    """One weight, or one for each channel."""
+    if weight.ndim > 1 or x.dtype is not weight.dtype:
+        return None
+    is_one = weight.ndim == 0 or weight.shape[0] == 1
+    if is_one is False:
+        F.require(x.ndim > 0 and weight.shape[0] == (x.shape[1] if x.ndim > 1 else 1))
+    elif is_one is not True:
+        return None
+    channels = [1 if is_one or axis != min(x.ndim - 1, 1) else -1 for axis in range(x.ndim)]
+    return F._prelu_kernel(x, F.reshape(weight, channels))
+
+
+@expansions("aten::glu")
+def _glu(F: Any, x: Any, dim: Any = -1) -> Any:
+    """The first half times the sigmoid of the second."""
+    if not x.dtype.is_floating_point or not -x.ndim <= dim < x.ndim:
+        return None
+    size = x.shape[dim]
+    F.require(size % 2 == 0)
+    half = size // 2
+    return F.mul(F.narrow(x, dim, 0, half), F.sigmoid(F.narrow(x, dim, half, half)))
+
+
+@expansions("aten::meshgrid")
+def _meshgrid(F: Any, tensors: Any, indexing: Any = "ij") -> Any:
+    """Views of each tensor along an axis of its own."""
+    is_alike = len({(t.dtype, t.ndim > 1) for t in tensors}) == 1
+    if not is_alike or tensors[0].ndim > 1 or indexing not in ("ij", "xy"):
+        return None
+    return meshgrid(F, tensors, indexing)
+
+
+@expansions("aten::outer", "aten::ger")
+def _outer(F: Any, x: Any, y: Any) -> Any:
+    """Each element of one times each of the other."""
+    return F.mul(F.unsqueeze(x, 1), y) if x.ndim == 1 and y.ndim == 1 else None
+
+
+@expansions("aten::narrow")
+def _narrow(F: Any, x: Any, dim: Any, start: Any, length: Any) -> Any:
+    """A part that lies within the axis."""
+    if not x.ndim or type(start) is not int or start < 0 or not -x.ndim <= dim < x.ndim:
+        return None
+    if type(length) is int and length < 0:
+        return None
+    end = start + length
+    F.require(end <= x.shape[dim], True if type(length) is int else length >= 0)
+    return F.slice(x, dim, start, end, 1)
+
+
+@expansions("aten::take")
+def _take(F: Any, x: Any, index: Any) -> Any:
+    """Elements of all that there are, in order."""
+    return F.index(F.reshape(x, [-1]), [index]) if index.dtype is int64 else None
+
+
+@expansions("aten::masked_select")
+def _masked_select(F: Any, x: Any, mask: Any) -> Any:
+    """What a mask shows, after both are broadcast."""
+    if mask.dtype is not bool_ or not all(isinstance(n == 1, bool) for n in (*x.shape, *mask.shape)):
+        return None
+    rank = max(x.ndim, mask.ndim, 1)
+    pairs = zip(*([1] * (rank - t.ndim) + t.shape for t in (x, mask)), strict=True)
+    sizes = [_common(F, *pair) for pair in pairs]
+    return F.index(F.expand(x, sizes), [F.expand(mask, sizes)])
+
+
+def _common(F: Any, one: Any, other: Any) -> Any:
+    """The size that two have together, of which it is known whether they are 1."""
+    if one == 1:
+        return other
+    if other != 1:
+        F.require(one == other)
+    return one

@@ -69,6 +69,13 @@ class Fusible:
         first, second = self.factors(node)
         return first is not second or (is_vector(first) and definition.accumulator != "outer")
 
+    def is_alone(self, node: Node) -> bool:
+        """Whether a kernel may compute the product or lookup that the node is, if it takes on nothing else."""
+        definition = node.definition
+        if definition is None or definition.accumulator not in PRODUCTS | LOOKUPS.keys():
+            return False
+        return self._is_taken(node, definition, is_alone=True)
+
     def factors(self, product: Node) -> tuple[Value, Value]:
         """The two tensors that a product multiplies."""
         assert product.definition is not None
@@ -128,27 +135,28 @@ class Fusible:
             return all(self._is_admissible(v.static_type) for v in value.defining_node.operands)
         return constants.is_constant(value) or isinstance(value.static_type, NoneType)
 
-    def _is_taken(self, node: Node, definition: OpDef) -> bool:
+    def _is_taken(self, node: Node, definition: OpDef, *, is_alone: bool = False) -> bool:
         if not node.results or not has_kernel_form(definition):
             return False
-        if not any(isinstance(v.static_type, TensorType) for v in node.operands):
+        arguments = definition.schema.arguments
+        has_tensors = any(isinstance(v.static_type, TensorType) for v in node.operands)
+        if not has_tensors or len(node.operands) != len(arguments):
             return False
         if not all(self._is_admissible(v.static_type) for v in node.results):
             return False
-        arguments = definition.schema.arguments
-        if len(node.operands) != len(arguments):
-            return False
-        if definition.accumulator in LOOKUPS and not self._is_table(
-            node.operands[LOOKUPS[definition.accumulator]], node
-        ):
-            return False
-        if definition.accumulator == "batch_norm" and not _leaves_statistics(node, definition):
+        may_share = is_alone or self._may_share_table(node, definition)
+        if not may_share or (definition.accumulator == "batch_norm" and not _leaves_statistics(node, definition)):
             return False
         named = NORMALISATIONS.get(definition.accumulator)
         return all(
             self._takes(v, a.type) or (k == named and _lists_sizes(v))
             for k, (v, a) in enumerate(zip(node.operands, arguments, strict=True))
         )
+
+    def _may_share_table(self, node: Node, definition: OpDef) -> bool:
+        """Whether what a lookup looks things up in, if the node is one, may be an input of a kernel with others."""
+        place = LOOKUPS.get(definition.accumulator)
+        return place is None or self._is_table(node.operands[place], node)
 
     def _is_table(self, value: Value, lookup: Node) -> bool:
         """Whether a value lies in memory as it is, and kernels only look things up in it."""
@@ -244,7 +252,7 @@ def _looks_up_in(node: Node, table: Value) -> bool:
     """Whether a node loads from a table where integers say, and has no other use for it."""
     name = "" if node.definition is None else node.definition.accumulator
     places = [k for k, v in enumerate(node.operands) if v is table]
-    return name == "embedding" and places == [LOOKUPS[name]]
+    return name in LOOKUPS and places == [LOOKUPS[name]]
 
 
 def has_kernel_form(definition: OpDef) -> bool:

@@ -44,6 +44,7 @@ from flambeau.passes import (
     fold_into_branches,
     fuse,
     fuse_addmm,
+    fuse_alone,
     fuse_products,
     fuse_routines,
     inline,
@@ -375,6 +376,12 @@ STEPS: tuple[Step, ...] = (
             ("cse", "what is computed twice would be in two groups"),
             ("licm", "what leaves a loop must not be in a group of its body"),
         ),
+    ),
+    Step(
+        phase="fuse",
+        name="fuse_alone",
+        run=fuse_alone.do,
+        after=(("fuse", "what can share a kernel does"), ("fuse_products", "products take on what follows them")),
     ),
     Step(phase="fuse", name="dce_2", run=dce.do, after=(("fuse", "constants that went into groups may be left over"),)),
 )

@@ -4,6 +4,7 @@ asked for.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -91,3 +92,75 @@ def test_a_table_of_two_lookups_is_native() -> None:
     assert shared.explain(measure=False).is_native
     with pytest.raises(IndexError, match="index out of range in self"):
         shared(*map(flambeau.from_numpy, (w, i, j + 5)))
+
+
+LINE, CUBE = np.arange(4.0), np.arange(-12.0, 12.0).reshape(2, 3, 4)
+ONE_CHANNEL = np.array([[[0.5, -2.0, np.nan, -np.inf]]])
+MASK = np.arange(24).reshape(2, 3, 4) % 5 == 0
+EXPANDED = {
+    "one weight": ("prelu(a, b)", CUBE, np.array([0.5])),
+    "a weight without axes": ("prelu(a, b)", CUBE, np.array(0.25)),
+    "a weight for each channel": ("prelu(a, b)", CUBE, np.array([0.5, -1.0, np.inf])),
+    "a weight for the only channel": ("prelu(a, b)", ONE_CHANNEL, np.array([-0.5])),
+    "a weight of a vector": ("prelu(a, b)", LINE - 2, np.array([2.0])),
+    "halves": ("nn.functional.glu(a) + b", CUBE, np.array(1.0)),
+    "halves of another axis": ("nn.functional.glu(a, 0) + b", CUBE, np.array(1.0)),
+    "halves of nothing": ("nn.functional.glu(a, 1) + b", np.zeros((2, 0, 3)), np.array(1.0)),
+    "an outer product": ("outer(a, b)", LINE, np.arange(3.0)),
+    "one of nothing": ("outer(a, b)", LINE, np.zeros(0)),
+    "a part": ("narrow(a, 1, 1, 2) + b", CUBE, np.array(1.0)),
+    "a part up to the end": ("narrow(a, -1, 4, 0) + b", CUBE, np.array(1.0)),
+    "elements of all": ("take(a, b)", CUBE, np.array([[0, -1], [23, 5]])),
+    "what a mask shows": ("masked_select(a, b)", CUBE, MASK),
+    "what a short mask shows": ("masked_select(a, b)", CUBE, MASK[0, :1]),
+    "what a mask of one shows": ("masked_select(a, b)", CUBE, np.array(True)),
+    "one shown by a long mask": ("masked_select(a, b)", np.array([2.5]), MASK),
+    "a grid": ("stack(flambeau.meshgrid([a, b], indexing='ij'))", LINE, np.arange(3.0)),
+    "a turned grid": ("stack(flambeau.meshgrid([a, b], indexing='xy'))", LINE, np.arange(3.0)),
+    "a grid of numbers": ("stack(flambeau.meshgrid([a, b], indexing='ij'))", LINE, np.array(2.0)),
+}
+
+
+@pytest.mark.parametrize("name", EXPANDED)
+def test_operators_are_their_parts(name: str) -> None:
+    call, a, b = EXPANDED[name]
+    function = flambeau.jit.CompilationUnit(f"def f(a: Tensor, b: Tensor) -> Tensor:\n    return flambeau.{call}\n").f
+    x, y = flambeau.from_numpy(a.copy()), flambeau.from_numpy(b.copy())
+    wanted = eval(f"flambeau.{call}", {"flambeau": flambeau, "a": x, "b": y})
+    for _ in range(5):
+        found = function(x, y)
+    np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=1e-12)
+    assert found.stride() == wanted.stride()
+    assert found.dtype == wanted.dtype
+    assert function.explain(measure=False).is_native, str(function.explain(measure=False))
+
+
+REFUSED = {
+    "prelu(a, b)": ((2, 3), (2,), "Found parameter numbers = 2 and channel size = 3"),
+    "nn.functional.glu(a) + b": ((2, 3), (3,), "dimension -1 is size 3"),
+    "nn.functional.glu(a, 0) + b": ((1, 3), (3,), "dimension 0 is size 1"),
+    "narrow(a, 1, 2, 2) + b": ((2, 3), (2,), "start (2) + length (2) exceeds dimension size (3)"),
+    "masked_select(a, b > 0)": ((2, 3), (2,), "must match the size"),
+}
+
+
+@pytest.mark.parametrize("call", REFUSED)
+def test_what_operators_refuse_is_refused_in_their_words(call: str) -> None:
+    """By plans that were made for sizes that fit, and by those that were not."""
+    function = flambeau.jit.CompilationUnit(f"def f(a: Tensor, b: Tensor) -> Tensor:\n    return flambeau.{call}\n").f
+    first, second, words = REFUSED[call]
+    fitting = {"prelu(a, b)": (5, 2), "masked_select(a, b > 0)": (3, 2)}.get(call, (4, 4))
+    for _ in range(4):
+        function(flambeau.ones(*fitting), flambeau.ones(2) if fitting[1] == 2 else flambeau.ones(1))
+    for _ in range(4):
+        with pytest.raises(RuntimeError, match=re.escape(words)):
+            function(flambeau.ones(*first), flambeau.ones(*second))
+
+
+def test_gradients_go_through_the_operator_itself() -> None:
+    function = flambeau.jit.CompilationUnit("def f(a: Tensor) -> Tensor:\n    return flambeau.nn.functional.glu(a)\n").f
+    for _ in range(4):
+        x = flambeau.ones(2, 4, requires_grad=True)
+        function(x).sum().backward()
+        assert x.grad is not None
+        assert x.grad.shape == (2, 4)

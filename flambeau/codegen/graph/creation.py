@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from flambeau.codegen.graph import arrays, memory, native_values
 from flambeau.codegen.graph.control import each
@@ -13,14 +13,17 @@ from flambeau.codegen.graph.literals import literal_of
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.named_operands import operands_by_name, refuse_options, result_type
 from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, FixedValue, Native, Scalar, TupleValue
-from flambeau.codegen.graph.representation import Array, Element
+from flambeau.codegen.graph.representation import Array, Element, Float
 from flambeau.codegen.graph.scalars import Operand, Registers, as_operand
 from flambeau.codegen.llvm.emitter import Value as Register
+from flambeau.codegen.llvm.emitter import float_constant
 from flambeau.ir.graph import Node
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
 
 FLOAT_AMONG_INTS = "a float in a tensor of integers"
+MOST_STEPS = 2.0**53
+"""Steps that a float counts one by one."""
 
 
 def zeros(fn: EmittedFunction, node: Node) -> None:
@@ -92,12 +95,16 @@ def _fill_value(native: Native) -> Operand:
 
 
 def arange(fn: EmittedFunction, node: Node) -> None:
-    """`arange` of ints, in any dtype."""
+    """`arange` of ints, in any dtype, or with floats among them."""
     operands = operands_by_name(fn, node)
     tensor_type = result_type(node, operands.values())
     default = {"start": native_values.integer(0), "step": native_values.integer(1), **operands}
     bounds = [default["start"], operands["end"], default["step"]]
     step = literal_of(bounds[2])
+    if tensor_type is not None and any(isinstance(b.rep, Float) for b in bounds):
+        refuse_options(operands, ("layout", "pin_memory"), "a layout is given")
+        _arange_of_floats(fn, node, bounds, tensor_type[0])
+        return
     if tensor_type is None or not isinstance(step, int) or step == 0:
         raise CannotCompileError("the dtype or the step of arange is not known")
     if not all(isinstance(b, Scalar) and b.register.type == "i64" for b in bounds):
@@ -119,6 +126,34 @@ def arange(fn: EmittedFunction, node: Node) -> None:
         element = s.cast(Operand(value, dtypes.int64), tensor_type[0])
         address = memory.offset_address(e, tensor.data, k, number(size), size)
         memory.store_element(e, address, element.register, tensor_type[0])
+
+    each(fn, tensor.sizes[0], one)
+    fn.values.set_new(node.result(), tensor)
+
+
+def _arange_of_floats(fn: EmittedFunction, node: Node, bounds: Sequence[Native], dtype: DType) -> None:
+    """Each from the start on, as the operator computes it: in doubles, rounded once at the end."""
+    if not dtype.is_floating_point:
+        raise CannotCompileError("arange of floats in a tensor of integers")
+    s, e = Registers(fn, node, is_exact=False), fn.e
+    if not all(isinstance(b, Scalar) and not isinstance(b.rep, Element) for b in bounds):
+        raise CannotCompileError("arange between tensors")
+    start, end, step = (s.cast(as_operand(b), dtypes.float64) for b in bounds if isinstance(b, Scalar))
+    steps = e.binary("fdiv", e.binary("fsub", end.register, start.register), step.register)
+    limits = [float_constant(limit, "double", 1) for limit in (0.0, MOST_STEPS)]
+    is_counted = e.binary("and", e.fcmp("oge", steps, limits[0]), e.fcmp("olt", steps, limits[1]))
+    fn.exits.fail_if(e.binary("xor", is_counted, e.like(is_counted, 1)), node)
+    for way, sign in (("olt", "ogt"), ("ogt", "olt")):  # the quotient of a small way and a large step is no sign
+        is_away = e.fcmp(way, end.register, start.register)
+        fn.exits.fail_if(e.binary("and", is_away, e.fcmp(sign, step.register, limits[0])), node)
+    tensor = arrays.new(fn, dtype, (e.convert("fptosi", e.intrinsic("ceil", steps), "i64"),), node)
+    size = memory.element(dtype).itemsize
+
+    def one(k: Register) -> None:
+        away = e.binary("fmul", step.register, e.convert("sitofp", k, "double"))
+        element = s.cast(Operand(e.binary("fadd", start.register, away), dtypes.float64), dtype)
+        address = memory.offset_address(e, tensor.data, k, number(size), size)
+        memory.store_element(e, address, element.register, dtype)
 
     each(fn, tensor.sizes[0], one)
     fn.values.set_new(node.result(), tensor)

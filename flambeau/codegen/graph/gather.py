@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from flambeau.codegen.graph import lists, memory, native_values, picks
 from flambeau.codegen.graph.arrays import (
@@ -128,14 +128,21 @@ def index(fn: EmittedFunction, node: Node) -> None:
     if not isinstance(indices, TupleValue) or not indices.items:
         raise CannotCompileError("an index by other things than tensors")
     by, *others = indices.items
-    is_vector = isinstance(by, ArrayValue) and by.rep.rank == 1 and x.rep.rank > 0
-    is_first = is_vector and all(isinstance(i, FixedValue) and i.rep == Fixed(None) for i in others)
-    if is_first and isinstance(by, ArrayValue) and by.rep.dtype.name == "bool":
+    is_first = isinstance(by, ArrayValue) and all(isinstance(i, FixedValue) and i.rep == Fixed(None) for i in others)
+    if is_first and isinstance(by, ArrayValue) and _is_mask_of(by, x):
         _by_mask(fn, node, x, by)
-    elif is_first and isinstance(by, ArrayValue) and by.rep.dtype.name in INTEGERS and fn.scope.has_loops:
+    elif is_first and isinstance(by, ArrayValue) and _is_list_of_rows(by, x) and fn.scope.has_loops:
         _by_vector(fn, node, x, by)
     else:
         picks.pick(fn, node, x, indices.items)
+
+
+def _is_mask_of(by: ArrayValue, x: ArrayValue) -> bool:
+    return by.rep.dtype.name == "bool" and 0 < by.rep.rank <= x.rep.rank
+
+
+def _is_list_of_rows(by: ArrayValue, x: ArrayValue) -> bool:
+    return by.rep.dtype.name in INTEGERS and by.rep.rank == 1 and x.rep.rank > 0
 
 
 def _row(fn: EmittedFunction, x: ArrayValue, at: Register) -> ArrayValue:
@@ -144,31 +151,40 @@ def _row(fn: EmittedFunction, x: ArrayValue, at: Register) -> ArrayValue:
 
 
 def _by_mask(fn: EmittedFunction, node: Node, x: ArrayValue, mask: ArrayValue) -> None:
+    """What a mask of the first axes shows, one after another."""
     e = fn.e
-    fn.exits.fail_if(e.icmp("ne", mask.sizes[0], x.sizes[0]), node)
+    for own, size in zip(mask.sizes, x.sizes, strict=False):
+        fn.exits.fail_if(e.icmp("ne", own, size), node)
     counter = e.slot("i64", 8)
 
     def counted() -> Register:
         return e.define(f"load i64, ptr {counter}", "i64", 1)
 
-    def look(k: Register) -> Register:
-        return memory.load_element(e, _at(fn, mask, 0, k), dtypes.bool_)
+    def look(place: ArrayValue) -> Register:
+        return memory.load_element(e, place.data, dtypes.bool_)
+
+    def over(body: Callable[[ArrayValue, ArrayValue], None], shown: ArrayValue, part: ArrayValue) -> None:
+        """The body of each place of the mask, and of what lies there."""
+        if shown.rep.rank == 0:
+            body(shown, part)
+        else:
+            each(fn, shown.sizes[0], lambda k: over(body, _row(fn, shown, k), _row(fn, part, k)))
 
     e.raw(f"store i64 0, ptr {counter}")
-    each(fn, x.sizes[0], lambda k: _add_to(fn, counter, e.convert("zext", look(k), "i64")))
-    gathered = new(fn, x.rep.dtype, (counted(), *x.sizes[1:]), node)
+    over(lambda shown, _: _add_to(fn, counter, e.convert("zext", look(shown), "i64")), mask, x)
+    gathered = new(fn, x.rep.dtype, (counted(), *x.sizes[mask.rep.rank :]), node)
     e.raw(f"store i64 0, ptr {counter}")
 
-    def take(k: Register) -> None:
+    def take(shown: ArrayValue, part: ArrayValue) -> None:
         chosen, passed = e.label("chosen"), e.label("passed")
-        e.branch_if(look(k), chosen, passed)
+        e.branch_if(look(shown), chosen, passed)
         e.start(chosen)
-        copy_elements(fn, _row(fn, gathered, counted()), _row(fn, x, k))
+        copy_elements(fn, _row(fn, gathered, counted()), part)
         _add_to(fn, counter, number(1))
         e.branch(passed)
         e.start(passed)
 
-    each(fn, x.sizes[0], take)
+    over(take, mask, x)
     fn.values.set_new(node.result(), gathered)
 
 

@@ -70,7 +70,7 @@ def _by_launches(
 ) -> list[Native]:
     """Its results by the launch for the sizes and strides. `is_embedded`: where code of its own does not fit."""
     e = fn.e
-    exit_point = fn.exits.point((node,), node.operands)
+    exit_point = fn.exits.point((node,), node.operands, repeats=True)
     exit_point.outputs, exit_point.output_reps = tuple(node.results), tuple(reps)
     exit_point.cell, exit_point.is_embedded = f"flambeau_cell_{exit_point.number}", is_embedded
     fn.parts.groups.append(exit_point)

@@ -11,6 +11,7 @@ from flambeau.codegen.graph import (
     axes,
     bags,
     calls,
+    choices,
     copies,
     creation,
     diagonals,
@@ -75,6 +76,8 @@ def _lower(fn: EmittedFunction, node: Node) -> None:
     is_language = definition is not None and definition.scalar is not None and definition.family == "language"
     if definition is not None and is_language and pointwise.is_numbers(fn, node):
         pointwise.numbers(fn, node, definition)
+        return
+    if choices.by_table(fn, node):
         return
     rule = _rule(fn, node)
     before = len(fn.e.lines)
@@ -336,6 +339,7 @@ lowers_on_tensors("aten::index_put_")(element_indexes.index_put_)
 lowers_on_tensors("aten::index")(element_indexes.index)
 lowers_on_tensors("aten::roll")(gather.roll)
 lowers_on_tensors("aten::flatten")(resized_views.flatten)
+lowers_on_tensors("aten::unfold")(resized_views.unfold)
 lowers_on_tensors("aten::bincount")(gather.bincount)
 lowers_on_tensors("aten::equal")(gather.equal)
 lowers_on_tensors("aten::chunk", "aten::unsafe_chunk", "prim::ConstantChunk")(pieces.chunk)

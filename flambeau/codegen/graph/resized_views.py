@@ -210,3 +210,19 @@ def _resized(fn: EmittedFunction, x: ArrayValue, sizes: Sequence[Register]) -> t
     )  # fmt: skip
     registers = [memory.load_word(e, strides, k, "i64") for k in range(len(sizes))]
     return found, view_on(x, x.data, sizes, registers, 0)
+
+
+def unfold(fn: EmittedFunction, node: Node) -> None:
+    """`unfold`: windows along an axis, some steps apart, each along a new last axis."""
+    x = _whole(fn, node)
+    if not x.rep.rank:
+        raise CannotCompileError("windows of a tensor without axes")
+    at = axis_of(fn, node.operand(1), x.rep.rank)
+    size, step = (fn.values.index(v) for v in node.operands[2:])
+    e = fn.e
+    fn.exits.fail_if(e.icmp("ugt", size, x.sizes[at]), node)
+    fn.exits.fail_if(e.icmp("sle", step, number(0)), node)
+    count = memory.add(e, e.binary("sdiv", memory.subtract(e, x.sizes[at], size), step), number(1))
+    sizes = (*x.sizes[:at], count, *x.sizes[at + 1 :], size)
+    strides = (*x.strides[:at], memory.multiply(e, x.strides[at], step), *x.strides[at + 1 :], x.strides[at])
+    fn.values.set_view(node.result(), view_on(x, x.data, sizes, strides, 0))

@@ -33,11 +33,11 @@ class SideExits:
         self.current: Node | None = None
         """What is being lowered."""
 
-    def point(self, nodes: Sequence[Node], inputs: Sequence[Value]) -> ExitPoint:
-        """A place that Python may be asked to run."""
+    def point(self, nodes: Sequence[Node], inputs: Sequence[Value], *, repeats: bool = False) -> ExitPoint:
+        """A place that Python may be asked to run. `repeats`: an input for each time that a value is among them."""
         if self.e.lanes > 1:
             raise CannotCompileError("Python runs it, for one iteration of a loop at a time")
-        used = [v for v in dict.fromkeys(inputs) if not _is_constant(v)]
+        used = [v for v in (inputs if repeats else dict.fromkeys(inputs)) if not _is_constant(v)]
         reps = tuple(self.values.get(v).rep for v in used)
         exit_point = ExitPoint(len(self.parts.exit_points), tuple(nodes), tuple(used), reps)
         self.parts.exit_points.append(exit_point)

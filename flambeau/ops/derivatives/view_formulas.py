@@ -278,7 +278,8 @@ formulas(
 
 
 @decomposed("aten::meshgrid")
-def _meshgrid(f: Any, tensors: Sequence[Any], indexing: str = "ij") -> Any:
+def meshgrid(f: Any, tensors: Sequence[Any], indexing: str = "ij") -> Any:
+    """Each tensor broadcast along the axes of the others, as views of it."""
     lined = [f.reshape(t, [-1]) for t in tensors]
     swaps = indexing == "xy" and len(lined) > 1
     if swaps:

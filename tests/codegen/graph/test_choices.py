@@ -61,7 +61,16 @@ def perhaps(x: Tensor, n: int) -> tuple[Tensor, str | None]:
     return x + n, why
 
 
-@pytest.mark.parametrize("program", [returned, of_a_loop, enum_member, raised, perhaps])
+def asked(x: Tensor, n: int) -> tuple[Tensor, str, str, bool, bool, int, str]:
+    way = Way.LEFT if n > 1 else Way.RIGHT
+    if n == 0:
+        way = Way.NEITHER
+    why = "small" if n < 2 else "large"
+    first = way.value[0]
+    return x + len(why), way.name, way.value, way == Way.LEFT, way != Way.RIGHT, len(way.name), first + why
+
+
+@pytest.mark.parametrize("program", [returned, of_a_loop, enum_member, raised, perhaps, asked])
 def test_choices_are_what_python_makes_of_them(program: Callable[..., Any]) -> None:
     scripted = flambeau.script(program)
     x = flambeau.ones(2)
