@@ -377,12 +377,7 @@ STEPS: tuple[Step, ...] = (
             ("licm", "what leaves a loop must not be in a group of its body"),
         ),
     ),
-    Step(
-        phase="fuse",
-        name="fuse_alone",
-        run=fuse_alone.do,
-        after=(("fuse", "what can share a kernel does"), ("fuse_products", "products take on what follows them")),
-    ),
+    Step(phase="fuse", name="fuse_alone", run=fuse_alone.do, after=(("fuse", "what can share a kernel does"),)),
     Step(phase="fuse", name="dce_2", run=dce.do, after=(("fuse", "constants that went into groups may be left over"),)),
 )
 """All passes, in order. A name ending in `_2`, `_3` is the same pass again."""
