@@ -15,6 +15,7 @@ from __future__ import annotations
 from functools import reduce
 from typing import Any
 
+from flambeau.analysis import shapes
 from flambeau.autodiff.graph_operators import Builder, GraphOperators
 from flambeau.autodiff.proxies import BoolProxy, UntraceableError
 from flambeau.autodiff.symbolic_sizes import SymbolicSizes
@@ -22,19 +23,20 @@ from flambeau.ir.clone import clone_node
 from flambeau.ir.constants import insert_constant, is_constant
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ops.expansions import expansions
-from flambeau.schema.types import STRING, OptionalType, TensorType
+from flambeau.schema.types import STRING, ListType, OptionalType, TensorType
 from flambeau.util.inversions import OPERATOR_EXPANSION
 
 
 @OPERATOR_EXPANSION.provide
 def do(graph: Graph) -> bool:
     """Expand what can be; whether there was any."""
-    found = [node for node in graph.all_nodes() if node.op in expansions and all(map(_is_known, node.operands))]
+    found = [node for node in graph.all_nodes() if node.op in expansions]
     if not found or any(_asks(v) for v in graph.parameters):
         return False
-    changed = False
+    changed = not all(map(_is_known, (v for node in found for v in node.operands))) and shapes.propagate(graph)
     for node in found:
-        changed |= _expand(graph, node)
+        if all(map(_is_known, node.operands)):
+            changed |= _expand(graph, node)
     return changed
 
 
@@ -91,6 +93,9 @@ def _is_known(value: Value) -> bool:
         return True
     if isinstance(type_, OptionalType):
         return False
+    maker = value.defining_node
+    if isinstance(type_, ListType) and maker is not None and maker.op == "prim::ListConstruct":
+        return all(map(_is_known, maker.operands))
     return not isinstance(type_, TensorType) or (type_.dtype is not None and type_.sizes is not None)
 
 

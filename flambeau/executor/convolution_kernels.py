@@ -12,11 +12,13 @@ from flambeau.codegen.convolutions import group_norm_rules as group_norm_rules
 from flambeau.codegen.convolutions import launches as launches
 from flambeau.codegen.convolutions import norms, run, windows
 from flambeau.codegen.convolutions import window_rules as window_rules
+from flambeau.codegen.sampling import launches as sampling
 from flambeau.executor.eager import machine
 from flambeau.util.inversions import (
     CHANNEL_NORM,
     CONVOLUTION,
     CONVOLUTION_WEIGHT,
+    GRID_SAMPLING,
     LARGEST_OF_WINDOWS,
     NORM_GRADIENT,
 )
@@ -117,3 +119,15 @@ def norm_gradient(slope: Array, x: Array, weight: Array | None, eps: float, of_i
     True
     """
     return norms.gradients(slope, x, weight, eps, of_input) if available() else None
+
+
+@GRID_SAMPLING.provide
+def grid_sampling(x: Array, grid: Array, mode: int, padding: int, is_aligned: bool) -> Array | None:
+    """`x` (batch, channels, rows, columns) read at the places of a grid (batch, *places, 2); modes and paddings are the
+    operator's numbers. None where there is no code for it.
+
+    >>> found = grid_sampling(np.ones((1, 1, 2, 2)), np.zeros((1, 1, 1, 2)), 0, 0, False)
+    >>> (found is not None) == available()
+    True
+    """
+    return sampling.sample(x, grid, mode, padding, is_aligned) if available() else None

@@ -24,8 +24,10 @@ from flambeau.ops.resampling_cubic import cubic_weights
 from flambeau.ops.weighted_reading import read_weighted
 from flambeau.schema.dtype import float32
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
+from flambeau.schema.traits import Traits
 from flambeau.schema.types import TensorType
 from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.util.inversions import GRID_SAMPLING
 
 BILINEAR, NEAREST, BICUBIC = range(3)
 ZEROS, BORDER, REFLECTION = range(3)
@@ -105,6 +107,10 @@ def grid_sampler_kernel(
     dims = input.ndim - 2
     check(input, grid, interpolation_mode, dims)
     wide, where = widened(input), widened(grid)
+    sample = GRID_SAMPLING.implementation
+    sampled: Array | None = sample(wide, where, interpolation_mode, padding_mode, bool(align_corners))
+    if sampled is not None:
+        return sampled.astype(input.dtype, copy=False)
     sizes = input.shape[2:]
     flat = wide.reshape(*input.shape[:2], prod(sizes))
     rows = where.reshape(where.shape[0], prod(where.shape[1:-1]), dims)
@@ -232,6 +238,7 @@ for _name, _dims in (("grid_sampler", 2), ("grid_sampler_2d", 2), ("grid_sampler
         reference=reference if _dims == 2 else None,
         ulp=ULP,
         is_method=False,
+        traits=Traits(has_routine=_dims == 2),
     )
 
 composite(

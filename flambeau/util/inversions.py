@@ -103,6 +103,11 @@ LARGEST_OF_WINDOWS: Final = Inversion[Callable[..., Any]](
     "as those given; None where there is none (`executor.convolution_kernels`)",
     lambda *arguments: None,
 )
+GRID_SAMPLING: Final = Inversion[Callable[..., Any]](
+    "reads an image at the places of a grid by native code; None where there is none for the arrays, or for the way to "
+    "read (`executor.convolution_kernels`)",
+    lambda *arguments: None,
+)
 ELEMENT_LOOPS: Final = Inversion[Callable[[Callable[..., None]], "Callable[..., None] | None"]](
     "gives the native form of a loop over elements of arrays, a function of the language; None where there is no "
     "native code (`jit.element_loops`)",

@@ -164,3 +164,15 @@ def test_gradients_go_through_the_operator_itself() -> None:
         function(x).sum().backward()
         assert x.grad is not None
         assert x.grad.shape == (2, 4)
+
+
+def test_types_that_are_known_late_are_looked_for() -> None:
+    source = (
+        "def f(n: int) -> Tensor:\n    y, x = flambeau.meshgrid(flambeau.arange(n), flambeau.arange(n + 1))\n"
+        "    return flambeau.stack([y, x])\n"
+    )
+    function = flambeau.jit.CompilationUnit(source).f
+    for _ in range(4):
+        found = function(3)
+    np.testing.assert_array_equal(found.numpy(), np.stack(np.meshgrid(np.arange(3), np.arange(4), indexing="ij")))
+    assert function.explain(measure=False).is_native, str(function.explain(measure=False))

@@ -20,6 +20,7 @@ from flambeau.codegen.graph.native_values import (
     Native,
     Scalar,
     TupleValue,
+    constant_of,
 )
 from flambeau.codegen.graph.pointwise import set_element
 from flambeau.codegen.graph.representation import Array, Bool, Element, Fixed
@@ -37,8 +38,12 @@ def _refuse_format(fn: EmittedFunction, node: Node, offset: int) -> None:
 
 def clone(fn: EmittedFunction, node: Node) -> None:
     """`clone`: the elements in new memory, in the order that the tensor has."""
-    native = fn.values.get(node.operand(0))
     _refuse_format(fn, node, 1)
+    _clone(fn, node)
+
+
+def _clone(fn: EmittedFunction, node: Node) -> None:
+    native = fn.values.get(node.operand(0))
     if isinstance(native, Scalar):
         set_element(fn, node.result(), Operand(native.register, native.dtype))
         return
@@ -138,10 +143,13 @@ def is_contiguous(fn: EmittedFunction, node: Node) -> None:
 
 
 def convert(fn: EmittedFunction, node: Node) -> None:
-    """`to(dtype)`: the tensor itself if it has it."""
+    """`to(dtype)`: the tensor itself if it has it, unless a copy is asked for."""
     native = fn.values.get(node.operand(0))
-    dtype = _dtype_to(fn, node)
+    dtype, is_copy = _converted_to(fn, node)
     assert isinstance(native.rep, Array | Element)
+    if native.rep.dtype is dtype and is_copy:
+        _clone(fn, node)
+        return
     if native.rep.dtype is dtype:
         fn.values.set_view(node.result(), native)
         return
@@ -152,17 +160,21 @@ def convert(fn: EmittedFunction, node: Node) -> None:
     _converted(fn, node, array(fn, node.operand(0)), dtype, s)
 
 
-def _dtype_to(fn: EmittedFunction, node: Node) -> DType:
-    """The dtype that `to` converts to. Raises `CannotCompileError` for what else it may convert."""
+def _converted_to(fn: EmittedFunction, node: Node) -> tuple[DType, bool]:
+    """The dtype that `to` converts to, and whether it copies in any case. Raises `CannotCompileError` for what else it
+    may convert."""
     operands = operands_by_name(fn, node)
     tensor_type = result_type(node, operands.values())
     device = operands.get("device")
     if tensor_type is None or (device is not None and not isinstance(device, FixedValue)):
         raise CannotCompileError("what it converts to is not known")
-    refuse_options(operands, ("layout", "pin_memory", "copy"), "to() with more than a dtype")
+    refuse_options(operands, ("layout", "pin_memory"), "to() with more than a dtype")
     if literal_of(operands.get("memory_format", FixedValue(Fixed(None)))) not in (None, 1):
         raise CannotCompileError("a memory format")
-    return tensor_type[0]
+    is_copy = literal_of(operands.get("copy", constant_of(False)))
+    if not isinstance(is_copy, bool):
+        raise CannotCompileError("a copy under a condition")
+    return tensor_type[0], is_copy
 
 
 def _converted(fn: EmittedFunction, node: Node, x: ArrayValue, dtype: DType, s: Registers) -> None:

@@ -53,3 +53,13 @@ def test_ranges_of_floats(low: float, high: float, step: float) -> None:
         "    return y, flambeau.arange(a, b, c)\n"
     )
     agree(source, lambda: (low, high, step))
+
+
+def test_copies_that_are_asked_for() -> None:
+    """A copy is written to without changing what it is of."""
+    source = (
+        "def f(x: Tensor, c: bool):\n    y = x.to(flambeau.float64, copy=True)\n    y[0, 0] = 7.0\n"
+        "    z = x.t().to(flambeau.device('cpu'), flambeau.float64, copy=True)\n"
+        "    n = x.sum().to(flambeau.float64, copy=True)\n    return y, z, n, x.to(flambeau.float64)\n"
+    )
+    agree(source, lambda: (flambeau.from_numpy(X.copy()), True))
