@@ -5,6 +5,8 @@ PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 NATIVE := $(addprefix tests/codegen/,kernel llvm lower products) $(addprefix tests/codegen/graph/test_,elements.py lanes.py loops.py scatter_in_graphs.py spans.py writes.py) $(addprefix tests/executor/test_,conditional_stores.py eager_rows.py fastmath.py whole_tensors.py)
 
+unexport PYTHONDONTWRITEBYTECODE  # tests start many processes: without files of bytecode each compiles the package anew, for a second
+
 .PHONY: help demo test lint types bench docs clean
 help: ## list the targets
 	@grep -E '^[a-z%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z%-]+):.*## /  make \1\t/' | expand -t 18
