@@ -11,6 +11,7 @@ the operators' declarations; `help(flambeau.gelu)` shows what an operator does a
 # ruff: noqa: E402  (what is imported stays, so no collection goes over it; and methods of tensors come before the rest)
 from __future__ import annotations
 
+import sys as _sys
 from importlib import import_module as _import_module
 from math import e, inf, nan, pi
 from typing import Any as _Any
@@ -104,6 +105,7 @@ from flambeau.tensor.typed import (
     ShortTensor,
 )
 from flambeau.util.errors import PerformanceWarning
+from flambeau.util.inversions import PACKAGE as _PACKAGE
 from flambeau.util.version import __version__
 
 dtype, device, layout, memory_format = DType, Device, Layout, MemoryFormat
@@ -147,6 +149,7 @@ from flambeau.jit.vectorize import vectorize
 from flambeau.program.prange import prange
 from flambeau.serialize.archive_writer.values_file import save
 
+_PACKAGE.provide(_sys.modules[__name__])
 _importing.__exit__(None, None, None)
 
 

@@ -39,6 +39,7 @@ from flambeau.jit.helpers import (
 from flambeau.jit.helpers import isinstance_ as isinstance
 from flambeau.jit.inventory import _unique_state_dict, export_opnames
 from flambeau.jit.library import custom_op
+from flambeau.jit.loading.from_torch import from_torch
 from flambeau.jit.loading.load import load
 from flambeau.jit.modules.module_annotations import Attribute
 from flambeau.jit.modules.module_methods import export
@@ -115,6 +116,7 @@ __all__ = [
     "is_tracing",
     "isinstance",
     "last_executed_optimized_graph",
+    "from_torch",
     "load",
     "optimize_for_inference",
     "optimized_execution",

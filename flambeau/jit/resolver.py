@@ -37,6 +37,7 @@ from flambeau.jit.modules.module_hooks import HookedCall
 from flambeau.jit.modules.module_source import ModuleSource
 from flambeau.jit.modules.old_style import ScriptModule
 from flambeau.jit.overloads import OverloadedFunction, as_compile_error, declarations, signature_tree
+from flambeau.jit.torch_counterparts import counterpart
 from flambeau.jit.value_methods import value_method
 from flambeau.jit.with_numba.numba_calls import NumbaValue, numba_function
 from flambeau.nn.module import Module
@@ -75,13 +76,13 @@ class PythonResolver:
     def resolve(self, name: str) -> Any:
         """The Python value of a name, or MISSING."""
         try:
-            return self._scope(name)
+            return counterpart(self._scope(name))
         except KeyError:
             return MISSING
 
     def member(self, owner: Any, name: str) -> Any:
         """The attribute of a Python value, or MISSING."""
-        return getattr(owner, name, MISSING)
+        return counterpart(getattr(counterpart(owner), name, MISSING))
 
     def compile_function(self, fn: Any, where: SourceRange) -> Function | None:
         """The compiled form of a called function. Raises CompileError with the chain of calls that led there."""

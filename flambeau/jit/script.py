@@ -25,6 +25,7 @@ from flambeau.jit.modules.script_module import RecursiveScriptModule
 from flambeau.jit.overloads import refuse_direct
 from flambeau.jit.resolver import PythonResolver, array_function, compile_python_function
 from flambeau.jit.script_registry import REGISTRY
+from flambeau.jit.torch_counterparts import MODULE_OF_TORCH, is_torch_module
 from flambeau.nn.module import Module
 from flambeau.util.errors import CompileError, without_frames
 
@@ -220,6 +221,8 @@ def _class(cls: type, options: Options) -> Any:
 
 
 def _instance(value: Any, options: Options) -> ScriptInstance:
+    if is_torch_module(value):
+        raise TypeError(WHAT_TO_SCRIPT.format(kind=type(value).__name__, hint=MODULE_OF_TORCH))
     definition = define(type(value), CLASSES)
     if definition is None:
         raise TypeError(WHAT_TO_SCRIPT.format(kind=type(value).__name__, hint="it has no Python source to compile"))

@@ -22,7 +22,7 @@ from flambeau.schema.opaque_type import OpaqueType
 from flambeau.schema.remembered import remembered
 from flambeau.schema.set_type import SetType
 from flambeau.schema.symbolic import SymbolicInt, SymbolicNumber
-from flambeau.tensor.bridge import from_numpy
+from flambeau.tensor.bridge import from_array, from_numpy, is_foreign
 from flambeau.tensor.observer import current
 from flambeau.tensor.opaque_objects import OpaqueObject
 from flambeau.tensor.tensor import Tensor
@@ -36,7 +36,17 @@ def _tensor(value: Any) -> Tensor:
         return value
     if isinstance(value, np.ndarray):
         return from_numpy(value)
+    if is_foreign(value):
+        return _foreign(value)
     raise MismatchError(f"{_shown(value)} is no tensor; flambeau.tensor(...) makes one of numbers and lists")
+
+
+def _foreign(value: Any) -> Tensor:
+    """A tensor on the memory of another library's."""
+    try:
+        return from_array(value)
+    except TypeError as error:
+        raise MismatchError(str(error)) from None
 
 
 def _int(value: Any) -> Any:

@@ -164,7 +164,7 @@ def _tensor_fitter(runtime: RuntimeTypes, number_as_tensor: bool) -> Callable[[A
             return array
         if number_as_tensor and isinstance(value, int | float | complex | np.generic):
             return number
-        return None
+        return array if hasattr(type(value), "__dlpack__") else None
 
     return fit
 

@@ -43,6 +43,37 @@ def from_numpy_or_copy(array: np.ndarray[Any, Any]) -> Tensor:
     return from_numpy(array)
 
 
+FOREIGN_GRADIENTS = (
+    "a tensor of PyTorch that asks for gradients was given: they do not reach it through Flambeau; pass x.detach(), or "
+    "make the parameters tensors of Flambeau"
+)
+FOREIGN_DEVICE = "a tensor of {library} on {device!r} was given: only memory of the CPU is shared; pass x.cpu()"
+
+
+def is_foreign(value: Any) -> bool:
+    """Whether a value is an array or tensor of a library other than NumPy that can be shared.
+
+    >>> is_foreign(np.ones(2)), is_foreign([1, 2])
+    (False, False)
+    """
+    return hasattr(type(value), "__dlpack__") and not isinstance(value, Tensor | np.ndarray)
+
+
+def from_array(array: Any) -> Tensor:
+    """A tensor on the memory of an array of NumPy, or of another library that exports DLPack.
+
+    Raises TypeError for what asks for gradients or is on another device, and for dtypes that no tensor has.
+    """
+    if isinstance(array, np.ndarray):
+        return from_numpy_or_copy(array)
+    if getattr(array, "requires_grad", False):
+        raise TypeError(FOREIGN_GRADIENTS)
+    device = getattr(array, "device", None)
+    if getattr(device, "type", "cpu") != "cpu":
+        raise TypeError(FOREIGN_DEVICE.format(library=type(array).__module__.partition(".")[0], device=str(device)))
+    return from_dlpack(array)
+
+
 def from_dlpack(source: Any) -> Tensor:
     """A tensor on the memory of any object that exports DLPack on the CPU (arrays and tensors of other libraries).
 

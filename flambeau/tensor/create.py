@@ -13,7 +13,7 @@ from flambeau.schema.argument_rules import to_dtype
 from flambeau.schema.device import META, Device
 from flambeau.schema.dtype import DType
 from flambeau.tensor import defaults, layout
-from flambeau.tensor.bridge import from_numpy_or_copy
+from flambeau.tensor.bridge import from_array, from_numpy_or_copy, is_foreign
 from flambeau.tensor.dispatch import call
 from flambeau.tensor.observer import thread
 from flambeau.tensor.overrides import NOT_OVERRIDDEN, answer
@@ -92,6 +92,8 @@ def tensor(
     target = None if dtype is None else to_dtype(dtype)
     if isinstance(data, Tensor):
         result = call("aten::_to_copy", data.detach(), dtype=target) if target else data.detach().clone()
+    elif is_foreign(data):
+        result = tensor(from_array(data), dtype=target)
     elif isinstance(data, np.ndarray | np.generic):
         result = from_numpy_or_copy(np.array(data, copy=True))
         result = result if target is None or result.dtype is target else call("aten::_to_copy", result, dtype=target)
@@ -249,8 +251,8 @@ def as_tensor(data: Any, dtype: Any = None, device: Device | str | None = None) 
         if answered is not NOT_OVERRIDDEN:
             return answered  # type: ignore[no-any-return]
     target = None if dtype is None else to_dtype(dtype)
-    if isinstance(data, np.ndarray):
-        data = from_numpy_or_copy(data)
+    if isinstance(data, np.ndarray) or is_foreign(data):
+        data = from_array(data)
     if isinstance(data, Tensor):
         place = Device(device) if isinstance(device, str) else device
         check_device(None if place == META else place)

@@ -18,7 +18,7 @@ from flambeau.schema.function import FunctionSchema
 from flambeau.schema.opdef import OpDef
 from flambeau.tensor import below, grad_mode, kernels, recorder
 from flambeau.tensor.below import AUTOGRAD
-from flambeau.tensor.bridge import from_numpy_or_copy
+from flambeau.tensor.bridge import from_array
 from flambeau.tensor.interceptors import Interceptors, changed, set_stack, stack
 from flambeau.tensor.observer import current, thread
 from flambeau.tensor.overrides import NOT_OVERRIDDEN, answer, are_special, overriding
@@ -47,7 +47,7 @@ binder = Binder(
         tensor=Tensor,
         generator=Generator,
         from_number=wrap_number,
-        from_array=from_numpy_or_copy,
+        from_array=from_array,
         to_number=Tensor.item,
         to_index=_to_index,
     )

@@ -15,6 +15,7 @@ from typing import Any, Final
 from flambeau.tensor.interceptors import changed, without_functions
 from flambeau.tensor.observer import thread
 from flambeau.tensor.subclasses import FUNCTION, is_special, overrides_functions, special
+from flambeau.util.installed_torch import is_function as is_torch_function
 from flambeau.util.locks import Lock
 
 NOT_OVERRIDDEN: Final = object()
@@ -104,7 +105,7 @@ def subclasses_ignored() -> Iterator[None]:
 
 def default_function(cls: type, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
     """`Tensor.__flambeau_function__`: run the call on plain tensors; tensors that come out are of the subclass."""
-    if not all(issubclass(cls, t) for t in types):
+    if not all(issubclass(cls, t) for t in types) or is_torch_function(func):
         return NotImplemented
     with subclasses_ignored():
         result = func(*args, **(kwargs or {}))

@@ -17,6 +17,7 @@ from flambeau.schema.dtype import DType
 from flambeau.schema.symbolic import SymbolicInt, SymbolicNumber
 from flambeau.tensor import create, index, text_form
 from flambeau.tensor.defaults import get_default_dtype
+from flambeau.tensor.bridge import is_foreign
 from flambeau.tensor.dispatch import call, operator_of
 from flambeau.tensor.observer import thread
 from flambeau.tensor.overrides import NOT_OVERRIDDEN as _NOBODY
@@ -37,6 +38,11 @@ COMPARISONS: Final = {"__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": 
 UNARY: Final = {"__neg__": "neg", "__abs__": "abs", "__pos__": "positive"}
 
 
+def _is_operand(other: Any) -> bool:
+    """Whether Python's operators take a value beside a tensor: numbers, arrays, and those of other libraries."""
+    return isinstance(other, _OPERANDS) or is_foreign(other)
+
+
 def _binary(special: str, name: str, is_reflected: bool = False) -> Callable[[Tensor, Any], Any]:
     target = operator_of(name)
     find = target.fast_path.get
@@ -51,7 +57,7 @@ def _binary(special: str, name: str, is_reflected: bool = False) -> Callable[[Te
                 result = answer(method, (self, other), {}, is_operator=True)
                 if result is not _NOBODY:
                     return result
-            return call(name, other, self) if isinstance(other, _OPERANDS) else NotImplemented
+            return call(name, other, self) if _is_operand(other) else NotImplemented
     else:
 
         def method(self: Tensor, other: Any) -> Any:
@@ -63,7 +69,7 @@ def _binary(special: str, name: str, is_reflected: bool = False) -> Callable[[Te
                 result = answer(asked, (self, other), {}, is_operator=True)
                 if result is not _NOBODY:
                     return result
-            return target.call_positional((self, other)) if isinstance(other, _OPERANDS) else NotImplemented
+            return target.call_positional((self, other)) if _is_operand(other) else NotImplemented
 
     method.__name__ = special
     method.__qualname__ = f"Tensor.{special}"
@@ -104,7 +110,7 @@ def _unary(special: str, name: str) -> Callable[[Tensor], Any]:
 
 
 def _reflected_subtraction(self: Tensor, other: Any) -> Any:
-    return call("aten::rsub", self, other) if isinstance(other, _OPERANDS) else NotImplemented
+    return call("aten::rsub", self, other) if _is_operand(other) else NotImplemented
 
 
 def _invert(self: Tensor) -> Any:

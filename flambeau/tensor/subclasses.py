@@ -11,6 +11,8 @@ from collections.abc import Callable
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
+from flambeau.util import installed_torch
+
 FUNCTION, DISPATCH = "__flambeau_function__", "__flambeau_dispatch__"
 OTHER_NAMES: Final = {"__torch_function__": FUNCTION, "__torch_dispatch__": DISPATCH}
 
@@ -50,7 +52,9 @@ def overrides_functions(cls: type) -> bool:
     False
     """
     method = getattr(cls, FUNCTION, None) or getattr(cls, "__torch_function__", None)
-    return method is not None and method is not disabled_function and "_is_root" not in cls.__dict__
+    if method is None or method is disabled_function or "_is_root" in cls.__dict__:
+        return False
+    return not installed_torch.is_tensor_class(cls)  # PyTorch's tensors know PyTorch's functions only
 
 
 def overrides_dispatch(cls: type) -> bool:

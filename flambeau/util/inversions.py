@@ -41,6 +41,7 @@ class Inversion(Generic[T]):
         return implementation
 
 
+PACKAGE: Final = Inversion[Any]("the package as its users see it, where names of PyTorch are looked up (`flambeau`)")
 TYPE_TEXT: Final = Inversion[Callable[[Any, bool], str]](
     "the text of a type, or its spelling in source code: the printer (`schema.type_text`) needs every class of types"
 )

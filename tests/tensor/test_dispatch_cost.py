@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 import flambeau as fb
+from flambeau.codegen.llvm.engine import available
 from flambeau.tensor import dispatch, grad_mode
+from flambeau.util import made_objects
 
 VIEWS = {
     "x[1:3]": lambda x: x[1:3],
@@ -50,6 +52,17 @@ def python_calls(call: Callable[[Any], Any], x: Any) -> int:
     return entered - 1  # the function itself
 
 
+@pytest.fixture(scope="module")
+def native_makers() -> None:
+    """Views are made natively from the moment on when eager calls have native code."""
+    x = fb.ones(16)
+    for _ in range(20_000):
+        x + x
+    if available():
+        assert made_objects._native.address
+
+
+@pytest.mark.usefixtures("native_makers")
 @pytest.mark.parametrize("name", VIEWS)
 def test_c19_a_view_takes_few_calls(name: str) -> None:
     guard = 2 * grad_mode.has_asked()  # once a tensor asked for gradients, calls look for those that do

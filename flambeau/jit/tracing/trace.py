@@ -18,6 +18,7 @@ from flambeau.jit.tracing.inputs_and_outputs import as_arguments
 from flambeau.jit.tracing.run import Call, Recorded, Run
 from flambeau.jit.tracing.traced import TracedFunction, TracedModule, TracedTree
 from flambeau.jit.tracing.traced_modules import reads_to_inputs
+from flambeau.jit.torch_counterparts import MODULE_OF_TORCH, is_torch_module
 from flambeau.nn.module import Module
 from flambeau.program.function import Function
 from flambeau.program.signature import schema_of
@@ -118,6 +119,8 @@ def trace(
         if func.__name__ != "forward":
             raise AttributeError(OTHER_METHOD.format(name=func.__name__))
         func = owner
+    if is_torch_module(func):
+        raise TypeError(f"trace takes a function or a module, not a {type(func).__name__}: {MODULE_OF_TORCH}")
     call = Call.of(func, as_arguments(example_inputs), example_kwarg_inputs or {})
     run = Run(func, strict=strict, guard=guard, outplace=_force_outplace)
     recorded = run.record(call)
