@@ -16,8 +16,8 @@ from flambeau.schema import registry
 from flambeau.schema.dtype import DType
 from flambeau.schema.symbolic import SymbolicInt, SymbolicNumber
 from flambeau.tensor import create, index, text_form
-from flambeau.tensor.defaults import get_default_dtype
 from flambeau.tensor.bridge import is_foreign
+from flambeau.tensor.defaults import get_default_dtype
 from flambeau.tensor.dispatch import call, operator_of
 from flambeau.tensor.observer import thread
 from flambeau.tensor.overrides import NOT_OVERRIDDEN as _NOBODY

@@ -13,12 +13,12 @@ from flambeau.jit.function import ScriptFunction
 from flambeau.jit.modules.old_style import ScriptModule
 from flambeau.jit.script import CLASSES
 from flambeau.jit.script_registry import REGISTRY
+from flambeau.jit.torch_counterparts import MODULE_OF_TORCH, is_torch_module
 from flambeau.jit.tracing.check import check
 from flambeau.jit.tracing.inputs_and_outputs import as_arguments
 from flambeau.jit.tracing.run import Call, Recorded, Run
 from flambeau.jit.tracing.traced import TracedFunction, TracedModule, TracedTree
 from flambeau.jit.tracing.traced_modules import reads_to_inputs
-from flambeau.jit.torch_counterparts import MODULE_OF_TORCH, is_torch_module
 from flambeau.nn.module import Module
 from flambeau.program.function import Function
 from flambeau.program.signature import schema_of
