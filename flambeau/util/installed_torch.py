@@ -44,7 +44,7 @@ def is_function(function: Any) -> bool:
 
 
 def names_of(value: Any) -> Iterator[tuple[str, ...]]:
-    """The names that may lead from `torch` to its module, function, class or constant, the nearest first; none for others.
+    """The names that may lead from `torch` to its module, function, class or constant, the nearest first; else none.
 
     >>> list(names_of(sys))
     []
