@@ -105,7 +105,7 @@ from flambeau.tensor.typed import (
     ShortTensor,
 )
 from flambeau.util.errors import PerformanceWarning
-from flambeau.util.inversions import PACKAGE as _PACKAGE
+from flambeau.util.inversions import PACKAGE
 from flambeau.util.version import __version__
 
 dtype, device, layout, memory_format = DType, Device, Layout, MemoryFormat
@@ -149,7 +149,8 @@ from flambeau.jit.vectorize import vectorize
 from flambeau.program.prange import prange
 from flambeau.serialize.archive_writer.values_file import save
 
-_PACKAGE.provide(_sys.modules[__name__])
+PACKAGE.provide(_sys.modules[__name__])
+del PACKAGE
 _importing.__exit__(None, None, None)
 
 
