@@ -10,7 +10,7 @@ import numpy as np
 from flambeau.codegen import available
 from flambeau.codegen.convolutions import group_norm_rules as group_norm_rules
 from flambeau.codegen.convolutions import launches as launches
-from flambeau.codegen.convolutions import norms, run, windows
+from flambeau.codegen.convolutions import norms, row_norm_rules, run, windows
 from flambeau.codegen.convolutions import window_rules as window_rules
 from flambeau.codegen.sampling import launches as sampling
 from flambeau.executor.eager import machine
@@ -20,6 +20,7 @@ from flambeau.util.inversions import (
     CONVOLUTION_WEIGHT,
     GRID_SAMPLING,
     LARGEST_OF_WINDOWS,
+    LAYER_NORM_GRADIENTS,
     NORM_GRADIENT,
 )
 
@@ -131,3 +132,17 @@ def grid_sampling(x: Array, grid: Array, mode: int, padding: int, is_aligned: bo
     True
     """
     return sampling.sample(x, grid, mode, padding, is_aligned) if available() else None
+
+
+@LAYER_NORM_GRADIENTS.provide
+def layer_norm_gradients(
+    slope: Array, x: Array, weight: Array | None, dims: int, eps: float
+) -> tuple[Array, Array, Array] | None:
+    """The gradients of a norm over the last `dims` dimensions: of its input, and parts of those of weight and bias,
+    from `slope`, that of its result. None where there is no code for it.
+
+    >>> found = layer_norm_gradients(np.ones((3, 4)), np.ones((3, 4)), None, 1, 1e-5)
+    >>> (found is not None) == available()
+    True
+    """
+    return row_norm_rules.gradients(slope, x, weight, dims, eps) if available() else None

@@ -150,8 +150,11 @@ def _is_view(node: Node) -> bool:
 
 
 def _is_in_kernels(node: Node) -> bool:
-    """Whether kernels go over elements for an operator, and not by places or along rows of a product."""
+    """Whether kernels go over elements for an operator, and not by places or along rows of a product; or a routine
+    made for the way back does."""
     definition = node.definition
+    if definition is not None and definition.traits.has_routine and node.op.startswith("flambeau::"):
+        return True
     if definition is None or not has_kernel_form(definition):
         return False
     return definition.scalar is not None or definition.accumulator in ACCUMULATORS

@@ -42,6 +42,7 @@ from flambeau.ops import instance_norm_alone as _instance_norm_alone
 from flambeau.ops import items as _items
 from flambeau.ops import joining as _joining
 from flambeau.ops import language as _language
+from flambeau.ops import layer_norm_gradients as _layer_norm_gradients
 from flambeau.ops import linalg_decompositions as _linalg_decompositions
 from flambeau.ops import linalg_functions as _linalg_functions
 from flambeau.ops import linalg_lu as _linalg_lu

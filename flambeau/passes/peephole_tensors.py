@@ -46,6 +46,21 @@ def _same_type(node: Node) -> Any:
     return Itself(node.operand(0)) if (own.dtype, own.device) == (other.dtype, other.device) else KEEP
 
 
+@rewrites("aten::mul")
+def _times_one(node: Node) -> Any:
+    """x times a tensor of ones without dimensions, of its dtype, with which every way back begins: x."""
+    for one, x in (node.operands[:2], node.operands[1::-1]):
+        maker, own, other = one.defining_node, x.static_type, one.static_type
+        if maker is None or maker.op != "aten::ones" or not constants.is_constant(maker.operand(0)):
+            continue
+        if not isinstance(own, TensorType) or not isinstance(other, TensorType) or own.dtype is None:
+            continue
+        is_like = (own.dtype, own.device) == (other.dtype, other.device)
+        if is_like and not constants.constant_value(maker.operand(0)):
+            return Literal(one, x)
+    return KEEP
+
+
 @rewrites("aten::_weight_norm")
 def _weight_norm(node: Node) -> Any:
     """A weight with a norm of its own, as its parts, which kernels know: v * (g / norm(v))."""

@@ -119,6 +119,11 @@ CHANNEL_NORM: Final = Inversion[Callable[..., Any]](
     "roots; None where there is no such code (`executor.convolution_kernels`)",
     lambda *arguments: None,
 )
+LAYER_NORM_GRADIENTS: Final = Inversion[Callable[..., Any]](
+    "gives the gradients of a norm over trailing dimensions, of weight and bias in parts, by native code; None where "
+    "there is none (`executor.convolution_kernels`)",
+    lambda *arguments: None,
+)
 NORM_GRADIENT: Final = Inversion[Callable[..., Any]](
     "gives the gradient of the input or the weight of a norm of channels by native code; None where there is none "
     "(`executor.convolution_kernels`)",

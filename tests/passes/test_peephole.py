@@ -329,3 +329,30 @@ def test_weights_with_norms_of_their_own_become_their_parts() -> None:
           %w : Float(*, *, 3) = aten::mul(%v, %d)
           return (%w)""",
     )
+
+
+ONES = """graph(%x : Float(*, 3, device=cpu), %d : Double(*, device=cpu)):
+  %2 : NoneType = prim::Constant()
+  %size : int[] = prim::Constant[value=annotate(List[int], [{size}])]()
+  %one : {type} = aten::ones(%size, %2, %2, %2, %2)
+  %e : {of} = aten::exp(%{x})
+  %p : {of} = aten::mul({operands})
+  %r : Tensor = aten::tanh(%p)
+  return (%r)
+"""
+
+
+@pytest.mark.parametrize(
+    ("size", "kind", "x", "operands", "goes"),
+    [
+        ("", "Float(device=cpu)", "x", "%e, %one", True),
+        ("", "Float(device=cpu)", "x", "%one, %e", True),
+        ("", "Float(device=cpu)", "d", "%e, %one", False),
+        ("3", "Float(3, device=cpu)", "x", "%e, %one", False),
+    ],
+)
+def test_times_one_goes(size: str, kind: str, x: str, operands: str, goes: bool) -> None:
+    of = "Float(*, 3, device=cpu)" if x == "x" else "Double(*, device=cpu)"
+    graph = parse_ir(ONES.format(size=size, type=kind, of=of, x=x, operands=operands))
+    peephole.do(graph)
+    assert ("aten::mul" in str(graph)) == (not goes)

@@ -84,7 +84,8 @@ class Channel:
         self.count = f.define(f"sitofp i64 {count} to {f.floats.type}", f.floats.type)
         self._least = f.read(f.field(words, NORM, "eps"), f.floats.type)
 
-    def _plane(self, name: str, image: Value) -> Value:
+    def plane(self, name: str, image: Value) -> Value:
+        """Where the channel's plane of an image begins in an array."""
         f = self._f
         steps = f.op("mul", self._number, self.get[f"{name}_channel"]), f.op("mul", image, self.get[f"{name}_image"])
         return f.moved(self.get[name], *steps)
@@ -106,8 +107,7 @@ class Channel:
     def statistics(self) -> tuple[Value, Value, Value]:
         """The mean, the variance and the reciprocal of its root."""
         f = self._f
-        (total,) = self.sums(("x",), lambda values: values, 1)
-        mean = f.fdiv(total, self.count)
+        mean = self.mean()
         centre = f.splat(mean, f.floats.lanes)
 
         def square(values: Sequence[Value]) -> Sequence[Value]:
@@ -115,9 +115,19 @@ class Channel:
             return (f.fmul(off, off),)
 
         (squares,) = self.sums(("x",), square, 1)
+        return mean, *self.variance(squares)
+
+    def mean(self) -> Value:
+        """The mean."""
+        (total,) = self.sums(("x",), lambda values: values, 1)
+        return self._f.fdiv(total, self.count)
+
+    def variance(self, squares: Value) -> tuple[Value, Value]:
+        """From the sum of squares of what is off the mean: the variance, and the reciprocal of its root."""
+        f = self._f
         variance = f.fdiv(squares, self.count)
         root = f.intrinsic("sqrt", f.fadd(variance, self._least))
-        return mean, variance, f.fdiv(float_constant(1.0, f.floats.type, 1), root)
+        return variance, f.fdiv(float_constant(1.0, f.floats.type, 1), root)
 
     def sums(self, names: Sequence[str], terms: Terms, number: int) -> list[Value]:
         """So many sums over the channel of what `terms` makes of the numbers of some arrays."""
@@ -125,7 +135,7 @@ class Channel:
         totals = Totals(f, terms, number)
         parts = Parts(f, self.get["plane"])
         with f.loop(self.get["images"]) as image:
-            bases = [self._plane(name, image) for name in names]
+            bases = [self.plane(name, image) for name in names]
             totals.add(bases, word(0), parts.whole, TOGETHER)
             totals.add(bases, parts.done, parts.single, 1)
             with f.when(f.compare("sgt", parts.left, 0)):
@@ -137,7 +147,7 @@ class Channel:
         f = self._f
         span = Span(f, self.get["plane"])
         with f.loop(self.get["images"]) as image:
-            bases, to = [self._plane(name, image) for name in names], self._plane("y", image)
+            bases, to = [self.plane(name, image) for name in names], self.plane("y", image)
 
             def several(
                 at: Value, lanes: int, mask: Value | None, bases: Sequence[Value] = bases, to: Value = to
@@ -145,7 +155,7 @@ class Channel:
                 if lanes == 1:
                     values = [f.splat(f.read(f.moved(b, at), f.floats.type), f.floats.lanes) for b in bases]
                     made = result(values)
-                    f.write(f.define(f"extractelement {made.full_type} {made}, i64 0", made.type), f.moved(to, at))
+                    f.write(f.first_of(made), f.moved(to, at))
                     return
                 values = [f.vector(f.moved(b, at), mask) for b in bases]
                 f.put_vector(result(values), f.moved(to, at), mask)

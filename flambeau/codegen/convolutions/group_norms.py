@@ -54,7 +54,7 @@ def groups_text(floats: Floats) -> str:
                     value = f.vector(f.moved(source, here), mask)
                 made = f.multiply_add(f.fmul(f.fsub(value, centre), wide), factor, shift)
                 if lanes == 1:
-                    f.write(f.define(f"extractelement {made.full_type} {made}, i64 0", t), f.moved(target, here))
+                    f.write(f.first_of(made), f.moved(target, here))
                 else:
                     f.put_vector(made, f.moved(target, here), mask)
 

@@ -130,6 +130,10 @@ class VectorFunction(FunctionBuilder):
         operands = f"{value.type} {float_literal(-0.0, value.type)}, {value.full_type} {value}"
         return self.define(f"call reassoc {value.type} @{name}({operands})", value.type)
 
+    def first_of(self, value: Value) -> Value:
+        """The first lane of a vector."""
+        return self.define(f"extractelement {value.full_type} {value}, i64 0", value.type)
+
     def multiply_add(self, x: Value, y: Value, z: Value) -> Value:
         """x * y + z, in one rounding where the processor does that."""
         return self.binary("fadd contract", self.binary("fmul contract", x, y), z)

@@ -33,9 +33,12 @@ PART: Final[Layout] = words_layout("ptr table, i64 steps, i64 y_from, i64 rows, 
 
 NORM: Final[Layout] = words_layout(
     "ptr x, ptr y, ptr slope, ptr weight, ptr bias, ptr mean, ptr variance, ptr scale, i64 images, i64 plane, "
-    "i64 x_image, i64 x_channel, i64 y_image, i64 y_channel, i64 slope_image, i64 slope_channel, i64 eps"
+    "i64 x_image, i64 x_channel, i64 y_image, i64 y_channel, i64 slope_image, i64 slope_channel, i64 eps, "
+    "ptr factors, i64 factors_image, i64 factors_channel"
 )
-"""A norm of channels, there and back; steps are bytes, ``plane`` counts numbers, and ``eps`` is the bits of one."""
+"""A norm of channels, there and back; steps are bytes, ``plane`` counts numbers, and ``eps`` is the bits of one.
+``factors`` are a number for each of a plane.
+"""
 
 SLICE: Final[Layout] = words_layout("ptr problem, i64 from_x, i64 from_y, i64 from_residual, i64 units")
 """A convolution in two dimensions that is a part of one in three; its arrays start some bytes behind those given."""
@@ -69,3 +72,12 @@ GROUPS: Final[Layout] = words_layout("ptr norm, i64 x, i64 y, i64 weight, i64 bi
 """A norm of groups of channels: a `NORM` without addresses, and which words of a launch's block these are."""
 GROUPS_AT, GROUPS_WORDS = 7, 8
 """The word of a launch's block with the address of `GROUPS`, and how many words there are; one before is always 0."""
+
+ROWS: Final[Layout] = words_layout(
+    "ptr norm, i64 x, i64 slope, i64 factors, i64 y, i64 of_weight, i64 of_bias, i64 rows, i64 each, ptr ones"
+)
+"""Gradients of norms of rows: a `NORM` without addresses, which words of a launch's block these are, how many rows
+there are, how many a part has, and ones in the place of factors that are not there. Results may be missing.
+"""
+ROWS_AT, ROWS_WORDS = 8, 9
+"""The word of a launch's block with the address of `ROWS`, and how many words there are; one before is always 0."""

@@ -4,19 +4,41 @@ A loop makes and drops blocks of few sizes. Small ones that a call drops wait in
 block of that size: the C library takes several times as long. A context has bins where an entry stub gave it some
 (``llvm/entry_bins.py``); elsewhere, and for large blocks, all is allocated and freed. What leaves the call as a result
 goes to no bin: its memory is Python's from then on.
+
+Memory of megabytes comes from the system page by page, as it is first written, which takes longer than most of what is
+done with it. Where the system has large pages, it is asked for those, as NumPy does for its arrays.
 """
 
 from __future__ import annotations
 
+import sys
+from typing import Final
+
 from flambeau.codegen.layouts import BIN, BLOCK, BLOCK_PADDING, CONTEXT, LARGEST_BIN_BITS, SMALLEST_BIN_BITS
 from flambeau.codegen.llvm.blocks import block_in, put_in_ring
 from flambeau.codegen.llvm.builder import NULL, FunctionBuilder, ModuleBuilder, Value
+
+ADVICE: Final[dict[str, str]] = {"advise": "madvise"} if sys.platform == "linux" else {}
+"""The function of the system that is told what memory is for, under the name it is called by."""
+_FOR_LARGE_PAGES: Final = 14
+"""What it is told: this range had better be of large pages."""
+_LARGE_PAGE: Final = 1 << 21
+_LARGE_FROM: Final = 1 << 22
+"""Bytes of blocks from which on they begin with a large page. What lies before it is never touched."""
 
 
 def add_blocks(m: ModuleBuilder) -> None:
     """``new_block(context, bytes)``: a block in the ring of a context, null without memory; ``drop_block(block)``."""
     f = m.function("ptr fresh_block", "ptr context", "i64 bytes", "ptr bin", attributes="noinline cold")
     context, size, bin_ = f.parameters
+    if ADVICE:
+        with f.when(f.compare("uge", size, _LARGE_FROM)):
+            raw = f.call("allocate", f.op("add", size, _LARGE_PAGE))
+            f.return_if(f.is_null(raw), NULL)
+            up = f.op("add", f.convert("ptrtoint", raw, "i64"), _LARGE_PAGE - 1)
+            start = f.convert("inttoptr", f.op("and", up, -_LARGE_PAGE), "ptr")
+            f.call("advise", start, size, _FOR_LARGE_PAGES)
+            f.ret(block_in(f, raw, context, bin_, start))
     raw = f.call("allocate", size)
     f.return_if(f.is_null(raw), NULL)
     f.ret(block_in(f, raw, context, bin_))

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 
 from flambeau.codegen.graph.abi import INTERRUPTED, STOPPED
-from flambeau.codegen.graph.block_bins import add_blocks
+from flambeau.codegen.graph.block_bins import ADVICE, add_blocks
 from flambeau.codegen.layouts import BLOCK, CONTEXT, TEAM
 from flambeau.codegen.llvm.builder import FALSE, NULL, FunctionBuilder, ModuleBuilder, Signature, Value
 from flambeau.codegen.llvm.c_interface import C_INTERFACE
@@ -20,9 +20,9 @@ FUNCTIONS = {
     "restore_thread": "PyEval_RestoreThread", "check_signals": "PyErr_CheckSignals", "number": "PyLong_FromLongLong",
     "value_of": "PyLong_AsLongLong", "call": "PyObject_Vectorcall", "drop_reference": "Py_DecRef",
     "ensure_gil": "PyGILState_Ensure", "leave_gil": "PyGILState_Release", "fetch_error": "PyErr_Fetch",
-    "set_error": "PyErr_Restore", "this_thread": "PyThread_get_thread_ident",
+    "set_error": "PyErr_Restore", "this_thread": "PyThread_get_thread_ident", **ADVICE,
 }  # fmt: skip
-"""Functions of Python's C interface that the module calls, under the prefix."""
+"""Functions of Python's C interface, and of the system, that the module calls, under the prefix."""
 SERVE = PREFIX + "serve"
 """The address of the Python callable that runs exit points: of (context, number of the exit point, inputs, outputs),
 to a code.

@@ -6,9 +6,11 @@ from flambeau.codegen.layouts import BLOCK, BLOCK_DATA, CONTEXT, WORD
 from flambeau.codegen.llvm.builder import NULL, FunctionBuilder, Operand, Value
 
 
-def block_in(f: FunctionBuilder, raw: Value, context: Value, bin_: Operand = NULL) -> Value:
-    """The block in new memory, put into a context's ring, which goes to a bin in the end."""
-    up = f.op("add", f.convert("ptrtoint", raw, "i64"), BLOCK_DATA + WORD - 1)
+def block_in(
+    f: FunctionBuilder, raw: Value, context: Value, bin_: Operand = NULL, start: Value | None = None
+) -> Value:
+    """The block in new memory, or from `start` on in it, put into a context's ring, which goes to a bin in the end."""
+    up = f.op("add", f.convert("ptrtoint", raw if start is None else start, "i64"), BLOCK_DATA + WORD - 1)
     block = f.convert("inttoptr", f.op("and", up, -BLOCK_DATA), "ptr")
     f.put(block, BLOCK, raw=raw, bin=bin_)
     put_in_ring(f, block, context)

@@ -1,4 +1,4 @@
-"""The functions of Python's and NumPy's C interfaces that stubs call, with their LLVM types."""
+"""The functions of Python's and NumPy's C interfaces, and of the system, that stubs call, with their LLVM types."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ C_INTERFACE = {
     "PyObject_Vectorcall": "ptr (ptr, ptr, i64, ptr)",
     "PyTuple_GetItem": "ptr (ptr, i64)", "PyTuple_New": "ptr (i64)", "PyTuple_SetItem": "i32 (ptr, i64, ptr)",
     "PyTuple_Size": "i64 (ptr)", "PyType_GenericAlloc": "ptr (ptr, i64)", "Py_DecRef": "void (ptr)",
-    "Py_IncRef": "void (ptr)",
+    "Py_IncRef": "void (ptr)", "madvise": "i32 (ptr, i64, i32)",
 }  # fmt: skip
 NUMPY_INTERFACE = {"new_array": "ptr (ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)", "set_base": "i32 (ptr, ptr)"}
 """``PyArray_NewFromDescr`` and ``PyArray_SetBaseObject``."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from flambeau.schema.gradient import decomposed, formulas, formulas_by_flag, passed_on
+from flambeau.schema.gradient import decomposed, formulas, formulas_by_flag
 
 
 def _normalised(f: Any, x: Any, dims: list[int], eps: float) -> Any:
@@ -27,17 +27,29 @@ def _trailing(x: Any, normalized_shape: Sequence[int]) -> tuple[list[int], list[
 
 
 def _layer_input(f: Any, grad: Any, input: Any, normalized_shape: Sequence[int], weight: Any, eps: float) -> Any:
-    _, inner = _trailing(input, normalized_shape)
-    return _by_input(f, grad if weight is None else grad * weight, input, inner, eps)
+    return f.own("layer_norm_gradients", grad, input, weight, len(normalized_shape), eps)[0]
 
 
-def _layer_weight(f: Any, grad: Any, input: Any, normalized_shape: Sequence[int], eps: float) -> Any:
-    outer, inner = _trailing(input, normalized_shape)
-    product = grad * _normalised(f, input, inner, eps)
-    return f.sum(product, outer) if outer else product
+def _layer_weight(f: Any, grad: Any, input: Any, normalized_shape: Sequence[int], weight: Any, eps: float) -> Any:
+    return f.sum(f.own("layer_norm_gradients", grad, input, weight, len(normalized_shape), eps)[1], [0])
 
 
-formulas("aten::layer_norm", input=_layer_input, weight=_layer_weight, bias=passed_on)
+def _layer_bias(f: Any, grad: Any, input: Any, normalized_shape: Sequence[int], weight: Any, eps: float) -> Any:
+    return f.sum(f.own("layer_norm_gradients", grad, input, weight, len(normalized_shape), eps)[2], [0])
+
+
+formulas("aten::layer_norm", input=_layer_input, weight=_layer_weight, bias=_layer_bias)
+
+
+@decomposed("flambeau::layer_norm_gradients")
+def _layer_gradients(f: Any, grad: Any, input: Any, weight: Any, dims: int, eps: float) -> Any:
+    split = input.dim() - dims
+    outer, inner = list(range(split)), list(range(split, input.dim()))
+    by_input = _by_input(f, grad if weight is None else grad * weight, input, inner, eps)
+    by_weight, by_bias = grad * _normalised(f, input, inner, eps), grad
+    if outer:
+        by_weight, by_bias = f.sum(by_weight, outer), f.sum(by_bias, outer)
+    return by_input, f.unsqueeze(by_weight, 0), f.unsqueeze(by_bias, 0)
 
 
 @decomposed("aten::rms_norm")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -117,3 +118,22 @@ def test_c17_bins_are_bounded() -> None:
         assert held > 1000  # calls of loops left some for the next
     finally:
         end(address)
+
+
+LARGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+
+
+@pytest.mark.skipif(
+    not LARGE_PAGES.exists() or "[never]" in LARGE_PAGES.read_text(),
+    reason="needs a system with large pages",
+)
+def test_large_blocks_are_of_large_pages() -> None:
+    import resource
+
+    x = flambeau.ones(3_000_000)
+    stacked(x, 1)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    y, total = stacked(x, 1)
+    faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+    assert (y[-1].item(), total[-1].item()) == (0.5, 0.5)
+    assert faults < 3 * x.numel() * 4 // 4096 // 2, "a fault for each small page"

@@ -1,0 +1,108 @@
+"""Gradients of norms of rows as launches for groups of plans, and of arrays."""
+
+from __future__ import annotations
+
+import ctypes
+from array import array
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
+from math import prod
+from typing import Final
+
+import numpy as np
+
+from flambeau.codegen.convolutions import row_norms
+from flambeau.codegen.convolutions.launches import pieces_of, result_of
+from flambeau.codegen.convolutions.problem import Array, bits_of
+from flambeau.codegen.convolutions.run import TYPES, Code, address
+from flambeau.codegen.convolutions.words import NORM, ROWS, ROWS_AT, ROWS_WORDS
+from flambeau.codegen.kernel.dtypes import KernelError
+from flambeau.codegen.launches import Launch
+from flambeau.codegen.routines.table import Operands, Prepare, Routine, operands_of, routines, single_node
+from flambeau.ir.graph import Graph
+from flambeau.ops.layer_norm_gradients import rows_of_part
+
+NANOSECONDS: Final = 1.0
+"""Of a number, about."""
+_NOTHING: Final = ROWS_AT - 1
+"""A word of the block that is always 0."""
+
+
+@cache
+def _code(character: str) -> Code:
+    """The code for a dtype."""
+    return Code(row_norms.rows_text, character, row_norms.SYMBOL)
+
+
+@routines("flambeau::layer_norm_gradients")
+def _layer_norm_gradients(graph: Graph) -> Prepare:
+    node = single_node(graph)
+    operands = operands_of(graph, node)
+    wanted = [value.index for value in graph.returns if value.defining_node is node]
+    return partial(_prepare, operands, wanted, int(operands.constants["dims"]), float(operands.constants["eps"]))
+
+
+def _prepare(operands: Operands, wanted: Sequence[int], dims: int, eps: float, arrays: Sequence[Array]) -> Launch:
+    """The launch for arrays like these. Raises `KernelError` for others than rows that lie in one piece."""
+    slope, x, weight = (operands.array(name, arrays) for name in ("grad", "input", "weight"))
+    if slope is None or x is None or not _is_native(slope, x, weight, dims):
+        raise KernelError("no gradients of such a norm")
+    call, kept, units = _call(x, dims, eps)
+    place = dict.fromkeys(("grad", "input", "weight"), _NOTHING) | {k: 1 + at for k, at in operands.places.items()}
+    places = [_NOTHING] * 3
+    for at, number in enumerate(wanted):
+        places[number] = 1 + len(arrays) + at
+    names = {"x": place["input"], "slope": place["grad"], "factors": place["weight"]}
+    packed = ROWS.pack(**call, **names, y=places[0], of_weight=places[1], of_bias=places[2])
+    words = [0] * ROWS_WORDS
+    words[ROWS_AT] = ctypes.addressof(packed)
+    parts = (units, *x.shape[x.ndim - dims :])
+    shapes = x.shape, parts, parts
+    outputs = tuple([result_of(x, shapes[number], keeps_order=False)[0] for number in wanted])
+    nanoseconds = x.size * NANOSECONDS
+    step, pieces = pieces_of(units, nanoseconds)
+    routine = Routine(_code(x.dtype.char).native, row_norms.SYMBOL, (packed, kept))
+    return Launch(outputs, words, units, None, step, pieces, nanoseconds, routine=routine)
+
+
+def gradients(
+    slope: Array, x: Array, weight: Array | None, dims: int, eps: float
+) -> tuple[Array, Array, Array] | None:
+    """Those of the input, of the weight and of the bias, the last two in parts; None where there is no code."""
+    slope, x = np.ascontiguousarray(slope), np.ascontiguousarray(x)
+    if not _is_native(slope, x, weight, dims):
+        return None
+    call, kept, units = _call(x, dims, eps)
+    of_input = np.empty_like(x)
+    of_weight, of_bias = (np.empty((units, *x.shape[x.ndim - dims :]), x.dtype) for _ in range(2))
+    arrays = {"x": x, "slope": slope, "factors": weight, "y": of_input, "of_weight": of_weight, "of_bias": of_bias}
+    words = array("q", bytes(ROWS_WORDS * 8))
+    places = {name: _NOTHING if one is None else 1 + k for k, (name, one) in enumerate(arrays.items())}
+    for name, one in arrays.items():
+        if one is not None:
+            words[places[name]] = address(one)
+    packed = ROWS.pack(**call, **places)
+    words[ROWS_AT] = ctypes.addressof(packed)
+    _code(x.dtype.char).run(words, units, x.size * NANOSECONDS)
+    del packed, kept
+    return of_input, of_weight, of_bias
+
+
+def _is_native(slope: Array, x: Array, weight: Array | None, dims: int) -> bool:
+    inner = x.shape[x.ndim - dims :]
+    alike = slope.shape == x.shape and slope.dtype == x.dtype and slope.flags.c_contiguous
+    plain = x.dtype.char in TYPES and x.flags.c_contiguous and 0 < dims <= x.ndim and x.size > 0
+    of_weight = weight is None or (weight.shape == inner and weight.dtype == x.dtype and weight.flags.c_contiguous)
+    return alike and plain and of_weight
+
+
+def _call(x: Array, dims: int, eps: float) -> tuple[Mapping[str, int], object, int]:
+    """The words of a call but for its arrays, what they point to, and how many parts there are."""
+    rows, count = prod(x.shape[: x.ndim - dims]), prod(x.shape[x.ndim - dims :])
+    step = count * x.itemsize
+    norm = NORM.pack(
+        images=1, plane=count, x_channel=step, slope_channel=step, y_channel=step, eps=bits_of(eps, x.itemsize)
+    )
+    ones, each = np.ones(count, x.dtype), rows_of_part(rows)
+    words = {"norm": ctypes.addressof(norm), "rows": rows, "each": each, "ones": address(ones)}
+    return words, (norm, ones), -(-rows // each)
