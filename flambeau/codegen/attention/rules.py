@@ -14,7 +14,7 @@ import numpy as np
 from flambeau.codegen.attention.kernel import BOOLS, NO_MASK, NUMBERS, SYMBOL, attention_text
 from flambeau.codegen.attention.words import BLOCK_WORDS, CALL, CALL_AT, ENTRY
 from flambeau.codegen.call_geometry import Output
-from flambeau.codegen.convolutions.launches import pieces_of
+from flambeau.codegen.convolutions.run import pieces_of
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.launches import Launch
 from flambeau.codegen.llvm.engine import NativeCode, engine

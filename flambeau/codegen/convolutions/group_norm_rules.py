@@ -9,10 +9,10 @@ from math import prod
 from typing import Final
 
 from flambeau.codegen.convolutions import group_norms
-from flambeau.codegen.convolutions.launches import pieces_of, result_of
+from flambeau.codegen.convolutions.launches import result_of
 from flambeau.codegen.convolutions.norms import NANOSECONDS
 from flambeau.codegen.convolutions.problem import Array, bits_of
-from flambeau.codegen.convolutions.run import TYPES, linked
+from flambeau.codegen.convolutions.run import TYPES, linked, pieces_of
 from flambeau.codegen.convolutions.words import GROUPS, GROUPS_AT, GROUPS_WORDS, NORM
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.launches import Launch

@@ -7,15 +7,16 @@ from array import array
 from collections.abc import Mapping, Sequence
 from functools import partial
 from math import inf, prod
-from typing import Any, Final
+from typing import Any
 
 from numpy.lib.stride_tricks import as_strided
 
 from flambeau.codegen.call_geometry import Output
 from flambeau.codegen.convolutions import sums
+from flambeau.codegen.convolutions.channel_launches import Places, channels_launch, takes_channels
 from flambeau.codegen.convolutions.followed import Followed, followed_by
 from flambeau.codegen.convolutions.problem import Array, bits_of
-from flambeau.codegen.convolutions.run import SHARE_FROM, TYPES, Slice, slices_of, sums_code
+from flambeau.codegen.convolutions.run import TYPES, Slice, pieces_of, slices_of, sums_code
 from flambeau.codegen.convolutions.words import BLOCK_WORDS, CALL, CALL_AT, NOTHING, PROBLEM, SLICE
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.launches import Launch
@@ -24,9 +25,6 @@ from flambeau.codegen.routines.table import Prepare, Routine, routines
 from flambeau.ir.graph import Graph
 from flambeau.ops.convolution import check_channels, check_numbers, check_output_padding, is_channels_last, spread
 from flambeau.util.record import dataclass
-
-MOST_PIECES: Final = 64
-"""Pieces that threads share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +63,11 @@ def _prepare(followed: Followed, is_transposed: bool, arrays: Sequence[Array]) -
     channels = w.shape[1] * windows.groups if is_transposed else w.shape[0]
     output, strides = result_of(seen, (len(seen), channels, *windows.places), keeps_order=not is_transposed)
     like = as_strided(seen[:0], output.shape, strides, writeable=False)
+    is_alone = not is_transposed and followed.residual is None and x is seen and seen.size > 0
+    if is_alone and takes_channels(seen, w, like, windows.groups):
+        followed.check(arrays, output.shape, seen.dtype, is_transposed)
+        pairs = [(v[0], v[1]) for v in (windows.stride, windows.before, windows.dilation)]
+        return channels_launch(followed, output, seen, w, like, Places(*pairs))
     slices = slices_of(
         seen, w, like, windows.stride, windows.before, windows.dilation, windows.groups, is_transposed
     ) if seen.size else []  # fmt: skip
@@ -146,13 +149,6 @@ def result_of(x: Array, shape: tuple[int, ...], *, keeps_order: bool) -> tuple[O
     strides = steps if permutation is None else [steps[k] for k in permutation]
     is_large = prod(shape) * x.itemsize >= ALIGNED_FROM
     return Output(shape, x.dtype, permutation, memory, is_large), tuple(strides)
-
-
-def pieces_of(units: int, nanoseconds: float) -> tuple[int, int]:
-    """How many units a thread takes at a time, 0 where one takes all, and how many pieces that makes."""
-    pieces = min(units, MOST_PIECES) if nanoseconds >= SHARE_FROM else 1
-    step = -(-units // pieces) if pieces > 1 else 0
-    return step, -(-units // step) if step else 1
 
 
 def _launch(

@@ -40,6 +40,8 @@ RELEASE_FROM: Final = 20_000.0
 """Nanoseconds of work from which other Python threads may run meanwhile."""
 SHARE_FROM: Final = 50_000.0
 """Nanoseconds of work from which threads share it."""
+MOST_PIECES: Final = 64
+"""Pieces that threads share."""
 _FILTERS_TOGETHER: Final = 12
 """What the filters that a thread takes are a multiple of."""
 _EACH, _UNITS, _DATA_AT = (PROBLEM.word(name) for name in ("filters_each", "units", "data_at"))
@@ -69,9 +71,16 @@ class Code:
         elif units == 1 or nanoseconds < SHARE_FROM:
             self.slow(block, 0, units)
         else:
-            pieces = min(units, 64)
+            pieces = min(units, MOST_PIECES)
             step = -(-units // pieces)
             threads.run(ANY)(self.address, block, units, step, -(-units // step))
+
+
+def pieces_of(units: int, nanoseconds: float) -> tuple[int, int]:
+    """How many units a thread takes at a time, 0 where one takes all, and how many pieces that makes."""
+    pieces = min(units, MOST_PIECES) if nanoseconds >= SHARE_FROM else 1
+    step = -(-units // pieces) if pieces > 1 else 0
+    return step, -(-units // step) if step else 1
 
 
 def linked(write: Callable[[Floats], str], character: str, symbols: tuple[str, ...]) -> NativeCode:

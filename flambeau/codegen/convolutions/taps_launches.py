@@ -11,9 +11,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from flambeau.codegen.convolutions.launches import pieces_of, result_of
+from flambeau.codegen.convolutions.launches import result_of
 from flambeau.codegen.convolutions.problem import SLACK, Array
-from flambeau.codegen.convolutions.run import TYPES, linked
+from flambeau.codegen.convolutions.run import TYPES, linked, pieces_of
 from flambeau.codegen.convolutions.taps import Kind, taps_text
 from flambeau.codegen.convolutions.words import TAPS, TAPS_AT
 from flambeau.codegen.kernel.dtypes import KernelError

@@ -53,6 +53,19 @@ what is not there is `NOTHING`.
 NOTHING, CALL_AT, BLOCK_WORDS = 12, 13, 14
 """Words of a launch's block: one that is always 0, that with the address of a `CALL`, and how many there are."""
 
+CHANNELS: Final[Layout] = words_layout(
+    "i64 channels, i64 blocks, i64 bands, i64 band_rows, i64 rows, i64 columns, i64 rows_each, i64 height, i64 width, "
+    "i64 x_image, i64 x_channel, i64 x_row, i64 is_dense, i64 step_rows, i64 step_columns, i64 before_rows, "
+    "i64 copy_rows, i64 pitch, i64 copy_bytes, ptr places, i64 w_channel, ptr w_places, i64 w_at, i64 sums_at, "
+    "i64 room, ptr taps, i64 tap_count, i64 row_step, i64 column_step, i64 y_image, i64 y_channel, i64 y_row, "
+    "i64 least, i64 most"
+)
+"""A convolution of each channel by itself, in bands of ``band_rows`` rows of results, of as many channels as a vector
+has lanes. A band's copy has a vector for each pixel, ``pitch`` bytes a row. ``places`` says where each pixel of its
+rows goes, ``taps`` where each element of a window lies from the first, in bytes as ints of 32 bits. With ``is_dense``
+rows of the input follow each other in memory.
+"""
+
 TAP: Final[Layout] = words_layout("i64 offset, i64 weight")
 """An element that a place takes: how far it lies from the first of its axis, in bytes, and the bits of its weight."""
 PLACE: Final[Layout] = words_layout("ptr taps, i64 count, i64 divisor")
