@@ -15,6 +15,7 @@ import json
 import re
 import sys
 import tempfile
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -34,7 +35,8 @@ def write(folder: Path, only: str) -> list[str]:
         make, shape = CASES[name]
         torch.manual_seed(0)
         module, x = make().eval(), torch.randn(shape)
-        with torch.no_grad():
+        with torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # tracing is what saved models are made by, whatever it is told of
             torch.jit.trace(module, x, check_trace=False).save(str(folder / f"{name}.pt"))
         said = {"t": "tensor", "a": "x", "dtype": "float32", "shape": list(shape), "stride": list(x.stride())}
         calls = json.dumps([{"method": "forward", "args": [said], "kwargs": {}}])

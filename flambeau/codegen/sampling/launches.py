@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from functools import cache, partial
 from typing import Final
 
-from flambeau.codegen.convolutions.launches import pieces_of, result_of
+from flambeau.codegen.convolutions.launches import result_of
 from flambeau.codegen.convolutions.problem import Array
-from flambeau.codegen.convolutions.run import TYPES, linked
+from flambeau.codegen.convolutions.run import TYPES, linked, pieces_of
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.launches import Launch
 from flambeau.codegen.llvm.engine import NativeCode
