@@ -10,6 +10,7 @@ import pytest
 import flambeau
 
 torch = pytest.importorskip("torch", reason="torch is a peer, not a dependency")
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 
 def test_a_model_is_written_with_the_call_that_is_measured(tmp_path: Path) -> None:

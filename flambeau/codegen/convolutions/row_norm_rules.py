@@ -12,9 +12,9 @@ from typing import Final
 import numpy as np
 
 from flambeau.codegen.convolutions import row_norms
-from flambeau.codegen.convolutions.launches import pieces_of, result_of
+from flambeau.codegen.convolutions.launches import result_of
 from flambeau.codegen.convolutions.problem import Array, bits_of
-from flambeau.codegen.convolutions.run import TYPES, Code, address
+from flambeau.codegen.convolutions.run import TYPES, Code, address, pieces_of
 from flambeau.codegen.convolutions.words import NORM, ROWS, ROWS_AT, ROWS_WORDS
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.launches import Launch
