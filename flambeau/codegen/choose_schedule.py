@@ -19,7 +19,7 @@ from flambeau.codegen.kernel.nest import (
 )
 from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.packing import packs_for
-from flambeau.codegen.scatter_schedule import is_better_alone, is_little_work, meets_itself
+from flambeau.codegen.scatter_schedule import changes_side_by_side, is_better_alone, is_little_work, meets_itself
 from flambeau.codegen.schedule import Schedule, Split
 from flambeau.codegen.specialize import Specialized, parallel_group, widest_bits
 from flambeau.util.record import replace
@@ -45,7 +45,10 @@ def choose(
     ``exact``: the axes whose size is this one in all calls that the schedule is for; None for all of them.
     """
     schedule = _choose(special, target, aligned_outputs, exact)
-    return replace(schedule, dense=_dense(special)) if scatters(special.kernel) else schedule
+    if not scatters(special.kernel):
+        return schedule
+    jam = max(schedule.jam, changes_side_by_side(special.kernel, schedule.vector_axis))
+    return replace(schedule, dense=_dense(special), jam=jam)
 
 
 def _dense(special: Specialized) -> frozenset[tuple[str, str]]:

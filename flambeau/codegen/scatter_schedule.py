@@ -46,6 +46,23 @@ def _is_change_alone(special: Specialized, axis: str, change: Store, iterations:
     return bool(_varying(kernel, axis) & {value for _, value in change.at})
 
 
+SIDE_BY_SIDE = 4
+"""Changes whose places are looked at before the first of them is made."""
+
+
+def changes_side_by_side(kernel: Kernel, axis: str | None) -> int:
+    """How many iterations of loops that change one element each to take together; 1 where they depend on each other."""
+    loops = [s for s in walk(kernel.body) if isinstance(s, Loop)]
+    if any(loop.carries for loop in loops):
+        return 1
+    alone = [s for s in loops if s.axes and axis not in s.axes and not any(isinstance(x, Loop) for x in s.body)]
+    for loop in alone:
+        changed = {s.buffer for s in loop.body if isinstance(s, Store)}
+        if any(isinstance(s, Load) and s.buffer in changed for s in loop.body):
+            return 1
+    return SIDE_BY_SIDE if any(isinstance(s, Store) and s.at for loop in alone for s in loop.body) else 1
+
+
 def _varying(kernel: Kernel, axis: str) -> set[str]:
     """The values that are loaded along an axis, and those made of them."""
     found: set[str] = set()
