@@ -74,7 +74,8 @@ def _input_strides(kernel: Kernel, arrays: list[Array]) -> Strides:
     for buffer, a in zip(kernel.inputs, arrays, strict=True):
         for dim, axis in enumerate(buffer.axes):
             if axis != ONE:
-                strides[buffer.name, axis] = a.strides[dim] if a.shape[dim] != 1 else 0
+                step = a.strides[dim] if a.shape[dim] else a.itemsize  # none of nothing is read for all iterations
+                strides[buffer.name, axis] = step if a.shape[dim] != 1 else 0
     return strides
 
 

@@ -53,14 +53,15 @@ SIDE_BY_SIDE = 4
 def changes_side_by_side(kernel: Kernel, axis: str | None) -> int:
     """How many iterations of loops that change one element each to take together; 1 where they depend on each other."""
     loops = [s for s in walk(kernel.body) if isinstance(s, Loop)]
-    if any(loop.carries for loop in loops):
-        return 1
-    alone = [s for s in loops if s.axes and axis not in s.axes and not any(isinstance(x, Loop) for x in s.body)]
-    for loop in alone:
-        changed = {s.buffer for s in loop.body if isinstance(s, Store)}
-        if any(isinstance(s, Load) and s.buffer in changed for s in loop.body):
-            return 1
-    return SIDE_BY_SIDE if any(isinstance(s, Store) and s.at for loop in alone for s in loop.body) else 1
+    inner = [s for s in loops if s.axes and axis not in s.axes and not any(isinstance(x, Loop) for x in s.body)]
+    changes = any(isinstance(s, Store) and s.at for loop in inner for s in loop.body)
+    depend = any(loop.carries for loop in loops) or any(_reads_what_it_changes(loop) for loop in inner)
+    return SIDE_BY_SIDE if changes and not depend else 1
+
+
+def _reads_what_it_changes(loop: Loop) -> bool:
+    changed = {s.buffer for s in loop.body if isinstance(s, Store)}
+    return any(isinstance(s, Load) and s.buffer in changed for s in loop.body)
 
 
 def _varying(kernel: Kernel, axis: str) -> set[str]:
