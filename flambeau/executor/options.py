@@ -10,6 +10,8 @@ from flambeau.util.record import dataclass
 BackendName = Literal["native", "interpreter", "reference"]
 LLVM = "llvm"
 FUSING = frozenset({"fuse", "fuse_alone", "fuse_products", "fuse_routines"})
+FOR_NATIVE_CODE = FUSING | {"separate_ways"}
+"""Passes that other backends have no use for."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,4 +50,4 @@ class Options:
     @property
     def passes_left_out(self) -> frozenset[str]:
         """Passes over graphs that are not run."""
-        return (self.without - {LLVM}) | (frozenset() if self.backend == "native" else FUSING)
+        return (self.without - {LLVM}) | (frozenset() if self.backend == "native" else FOR_NATIVE_CODE)

@@ -375,7 +375,11 @@ def _entries(value: Value) -> dict[Any, Value] | None:
 
 @rewrites("aten::len")
 def length_of_literal(node: Node) -> Any:
-    """len of a list or dict the graph builds, or of the sizes of a tensor of known rank."""
+    """len of a list or dict the graph builds, of the sizes of a tensor of known rank, and of a tensor's known size."""
+    type_ = node.operand(0).static_type
+    if isinstance(type_, TensorType):
+        size = type_.sizes[0] if type_.sizes else None
+        return Constant(size) if size is not None and size >= 0 else KEEP
     elements, entries = _built(node.operand(0), "prim::ListConstruct"), _entries(node.operand(0))
     asked = _built(node.operand(0), "aten::size")
     count = None if elements is None else len(elements)

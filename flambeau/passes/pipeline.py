@@ -64,6 +64,7 @@ from flambeau.passes import (
     remove_inplace_ops,
     remove_list_mutation,
     remove_mutation,
+    separate_ways,
     settle_attention,
     settle_items,
     settle_numbers,
@@ -225,6 +226,7 @@ STEPS: tuple[Step, ...] = (
         preserves_aliases=True,
         after=(("unroll", "the counter is a constant in each copy of the body"),),
     ),
+    Step(phase="simplify", name="separate_ways", run=separate_ways.do, after=(("unroll", "ways that never are fall"),)),
     Step(
         phase="simplify",
         name="fold_into_branches",
@@ -382,12 +384,10 @@ STEPS: tuple[Step, ...] = (
 )
 """All passes, in order. A name ending in `_2`, `_3` is the same pass again."""
 
-
 _LAST_OF_PREPARED = "expand_gradients"
 _COUNT = [step.name for step in STEPS].index(_LAST_OF_PREPARED) + 1
 STEPS_ON_PREPARED = STEPS[_COUNT:]
 """What is left to do for a graph that `prepare` was given."""
-
 
 check_order(STEPS)
 
