@@ -459,6 +459,12 @@ def attach(function: Function, options: Options | None = None, *, is_noted: bool
     return executor
 
 
+def attach_late(function: Function) -> None:
+    """Give a function an executor once something calls it: of the functions of an archive, few ever run by themselves.
+    """
+    function.runner = lambda *arguments: executor_of(function)(*arguments)
+
+
 def executor_of(function: Function) -> Executor:
     """The executor that runs a function, attached now if there is none."""
     return function.runner if isinstance(function.runner, Executor) else attach(function)

@@ -41,10 +41,10 @@ class Place:
     key: str
     processor: str
     origin: Origin
-    function: Function
+    function: Function | None = None
 
     def read(self) -> Any:
-        """What is kept there, which the function is noted to rely on; None where there is nothing, or nothing that this
+        """What is kept there, which a function is noted to rely on; None where there is nothing, or nothing that this
         process can use."""
         content = self.cache.load(self.key, self.processor)
         if content is None:
@@ -54,7 +54,7 @@ class Place:
         except RecordError as error:
             log.write("cache", f"{self.key} is ignored: {error}")
             return None
-        if self.function.provenance is not None:
+        if self.function is not None and self.function.provenance is not None:
             self.function.provenance.read_by(self.function)
         return value
 
@@ -85,7 +85,13 @@ def place_of(function: Function, *what: str) -> Place | None:
     """Where what was made of a function is kept; None where it is not."""
     provenance = function.provenance
     origin = None if provenance is None else provenance.origin()
-    if origin is None or _has_own_kernels():
+    place = None if origin is None else place_under(origin, *what)
+    return None if place is None else replace(place, function=function)
+
+
+def place_under(origin: Origin, *what: str) -> Place | None:
+    """Where what was made of something with an origin is kept; None where nothing is."""
+    if _has_own_kernels():
         return None
     cache = object_cache()
     if cache is None:
@@ -95,7 +101,7 @@ def place_of(function: Function, *what: str) -> Place | None:
     except host.ProcessorError:
         return None
     around = (str(defaults.float_dtype()), np.__version__, str(available()), _sources())
-    return Place(cache, key_of("program", origin.key, *what, *around), processor, origin, function)
+    return Place(cache, key_of("program", origin.key, *what, *around), processor, origin)
 
 
 def plan_place(function: Function, arguments: Sequence[Any], options: Options) -> Place | None:

@@ -11,13 +11,14 @@ import difflib
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from flambeau.schema.opdef import OpDef
+from flambeau.schema.opdef import Effect, OpDef
 from flambeau.schema.types import Type
 
 _by_name: dict[str, dict[str, OpDef]] = {}
 _by_spelling: dict[str, str] = {}
 _spellings: dict[str, str] = {}
 _implicit_casts: dict[Type, str] = {}
+_reaching_world: set[str] = set()
 
 
 class _Registrations:
@@ -44,6 +45,8 @@ def register(definition: OpDef) -> OpDef:
         _spellings.setdefault(definition.name, definition.traits.spelling)
     if definition.traits.is_implicit_cast:
         _implicit_casts[definition.schema.returns[0].type] = definition.name
+    if definition.effect is Effect.WORLD:
+        _reaching_world.add(definition.name)
     registrations.count += 1
     return definition
 
@@ -111,6 +114,11 @@ def all_definitions() -> Iterator[OpDef]:
     """Every overload of every operator, in order of declaration."""
     for same_name in _by_name.values():
         yield from same_name.values()
+
+
+def reaching_world() -> frozenset[str]:
+    """The names of operators of which an overload reaches the world, or did before its user took it away."""
+    return frozenset(_reaching_world)
 
 
 def names() -> tuple[str, ...]:

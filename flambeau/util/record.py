@@ -1,8 +1,9 @@
 """`dataclass` as in the standard library, with methods that cost nothing until they are used.
 
 The standard library writes and compiles five functions for each class when the class is made; with hundreds of classes
-that was a third of the time an import takes. Here `__init__` is compiled when the first instance is made, and the other
-methods are the same few functions for all classes. Type checkers see the standard library's own.
+that was a third of the time an import takes. Here `__init__` is compiled when a class has had some instances, since many
+never have more than a few, and the other methods are the same few functions for all classes. Type checkers see the
+standard library's own.
 
 >>> @dataclass(frozen=True, slots=True)
 ... class Point:
@@ -22,6 +23,8 @@ from typing import TYPE_CHECKING, Any
 
 FIELDS = "__record_fields__"
 """Attribute of a class with its fields by name, inherited ones first."""
+FEW = 12
+"""Instances that are made field by field: compiling an `__init__` takes as long as some thirty."""
 
 
 def _dataclass(
@@ -201,14 +204,51 @@ def _set_state(self: Any, state: list[Any]) -> None:
 
 
 def _late_init(cls: type) -> Callable[..., None]:
-    """An `__init__` that makes the class's real one when it is first called."""
+    """An `__init__` for the first instances of a class, after which it makes the real one."""
+    left = FEW
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 - it becomes a method
+        nonlocal left
+        left -= 1
+        if left > 0 and _filled(self, cls, args, kwargs):
+            return
         if cls.__dict__["__init__"] is __init__:
             cls.__init__ = _init(cls)  # type: ignore[misc]
         cls.__init__(self, *args, **kwargs)  # type: ignore[misc]
 
     return __init__
+
+
+def _filled(record: Any, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether the fields of a new instance could be set one by one; nothing was where arguments do not fit."""
+    values: list[tuple[str, Any]] = []
+    place = named = 0
+    for name, spec in getattr(cls, FIELDS).items():
+        if spec.init and not spec.kw_only and place < len(args):
+            value = args[place]
+            place += 1
+            if name in kwargs:
+                return False
+        elif spec.init and name in kwargs:
+            value = kwargs[name]
+            named += 1
+        elif spec.default_factory is not MISSING:
+            value = spec.default_factory()
+        elif spec.default is not MISSING:
+            value = spec.default
+        elif spec.init:
+            return False
+        else:
+            continue
+        values.append((name, value))
+    if place < len(args) or named < len(kwargs):
+        return False
+    put = object.__setattr__ if vars(cls).get("__setattr__") is _refuse_set else setattr
+    for name, value in values:
+        put(record, name, value)
+    if hasattr(cls, "__post_init__"):
+        record.__post_init__()
+    return True
 
 
 def _init(cls: type) -> Callable[..., None]:

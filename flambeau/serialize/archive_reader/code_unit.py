@@ -1,7 +1,8 @@
 """The classes and functions of an archive, by qualified name: each is made of its code when something first names it.
 
 A class is known before its attributes are, so that classes may name each other. Signatures are read with the class,
-the bodies of methods when they are first run or looked at.
+the bodies of methods when they are first run or looked at. Where an earlier process left the outline of a class, its
+code is not even parsed until then.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ import ast
 import contextlib
 import enum
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
-from flambeau.executor.executor import attach
+from flambeau.executor.executor import attach_late
 from flambeau.frontend.compile_function import compile_def
 from flambeau.frontend.scopes.parameter_defaults import as_declared
 from flambeau.frontend.scopes.python_constants import enum_type
@@ -20,15 +22,16 @@ from flambeau.frontend.scopes.type_annotations import type_of_tree
 from flambeau.ir.graph import Graph
 from flambeau.program.classes import ClassDefinition, InterfaceDefinition
 from flambeau.program.function import Function
-from flambeau.program.origin import Provenance
+from flambeau.program.origin import Origin, Provenance
 from flambeau.program.unit import CompilationUnit
 from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
 from flambeau.schema.opaque_type import OpaqueType
 from flambeau.schema.types import TENSOR, ClassType, TensorType, TupleType, Type
 from flambeau.serialize.archive_format import CODE, code_record
+from flambeau.serialize.archive_reader.class_outlines import Outline, Outlines, StoredOutlines
 from flambeau.serialize.archive_reader.code_file import CodeFile
 from flambeau.serialize.archive_reader.code_names import ArchiveNames, known_enum
-from flambeau.serialize.archive_reader.code_origin import origin_of
+from flambeau.serialize.archive_reader.code_origin import code_key, origin_of
 from flambeau.serialize.archive_reader.container_reader import Container
 from flambeau.serialize.archive_reader.finish import compile_callees, finish
 from flambeau.serialize.archive_reader.literal_reader import LiteralReader
@@ -68,10 +71,12 @@ class CodeUnit(CompilationUnit):
         """The types of attributes by what is written for them."""
         self._lock = NoForkLock()
         self._graphs = StoredGraphs()
+        key = code_key(texts, version, permissions, container.limits)
+        self.outlines = StoredOutlines(Origin(key, self))
         self.names = ArchiveNames(self.constants, self, version)
         self._literals = LiteralReader(self.constants, self)
         self._provenance = Provenance(
-            lambda: origin_of(self.container, self.constants, self._permissions, self)
+            lambda: origin_of(self.container, key, self.constants, self)
         )
 
     # -- by name ------------------------------------------------------------------------------------------------------
@@ -82,6 +87,9 @@ class CodeUnit(CompilationUnit):
         if type_ is None and name in MAKERS:
             type_ = self.types[name] = OpaqueType(name)
         if type_ is None:
+            known = self.outlines.find(name)
+            if known is not None:
+                return self._outlined(name, *known)
             node = self._definition(name)
             if isinstance(node, ast.ClassDef):
                 type_ = self._defined(name, node)
@@ -95,7 +103,9 @@ class CodeUnit(CompilationUnit):
             if isinstance(node, ast.FunctionDef):
                 file = self._file(code_record(name))
                 assert file is not None
-                function = self.functions[name] = self._function(name, file, node, None)
+                with self._located():
+                    schema = self._schema(file, node, None)
+                function = self.functions[name] = self._function(name, schema, partial(_given, file, node), None)
         return function
 
     def needed(self, name: str) -> Type:
@@ -141,6 +151,16 @@ class CodeUnit(CompilationUnit):
             self._ranges[record] = SourceRanges(self.container, record)
         return file
 
+    def _method(self, name: str, method: str) -> tuple[CodeFile, ast.FunctionDef]:
+        """The code of a method, and the file that it is in. Raises ArchiveError if there is none."""
+        node = self._definition(name)
+        parts = node.body if isinstance(node, ast.ClassDef) else ()
+        found = next((p for p in parts if isinstance(p, ast.FunctionDef) and p.name == method), None)
+        file = self._file(code_record(name))
+        if found is None or file is None:
+            raise self.container.error(f"there is no method {name}.{method}", code_record(name))
+        return file, found
+
     # -- classes ------------------------------------------------------------------------------------------------------
 
     def _defined(self, name: str, node: ast.ClassDef) -> Type:
@@ -161,6 +181,22 @@ class CodeUnit(CompilationUnit):
             else:
                 raise file.error(f"expected Module, NamedTuple, Enum, Interface or no base, got {base}", node)
         return type_
+
+    def _outlined(self, name: str, outlines: Outlines, outline: Outline) -> Type:
+        """A class of which only the outline was read."""
+        definition = ClassDefinition(name, is_module=outline.is_module)
+        self.types[name] = definition.type
+        for attribute, type_, is_parameter, is_buffer in outline.attributes:
+            found = outlines.type(type_, self)
+            definition.add_attribute(attribute, found, is_parameter=is_parameter, is_buffer=is_buffer)
+        for constant, value in outline.constants:
+            definition.add_constant(constant, value)
+        definition.hooks = outline.hooks
+        for method, parameters, result in outline.methods:
+            schema = outlines.signature(method, parameters, result, self)
+            code = partial(self._method, name, method)
+            definition.add_method(method, self._function(f"{name}.{method}", schema, code, definition.type))
+        return definition.type
 
     def _class(self, name: str, file: CodeFile, node: ast.ClassDef, *, is_module: bool) -> Type:
         definition = ClassDefinition(name, is_module=is_module)
@@ -187,7 +223,8 @@ class CodeUnit(CompilationUnit):
                     raise file.error("expected an attribute or a method in a class", part)
         definition.hooks = tuple(lists.get("__forward_pre_hooks__", ())), tuple(lists.get("__forward_hooks__", ()))
         for method in methods:
-            function = self._function(f"{name}.{method.name}", file, method, definition.type)
+            schema, code = self._schema(file, method, definition.type), partial(_given, file, method)
+            function = self._function(f"{name}.{method.name}", schema, code, definition.type)
             try:
                 definition.add_method(method.name, function)
             except RuntimeError as error:
@@ -319,7 +356,14 @@ class CodeUnit(CompilationUnit):
         pairs = [*zip(last, written.defaults, strict=True), *zip(written.kwonlyargs, written.kw_defaults, strict=True)]
         return {argument.arg: self._literals.read(file, value) for argument, value in pairs if value is not None}
 
-    def _function(self, name: str, file: CodeFile, node: ast.FunctionDef, self_type: Type | None) -> Function:
+    def _function(
+        self,
+        name: str,
+        schema: FunctionSchema,
+        code: Callable[[], tuple[CodeFile, ast.FunctionDef]],
+        self_type: Type | None,
+    ) -> Function:
+        """A function whose body is compiled when something asks for its graph."""
         record = code_record(name if self_type is None else name.rpartition(".")[0])
 
         compiled: list[Graph] = []
@@ -334,6 +378,7 @@ class CodeUnit(CompilationUnit):
                     compiled.append(known)
                     return known
                 with self._located():
+                    file, node = code()
                     file.check_nesting(node)
                 try:
                     with deep_recursion():
@@ -349,10 +394,9 @@ class CodeUnit(CompilationUnit):
                     compile_callees(body, name)
                 return body
 
-        with self._located():
-            function = Function(name, graph, self._schema(file, node, self_type))
+        function = Function(name, graph, schema)
         function.provenance = self._provenance.part(name)
-        attach(function)
+        attach_late(function)
         return function
 
     # -- errors -------------------------------------------------------------------------------------------------------
@@ -380,6 +424,11 @@ class _AsArchiveError:
         if isinstance(error, RecursionError):
             text = "its code is nested too deeply, or its classes refer to each other so"
             raise ArchiveError(f"{self._title}: {text}") from None
+
+
+def _given(file: CodeFile, node: ast.FunctionDef) -> tuple[CodeFile, ast.FunctionDef]:
+    """Code that was parsed when its function was made."""
+    return file, node
 
 
 def _name_of(annotation: ast.expr) -> str:

@@ -160,6 +160,15 @@ class Container:
             raise self.error("its bytes do not have the checksum that the directory of the file says", name)
         return content
 
+    def as_stored(self, name: str) -> tuple[str, memoryview]:
+        """The bytes of a record as they are in the file, with what the directory says of them: both together say what
+        the record is, and whether it is broken. Raises ArchiveError if it is not there.
+        """
+        entry = self._entry(name)
+        begin = self._begin(entry)
+        about = f"{entry.method} {entry.crc} {entry.stored_size} {entry.size}"
+        return about, self._memory[begin : begin + entry.stored_size]
+
     def error(self, text: str, record: str = "") -> ArchiveError:
         """An error about the file, or about one record of it."""
         where = f"{self.title}: " if not record else f"{self.title}, record '{_cut(record)}': "

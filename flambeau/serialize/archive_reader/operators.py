@@ -10,13 +10,11 @@ import ast
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from typing import Final
 
 from flambeau.ir import kinds
 from flambeau.program.gradients import GRADIENT
 from flambeau.schema import registry
-from flambeau.schema.opdef import Effect
 from flambeau.serialize.archive_format import code_record
 from flambeau.serialize.archive_reader.code_file import STRING, parse_code
 from flambeau.serialize.archive_reader.container_reader import Container
@@ -72,7 +70,7 @@ def objections(container: Container, texts: Mapping[str, str], permissions: Perm
     """What is to be said against these code records."""
     noted = Objections()
     known: set[str] = set(_FORMS)
-    words = _world_words(registry.version())
+    words = frozenset(name.rpartition("::")[2] for name in registry.reaching_world())
     for record, text in texts.items():
         plain = text if text.isascii() else unicodedata.normalize("NFKC", text)  # as Python reads names
         names = {f"aten::{name}" for name in _ATEN.findall(plain)}
@@ -99,13 +97,6 @@ def _note_missing(text: str, record: str, container: Container, objections: Obje
         if not is_there and name not in objections.missing:
             line, counted = line + text.count("\n", counted, match.start()), match.start()
             objections.missing[name] = Named(name, record, line)
-
-
-@lru_cache(maxsize=1)
-def _world_words(version: int) -> frozenset[str]:
-    """The last parts of the names of operators that reach the world, at a version of the registry."""
-    reaching = {d.name for d in registry.all_definitions() if d.effect is Effect.WORLD}
-    return frozenset(name.rpartition("::")[2] for name in reaching)
 
 
 def _mentions(node: ast.AST, words: frozenset[str]) -> bool:

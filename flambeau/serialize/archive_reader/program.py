@@ -102,6 +102,8 @@ def read_program(container: Container, place: MapLocation, permissions: Permissi
         program = Program(_read(container, unit, place), unit, version, container)
         for record, line in sorted(objected.unclear):
             unit.check_around(record, line)
+    if not objected.unclear:
+        unit.outlines.keep(unit.types)
     return program
 
 
