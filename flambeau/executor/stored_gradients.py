@@ -47,7 +47,7 @@ def plan_of(
     provenance = function.provenance.part(*what)
     known = place.read()
     if known is not None:
-        return _read(known, place, provenance, attach)
+        return _read(known, function, place, provenance, attach)
     plan = make(provenance)
     try:
         record = _record(plan, place.origin.names)
@@ -68,7 +68,9 @@ def _record(plan: GradientPlan | Refusal, names: Names) -> Any:
     return schema.name, signature, there.results, there.parameters, there.stacks.name, graph, gradient
 
 
-def _read(record: Any, place: Place, provenance: Provenance, attach: Attach) -> GradientPlan | Refusal:
+def _read(
+    record: Any, function: Function, place: Place, provenance: Provenance, attach: Attach
+) -> GradientPlan | Refusal:
     if isinstance(record, str):
         return Refusal(record)
     name, (taken, returned), results, parameters, stacks, graph, gradient = record
@@ -78,7 +80,7 @@ def _read(record: Any, place: Place, provenance: Provenance, attach: Attach) -> 
     forward = Function(name, lambda: _loaded(graph, names, Graph), schema)
     way_there = WayThere(forward, results, parameters, Stacks[stacks])
     return GradientPlan(
-        place.function.name, way_there, lambda: _loaded(gradient, names, Gradient), attach, provenance
+        function.name, way_there, lambda: _loaded(gradient, names, Gradient), attach, provenance
     )
 
 

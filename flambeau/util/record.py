@@ -1,9 +1,9 @@
 """`dataclass` as in the standard library, with methods that cost nothing until they are used.
 
 The standard library writes and compiles five functions for each class when the class is made; with hundreds of classes
-that was a third of the time an import takes. Here `__init__` is compiled when a class has had some instances, since many
-never have more than a few, and the other methods are the same few functions for all classes. Type checkers see the
-standard library's own.
+that was a third of the time an import takes. Here `__init__` is compiled when a class has had some instances, since
+many never have more than a few, and the other methods are the same few functions for all classes. Type checkers see
+the standard library's own.
 
 >>> @dataclass(frozen=True, slots=True)
 ... class Point:

@@ -1,5 +1,8 @@
 """What tells the sources of a package from what they were before they were edited, without reading them.
 
+Where an installer put the package, it left a record of the files, and the record speaks for all of them: installed
+files are replaced together. Else, as in a checkout, each file is looked at.
+
 >>> import flambeau.util
 >>> from pathlib import Path
 >>> "/source_stamps.py" in source_stamps(str(Path(flambeau.util.__file__).parent))
@@ -11,6 +14,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from functools import cache
+from glob import escape, glob
+from typing import Final
+
+RECORDS: Final = "-*.dist-info/RECORD"
+"""Where an installer leaves the list of the files that it put there, beside a package and behind its name."""
 
 
 @cache
@@ -21,8 +29,22 @@ def source_stamps(folder: str, below: str = "") -> str:
     if below:
         start = f"/{below}/"
         lines = source_stamps(folder).split("\n")
-        return "\n".join([line for line in lines if line.replace(os.sep, "/").startswith(start)])
+        is_recorded = not lines[0].startswith(os.sep)
+        return "\n".join([line for line in lines if is_recorded or line.replace(os.sep, "/").startswith(start)])
+    recorded = _record_of(folder)
+    if recorded:
+        return recorded
     return "\n".join(sorted(_stamps(folder, len(folder))))
+
+
+def _record_of(folder: str) -> str:
+    """Name, size and age of the installer's record of a package; empty where there is none, or not one alone."""
+    beside, name = os.path.split(folder)
+    found = glob(os.path.join(escape(beside), escape(name) + RECORDS))
+    if len(found) != 1:
+        return ""
+    status = os.stat(found[0])
+    return f"{os.path.basename(os.path.dirname(found[0]))} {status.st_size} {status.st_mtime_ns}"
 
 
 def _stamps(folder: str, start: int) -> Iterator[str]:

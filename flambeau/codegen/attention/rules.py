@@ -44,7 +44,8 @@ class Options:
 
 @cache
 def _code(dtype: str, width: int, mask: str) -> NativeCode:
-    return engine().link(attention_text(dtype, engine().target, width, mask), (SYMBOL,), {})
+    write = partial(attention_text, dtype, engine().target, width, mask)
+    return engine().link_written(f"attention {dtype} {width} {mask}", (SYMBOL,), write, {})
 
 
 @routines("aten::scaled_dot_product_attention")

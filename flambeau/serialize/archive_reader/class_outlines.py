@@ -1,4 +1,4 @@
-"""What the classes of an archive consist of, without the bodies of their methods: in the cache on disk, an outline each.
+"""What the classes of an archive consist of, without the bodies of methods: an outline each, in the cache on disk.
 
 A process that reads outlines parses the code of a class when something asks for a body. They lie under a hash over all
 of the code and over what its reader allows, so that whoever finds them knows that the code was read in full before and
@@ -25,7 +25,6 @@ from flambeau.schema.types import ClassType, EnumType, InterfaceType, TupleType,
 from flambeau.util.record import dataclass
 
 WHAT: Final = "classes"
-_BY_NAME: Final = (ClassType, EnumType, InterfaceType)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +60,8 @@ class Outlines:
         """A type of the table. Raises RecordError if it is none, or one that the archive does not have."""
         known = self._known.get(number)
         if known is None:
-            written = self._written[number]
-            found = names.find_type(written) if isinstance(written, str) else loads(written, names)
+            written = self._written[number] if type(number) is int and number < len(self._written) else None
+            found = names.find_type(written) if isinstance(written, str) else loads(written or b"", names)
             if not isinstance(found, Type):
                 raise RecordError(f"there is no type {written!r}")
             known = self._known[number] = found
@@ -88,7 +87,7 @@ class StoredOutlines:
     def _found(self) -> Outlines | None:
         kept = None if self._place is None else self._place.read()
         match kept:
-            case (list(types), dict(classes)):
+            case (list(types), dict(classes)) if all(map(_is_outline, classes.values())):
                 return Outlines(types, {name: Outline(*fields) for name, fields in classes.items()})
         return None
 
@@ -130,8 +129,10 @@ class _Types:
         if key not in self._numbers:
             if any(isinstance(part, TupleType) and part.name is not None for part in type_.walk()):
                 raise RecordError(f"{type_} has names, which its own definition says")
-            is_named = isinstance(type_, _BY_NAME)
-            self.written.append(type_.name if is_named else dumps(type_, self._names))
+            if isinstance(type_, ClassType | EnumType | InterfaceType):
+                self.written.append(type_.name)
+            else:
+                self.written.append(dumps(type_, self._names))
             self._numbers[key] = len(self.written) - 1
         return self._numbers[key]
 
@@ -156,6 +157,10 @@ def _outline(definition: ClassDefinition, types: _Types) -> Outline:
         definition.hooks,
         tuple(methods),
     )
+
+
+def _is_outline(fields: Any) -> bool:
+    return isinstance(fields, tuple) and len(fields) == len(Outline.__match_args__)
 
 
 def _is_plain(value: Any) -> bool:

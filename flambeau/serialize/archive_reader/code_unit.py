@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any, Final
 
 from flambeau.executor.executor import attach_late
+from flambeau.executor.records import RecordError
 from flambeau.frontend.compile_function import compile_def
 from flambeau.frontend.scopes.parameter_defaults import as_declared
 from flambeau.frontend.scopes.python_constants import enum_type
@@ -89,7 +90,10 @@ class CodeUnit(CompilationUnit):
         if type_ is None:
             known = self.outlines.find(name)
             if known is not None:
-                return self._outlined(name, *known)
+                try:
+                    return self._outlined(name, *known)
+                except RecordError:  # something else lies where the outline should: the code says what it would
+                    self.types.pop(name, None)
             node = self._definition(name)
             if isinstance(node, ast.ClassDef):
                 type_ = self._defined(name, node)
