@@ -221,28 +221,20 @@ def _late_init(cls: type) -> Callable[..., None]:
 
 def _filled(record: Any, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether the fields of a new instance could be set one by one; nothing was where arguments do not fit."""
+    fields: dict[str, Field[Any]] = getattr(cls, FIELDS)
+    given = dict(zip([n for n, f in fields.items() if f.init and not f.kw_only], args, strict=False))
+    given.update(kwargs)
+    if len(given) < len(args) + len(kwargs) or not all(name in fields and fields[name].init for name in given):
+        return False
     values: list[tuple[str, Any]] = []
-    place = named = 0
-    for name, spec in getattr(cls, FIELDS).items():
-        if spec.init and not spec.kw_only and place < len(args):
-            value = args[place]
-            place += 1
-            if name in kwargs:
-                return False
-        elif spec.init and name in kwargs:
-            value = kwargs[name]
-            named += 1
-        elif spec.default_factory is not MISSING:
-            value = spec.default_factory()
-        elif spec.default is not MISSING:
-            value = spec.default
+    for name, spec in fields.items():
+        if name in given:
+            values.append((name, given[name]))
+        elif _has_default(spec):
+            is_made = spec.default_factory is not MISSING
+            values.append((name, spec.default_factory() if is_made else spec.default))
         elif spec.init:
             return False
-        else:
-            continue
-        values.append((name, value))
-    if place < len(args) or named < len(kwargs):
-        return False
     put = object.__setattr__ if vars(cls).get("__setattr__") is _refuse_set else setattr
     for name, value in values:
         put(record, name, value)
