@@ -132,12 +132,16 @@ class Executor:
             plan = None
         return (self._run_on_objects if self._takes_objects else self._run)(plan, spec, arguments)
 
-    def at_once(self, arguments: Sequence[Any]) -> Any:
-        """The answer of the first tier, as the program is written; `MISSED` where a plan is to answer."""
+    def at_once(self, arguments: Sequence[Any], make: Callable[[], None] | None = None) -> Any:
+        """The answer of the first tier, as the program is written; `MISSED` where a plan is to answer.
+
+        `make` makes that plan, where it is not of this function: a thread calls it (`background`).
+        """
         is_special = special.exists and (below.has_special(arguments) or bool(kernels.table.overridden_names))
         if is_special or dispatch.is_intercepted():
             return MISSED
-        if not self.first_tier.takes_call(arguments, with_gradients=is_grad_enabled()):
+        make = make or (lambda: self.make_ready(arguments))
+        if not self.first_tier.takes_call(arguments, make, with_gradients=is_grad_enabled()):
             return MISSED
         try:
             with deep_recursion():
@@ -151,8 +155,15 @@ class Executor:
 
     def compile(self, arguments: Sequence[Any]) -> None:
         """Make the plan for arguments like these with its native code, if it has none."""
-        self.first_tier.is_on = False
+        self.first_tier.end()
         self.plan_for(arguments).compile(gradients.Plain(arguments).arguments)
+
+    def make_ready(self, arguments: Sequence[Any]) -> None:
+        """Make the plan for arguments like these with its native code, and that of its kernels where nobody notices."""
+        plan = self.plan_for(arguments)
+        plain = gradients.Plain(arguments).arguments
+        plan.compile(plain)
+        plan.rehearse(plain)
 
     def _run_on_objects(self, plan: ExecutionPlan | None, spec: specs.Spec, arguments: Sequence[Any]) -> Any:
         """A call by a plan, with objects among the arguments: what is in them may ask for gradients."""

@@ -1,9 +1,10 @@
 """The first tier: a long program answers its first call as it is written, an operator at a time.
 
 A plan for a model takes a hundred times longer to make than the model takes to run; who wants one answer should not
-wait for it. The second call makes the plan, which later calls and later processes have. Programs that may run for long,
-because they loop as often as a number says or call themselves, have a plan at once. So have those that are short or
-compute with numbers alone: their plans are made quickly, and may be what they need to be quick at all.
+wait for it. The second call has the plan made behind it (`background`), and calls are answered here until it is there;
+later calls and later processes have it. A call that asks for gradients makes its plan itself. Programs that may run for
+long, because they loop as often as a number says or call themselves, have a plan at once. So have those that are short
+or compute with numbers alone: their plans are made quickly, and may be what they need to be quick at all.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from flambeau.analysis.effects import own_writes
+from flambeau.executor import background, gradients
 from flambeau.executor.lost_numbers import is_reading
 from flambeau.executor.options import Options
 from flambeau.executor.stored import place_of, plan_place
@@ -24,9 +26,13 @@ from flambeau.program.function import Function
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.types import TensorType
 from flambeau.util.no_collection import no_collection
+from flambeau.util.user_code import warn_user
 
 FIRST_CALLS: Final = 1
-"""Calls that the first tier answers."""
+"""Calls that the first tier answers before there is a plan, or one is begun."""
+FAILED: Final = (
+    "the plan of {name} could not be made, and each call of it is answered an operator at a time: {kind}: {error}"
+)
 LONG: Final = 32
 """Operators on tensors from which on a program is long: a plan takes 50 ms and more, running so many less than one."""
 FEW: Final = 1 << 10
@@ -47,16 +53,49 @@ class FirstTier:
         self._function, self._options = function, options
         self._needs_derivative = False
         """Whether gradients may have to go through numbers, or what is written over: the tape cannot do that."""
+        self._job: background.Job | None = None
+        """Makes the plan."""
+        self._error: BaseException | None = None
+        """Why it could not be made."""
 
-    def takes_call(self, arguments: Sequence[Any], *, with_gradients: bool) -> bool:
-        """Whether this tier answers the call that is made now; if so, the call counts."""
+    def takes_call(
+        self, arguments: Sequence[Any], make: Callable[[], None], *, with_gradients: bool
+    ) -> bool:
+        """Whether this tier answers the call that is made now; if so, the call counts. `make` makes the plan for it."""
         if not self.operators and (self._is_planned(arguments) or not self._is_suited()):
             self.is_on = False
+        if self.calls >= FIRST_CALLS and self.is_on and self._error is None:
+            self.is_on = self._is_behind(arguments, make, with_gradients=with_gradients)
         if not self.is_on or (with_gradients and self._needs_derivative):
             return False
         self.calls += 1
-        self.is_on = self.calls < FIRST_CALLS
         return True
+
+    def _is_behind(self, arguments: Sequence[Any], make: Callable[[], None], *, with_gradients: bool) -> bool:
+        """Whether the plan is being made behind the call that is made now, or could not be made."""
+        job = self._job
+        if job is not None and not job.is_over:
+            return True
+        if job is None or job.is_lost:
+            asks = with_gradients and any(one is not False for one in gradients.asking(arguments))
+            self._job = background.start(make) if background.is_wanted() and not asks else None
+            return self._job is not None
+        self._job, self._error = None, job.error
+        for text, category in job.warnings:
+            warn_user(text, category)
+        if job.error is None:
+            return False
+        error = str(job.error).partition("\n")[0]
+        text = FAILED.format(name=self._function.short_name, kind=type(job.error).__name__, error=error)
+        warn_user(text, RuntimeWarning)
+        return True
+
+    def end(self) -> None:
+        """Have plans answer from now on, once what is made is there."""
+        self.is_on = False
+        job = self._job
+        if job is not None:
+            job.wait()
 
     def _is_planned(self, arguments: Sequence[Any]) -> bool:
         """Whether an earlier process has made a plan, which is read quickly."""
@@ -79,9 +118,16 @@ class FirstTier:
         """What `explain` says of it; empty where it answered nothing."""
         if not self.calls:
             return ""
-        return (
+        answered = (
             f"first tier: {self.calls} call{'s' * (self.calls > 1)} answered as the program is written, "
-            f"{self.operators} operators one at a time, before there was a plan; "
+            f"{self.operators} operators one at a time"
+        )
+        if self._error is not None:
+            return f"{answered}, and all to come: the plan could not be made: {self._error}"
+        if self._job is not None and not self._job.is_over:
+            return f"{answered}; the plan is being made, fn.compile(*args) waits for it"
+        return (
+            f"{answered}, before there was a plan; "
             "fn.compile(*args) makes it beforehand, script(fn, tiered=False) at the first call"
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,6 +11,7 @@ from flambeau.codegen import available
 from flambeau.codegen.callable_type import missed
 from flambeau.codegen.choices import USUAL, Choices
 from flambeau.codegen.graph.module import Prepare
+from flambeau.executor import rehearsal
 from flambeau.executor.compiled_graph import CompiledGraph
 from flambeau.executor.forks import attach_tasks
 from flambeau.executor.fused import FusedKernel, Shared, kernel_of
@@ -98,6 +100,13 @@ class ExecutionPlan:
         if self.whole is not None:
             self.whole.variant_for(arguments)
             self.cut()
+
+    def rehearse(self, arguments: Sequence[Any]) -> None:
+        """Run it once for its kernels alone, which are compiled for sizes; not where somebody could notice that."""
+        if not rehearsal.is_unseen(self.graph, arguments):
+            return
+        with contextlib.suppress(Exception):  # the call that it is made for says what is wrong with its arguments
+            self.run(rehearsal.copies(arguments))
 
     def _run(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         if self.whole is not None and (self.is_hot or self.whole.has_loop or self.runs > CALLS_BEFORE_NATIVE):

@@ -25,6 +25,7 @@ CLEAR = "\r\x1b[K"
 
 class _Current(threading.local):
     line: _Line | None = None
+    is_unseen: bool = False
 
 
 _current = _Current()
@@ -74,7 +75,7 @@ def progress(what: str) -> Iterator[Tell]:
             yield lambda stage: setattr(outer, "stage", f"{what}, {stage}")
         finally:
             outer.stage = before
-    elif sys.stderr is None or not sys.stderr.isatty():
+    elif _current.is_unseen or sys.stderr is None or not sys.stderr.isatty():
         yield _nobody
     else:
         _current.line = line = _Line(what)
@@ -83,6 +84,16 @@ def progress(what: str) -> Iterator[Tell]:
         finally:
             _current.line = None
             line.close()
+
+
+@contextmanager
+def unseen() -> Iterator[None]:
+    """Within the block, nothing of what this thread does is shown: nobody waits for it."""
+    before, _current.is_unseen = _current.is_unseen, True
+    try:
+        yield
+    finally:
+        _current.is_unseen = before
 
 
 def _nobody(stage: str) -> None:

@@ -231,8 +231,8 @@ def _filled(record: Any, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any
         if name in given:
             values.append((name, given[name]))
         elif _has_default(spec):
-            is_made = spec.default_factory is not MISSING
-            values.append((name, spec.default_factory() if is_made else spec.default))
+            make = spec.default_factory
+            values.append((name, spec.default if make is MISSING else make()))
         elif spec.init:
             return False
     put = object.__setattr__ if vars(cls).get("__setattr__") is _refuse_set else setattr

@@ -13,7 +13,9 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import threading
 import warnings
+from collections.abc import Iterator
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 """How the names of this package's files begin."""
@@ -21,8 +23,32 @@ INSIDE = (PACKAGE, contextlib.__file__)
 """Files whose lines are no user's: decorators of this package's functions are run by the library."""
 
 
+Held = tuple[str, type[Warning]]
+
+
+class _Holding(threading.local):
+    held: list[Held] | None = None
+
+
+_holding = _Holding()
+
+
+@contextlib.contextmanager
+def holding_warnings(held: list[Held]) -> Iterator[None]:
+    """Within the block, warnings of this thread to the user go into a list: no line of the user's led here."""
+    before = _holding.held
+    _holding.held = held
+    try:
+        yield
+    finally:
+        _holding.held = before
+
+
 def warn_user(text: str, category: type[Warning]) -> None:
     """A warning at the line in the user's code that led here, however many calls there are in between."""
+    if _holding.held is not None:
+        _holding.held.append((text, category))
+        return
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(INSIDE):
         level, frame = level + 1, frame.f_back

@@ -234,8 +234,17 @@ class PromotedMethod(ScriptMethod):
         is_watched = thread.is_plain or thread.handlers or thread.observer is not None
         if is_watched or not self._with_object.first_tier.is_on:
             return MISSED
-        result = self._with_object.at_once((self.owner, *self._signature.bind(tuple(args), kwargs)))
+        bound = self._signature.bind(tuple(args), kwargs)
+        result = self._with_object.at_once((self.owner, *bound), lambda: self._make_ready(bound))
         return shown(result) if self._gives_objects else result
+
+    def _make_ready(self, bound: tuple[Any, ...]) -> None:
+        """Make the plan for arguments like these, for the calls to come."""
+        seen = self._found()
+        if seen.native is None:
+            self._with_object.make_ready((self.owner, *bound))
+        else:
+            seen.native._executor.make_ready((*bound, *seen.hidden))
 
     def _marked(self, seen: _Seen, native: ScriptFunction, args: tuple[Any, ...], hidden: gradients.Asking) -> Any:
         """The call of a method some of whose parameters ask for gradients: recorded if a result depends on them."""
@@ -293,6 +302,16 @@ class PromotedMethod(ScriptMethod):
         return (self.owner, *bound) if seen.native is None else (*bound, *seen.hidden)
 
     def _look(self) -> _Seen:
+        """The hidden arguments as they are now, and the function that takes them, which takes calls from now on."""
+        seen = self._seen = self._found()
+        if seen.native is None:
+            self._executor = self._with_object
+        else:
+            self._executor = seen.native._executor
+            self._executor.first_tier.is_on = False
+        return seen
+
+    def _found(self) -> _Seen:
         """The hidden arguments as they are now, and the function that takes them."""
         seen, promotion = _Seen(), self.promotion
         values: list[Any] = []
@@ -309,8 +328,6 @@ class PromotedMethod(ScriptMethod):
             first = len(taken) - len(seen.cells)
             seen.cells = [(first + k, stored, place) for k, (_, stored, place) in enumerate(seen.cells)]
             seen.native = self._native(function)
-        self._executor = self._with_object if seen.native is None else seen.native._executor
-        self._seen = seen
         return seen
 
     def _native(self, function: Function) -> ScriptFunction:
@@ -320,7 +337,6 @@ class PromotedMethod(ScriptMethod):
             executor = executor_of(function) if options == Options() else Executor(function, options)
             native = self._natives[function] = ScriptFunction(function, executor=executor)
             executor.first_tier = self._with_object.first_tier  # a call answered there is answered
-            executor.first_tier.is_on = False
         return native
 
 
