@@ -1,5 +1,8 @@
 """For all tests: compiled code is kept in a directory of its own, which goes away, and Ctrl-C interrupts.
 
+Calls make their plans themselves, so that it is known which call has one; `executor/test_background.py` is about the
+others.
+
 The tests themselves, some million objects, and what earlier files of tests left (plans, graphs, declarations), are kept
 out of sight of the garbage collector, which some tests ask often.
 With `FLAMBEAU_CPU`, which chooses what code is made for, tests run at a level that this machine has, or are skipped.
@@ -24,6 +27,7 @@ _directory = tempfile.mkdtemp(prefix="flambeau-tests-")
 atexit.register(shutil.rmtree, _directory, ignore_errors=True)
 os.environ["FLAMBEAU_CACHE_DIR"] = _directory
 os.environ.pop("FLAMBEAU_CACHE", None)
+os.environ["FLAMBEAU_BACKGROUND"] = "off"
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells start what runs in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -76,6 +76,8 @@ class ExecutionPlan:
     """Makes functions that the graph calls ready for native code."""
     runs: int = 0
     """Calls that did not take the short way."""
+    rehearsals: int = 0
+    """Runs that nobody asked for."""
 
     is_hot: bool = False
     """Whether native code serves from the next call on, however few there were."""
@@ -107,6 +109,7 @@ class ExecutionPlan:
             return
         with contextlib.suppress(Exception):  # the call that it is made for says what is wrong with its arguments
             self.run(rehearsal.copies(arguments))
+            self.rehearsals += 1
 
     def _run(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         if self.whole is not None and (self.is_hot or self.whole.has_loop or self.runs > CALLS_BEFORE_NATIVE):
@@ -150,7 +153,7 @@ class ExecutionPlan:
     def calls(self) -> int:
         """How often it ran."""
         if self.fast_path is not None:
-            return self.kernels[0].calls
+            return self.kernels[0].calls - self.rehearsals
         return self.runs + (self.whole.calls if self.whole is not None else 0)
 
     @property

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.effects import own_effect, own_writes
-from flambeau.ir.constants import CONSTANT
+from flambeau.ir.constants import CONSTANT, constant_value, is_constant
 from flambeau.ir.graph import Graph, Node
 from flambeau.schema.opdef import Effect
 from flambeau.tensor.tensor import Tensor
@@ -35,7 +35,14 @@ def is_unseen(graph: Graph, arguments: Sequence[Any]) -> bool:
 
 def _is_quiet(node: Node) -> bool:
     """Whether a node does nothing but compute, or raise what nobody hears."""
-    return own_effect(node) is Effect.NONE or node.op == "prim::RaiseException"
+    effect = own_effect(node)
+    return effect is Effect.NONE or node.op == "prim::RaiseException" or (effect is Effect.RANDOM and _is_off(node))
+
+
+def _is_off(node: Node) -> bool:
+    """Whether a node that draws random numbers in training is told that there is none."""
+    place = None if node.definition is None else node.definition.schema.index.get("train")
+    return place is not None and is_constant(node.operand(place)) and not constant_value(node.operand(place))
 
 
 def _writes_to_others(graph: Graph) -> bool:
