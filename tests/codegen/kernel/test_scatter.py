@@ -13,7 +13,7 @@ from flambeau.codegen import backend, reference
 from flambeau.codegen.cuda.mapping import map_kernel
 from flambeau.codegen.cuda.schedule import CudaSchedule
 from flambeau.codegen.kernel import KernelError, parse_kernel, print_kernel
-from flambeau.codegen.kernel.nest import Load
+from flambeau.codegen.kernel.nest import Load, Store
 from flambeau.codegen.lower import LoweringError, lower_graph
 from flambeau.codegen.scatter_schedule import changes_side_by_side
 from flambeau.codegen.threads import is_supported
@@ -471,10 +471,12 @@ def test_c20_places_of_several_changes_are_looked_at_before_the_first() -> None:
     g = case("scatter_add", 1, 0)
     for count in (0, 1, 3, 4, 5, 9):
         check(g, np.zeros(9, np.float32), np.arange(count) * 3 % 5, np.linspace(-1, 1, count, dtype=np.float32))
-    kernel = parse_kernel(TEXT.replace("d0, d2", "d0").replace("d1, d2", "d1").replace("%2, d2", "%2"))
-    assert changes_side_by_side(kernel, "d0") == 4
-    assert changes_side_by_side(kernel, "d1") == 1  # lanes of vectors
-    changing = kernel.body[1]
-    reads = tuple(replace(s, buffer="y") if isinstance(s, Load) and s.buffer == "s" else s for s in changing.body)
-    dependent = replace(kernel, body=(kernel.body[0], replace(changing, body=reads)))
-    assert changes_side_by_side(dependent, "d0") == 1
+    kernel = lower_graph(g).kernel
+    filling, changing = kernel.body
+    assert changes_side_by_side(kernel, filling.axes[0]) == 4
+    assert changes_side_by_side(kernel, changing.axes[0]) == 1  # lanes of vectors
+    source = kernel.inputs[2].name
+    reads = [replace(s, buffer="y0") if isinstance(s, Load) and s.buffer == source else s for s in changing.body]
+    stores = [replace(s, buffer="y0") if isinstance(s, Store) else s for s in reads]
+    dependent = replace(kernel, body=(filling, replace(changing, body=tuple(stores))))
+    assert changes_side_by_side(dependent, filling.axes[0]) == 1
