@@ -42,6 +42,8 @@ from flambeau.specialise.parameters import refine_parameter
 from flambeau.tensor.tensor import Tensor
 
 REGION = "prim::NativeRegion"
+WORTHWHILE = 128
+"""Nodes that a loop runs in all its iterations from which on native code makes up for the call of it."""
 MAX_SPECS = 8
 """Combinations of dtypes and ranks for which a region keeps native code."""
 _PLAIN = (BoolType, FloatType, IntType, NoneType, TensorType)
@@ -76,6 +78,7 @@ class Region:
             f"native code of {name}", MAX_SPECS, describe=specs.describe, compare=specs.compare
         )
         self._code: Code | None = None
+        self._counter, self._nodes = _counted(graph)
         facts = AliasAnalysis(graph)
         self._lists = [k for k, v in enumerate(graph.parameters) if _has_lists(v.static_type) and facts.has_writers(v)]
         """Inputs with lists that may be changed: what native code did to its copy is done to the list."""
@@ -101,13 +104,19 @@ class Region:
     def run(self, inputs: Sequence[Any], stand_in: StandIn | None = None) -> Any:
         """The result for inputs; `stand_in` gives what is called instead of a native function."""
         self.calls += 1
-        native = self._native_for(inputs)
+        is_short = self._is_short(inputs) and self.natives and stand_in is None
+        native = None if is_short else self._native_for(inputs)
         results = native(inputs, self._lists, stand_in) if native is not None else None
         if results is None:
             if self._code is None:
                 self._code = compile_graph(self.graph, self.name, self._count)
             results = run(self._code, inputs)
         return tuple(results) if self._several else results[0]
+
+    def _is_short(self, inputs: Sequence[Any]) -> bool:
+        """Whether the loop runs so few nodes that interpreting them takes less than a call of native code."""
+        count = None if self._counter is None else inputs[self._counter]
+        return isinstance(count, int) and count * self._nodes < WORTHWHILE
 
     def _count(self, node: Node) -> Callable[[int], None] | None:
         return self._watch.loop(node, self) if self._watch is not None else None
@@ -134,6 +143,16 @@ class Region:
             self.name, graph, self._choices, enters=False, prepare=self._prepare,
             asked=self._watch.operator if self._watch is not None else None,
         )  # fmt: skip
+
+
+def _counted(graph: Graph) -> tuple[int | None, int]:
+    """Which input says how often the loop of a region runs, None where it has loops within or ends by itself, and the
+    nodes of an iteration."""
+    loop = graph.find("prim::Loop")
+    if loop is None or any(n is not loop and n.op == "prim::Loop" for n in graph.all_nodes()):
+        return None, 0
+    places = [k for k, v in enumerate(graph.parameters) if v is loop.operand(0)]
+    return (places[0] if places else None), sum(1 for _ in nodes_within(loop))
 
 
 def _is_unset(value: Any, type_: Type) -> bool:

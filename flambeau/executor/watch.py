@@ -31,6 +31,10 @@ _told: weakref.WeakKeyDictionary[Function, set[SourceRange | None]] = weakref.We
 _lock = Lock()
 
 
+AT_ONCE = 64
+"""Iterations of a loop that are counted together: of short loops the counting would take as long as the running."""
+
+
 class Watch:
     """Counts for one plan."""
 
@@ -45,7 +49,16 @@ class Watch:
         def part() -> SlowPart:
             return loop_part(node, region.reason if region is not None else "", region.blamed if region else None)
 
-        return lambda iterations: self._count(node.range, iterations, part)
+        waiting = 0
+
+        def ended(iterations: int) -> None:
+            nonlocal waiting
+            waiting += iterations
+            if waiting >= AT_ONCE:
+                self._count(node.range, waiting, part)
+                waiting = 0
+
+        return ended
 
     def operator(self, node: Node, reason: str) -> None:
         """Python has often run a node for native code."""
