@@ -1,4 +1,4 @@
-"""What may be done to numbers by the code that computes them, before it writes them: additions, and bounds."""
+"""What may be done to numbers by the code that computes them, before it writes them: additions, bounds, activations."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from typing import Final
 
 from flambeau.ir.constants import constant_value, is_constant
 from flambeau.ir.graph import Node, Value
+from flambeau.schema import registry
+from flambeau.schema.opdef import OpDef
 from flambeau.schema.rule_tables import RuleTable
+from flambeau.schema.traits import Role
+from flambeau.schema.types import TensorType
 
 Bounds = tuple[float, float]
 _addends: Final = RuleTable[Callable[[Node, Value], Value | None]]("what an addition adds to a value")
@@ -21,6 +25,24 @@ def bounds_of(node: Node) -> Bounds | None:
     """
     rule = _bounds.get(node.op)
     return None if rule is None else rule(node)
+
+
+def activation_of(node: Node) -> OpDef | None:
+    """The pointwise operator that a node applies to its first operand, told all else by constants; of one that writes
+    to its operand the operator that does not. None for other nodes.
+    """
+    definition = node.definition
+    if definition is None or definition.traits.role is not Role.ACTIVATION or len(node.results) != 1:
+        return None
+    schema = definition.schema
+    plain = registry.out_of_place(schema.name) + (f".{schema.overload}" if schema.overload else "")
+    found = registry.find(plain)
+    if found is None or found.scalar is None or not all(map(is_constant, node.operands[1:])):
+        return None
+    before, behind = node.operand(0).static_type, node.result().static_type
+    if not isinstance(before, TensorType) or not isinstance(behind, TensorType):
+        return None
+    return found if before.dtype is not None and before.dtype is behind.dtype else None
 
 
 def addend_of(node: Node, value: Value) -> Value | None:

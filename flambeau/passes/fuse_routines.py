@@ -16,7 +16,7 @@ from flambeau.analysis.manager import alias_analysis
 from flambeau.ir.clone import clone_node
 from flambeau.ir.constants import insert_constant, is_none
 from flambeau.ir.graph import Graph, Node
-from flambeau.passes.epilogues import addend_of, bounds_of
+from flambeau.passes.epilogues import activation_of, addend_of, bounds_of
 from flambeau.passes.fuse import GROUP, bring_together
 from flambeau.passes.fusible import Fusible, lists_tensors
 from flambeau.passes.outline import outline
@@ -48,7 +48,7 @@ def do(graph: Graph) -> bool:
 
 def _followers(node: Node, fusible: Fusible, facts: AliasAnalysis, taken: set[Node]) -> list[Node]:
     """What a convolution does to its sums before they leave the registers: a norm by known statistics, the addition of
-    a tensor of the same sizes, an activation that holds them within bounds, in this order; in place too, for nobody
+    a tensor of the same sizes, an activation, in this order; in place too, for nobody
     else sees what they write to.
     """
     assert node.definition is not None
@@ -93,7 +93,9 @@ def _may_be_alike(mine: Sizes, other: Sizes | None) -> bool:
 
 
 def _is_activation(node: Node, before: Node) -> bool:
-    return node.operand(0) is before.result() and bounds_of(node) is not None
+    """Bounds, or a pointwise function of the result alone."""
+    is_one = bounds_of(node) is not None or activation_of(node) is not None
+    return node.operand(0) is before.result() and is_one
 
 
 def routine_of(graph: Graph) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from flambeau.codegen.call_geometry import Output
 from flambeau.codegen.convolutions import channels
+from flambeau.codegen.convolutions.activations import SYMBOL as ACTIVATED
 from flambeau.codegen.convolutions.followed import Followed
 from flambeau.codegen.convolutions.problem import LARGEST_OFFSET, Array, bits_of
 from flambeau.codegen.convolutions.run import linked, pieces_of
@@ -81,6 +82,7 @@ def channels_launch(
     w_at = copied + width
     sums_at = w_at + (taps.size + lanes) * width
     blocks, bands = -(-count // lanes), -(-rows // band)
+    activation = followed.activation_code(x.dtype.char)
     words = CHANNELS.pack(
         channels=count, blocks=blocks, bands=bands, band_rows=band, rows=rows, columns=columns, rows_each=each,
         height=x.shape[2], width=x.shape[3], x_image=x.strides[0], x_channel=x.strides[1], x_row=x.strides[2],
@@ -91,6 +93,7 @@ def channels_launch(
         row_step=places.stride[0] * pitch, column_step=places.stride[1] * width, y_image=y.strides[0],
         y_channel=y.strides[1], y_row=y.strides[2], least=bits_of(followed.bounds[0], size),
         most=bits_of(followed.bounds[1], size),
+        activation=0 if activation is None else activation.addresses[ACTIVATED],
     )  # fmt: skip
     call = CALL.pack(
         slices=ctypes.addressof(words), slice_count=1, eps=bits_of(followed.eps, size),
@@ -101,7 +104,7 @@ def channels_launch(
     units = images * blocks * bands
     nanoseconds = images * blocks * rows * columns * (NANOSECONDS_OF_PIXEL + NANOSECONDS_OF_TAP * taps.size)
     step, pieces = pieces_of(units, nanoseconds)
-    routine = Routine(_code(x.dtype.char), channels.SYMBOL, (words, call, where, taps, own))
+    routine = Routine(_code(x.dtype.char), channels.SYMBOL, (words, call, where, taps, own, activation))
     return Launch((output,), block, units, None, step, pieces, nanoseconds, routine=routine)
 
 

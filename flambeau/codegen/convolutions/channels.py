@@ -174,6 +174,9 @@ def _build_kernel(m: VectorModule) -> None:
             first = f.op("mul", part, get["rows_each"])
             some = f.least_of(get["rows_each"], f.op("sub", rows, first))
             _call_rows(f, get, words, (copy, w, sums), own, first, some)
+            with f.when(f.negated(f.is_null(get["activation"]))):
+                numbers = f.op("mul", f.op("mul", some, get["columns"]), lanes)
+                f.call_address(get["activation"], "void (ptr, i64)", sums, numbers)
             to = f.moved(y, f.op("mul", f.op("add", row, first), get["y_row"]))
             f.call("turn_out", sums, f.op("mul", some, get["columns"]), left, to, get["y_channel"])
     f.call("free", raw)

@@ -1,4 +1,4 @@
-"""What a group does to the sums of its convolution: a norm by known statistics, an addition, bounds."""
+"""What a group does to the sums of its convolution: a norm by known statistics, an addition, an activation."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from typing import Any, Final
 
 import numpy as np
 
+from flambeau.codegen.convolutions.activations import Activation
 from flambeau.codegen.convolutions.problem import Array
 from flambeau.codegen.kernel.dtypes import KernelError
+from flambeau.codegen.llvm.engine import NativeCode
 from flambeau.codegen.routines.table import Operands, operands_of
-from flambeau.ir.constants import CONSTANT
-from flambeau.ir.graph import Graph
-from flambeau.passes.epilogues import addend_of, bounds_of
+from flambeau.ir.constants import CONSTANT, constant_value
+from flambeau.ir.graph import Graph, Node
+from flambeau.passes.epilogues import activation_of, addend_of, bounds_of
+from flambeau.schema.opdef import OpDef
 from flambeau.util.record import dataclass
 
 _NORM: Final = {"gamma": "weight", "beta": "bias", "mean": "running_mean", "variance": "running_var"}
@@ -31,11 +34,17 @@ class Followed:
     residual: int | None = None
     """Which input of the group is added."""
     bounds: tuple[float, float] = (-inf, inf)
+    activation: Activation | None = None
+    """What is more than bounds."""
 
     @property
     def is_scaled(self) -> bool:
         """Whether sums are scaled, shifted or clamped while they are in registers."""
         return self.norm is not None or (self.residual is None and self.bounds != (-inf, inf))
+
+    def activation_code(self, character: str) -> NativeCode | None:
+        """The function of the activation, if there is one."""
+        return None if self.activation is None else self.activation.code(character)
 
     @property
     def eps(self) -> float:
@@ -76,7 +85,7 @@ def followed_by(graph: Graph) -> Followed:
     """The convolution of a group and what follows it. Raises `KernelError` for other groups."""
     first, *rest = (n for n in graph.nodes() if n.op != CONSTANT)
     operands, inputs = operands_of(graph, first), list(graph.parameters)
-    norm, residual, bounds = None, None, (-inf, inf)
+    norm, residual, bounds, activation = None, None, (-inf, inf), None
     before = first
     for node in rest:
         if node.definition is not None and node.definition.accumulator == "batch_norm":
@@ -87,8 +96,16 @@ def followed_by(graph: Graph) -> Followed:
             bounds = found
         elif (other := addend_of(node, before.result())) in inputs and other is not None:
             residual = inputs.index(other)
+        elif (definition := activation_of(node)) is not None:
+            activation = _activation(definition, node)
         else:
             raise KernelError(f"{node.op} behind a convolution")
         before = node
-    return Followed(operands, len(inputs), norm, residual, bounds)
+    return Followed(operands, len(inputs), norm, residual, bounds, activation)
+
+
+def _activation(definition: OpDef, node: Node) -> Activation:
+    names = [a.name for a in definition.schema.arguments[1 : len(node.operands)]]
+    told = [constant_value(v) for v in node.operands[1:]]
+    return Activation(definition.full_name, tuple(zip(names, told, strict=True)))
 

@@ -13,6 +13,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from flambeau.codegen.call_geometry import Output
 from flambeau.codegen.convolutions import sums
+from flambeau.codegen.convolutions.activations import SYMBOL as ACTIVATED
 from flambeau.codegen.convolutions.channel_launches import Places, channels_launch, takes_channels
 from flambeau.codegen.convolutions.followed import Followed, followed_by
 from flambeau.codegen.convolutions.problem import Array, bits_of
@@ -160,11 +161,15 @@ def _launch(
     if added is not None and added.ndim < 5:
         added = added[(slice(None), slice(None), *[None] * (5 - added.ndim))]
     own, last = ((-inf, inf), followed.bounds) if added is not None else (followed.bounds, (-inf, inf))
+    activation = followed.activation_code(like.dtype.char)
+    if activation is not None and added is not None and like.strides[-1] != size:
+        raise KernelError("an addition and an activation of numbers that do not lie side by side")
     listed = array("q")
     for number, one in enumerate(slices):
         words = one.problem.words
         for name, value in zip(("least", "most", "last_least", "last_most"), (*own, *last), strict=True):
             words[PROBLEM.word(name)] = bits_of(value, size)
+        words[PROBLEM.word("activation")] = 0 if activation is None else activation.addresses[ACTIVATED]
         beside = 0
         if added is not None:
             beside = number * added.strides[2]
@@ -185,5 +190,5 @@ def _launch(
     code = sums_code(like.dtype.char)
     return Launch(
         (output,), words_of_block, units, None, each, pieces, nanoseconds,
-        routine=Routine(code.native, sums.OF_LAUNCH, (call, listed, tuple(slices))),
+        routine=Routine(code.native, sums.OF_LAUNCH, (call, listed, tuple(slices), activation)),
     )  # fmt: skip

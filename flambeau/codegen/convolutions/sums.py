@@ -23,6 +23,8 @@ from flambeau.codegen.llvm.builder import NULL, word
 from flambeau.codegen.llvm.emitter import Value
 from flambeau.util.record import dataclass
 
+ACTIVATION = "void (ptr, i64)"
+"""An activation's function, of numbers side by side."""
 SYMBOL, OF_OBJECTS, OF_LAUNCH = "convolution_sums", "convolution_of_objects", "convolution_of_launch"
 
 
@@ -128,6 +130,13 @@ def _build_part(m: VectorModule, wide: tuple[TileShape, ...]) -> None:
             width = shape.vectors * m.floats.lanes
             there = f.op("mul", f.op("sdiv", positions, width), f.pick(is_direct, width, 0))
             behind, left = f.bytes_of(there), f.op("sub", length, there)
+            activation = get["activation"]
+            has_activation = f.negated(f.is_null(activation))
+            with f.when(f.all_of(has_activation, is_alone)), f.loop(word(shape.filters)) as j:
+                # Gaps between rows are changed too, which nobody reads.
+                own_sums = f.moved(sums, f.op("mul", j, get["sums_bytes"]), behind)
+                f.call_address(activation, ACTIVATION, f.moved(direct, f.op("mul", j, get["y_filter"])), there)
+                f.call_address(activation, ACTIVATION, own_sums, f.op("sub", positions, there))
             with f.loop(word(shape.filters)) as j, f.loop(images) as image:
                 source = f.moved(sums, f.op("mul", j, get["sums_bytes"]), f.op("mul", image, image_bytes), behind)
                 to_filter = f.moved(y, f.op("mul", f.op("add", number, j), get["y_filter"]), behind)
@@ -142,6 +151,8 @@ def _build_part(m: VectorModule, wide: tuple[TileShape, ...]) -> None:
                 near = f.moved(residual, f.op("mul", f.op("add", number, j), get["residual_filter"]))
                 near = f.moved(near, f.op("mul", image, get["residual_image"]))
                 f.call("finish_added", source, to, *lying, near, get["residual_row"], get["residual_column"])
+                with f.when(has_activation), f.loop(row_count) as r:
+                    f.call_address(activation, ACTIVATION, f.moved(to, f.op("mul", r, get["y_row"])), left)
                 f.start(done)
         first = f.op("add", first, f.op("mul", count, shape.filters))
     f.ret()

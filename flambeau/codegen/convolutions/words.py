@@ -15,7 +15,8 @@ PROBLEM: Final[Layout] = words_layout(
     "i64 filters, i64 w_group, i64 w_filter, i64 y_image, i64 y_filter, i64 y_row, i64 y_column, "
     "i64 is_in_place, i64 least, i64 most, i64 slopes_bytes, i64 filters_each, "
     "i64 data_at, i64 units, ptr scale, ptr shift, ptr residual, i64 residual_image, i64 residual_filter, "
-    "i64 residual_row, i64 residual_column, i64 last_least, i64 last_most"
+    "i64 residual_row, i64 residual_column, i64 last_least, i64 last_most, "
+    "ptr activation"
 )
 """A convolution of images in two dimensions.
 
@@ -25,7 +26,7 @@ but ``pitch`` and ``image_size`` are bytes. ``planes`` are the input's planes in
 ``data_at`` is where array objects have the address of their elements. Behind the sums: with a ``scale`` and a
 ``shift``, a number for each filter, sums are scaled, shifted (the bias is in the shift then) and clamped to bounds,
 whose bits are ``least`` and ``most``; with a ``residual`` its number is added, and the result clamped to the ``last``
-bounds.
+bounds. At the end comes an ``activation``, a function over numbers that lie side by side.
 """
 
 PART: Final[Layout] = words_layout("ptr table, i64 steps, i64 y_from, i64 rows, i64 columns")
@@ -58,7 +59,7 @@ CHANNELS: Final[Layout] = words_layout(
     "i64 x_image, i64 x_channel, i64 x_row, i64 is_dense, i64 step_rows, i64 step_columns, i64 before_rows, "
     "i64 copy_rows, i64 pitch, i64 copy_bytes, ptr places, i64 w_channel, ptr w_places, i64 w_at, i64 sums_at, "
     "i64 room, ptr taps, i64 tap_count, i64 row_step, i64 column_step, i64 y_image, i64 y_channel, i64 y_row, "
-    "i64 least, i64 most"
+    "i64 least, i64 most, ptr activation"
 )
 """A convolution of each channel by itself, in bands of ``band_rows`` rows of results, of as many channels as a vector
 has lanes. A band's copy has a vector for each pixel, ``pitch`` bytes a row. ``places`` says where each pixel of its
