@@ -20,6 +20,7 @@ ACTIVATIONS = [
     ("sigmoid", ""), ("tanh", ""), ("elu", ", 0.5"), ("leaky_relu", ", 0.1"), ("mish", ""), ("softplus", ""),
     ("selu", ""), ("celu", ", 2.0"),
 ]  # fmt: skip
+CHANNELS = 19
 
 
 def functions(name: str, told: str) -> Any:
@@ -35,11 +36,8 @@ def single(x: Tensor, w: Tensor, b: Tensor) -> Tensor:
 """)
 
 
-CHANNELS = 19
-
-
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("name, told", ACTIVATIONS)
+@pytest.mark.parametrize(("name", "told"), ACTIVATIONS)
 def test_activations_are_taken_along(name: str, told: str, dtype: str) -> None:
     unit = functions(name, told)
     x, w, b, alone = (

@@ -184,3 +184,12 @@ def test_norms_by_statistics_of_the_batch_are_no_factors() -> None:
     expected = torch.batch_norm(y, None, None, None, None, True, 0.1, 1e-5, False)
     found = called(of_the_batch, flambeau.from_numpy(x), flambeau.from_numpy(w))
     np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("options", [([1, 1], [1, 1]), ([2, 2], [1, 1]), ([1, 2], [2, 0], [1, 2]), ([1, 1], [0, 3])])
+@pytest.mark.parametrize("size", [7, 14, 30])
+def test_short_rows_have_a_copy_for_each_column_of_the_kernel(size: int, options: tuple[list[int], ...]) -> None:
+    x, w, b = numbers(0, 2, 5, 14, size), numbers(1, 45, 5, 3, 3), numbers(2, 45)
+    found = called(program("conv2d", list(options)), *map(flambeau.from_numpy, (x, w, b)))
+    exact = [torch.tensor(a).double() for a in (x, w, b)]
+    compare(found, torch.conv2d(*exact, *options) + 1.0, (size, options))

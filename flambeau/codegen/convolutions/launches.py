@@ -16,6 +16,7 @@ from flambeau.codegen.convolutions import sums
 from flambeau.codegen.convolutions.activations import SYMBOL as ACTIVATED
 from flambeau.codegen.convolutions.channel_launches import Places, channels_launch, takes_channels
 from flambeau.codegen.convolutions.followed import Followed, followed_by
+from flambeau.codegen.convolutions.point_launches import place_step, points_launch, takes_points
 from flambeau.codegen.convolutions.problem import Array, bits_of
 from flambeau.codegen.convolutions.run import TYPES, Slice, pieces_of, slices_of, sums_code
 from flambeau.codegen.convolutions.words import BLOCK_WORDS, CALL, CALL_AT, NOTHING, PROBLEM, SLICE
@@ -64,11 +65,10 @@ def _prepare(followed: Followed, is_transposed: bool, arrays: Sequence[Array]) -
     channels = w.shape[1] * windows.groups if is_transposed else w.shape[0]
     output, strides = result_of(seen, (len(seen), channels, *windows.places), keeps_order=not is_transposed)
     like = as_strided(seen[:0], output.shape, strides, writeable=False)
-    is_alone = not is_transposed and followed.residual is None and x is seen and seen.size > 0
-    if is_alone and takes_channels(seen, w, like, windows.groups):
-        followed.check(arrays, output.shape, seen.dtype, is_transposed)
-        pairs = [(v[0], v[1]) for v in (windows.stride, windows.before, windows.dilation)]
-        return channels_launch(followed, output, seen, w, like, Places(*pairs))
+    if not is_transposed and x is seen and seen.size > 0:
+        special = _special(followed, arrays, output, (seen, w, like), windows)
+        if special is not None:
+            return special
     slices = slices_of(
         seen, w, like, windows.stride, windows.before, windows.dilation, windows.groups, is_transposed
     ) if seen.size else []  # fmt: skip
@@ -78,6 +78,22 @@ def _prepare(followed: Followed, is_transposed: bool, arrays: Sequence[Array]) -
         output, _ = result_of(seen, output.shape[1:], keeps_order=False)
     residual = followed.check(arrays, output.shape, seen.dtype, is_transposed)
     return _launch(followed, output, slices, like, residual, channels)
+
+
+def _special(
+    followed: Followed, arrays: Sequence[Array], output: Output, own: tuple[Array, Array, Array], windows: Windows
+) -> Launch | None:
+    """The launch of a convolution that has code of its own: of each channel by itself, or of few places."""
+    x, w, y = own
+    if followed.residual is None and takes_channels(x, w, y, windows.groups):
+        followed.check(arrays, output.shape, x.dtype, False)
+        pairs = [(v[0], v[1]) for v in (windows.stride, windows.before, windows.dilation)]
+        return channels_launch(followed, output, x, w, y, Places(*pairs))
+    if takes_points(x, w, y, windows.stride, any(windows.before), windows.groups):
+        residual = followed.check(arrays, output.shape, x.dtype, False)
+        if residual is None or place_step(residual) is not None:
+            return points_launch(followed, output, x, w, y, residual)
+    return None
 
 
 def _images(x: Array | None, w: Array | None, bias: Array | None) -> tuple[Array, Array]:
@@ -160,22 +176,17 @@ def _launch(
     added = None if residual is None else residual if residual.ndim == like.ndim else residual[None]
     if added is not None and added.ndim < 5:
         added = added[(slice(None), slice(None), *[None] * (5 - added.ndim))]
-    own, last = ((-inf, inf), followed.bounds) if added is not None else (followed.bounds, (-inf, inf))
     activation = followed.activation_code(like.dtype.char)
     if activation is not None and added is not None and like.strides[-1] != size:
         raise KernelError("an addition and an activation of numbers that do not lie side by side")
+    behind = _words_behind(followed.bounds, added, size)
+    behind["activation"] = 0 if activation is None else activation.addresses[ACTIVATED]
     listed = array("q")
     for number, one in enumerate(slices):
         words = one.problem.words
-        for name, value in zip(("least", "most", "last_least", "last_most"), (*own, *last), strict=True):
-            words[PROBLEM.word(name)] = bits_of(value, size)
-        words[PROBLEM.word("activation")] = 0 if activation is None else activation.addresses[ACTIVATED]
-        beside = 0
-        if added is not None:
-            beside = number * added.strides[2]
-            steps = (*added.strides[:2], *added.strides[3:])
-            for name, step in zip(("image", "filter", "row", "column"), steps, strict=True):
-                words[PROBLEM.word(f"residual_{name}")] = step
+        for name, value in behind.items():
+            words[PROBLEM.word(name)] = value
+        beside = 0 if added is None else number * added.strides[2]
         listed.extend((words.buffer_info()[0], one.from_x, one.from_y, beside, one.problem.units))
     assert len(listed) == SLICE.words * len(slices)
     call = CALL.pack(
@@ -192,3 +203,14 @@ def _launch(
         (output,), words_of_block, units, None, each, pieces, nanoseconds,
         routine=Routine(code.native, sums.OF_LAUNCH, (call, listed, tuple(slices), activation)),
     )  # fmt: skip
+
+
+def _words_behind(bounds: tuple[float, float], added: Array | None, size: int) -> dict[str, int]:
+    """Words of what is done to sums: bounds, at once or behind what is `added`, and how that lies."""
+    own, last = ((-inf, inf), bounds) if added is not None else (bounds, (-inf, inf))
+    names = "least", "most", "last_least", "last_most"
+    words = {name: bits_of(value, size) for name, value in zip(names, (*own, *last), strict=True)}
+    if added is not None:
+        steps = zip(("image", "filter", "row", "column"), (*added.strides[:2], *added.strides[3:]), strict=True)
+        words |= {f"residual_{name}": step for name, step in steps}
+    return words

@@ -11,11 +11,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from flambeau.codegen.convolutions.lines import Line, Pair, Window, is_shifted, line_of, shifted_line
 from flambeau.codegen.convolutions.words import PART, PROBLEM
 from flambeau.util.record import dataclass
 
 Array = np.ndarray[Any, Any]
-Pair = tuple[int, int]
 
 POSITIONS, FOLDED_POSITIONS = 800, 1024
 """Positions of a band, about: the sums of some filters for all of them stay in the first cache, or the gradients of
@@ -30,62 +30,6 @@ SLACK: Final = 4096
 LARGEST_OFFSET: Final = (1 << 31) - 1
 NANOSECONDS: Final = 0.03
 """Of a multiplication, about."""
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """How windows lie over two dimensions."""
-
-    kernel: Pair
-    stride: Pair
-    before: Pair
-    """Zeros in front of the rows and columns."""
-    dilation: Pair
-    is_transposed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Tap:
-    """An element of a kernel along one dimension: which, of which shift of the input, how far along it."""
-
-    number: int
-    shift: int
-    place: int
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """The parts of the results along one dimension, and how their input is copied."""
-
-    parts: tuple[tuple[Tap, ...], ...]
-    """The elements of the kernel of each part: one, or those of a transposed convolution, by the stride."""
-    sizes: tuple[int, ...]
-    """How many results each has."""
-    step: int
-    before: int
-    shifts: tuple[int, ...]
-    reach: int
-    """How far the elements lie from the result at most."""
-
-
-def line_of(window: Window, dim: int, size: int) -> Line:
-    """One dimension of `size` results."""
-    kernel, stride = window.kernel[dim], window.stride[dim]
-    before, dilation = window.before[dim], window.dilation[dim]
-    if not window.is_transposed:
-        taps = tuple([Tap(k, k * dilation % stride, k * dilation // stride) for k in range(kernel)])
-        shifts = tuple(sorted({t.shift for t in taps}))
-        return Line((taps,), (size,), stride, before, shifts, max(t.place for t in taps))
-    found = [
-        [(k, (part + before - k * dilation) // stride) for k in range(kernel)
-         if (part + before - k * dilation) % stride == 0]
-        for part in range(min(stride, size))
-    ]  # fmt: skip
-    places = [place for taps in found for _, place in taps] or [0]
-    least = min(places)
-    parts = tuple([tuple([Tap(k, 0, place - least) for k, place in taps]) for taps in found])
-    sizes = tuple([-(-(size - part) // stride) for part in range(len(found))])
-    return Line(parts, sizes, 1, -least, (0,), max(places) - least)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +146,8 @@ def make_problem(
     """The problem of convolving such an input, giving such results."""
     size = dtype.itemsize
     lines = line_of(window, 0, y.rows), line_of(window, 1, y.columns)
+    if positions == POSITIONS and is_shifted(window, w.number, y.rows, y.columns, 64 // size):
+        lines = lines[0], shifted_line(window, 1, y.columns)
     down, across = lines
     bands = cut(x, y, lines, size, positions, may_be_in_place)
     shifts = [(a, b) for a in down.shifts for b in across.shifts]

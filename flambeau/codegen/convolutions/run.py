@@ -10,17 +10,16 @@ from typing import Any, Final
 
 from flambeau.codegen import threads
 from flambeau.codegen.convolutions import slopes, sums
+from flambeau.codegen.convolutions.lines import Pair, Window
 from flambeau.codegen.convolutions.problem import (
     FOLDED_POSITIONS,
     POSITIONS,
     Array,
     Filters,
     Input,
-    Pair,
     Problem,
     Results,
     Strides,
-    Window,
     fits,
     make_problem,
 )

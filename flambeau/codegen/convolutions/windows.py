@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 
 from flambeau.codegen.convolutions import largest
+from flambeau.codegen.convolutions.lines import Window
 from flambeau.codegen.convolutions.problem import (
     FOLDED_POSITIONS,
     LARGEST_OFFSET,
@@ -19,7 +20,6 @@ from flambeau.codegen.convolutions.problem import (
     Problem,
     Results,
     Strides,
-    Window,
     make_problem,
 )
 from flambeau.codegen.convolutions.run import TYPES, Code, address

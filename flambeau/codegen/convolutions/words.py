@@ -67,6 +67,15 @@ rows goes, ``taps`` where each element of a window lies from the first, in bytes
 rows of the input follow each other in memory.
 """
 
+POINTS: Final[Layout] = words_layout(
+    "i64 channels, i64 filters, i64 places, i64 parts, i64 is_direct, i64 x_image, i64 x_channel, i64 place_bytes, "
+    "ptr turned_places, i64 w_filter, i64 y_image, i64 residual_image, i64 residual_filter, i64 residual_place, "
+    "i64 least, i64 most, i64 last_least, i64 last_most, ptr activation"
+)
+"""A convolution of few places. The numbers of a place lie side by side, ``place_bytes`` from one to the next: with
+``is_direct`` in the input, else in a copy, where ``turned_places`` says, in bytes as ints of 32 bits.
+"""
+
 TAP: Final[Layout] = words_layout("i64 offset, i64 weight")
 """An element that a place takes: how far it lies from the first of its axis, in bytes, and the bits of its weight."""
 PLACE: Final[Layout] = words_layout("ptr taps, i64 count, i64 divisor")

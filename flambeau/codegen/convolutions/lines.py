@@ -1,0 +1,85 @@
+"""Windows along one dimension: which elements of a kernel each result takes, and how their input is copied."""
+
+from __future__ import annotations
+
+from flambeau.util.record import dataclass
+
+Pair = tuple[int, int]
+FILTERS_FOR_SHIFTS, MOST_SHIFTED, SAVED = 32, 3, 1.05
+"""Filters from which, and columns of kernels up to which, bands are copied once for each column of a kernel; how many
+times as many vectors there must be otherwise.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """How windows lie over two dimensions."""
+
+    kernel: Pair
+    stride: Pair
+    before: Pair
+    """Zeros in front of the rows and columns."""
+    dilation: Pair
+    is_transposed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Tap:
+    """An element of a kernel along one dimension: which, of which shift of the input, how far along it."""
+
+    number: int
+    shift: int
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The parts of the results along one dimension, and how their input is copied."""
+
+    parts: tuple[tuple[Tap, ...], ...]
+    """The elements of the kernel of each part: one, or those of a transposed convolution, by the stride."""
+    sizes: tuple[int, ...]
+    """How many results each has."""
+    step: int
+    before: int
+    shifts: tuple[int, ...]
+    reach: int
+    """How far the elements lie from the result at most."""
+
+
+def shifted_line(window: Window, dim: int, size: int) -> Line:
+    """One dimension of `size` results, of which each element of the kernel has a copy of its own."""
+    taps = tuple([Tap(k, k * window.dilation[dim], 0) for k in range(window.kernel[dim])])
+    return Line((taps,), (size,), window.stride[dim], window.before[dim], tuple([t.shift for t in taps]), 0)
+
+
+def line_of(window: Window, dim: int, size: int) -> Line:
+    """One dimension of `size` results."""
+    kernel, stride = window.kernel[dim], window.stride[dim]
+    before, dilation = window.before[dim], window.dilation[dim]
+    if not window.is_transposed:
+        taps = tuple([Tap(k, k * dilation % stride, k * dilation // stride) for k in range(kernel)])
+        shifts = tuple(sorted({t.shift for t in taps}))
+        return Line((taps,), (size,), stride, before, shifts, max(t.place for t in taps))
+    found = [
+        [(k, (part + before - k * dilation) // stride) for k in range(kernel)
+         if (part + before - k * dilation) % stride == 0]
+        for part in range(min(stride, size))
+    ]  # fmt: skip
+    places = [place for taps in found for _, place in taps] or [0]
+    least = min(places)
+    parts = tuple([tuple([Tap(k, 0, place - least) for k, place in taps]) for taps in found])
+    sizes = tuple([-(-(size - part) // stride) for part in range(len(found))])
+    return Line(parts, sizes, 1, -least, (0,), max(places) - least)
+
+
+def is_shifted(window: Window, filters: int, rows: int, columns: int, lanes: int) -> bool:
+    """Whether copies shifted by each column of the kernel pay: no vector then has places between rows of results, and
+    results are written where they lie. It takes rows so short that whole vectors are saved, and filters enough to make
+    up for copying.
+    """
+    if window.is_transposed or not 1 < window.kernel[1] <= MOST_SHIFTED or filters < FILTERS_FOR_SHIFTS:
+        return False
+    reach = (window.kernel[1] - 1) * window.dilation[1] // window.stride[1]
+    apart, together = (-(-rows * n // lanes) for n in (columns + reach, columns))
+    return apart >= SAVED * together
