@@ -42,7 +42,9 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
     "Networks: resampling": (
         "resampling", "resampling_cubic", "resampling_smooth", "grids", "weighted_reading", "reading_between",
     ),
-    "Networks: normalisation": ("batch_norm", "batch_norm_gradients", "normalization", "instance_norm_alone"),
+    "Networks: normalisation": (
+        "batch_norm", "batch_norm_gradients", "layer_norm_gradients", "normalization", "instance_norm_alone",
+    ),
     "Networks: losses": ("loss", "margin_losses", "classification", "ctc", "ctc_gradient"),
     "Networks: sequences": (
         "embedding", "embedding_bags", "attention", "attention_layers", "recurrent", "recurrent_cells",

@@ -311,14 +311,6 @@ class GraphOperators:
         """The gradient of a convolution's weight, an operator of the package's own."""
         return self._builder.call("flambeau::convolution_weight", arguments, {})
 
-    def batch_norm_input(self, *arguments: Any) -> Any:
-        """The gradient of the input of a norm over batches, an operator of the package's own."""
-        return self._builder.call("flambeau::batch_norm_input", arguments, {})
-
-    def batch_norm_weight(self, *arguments: Any) -> Any:
-        """That of its weight."""
-        return self._builder.call("flambeau::batch_norm_weight", arguments, {})
-
     def tensor_of(self, numbers: list[Any]) -> Any:
         """Refuse: its dtype would be another's choice."""
         return refuse("a list of numbers as a tensor")

@@ -17,6 +17,14 @@ from flambeau.tensor.tensor import Tensor, wrap
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 
 NO_REAL_SCALAR: Final = "grad can be implicitly created only for real scalar outputs"
+COMPLEX: Final = (
+    "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+    "grad_output[{number}] has a dtype of {given} and output[{number}] has a dtype of {own}."
+)
+NO_BATCH: Final = (
+    "is_grads_batched=True takes a batch of gradients in grad_outputs: each has one dimension more in front than its "
+    "output"
+)
 NOT_MATERIALIZED: Final = (
     "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
 )
@@ -46,15 +54,25 @@ def backward(
     >>> x.grad
     tensor(6.)
     """
-    roots = _listed(tensors)
+    roots, targets = _listed(tensors), None if inputs is None else _listed(inputs)
+    if targets is not None and not targets:
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     gradients = _gradients(roots, grad_tensors)
-    if inputs is None:
-        run, targets = _run(roots, gradients, retain_graph, create_graph, None), []
+    if targets is None:
+        run = _run(roots, gradients, retain_graph, create_graph, None)
         run.finish([g for g in gradients if g is not None])
         return
-    targets = _listed(inputs)
-    if not targets:
-        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    _add_to(targets, roots, gradients, retain_graph, create_graph)
+
+
+def _add_to(
+    targets: Sequence[Tensor | GradientEdge],
+    roots: Sequence[Tensor | GradientEdge],
+    gradients: Sequence[Tensor | None],
+    retain_graph: bool | None,
+    create_graph: bool,
+) -> None:
+    """Add gradients to the `grad` of some tensors, and of no others."""
     if not all(isinstance(target, GradientEdge) or target.requires_grad for target in targets):
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
     for target in targets:
@@ -162,6 +180,10 @@ def fitting(number: int, root: Tensor, gradient: Tensor | None) -> Tensor:
             f"Mismatch in shape: grad_output[{number}] has a shape of {_sizes(gradient)} and output[{number}] has "
             f"a shape of {_sizes(root)}."
         )
+    if gradient._array.dtype != root._array.dtype and (gradient.dtype.is_complex or root.dtype.is_complex):
+        raise RuntimeError(
+            COMPLEX.format(number=number, given=f"torch.{gradient.dtype.name}", own=f"torch.{root.dtype.name}")
+        )
     return gradient
 
 
@@ -210,6 +232,8 @@ def grad(
         if isinstance(target, Tensor) and not target.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
     if is_grads_batched:
+        if grad_outputs is None:
+            raise ValueError(NO_BATCH)
         return _batched(roots, targets, grad_outputs, create_graph, bool(allow_unused), materialize_grads)
     assert seeds is not None
     gradients = grad_of(roots, targets, seeds, retain_graph, create_graph)

@@ -14,7 +14,7 @@ from typing import Any, Final
 from flambeau.autograd.operator_node import CallFormulas, OperatorNode, Step
 from flambeau.autograd.quick_formulas import OPERAND, RESULT, SIZES, VALUE, keeper, quick
 from flambeau.ops.derivatives.operators import OPERATORS
-from flambeau.schema.gradient import Call, Formula, Gradient
+from flambeau.schema.gradient import Call, Formula, Gradient, Part
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.own_gradient import gradient_of as gradient_of
 from flambeau.schema.types import BoolType, FloatType, IntType, NumberType, TensorType
@@ -105,6 +105,8 @@ def _step(formula: Formula, places: Mapping[str, int]) -> Step:
     """A formula as a function of the values that it needs, where they are."""
     function = formula.function
     names = [name for name in formula.needs if name in places]
+    if isinstance(formula, Part):
+        return _part(formula, {name: places[name] for name in names}, 1 + max(places.values()))
     if len(names) < len(formula.needs):  # an optional one is not there
         return lambda values: formula(OPERATORS, {name: values[places[name]] for name in names})
     at = [places[name] for name in names]
@@ -116,6 +118,19 @@ def _step(formula: Formula, places: Mapping[str, int]) -> Step:
         case [a, b]:
             return lambda values: function(values[a], values[b])
     return lambda values: function(*[values[a] for a in at])
+
+
+def _part(formula: Part, at: Mapping[str, int], known: int) -> Step:
+    """A part of what a function gives, which runs once for all parts: its results are behind the `known` values."""
+    index = formula.index
+
+    def step(values: Any) -> Any:
+        if len(values) == known:
+            needed = {name: values[place] for name, place in at.items()}
+            values.append(formula.function(OPERATORS, **needed))
+        return values[known][index]
+
+    return step
 
 
 def _with_operators(function: Callable[..., Any], at: Sequence[int]) -> Step:

@@ -10,6 +10,7 @@ import numpy as np
 from flambeau.codegen import available
 from flambeau.codegen.convolutions import group_norm_rules as group_norm_rules
 from flambeau.codegen.convolutions import launches as launches
+from flambeau.codegen.convolutions import norm_gradients as norm_gradient_rules
 from flambeau.codegen.convolutions import norms, row_norm_rules, run, windows
 from flambeau.codegen.convolutions import window_rules as window_rules
 from flambeau.codegen.sampling import launches as sampling
@@ -21,7 +22,7 @@ from flambeau.util.inversions import (
     GRID_SAMPLING,
     LARGEST_OF_WINDOWS,
     LAYER_NORM_GRADIENTS,
-    NORM_GRADIENT,
+    NORM_GRADIENTS,
 )
 
 Array = np.ndarray[Any, Any]
@@ -110,16 +111,18 @@ def channel_norm(
     return norms.normalise(x, weight, bias, eps) if available() else None
 
 
-@NORM_GRADIENT.provide
-def norm_gradient(slope: Array, x: Array, weight: Array | None, eps: float, of_input: bool) -> Array | None:
-    """The gradient of the input of a norm of channels, or that of its weight, from `slope`, that of its result. None
-    where there is no code for it.
+@NORM_GRADIENTS.provide
+def norm_gradients(
+    slope: Array, x: Array, weight: Array | None, eps: float
+) -> tuple[Array, Array, Array] | None:
+    """The gradients of a norm of channels: of its input, its weight and its bias, from `slope`, that of its result.
+    None where there is no code for it.
 
-    >>> found = norm_gradient(np.ones((1, 2, 16)), np.ones((1, 2, 16)), None, 1e-5, False)
+    >>> found = norm_gradients(np.ones((1, 2, 16)), np.ones((1, 2, 16)), None, 1e-5)
     >>> (found is not None) == available()
     True
     """
-    return norms.gradients(slope, x, weight, eps, of_input) if available() else None
+    return norm_gradient_rules.gradients(slope, x, weight, eps) if available() else None
 
 
 @GRID_SAMPLING.provide

@@ -1,4 +1,4 @@
-"""The gradients of norms over batches that train, as operators of their own: by the input, and by the weight."""
+"""The gradients of norms over batches that train, as one operator: by the input, the weight and the bias."""
 
 from __future__ import annotations
 
@@ -9,43 +9,35 @@ import numpy as np
 from flambeau.ops.batch_norm import as_vector, per_channel
 from flambeau.ops.families.arrays import Array, reduce_with, widened
 from flambeau.ops.families.opaque import declare
-from flambeau.ops.families.rules import known
 from flambeau.ops.normalization import ULP, standardised
 from flambeau.schema.opdef import Sample, Sizes
+from flambeau.schema.traits import Traits
 from flambeau.tensor.tensor import Tensor, wrap
-from flambeau.util.inversions import NORM_GRADIENT
+from flambeau.util.inversions import NORM_GRADIENTS
 
 
-def input_kernel(grad: Array, input: Array, weight: Array | None, eps: float) -> Array:
-    """Of the input (batch, channels, ...), or (0), from that of the result."""
+def gradients_kernel(
+    grad: Array, input: Array, weight: Array | None, eps: float
+) -> tuple[Array, Array, Array]:
+    """Of the input (batch, channels, ...), or (0), of the weight and of the bias, from that of the result."""
     if input.ndim < 2:
-        return np.zeros(input.shape, input.dtype)
+        return tuple([np.zeros(input.shape, input.dtype) for _ in range(3)])  # type: ignore[return-value]
     scale = as_vector(weight, input)
-    found = NORM_GRADIENT.implementation(grad, input, scale, eps, True)
+    found = NORM_GRADIENTS.implementation(grad, input, scale, eps)
     if found is not None:
-        return np.asarray(found)
-    wide, axes = widened(input), _others(input)
-    normal, _, root = standardised(wide, axes, eps)
-    slope = widened(grad) if weight is None else widened(grad) * per_channel(weight, input.ndim)
-    count = wide.dtype.type(max(1, input.size // max(1, input.shape[1])))
+        return found  # type: ignore[no-any-return]
+    axes = _others(input)
+    normal, _, root = standardised(widened(input), axes, eps)
+    plain = widened(grad)
+    slope = plain if weight is None else plain * per_channel(weight, input.ndim)
+    count = plain.dtype.type(max(1, input.size // max(1, input.shape[1])))
     with np.errstate(invalid="ignore"):
         mean = reduce_with(np.add, slope, axis=axes, keepdims=True) / count
         along = reduce_with(np.add, slope * normal, axis=axes, keepdims=True) / count
-        result = (slope - mean - normal * along) * root
-    return np.ascontiguousarray(result).astype(input.dtype, copy=False)
-
-
-def weight_kernel(grad: Array, input: Array, eps: float) -> Array:
-    """Of the weight: the sum over each channel of the gradient times the normalised input."""
-    if input.ndim < 2:
-        return np.zeros(input.shape, input.dtype)
-    found = NORM_GRADIENT.implementation(grad, input, None, eps, False)
-    if found is not None:
-        return np.asarray(found)
-    normal = standardised(widened(input), _others(input), eps)[0]
-    with np.errstate(invalid="ignore"):
-        total = reduce_with(np.add, widened(grad) * normal, axis=_others(input))
-    return np.asarray(total).astype(input.dtype, copy=False)
+        by_input = (slope - mean - normal * along) * root
+        sums = [reduce_with(np.add, a, axis=axes) for a in (plain * normal, plain)]
+    by_weight, by_bias = (np.asarray(a).astype(input.dtype, copy=False) for a in sums)
+    return np.ascontiguousarray(by_input).astype(input.dtype, copy=False), by_weight, by_bias
 
 
 def _others(array: Array) -> tuple[int, ...]:
@@ -53,7 +45,7 @@ def _others(array: Array) -> tuple[int, ...]:
 
 
 def _vector(input: Any) -> Sizes | None:
-    return (input.sizes[1],) if input.sizes is not None and known(input.sizes[1]) else None
+    return (input.sizes[1],) if input.sizes is not None and len(input.sizes) > 1 else None
 
 
 def _image(*sizes: int) -> Tensor:
@@ -62,26 +54,16 @@ def _image(*sizes: int) -> Tensor:
 
 
 declare(
-    "flambeau::batch_norm_input(Tensor grad, Tensor input, Tensor? weight, float eps) -> Tensor",
-    kernel=input_kernel,
-    doc="The gradient of the input of a norm over batches that trains, from that of its result.",
-    dtype=lambda input: input.dtype,
-    shape=lambda input: input.sizes,
+    "flambeau::batch_norm_gradients(Tensor grad, Tensor input, Tensor? weight, float eps) -> (Tensor, Tensor, Tensor)",
+    kernel=gradients_kernel,
+    traits=Traits(has_routine=True),
+    doc="The gradients of a norm over batches that trains, from that of its result: of its input, weight and bias.",
+    dtype=lambda input: (input.dtype, input.dtype, input.dtype),
+    shape=lambda input: (input.sizes, _vector(input), _vector(input)),
     samples=lambda: [
         Sample(args=(_image(3, 2, 5), _image(3, 2, 5) * 0.5 + 1, None, 1e-5)),
         Sample(args=(_image(2, 2, 4, 5), _image(2, 2, 4, 5) * 0.5 + 1, wrap(np.array([2, -1], np.float32)), 1e-5)),
     ],
-    ulp=ULP,
-    is_method=False,
-    is_function=False,
-)
-declare(
-    "flambeau::batch_norm_weight(Tensor grad, Tensor input, float eps) -> Tensor",
-    kernel=weight_kernel,
-    doc="The gradient of the weight of a norm over batches that trains, from that of its result.",
-    dtype=lambda input: input.dtype,
-    shape=_vector,
-    samples=lambda: [Sample(args=(_image(2, 2, 4, 5), _image(2, 2, 4, 5) * 0.5 + 1, 1e-5))],
     ulp=ULP,
     is_method=False,
     is_function=False,

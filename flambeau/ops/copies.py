@@ -119,6 +119,8 @@ def resize_kernel(self: Tensor, size: Sequence[int], memory_format: int | None =
     if memory_format == PRESERVE:
         raise RuntimeError("Unsupported memory format Preserve")
     refuse_writing(self._storage.version)
+    if self.requires_grad:
+        raise RuntimeError("cannot resize variables that require grad")
     if tuple(size) != self._array.shape:
         offset = self.storage_offset() if self._storage.nbytes else 0
         if offset:

@@ -13,7 +13,7 @@ from flambeau.ops.batch_norm import native_batch_norm_kernel
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import input_dtype, input_shape
 from flambeau.ops.normalization import ULP
-from flambeau.schema.gradient import formulas
+from flambeau.schema.gradient import formulas, together
 from flambeau.schema.opdef import Sample
 from flambeau.tensor.tensor import Tensor, wrap
 
@@ -35,18 +35,11 @@ def _as_one(f: Any, x: Any) -> Any:
     return f.reshape(x, [1, x.shape[0] * x.shape[1], *x.shape[2:]])
 
 
-def _by_input(f: Any, grad: Any, input: Any, weight: Any, eps: float) -> Any:
-    scale = None if weight is None else f.repeat(weight, [input.shape[0]])
-    return f.reshape(f.batch_norm_input(_as_one(f, grad), _as_one(f, input), scale, eps), list(input.shape))
-
-
-def _by_weight(f: Any, grad: Any, input: Any, eps: float) -> Any:
-    each = f.batch_norm_weight(_as_one(f, grad), _as_one(f, input), eps)
-    return f.sum(f.reshape(each, [input.shape[0], input.shape[1]]), [0])
-
-
-def _by_bias(f: Any, grad: Any) -> Any:
-    return f.sum(grad, [d for d in range(grad.dim()) if d != 1])
+def _gradients(f: Any, grad: Any, input: Any, weight: Any, eps: float) -> Any:
+    samples, channels = input.shape[0], input.shape[1]
+    scale = None if weight is None else f.repeat(weight, [samples])
+    by_input, *each = f.own("batch_norm_gradients", _as_one(f, grad), _as_one(f, input), scale, eps)
+    return f.reshape(by_input, list(input.shape)), *[f.sum(f.reshape(e, [samples, channels]), [0]) for e in each]
 
 
 def _sample(*sizes: int) -> Sample:
@@ -67,4 +60,4 @@ declare(
     is_function=False,
     on_tensors=True,
 )
-formulas("flambeau::instance_norm_alone", input=_by_input, weight=_by_weight, bias=_by_bias)
+formulas("flambeau::instance_norm_alone", **together(_gradients, "input", "weight", "bias"))

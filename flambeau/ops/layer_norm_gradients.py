@@ -77,7 +77,7 @@ def _shapes(input: Any, dims: int) -> tuple[Sizes | None, ...]:
 
 
 def _dtypes(input: Any, weight: Any) -> tuple[Any, ...]:
-    kept = input.dtype if weight is None else weight.dtype
+    kept = input.dtype if weight is None or not known(weight) else weight.dtype
     return input.dtype, kept, kept
 
 

@@ -15,6 +15,7 @@ elements.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from itertools import combinations
 
 from flambeau.analysis.effects import looks_at_no_elements, own_effect, own_writes
 from flambeau.analysis.manager import alias_analysis
@@ -49,8 +50,8 @@ class _Merger:
                 continue
             earlier = known.setdefault(_key(node), node)
             if earlier is not node and self._may_merge(earlier, node):
-                self._facts.note_merge(earlier.results, node.results)
                 for old, new in zip(node.results, earlier.results, strict=True):
+                    self._facts.note_merge([new], [old])
                     old.replace_uses_with(new)
                 node.erase()
                 changed = True
@@ -70,7 +71,9 @@ class _Merger:
             return True
         if not any(facts.places(v) for v in node.results):
             return True
-        return facts.can_merge(earlier.results, node.results)
+        if any(facts.may_alias(a, b) for a, b in combinations(earlier.results, 2)):
+            return facts.can_merge(earlier.results, node.results)
+        return all(facts.can_merge([a], [b]) for a, b in zip(earlier.results, node.results, strict=True))
 
     def _may_resize(self, values: Sequence[Value]) -> bool:
         return any(self._facts.writes_to(n, values) for n in self._resizing)

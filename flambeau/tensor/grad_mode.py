@@ -16,6 +16,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, Final, Self, TypeVar
 
+import numpy as np
+
 from flambeau.util.locks import Lock
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -216,7 +218,10 @@ class set_grad_enabled(_Switch):  # noqa: N801  (as programs write it)
     """
 
     def __init__(self, mode: bool) -> None:
-        super().__init__(mode)
+        if not isinstance(mode, bool | np.bool_):
+            kind = type(mode).__name__
+            raise TypeError(f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {kind}")
+        super().__init__(bool(mode))
         self._before.append(_mode.enabled)
         _mode.enabled = mode and not _mode.inference
 

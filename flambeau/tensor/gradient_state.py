@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Self
 
+import numpy as np
+
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
 from flambeau.tensor.grad_mode import mode, note_asked
 from flambeau.util.inversions import VIEW_NODE
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from flambeau.tensor.storage import Storage
 
 
@@ -125,7 +125,10 @@ class GradientState:
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Ask for a gradient (or stop asking) and return the tensor. Raises RuntimeError for integers and for
-        results."""
+        results, TypeError for what is no bool."""
+        if not isinstance(requires_grad, bool | np.bool_):
+            kind = type(requires_grad).__name__
+            raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {kind}")
         if self.grad_fn is not None and not requires_grad:
             raise RuntimeError(
                 "you can only change requires_grad flags of leaf variables. If you want to use a computed variable "

@@ -13,7 +13,7 @@ import numpy as np
 
 from flambeau.schema import dtype as dtypes
 from flambeau.schema import registry
-from flambeau.schema.dtype import DType
+from flambeau.schema.dtype import Category, DType
 from flambeau.schema.symbolic import SymbolicInt, SymbolicNumber
 from flambeau.tensor import create, index, text_form
 from flambeau.tensor.bridge import is_foreign
@@ -165,9 +165,12 @@ CASTS: Final = {
 
 
 def _set_data(self: Tensor, source: Any) -> None:
-    """Show another tensor's memory from now on. Raises TypeError for what is no tensor."""
+    """Show another tensor's memory from now on. Raises TypeError for what is no tensor, RuntimeError for integers where
+    a gradient is asked for."""
     if not isinstance(source, Tensor):
         raise TypeError(f"Variable data has to be a tensor, but got {type(source).__name__}")
+    if self.requires_grad and source.dtype.category < Category.FLOAT:
+        raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
     self._array, self._storage = source._array, source._storage
 
 

@@ -124,9 +124,9 @@ LAYER_NORM_GRADIENTS: Final = Inversion[Callable[..., Any]](
     "there is none (`executor.convolution_kernels`)",
     lambda *arguments: None,
 )
-NORM_GRADIENT: Final = Inversion[Callable[..., Any]](
-    "gives the gradient of the input or the weight of a norm of channels by native code; None where there is none "
-    "(`executor.convolution_kernels`)",
+NORM_GRADIENTS: Final = Inversion[Callable[..., Any]](
+    "gives the gradients of a norm of channels, of its input, weight and bias, by native code; None where there is "
+    "none (`executor.convolution_kernels`)",
     lambda *arguments: None,
 )
 LARGE: Final = 1 << 16

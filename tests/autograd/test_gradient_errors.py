@@ -56,6 +56,12 @@ x.argmax().backward()
 x.detach().sum().backward()
 (x * 2).sum().backward(inputs=[])
 (x * 2).sum().backward(inputs=[n])
+(x * 2).backward(inputs=[])
+x.sum().backward(lib.ones((), dtype=lib.complex64))
+x.resize_(3)
+setattr(x, 'data', i)
+x.requires_grad_(None)
+lib.set_grad_enabled('on')
 (x * 2).sum().backward(inputs=x * 3)
 lib.nn.Parameter(i)
 Few(lib).apply(x).sum().backward()
@@ -155,3 +161,9 @@ def _opening(text: str) -> str:
     for end in ("\n", " Hint:", " If error is occurring", "size of value:", "must match the tensor's"):
         text = text.partition(end)[0]
     return text.removesuffix("size of value").strip()
+
+
+def test_batches_of_gradients_are_given() -> None:
+    x = flambeau.ones(2, requires_grad=True)
+    with pytest.raises(ValueError, match="each has one dimension more in front than its output"):
+        flambeau.autograd.grad(x.sum(), x, is_grads_batched=True)

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import flambeau
+from flambeau import Tensor
 from flambeau.codegen import available
-from flambeau.codegen.convolutions import channel_norms, norms
+from flambeau.codegen.convolutions import channel_norms, norm_gradients, norms
 from flambeau.codegen.convolutions.vectors import Floats
 from flambeau.codegen.llvm.compiler import Compiler
 from flambeau.codegen.llvm.host import processor_of
@@ -81,3 +82,42 @@ def test_texts_are_code_for_vectors_without_masks(kind: str) -> None:
     processor = processor_of("x86-64-v2")
     for text in (channel_norms.forward_text, channel_norms.backward_text):
         assert Compiler(processor).compile(text(Floats(kind, processor.target)), is_glue=True, optimise=False)
+
+
+def test_gradients_that_are_asked_for_together_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[Any] = []
+    run = norm_gradients.gradients
+    monkeypatch.setattr(norm_gradients, "gradients", lambda *a: (calls.append(a), run(*a))[1])
+    tensors = [flambeau.tensor(numbers(k, *sizes)).requires_grad_() for k, sizes in enumerate([(2, 3, 20), (3,), (3,)])]
+    result = flambeau.nn.functional.batch_norm(tensors[0], None, None, tensors[1], tensors[2], training=True)
+    all_three = flambeau.autograd.grad(result.sum(), tensors, retain_graph=True)
+    assert len(calls) == 1
+    for one, tensor in zip(all_three, tensors, strict=True):
+        (alone,) = flambeau.autograd.grad(result.sum(), tensor, retain_graph=True)
+        assert one is not None
+        assert alone is not None
+        np.testing.assert_array_equal(one.numpy(), alone.numpy())
+
+
+@flambeau.script
+def channels_loss(x: Tensor, weight: Tensor, bias: Tensor, slope: Tensor) -> Tensor:
+    return (flambeau.nn.functional.batch_norm(x, None, None, weight, bias, training=True) * slope).sum()
+
+
+@flambeau.script
+def gradients_of_channels(
+    x: Tensor, weight: Tensor, bias: Tensor, slope: Tensor
+) -> tuple[Tensor, tuple[Tensor, Tensor, Tensor]]:
+    return flambeau.value_and_grad(channels_loss, (0, 1, 2))(x, weight, bias, slope)
+
+
+@pytest.mark.parametrize("sizes", [(2, 3, 20), (2, 3, 4, 5), (6, 3), (3, 2, 7)])
+def test_compiled_gradients(sizes: tuple[int, ...]) -> None:
+    arrays = [numbers(0, *sizes), numbers(1, sizes[1]), numbers(2, sizes[1]), numbers(3, *sizes)]
+    exact = [torch.tensor(a).double().requires_grad_() for a in arrays[:3]]
+    theirs = torch.nn.functional.batch_norm(exact[0], None, None, exact[1], exact[2], training=True)
+    expected = torch.autograd.grad((theirs * torch.tensor(arrays[3])).sum(), exact)
+    for _ in range(3):
+        _, found = gradients_of_channels(*map(flambeau.tensor, arrays))
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-4, atol=1e-3)

@@ -270,3 +270,11 @@ def test_what_may_be_a_copy_is_made_each_time() -> None:
       %b : Tensor = aten::reshape(%x, %l)
       return (%b)""",
     )
+
+
+def test_nodes_of_which_different_results_are_seen_are_merged() -> None:
+    head = "graph(%x : Tensor, %n : int, %c : bool):\n "
+    node = "%{0} : Tensor, %{1} : Tensor = aten::max(%x, %n, %c)\n "
+    first = head + node.format("a", "i")
+    expect(cse.do, first + node.format("b", "j") + "return (%a, %j)", first + "return (%a, %i)")
+    expect_same(cse.do, first + node.format("b", "j") + "return (%a, %b)")

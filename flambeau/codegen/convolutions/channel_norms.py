@@ -1,7 +1,7 @@
 """Norms of channels over a batch, there and back: a channel at a time, which stays in the second cache for all passes.
 
 there: mean; variance; results
-back:  mean; variance; the sums of gradients, and of gradients times what is off the mean; gradients of the input
+back:  mean; variance, and the sums of gradients, and of gradients times what is off the mean; gradients of the input
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from flambeau.codegen.convolutions.vectors import Floats, Span, VectorFunction, VectorModule
-from flambeau.codegen.convolutions.words import NORM
+from flambeau.codegen.convolutions.words import NORM, NORM_BACK, NORM_BACK_AT
+from flambeau.codegen.layouts import WORD
 from flambeau.codegen.llvm.builder import word
 from flambeau.codegen.llvm.emitter import Value, float_constant, vector_type
 
@@ -43,22 +44,30 @@ def forward_text(floats: Floats) -> str:
 
 
 def backward_text(floats: Floats) -> str:
-    """The module whose function `BACKWARD(words, low, high)` gives gradients by the channels of a range: of the input
-    if `y` is there, of the weight if `scale` is.
+    """The module whose function `BACKWARD(block, low, high)` gives gradients by the channels of a range, for a launch:
+    of the input, the weight and the bias, as far as they are there.
     """
     m = VectorModule(floats)
-    f = m.function(f"void {BACKWARD}", "ptr words", "i64 low", "i64 high", exported=True)
-    words, low, high = f.parameters
+    f = m.function(f"void {BACKWARD}", "ptr block", "i64 low", "i64 high", exported=True)
+    block, low, high = f.parameters
+    call = f.word_of(block, NORM_BACK_AT, "ptr")
+    own = f.slot(f"[{NORM.words} x i64]", 16)
+    f.copy(own, f.get(call, NORM_BACK, "norm"), NORM.words * WORD, align=8)
+    names = ("x", "y", "slope", "weight", "bias", "scale")
+    f.put(own, NORM, **{name: f.word_of(block, f.get(call, NORM_BACK, name), "ptr") for name in names})
     with f.loop(f.op("sub", high, low)) as k:
-        c = Channel(f, words, f.op("add", low, k))
-        mean, _, scale = c.statistics()
+        c = Channel(f, own, f.op("add", low, k))
+        mean = c.mean()
         centre = f.splat(mean, floats.lanes)
 
         def terms(values: Sequence[Value], centre: Value = centre) -> Sequence[Value]:
-            return values[0], f.fmul(values[0], f.fsub(values[1], centre))
+            off = f.fsub(values[1], centre)
+            return f.fmul(off, off), values[0], f.fmul(values[0], off)
 
-        total, product = c.sums(("slope", "x"), terms, 2)
+        squares, total, product = c.sums(("slope", "x"), terms, 3)
+        _, scale = c.variance(squares)
         c.keep("scale", f.fmul(product, scale))
+        c.keep("bias", total)
         with f.when(f.negated(f.is_null(c.get["y"]))):
             by_mean = f.fdiv(total, c.count)
             by_scale = f.fmul(f.fmul(f.fdiv(product, c.count), scale), scale)

@@ -20,17 +20,14 @@ NANOSECONDS: Final = 0.5
 LEAST: Final = 16
 """Numbers of a plane from which on going over channels by planes pays."""
 
+LEAST_COPIED: Final = 512
+"""Numbers of an array from which on a copy with planes pays, where there are none."""
+
 
 @cache
 def forward_code(character: str) -> Code:
     """The code of norms for a dtype."""
     return Code(channel_norms.forward_text, character, channel_norms.FORWARD)
-
-
-@cache
-def backward_code(character: str) -> Code:
-    """The code of norms' gradients for a dtype."""
-    return Code(channel_norms.backward_text, character, channel_norms.BACKWARD)
 
 
 def is_native(*arrays: Array) -> bool:
@@ -40,6 +37,17 @@ def is_native(*arrays: Array) -> bool:
         return False
     dense = tuple([x.itemsize * prod(x.shape[k + 1 :]) for k in range(2, x.ndim)])
     return all(a.dtype == x.dtype and a.strides[2:] == dense for a in arrays)
+
+
+def as_planes(array: Array) -> Array:
+    """The same numbers as one image, (1, channels, numbers of a channel), row-major."""
+    return np.ascontiguousarray(np.moveaxis(array, 1, 0)).reshape(1, array.shape[1], -1)
+
+
+def from_planes(planes: Array, like: Array) -> Array:
+    """Such an image as an array of the sizes of another one, row-major."""
+    batch, channels, *rest = like.shape
+    return np.ascontiguousarray(np.moveaxis(planes.reshape(channels, batch, *rest), 0, 1))
 
 
 def run(code: Code, eps: float, vectors: dict[str, Array | None], **images: Array | None) -> None:
@@ -64,19 +72,11 @@ def normalise(
 ) -> tuple[Array, Array, Array, Array] | None:
     """The result, row-major, and each channel's mean, variance and reciprocal root; None where there is no code."""
     if not is_native(x):
-        return None
+        planes = as_planes(x) if x.ndim > 1 and x.size >= LEAST_COPIED else x
+        found = normalise(planes, weight, bias, eps) if is_native(planes) else None
+        return None if found is None else (from_planes(found[0], x), *found[1:])
     y = np.empty(x.shape, x.dtype)
     mean, variance, scale = (np.empty(x.shape[1], x.dtype) for _ in range(3))
     vectors = {"weight": weight, "bias": bias, "mean": mean, "variance": variance, "scale": scale}
     run(forward_code(x.dtype.char), eps, vectors, x=x, y=y)
     return y, mean, variance, scale
-
-
-def gradients(slope: Array, x: Array, weight: Array | None, eps: float, of_input: bool) -> Array | None:
-    """The gradient of the input, or that of the weight; None where there is no code."""
-    if not is_native(x, slope):
-        return None
-    result = np.empty(x.shape if of_input else x.shape[1], x.dtype)
-    vectors = {"weight": weight, "scale": None if of_input else result}
-    run(backward_code(x.dtype.char), eps, vectors, x=x, slope=slope, y=result if of_input else None)
-    return result

@@ -104,3 +104,10 @@ there are, how many a part has, and ones in the place of factors that are not th
 """
 ROWS_AT, ROWS_WORDS = 8, 9
 """The word of a launch's block with the address of `ROWS`, and how many words there are; one before is always 0."""
+
+NORM_BACK: Final[Layout] = words_layout("ptr norm, i64 x, i64 y, i64 slope, i64 weight, i64 bias, i64 scale")
+"""Gradients of norms of channels: a `NORM` without addresses, and which words of a launch's block these are: ``y``, the
+``scale`` and the ``bias`` are the results, which may be missing.
+"""
+NORM_BACK_AT, NORM_BACK_WORDS = 8, 9
+"""The word of a launch's block with the address of `NORM_BACK`, and how many there are; one before is always 0."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from flambeau.schema.gradient import decomposed, formulas, formulas_by_flag
+from flambeau.schema.gradient import decomposed, formulas, formulas_by_flag, together
 
 
 def _normalised(f: Any, x: Any, dims: list[int], eps: float) -> Any:
@@ -26,19 +26,12 @@ def _trailing(x: Any, normalized_shape: Sequence[int]) -> tuple[list[int], list[
     return list(range(split)), list(range(split, x.dim()))
 
 
-def _layer_input(f: Any, grad: Any, input: Any, normalized_shape: Sequence[int], weight: Any, eps: float) -> Any:
-    return f.own("layer_norm_gradients", grad, input, weight, len(normalized_shape), eps)[0]
+def _layer(f: Any, grad: Any, input: Any, normalized_shape: Sequence[int], weight: Any, eps: float) -> Any:
+    by_input, *parts = f.own("layer_norm_gradients", grad, input, weight, len(normalized_shape), eps)
+    return by_input, *[f.sum(part, [0]) for part in parts]
 
 
-def _layer_weight(f: Any, grad: Any, input: Any, normalized_shape: Sequence[int], weight: Any, eps: float) -> Any:
-    return f.sum(f.own("layer_norm_gradients", grad, input, weight, len(normalized_shape), eps)[1], [0])
-
-
-def _layer_bias(f: Any, grad: Any, input: Any, normalized_shape: Sequence[int], weight: Any, eps: float) -> Any:
-    return f.sum(f.own("layer_norm_gradients", grad, input, weight, len(normalized_shape), eps)[2], [0])
-
-
-formulas("aten::layer_norm", input=_layer_input, weight=_layer_weight, bias=_layer_bias)
+formulas("aten::layer_norm", **together(_layer, "input", "weight", "bias"))
 
 
 @decomposed("flambeau::layer_norm_gradients")
@@ -106,35 +99,28 @@ def _channels(x: Any) -> tuple[list[int], list[int]]:
 
 
 def _batch_input(
-    f: Any, grad: Any, input: Any, weight: Any, eps: float, running_mean: Any = None, running_var: Any = None
+    f: Any, grad: Any, input: Any, weight: Any, eps: float, running_mean: Any, running_var: Any
 ) -> Any:
     if running_var is None:
-        return f.batch_norm_input(grad, input, weight, eps)
+        return f.own("batch_norm_gradients", grad, input, weight, eps)[0]
     along = _channels(input)[1]
     grad = grad if weight is None else grad * f.reshape(weight, along)
     return grad * f.reshape(f.rsqrt(running_var + eps), along)
 
 
-def _batch_weight(
-    f: Any, grad: Any, input: Any, eps: float, running_mean: Any = None, running_var: Any = None
-) -> Any:
+def _batch_weight(f: Any, grad: Any, input: Any, eps: float, running_mean: Any, running_var: Any) -> Any:
     dims, along = _channels(input)
     if running_var is None:
-        return f.batch_norm_weight(grad, input, eps)
+        return f.own("batch_norm_gradients", grad, input, None, eps)[1]
     centred = input - f.reshape(running_mean, along)
     return f.sum(grad * centred * f.reshape(f.rsqrt(running_var + eps), along), dims)
 
 
-@decomposed("flambeau::batch_norm_input")
-def _input_gradient(f: Any, grad: Any, input: Any, weight: Any, eps: float) -> Any:
+@decomposed("flambeau::batch_norm_gradients")
+def _batch_gradients(f: Any, grad: Any, input: Any, weight: Any, eps: float) -> Any:
     dims, along = _channels(input)
-    return _by_input(f, grad if weight is None else grad * f.reshape(weight, along), input, dims, eps)
-
-
-@decomposed("flambeau::batch_norm_weight")
-def _weight_gradient(f: Any, grad: Any, input: Any, eps: float) -> Any:
-    dims = _channels(input)[0]
-    return f.sum(grad * _normalised(f, input, dims, eps), dims)
+    by_input = _by_input(f, grad if weight is None else grad * f.reshape(weight, along), input, dims, eps)
+    return by_input, f.sum(grad * _normalised(f, input, dims, eps), dims), f.sum(grad, dims)
 
 
 def _batch_bias(f: Any, grad: Any) -> Any:
@@ -146,11 +132,10 @@ _TRAINING = 5
 formulas_by_flag(
     "aten::batch_norm",
     place=_TRAINING,
-    if_set={
-        "input": lambda f, grad, input, weight, eps: _batch_input(f, grad, input, weight, eps),
-        "weight": lambda f, grad, input, eps: _batch_weight(f, grad, input, eps),
-        "bias": _batch_bias,
-    },
+    if_set=together(
+        lambda f, grad, input, weight, eps: f.own("batch_norm_gradients", grad, input, weight, eps),
+        "input", "weight", "bias",
+    ),
     if_not={
         "input": lambda f, grad, input, weight, running_mean, running_var, eps: _batch_input(
             f, grad, input, weight, eps, running_mean, running_var
@@ -160,16 +145,15 @@ formulas_by_flag(
         ),
         "bias": _batch_bias,
     },
-)
+)  # fmt: skip
 formulas_by_flag(
     "aten::native_batch_norm",
     "aten::_native_batch_norm_legit",
     place=_TRAINING,
-    if_set={
-        "input": lambda f, grads, input, weight, eps: _batch_input(f, grads[0], input, weight, eps),
-        "weight": lambda f, grads, input, eps: _batch_weight(f, grads[0], input, eps),
-        "bias": lambda f, grads: _batch_bias(f, grads[0]),
-    },
+    if_set=together(
+        lambda f, grads, input, weight, eps: f.own("batch_norm_gradients", grads[0], input, weight, eps),
+        "input", "weight", "bias",
+    ),
     if_not={
         "input": lambda f, grads, input, weight, running_mean, running_var, eps: _batch_input(
             f, grads[0], input, weight, eps, running_mean, running_var
@@ -179,7 +163,7 @@ formulas_by_flag(
         ),
         "bias": lambda f, grads: _batch_bias(f, grads[0]),
     },
-)
+)  # fmt: skip
 
 
 @decomposed("aten::_native_batch_norm_legit.no_stats")

@@ -92,14 +92,6 @@ class FormulaOperators(Operators):
         """The gradient of a convolution's weight, an operator of the package's own."""
         return call("flambeau::convolution_weight", *arguments)
 
-    def batch_norm_input(self, *arguments: Any) -> Any:
-        """The gradient of the input of a norm over batches, an operator of the package's own."""
-        return call("flambeau::batch_norm_input", *arguments)
-
-    def batch_norm_weight(self, *arguments: Any) -> Any:
-        """That of its weight."""
-        return call("flambeau::batch_norm_weight", *arguments)
-
     def __getattr__(self, name: str) -> Callable[..., Any]:
         operator = caller(getattr(F, name))
         of_number = NUMBERS.get(name)

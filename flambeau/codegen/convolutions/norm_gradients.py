@@ -1,0 +1,101 @@
+"""Gradients of norms of channels as launches for groups of plans, and of arrays."""
+
+from __future__ import annotations
+
+import ctypes
+from array import array
+from collections.abc import Sequence
+from functools import cache, partial
+from math import prod
+from typing import Any, Final
+
+import numpy as np
+
+from flambeau.codegen.convolutions import channel_norms
+from flambeau.codegen.convolutions.launches import result_of
+from flambeau.codegen.convolutions.norms import LEAST_COPIED, NANOSECONDS, as_planes, from_planes, is_native
+from flambeau.codegen.convolutions.problem import Array, bits_of
+from flambeau.codegen.convolutions.run import Code, address, pieces_of
+from flambeau.codegen.convolutions.words import NORM, NORM_BACK, NORM_BACK_AT, NORM_BACK_WORDS
+from flambeau.codegen.kernel.dtypes import KernelError
+from flambeau.codegen.launches import Launch
+from flambeau.codegen.routines.table import Operands, Prepare, Routine, operands_of, routines, single_node
+from flambeau.ir.graph import Graph
+
+_NOTHING: Final = NORM_BACK_AT - 1
+"""A word of the block that is always 0."""
+_RESULTS: Final = ("y", "scale", "bias")
+"""The gradients of the input, the weight and the bias, as the words call them."""
+
+
+@cache
+def _code(character: str) -> Code:
+    """The code for a dtype."""
+    return Code(channel_norms.backward_text, character, channel_norms.BACKWARD)
+
+
+@routines("flambeau::batch_norm_gradients")
+def _batch_norm_gradients(graph: Graph) -> Prepare:
+    node = single_node(graph)
+    wanted = [value.index for value in graph.returns if value.defining_node is node]
+    operands = operands_of(graph, node)
+    return partial(_prepare, operands, wanted, float(operands.constants["eps"]))
+
+
+def _prepare(operands: Operands, wanted: Sequence[int], eps: float, arrays: Sequence[Array]) -> Launch:
+    """The launch for arrays like these. Raises `KernelError` for others than planes that lie in one piece."""
+    slope, x, weight = (operands.array(name, arrays) for name in ("grad", "input", "weight"))
+    if slope is None or x is None or slope.shape != x.shape or not is_native(x, slope) or not _fits(weight, x):
+        raise KernelError("no gradients of such a norm")
+    output, strides = result_of(x, x.shape, keeps_order=False)
+    norm = _norm(slope, x, strides, eps)
+    places = {"x": operands.places["input"], "slope": operands.places["grad"]}
+    places |= {} if weight is None else {"weight": operands.places["weight"]}
+    places |= {_RESULTS[number]: len(arrays) + at for at, number in enumerate(wanted)}
+    call = NORM_BACK.pack(norm=ctypes.addressof(norm), **_words(places))
+    words = [0] * NORM_BACK_WORDS
+    words[NORM_BACK_AT] = ctypes.addressof(call)
+    vector, _ = result_of(x, x.shape[1:2], keeps_order=False)
+    nanoseconds = x.size * NANOSECONDS
+    step, pieces = pieces_of(x.shape[1], nanoseconds)
+    routine = Routine(_code(x.dtype.char).native, channel_norms.BACKWARD, (norm, call))
+    outputs = tuple([vector if number else output for number in wanted])
+    return Launch(outputs, words, x.shape[1], None, step, pieces, nanoseconds, routine=routine)
+
+
+def gradients(slope: Array, x: Array, weight: Array | None, eps: float) -> tuple[Array, Array, Array] | None:
+    """Those of the input, row-major, of the weight and of the bias; None where there is no code."""
+    if not _fits(weight, x):
+        return None
+    if not is_native(x, slope):
+        planes = [as_planes(a) if a.ndim > 1 and a.size >= LEAST_COPIED else a for a in (slope, x)]
+        made = gradients(planes[0], planes[1], weight, eps) if is_native(*planes) else None
+        return None if made is None else (from_planes(made[0], x), *made[1:])
+    found = np.empty(x.shape, x.dtype), np.empty(x.shape[1], x.dtype), np.empty(x.shape[1], x.dtype)
+    norm = _norm(slope, x, found[0].strides, eps)
+    arrays = {"x": x, "slope": slope} | ({} if weight is None else {"weight": weight})
+    arrays |= dict(zip(_RESULTS, found, strict=True))
+    call = NORM_BACK.pack(norm=ctypes.addressof(norm), **_words({name: at for at, name in enumerate(arrays)}))
+    words = array("q", bytes(NORM_BACK_WORDS * 8))
+    for at, one in enumerate(arrays.values()):
+        words[1 + at] = address(one)
+    words[NORM_BACK_AT] = ctypes.addressof(call)
+    _code(x.dtype.char).run(words, x.shape[1], x.size * NANOSECONDS)
+    return found
+
+
+def _fits(weight: Array | None, x: Array) -> bool:
+    return weight is None or (weight.shape, weight.dtype, weight.strides) == (x.shape[1:2], x.dtype, (x.itemsize,))
+
+
+def _words(places: dict[str, int]) -> dict[str, int]:
+    """Which words of the block have the addresses of the arrays at these places."""
+    return {name: 1 + places[name] if name in places else _NOTHING for name in ("x", "slope", "weight", *_RESULTS)}
+
+
+def _norm(slope: Array, x: Array, strides: Sequence[int], eps: float) -> Any:
+    return NORM.pack(
+        images=len(x), plane=prod(x.shape[2:]), x_image=x.strides[0], x_channel=x.strides[1],
+        slope_image=slope.strides[0], slope_channel=slope.strides[1], y_image=strides[0], y_channel=strides[1],
+        eps=bits_of(eps, x.itemsize),
+    )  # fmt: skip
