@@ -12,9 +12,12 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+import numpy as np
+
 from flambeau.batching.batched import BatchedTensor, batched
 from flambeau.batching.level import BatchLevel
 from flambeau.ops.derivatives.operators import OPERATORS
+from flambeau.tensor.bridge import from_numpy_or_copy
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.inversions import SCRIPTED_TRANSFORM
 from flambeau.util.trees import Structure, flatten
@@ -33,6 +36,8 @@ def vmap(
     randomness: str = "error",
     *,
     chunk_size: int | None = None,
+    in_axes: Any = None,
+    out_axes: Any = None,
 ) -> Callable[..., Any]:
     """A function that applies `func` to each example of a batch at once, by operators on the whole batch.
 
@@ -46,6 +51,7 @@ def vmap(
         randomness: what operators that draw random numbers do: "error", they raise; "different", each example has
             numbers of its own; "same", all have the same.
         chunk_size: how many examples at once, for less memory; all if None.
+        in_axes, out_axes: the names that JAX has for `in_dims` and `out_dims`.
 
     Raises ValueError for dimensions that do not fit the arguments, and RuntimeError when the function needs the
     elements of one example: to branch, or as a Python number.
@@ -58,6 +64,8 @@ def vmap(
     >>> vmap(lambda column, n: column.sum() * n, in_dims=(1, None))(x, 2)
     tensor([ 6., 10., 14.])
     """
+    in_dims = in_dims if in_axes is None else in_axes
+    out_dims = out_dims if out_axes is None else out_axes
     if randomness not in ("error", "different", "same"):
         raise RuntimeError(RANDOMNESS.format(randomness))
     if chunk_size is not None and not (isinstance(chunk_size, int) and chunk_size > 0):
@@ -73,6 +81,7 @@ def vmap(
     @functools.wraps(func)
     def mapped(*args: Any, **kwargs: Any) -> Any:
         leaves, structure = flatten(args)
+        leaves = [from_numpy_or_copy(leaf) if isinstance(leaf, np.ndarray) else leaf for leaf in leaves]
         dims = _in_dims(name, in_dims, args, leaves, structure)
         size = _batch_size(leaves, dims)
         if chunk_size is None or chunk_size >= size:

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
+import numpy as np
+
+from flambeau.tensor.bridge import from_numpy_or_copy
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.trees import Structure, flatten
 
+INSTEAD: Final = {
+    float: ": pass flambeau.tensor(x), or give a scripted function that takes a float",
+    int: ": gradients are of floating point numbers; pass flambeau.tensor(float(x))",
+}
 ArgNums = int | tuple[int, ...]
 
 
@@ -43,12 +50,21 @@ def replaced(arguments: Sequence[Any], argnums: Any, values: Any) -> tuple[Any, 
 
 
 def tensors(value: Any) -> tuple[list[Tensor], Structure]:
-    """The tensors in a value. Raises ValueError for leaves that are none."""
+    """The tensors in a value; arrays of NumPy are tensors on their memory. Raises ValueError for other leaves."""
     leaves, structure = flatten(value)
-    for leaf in leaves:
-        if not isinstance(leaf, Tensor):
-            raise ValueError(f"Thing passed to transform API must be Tensor, got {type(leaf)}")
-    return leaves, structure
+    return [_tensor(leaf) for leaf in leaves], structure
+
+
+def as_tensor(leaf: Any) -> Any:
+    """An array or a number of NumPy as a tensor; anything else as it is."""
+    return from_numpy_or_copy(np.asarray(leaf)) if isinstance(leaf, np.ndarray | np.generic) else leaf
+
+
+def _tensor(leaf: Any) -> Tensor:
+    leaf = as_tensor(leaf)
+    if isinstance(leaf, Tensor):
+        return leaf
+    raise ValueError(f"Thing passed to transform API must be Tensor, got {type(leaf)}{INSTEAD.get(type(leaf), '')}")
 
 
 def with_aux(result: Any, has_aux: bool, name: str) -> tuple[Any, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from flambeau.autograd.forward.dual import DualLevel
 from flambeau.autograd.node import edge_of
-from flambeau.func.arguments import with_aux
+from flambeau.func.arguments import as_tensor, with_aux
 from flambeau.func.reverse import vjp
 from flambeau.ops.derivatives.operators import OPERATORS
 from flambeau.tensor.grad_mode import no_grad
@@ -45,8 +45,8 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
         raise RuntimeError(
             "jvp(f, primals, tangents): Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."
         )
-    values, structure = flatten(primals)
-    directions, other = flatten(tangents)
+    values, structure = flatten(mapped(as_tensor, primals))
+    directions, other = flatten(mapped(as_tensor, tangents))
     if other != structure:
         raise RuntimeError(
             "jvp(f, primals, tangents): Expected primals and tangents to have the same python structure. For example, "
@@ -57,9 +57,9 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
     _check("tangents", directions)
     for value, direction in zip(values, directions, strict=True):
         check_tangent(value, direction)
-    compiled = None if strict or has_aux else _compiled(func, primals)
+    compiled = None if strict or has_aux else _compiled(func, structure.unflatten(values))
     if compiled is not None:
-        return compiled(primals, tangents)
+        return compiled(structure.unflatten(values), structure.unflatten(directions))
     level = DualLevel()
     with level.opened():
         duals = [level.dual(v, d) for v, d in zip(values, directions, strict=True)]

@@ -56,7 +56,8 @@ TRY_RUNNER: Final = Inversion[Callable[[Any], Any]](
     "gives the body of a `try`, a `Function`, what runs it (`executor.executor`)"
 )
 TASK_EXECUTOR: Final = Inversion[Callable[[Any, Any], Any]](
-    "gives a forked task, a `Function` run with `Options`, its executor (`executor.executor`)"
+    "gives a `Function` that is part of another, a forked task or what is differentiated, run with `Options`, its "
+    "executor (`executor.executor`)"
 )
 GENERATOR_STEPS: Final = Inversion[Callable[[Any, tuple[Any, ...]], Iterator[Any]]](
     "goes through the body of a generator, giving what it yields (`executor.executor`, with `interpreter.suspended`)"

@@ -18,15 +18,22 @@ from flambeau.frontend.emit.implicit_conversions import pack_tuple
 from flambeau.frontend.emit.schema_matching import call_function
 from flambeau.frontend.emit.values.keyword_values import KeywordsValue
 from flambeau.frontend.emit.values.simple_value import SimpleValue
-from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
+from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared, Transform
 from flambeau.frontend.emit.values.tuple_values import TupleValue
 from flambeau.frontend.scopes.python_constants import constant_type, constant_value
 from flambeau.frontend.scopes.type_annotations import names_array
 from flambeau.frontend.trees.tree_views import Def, Ident, Param
+from flambeau.program.function import Function
 from flambeau.schema.array_type import ArrayType
 from flambeau.schema.types import TensorType, Type
 from flambeau.util.errors import CompileError
+from flambeau.util.inversions import TASK_EXECUTOR
+from flambeau.util.record import replace
 from flambeau.util.source import SourceRange
+
+ASSIGNS = (
+    "{name}() assigns {variables} of the function around it: return it instead, where it is differentiated or mapped"
+)
 
 
 def instantiate(
@@ -36,8 +43,10 @@ def instantiate(
     args: Sequence[Argument],
     keywords: Mapping[str, Argument],
     called: Closure | None = None,
+    transforms: Sequence[Transform] = (),
 ) -> Sugared:
-    """A call of the function as compiled for these arguments; `called` is the nested function that it is, if any."""
+    """A call of the function as compiled for these arguments, or of what transforms make of it; `called` is the nested
+    function that it is, if any."""
     tree = template.tree
     passed = matched(tree, args, keywords)
     types: dict[str, Type] = {}
@@ -75,10 +84,37 @@ def instantiate(
         symbols=None if called is None else called.symbols,
     )  # fmt: skip
     function = compiled(template, bound, where, open_)
+    if transforms:
+        function = _transformed(function, transforms, len(values) - len(captured.values), captured.cells, where)
     result = SimpleValue(call_function(e, where, function, (), values))
     for cell, variable in captured.cells.values():
         close_cell(e, variable, cell)
     return result
+
+
+def _transformed(
+    function: Function, transforms: Sequence[Transform], count: int, cells: Mapping[str, Any], where: SourceRange
+) -> Function:
+    """What transforms make of a function with so many parameters of its own. Raises CompileError where they refuse."""
+    if cells:
+        raise CompileError(ASSIGNS.format(name=function.short_name, variables=", ".join(cells)), where)
+    function = _by_position(function)
+    for transform in transforms:
+        try:
+            function = transform(function, count)
+        except (TypeError, ValueError) as error:
+            raise CompileError(str(error), where) from None
+    return function
+
+
+def _by_position(function: Function) -> Function:
+    """The same function, whose arguments may all be given by position."""
+    schema = function.schema
+    arguments = tuple([replace(a, kwarg_only=False) for a in schema.arguments])
+    plain = Function(function.name, function.graph, replace(schema, arguments=arguments))
+    if TASK_EXECUTOR.is_provided:  # what has no derivative as a graph runs
+        TASK_EXECUTOR.implementation(plain, None)
+    return plain
 
 
 def _takes_array(param: Param, template: Template) -> bool:

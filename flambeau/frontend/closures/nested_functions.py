@@ -19,7 +19,7 @@ from flambeau.frontend.closures.template import Compiler, Template
 from flambeau.frontend.emit.generator_lists import yields
 from flambeau.frontend.emit.values.generator_calls import generator_call
 from flambeau.frontend.emit.values.simple_value import SimpleValue
-from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
+from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared, Transform
 from flambeau.frontend.scopes.parameter_defaults import written_defaults
 from flambeau.frontend.scopes.scope_tree import Capture, Scope
 from flambeau.frontend.trees.tree_views import Apply, Def
@@ -48,6 +48,8 @@ class ClosureValue(Sugared):
     """The function it was defined in."""
     computed: Mapping[str, str] = field(default_factory=dict)
     """The variables there that hold defaults, by parameter."""
+    transforms: tuple[Transform, ...] = ()
+    """What is made of the function as compiled for a call, one after another: its gradient."""
 
     @property
     def captured(self) -> Sequence[Capture]:
@@ -61,9 +63,13 @@ class ClosureValue(Sugared):
 
     def as_value(self, e: Emitter, where: SourceRange) -> Value:
         """The function with what it reads, in texts. Raises CompileError elsewhere: it can be called and passed on."""
-        if holds_closures(e):
+        if holds_closures(e) and not self.transforms:
             return closure_object(e, where, self, self.template)
         raise CompileError(f"{self.kind} cannot be used as a value: {INSTEAD}", where)
+
+    def transformed(self, transform: Transform) -> ClosureValue:
+        """The same with one more transform."""
+        return replace(self, transforms=(*self.transforms, transform))
 
     def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
         """A call with what is known of its arguments."""
@@ -86,6 +92,8 @@ class ClosureValue(Sugared):
         if self.computed:
             rest = left_out(e, self, template.tree, self.computed, where, args, keywords)
             keywords = {**keywords, **rest}
+        if self.transforms:
+            return instantiate(e, where, template, args, keywords, self, self.transforms)
         if makes_function(template.tree, e.scope.resolver, functions_given(template.tree, args, keywords)):
             return call_maker(e, where, template, args, keywords, self)
         if yields(template.tree):

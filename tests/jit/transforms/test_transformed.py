@@ -84,7 +84,8 @@ def test_c15_they_are_scripted_functions() -> None:
     assert "def valley_hessian(x: Tensor) -> Tensor:" in second.code
     want = second(X)
     if available():
-        second(X), second(X)
+        for _ in range(3):  # the first of all was recorded
+            second(X)
         assert "native from end to end" in str(second.explain())
     _close(second._executor(X), want)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from flambeau.frontend.emit.values.sugared import Emitter, FormValue, Sugared
-from flambeau.frontend.trees.tree_views import Apply, Expr, Var
+from flambeau.frontend.emit.values.sugared import Emitter, FormValue, Sugared, Transform
+from flambeau.frontend.trees.tree_views import Apply, Expr, Lambda, Var
 from flambeau.ir import constants
 from flambeau.program.function import Function
 from flambeau.program.gradients import gradient_of
@@ -22,6 +22,8 @@ TRANSFORM_OPTIONS: Final = {
     "vmap": ("in_dims", "out_dims", "randomness"),
 }  # fmt: skip
 """What each transform takes besides a function."""
+OTHER_NAMES: Final = {"in_axes": "in_dims", "out_axes": "out_dims"}
+"""The names that JAX has for options."""
 NO_FLAG = "has_aux is written out in programs: True or False"
 NO_NUMBERS = "argnums are written out in programs: a number, or a tuple of numbers"
 
@@ -35,15 +37,43 @@ def gradient_form(name: str, *, with_value: bool) -> FormValue:
         aux = options.pop("has_aux", None)
         if not 1 <= len(tree.args) <= 2 or options:
             raise CompileError(ONE_ARGUMENT.format(name=name), tree.range)
-        function = named_function(e, tree.args[0], name)
         has_aux = False if aux is None else _flag(e, aux)
         numbers = 0 if argnums is None else _numbers(e, argnums)
-        try:
-            return e.wrap(gradient_of(function, numbers, with_value=with_value, has_aux=has_aux), tree.range)
-        except (TypeError, ValueError) as error:
-            raise CompileError(str(error), tree.range) from None
+
+        def transform(function: Function, count: int) -> Function:
+            return gradient_of(function, _own(numbers, count), with_value=with_value, has_aux=has_aux)
+
+        return _applied(e, tree, name, transform)
 
     return FormValue(name, emit)
+
+
+def _applied(e: Emitter, tree: Apply, name: str, transform: Transform) -> Sugared:
+    """What a transform makes of the function that it is called with: one that the program defines, or names."""
+    given = tree.args[0]
+    if isinstance(given, Lambda) or (isinstance(given, Apply | Var) and _is_own(e, given)):
+        made = e.sugared(given).transformed(transform)
+        if made is not None:
+            return made
+    function = named_function(e, given, name)
+    try:
+        return e.wrap(transform(function, len(function.schema.arguments)), tree.range)
+    except (TypeError, ValueError) as error:
+        raise CompileError(str(error), tree.range) from None
+
+
+def _is_own(e: Emitter, tree: Expr) -> bool:
+    """Whether what a tree names, or calls transform, is defined in the program."""
+    while isinstance(tree, Apply) and tree.args:
+        tree = tree.args[0]
+    return isinstance(tree, Lambda) or (isinstance(tree, Var) and e.lookup(tree.name, tree.range) is not None)
+
+
+def _own(argnums: Any, count: int) -> Any:
+    """Numbers of parameters counted from the front: those from the end count a function's own, so many."""
+    if isinstance(argnums, tuple):
+        return tuple([_own(number, count) for number in argnums])
+    return argnums + count if -count <= argnums < 0 else argnums
 
 
 def named_function(e: Emitter, tree: Expr, name: str) -> Function:
@@ -92,17 +122,26 @@ def transform_form(name: str) -> FormValue:
     """The form whose calls give another transform of a function as a function: `jacrev(f, argnums=0)`."""
 
     def emit(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
-        options = {attribute.name: _constant(e, attribute.value, name) for attribute in tree.keywords}
+        spelled = [(OTHER_NAMES.get(attribute.name, attribute.name), attribute.value) for attribute in tree.keywords]
+        options = {option: _constant(e, value, name) for option, value in spelled}
         names = TRANSFORM_OPTIONS[name]
         if not 1 <= len(tree.args) <= 1 + len(names) or not set(options) <= set(names):
             raise CompileError(OPTIONS.format(name=name, options=", ".join(names)), tree.range)
         for option, value in zip(names, tree.args[1:], strict=False):
             options[option] = _constant(e, value, name)
-        function = named_function(e, tree.args[0], name)
-        try:
-            return e.wrap(TRANSFORM_PROGRAM.implementation(name, function, **options), tree.range)
-        except (TypeError, ValueError) as error:
-            raise CompileError(str(error), tree.range) from None
+
+        def transform(function: Function, count: int) -> Function:
+            chosen = dict(options)
+            if "argnums" in chosen:
+                chosen["argnums"] = _own(chosen["argnums"], count)
+            elif name == "vmap" and count < len(function.schema.arguments):
+                dims = chosen.get("in_dims", 0)
+                around = (None,) * (len(function.schema.arguments) - count)
+                chosen["in_dims"] = (*(dims if isinstance(dims, tuple) else (dims,) * count), *around)
+            made: Function = TRANSFORM_PROGRAM.implementation(name, function, **chosen)
+            return made
+
+        return _applied(e, tree, name, transform)
 
     return FormValue(name, emit)
 

@@ -112,6 +112,10 @@ Form = Callable[["Emitter", "Apply", "Type | None"], "Sugared"]
 """A call that needs the trees of its arguments, as `isinstance(x, int)` does."""
 
 
+Transform = Callable[[Function, int], Function]
+"""A function with the parameters of another, given with how many of these are its own: the rest it reads around it."""
+
+
 class Sugared:
     """What a name or expression stands for."""
 
@@ -169,6 +173,10 @@ class Sugared:
 
     def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared | None:
         """A call that is emitted from its tree; None if the values of its arguments are all it needs."""
+        return None
+
+    def transformed(self, transform: Transform) -> Sugared | None:
+        """What a transform makes of it, if it is a function that is compiled for each call; None for anything else."""
         return None
 
     def as_tuple(self, e: Emitter, where: SourceRange, size: int | None = None) -> list[Sugared]:
