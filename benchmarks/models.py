@@ -35,7 +35,7 @@ from benchmarks.compile_cost import printed
 HEAD = ("", "native", "flambeau", "torch.jit", "frozen", "onnxruntime", "torch.jit / ours", "onnxruntime / ours")
 TIMEOUT = 300.0
 WARM_UP = 16
-"""Calls before any is counted: graphs become native within them, ours and torch's."""
+"""Calls before any is counted: graphs become native within them, ours and torch's. No thread makes plans meanwhile."""
 OPSET = 17
 Runner = Callable[[], Any]
 
@@ -151,7 +151,7 @@ def measure(archive: Path, options: argparse.Namespace) -> dict[str, Any]:
     command = [sys.executable, "-m", "benchmarks.models", str(archive), "--one"]
     command += ["--rounds", str(options.rounds), "--seconds", str(options.seconds)]
     command += ["--gradients"] * options.gradients
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "FLAMBEAU_BACKGROUND": "off"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=TIMEOUT, check=False)
     if done.returncode:
         raise RuntimeError((done.stderr.strip().splitlines() or ["it died"])[-1])
