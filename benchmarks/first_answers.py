@@ -147,6 +147,7 @@ def run(kind: str, archive: Path, folder: Path, cache: Path, calls: int = 1) -> 
     command = [sys.executable, "-W", "ignore", "-m", "benchmarks.first_answers", str(archive), "--child", kind]
     command += ["--work", str(folder), "--calls", str(calls)]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "FLAMBEAU_CACHE_DIR": str(cache)}
+    environment["FLAMBEAU_BACKGROUND"] = "off"  # who asked four times has the plan when it ends
     try:
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=TIMEOUT, check=False)
     except subprocess.TimeoutExpired:

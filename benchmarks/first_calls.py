@@ -7,7 +7,8 @@
 `FOLDER` has `NAME.pt` and beside it `NAME.inputs.npz` (`flambeau.testing.archives`). The first recorded call is made
 six times. Figures are the least over the rounds, in milliseconds of the processor, all threads together: warm, the
 cache on disk has what an earlier process left; cold, it is empty. "steady" is the last of the calls, "until fast" what
-those between the first and the last cost beyond it: graphs without loops become native then.
+those between the first and the last cost beyond it: graphs without loops become native then. Calls make their plans
+themselves (`benchmarks.longest_calls` has both).
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ print(json.dumps([spent[0], spent[2], spent[3], sum(spent[4:-1]) - 4 * spent[-1]
 def measure(archive: str, cache: str) -> list[float]:
     """Milliseconds as in `FIGURES`; raises RuntimeError with the last line of what the process said."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    environment |= {"FLAMBEAU_CACHE_DIR": cache, "OPENBLAS_NUM_THREADS": "1"}
+    environment |= {"FLAMBEAU_CACHE_DIR": cache, "OPENBLAS_NUM_THREADS": "1", "FLAMBEAU_BACKGROUND": "off"}
     environment["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
     program = Path(cache) / "first_calls_program.py"  # in a file, where compilers look for source
     program.write_text(MEASURE, encoding="utf-8")
