@@ -302,17 +302,60 @@ def _persistent(machine: PickleMachine) -> None:
     machine.push(machine.meanings.persistent(machine.pop()))
 
 
-_UINT16, _INT32, _UINT32, _UINT64, _DOUBLE = map(struct.Struct, ("<H", "<i", "<I", "<Q", ">d"))
+# Most instructions are one of these, which look at the machine's state themselves: each call less is felt.
+
+
+def _small(machine: PickleMachine) -> None:
+    at = machine._at
+    if at >= len(machine._data):
+        machine.take(1)
+    machine._at = at + 1
+    machine._stack.append(machine._data[at])
+
+
+def _medium(machine: PickleMachine) -> None:
+    at, data = machine._at, machine._data
+    if at + 2 > len(data):
+        machine.take(2)
+    machine._at = at + 2
+    machine._stack.append(data[at] | data[at + 1] << 8)
+
+
+def _text(machine: PickleMachine) -> None:
+    machine._stack.append(machine.take(machine.number(_UINT32)).decode("utf-8", "surrogatepass"))
+
+
+def _keep(machine: PickleMachine) -> None:
+    at = machine._at
+    if at >= len(machine._data):
+        machine.take(1)
+    machine._at = at + 1
+    machine._memo[machine._data[at]] = machine._stack[-1]
+
+
+def _get(machine: PickleMachine) -> None:
+    at = machine._at
+    if at >= len(machine._data):
+        machine.take(1)
+    machine._at = at + 1
+    found = machine._memo.get(machine._data[at], _NOTHING)
+    if found is _NOTHING:
+        machine.get(machine._data[at])
+    machine._stack.append(found)
+
+
+_NOTHING: Final = object()
+_INT32, _UINT32, _UINT64, _DOUBLE = map(struct.Struct, ("<i", "<I", "<Q", ">d"))
 _STOP: Final = b"."[0]
 _INSTRUCTIONS: Final[dict[bytes, Callable[[PickleMachine], None]]] = {
     b"\x80": _protocol,
     b"(": PickleMachine.mark,
-    b"K": lambda m: m._stack.append(m.byte()),
-    b"M": lambda m: m.push(m.number(_UINT16)),
+    b"K": _small,
+    b"M": _medium,
     b"J": lambda m: m.push(m.number(_INT32)),
     b"\x8a": _long,
     b"G": lambda m: m.push(m.number(_DOUBLE)),
-    b"X": lambda m: m.push(m.take(m.number(_UINT32)).decode("utf-8", "surrogatepass")),
+    b"X": _text,
     b"\x8d": lambda m: m.push(m.take(m.number(_UINT64)).decode("utf-8", "surrogatepass")),
     b"B": lambda m: m.push(m.take(m.number(_UINT32))),
     b"C": lambda m: m.push(m.take(m.byte())),
@@ -332,9 +375,9 @@ _INSTRUCTIONS: Final[dict[bytes, Callable[[PickleMachine], None]]] = {
     b"d": _dict,
     b"s": lambda m: _update(m, _pair(m)),
     b"u": lambda m: _update(m, m.since_mark()),
-    b"q": lambda m: m.keep(m.byte()),
+    b"q": _keep,
     b"r": lambda m: m.keep(m.number(_UINT32)),
-    b"h": lambda m: m.get(m.byte()),
+    b"h": _get,
     b"j": lambda m: m.get(m.number(_UINT32)),
     b"c": _names,
     b"\x81": _make,
