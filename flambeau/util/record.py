@@ -205,13 +205,15 @@ def _set_state(self: Any, state: list[Any]) -> None:
 
 def _late_init(cls: type) -> Callable[..., None]:
     """An `__init__` for the first instances of a class, after which it makes the real one."""
-    left = FEW
+    left, filling = FEW, None
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 - it becomes a method
-        nonlocal left
+        nonlocal left, filling
         left -= 1
-        if left > 0 and _filled(self, cls, args, kwargs):
-            return
+        if left > 0:
+            filling = filling or _Filling(cls)
+            if filling.fill(self, args, kwargs):
+                return
         if cls.__dict__["__init__"] is __init__:
             cls.__init__ = _init(cls)  # type: ignore[misc]
         cls.__init__(self, *args, **kwargs)  # type: ignore[misc]
@@ -219,28 +221,50 @@ def _late_init(cls: type) -> Callable[..., None]:
     return __init__
 
 
-def _filled(record: Any, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether the fields of a new instance could be set one by one; nothing was where arguments do not fit."""
-    fields: dict[str, Field[Any]] = getattr(cls, FIELDS)
-    given = dict(zip([n for n, f in fields.items() if f.init and not f.kw_only], args, strict=False))
-    given.update(kwargs)
-    if len(given) < len(args) + len(kwargs) or not all(name in fields and fields[name].init for name in given):
-        return False
-    values: list[tuple[str, Any]] = []
-    for name, spec in fields.items():
-        if name in given:
-            values.append((name, given[name]))
-        elif _has_default(spec):
-            make = spec.default_factory
-            values.append((name, spec.default if make is MISSING else make()))
-        elif spec.init:
-            return False
-    put = object.__setattr__ if vars(cls).get("__setattr__") is _refuse_set else setattr
-    for name, value in values:
-        put(record, name, value)
-    if hasattr(cls, "__post_init__"):
-        record.__post_init__()
-    return True
+class _Filling:
+    """Sets the fields of new instances one by one."""
+
+    def __init__(self, cls: type) -> None:
+        specs: dict[str, Field[Any]] = getattr(cls, FIELDS)
+        self._positional = [n for n, f in specs.items() if f.init and not f.kw_only]
+        self._fields = [(n, f.init, f.default, f.default_factory) for n, f in specs.items()]
+        self._is_simple = len(self._positional) == len(self._fields)
+        self._put = object.__setattr__ if vars(cls).get("__setattr__") is _refuse_set else setattr
+        self._finishes = hasattr(cls, "__post_init__")
+
+    def fill(self, record: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether the fields could be set; none was where the arguments do not fit."""
+        put = self._put
+        if self._is_simple and not kwargs and len(args) == len(self._positional):
+            for name, value in zip(self._positional, args, strict=True):
+                put(record, name, value)
+        else:
+            values = self._values(args, kwargs)
+            if values is None:
+                return False
+            for name, value in values:
+                put(record, name, value)
+        if self._finishes:
+            record.__post_init__()
+        return True
+
+    def _values(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[str, Any]] | None:
+        """Each field that has a value with it; None where the arguments do not fit."""
+        given = dict(zip(self._positional, args, strict=False))
+        given.update(kwargs)
+        left = len(args) + len(kwargs)
+        values: list[tuple[str, Any]] = []
+        for name, is_given, default, make in self._fields:
+            if is_given and name in given:
+                values.append((name, given[name]))
+                left -= 1
+            elif make is not MISSING:
+                values.append((name, make()))
+            elif default is not MISSING:
+                values.append((name, default))
+            elif is_given:
+                return None
+        return None if left else values
 
 
 def _init(cls: type) -> Callable[..., None]:
