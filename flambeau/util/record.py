@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 
 FIELDS = "__record_fields__"
 """Attribute of a class with its fields by name, inherited ones first."""
-FEW = 12
-"""Instances that are made field by field: compiling an `__init__` takes as long as some thirty."""
+FEW = 48
+"""Instances that are made field by field: compiling an `__init__` takes as long as they take beyond it."""
 
 
 def _dataclass(
