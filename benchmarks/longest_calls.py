@@ -3,9 +3,10 @@
     python -m benchmarks.longest_calls FOLDER                          every archive that has a recorded call
     python -m benchmarks.longest_calls FOLDER --only 'nanogpt.*'       some of them
 
-A process of its own, with nothing on disk, loads a model and calls it under `no_grad`, with a pause between calls, until
-ten calls in a row took less than a fifth of the longest one, or `--seconds` have passed. Milliseconds of the clock on the
-wall, as whoever waits has them: the first call, the longest and the median of those behind it until then, and when that was.
+A process of its own, with nothing on disk, loads a model and calls it under `no_grad`, with a pause between calls,
+until ten calls in a row took less than a fifth of the longest one, or `--seconds` have passed. Milliseconds of the
+clock on the wall, as whoever waits has them: the first call, the longest and the median of those behind it until then,
+and when that was.
 """
 
 from __future__ import annotations

@@ -24,6 +24,8 @@ from flambeau.util.record import dataclass, field
 TARGETS: Final = frozenset({"Assign", "AugAssign", "For", "PythonBlock", "Walrus", "WithItem"})
 """Trees whose targets are assigned."""
 AnyComprehension = ListComp | DictComp | Comprehension
+COMPREHENSIONS: Final = (ListComp, DictComp, Comprehension)
+FUNCTIONS: Final = (Def, Lambda)
 SCOPED: Final = (Def, Lambda, ListComp, DictComp, Comprehension)
 """Trees with scopes of their own."""
 
@@ -158,7 +160,7 @@ def used_names(body: Sequence[Stmt]) -> list[str]:
 def _assigned(parts: Iterable[Tree]) -> set[str]:
     names: set[str] = set()
     for part in parts:
-        if type(part).__name__ in TARGETS:
+        if part.__class__.__name__ in TARGETS:
             single = getattr(part, "target", None)
             for target in (*getattr(part, "targets", ()), *(() if single is None else (single,))):
                 if isinstance(target, Expr):
@@ -167,7 +169,7 @@ def _assigned(parts: Iterable[Tree]) -> set[str]:
             names.add(part.ident.name)
         elif isinstance(part, Def):
             names.add(part.name)
-        elif isinstance(part, AnyComprehension):  # by `:=`
+        elif isinstance(part, COMPREHENSIONS):  # by `:=`
             names |= _assigned(_inside(part))
     return names
 
@@ -181,9 +183,9 @@ def _own(body: Sequence[Tree]) -> Iterator[Tree]:
     while pending:
         part = pending.pop()
         yield part
-        if isinstance(part, Lambda | Def):
+        if isinstance(part, FUNCTIONS):
             pending.extend(p.default for p in part.decl.params if p.default is not None)
-        elif isinstance(part, AnyComprehension):
+        elif isinstance(part, COMPREHENSIONS):
             pending.append(_clauses(part)[0].iterable)
         else:
             pending.extend(reversed(part.children))

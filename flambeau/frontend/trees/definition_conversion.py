@@ -31,7 +31,7 @@ def define(context: Context, node: ast.FunctionDef) -> Step:
         broken="",
         self_name=self_name,
         is_nested=is_nested,
-        assigned=None if is_nested else _assigned(node),
+        assigned=None if is_nested else _assigned(node, context.text.source.text or ""),
     )
     _check_parameters(context, node)
     ident = context.ident_after(context.text.start(node) + len("def"), node.name)
@@ -47,8 +47,10 @@ def define(context: Context, node: ast.FunctionDef) -> Step:
     return Def(context.text.source.range(start, end), ident, decl, body)
 
 
-def _assigned(node: ast.FunctionDef) -> frozenset[str] | None:
+def _assigned(node: ast.FunctionDef, text: str) -> frozenset[str] | None:
     """The names that are assigned anywhere in a function that names globals; None for other functions."""
+    if "global" not in text:
+        return None
     inside = list(ast.walk(node))
     if not any(isinstance(part, ast.Global) for part in inside):
         return None

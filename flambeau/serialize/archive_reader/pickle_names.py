@@ -89,9 +89,13 @@ def _tagged(items: Any, tag: Any = None) -> Any:
 
 
 def _list_of(*types: type) -> Callable[[Any], Any]:
+    exactly = set(types)
+
     def check(items: Any) -> Any:
         if type(items) is not list:
             raise PickleError(f"expected a list, got {type(items).__name__}")
+        if set(map(type, items)) <= exactly:
+            return items
         for item in items:
             if not isinstance(item, types) or (isinstance(item, bool) and bool not in types):
                 expected = " or ".join(t.__name__ for t in types)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from itertools import accumulate
-from typing import Any
+from typing import Any, Final
 
 from flambeau.ir.graph import Graph
 from flambeau.ir.walk import blocks, subgraphs
@@ -20,6 +20,8 @@ from flambeau.serialize.archive_reader.container_reader import Container
 from flambeau.serialize.archive_reader.limits import exceeded
 from flambeau.serialize.archive_reader.pickle_names import read_plain
 from flambeau.util.source import Source, SourceRange
+
+_NAMING: Final = {int, str, type(None)}
 
 
 class SourceRanges:
@@ -88,10 +90,10 @@ class SourceRanges:
     def _source(self, written: Any) -> Source | None:
         text, filename, line = written
         key: tuple[Any, ...] = (tuple(text) if isinstance(text, list) else text, filename, line)
-        if not all(isinstance(i, int | str | None) for i in (*(key[0] if isinstance(key[0], tuple) else ()), *key[1:])):
-            raise TypeError("a source is named by numbers of strings, or by its text")
         if key in self._sources:
             return self._sources[key]
+        if not {*map(type, key[0] if isinstance(key[0], tuple) else ()), *map(type, key[1:])} <= _NAMING:
+            raise TypeError("a source is named by numbers of strings, or by its text")
         if self._strings is not None:
             self._length += sum(len(self._strings[i]) for i in text)
             if self._length > self._container.limits.pickle_bytes:
