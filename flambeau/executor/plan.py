@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -107,9 +106,11 @@ class ExecutionPlan:
         """Run it once for its kernels alone, which are compiled for sizes; not where somebody could notice that."""
         if not rehearsal.is_unseen(self.graph, arguments):
             return
-        with contextlib.suppress(Exception):  # the call that it is made for says what is wrong with its arguments
+        self.rehearsals += 1
+        try:
             self.run(rehearsal.copies(arguments))
-            self.rehearsals += 1
+        except Exception:  # the call that it is made for says what is wrong with its arguments
+            self.rehearsals -= 1
 
     def _run(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         if self.whole is not None and (self.is_hot or self.whole.has_loop or self.runs > CALLS_BEFORE_NATIVE):
@@ -153,7 +154,7 @@ class ExecutionPlan:
     def calls(self) -> int:
         """How often it ran."""
         if self.fast_path is not None:
-            return self.kernels[0].calls - self.rehearsals
+            return max(0, self.kernels[0].calls - self.rehearsals)
         return self.runs + (self.whole.calls if self.whole is not None else 0)
 
     @property
