@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from flambeau.ops.derivatives.shapes import zeros
@@ -134,6 +134,31 @@ def _bce_weight(f: Any, grad: Any, self: Any, target: Any, reduction: int) -> An
 
 
 formulas("aten::binary_cross_entropy", self=_bce, target=_bce_target, weight=_bce_weight)
+
+
+def _by_distance(slope: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
+    """The formulas of a loss of the distance between two tensors, from its slope."""
+
+    def of_self(f: Any, grad: Any, self: Any, target: Any, reduction: int, beta: Any = None, delta: Any = None) -> Any:
+        distance = self - target
+        bound = beta if delta is None else delta
+        made = slope(f, distance) if bound is None else slope(f, distance, bound)
+        return _reduced(f, grad, reduction, distance.numel()) * made
+
+    def of_target(
+        f: Any, grad: Any, self: Any, target: Any, reduction: int, beta: Any = None, delta: Any = None
+    ) -> Any:
+        return -of_self(f, grad, self, target, reduction, beta, delta)
+
+    return {"self": of_self, "target": of_target}
+
+
+formulas("aten::mse_loss", **_by_distance(lambda f, distance: f.conj(distance) * 2))
+formulas(
+    "aten::smooth_l1_loss",
+    **_by_distance(lambda f, d, beta: f.clamp(d if beta == 1 else d / beta, -1, 1) if beta else f.sgn(d)),
+)
+formulas("aten::huber_loss", **_by_distance(lambda f, d, delta: f.clamp(d, -delta, delta)))
 
 
 @decomposed("aten::prelu")
