@@ -49,7 +49,14 @@ from flambeau.frontend.emit.values import attribute_rules, iterators, python_val
 from flambeau.frontend.emit.values.sugared import Emitter, ExpressionRule, Rules, StatementRule, Sugared
 from flambeau.frontend.scopes.captured_names import unique_name
 from flambeau.frontend.scopes.name_resolution import Resolver
-from flambeau.frontend.scopes.parameter_defaults import as_declared, broadcast_default, check_defaults, written_defaults
+from flambeau.frontend.scopes.parameter_defaults import (
+    as_declared,
+    broadcast_default,
+    check_defaults,
+    declared_type,
+    type_by_default,
+    written_defaults,
+)
 from flambeau.frontend.scopes.scope_tree import Scope, scope_tree
 from flambeau.frontend.scopes.type_annotations import broadcast_count, names_array, type_of_tree
 from flambeau.frontend.ssa.cleanup import clean
@@ -61,7 +68,7 @@ from flambeau.program.function import Function
 from flambeau.schema.array_type import holds_arrays, plain
 from flambeau.schema.element_type import holds_elements, without_elements
 from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
-from flambeau.schema.types import NONE, TENSOR, ListType, OptionalType, TensorType, Type
+from flambeau.schema.types import NONE, TENSOR, ListType, OptionalType, Type
 from flambeau.util.depth import TOO_DEEP, deep_recursion
 from flambeau.util.errors import CompileError, NotSupportedError
 from flambeau.util.record import replace
@@ -340,16 +347,16 @@ def declared_schema(
     result = NONE if tree.decl.returns is None else type_of_tree(tree.decl.returns, resolver)
     arguments = []
     for index, param in enumerate(tree.decl.params):
-        type_ = _declared_type(param, resolver, self_type if index == 0 else None)
+        type_ = _declared_type(param, resolver, self_type if index == 0 else None, defaults)
         default = as_declared(defaults.get(param.name, NO_DEFAULT), type_)
         arguments.append(_argument(param, type_, default))
     return FunctionSchema(tree.name, "", tuple(arguments), (Argument("", result),))
 
 
-def _declared_type(param: t.Param, resolver: Resolver, self_type: Type | None) -> Type:
+def _declared_type(param: t.Param, resolver: Resolver, self_type: Type | None, defaults: Mapping[str, Any]) -> Type:
     if self_type is not None:
         return self_type
-    return TensorType(inferred=True) if param.annotation is None else type_of_tree(param.annotation, resolver)
+    return type_by_default(param, defaults) or declared_type(param, resolver)
 
 
 def _result_type(e: Emitter) -> Type:
@@ -362,7 +369,7 @@ def _result_type(e: Emitter) -> Type:
 
 def _parameter(e: Emitter, param: t.Param, defaults: Mapping[str, Any], self_type: Type | None) -> Argument:
     """Add a parameter to the graph; its schema."""
-    type_ = _declared_type(param, e.scope.resolver, self_type)
+    type_ = _declared_type(param, e.scope.resolver, self_type, defaults)
     with e.graph.at_range(param.range):
         value = e.graph.add_parameter(type_, param.name if param.name.isascii() else "")
         e.store(param.name, value)

@@ -59,9 +59,8 @@ class ArrayFunction(ScriptFunction):
         options: Options,
         generic: Callable[[], Function],
     ) -> None:
-        """`arrays` are the parameters that take arrays; `generic` compiles the function for tensors, to look at."""
+        """`arrays` are the parameters that take arrays, or anything; `generic` compiles the function for tensors, to look at."""
         self.array_source = python
-        """The Python function, which programs that call it compile for their arrays."""
         self._python = python
         self._template = template
         self._tree = lambda: template.tree

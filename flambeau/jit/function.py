@@ -20,7 +20,8 @@ from flambeau.frontend.trees.tree_views import Def
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph
 from flambeau.jit import saving
-from flambeau.jit.arguments import Signature
+from flambeau.jit.arguments import ArgumentError, Signature
+from flambeau.jit.unannotated import ByCall
 from flambeau.passes import inline
 from flambeau.program.function import Function
 from flambeau.schema.function import Argument, FunctionSchema
@@ -98,6 +99,10 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
         outcome: R = self._call_slowly(*args, **kwargs)
         return outcome
 
+    array_source: Callable[..., Any] | None = None
+    """The Python function, where programs on arrays compile it for what they call it with."""
+    by_call: ByCall | None = None
+    """What it is for calls that bring numbers for parameters without annotations."""
     _first: tuple[Any, ...] = ()
     """What goes before the arguments of a call."""
 
@@ -109,7 +114,15 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
             result = self._executor.once_more((*self._first, *args))
             if result is not MISSED:
                 return result
-        arguments = self._signature.bind(args, kwargs)
+        by_call = self.by_call
+        if by_call is not None and by_call.takes(args):
+            return by_call.function()(*args, **kwargs)
+        try:
+            arguments = self._signature.bind(args, kwargs)
+        except ArgumentError:
+            if by_call is None or not by_call.may_take(args, kwargs):
+                raise
+            return by_call.function()(*args, **kwargs)
         watching = observer.current()
         if watching is not None:
             return self._watched(watching, arguments)

@@ -328,10 +328,21 @@ def array_function(fn: Any, classes: ModuleClasses, options: Options) -> ArrayFu
         return None
     if template.tree.decl.vararg is not None or template.tree.decl.kwarg is not None:
         return None
-    function = ArrayFunction(inner, template, named, options, lambda: compile_python_function(fn, classes))
+    function = function_by_call(fn, classes, options)
     declared = {p.name: type_of_tree(p.annotation, template.resolver) for p in params if p.annotation is not None}
-    _check(function, {name: declared[name] for name in named})
+    if all(p.annotation is not None or template.defaults.get(p.name) is not None for p in params):
+        _check(function, {name: declared[name] for name in named})
     return function
+
+
+def function_by_call(fn: Any, classes: ModuleClasses, options: Options) -> ArrayFunction:
+    """A Python function that is compiled for the arrays of a call, and what it brings where nothing is annotated."""
+    inner = innermost_function(fn)
+    template = PythonResolver(NameScope.of_function(fn), classes, inner.__name__).template(fn)
+    assert template is not None
+    params = template.tree.decl.params
+    named = [p.name for p in params if p.annotation is None or names_array(p.annotation, template.resolver)]
+    return ArrayFunction(inner, template, named, options, lambda: compile_python_function(fn, classes))
 
 
 def _may_be_of_arrays(fn: types.FunctionType) -> bool:

@@ -23,9 +23,10 @@ from flambeau.jit.modules.old_style import ScriptModule
 from flambeau.jit.modules.prepared import METHOD as SUBSTITUTE
 from flambeau.jit.modules.script_module import RecursiveScriptModule
 from flambeau.jit.overloads import refuse_direct
-from flambeau.jit.resolver import PythonResolver, array_function, compile_python_function
+from flambeau.jit.resolver import PythonResolver, array_function, compile_python_function, function_by_call
 from flambeau.jit.script_registry import REGISTRY
 from flambeau.jit.torch_counterparts import MODULE_OF_TORCH, is_torch_module
+from flambeau.jit.unannotated import ByCall, may_mean_arrays, unannotated_parameters
 from flambeau.nn.module import Module
 from flambeau.util.errors import CompileError, without_frames
 
@@ -256,6 +257,16 @@ def script_function(
         of_arrays = array_function(fn, CLASSES, options) if names is None and inspect.isfunction(fn) else None
         if of_arrays is not None:
             return of_arrays
-        function = compile_python_function(fn, CLASSES, names=names)
+        is_open = names is None and inspect.isfunction(fn) and bool(unannotated_parameters(fn))
+        try:
+            function = compile_python_function(fn, CLASSES, names=names)
+        except CompileError:
+            if not is_open or not may_mean_arrays(fn):
+                raise
+            return function_by_call(fn, CLASSES, options)
     executor = None if options == Options() else Executor(function, options)
-    return ScriptFunction(function, innermost_function(fn), lambda: get_tree(fn), executor)
+    scripted = ScriptFunction(function, innermost_function(fn), lambda: get_tree(fn), executor)
+    if is_open:
+        scripted.array_source = innermost_function(fn)
+        scripted.by_call = ByCall(fn, lambda: function_by_call(fn, CLASSES, options))
+    return scripted

@@ -8,15 +8,16 @@ from typing import Any, Protocol, runtime_checkable
 from flambeau.frontend.closures.bound import Bound
 from flambeau.frontend.emit.values.carried_values import identity
 from flambeau.frontend.scopes.name_resolution import Resolver
+from flambeau.frontend.scopes.parameter_defaults import declared_type, type_by_default
 from flambeau.frontend.scopes.type_annotations import names_array, type_of_tree
-from flambeau.frontend.trees.tree_views import Def, Param
+from flambeau.frontend.trees.tree_views import Def
 from flambeau.ir.graph import Graph
 from flambeau.program.function import Function
 from flambeau.schema.array_type import array_of
 from flambeau.schema.element_type import kinds_of
 from flambeau.schema.function import Argument as FormalArgument
 from flambeau.schema.function import FunctionSchema
-from flambeau.schema.types import TENSOR, TensorType, Type
+from flambeau.schema.types import TENSOR, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass, field
 from flambeau.util.source import SourceRange
@@ -84,7 +85,7 @@ def _promised(template: Template, key: Any, bound: Bound, where: SourceRange) ->
         arguments = [
             FormalArgument(
                 p.name,
-                types.get(p.name) or _declared(p, template.resolver),
+                types.get(p.name) or type_by_default(p, template.defaults) or declared_type(p, template.resolver),
                 kwarg_only=p.keyword_only,
                 positional_only=p.positional_only,
             )
@@ -97,7 +98,3 @@ def _promised(template: Template, key: Any, bound: Bound, where: SourceRange) ->
         if result.type == TENSOR and names_array(tree.decl.returns, template.resolver):
             promised.result = array_of(None, None)
     return template.promised[key]
-
-
-def _declared(param: Param, resolver: Resolver) -> Type:
-    return TensorType(inferred=True) if param.annotation is None else type_of_tree(param.annotation, resolver)

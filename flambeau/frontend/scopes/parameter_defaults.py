@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flambeau.frontend.scopes.name_resolution import MISSING, Resolver
@@ -10,7 +10,8 @@ from flambeau.frontend.scopes.python_constants import constant_type
 from flambeau.frontend.trees import tree_views as t
 from flambeau.schema.function import Argument
 from flambeau.schema.subtype import is_subtype
-from flambeau.schema.types import FloatType, TensorType, Type
+from flambeau.frontend.scopes.type_annotations import type_of_tree
+from flambeau.schema.types import NONE, FloatType, TensorType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import replace
 
@@ -49,6 +50,25 @@ def _literal(tree: t.Expr, resolver: Resolver) -> Any:
             if value is not MISSING:
                 return value
     raise CompileError("the default of a parameter must be a literal", tree.range)
+
+
+def declared_type(param: t.Param, resolver: Resolver) -> Type:
+    """The type that a parameter says; without an annotation it is a Tensor."""
+    return TensorType(inferred=True) if param.annotation is None else type_of_tree(param.annotation, resolver)
+
+
+def type_by_default(param: t.Param, defaults: Mapping[str, Any]) -> Type | None:
+    """The type of a parameter that says none itself, and has a default which tells it; None for any other.
+
+    def f(x, rate=0.5, steps=10)    →    rate : float, steps : int
+    """
+    if param.annotation is not None or param.name not in defaults:
+        return None
+    try:
+        type_ = constant_type(defaults[param.name])
+    except TypeError:
+        return None
+    return None if type_ == NONE or type_.contained else type_
 
 
 def check_defaults(arguments: Sequence[Argument], tree: t.Def) -> None:

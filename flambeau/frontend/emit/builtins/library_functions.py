@@ -10,12 +10,15 @@ import heapq
 import types
 from typing import Any, Final
 
+import numpy as np
+
 from flambeau.frontend.closures.call_arguments import emit_all
 from flambeau.frontend.closures.instantiation import instantiate
 from flambeau.frontend.closures.template import TemplateResolver
 from flambeau.frontend.emit.values.sugared import Builtin, Emitter, Sugared
-from flambeau.frontend.library import bisection, heaps
+from flambeau.frontend.library import bisection, heaps, order_statistics, samples, without_nans
 from flambeau.frontend.trees.tree_views import Apply, Def, Expr, Var
+from flambeau.schema.array_type import holds_arrays
 from flambeau.schema.types import Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass, replace
@@ -24,13 +27,25 @@ _PAIRS: Final = (
     (heapq, heaps, ("heappush", "heappop", "heapify", "heapreplace", "heappushpop", "nsmallest", "nlargest")),
     (bisect, bisection, ("bisect_left", "bisect_right", "insort_left", "insort_right")),
 )
+_OF_ARRAYS: Final = (
+    (order_statistics, ("median", "quantile", "percentile", "unique")),
+    (samples, ("interp", "convolve", "trapezoid", "gradient", "histogram", "meshgrid", "cov", "corrcoef")),
+    (without_nans, ("nansum", "nanmean", "nanmax", "nanmin", "nanstd", "nanvar")),
+)
 LIBRARY: Final[dict[Any, types.FunctionType]] = {
     getattr(theirs, name): getattr(ours, name) for theirs, ours, names in _PAIRS for name in names
 }
 """What stands for each function of Python's library."""
+ARRAY_LIBRARY: Final[dict[Any, types.FunctionType]] = {
+    getattr(np, name): getattr(ours, name) for ours, names in _OF_ARRAYS for name in names if hasattr(np, name)
+}
+"""What stands for functions of NumPy, where they are given arrays."""
+_ROOMS: Final = (heaps, bisection, order_statistics, samples, without_nans)
 _OWN: Final = frozenset(
-    value for _, ours, _ in _PAIRS for value in vars(ours).values() if isinstance(value, types.FunctionType)
+    value for ours in _ROOMS for value in vars(ours).values() if isinstance(value, types.FunctionType)
 )
+OUTSIDE: Final = "what it does with operators, or call it outside and pass the result in"
+FOR_ARRAYS: Final = "np.{name} is for arrays: annotate what it is given as np.ndarray, or write {instead}"
 REFUSED = "{name}: {reason}"
 
 
@@ -39,6 +54,7 @@ class LibraryFunction(Builtin):
     """A function whose parameters without a type of their own take whatever a call passes."""
 
     python: types.FunctionType
+    is_of_arrays: bool = False
 
     def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
         """A call of the function as compiled for the arguments. Raises CompileError where they do not fit."""
@@ -47,11 +63,20 @@ class LibraryFunction(Builtin):
         assert template is not None
         template.tree = _open(template.tree)
         args, keywords = emit_all(e, tree)
+        given = (*args, *keywords.values())
+        if self.is_of_arrays and not any(a.is_value and holds_arrays(a.type) for a in given):
+            raise CompileError(FOR_ARRAYS.format(name=self.python.__name__, instead=OUTSIDE), tree.callee.range)
         try:
             return instantiate(e, tree.callee.range, template, args, keywords)
         except CompileError as error:
             text = REFUSED.format(name=self.python.__name__, reason=error.message)
             raise CompileError(text, tree.callee.range) from None
+
+
+def array_library_function(value: Any) -> LibraryFunction | None:
+    """What a function of NumPy is in a program that is written in the language; None for any other."""
+    ours = ARRAY_LIBRARY.get(value)
+    return None if ours is None else LibraryFunction(ours, True)
 
 
 def library_function(value: Any) -> LibraryFunction | None:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from flambeau.frontend.emit.builtins.library_functions import FOR_ARRAYS, OUTSIDE, array_library_function
 from flambeau.frontend.emit.builtins.standard_library import NOT_HERE, OF_THE_PACKAGE, refusal
 from flambeau.frontend.emit.numpy.array_promotion import as_number
 from flambeau.frontend.emit.numpy.element_arithmetic import as_python
@@ -51,7 +52,6 @@ _LINALG: Final = (
     "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "svd", "vecdot", "vector_norm",
 )  # fmt: skip
 _METHODS: Final = (types.BuiltinMethodType, types.MethodType)
-OUTSIDE: Final = "what it does with operators, or call it outside and pass the result in"
 _REFUSED: Final = ("out", "dtype", "where", "initial", "order", "casting")
 KEYWORDS: Final = {"axis": "dim", "keepdims": "keepdim", "a": "self", "a_min": "min", "a_max": "max"}
 
@@ -76,7 +76,6 @@ FLIPPED: Final = instead(
     "np.flip shows the memory of an array backwards in NumPy, and has no such view here: write {code}",
     "np.flip(x).copy()", of="np.flip(x)", given="x: np.ndarray", shown="np.flip({name}).copy()",
 )  # fmt: skip
-FOR_ARRAYS: Final = "np.{name} is for arrays: annotate what it is given as np.ndarray, or write {instead}"
 
 
 @dataclass(slots=True)
@@ -182,6 +181,9 @@ def numpy_function(value: Any) -> Sugared | None:
         return None
     if operator is not None:
         return NumpyFunction(value.__name__, operator)
+    in_language = array_library_function(value)
+    if in_language is not None:
+        return in_language
     if value in ARRAY_FUNCTIONS:
         return ArrayFunctionValue(ARRAY_FUNCTIONS[value])
     owner = type(getattr(value, "__self__", None)).__module__ if value.__class__ in _METHODS else ""

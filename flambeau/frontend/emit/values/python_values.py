@@ -195,7 +195,7 @@ class PythonValue(Sugared):
 
 def _takes_arrays(python: Any) -> bool:
     """Whether a function is annotated for arrays of NumPy."""
-    source = getattr(python, "array_source", python)
+    source = getattr(python, "array_source", None) or python
     if not isinstance(source, types.FunctionType):
         return False
     function = innermost_function(source)
@@ -207,7 +207,7 @@ def _for_arrays(
     e: Emitter, where: SourceRange, fn: Any, args: Sequence[Given], keywords: Sequence[Given]
 ) -> Sugared | None:
     """A call of a function as compiled for the dtypes and ranks of its arrays; None for what has no source."""
-    template = _template(e, getattr(fn, "array_source", fn))
+    template = _template(e, getattr(fn, "array_source", None) or fn)
     if template is None:
         return None
     positional = [Argument(SimpleValue(a.value), a.where) for a in args]

@@ -1,0 +1,149 @@
+"""NumPy's functions of samples: between, below and around them, and how many there are of each size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def interp(x: Any, xp: Any, fp: Any) -> Any:
+    """The value at `x` of the line through points whose abscissas ascend. Raises ValueError without points."""
+    if len(xp) == 0:
+        raise ValueError("array of sample points is empty")
+    if len(xp) != len(fp):
+        raise ValueError("fp and xp are not of the same length.")
+    if isinstance(x, np.ndarray):
+        flat = x.reshape(-1) * 1.0
+        out = np.empty(len(flat))
+        for i in range(len(flat)):
+            out[i] = on_line(float(flat[i]), xp, fp)
+        return out.reshape(x.shape)
+    return on_line(float(x), xp, fp)
+
+
+def on_line(x: float, xp: Any, fp: Any) -> float:
+    """The value at one place; outside of the points that of the nearest."""
+    last = len(xp) - 1
+    if np.isnan(x):
+        return x
+    if x > float(xp[last]):
+        return float(fp[last])
+    if x < float(xp[0]):
+        return float(fp[0])
+    low = 0
+    high = last + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if x >= float(xp[middle]):
+            low = middle
+        else:
+            high = middle
+    left = float(fp[low])
+    if low == last or x == float(xp[low]):
+        return left
+    right = float(fp[low + 1])
+    slope = (right - left) / (float(xp[low + 1]) - float(xp[low]))
+    value = slope * (x - float(xp[low])) + left
+    if np.isnan(value):
+        value = slope * (x - float(xp[low + 1])) + right
+        if np.isnan(value) and left == right:
+            value = left
+    return value
+
+
+def convolve(a: Any, v: Any) -> Any:
+    """Each element by each, summed where their places add up alike. Raises ValueError for nothing."""
+    if len(a) == 0:
+        raise ValueError("a cannot be empty")
+    if len(v) == 0:
+        raise ValueError("v cannot be empty")
+    return spread(a, v) if len(a) >= len(v) else spread(v, a)
+
+
+def spread(long: Any, short: Any) -> Any:
+    """The longer array once for each element of the shorter one."""
+    out = np.zeros(len(long) + len(short) - 1, dtype=(long[:1] * short[:1]).dtype)
+    for j in range(len(short)):
+        out[j : j + len(long)] += long * short[j]
+    return out
+
+
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0) -> Any:
+    """The area below a line through points, `dx` apart or at `x`."""
+    sums = y[1:] + y[:-1]
+    if x is None:
+        return (dx * sums / 2.0).sum()
+    return ((x[1:] - x[:-1]) * sums / 2.0).sum()
+
+
+def gradient(f: Any, h: Any = 1.0) -> Any:
+    """Half of the difference of the neighbours of each, one-sided at the ends, over the distance `h`."""
+    n = len(f)
+    if n < 2:
+        raise ValueError("Shape of array too small to calculate a numerical gradient, at least 2 elements are required.")
+    x = f * 1.0
+    out = np.empty_like(x)
+    out[1:-1] = (x[2:] - x[:-2]) / (2.0 * h)
+    out[0] = (x[1] - x[0]) / h
+    out[n - 1] = (x[n - 1] - x[n - 2]) / h
+    return out
+
+
+def histogram(a: Any, bins: int = 10, range: Any = None) -> Any:
+    """How many elements are in each of so many bins of one width, and the edges of the bins."""
+    if bins < 1:
+        raise ValueError("`bins` must be positive, when an integer")
+    x = a.reshape(-1) * 1.0
+    if range is None:
+        low, high = (float(x.min()), float(x.max())) if len(x) > 0 else (0.0, 1.0)
+    else:
+        low, high = float(range[0]), float(range[1])
+    if not (np.isfinite(low) and np.isfinite(high)):
+        raise ValueError("autodetected or supplied range is not finite")
+    if low > high:
+        raise ValueError("max must be larger than min in range parameter.")
+    if low == high:
+        low = low - 0.5
+        high = high + 0.5
+    edges = np.linspace(low, high, bins + 1)
+    counts = np.zeros(bins, dtype=np.int64)
+    width = high - low
+    for v in x:
+        number = float(v)
+        if low <= number <= high:
+            k = min(int((number - low) / width * bins), bins - 1)
+            if number < edges[k]:
+                k -= 1
+            elif number >= edges[k + 1] and k != bins - 1:
+                k += 1
+            counts[k] += 1
+    return counts, edges
+
+
+def meshgrid(x: Any, y: Any) -> Any:
+    """The columns and rows of a grid: `x` in each row, `y` in each column."""
+    columns = np.empty((len(y), len(x)), dtype=x.dtype)
+    rows = np.empty((len(y), len(x)), dtype=y.dtype)
+    columns[:] = x
+    rows[:] = y[:, None]
+    return columns, rows
+
+
+def cov(m: Any) -> Any:
+    """The covariance of variables, one a row."""
+    n = m.shape[m.ndim - 1]
+    if m.ndim == 1:
+        d = m - m.mean()
+        return (d * d).sum() / (n - 1)
+    rows = m - m.mean(axis=1, keepdims=True)
+    return rows @ rows.T / (n - 1)
+
+
+def corrcoef(x: Any) -> Any:
+    """The correlation of variables, one a row."""
+    if x.ndim == 1:
+        return x[0] * 0.0 + 1.0
+    c = cov(x)
+    d = np.sqrt(c.diagonal())
+    return np.clip(c / d[:, None] / d[None, :], -1.0, 1.0)

@@ -1,0 +1,51 @@
+"""NumPy's folds that leave nans out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def nansum(a: Any) -> Any:
+    """The sum of the others."""
+    return present(a).sum()
+
+
+def nanmean(a: Any) -> Any:
+    """The mean of the others; nan if there is none."""
+    return present(a).mean()
+
+
+def nanmax(a: Any) -> Any:
+    """The largest of the others; nan if there is none."""
+    x = present(a)
+    return x.max() if len(x) > 0 or a.size == 0 else a.max()
+
+
+def nanmin(a: Any) -> Any:
+    """The smallest of the others; nan if there is none."""
+    x = present(a)
+    return x.min() if len(x) > 0 or a.size == 0 else a.min()
+
+
+def nanstd(a: Any) -> Any:
+    """The standard deviation of the others."""
+    return present(a).std()
+
+
+def nanvar(a: Any) -> Any:
+    """The variance of the others."""
+    return present(a).var()
+
+
+def present(a: Any) -> Any:
+    """The elements that are no nans."""
+    x = a.reshape(-1)
+    out = np.empty_like(x)
+    count = 0
+    for i in range(len(x)):
+        if x[i] == x[i]:
+            out[count] = x[i]
+            count += 1
+    return out[:count]

@@ -1,0 +1,77 @@
+"""Functions whose parameters have no annotations, called with numbers: compiled for what a call brings.
+
+def smooth(x, weight): ...      smooth(array, 0.25)    →    compiled for x : float64[*] and weight : float
+
+Without an annotation a parameter is a Tensor. That leaves no meaning for numbers, so that functions of NumPy's users,
+who annotate nothing, would be refused where a call brings one: they are programs on arrays then, as NumPy means them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from flambeau.frontend.source.python_source import innermost_function, parameter_defaults
+
+_NUMBERS: Final = frozenset((bool, int, float, complex))
+_TAKEN: Final = frozenset((*_NUMBERS, str, type(None), list, tuple, dict, np.ndarray))
+_GATHERS_OR_YIELDS: Final = 0x2C
+"""`CO_VARARGS`, `CO_VARKEYWORDS` and `CO_GENERATOR`."""
+REMEMBERED: Final = 64
+"""Kinds of arguments of which it is remembered that they fit nothing else."""
+
+
+def unannotated_parameters(fn: Any) -> list[str]:
+    """The names of parameters without annotations; none for a function that gathers arguments.
+
+    >>> unannotated_parameters(lambda x, n=1: x)
+    ['x', 'n']
+    """
+    inner = innermost_function(fn)
+    code = inner.__code__
+    if code.co_flags & _GATHERS_OR_YIELDS:
+        return []
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return [name for name in names if name not in inner.__annotations__]
+
+
+def may_mean_arrays(fn: Any) -> bool:
+    """Whether a function that has no meaning for tensors may have one for arrays: it names NumPy, or has defaults."""
+    inner = innermost_function(fn)
+    names_numpy = any(inner.__globals__.get(name) is np for name in inner.__code__.co_names)
+    return bool(unannotated_parameters(fn)) and (names_numpy or any(d is None for d in parameter_defaults(fn).values()))
+
+
+class ByCall:
+    """What a scripted function without annotations is for calls that bring numbers; made when one comes."""
+
+    def __init__(self, fn: Any, make: Callable[[], Callable[..., Any]]) -> None:
+        """`make` gives the function that is compiled for what calls bring."""
+        code = innermost_function(fn).__code__
+        self._names = frozenset(unannotated_parameters(fn))
+        self._is_open = [name in self._names for name in code.co_varnames[: code.co_argcount]]
+        self._make = make
+        self._made: Callable[..., Any] | None = None
+        self._taken: set[tuple[type, ...]] = set()
+
+    def takes(self, args: tuple[Any, ...]) -> bool:
+        """Whether arguments of these kinds were taken before."""
+        return bool(self._taken) and tuple(map(type, args)) in self._taken
+
+    def may_take(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        """Whether arguments that are none of a program on tensors bring a number where nothing is annotated."""
+        found = {type(value) for value, is_open in zip(args, self._is_open, strict=False) if is_open}
+        found |= {type(value) for name, value in kwargs.items() if name in self._names}
+        if found.isdisjoint(_NUMBERS) or not found.issubset(_TAKEN):
+            return False
+        if not kwargs and len(args) == len(self._is_open) and len(self._taken) < REMEMBERED:
+            self._taken.add(tuple(map(type, args)))
+        return True
+
+    def function(self) -> Callable[..., Any]:
+        """The function that is compiled for what calls bring."""
+        if self._made is None:
+            self._made = self._make()
+        return self._made
