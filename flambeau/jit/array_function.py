@@ -15,7 +15,7 @@ import numpy as np
 from flambeau.executor.executor import Executor, executor_of
 from flambeau.executor.options import Options
 from flambeau.frontend.closures.bound import Bound
-from flambeau.frontend.closures.template import Template
+from flambeau.frontend.closures.template import Template, fitting_defaults
 from flambeau.jit.compiling import compiling, tidy
 from flambeau.jit.function import ScriptFunction
 from flambeau.program.function import Function
@@ -51,6 +51,8 @@ TOO_MANY: Final = "{name} was compiled for {count} combinations of dtypes and ra
 class ArrayFunction(ScriptFunction):
     """A scripted function of arrays; what it shows is what was compiled for the last call."""
 
+    _python: Callable[..., Any]
+
     def __init__(
         self,
         python: Callable[..., Any],
@@ -59,7 +61,7 @@ class ArrayFunction(ScriptFunction):
         options: Options,
         generic: Callable[[], Function],
     ) -> None:
-        """`arrays` are the parameters that take arrays, or anything; `generic` compiles the function for tensors, to look at."""
+        """`arrays` are the parameters that take arrays or anything; `generic` compiles it for tensors, to look at."""
         self.array_source = python
         self._python = python
         self._template = template
@@ -78,7 +80,7 @@ class ArrayFunction(ScriptFunction):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run it, compiled for such arrays. Raises CompileError for what the program does not mean with them."""
         if thread.is_plain:
-            return self.array_source(*args, **kwargs)
+            return self._python(*args, **kwargs)
         variant = self.variant_for(args, kwargs)
         result = variant(*args, **kwargs)
         type_ = variant.script_function.result
@@ -113,7 +115,7 @@ class ArrayFunction(ScriptFunction):
         with compiling((self._python, tuple(types.items())), self.__name__, None):
             bound = Bound(types=types, arrays=True)
             absent = [n for n, t in types.items() if t != NONE and template.defaults.get(n, types) is None]
-            defaults = {n: v for n, v in template.defaults.items() if n not in absent}
+            defaults = {n: v for n, v in fitting_defaults(template, bound).items() if n not in absent}
             function = template.compile(template.tree, template.resolver, defaults=defaults, bound=bound)
         tidy(function)
         return function
@@ -146,7 +148,7 @@ class ArrayFunction(ScriptFunction):
     def with_options(self, options: Options) -> ScriptFunction:
         """The same function run another way."""
         names = [name for is_array, _, name in self._arrays if is_array]
-        return ArrayFunction(self.array_source, self._template, names, options, self._generic)
+        return ArrayFunction(self._python, self._template, names, options, self._generic)
 
     def __reduce__(self) -> Any:
         return self._shown().__reduce__()

@@ -114,15 +114,11 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
             result = self._executor.once_more((*self._first, *args))
             if result is not MISSED:
                 return result
-        by_call = self.by_call
-        if by_call is not None and by_call.takes(args):
-            return by_call.function()(*args, **kwargs)
-        try:
-            arguments = self._signature.bind(args, kwargs)
-        except ArgumentError:
-            if by_call is None or not by_call.may_take(args, kwargs):
-                raise
-            return by_call.function()(*args, **kwargs)
+        arguments = self._bound(args, kwargs)
+        return self._by_call(args, kwargs) if arguments is None else self._run_bound(arguments)
+
+    def _run_bound(self, arguments: tuple[Any, ...]) -> Any:
+        """The call with all arguments converted."""
         watching = observer.current()
         if watching is not None:
             return self._watched(watching, arguments)
@@ -134,6 +130,22 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
             with without_functions():
                 return self._executor(*self._first, *arguments)
         return self._executor(*self._first, *arguments)
+
+    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
+        """The arguments, converted; None for those that another program than the one on tensors takes."""
+        by_call = self.by_call
+        if by_call is not None and by_call.takes(args):
+            return None
+        try:
+            return self._signature.bind(args, kwargs)
+        except ArgumentError:
+            if by_call is None or not by_call.may_take(args, kwargs):
+                raise
+            return None
+
+    def _by_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        assert self.by_call is not None
+        return self.by_call.function()(*args, **kwargs)
 
     def _watched(self, watching: observer.Observer, arguments: tuple[Any, ...]) -> Any:
         return watching.called(self.script_function, arguments, lambda plain: self._executor(*plain))

@@ -375,12 +375,12 @@ def _check(function: ArrayFunction, declared: Mapping[str, Type]) -> None:
     Raises the refusal that comes last in the program if none is.
     """
     furthest: CompileError | None = None
-    for dtype, rank in ((float64, 1), (float64, 2), (int64, 1), (int64, 2), (float64, 3), (bool_, 2)):
+    for dtype, rank in ((float64, 1), (float64, 2), (int64, 1), (int64, 2), (float64, 3), (bool_, 2), (bool_, 1)):
         try:
             function.compiled_for({name: with_arrays(type_, dtype, rank) for name, type_ in declared.items()})
             return
         except CompileError as error:
-            if furthest is None or _line(error) > _line(furthest):
+            if furthest is None or _place(error) > _place(furthest):
                 furthest = error  # what arrays of another rank are refused at says nothing of those that are meant
     assert furthest is not None
     raise furthest
@@ -396,8 +396,9 @@ def with_arrays(type_: Type, dtype: DType, rank: int) -> Type:
     return type_.with_contained(tuple(with_arrays(t, dtype, rank) for t in inner)) if inner else type_
 
 
-def _line(error: CompileError) -> int:
-    return 0 if error.range is None else error.range.file_line_col()[1]
+def _place(error: CompileError) -> tuple[int, ...]:
+    """The line and column that a refusal is of."""
+    return (0, 0) if error.range is None else tuple(error.range.file_line_col()[1:3])
 
 
 def _first_of(names: Callable[[str], Any], scope: Callable[[str], Any]) -> Callable[[str], Any]:

@@ -1002,7 +1002,7 @@ CASES: list[tuple[str, str, int, str, str]] = [
     ),
     (
         "default inferred",
-        "def f(x=1):\n    return x\n",
+        "def f(x=None):\n    return x\n",
         1,
         "x",
         'Expected a default value of type Tensor (inferred) on parameter "x".\nBecause "x" was not annotated with an explicit type it is assumed to be type \'Tensor\'.',

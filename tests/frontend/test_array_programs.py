@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 import flambeau
-from tests.frontend import array_programs
+from tests.frontend import array_programs, numpy_programs
+
+ALL = [*array_programs.PROGRAMS, *numpy_programs.PROGRAMS]
 
 
 def same(want: Any, got: Any) -> bool:
@@ -29,7 +31,7 @@ def same(want: Any, got: Any) -> bool:
     return not isinstance(got, flambeau.Tensor) and bool(np.isclose(want, got, rtol=1e-11, equal_nan=True))
 
 
-@pytest.mark.parametrize(("function", "arguments"), array_programs.PROGRAMS, ids=lambda v: getattr(v, "__name__", "_"))
+@pytest.mark.parametrize(("function", "arguments"), ALL, ids=lambda v: getattr(v, "__name__", "_"))
 def test_c07_programs_of_users(function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     mine, theirs = copy.deepcopy(arguments), copy.deepcopy(arguments)
     with warnings.catch_warnings():

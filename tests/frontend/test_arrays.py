@@ -233,7 +233,7 @@ def test_c07_what_differs_is_refused_with_what_to_write() -> None:
     def listed(x: np.ndarray) -> np.ndarray:
         return x + [1.0]  # noqa: RUF005
 
-    with pytest.raises(CompileError, match=r"np\.flip\(x, 0\)\.copy\(\)"):
+    with pytest.raises(CompileError, match=r"x\[::-1\]\.copy\(\) has the elements in reverse order"):
         flambeau.script(backwards)
     assert flambeau.script(instead)(np.arange(3)).tolist() == [2, 1, 0]
     with pytest.raises(CompileError, match=r"np\.array\(\.\.\.\)"):
@@ -269,7 +269,7 @@ def test_c07_flipped_arrays_are_copies_that_the_program_asks_for() -> None:
         y[0] = 9
         return x - y
 
-    with pytest.raises(CompileError, match=r"write np\.flip\(x\)\.copy\(\)"):
+    with pytest.raises(CompileError, match=r"x\[::-1\]\.copy\(\) has the elements in reverse order"):
         flambeau.script(flipped)
     assert flambeau.script(instead)(np.arange(3)).tolist() == [-9, 0, 2]
 

@@ -9,6 +9,7 @@ from flambeau.frontend.closures.bound import Bound
 from flambeau.frontend.emit.values.carried_values import identity
 from flambeau.frontend.scopes.name_resolution import Resolver
 from flambeau.frontend.scopes.parameter_defaults import declared_type, type_by_default
+from flambeau.frontend.scopes.python_constants import constant_type
 from flambeau.frontend.scopes.type_annotations import names_array, type_of_tree
 from flambeau.frontend.trees.tree_views import Def
 from flambeau.ir.graph import Graph
@@ -17,6 +18,7 @@ from flambeau.schema.array_type import array_of
 from flambeau.schema.element_type import kinds_of
 from flambeau.schema.function import Argument as FormalArgument
 from flambeau.schema.function import FunctionSchema
+from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import TENSOR, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass, field
@@ -63,7 +65,7 @@ def compiled(template: Template, bound: Bound, where: SourceRange, open_: tuple[
         return _promised(template, key, bound, where)
     template.active.add(key)
     try:
-        function = template.compile(tree, template.resolver, defaults=template.defaults, bound=bound)
+        function = template.compile(tree, template.resolver, defaults=fitting_defaults(template, bound), bound=bound)
     finally:
         template.active.discard(key)
         promised = template.promised.pop(key, None)
@@ -72,6 +74,23 @@ def compiled(template: Template, bound: Bound, where: SourceRange, open_: tuple[
         function = promised
     template.done[key] = (function, bound)
     return function
+
+
+def fitting_defaults(template: Template, bound: Bound) -> dict[str, Any]:
+    """The defaults of parameters but those to which a call passes something of another type."""
+    open_ = {p.name for p in template.tree.decl.params if p.annotation is None}
+    return {
+        name: value
+        for name, value in template.defaults.items()
+        if name not in open_ or name not in bound.types or _is_of(value, bound.types[name])
+    }
+
+
+def _is_of(value: Any, type_: Type) -> bool:
+    try:
+        return is_subtype(constant_type(value), type_)
+    except TypeError:
+        return False
 
 
 def _promised(template: Template, key: Any, bound: Bound, where: SourceRange) -> Function:

@@ -12,6 +12,7 @@ from flambeau.frontend.emit.frames import Absent, Variable
 from flambeau.frontend.emit.implicit_conversions import conversion_to, convert
 from flambeau.frontend.emit.item_targets import assign_attribute, assign_item
 from flambeau.frontend.emit.list_slices import has_slice
+from flambeau.frontend.emit.numpy.reversed_views import ReversedView
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.container_methods import listed
 from flambeau.frontend.emit.values.simple_value import SimpleValue
@@ -66,6 +67,8 @@ def assign(e: Emitter, target: Expr, value: Sugared, where: SourceRange, annotat
         case TupleLiteral() | ListLiteral():
             assign_pattern(e, target, value, where)
         case Subscript():
+            if isinstance(value, ReversedView):
+                value = SimpleValue(value.flipped(e, where))
             is_value = value.stored_value(e, where) is not None or not has_slice(e, target)
             assign_item(e, target, value.as_value(e, where) if is_value else listed(e, where, value))
         case Select():

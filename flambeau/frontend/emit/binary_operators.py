@@ -12,6 +12,7 @@ from flambeau.frontend.emit.implicit_conversions import pack_list, pack_tuple, u
 from flambeau.frontend.emit.numpy import array_promotion as arrays
 from flambeau.frontend.emit.numpy import element_arithmetic as elements
 from flambeau.frontend.emit.numpy.array_promotion import is_array
+from flambeau.frontend.emit.numpy.reversed_views import ReversedView, read
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values import set_values as sets
 from flambeau.frontend.emit.values.magic_methods import call_unary, emit_magic, is_magic
@@ -53,11 +54,15 @@ def emit_binary(e: Emitter, tree: BinOp, hint: Type | None) -> Sugared:
     while isinstance(left, BinOp) and id(left) not in e.shared:
         spine.append(left)
         left = left.left
-    value = e.value(left)
+    first = e.sugared(left)
+    value = None if isinstance(first, ReversedView) else first.as_value(e, left.range)
     for node in reversed(spine):
-        right = e.value(node.right)
+        second = e.sugared(node.right)
+        right = read(e, second, node.right.range)
+        value = read(e, first, left.range) if value is None else value
         with e.graph.at_range(node.range):
             value = binary(e, node.range, node.op, value, right)
+    assert value is not None
     return SimpleValue(value)
 
 

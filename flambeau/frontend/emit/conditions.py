@@ -6,8 +6,13 @@ else: B                                                in B, nothing is known: e
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
+from typing import Final
+
 from flambeau.analysis.effects import own_effect, own_writes
 from flambeau.frontend.emit.attribute_refinement import asked, note, path_of
+from flambeau.frontend.emit.container_subscripts import constant_int
 from flambeau.frontend.emit.frames import Variable
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values import magic_methods as magic
@@ -76,6 +81,10 @@ class Condition:
         if self.value is not None:
             return self.value
         return e.constant(bool(self.known))
+_COMPARED: Final[dict[str, Callable[[int, int], bool]]] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+"""The comparisons that are known where both numbers are."""
 
 
 def emit_condition(e: Emitter, tree: Expr) -> Condition:
@@ -94,7 +103,18 @@ def emit_condition(e: Emitter, tree: Expr) -> Condition:
         sugared = e.sugared(tree)
         if isinstance(sugared, ConditionValue):
             return sugared.condition
-        return Condition(to_bool(e, tree.range, sugared.as_value(e, tree.range)))
+        value = sugared.as_value(e, tree.range)
+        known = _known_comparison(tree, value) if e.arrays and isinstance(tree, Compare) else None
+        return Condition(known=known) if known is not None else Condition(to_bool(e, tree.range, value))
+
+
+def _known_comparison(tree: Compare, value: Value) -> bool | None:
+    """What a comparison of two known integers is, as of an array's `ndim` and a literal; None for any other."""
+    node = value.defining_node
+    if tree.op not in _COMPARED or node is None or len(node.operands) != 2:
+        return None
+    left, right = map(constant_int, node.operands)
+    return None if left is None or right is None else bool(_COMPARED[tree.op](left, right))
 
 
 def emit_logical(e: Emitter, tree: Not | And | Or, hint: Type | None) -> Sugared:

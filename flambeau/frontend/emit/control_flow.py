@@ -16,6 +16,7 @@ from flambeau.frontend.emit.frames import Absent, Frame, Variable
 from flambeau.frontend.emit.implicit_conversions import pack_tuple
 from flambeau.frontend.emit.inlined import Expansion, check_left, own_statements
 from flambeau.frontend.emit.loop_iterations import emit_for, emit_while, left_by_break, note_break
+from flambeau.frontend.emit.numpy.array_promotion import is_array
 from flambeau.frontend.emit.values.carried_values import values_in
 from flambeau.frontend.emit.values.function_groups import chosen
 from flambeau.frontend.emit.values.simple_value import SimpleValue
@@ -225,7 +226,8 @@ def _ternary_type(first: Value, second: Value, hint: Type | None) -> Type | None
         common = unify(first.static_type, second.static_type)
         return hint if common is None else common
     if isinstance(first.static_type, TensorType) and isinstance(second.static_type, TensorType):
-        return TENSOR
+        are_arrays = is_array(first) and is_array(second)
+        return first.static_type.merge(second.static_type) if are_arrays else TENSOR
     return unify(first.static_type, second.static_type)
 
 

@@ -81,7 +81,9 @@ def gradient(f: Any, h: Any = 1.0) -> Any:
     """Half of the difference of the neighbours of each, one-sided at the ends, over the distance `h`."""
     n = len(f)
     if n < 2:
-        raise ValueError("Shape of array too small to calculate a numerical gradient, at least 2 elements are required.")
+        raise ValueError(
+            "Shape of array too small to calculate a numerical gradient, at least 2 elements are required."
+        )
     x = f * 1.0
     out = np.empty_like(x)
     out[1:-1] = (x[2:] - x[:-2]) / (2.0 * h)
@@ -96,29 +98,45 @@ def histogram(a: Any, bins: int = 10, range: Any = None) -> Any:
         raise ValueError("`bins` must be positive, when an integer")
     x = a.reshape(-1) * 1.0
     if range is None:
-        low, high = (float(x.min()), float(x.max())) if len(x) > 0 else (0.0, 1.0)
-    else:
-        low, high = float(range[0]), float(range[1])
+        if len(x) == 0:
+            return np.zeros(bins, dtype=np.int64), np.linspace(0.0, 1.0, bins + 1).astype(x.dtype)
+        low, high = x.min(), x.max()
+        check_range(float(low), float(high))
+        if low == high:
+            low, high = low - 0.5, high + 0.5
+        edges = np.arange(bins + 1).astype(x.dtype) * ((high - low) / bins) + low
+        edges[bins] = high
+        return count_between(x, low, high, edges), edges
+    first, last = float(range[0]), float(range[1])
+    check_range(first, last)
+    if first == last:
+        first, last = first - 0.5, last + 0.5
+    given = np.linspace(first, last, bins + 1).astype(x.dtype)
+    return count_between(x, first, last, given), given
+
+
+def check_range(low: float, high: float) -> None:
+    """Raise ValueError for a range without elements."""
     if not (np.isfinite(low) and np.isfinite(high)):
         raise ValueError("autodetected or supplied range is not finite")
     if low > high:
         raise ValueError("max must be larger than min in range parameter.")
-    if low == high:
-        low = low - 0.5
-        high = high + 0.5
-    edges = np.linspace(low, high, bins + 1)
+
+
+def count_between(x: Any, low: Any, high: Any, edges: Any) -> Any:
+    """How many elements are between each two edges: by their distance from the first, then set right by the edges."""
+    bins = len(edges) - 1
     counts = np.zeros(bins, dtype=np.int64)
     width = high - low
     for v in x:
-        number = float(v)
-        if low <= number <= high:
-            k = min(int((number - low) / width * bins), bins - 1)
-            if number < edges[k]:
+        if low <= v <= high:
+            k = min(int((v - low) / width * bins), bins - 1)
+            if v < edges[k]:
                 k -= 1
-            elif number >= edges[k + 1] and k != bins - 1:
+            elif v >= edges[k + 1] and k != bins - 1:
                 k += 1
             counts[k] += 1
-    return counts, edges
+    return counts
 
 
 def meshgrid(x: Any, y: Any) -> Any:

@@ -7,10 +7,10 @@ from typing import Any
 
 from flambeau.frontend.scopes.name_resolution import MISSING, Resolver
 from flambeau.frontend.scopes.python_constants import constant_type
+from flambeau.frontend.scopes.type_annotations import type_of_tree
 from flambeau.frontend.trees import tree_views as t
 from flambeau.schema.function import Argument
 from flambeau.schema.subtype import is_subtype
-from flambeau.frontend.scopes.type_annotations import type_of_tree
 from flambeau.schema.types import NONE, FloatType, TensorType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import replace

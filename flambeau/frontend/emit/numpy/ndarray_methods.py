@@ -53,6 +53,13 @@ def constant_int(value: Value) -> int | None:
     return number if type(number) is int else None
 
 
+def constant_text(value: Value) -> str | None:
+    """The text that a value is known to be; None for any other."""
+    node = value.defining_node
+    text = node.attribute("value") if node is not None and node.op == "prim::Constant" else None
+    return text if isinstance(text, str) else None
+
+
 @dataclass(slots=True)
 class Call:
     """A call of a method, with its arguments by name."""

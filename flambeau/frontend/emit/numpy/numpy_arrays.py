@@ -16,13 +16,21 @@ from flambeau.frontend.emit.implicit_conversions import pack_list, unpack_tuple
 from flambeau.frontend.emit.numpy import array_promotion as arrays
 from flambeau.frontend.emit.numpy.array_promotion import dtype_and_rank, is_array, promoted
 from flambeau.frontend.emit.numpy.element_arithmetic import positive
-from flambeau.frontend.emit.numpy.ndarray_methods import METHODS, SORTED, Call, call_method, constant_int, shape_of
+from flambeau.frontend.emit.numpy.ndarray_methods import (
+    METHODS,
+    SORTED,
+    Call,
+    call_method,
+    constant_int,
+    constant_text,
+    shape_of,
+)
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.sugared import Emitter, Given
 from flambeau.ir.graph import Value
 from flambeau.schema.array_type import array_of
 from flambeau.schema.dtype import by_code, float64, int64
-from flambeau.schema.types import FLOAT, INT, TENSOR, TupleType, is_number
+from flambeau.schema.types import FLOAT, INT, TENSOR, NoneType, TupleType, is_number
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
 
@@ -34,6 +42,7 @@ _METHODS: Final = (
     "std", "var", "max", "min", "amax", "amin", "round", "around", "argsort", "copy", "transpose", "nonzero", "repeat",
     "swapaxes", "take", "trace", "diagonal", "searchsorted", "cumprod", "sort", "empty_like", "full_like",
     "count_nonzero", "diff", "flip", "vstack", "hstack", "size", "shape", "ndim", "bincount", "invert", "average",
+    "tile", "pad", "column_stack", "dstack", "nan_to_num", "flatnonzero", "argwhere", "ptp",
 )  # fmt: skip
 ARRAY_FUNCTIONS: Final[dict[Any, str]] = {getattr(np, name): name for name in _METHODS if hasattr(np, name)}
 """Functions that arrays alone have."""
@@ -46,7 +55,12 @@ _SIGNS: Final = {
     "remainder": "%", "mod": "%", "power": "**", "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^",
     "left_shift": "<<", "right_shift": ">>", "matmul": "@",
 }  # fmt: skip
+WIDTHS: Final = "np.pad takes one width, two for the ends of each axis, or a pair for each axis, written out"
 NO_KEYWORD: Final = "np.{name}: the keyword '{keyword}' has no form for arrays in programs"
+CAST: Final = (
+    "Cannot cast ufunc '{name}' output from dtype('{found}') to dtype('{wanted}') with casting rule 'same_kind'"
+)
+SIZES: Final = "np.{name}: the array of out= has other sizes than the result"
 NOT_ON_ARRAYS: Final = "np.{name} has no form for such arrays in programs: call it outside and pass the result in"
 
 
@@ -55,6 +69,10 @@ def array_call(
 ) -> Value:
     """A call of `np.name` where arrays take part. Raises CompileError for what has no form."""
     values = [a.value for a in args]
+    into = next((k for k in keywords if k.name == "out"), None)
+    if into is not None:
+        result = array_call(e, where, name, operator, args, [k for k in keywords if k is not into])
+        return _written_into(e, where, name, result, into)
     if name in _RULES:
         return _RULES[name](_Function(e, where, name, values, {k.name: k.value for k in keywords}))
     method = _SPELLED.get(name, name)
@@ -68,6 +86,25 @@ def array_call(
     if keywords:
         raise CompileError(NO_KEYWORD.format(name=name, keyword=keywords[0].name), keywords[0].where)
     return _by_operands(e, where, name, operator, values)
+
+
+def _written_into(e: Emitter, where: SourceRange, name: str, result: Value, into: Given) -> Value:
+    """`out=`: the array holds the result, in its own dtype, if NumPy casts to that without being asked."""
+    target = into.value
+    if isinstance(target.static_type, NoneType):
+        return result
+    if not (is_array(target) and is_array(result)):
+        raise CompileError(NO_KEYWORD.format(name=name, keyword="out"), into.where)
+    found, wanted = (dtype_and_rank(v, into.where)[0] for v in (result, target))
+    if not np.can_cast(found.numpy, wanted.numpy, "same_kind"):
+        raise CompileError(CAST.format(name=name, found=found.name, wanted=wanted.name), into.where)
+    sizes = [call_operator(e, where, "aten::size", [v]) for v in (result, target)]
+    node = e.graph.insert("prim::If", (call_operator(e, where, "aten::ne", sizes),), ())
+    with e.inside(node.add_block()):
+        e.insert("prim::RaiseException", (e.constant(SIZES.format(name=name)), e.constant("builtins.ValueError")))
+    node.add_block()
+    call_operator(e, where, "aten::copy_", [target, result, e.constant(False)])
+    return target
 
 
 def _by_operands(e: Emitter, where: SourceRange, name: str, operator: str, values: list[Value]) -> Value:
@@ -206,13 +243,6 @@ def _expand(f: _Function) -> Value:
     return f.op("unsqueeze", f.values[0], f.axis(1, 0))
 
 
-def _flip(f: _Function) -> Value:
-    _, rank = dtype_and_rank(f.values[0], f.where)
-    value = f.named.get("axis", f.values[1] if len(f.values) > 1 else None)
-    axes = list(range(rank)) if value is None else [f.axis(1, 0)]
-    return f.op("flip", f.values[0], pack_list(f.e, [f.e.constant(a) for a in axes], INT))
-
-
 def _sort(f: _Function) -> Value:
     named = {"axis": f.e.constant(f.axis(1, -1))}
     return SORTED(Call(f.e, f.where, f.name, f.values[0], named))
@@ -243,16 +273,63 @@ def _bincount(f: _Function) -> Value:
     return f.op("bincount", f.values[0], f.e.constant(None), least)
 
 
+def _counts(f: _Function, value: Value) -> list[Value]:
+    """A number, or the numbers of a tuple that is written out."""
+    is_tuple = isinstance(value.static_type, TupleType)
+    return unpack_tuple(f.e, value) if is_tuple else [value]
+
+
+def _tile(f: _Function) -> Value:
+    repeats = f.named.pop("reps", f.values[-1])
+    return f.op("tile", f.values[0], pack_list(f.e, _counts(f, repeats), INT))
+
+
+def _pad(f: _Function) -> Value:
+    """`constant_pad_nd`, which begins at the last axis, with one width, one for each of two ends, or a pair an axis."""
+    mode = f.named.pop("mode", f.values[2] if len(f.values) > 2 else None)
+    if mode is not None and constant_text(mode) != "constant":
+        raise CompileError(NO_KEYWORD.format(name="pad", keyword="mode"), f.where)
+    value = f.named.pop("constant_values", f.e.constant(0))
+    _, rank = dtype_and_rank(f.values[0], f.where)
+    widths = _counts(f, f.named.pop("pad_width", f.values[1] if len(f.values) > 1 else f.e.constant(0)))
+    pairs = [_counts(f, width) for width in widths]
+    if len(pairs) <= 2 and all(len(pair) == 1 for pair in pairs):
+        pairs = [[*pairs[0], *pairs[-1]]]
+    if len(pairs) == 1:
+        pairs *= rank
+    if len(pairs) != rank or any(len(pair) != 2 for pair in pairs):
+        raise CompileError(WIDTHS, f.where)
+    ends = [end for pair in reversed(pairs) for end in pair]
+    return f.op("constant_pad_nd", f.values[0], pack_list(f.e, ends, INT), value)
+
+
+def _column_stack(f: _Function) -> Value:
+    return f.op(f.name, pack_list(f.e, f.parts(), TENSOR))
+
+
+def _flatnonzero(f: _Function) -> Value:
+    flat = f.op("reshape", f.values[0], pack_list(f.e, [f.e.constant(-1)], INT))
+    return unpack_tuple(f.e, call_method(f.e, f.where, "nonzero", flat, (), ()))[0]
+
+
+def _argwhere(f: _Function) -> Value:
+    places = f.op("nonzero", f.values[0])
+    places.set_type(array_of(int64, 2))
+    return places
+
+
 _RULES: Final[dict[str, Callable[[_Function], Value]]] = {
     "where": _where, "concatenate": lambda f: f.joined("cat", f.parts(), f.axis(1, 0)),
     "stack": lambda f: f.joined("stack", f.parts(), f.axis(1, 0)),
     "vstack": _stacked("stack", 0, 0), "hstack": _stacked("cat", 0, 1),
     "zeros_like": _like, "ones_like": _like, "empty_like": _like, "full_like": _like, "expand_dims": _expand,
-    "flip": _flip, "sort": _sort, "dot": _dot, "count_nonzero": _count, "diff": _diff, "roll": _roll,
+    "sort": _sort, "dot": _dot, "count_nonzero": _count, "diff": _diff, "roll": _roll,
     "bincount": _bincount, "shape": lambda f: shape_of(f.e, f.where, f.values[0]),
     "size": lambda f: f.op("numel", f.values[0]),
     "ndim": lambda f: f.e.constant(dtype_and_rank(f.values[0], f.where)[1]),
-    "sign": _sign, "outer": _outer,
+    "sign": _sign, "outer": _outer, "tile": _tile, "pad": _pad, "column_stack": _column_stack, "dstack": _column_stack,
+    "nan_to_num": lambda f: f.op("nan_to_num", f.values[0]), "flatnonzero": _flatnonzero, "argwhere": _argwhere,
+    "ptp": lambda f: binary(f.e, f.where, "-", f.op("max", f.values[0]), f.op("min", f.values[0])),
     "invert": lambda f: f.op("bitwise_not", f.values[0]),
     "conjugate": lambda f: f.op("clone", f.op("conj", f.values[0])),
 }  # fmt: skip

@@ -17,11 +17,11 @@ from flambeau.frontend.emit.numpy.array_promotion import as_number
 from flambeau.frontend.emit.numpy.element_arithmetic import as_python
 from flambeau.frontend.emit.numpy.element_functions import are_numbers, of_numbers
 from flambeau.frontend.emit.numpy.numpy_arrays import ARRAY_FUNCTIONS, array_call
+from flambeau.frontend.emit.numpy.reversed_views import flipped_view
 from flambeau.frontend.emit.numpy.ufunc_at import SIGNS, UfuncAt
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
-from flambeau.ir.graph import Value
 from flambeau.schema.array_type import holds_arrays
 from flambeau.schema.types import TensorType
 from flambeau.util.errors import CompileError
@@ -52,7 +52,7 @@ _LINALG: Final = (
     "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "svd", "vecdot", "vector_norm",
 )  # fmt: skip
 _METHODS: Final = (types.BuiltinMethodType, types.MethodType)
-_REFUSED: Final = ("out", "dtype", "where", "initial", "order", "casting")
+_REFUSED: Final = ("dtype", "where", "initial", "order", "casting")
 KEYWORDS: Final = {"axis": "dim", "keepdims": "keepdim", "a": "self", "a_min": "min", "a_max": "max"}
 
 FUNCTIONS: Final[dict[Any, str]] = {
@@ -72,10 +72,6 @@ MEANS_THE_SAME: Final = {
 """Functions of NumPy without a form here that the package has with the same meaning: what to write."""
 _EXTREMES: Final = {"maximum": "max", "minimum": "min"}
 _EITHER_ORDER: Final = frozenset({"add", "multiply", *_EXTREMES})
-FLIPPED: Final = instead(
-    "np.flip shows the memory of an array backwards in NumPy, and has no such view here: write {code}",
-    "np.flip(x).copy()", of="np.flip(x)", given="x: np.ndarray", shown="np.flip({name}).copy()",
-)  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -93,31 +89,9 @@ class ArrayFunctionValue(Sugared):
         """What the function gives for arrays. Raises CompileError for anything else."""
         if not any(holds_arrays(g.value.static_type) for g in (*args, *keywords)):
             raise CompileError(FOR_ARRAYS.format(name=self.name, instead=OUTSIDE), where)
-        result = as_number(e, array_call(e, where, self.name, "", args, keywords))
-        return FlippedValue(result, args[0].where.text or "x") if self.name == "flip" else SimpleValue(result)
-
-
-@dataclass(slots=True)
-class FlippedValue(Sugared):
-    """`np.flip(x)`, which shows in NumPy the memory of `x` backwards: here its copy alone has a meaning."""
-
-    value: Value
-    name: str
-
-    @property
-    def kind(self) -> str:
-        """The name of this kind of value in error messages."""
-        return "array that is flipped"
-
-    def as_value(self, e: Emitter, where: SourceRange) -> Value:
-        """Refused: writes would go to the array itself."""
-        raise CompileError(FLIPPED.format(name=self.name), where)
-
-    def attribute(self, e: Emitter, where: SourceRange, name: str) -> Sugared:
-        """`copy` alone."""
-        if name != "copy":
-            raise CompileError(FLIPPED.format(name=self.name), where)
-        return SimpleValue(self.value).attribute(e, where, name)
+        if self.name == "flip":
+            return flipped_view(e, where, args, keywords)
+        return SimpleValue(as_number(e, array_call(e, where, self.name, "", args, keywords)))
 
 
 @dataclass(slots=True)
@@ -134,11 +108,9 @@ class NumpyFunction(Sugared):
 
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The operator's result."""
-        refused = next((k for k in keywords if k.name in _REFUSED), None)
-        if refused is not None:
-            text = f"np.{self.name}: the keyword '{refused.name}' has no form in programs. Use the operator's own"
-            raise CompileError(text, refused.where)
-        if e.arrays and any(holds_arrays(g.value.static_type) for g in (*args, *keywords)):
+        of_arrays = e.arrays and any(holds_arrays(g.value.static_type) for g in (*args, *keywords))
+        self._refuse_keywords(keywords, () if of_arrays else ("out",))
+        if of_arrays:
             return SimpleValue(as_number(e, array_call(e, where, self.name, self.operator, args, keywords)))
         function = getattr(np, self.name, None)
         if isinstance(function, np.ufunc) and not keywords and are_numbers(args):
@@ -149,6 +121,12 @@ class NumpyFunction(Sugared):
         if self.name in _EITHER_ORDER and len(operands) == 2:
             operator, operands, bounds = _in_order(self.name, operator, operands)
         return SimpleValue(call_operator(e, where, operator, operands, [*renamed, *bounds]))
+
+    def _refuse_keywords(self, keywords: Sequence[Given], also: Sequence[str]) -> None:
+        refused = next((k for k in keywords if k.name in _REFUSED or k.name in also), None)
+        if refused is not None:
+            text = f"np.{self.name}: the keyword '{refused.name}' has no form in programs. Use the operator's own"
+            raise CompileError(text, refused.where)
 
     def attribute(self, e: Emitter, where: SourceRange, name: str) -> Sugared:
         """`at` of additions. Raises CompileError for any other."""

@@ -1,0 +1,126 @@
+"""Slices of arrays that go backwards, `x[::-1]`: NumPy shows the memory backwards, tensors have no such view.
+
+np.sort(x)[::-1]    →    flip of what nobody else has        x[::-1] * w    →    flip where the operator reads it
+
+Where the difference could be seen, in a name or a result that writes go through, it is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from flambeau.frontend.emit.implicit_conversions import pack_list
+from flambeau.frontend.emit.numpy.array_promotion import dtype_and_rank
+from flambeau.frontend.emit.numpy.ndarray_methods import AXIS, constant_int
+from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.emit.values.simple_value import SimpleValue
+from flambeau.frontend.emit.values.sugared import Emitter, Given, Iteration, Sugared
+from flambeau.frontend.trees.tree_views import Const, Expr, NoneLit, SliceExpr, UnaryMinus
+from flambeau.ir.graph import Value
+from flambeau.schema.types import INT, NoneType
+from flambeau.util.errors import CompileError
+from flambeau.util.instead import instead
+from flambeau.util.record import dataclass, replace
+from flambeau.util.source import SourceRange
+
+BACKWARDS: Final = instead(
+    "a slice of an array that goes backwards shows its memory, and has a name or a result here: {code} has the "
+    "elements in reverse order, in memory of their own",
+    "x[::-1].copy()", of="x[::-1]", given="x: np.ndarray",
+)  # fmt: skip
+
+
+def reversed_dimensions(indices: tuple[Expr, ...]) -> dict[int, int]:
+    """The dimensions that slices without bounds go backwards along, each with how far a step is; none beside others.
+
+    `x[::-1, 1:3]` has {0: 1}.
+    """
+    if not all(isinstance(index, SliceExpr) for index in indices):
+        return {}
+    found: dict[int, int] = {}
+    for dimension, index in enumerate(indices):
+        assert isinstance(index, SliceExpr)
+        step = index.step
+        if isinstance(step, UnaryMinus) and isinstance(step.value, Const) and type(step.value.value) is int:
+            if not (_is_absent(index.lower) and _is_absent(index.upper)) or step.value.value < 1:
+                return {}
+            found[dimension] = step.value.value
+    return found
+
+
+def _is_absent(tree: Expr | None) -> bool:
+    return tree is None or isinstance(tree, NoneLit)
+
+
+def forwards(index: Expr, dimension: int, steps: dict[int, int]) -> Expr:
+    """An index with all elements in the place of a slice that goes backwards."""
+    return replace(index, step=None) if isinstance(index, SliceExpr) and dimension in steps else index
+
+
+def reversed_view(e: Emitter, where: SourceRange, owner: Value, view: Value, steps: dict[int, int]) -> Sugared:
+    """What the slice stands for: its elements, if nobody else has the array, else what reads them."""
+    result = ReversedView(view, steps)
+    return SimpleValue(result.flipped(e, where)) if _is_new(owner) else result
+
+
+def flipped_view(e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    """`np.flip(x)` and `np.flip(x, axis)`. Raises CompileError for an axis that is not written out."""
+    array, *rest = [a.value for a in args]
+    axes = rest + [k.value for k in keywords if k.name == "axis"]
+    _, rank = dtype_and_rank(array, where)
+    if not axes or isinstance(axes[0].static_type, NoneType):
+        return reversed_view(e, where, array, array, dict.fromkeys(range(rank), 1))
+    axis = constant_int(axes[0])
+    if axis is None or not -rank <= axis < rank:
+        raise CompileError(AXIS, where)
+    return reversed_view(e, where, array, array, {axis % rank: 1})
+
+
+def read(e: Emitter, meaning: Sugared, where: SourceRange) -> Value:
+    """The value of something that is read before anything is written."""
+    return meaning.flipped(e, where) if isinstance(meaning, ReversedView) else meaning.as_value(e, where)
+
+
+def _is_new(array: Value) -> bool:
+    """Whether an array was just made by an operator, so that no name and no other array shows its memory."""
+    node = array.defining_node
+    definition = None if node is None else node.definition
+    return definition is not None and not any(r.alias is not None for r in definition.schema.returns)
+
+
+@dataclass(slots=True)
+class ReversedView(Sugared):
+    """A slice that goes backwards, of an array that others may have."""
+
+    view: Value
+    steps: dict[int, int]
+
+    @property
+    def kind(self) -> str:
+        """The name of this kind of value in error messages."""
+        return "slice that goes backwards"
+
+    def as_value(self, e: Emitter, where: SourceRange) -> Value:
+        """Refused: writes would go to the array itself."""
+        raise CompileError(BACKWARDS, where)
+
+    def iterate(self, e: Emitter, where: SourceRange) -> Iteration:
+        """Refused: the loop could write to the array."""
+        raise CompileError(BACKWARDS, where)
+
+    def attribute(self, e: Emitter, where: SourceRange, name: str) -> Sugared:
+        """Methods that give new arrays or numbers; others could show the memory."""
+        if name not in ("copy", "sum", "cumsum", "cumprod", "argmax", "argmin", "tolist", "astype", "mean"):
+            raise CompileError(BACKWARDS, where)
+        return SimpleValue(self.flipped(e, where)).attribute(e, where, name)
+
+    def flipped(self, e: Emitter, where: SourceRange) -> Value:
+        """The elements in that order, in an array of their own."""
+        dims = pack_list(e, [e.constant(d) for d in self.steps], INT)
+        value = call_operator(e, where, "aten::flip", [self.view, dims])
+        for dimension, step in self.steps.items():
+            if step > 1:
+                bounds = [e.constant(dimension), e.constant(None), e.constant(None), e.constant(step)]
+                value = call_operator(e, where, "aten::slice", [value, *bounds])
+        return value

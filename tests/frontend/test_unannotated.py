@@ -1,0 +1,92 @@
+"""Parameters without annotations: Tensors, or the numbers that a call brings."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import flambeau
+from flambeau.util.errors import CompileError
+
+
+def weighted(x, weight, rounds=2):
+    return x * weight + rounds
+
+
+def test_numbers_make_a_program_on_arrays_and_tensors_one_on_tensors() -> None:
+    scripted = flambeau.script(weighted)
+    assert scripted(2, 3) == 8
+    assert isinstance(scripted(2, 3), int)
+    assert scripted(2, 0.5, 1) == 2.0
+    assert scripted(np.arange(3, dtype=np.int32), 2).dtype == np.int32
+    assert np.array_equal(scripted(np.arange(3), 0.5, rounds=1), np.arange(3) * 0.5 + 1)
+    two = flambeau.tensor([1.0, 2.0])
+    assert scripted(two, two).tolist() == [3.0, 6.0]
+    with pytest.raises(RuntimeError, match="Inferred 'weight' to be of type 'Tensor'"):
+        scripted(two, 2.0)
+
+
+def test_the_default_tells_the_type() -> None:
+    def scaled(x, by=0.5, mode="sum", deep=True):
+        y = x * by
+        return y.sum() if mode == "sum" and deep else y.max()
+
+    def shifted(x, n=1):
+        return x + n
+
+    scripted = flambeau.script(scaled)
+    assert str(scripted.schema) == 'scaled(Tensor x, float by=0.5, str mode="sum", bool deep=True) -> Tensor'
+    assert float(scripted(flambeau.ones(3), 2.0)) == 6.0
+    with pytest.raises(RuntimeError, match="'int' for argument 'n' but instead found type 'str'"):
+        flambeau.script(shifted)(flambeau.ones(1), "a")
+
+
+def test_scripted_helpers_take_the_numbers_of_programs_on_arrays() -> None:
+    @flambeau.script
+    def half(v):
+        return v * 0.5
+
+    def halves(x: np.ndarray) -> np.ndarray:
+        out = np.empty_like(x)
+        for i in range(len(x)):
+            out[i] = half(x[i])
+        return out
+
+    assert np.array_equal(flambeau.script(halves)(np.arange(3.0)), [0.0, 0.5, 1.0])
+
+
+def test_what_calls_bring_is_remembered_by_kind() -> None:
+    scripted = flambeau.script(weighted)
+    for argument in (1, 1.0, np.ones(2), np.ones(3), 3):
+        scripted(argument, 2)
+    made = scripted.by_call.function()
+    assert len(made.variants_cache) == 3
+
+
+def test_messages_of_arrays() -> None:
+    def named(x: np.ndarray) -> np.ndarray:
+        y = x[::-1]
+        return y
+
+    def cast(x: np.ndarray, out: np.ndarray) -> None:
+        np.multiply(x, 0.5, out=out)
+
+    def sized(x: np.ndarray, out: np.ndarray) -> None:
+        np.multiply(x, 2, out=out)
+
+    def widths(x: np.ndarray) -> np.ndarray:
+        return np.pad(x, (1, 2, 3))
+
+    def several(x: np.ndarray) -> np.ndarray:
+        return np.median(x, axis=0)
+
+    with pytest.raises(CompileError, match=r"shows its memory, and has a name or a result here: x\[::-1\]\.copy\(\)"):
+        flambeau.script(named)
+    with pytest.raises(CompileError, match=r"output from dtype\('float64'\) to dtype\('int64'\) with casting rule"):
+        flambeau.script(cast)(np.arange(3), np.arange(3))
+    with pytest.raises(ValueError, match=r"np\.multiply: the array of out= has other sizes than the result"):
+        flambeau.script(sized)(np.arange(3), np.arange(4))
+    with pytest.raises(CompileError, match=r"np\.pad takes one width, two for the ends of each axis, or a pair"):
+        flambeau.script(widths)
+    with pytest.raises(CompileError, match=r"median: median\(\) got an unexpected keyword argument 'axis'"):
+        flambeau.script(several)
