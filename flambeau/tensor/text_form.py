@@ -8,8 +8,8 @@ their corners.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 import numpy as np
 
@@ -38,11 +38,20 @@ class PrintOptions:
 options = PrintOptions()
 
 
+PROFILES: Final[Mapping[str, Mapping[str, float]]] = {
+    "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
+    "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
+    "full": {"precision": 4, "threshold": float("inf"), "edgeitems": 3, "linewidth": 80},
+}
+"""Options under a name, as PyTorch has them."""
+
+
 def set_printoptions(
     precision: int | None = None,
     threshold: float | None = None,
     edgeitems: int | None = None,
     linewidth: int | None = None,
+    profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
     """Change how `repr` shows tensors; what is not given stays, but `sci_mode` goes back to automatic.
@@ -52,6 +61,8 @@ def set_printoptions(
         threshold: how many elements are shown in full.
         edgeitems: how many at each end otherwise.
         linewidth: characters of a line.
+        profile: "default", "short" (fewer digits and elements) or "full" (all elements): what the others are, where they
+            are not given.
         sci_mode: whether exponents are written.
 
     >>> import flambeau
@@ -60,14 +71,11 @@ def set_printoptions(
     tensor([0.12])
     >>> flambeau.set_printoptions(precision=4)
     """
-    for name, value in (
-        ("precision", precision),
-        ("threshold", threshold),
-        ("edgeitems", edgeitems),
-        ("linewidth", linewidth),
-    ):
-        if value is not None:
-            setattr(options, name, value)
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    if profile is not None and profile not in PROFILES:
+        raise ValueError(f"set_printoptions: expected a profile of {', '.join(PROFILES)}, got {profile!r}")
+    for name, value in {**PROFILES.get(profile or "", {}), **{n: v for n, v in given.items() if v is not None}}.items():
+        setattr(options, name, value)
     options.sci_mode = sci_mode
 
 

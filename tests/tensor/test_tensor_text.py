@@ -88,8 +88,15 @@ def test_print_options() -> None:
         assert repr(fb.tensor([1.5, 2.25, 3.0, 4.0, 5.0])) == "tensor([1.50,  ..., 5.00])"
         fb.set_printoptions(sci_mode=True)
         assert "e+00" in repr(fb.tensor([1.5]))
+        fb.set_printoptions(profile="full")
+        assert "..." not in repr(fb.arange(2000))
+        fb.set_printoptions(profile="short", precision=3)
+        assert repr(fb.arange(2000.0)) == "tensor([0.000e+00, 1.000e+00,  ..., 1.998e+03, 1.999e+03])"
+        with pytest.raises(ValueError, match="expected a profile of default, short, full, got 'long'"):
+            fb.set_printoptions(profile="long")
     finally:
-        fb.set_printoptions(precision=4, threshold=1000, edgeitems=3, linewidth=80)
+        fb.set_printoptions(profile="default")
+    assert repr(fb.arange(2000)).endswith("1997, 1998, 1999])")
 
 
 def test_programs_show_tensors_in_columns() -> None:
