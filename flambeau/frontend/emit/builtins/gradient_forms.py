@@ -50,12 +50,12 @@ def gradient_form(name: str, *, with_value: bool) -> FormValue:
 
 def _applied(e: Emitter, tree: Apply, name: str, transform: Transform) -> Sugared:
     """What a transform makes of the function that it is called with: one that the program defines, or names."""
-    given = tree.args[0]
-    if isinstance(given, Lambda) or (isinstance(given, Apply | Var) and _is_own(e, given)):
-        made = e.sugared(given).transformed(transform)
-        if made is not None:
-            return made
-    function = named_function(e, given, name)
+    callee = tree.args[0]
+    if isinstance(callee, Lambda) or (isinstance(callee, Apply | Var) and _is_own(e, callee)):
+        transformed = e.sugared(callee).transformed(transform)
+        if transformed is not None:
+            return transformed
+    function = named_function(e, callee, name)
     try:
         return e.wrap(transform(function, len(function.schema.arguments)), tree.range)
     except (TypeError, ValueError) as error:
@@ -138,8 +138,8 @@ def transform_form(name: str) -> FormValue:
                 dims = chosen.get("in_dims", 0)
                 around = (None,) * (len(function.schema.arguments) - count)
                 chosen["in_dims"] = (*(dims if isinstance(dims, tuple) else (dims,) * count), *around)
-            made: Function = TRANSFORM_PROGRAM.implementation(name, function, **chosen)
-            return made
+            program: Function = TRANSFORM_PROGRAM.implementation(name, function, **chosen)
+            return program
 
         return _applied(e, tree, name, transform)
 
@@ -154,5 +154,5 @@ def _constant(e: Emitter, tree: Expr, name: str) -> Any:
     items = list(node.operands) if node is not None and is_tuple else [value]
     if not all(map(constants.is_constant, items)):
         raise CompileError(WRITTEN.format(name=name), tree.range)
-    found = tuple([constants.constant_value(item) for item in items])
-    return found if is_tuple else found[0]
+    values = tuple([constants.constant_value(item) for item in items])
+    return values if is_tuple else values[0]
