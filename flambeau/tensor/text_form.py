@@ -61,7 +61,7 @@ def set_printoptions(
         threshold: how many elements are shown in full.
         edgeitems: how many at each end otherwise.
         linewidth: characters of a line.
-        profile: "default", "short" (fewer digits and elements) or "full" (all elements): what the others are, where they
+        profile: "default", "short" (fewer digits and elements) or "full" (all elements): what the others are where they
             are not given.
         sci_mode: whether exponents are written.
 
