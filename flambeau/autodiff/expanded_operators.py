@@ -12,18 +12,19 @@ arguments is demanded of them still: where it does not hold, the operator itself
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
 from flambeau.analysis import shapes
 from flambeau.autodiff.graph_operators import Builder, GraphOperators
-from flambeau.autodiff.proxies import BoolProxy, UntraceableError
+from flambeau.autodiff.proxies import BoolProxy, TensorProxy, UntraceableError
 from flambeau.autodiff.symbolic_sizes import SymbolicSizes
 from flambeau.ir.clone import clone_node
 from flambeau.ir.constants import insert_constant, is_constant
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ops.expansions import expansions
-from flambeau.schema.types import STRING, ListType, OptionalType, TensorType
+from flambeau.schema.types import STRING, TENSOR, ListType, OptionalType, TensorType
 from flambeau.util.inversions import OPERATOR_EXPANSION
 
 
@@ -47,6 +48,18 @@ class _Operators(GraphOperators):
         super().__init__(builder)
         self._node = node
 
+    def either(self, condition: Any, one: Callable[[], Any], other: Callable[[], Any]) -> Any:
+        """One of two tensors, of which only the one that is wanted is computed; of what ranks they may be."""
+        if isinstance(condition, bool):
+            return one() if condition else other()
+        graph, builder = self._node.graph, self._builder
+        branch = graph.insert("prim::If", [condition.value], [TENSOR])
+        for make in (one, other):
+            way = branch.add_block()
+            with graph.inserting(way):
+                way.add_return(builder.value(make(), TENSOR))
+        return TensorProxy(builder, branch.result())
+
     def require(self, *conditions: Any) -> None:
         """Have the operator itself say what is wrong where a condition does not hold, which must be where it fails."""
         if not all(c is True or isinstance(c, BoolProxy) for c in conditions):
@@ -66,24 +79,33 @@ class _Operators(GraphOperators):
 
 
 def _expand(graph: Graph, node: Node) -> bool:
-    builder = Builder(graph, SymbolicSizes(graph))
     last = node.previous
     with graph.inserting(node), graph.at_range(node.range):
         try:
-            found = expansions[node.op](_Operators(builder, node), *(builder.proxy(v) for v in node.operands))
-            result = None if found is None else builder.value(found, node.result().static_type)
+            values = _values(Builder(graph, SymbolicSizes(graph)), node)
         except (UntraceableError, RuntimeError):
-            result = None
-    if result is None:
+            values = []
+    if not values:
         while node.previous is not None and node.previous is not last:
             node.previous.erase()
         return False
-    old, name = node.result(), node.result().name if node.result().has_name else ""
-    old.replace_uses_with(result)
+    for old, new in zip(node.results, values, strict=True):
+        name = old.name if old.has_name else ""
+        old.replace_uses_with(new)
+        if name and not new.has_name:
+            old.set_name("")
+            graph.rename(new, name)
     node.erase()
-    if name and not result.has_name:
-        graph.rename(result, name)
     return True
+
+
+def _values(builder: Builder, node: Node) -> list[Value]:
+    """What stands for the results of a node; none where its body does not apply."""
+    answer = expansions[node.op](_Operators(builder, node), *(builder.proxy(v) for v in node.operands))
+    if answer is None:
+        return []
+    parts = answer if len(node.results) > 1 else (answer,)
+    return [builder.value(part, v.static_type) for part, v in zip(parts, node.results, strict=True)]
 
 
 def _is_known(value: Value) -> bool:

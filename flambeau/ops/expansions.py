@@ -8,6 +8,7 @@ is wrong where a condition does not hold that only the run knows.
 # ruff: noqa: N803  # F is what bodies call the operators
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
@@ -71,6 +72,44 @@ def _encoder_layer(
         return F.add(x, forward(norm(x, norm_weight_2, norm_bias_2)))
     x = norm(F.add(src, attention(src)), norm_weight_1, norm_bias_1)
     return norm(F.add(x, forward(x)), norm_weight_2, norm_bias_2)
+
+
+def _scale(F: Any, size: Any) -> Any:
+    """What scores are multiplied with that are sums over so many numbers."""
+    return 1 / (math.sqrt(size) if type(size) is int else F.sqrt(size))
+
+
+@expansions("aten::_native_multi_head_attention")
+def _attention_layer(
+    F: Any, query: Any, key: Any, value: Any, size: Any, heads: Any, qkv_weight: Any, qkv_bias: Any, weight: Any,
+    bias: Any, mask: Any = None, need_weights: Any = True, is_average: Any = True, kind: Any = None,
+) -> Any:  # fmt: skip
+    """The result and, where they are wanted, the weights of all heads, or those of the mean head."""
+    if mask is not None or not query.ndim == key.ndim == value.ndim == 3:
+        return None
+    thirds = [(t.shape[0] + 2) // 3 for t in (qkv_weight, qkv_bias)]
+    has_thirds = [t.shape[0] > 2 * third for t, third in zip((qkv_weight, qkv_bias), thirds, strict=True)]
+    F.require(query.shape[2] == size, size % heads == 0, *has_thirds)
+
+    def part(x: Any, place: int) -> Any:
+        own = [
+            F.slice(t, 0, third * place, third * (place + 1), 1)
+            for t, third in zip((qkv_weight, qkv_bias), thirds, strict=True)
+        ]
+        return F.transpose(F.unflatten(F.linear(x, *own), 2, [heads, -1]), 1, 2)
+
+    q, k, v = part(query, 0), part(key, 1), part(value, 2)
+    if need_weights is False:
+        joined = F.scaled_dot_product_attention(q, k, v, None, 0.0, False)
+        return F.linear(F.flatten(F.transpose(joined, 1, 2), 2), weight, bias), F.new_empty(query, [0])
+    shares = F.softmax(F.matmul(F.mul(q, _scale(F, size // heads)), F.transpose(k, -2, -1)), -1)
+    result = F.linear(F.flatten(F.transpose(F.matmul(shares, v), 1, 2), 2), weight, bias)
+    wanted = F.either(
+        need_weights,
+        lambda: F.either(is_average, lambda: F.mean(shares, [1]), lambda: shares),
+        lambda: F.new_empty(query, [0]),
+    )
+    return result, wanted
 
 
 @expansions("aten::prelu")

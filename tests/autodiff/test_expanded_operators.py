@@ -176,3 +176,52 @@ def test_types_that_are_known_late_are_looked_for() -> None:
         found = function(3)
     np.testing.assert_array_equal(found.numpy(), np.stack(np.meshgrid(np.arange(3), np.arange(4), indexing="ij")))
     assert function.explain(measure=False).is_native, str(function.explain(measure=False))
+
+
+def attention(need_weights: str, is_average: str) -> Any:
+    head = "def f(q: Tensor, k: Tensor, v: Tensor, a: Tensor, b: Tensor, c: Tensor, d: Tensor, n: bool, m: bool):\n"
+    call = f"q, k, v, 8, 2, a, b, c, d, None, {need_weights}, {is_average}, None"
+    return flambeau.jit.CompilationUnit(f"{head}    return flambeau.ops.aten._native_multi_head_attention({call})\n").f
+
+
+@pytest.mark.parametrize(
+    ("need_weights", "is_average"), [("False", "True"), ("True", "True"), ("True", "False"), ("n", "m"), ("True", "m")]
+)
+def test_layers_of_attention_are_their_parts(need_weights: str, is_average: str) -> None:
+    """Native where constants say of what rank the weights are."""
+    rng = np.random.default_rng(2)
+    shapes = [(2, 5, 8), (2, 3, 8), (2, 3, 8), (24, 8), (24,), (8, 8), (8,)]
+    arguments = [flambeau.from_numpy(rng.standard_normal(s).astype(np.float32)) for s in shapes]
+    function, operator = attention(need_weights, is_average), flambeau.ops.aten._native_multi_head_attention
+    for n, m in ((True, True), (True, False), (False, True), (True, True)):
+        said = eval(need_weights, {"n": n}), eval(is_average, {"m": m})
+        for _ in range(3):
+            found = function(*arguments, n, m)
+        wanted = operator(*arguments[:3], 8, 2, *arguments[3:], None, *said, None)
+        for one, other in zip(found, wanted, strict=True):
+            assert one.shape == other.shape
+            np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-4, atol=1e-5)
+    is_constant = is_average != "m" and need_weights != "n"
+    assert function.explain(measure=False).is_native == is_constant, str(function.explain(measure=False))
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        [(2, 5, 6), (2, 3, 8), (2, 3, 8), (24, 8), (24,), (8, 8), (8,)],
+        [(2, 5, 8), (2, 3, 8), (3, 3, 8), (24, 8), (24,), (8, 8), (8,)],
+        [(2, 5, 8), (2, 3, 8), (2, 3, 8), (4, 8), (4,), (8, 8), (8,)],
+    ],
+)
+def test_layers_of_attention_refuse_what_the_operator_refuses(sizes: list[tuple[int, ...]]) -> None:
+    function = attention("True", "True")
+    fitting = [(2, 5, 8), (2, 3, 8), (2, 3, 8), (24, 8), (24,), (8, 8), (8,)]
+    for _ in range(4):
+        function(*[flambeau.ones(*s) for s in fitting], True, True)
+    given = [flambeau.ones(*s) for s in sizes]
+    with pytest.raises((RuntimeError, ValueError)) as expected:
+        flambeau.ops.aten._native_multi_head_attention(*given[:3], 8, 2, *given[3:], None, True, True, None)
+    for _ in range(3):
+        with pytest.raises(type(expected.value)) as found:
+            function(*given, True, True)
+        assert str(expected.value).splitlines()[0] in str(found.value)
