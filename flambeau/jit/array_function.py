@@ -45,6 +45,10 @@ _KEYS: Final[dict[Any, Type]] = {str: STRING, int: INT, float: FLOAT, bool: BOOL
 _NUMBERS: Final[dict[Any, Type]] = {int: INT, float: FLOAT, bool: BOOL, str: STRING}
 MAX_VARIANTS: Final = 64
 """Combinations of dtypes and ranks for which a function is compiled."""
+NOT_CALLED: Final = (
+    "{name} is compiled for the dtypes and ranks of the arrays that a call brings, and was not called yet: call it, "
+    "and look at it then"
+)
 TOO_MANY: Final = "{name} was compiled for {count} combinations of dtypes and ranks of its arrays: split it"
 
 
@@ -124,7 +128,10 @@ class ArrayFunction(ScriptFunction):
 
     def _shown(self) -> ScriptFunction[..., Any]:
         if self._latest is None:
-            self._latest = ScriptFunction(self._generic())
+            try:
+                self._latest = ScriptFunction(self._generic())
+            except CompileError:
+                raise CompileError(NOT_CALLED.format(name=self.__name__), self._template.tree.range) from None
         return self._latest
 
     @property

@@ -90,3 +90,42 @@ def test_messages_of_arrays() -> None:
         flambeau.script(widths)
     with pytest.raises(CompileError, match=r"median: median\(\) got an unexpected keyword argument 'axis'"):
         flambeau.script(several)
+
+
+def test_messages_of_shapes_types_and_graphs() -> None:
+    def deeper(x: np.ndarray) -> int:
+        return x.shape[1]
+
+    def unknown(x: np.ndarray) -> float:
+        return x.foo
+
+    def widening(x: np.ndarray):
+        total = 0
+        for v in x:
+            total += v
+        return total
+
+    def converted(x: np.ndarray) -> np.ndarray:
+        return x.astype(np.float32)
+
+    with pytest.raises(CompileError, match=r"shape\[1\] of an array with 1 dimension"):
+        flambeau.script(deeper)(np.arange(3))
+    with pytest.raises(CompileError, match=r"'np\.ndarray' object has no attribute or method 'foo'"):
+        flambeau.script(unknown)(np.arange(3))
+    with pytest.raises(CompileError, match=r"It is a float from here on: let it begin as one, total = 0\.0"):
+        flambeau.script(widening)(np.arange(3.0))
+    scripted = flambeau.script(converted)
+    with pytest.raises(CompileError, match="converted is compiled for the dtypes and ranks of the arrays that a call"):
+        _ = scripted.graph
+    scripted(np.arange(3))
+    assert "aten::to" in str(scripted.graph)
+
+
+@pytest.mark.parametrize("other", [2, 2.0, True])
+@pytest.mark.parametrize("sign", ["/", "**"])
+def test_complex_numbers_with_others_are_complex(other: complex, sign: str) -> None:
+    kind = type(other).__name__
+    unit = flambeau.CompilationUnit(f"def f(a: complex, n: {kind}):\n    return a {sign} n, n {sign} a")
+    assert str(unit.f.schema.returns[0].type) == "(complex, complex)"
+    a = 1 + 2j
+    assert unit.f(a, other) == ((a / other, other / a) if sign == "/" else (a**other, other**a))

@@ -24,6 +24,8 @@ from flambeau.ir.graph import Value
 from flambeau.program.classes import why_no_interface
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import (
+    FLOAT,
+    INT,
     TENSOR,
     ListType,
     NumberType,
@@ -34,6 +36,7 @@ from flambeau.schema.types import (
     without_refinement,
 )
 from flambeau.util.errors import CompileError
+from flambeau.util.instead import instead
 from flambeau.util.source import SourceRange
 
 LONE_STAR = "A Starred expression may only appear on the lhs within the presence of another non-starred expression"
@@ -48,6 +51,10 @@ WAS_NOT_FIRST_CLASS = (
     "Cannot re-assign '{name}' because it has type {kind} and '{name}' is not a first-class value. "
     "Only reassignments to first-class values are allowed"
 )
+BEGINS_AS_INT = instead(
+    "It is a float from here on: let it begin as one, {code}", "total = 0.0", given="", gives="total",
+    shown="{name} = 0.0",
+)  # fmt: skip
 CHANGED_TYPE = "Variable '{name}' previously had type {before} but is now being assigned to a value of type {after}\n"
 NUMBER = ". A number of which only the run tells whether it is an int becomes a float with float(x), an int with int(x)"
 EMPTY_LIST = (
@@ -233,6 +240,8 @@ def _as_before(e: Emitter, where: SourceRange, name: str, value: Value, variable
         text = CHANGED_TYPE.format(name=name, before=before.annotation, after=value.static_type.annotation)
         if before == ListType(TENSOR):
             text += EMPTY_LIST.format(name=name)
+        if before == INT and value.static_type == FLOAT:
+            text += BEGINS_AS_INT.format(name=name)
         text += (about_numbers(value.static_type) or about_power(value)).removeprefix(". ")
         raise CompileError(text, where)
     return conversion(e)

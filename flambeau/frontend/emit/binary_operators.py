@@ -27,6 +27,7 @@ from flambeau.schema.element_type import is_element
 from flambeau.schema.types import (
     BOOL,
     COMPLEX,
+    FLOAT,
     INT,
     STRING,
     DictType,
@@ -68,9 +69,11 @@ def emit_binary(e: Emitter, tree: BinOp, hint: Type | None) -> Sugared:
 
 def binary(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value:
     """`left op right` for the signs of Python's binary operators: as the first rule says that is for such operands."""
-    if op == "**" and {left.static_type, right.static_type} == {COMPLEX, INT}:
+    if op in ("**", "/") and COMPLEX in (left.static_type, right.static_type):
         # There is no overload of both; that of any two numbers would say that the result is real.
-        left, right = (_converted(e, where, v, INT, "aten::Float") for v in (left, right))
+        for type_ in (BOOL, INT, FLOAT)[: 2 if op == "**" else 3]:
+            name = "aten::Float" if op == "**" else "aten::Complex"
+            left, right = (_converted(e, where, v, type_, name) for v in (left, right))
     for rule in _RULES:
         result = rule(e, where, op, left, right)
         if result is not None:

@@ -29,6 +29,7 @@ from flambeau.schema.types import (
 from flambeau.util.errors import CompileError
 
 OUT_OF_RANGE = "Tuple index out of range. Tuple is length {length} and index is {index}"
+DIMENSIONS = "Tuple index out of range: shape[{index}] of an array with {length} dimension(s)"
 UNRESOLVED = "Cannot index into a {type} with a non-integer literal because we cannot resolve the output type"
 
 
@@ -91,7 +92,8 @@ def _tuple_item(e: Emitter, tree: Subscript, value: Value, type_: TupleType, ind
     constant = constant_int(position)
     if constant is not None:
         if not -length <= constant < length:
-            raise CompileError(OUT_OF_RANGE.format(length=length, index=constant), where)
+            text = DIMENSIONS if _are_sizes(value) else OUT_OF_RANGE
+            raise CompileError(text.format(length=length, index=constant), where)
         return tuple_item(e, value, constant % length)
     if not type_.elements or any(t != type_.elements[0] for t in type_.elements):
         raise CompileError(UNRESOLVED.format(type=type_.annotation), where)
@@ -102,3 +104,10 @@ def subscript_values(e: Emitter, tree: Subscript) -> Value:
     """The index of a list, dict or object: one value, or a tuple of several."""
     values = [e.value(i) for i in tree.indices]
     return values[0] if len(values) == 1 else pack_tuple(e, values)
+
+
+def _are_sizes(value: Value) -> bool:
+    """Whether a tuple is the shape of an array."""
+    node = value.defining_node
+    items = () if node is None else [item.defining_node for item in node.operands]
+    return bool(items) and all(item is not None and item.op == "aten::size" for item in items)

@@ -77,7 +77,9 @@ class SimpleValue(Sugared):
         """A method, or a property such as `shape`."""
         meaning = e.rules.attribute(e, where, self.value, name)
         if meaning is None:
-            text = NO_ATTRIBUTE.format(type=shown(self.value.static_type), name=name)
+            type_ = self.value.static_type
+            named = "np.ndarray" if isinstance(type_, TensorType) and type_.is_array else shown(type_)
+            text = NO_ATTRIBUTE.format(type=named, name=name)
             raise CompileError(text + advice(self.value.static_type, name), where)
         return meaning
 
