@@ -154,16 +154,17 @@ class Executor:
             return single(run(code, arguments))
 
     def compile(self, arguments: Sequence[Any]) -> None:
-        """Make the plan for arguments like these with its native code, if it has none."""
+        """Make the plan for arguments like these with its native code and kernels, if it has none."""
         self.first_tier.end()
-        self.plan_for(arguments).compile(gradients.Plain(arguments).arguments)
+        self.make_ready(arguments)
 
     def make_ready(self, arguments: Sequence[Any]) -> None:
         """Make the plan for arguments like these with its native code, and that of its kernels where nobody notices."""
         plan = self.plan_for(arguments)
         plain = gradients.Plain(arguments).arguments
         plan.compile(plain)
-        plan.rehearse(plain)
+        if not plan.runs and not plan.rehearsals:
+            plan.rehearse(plain)
 
     def _run_on_objects(self, plan: ExecutionPlan | None, spec: specs.Spec, arguments: Sequence[Any]) -> Any:
         """A call by a plan, with objects among the arguments: what is in them may ask for gradients."""

@@ -274,9 +274,10 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
         return (*self._first, *self._signature.bind(tuple(args), kwargs))
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Make the optimised plan and the native code for arguments like these now, and wait for it; nothing is run.
+        """Make the optimised plan and the native code for arguments like these now, and wait for it.
 
-        Without it a long program answers its first call as it is written, and waits at the second one.
+        Nothing is written, printed or drawn: kernels, which are compiled when sizes are known, are tried on copies where
+        nobody can tell. Without it a long program answers as it is written until its plan was made behind its calls.
 
         >>> import flambeau
         >>> from flambeau import Tensor

@@ -278,7 +278,14 @@ def test_what_fails_when_rehearsed_is_no_error(monkeypatch: pytest.MonkeyPatch) 
     expected = [f(X), f(X)][0]
     f.compile(X)
     assert flambeau.allclose(f(X), expected, rtol=1e-6, atol=1e-6)
-    assert runs == ["flambeau plans", threading.current_thread().name]
+    assert runs == ["flambeau plans", *[threading.current_thread().name] * 2]  # compile tries again
+
+
+def test_a_call_after_compile_finds_its_kernels() -> None:
+    f = compiled("def f(x: Tensor):\n return (flambeau.tanh(x) * 2).softmax(-1)\n")
+    f.compile(X)
+    assert "1 variant(s)" in told(f)
+    assert told(f).count("not called yet") == 0
 
 
 PROGRAM = """
