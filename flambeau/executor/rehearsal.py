@@ -2,8 +2,8 @@
 
 >>> from flambeau.ir import parse_ir
 >>> said = parse_ir("graph(%x : Tensor):\\n   = prim::Print(%x)\\n  return (%x)")
->>> doubled = parse_ir("graph(%x : Tensor):\\n  %y : Tensor = aten::add(%x, %x)\\n  return (%y)")
->>> is_unseen(said, [1.0]), is_unseen(doubled, [1.0]), is_unseen(doubled, [object()])
+>>> squashed = parse_ir("graph(%x : Tensor):\\n  %y : Tensor = aten::tanh(%x)\\n  return (%y)")
+>>> is_unseen(said, [1.0]), is_unseen(squashed, [1.0]), is_unseen(squashed, [object()])
 (False, True, False)
 """
 

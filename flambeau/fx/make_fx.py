@@ -5,10 +5,8 @@
 >>> print(traced.code.strip())
 def forward(self, x_1):
     add = flambeau.ops.aten.add.Scalar(x_1, 1)
-    sub = flambeau.ops.aten.sub.Tensor(x_1, add);  x_1 = add = None
-    mul = flambeau.ops.aten.mul.Tensor(sub, sub);  sub = None
-    mean = flambeau.ops.aten.mean.default(mul);  mul = None
-    return mean
+    mse_loss = flambeau.ops.aten.mse_loss.default(x_1, add);  x_1 = add = None
+    return mse_loss
 """
 
 from __future__ import annotations

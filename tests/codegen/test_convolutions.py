@@ -197,3 +197,20 @@ def test_texts_are_code_for_each_level(level: str, kind: str) -> None:
     processor = processor_of(level)
     for text in (sums.sums_text, slopes.slopes_text):
         assert Compiler(processor).compile(text(Floats(kind, processor.target)), is_glue=True, optimise=False)
+
+
+@pytest.mark.parametrize("padding", [0, 1])
+@pytest.mark.parametrize(("images", "channels", "rows", "columns"), [(2, 1, 28, 28), (1, 3, 13, 7), (2, 16, 13, 28)])
+def test_nothing_behind_the_input_is_read(images: int, channels: int, rows: int, columns: int, padding: int) -> None:
+    """Neither where windows are read in place, nor where each column of the kernel has a copy of the rows."""
+    rng = np.random.default_rng(0)
+    count = images * channels * rows * columns
+    memory = np.full(8 * count, np.nan, np.float32)
+    memory[:count] = rng.standard_normal(count)
+    x = memory[:count].reshape(images, channels, rows, columns)
+    w = rng.standard_normal((32, channels, 3, 3)).astype(np.float32)
+    padded = np.pad(x.astype(np.float64), ((0, 0), (0, 0), (padding, padding), (padding, padding)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))
+    want = np.einsum("nchwij,ocij->nohw", windows, w)
+    got = flambeau.nn.functional.conv2d(flambeau.from_numpy(x), flambeau.from_numpy(w), padding=padding)
+    np.testing.assert_allclose(got.numpy(), want, rtol=1e-4, atol=1e-4)

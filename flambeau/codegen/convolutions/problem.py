@@ -114,10 +114,11 @@ def _is_in_place(x: Input, results: Results, lines: tuple[Line, Line], size: int
     down, across = lines
     is_plain = x.strides.column == size and x.strides.row % size == 0 and x.strides.row >= x.width * size
     has_no_steps = down.step == across.step == 1 and len(down.parts) == len(across.parts) == 1
+    has_one_copy = len(down.shifts) == len(across.shifts) == 1
     is_inside = down.before == across.before == 0 and (
         results.rows + down.reach <= x.height and results.columns + across.reach <= x.width
     )
-    return is_plain and has_no_steps and is_inside
+    return is_plain and has_no_steps and has_one_copy and is_inside
 
 
 def cut(
