@@ -276,8 +276,8 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Make the optimised plan and the native code for arguments like these now, and wait for it.
 
-        Nothing is written, printed or drawn: kernels, which are compiled when sizes are known, are tried on copies where
-        nobody can tell. Without it a long program answers as it is written until its plan is made behind its calls.
+        Nothing is written, printed or drawn: kernels, which are compiled when sizes are known, are tried on copies
+        where nobody can tell. Without it a long program answers as it is written until its plan is made behind its calls.
 
         >>> import flambeau
         >>> from flambeau import Tensor
