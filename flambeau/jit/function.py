@@ -277,7 +277,7 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
         """Make the optimised plan and the native code for arguments like these now, and wait for it.
 
         Nothing is written, printed or drawn: kernels, which are compiled when sizes are known, are tried on copies
-        where nobody can tell. Without it a long program answers as it is written until its plan is made behind its calls.
+        where nobody can tell. Without it a long program answers as it is written until its plan was made meanwhile.
 
         >>> import flambeau
         >>> from flambeau import Tensor
