@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
-NATIVE := $(addprefix tests/codegen/,kernel llvm lower products) $(addprefix tests/codegen/graph/test_,elements.py lanes.py loops.py scatter_in_graphs.py spans.py writes.py) $(addprefix tests/executor/test_,conditional_stores.py eager_rows.py fastmath.py whole_tensors.py)
+NATIVE := $(addprefix tests/codegen/,kernel llvm lower products) $(addprefix tests/codegen/graph/test_,elements.py lanes.py loops.py scatter_in_graphs.py spans.py writes.py) $(addprefix tests/executor/test_,conditional_stores.py eager_rows.py fastmath.py whole_tensors.py) $(addprefix tests/codegen/,graph/test_tensor_lists.py test_convolutions.py test_channel_convolutions.py test_few_places.py) tests/random_programs/test_native_programs.py
 
 unexport PYTHONDONTWRITEBYTECODE  # tests start many processes: without files of bytecode each compiles the package anew, for a second
 
@@ -25,7 +25,7 @@ test: $(READY) ## run all tests
 	$(PY) -m pytest -n 2 --dist worksteal -q --durations=10 $(PYTEST)
 
 test-v%: $(READY) ## run the tests of native code at a level of x86-64: test-v2, test-v3 (no AVX-512), test-v4
-	FLAMBEAU_CPU=x86-64-v$* $(PY) -m pytest -n 2 --dist worksteal -q $(NATIVE) $(PYTEST)
+	MALLOC_PERTURB_=85 FLAMBEAU_CPU=x86-64-v$* $(PY) -m pytest -n 2 --dist worksteal -q $(NATIVE) $(PYTEST)
 
 lint: $(READY) ## ruff: style and formatting
 	$(PY) -m ruff check .

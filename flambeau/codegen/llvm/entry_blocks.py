@@ -14,8 +14,8 @@ _LEAST_ITEMS = 4
 def add_blocks(m: ModuleBuilder) -> None:
     """Add ``new_block(context, bytes)`` and ``new_list(context, length, words of an item)``: null without memory.
 
-    And ``finish(context)``, which frees all blocks of the ring and gives back the leaves' references to their arrays,
-    and the bins that ``start_bins(context)`` gave.
+    And ``finish(context)``, which gives back the leaves' references to their arrays, frees all blocks of the ring, and
+    gives back the bins that ``start_bins(context)`` gave.
     """
     add_bins(m)
     f = m.function("ptr new_block", "ptr context", "i64 bytes", exported=True)
@@ -38,6 +38,13 @@ def add_blocks(m: ModuleBuilder) -> None:
 def _add_finish(m: ModuleBuilder) -> None:
     f = m.function("void finish", "ptr context", exported=True)
     (context,) = f.parameters
+    leaf_slot = f.variable(f.get(context, ENTRY_CONTEXT, "leaves"))
+    f.start("leaves")  # first: those of tensors in lists lie in blocks of the ring
+    leaf = f.load(leaf_slot, "ptr")
+    with f.when(f.negated(f.is_null(leaf))):
+        f.store(leaf_slot, f.get(leaf, LEAF, "chain"))
+        f.call("Py_DecRef", f.get(leaf, LEAF, "array"))
+        f.branch("leaves")
     block_slot = f.variable(f.get(context, CONTEXT, "next"))
     f.start("ring")
     block = f.load(block_slot, "ptr")
@@ -46,10 +53,4 @@ def _add_finish(m: ModuleBuilder) -> None:
         f.call("PyMem_RawFree", f.get(block, BLOCK, "raw"))
         f.branch("ring")
     f.call("end_bins", context)
-    leaf_slot = f.variable(f.get(context, ENTRY_CONTEXT, "leaves"))
-    f.start("leaves")
-    leaf = f.load(leaf_slot, "ptr")
-    f.return_if(f.is_null(leaf))
-    f.store(leaf_slot, f.get(leaf, LEAF, "chain"))
-    f.call("Py_DecRef", f.get(leaf, LEAF, "array"))
-    f.branch("leaves")
+    f.ret()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -338,3 +341,21 @@ def test_misaligned_arrays_give_the_same_numbers_and_byte_swapped_ones_are_refus
         assert float(function([np.ones(3), odd])) == 3 + 3 + 3.0
         with pytest.raises(TypeError, match="Convert it first"):
             function([np.ones(3), np.ones(3, ">f8")])
+
+
+FREED = f"""
+import flambeau
+f = flambeau.CompilationUnit({SUM!r}).f
+for count in (1, 1, 1, 1, 7, 40):
+    tensors = [flambeau.ones(k + 1, 5) for k in range(count)]
+    assert float(f(tensors)) == 5 + 5 * count * (count + 1) / 2
+"""
+
+
+def test_what_long_lists_were_read_into_is_not_read_once_it_was_freed() -> None:
+    """The C library overwrites what is freed."""
+    environment = {**os.environ, "MALLOC_PERTURB_": "85"}
+    done = subprocess.run(
+        [sys.executable, "-c", FREED], env=environment, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
