@@ -18,6 +18,7 @@ from functools import cache
 from typing import Any
 
 from flambeau.codegen.llvm import loader
+from flambeau.codegen.llvm.c_memory import keep_what_is_freed
 from flambeau.codegen.llvm.compiler import Compiler, NativeError
 from flambeau.codegen.llvm.emitted import KernelText, Needs, emitter_sources, needs_of, packed, unpacked
 from flambeau.codegen.llvm.host import chosen_processor, is_installed, llvm_version
@@ -252,6 +253,7 @@ def engine() -> Engine:
     """The process's engine, made at first use for what `FLAMBEAU_CPU` says then."""
     with _engine_lock:
         if not _engines:
+            keep_what_is_freed()
             _engines.append(Engine())
         return _engines[0]
 

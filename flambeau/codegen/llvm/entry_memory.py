@@ -8,12 +8,13 @@ but the keeper refers is free.
 from __future__ import annotations
 
 from flambeau.codegen.layouts import OUTPUT, ObjectLayouts
+from flambeau.codegen.llvm import c_memory
 from flambeau.codegen.llvm.builder import NULL, FunctionBuilder, ModuleBuilder, Value
 from flambeau.codegen.llvm.c_interface import ALIGNED, C_CONTIGUOUS, WRITEABLE
 
 KEPT = 2
 """How many blocks are kept."""
-KEPT_FROM, KEPT_TO = 24 << 20, 96 << 20
+KEPT_FROM, KEPT_TO = c_memory.KEPT, 96 << 20
 """Bytes of blocks that are kept: smaller ones the C library keeps itself, of larger ones too much would lie idle."""
 
 
