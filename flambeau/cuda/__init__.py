@@ -1,45 +1,29 @@
-"""What programs ask about CUDA devices before they use one: eager tensors are on the CPU.
+"""CUDA devices through CuPy (`pip install flambeau[cuda]`): which there are, their memory, tensors on them.
 
-Kernels for GPUs are made by `fn.ptx(*args)` and run on arrays of CuPy; see `docs/native-code.md`.
+Without CuPy, a driver or a card everything imports, `device_count()` is 0, and what needs a device says so. See
+`docs/cuda.md`.
 """
 
 from __future__ import annotations
 
 from flambeau.cuda import amp
+from flambeau.cuda.devices import (
+    DeviceProperties,
+    current_device,
+    device,
+    device_count,
+    get_device_capability,
+    get_device_name,
+    get_device_properties,
+    is_available,
+    mem_get_info,
+    set_device,
+    synchronize,
+)
+from flambeau.cuda.memory import empty_cache, is_initialized
 
-__all__ = ["amp", "current_device", "device_count", "empty_cache", "is_available", "is_initialized", "synchronize"]
-_NO_DEVICE = "tensors cannot be put on a CUDA device here: ask flambeau.cuda.is_available() first"
-
-
-def is_available() -> bool:
-    """Whether tensors can be put on a CUDA device: never.
-
-    >>> is_available(), device_count()
-    (False, 0)
-    """
-    return False
-
-
-def device_count() -> int:
-    """How many devices tensors can be put on: none."""
-    return 0
-
-
-def is_initialized() -> bool:
-    """Whether a device is in use: never."""
-    return False
-
-
-def current_device() -> int:
-    """The index of the device in use. Raises RuntimeError: there is none."""
-    raise RuntimeError(_NO_DEVICE)
-
-
-def synchronize() -> None:
-    """Wait for the device. Raises RuntimeError: there is none."""
-    raise RuntimeError(_NO_DEVICE)
-
-
-def empty_cache() -> None:
-    """Give memory of the device back. Raises RuntimeError: there is none."""
-    raise RuntimeError(_NO_DEVICE)
+__all__ = [
+    "DeviceProperties", "amp", "current_device", "device", "device_count", "empty_cache", "get_device_capability",
+    "get_device_name", "get_device_properties", "is_available", "is_initialized", "mem_get_info", "set_device",
+    "synchronize",
+]  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.ops.meta_tensors import settle
+from flambeau.tensor.settled import settle
 from flambeau.tensor.subclasses import disabled_function
 from flambeau.tensor.tensor import Tensor, wrap
 

@@ -6,11 +6,10 @@ import math
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from flambeau.ops.families.pointwise import CATEGORIES, FLOATS, FRACTIONAL, NUMERIC, literal, unary
 from flambeau.schema.dtype import DType, bool_, float32, float64, uint8
 from flambeau.schema.traits import Role, Traits
+from flambeau.tensor.array_library import np
 
 _SQRT_HALF = 0.70710678118654752440
 _SQRT_TWO_OVER_PI = 0.79788456080286535588

@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from flambeau.ops.families.arrays import Array, dtype_of, reduce_with, shape_text, widened
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import same_dtype
@@ -23,6 +21,7 @@ from flambeau.ops.products import (
 )
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import wrap
 
 Number = complex

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from flambeau.ops.families.pointwise import FRACTIONAL, NUMERIC, REAL, binary, literal, pointwise, same, to_float
 from flambeau.schema.dtype import Category, DType, bool_
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, UnknownNumber, UnknownValueError
 from flambeau.schema.traits import PLAIN, Traits
 from flambeau.schema.types import ComplexType, FloatType, TensorType
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 
 

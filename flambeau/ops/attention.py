@@ -6,8 +6,6 @@ from __future__ import annotations
 from math import sqrt
 from typing import Any
 
-import numpy as np
-
 from flambeau.ops.families import ranks
 from flambeau.ops.families.composite import F as OPERATORS
 from flambeau.ops.families.composite import composite
@@ -15,6 +13,7 @@ from flambeau.schema.dtype import bool_, float32
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.traits import Traits
 from flambeau.schema.types import TensorType
+from flambeau.tensor.array_library import np
 from flambeau.tensor.dispatch import is_intercepted
 from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.tensor.recorder import is_asked

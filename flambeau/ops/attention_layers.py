@@ -10,14 +10,13 @@ from __future__ import annotations
 from math import sqrt
 from typing import Any, Final, NoReturn
 
-import numpy as np
-
 from flambeau.ops.attention import masked_softmax
 from flambeau.ops.families.composite import composite
 from flambeau.ops.language.declare import declare
 from flambeau.schema.dtype import bool_
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 
 NO_NESTED: Final = "there are no nested tensors: keep batches of different lengths padded, with a mask"

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.ops.families.arrays import Array, dtype_of, is_inexact, not_implemented, reduce_with, widened
 from flambeau.ops.families.opaque import declare, unwrapped
 from flambeau.ops.families.rules import input_dtype, input_shape
 from flambeau.ops.normalization import ULP, standardised, with_affine
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.schema.traits import ConditionalWrite, Role, Traits
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.inversions import CHANNEL_NORM
 

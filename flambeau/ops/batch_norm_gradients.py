@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from flambeau.ops.batch_norm import as_vector, per_channel
 from flambeau.ops.families.arrays import Array, reduce_with, widened
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.normalization import ULP, standardised
 from flambeau.schema.opdef import Sample, Sizes
 from flambeau.schema.traits import Traits
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.inversions import NORM_GRADIENTS
 

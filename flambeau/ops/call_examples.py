@@ -11,13 +11,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.schema import registry
 from flambeau.schema.dtype import DType, bool_, float32, int64
 from flambeau.schema.function import Argument
 from flambeau.schema.opdef import UNKNOWN, OpDef, Sample
 from flambeau.schema.types import ListType, TensorType
+from flambeau.tensor.array_library import np
 from flambeau.tensor.quantized import PerTensor, QuantizedTensor, real_values
 from flambeau.tensor.tensor import Tensor, wrap
 

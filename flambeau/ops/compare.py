@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from flambeau.ops.families.pointwise import (
     CATEGORIES,
     NUMERIC,
@@ -21,6 +19,7 @@ from flambeau.ops.families.pointwise import (
 from flambeau.schema.dtype import Category, DType, bool_, float64, uint8
 from flambeau.schema.opdef import ErrorSample, Sample, UnknownValueError
 from flambeau.schema.traits import Traits
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import wrap
 
 

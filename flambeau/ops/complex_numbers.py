@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.pointwise import binary, same, unary
 from flambeau.ops.families.promotion import float_of
 from flambeau.schema.dtype import DType, bool_, float16, float32, float64
 from flambeau.schema.opdef import ErrorSample, Sample
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 
 

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, one_dim, reduce_with, widened
 from flambeau.ops.families.opaque import declare
@@ -18,6 +16,7 @@ from flambeau.ops.products import ULP, check_matrices, grid, mm_kernel
 from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
+from flambeau.tensor.array_library import np
 from flambeau.tensor.layout import broadcast
 from flambeau.util import blas
 

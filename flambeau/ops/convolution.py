@@ -8,9 +8,6 @@ from itertools import product
 from math import prod
 from typing import Any, Final
 
-import numpy as np
-from numpy.lib.stride_tricks import as_strided
-
 from flambeau.ops.convolution_calls import KNOWN, Fill, learn, look
 from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, contiguous, dtype_of, not_implemented, widened
@@ -20,6 +17,7 @@ from flambeau.ops.products import ULP
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.traits import Role, Traits
 from flambeau.schema.types import TensorType
+from flambeau.tensor.array_library import as_strided, np
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util import blas
 from flambeau.util.inversions import CONVOLUTION
@@ -118,7 +116,8 @@ def windows(x: Array, kernel: Ints, stride: Ints, dilation: Ints) -> Array:
     inner = [b * d for b, d in zip(steps, dilation, strict=True)]
     outer = [b * s for b, s in zip(steps, stride, strict=True)]
     sizes, strides = (*x.shape[:2], *kernel, *places), (*x.strides[:2], *inner, *outer)
-    return as_strided(x, sizes, strides, writeable=False)
+    windows: Array = as_strided(x, sizes, strides)
+    return windows
 
 
 COLUMNS: Final = 1 << 20

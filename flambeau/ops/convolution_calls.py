@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, Generic, TypeVar
 
-import numpy as np
-
 from flambeau.ops.families.arrays import Array
+from flambeau.tensor.array_library import np
 
 Fill = Callable[[Array, Array, Array | None, Array], None]
 """Fills a result, the last array, from input, weight and bias."""

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from math import prod
 from typing import Any, Final, NamedTuple
 
-import numpy as np
-
 from flambeau.ops.convolution import COLUMNS, padded, spread, windows
 from flambeau.ops.convolution_calls import KnownCalls, look
 from flambeau.ops.families.arrays import Array, widened
@@ -15,6 +13,7 @@ from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import input_dtype, known
 from flambeau.ops.products import ULP
 from flambeau.schema.opdef import Sample, Sizes
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util import blas
 from flambeau.util.inversions import CONVOLUTION_WEIGHT

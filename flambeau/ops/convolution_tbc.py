@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from flambeau.ops.families import ranks
 from flambeau.ops.families.composite import composite
 from flambeau.ops.families.rules import same_dtype
 from flambeau.schema.opdef import ErrorSample, Sample
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.ops import copies, number_views, splits, views, windows
 from flambeau.ops.families.opaque import declare, declare_out
 from flambeau.ops.families.rules import same_dtype, same_shape
@@ -18,6 +16,7 @@ from flambeau.schema import registry
 from flambeau.schema.function import parse_schema
 from flambeau.schema.opdef import OpDef, Sample
 from flambeau.schema.types import TensorType
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.record import replace
 

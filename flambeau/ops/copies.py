@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.ops.families.numpy_cast import cast
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.overwrite import check_writeable
@@ -20,7 +18,9 @@ from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.schema.traits import Role, Traits
 from flambeau.schema.types import TensorType
 from flambeau.tensor import layout
+from flambeau.tensor.array_library import np
 from flambeau.tensor.create import check_device, empty_strided, strides_for
+from flambeau.tensor.dispatch import call
 from flambeau.tensor.grad_mode import refuse_writing
 from flambeau.tensor.tensor import Tensor, view_of, wrap
 
@@ -186,8 +186,7 @@ def _copy_shape(self: TensorType) -> Sizes | None:
 
 
 def _to_cuda(self: Tensor) -> Tensor:
-    check_device(Device("cuda"))
-    return self
+    return call("aten::to", self, Device("cuda"))  # type: ignore[no-any-return]
 
 
 declare(

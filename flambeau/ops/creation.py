@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.ops.families.constructors import (
     LIKE_OPTIONS,
     OPTIONS,
@@ -27,6 +25,7 @@ from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType, bool_, by_code, float64, int64
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.schema.traits import Traits
+from flambeau.tensor.array_library import np
 from flambeau.tensor.create import check_device, empty_strided, infer_dtype, strides_for
 from flambeau.tensor.layout import permuted_strides
 from flambeau.tensor.tensor import Tensor, wrap

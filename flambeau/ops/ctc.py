@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from flambeau.ops.ctc_loops import prefix_loop
 from flambeau.ops.families.arrays import Array, dtype_of, is_float, not_implemented, widened
 from flambeau.ops.families.composite import composite
@@ -20,6 +18,7 @@ from flambeau.ops.loss import MEAN, reduced
 from flambeau.ops.recurrent_cells import numbers
 from flambeau.schema.dtype import float32
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 
 Lengths = Sequence[int]

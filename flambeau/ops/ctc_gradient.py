@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from flambeau.ops.ctc import forward, marks_of
 from flambeau.ops.ctc_loops import share_loop
 from flambeau.ops.families.arrays import Array, widened
@@ -17,6 +15,7 @@ from flambeau.ops.families.element_loops import FLOATS, loop_for
 from flambeau.ops.families.opaque import declare
 from flambeau.schema.dtype import float32
 from flambeau.schema.opdef import Sample
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import wrap
 
 Lengths = Sequence[int]

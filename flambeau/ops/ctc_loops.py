@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
+from flambeau.tensor.array_library import np
 
 
 def _sum_of(first: float, second: float, third: float) -> float:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from flambeau.ops.families.pointwise import FLOATS, FRACTIONAL, REAL, binary, literal, pointwise, to_float, unary
 from flambeau.schema.dtype import DType, complex128, float64
+from flambeau.tensor.array_library import np
 
 
 def _degrees(name: str, factor: float, doc: str, reference: Any) -> None:

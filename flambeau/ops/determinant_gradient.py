@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from flambeau.ops.families.arrays import Array
 from flambeau.ops.families.opaque import declare
 from flambeau.schema.dtype import float32
 from flambeau.schema.opdef import Sample
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import wrap
 from flambeau.util import blas
 

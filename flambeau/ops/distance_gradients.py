@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from flambeau.ops.families.arrays import Array, widened
 from flambeau.ops.families.element_loops import FLOATS, loop_for
 from flambeau.ops.families.opaque import declare
 from flambeau.schema.dtype import float32
 from flambeau.schema.opdef import Sample
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 
 

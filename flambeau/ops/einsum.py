@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, contiguous, dtype_of, reduce_with, widened
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.products import ULP
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, view_of, wrap
 from flambeau.util import blas
 

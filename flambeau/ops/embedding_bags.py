@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.ops.families.arrays import Array, dtype_of, is_float, not_implemented, reduce_with, widened
 from flambeau.ops.families.element_loops import FLOATS, loop_for
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.variants import check_overlap
 from flambeau.schema.dtype import float32, int64
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 
 SUM, MEAN, MAX = range(3)

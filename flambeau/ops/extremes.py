@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
 from flambeau.ops.families.arrays import (
     Array,
     contiguous,
@@ -26,6 +24,7 @@ from flambeau.ops.reductions import errors as dim_errors
 from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import ErrorSample
 from flambeau.schema.types import TensorType
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import wrap
 
 Dims = int | Sequence[int] | None

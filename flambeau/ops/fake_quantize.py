@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.ops.families.opaque import declare
 from flambeau.schema.opdef import ErrorSample, Sample
+from flambeau.tensor.array_library import np
 from flambeau.tensor.quantized import Array
 from flambeau.tensor.tensor import Tensor, wrap
 

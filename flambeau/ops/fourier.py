@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, Literal, cast
 
-import numpy as np
-
 from flambeau.ops.families.arrays import Array, contiguous, dtype_of, is_inexact, one_dim
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.ranks import self_rank
@@ -14,6 +12,7 @@ from flambeau.schema.dtype import Category, DType, float32, float64
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.schema.types import TensorType
 from flambeau.tensor import defaults
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 
 ULP: Final = {float32: 64.0, float64: 64.0}

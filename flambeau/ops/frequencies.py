@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from flambeau.ops.families.arrays import Array, contiguous, one_dim
 from flambeau.ops.families.constructors import (
     OPTIONS,
@@ -18,6 +16,7 @@ from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import same_dtype, same_shape
 from flambeau.schema.dtype import Category
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 
 Ints = Sequence[int]

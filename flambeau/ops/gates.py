@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from flambeau.ops.families.numpy_cast import cast
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.pointwise import FLOATS, literal, pointwise
@@ -14,6 +12,7 @@ from flambeau.schema.dtype import DType, bool_
 from flambeau.schema.opdef import Effect, ErrorSample, Sample
 from flambeau.schema.traits import Role, Traits
 from flambeau.tensor import layout
+from flambeau.tensor.array_library import np
 from flambeau.tensor.dispatch import call
 from flambeau.tensor.random import Generator, default_generator
 from flambeau.tensor.tensor import Tensor, view_of, wrap

@@ -12,8 +12,6 @@ from itertools import product
 from math import prod
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, dtype_of, is_float, not_implemented, widened
 from flambeau.ops.families.composite import composite
@@ -26,6 +24,7 @@ from flambeau.schema.dtype import float32
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.traits import Traits
 from flambeau.schema.types import TensorType
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.inversions import GRID_SAMPLING
 

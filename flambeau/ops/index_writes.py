@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from flambeau.ops.families.folds import display, fold_at, reduce_at
 from flambeau.ops.families.overwrite import overwrite
 from flambeau.ops.families.samples import longs, sample
 from flambeau.ops.families.scalars import exact_scalar
 from flambeau.schema.dtype import from_numpy_dtype
 from flambeau.schema.opdef import ErrorSample, Sample
+from flambeau.tensor.array_library import np
 from flambeau.tensor.layout import wrap_dim
 
 Array = np.ndarray[Any, Any]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from flambeau.ops.families import ranks
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.pointwise_layout import broadcast_known
@@ -15,6 +13,7 @@ from flambeau.ops.families.samples import longs, sample
 from flambeau.schema.dtype import bool_, uint8
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
+from flambeau.tensor.array_library import np
 from flambeau.tensor.layout import broadcast, wrap_dim
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.record import dataclass, field

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from flambeau.ops.batch_norm import native_batch_norm_kernel
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import input_dtype, input_shape
 from flambeau.ops.normalization import ULP
 from flambeau.schema.gradient import formulas, together
 from flambeau.schema.opdef import Sample
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 
 

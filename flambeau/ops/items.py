@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import same_dtype
 from flambeau.ops.families.samples import longs, sample
@@ -19,6 +17,7 @@ from flambeau.ops.language.declare import declare as declare_of_lists
 from flambeau.schema.dtype import Category, bool_, uint8
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
+from flambeau.tensor.array_library import np
 from flambeau.tensor.dispatch import call
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.record import replace

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations, combinations_with_replacement
 from typing import Any
 
-import numpy as np
-
 from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, contiguous, dtype_of, one_dim
 from flambeau.ops.families.numpy_cast import cast
@@ -17,6 +15,7 @@ from flambeau.ops.families.rules import same_dtype
 from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.schema.types import ListType
+from flambeau.tensor.array_library import np
 from flambeau.tensor.layout import broadcast, expand, view_strides
 from flambeau.tensor.tensor import Tensor, view_of, wrap
 

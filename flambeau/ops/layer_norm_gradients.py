@@ -10,14 +10,13 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.ops.families.arrays import Array, reduce_with, widened
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import known
 from flambeau.ops.normalization import ULP, standardised
 from flambeau.schema.opdef import Sample, Sizes
 from flambeau.schema.traits import Traits
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.inversions import LAYER_NORM_GRADIENTS
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.ops.families.arrays import Array
 from flambeau.ops.families.matrices import (
     LinAlgError,
@@ -33,6 +31,7 @@ from flambeau.ops.families.rules import same_dtype
 from flambeau.schema.dtype import float32, float64, int32
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import wrap
 from flambeau.util import blas
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from math import prod
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, at_least_1d, contiguous, dtype_of, one_dim, widened
 from flambeau.ops.families.matrices import (
@@ -37,6 +35,7 @@ from flambeau.ops.windows import diagonal_kernel
 from flambeau.schema.dtype import DType, float32, float64, int64
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
+from flambeau.tensor.array_library import np
 from flambeau.tensor.layout import broadcast
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util import blas

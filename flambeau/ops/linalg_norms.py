@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from math import inf
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.ops.families.arrays import (
     Array,
     as_dtype,
@@ -35,6 +33,7 @@ from flambeau.ops.spread import vector_norm_kernel
 from flambeau.schema.dtype import Category, DType, float32, float64
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import wrap
 from flambeau.util import blas
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-import numpy as np
-
 from flambeau.ops.families.arrays import Array
 from flambeau.ops.families.matrices import (
     a_dtype,
@@ -32,6 +30,7 @@ from flambeau.ops.families.triangular import factored
 from flambeau.schema.dtype import float32, float64, int32
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
+from flambeau.tensor.array_library import np
 from flambeau.tensor.layout import broadcast
 from flambeau.tensor.tensor import wrap
 from flambeau.util import blas

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from flambeau.ops.families.pointwise import BITS, binary, literal, to_bool, unary
 from flambeau.schema.dtype import Category
 from flambeau.schema.traits import Traits
+from flambeau.tensor.array_library import np
 
 
 def _truth(s: Any, x: Any) -> Any:

@@ -6,8 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import not_implemented
 from flambeau.ops.families.composite import composite
@@ -16,6 +14,7 @@ from flambeau.ops.families.promotion import common_dtype
 from flambeau.schema.dtype import Category, DType
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 
 NONE: Final = 0

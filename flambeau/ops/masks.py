@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from flambeau.ops.families.folds import display
 from flambeau.ops.families.overwrite import overwrite
 from flambeau.ops.families.samples import sample
@@ -13,6 +11,7 @@ from flambeau.ops.families.scalars import exact_scalar
 from flambeau.schema.dtype import from_numpy_dtype
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.tensor import layout
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import wrap
 
 Array = np.ndarray[Any, Any]

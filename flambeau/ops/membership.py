@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from flambeau.ops.families.opaque import declare
 from flambeau.schema.dtype import bool_
 from flambeau.schema.opdef import ErrorSample, Sample
+from flambeau.tensor.array_library import np
 from flambeau.tensor.dispatch import call
 from flambeau.tensor.tensor import Tensor, wrap
 

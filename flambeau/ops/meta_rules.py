@@ -8,17 +8,17 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, NoReturn
 
-import numpy as np
-
-from flambeau.ops.meta_tensors import META_RULES, NO_COPY, NO_ITEM, empty, is_meta, results, settle
+from flambeau.ops.meta_tensors import META_RULES, NO_COPY, NO_ITEM, empty, is_meta, results
 from flambeau.schema.device import META, Device
 from flambeau.schema.dtype import by_code
 from flambeau.schema.opdef import OpDef
 from flambeau.tensor import dataless, layout
+from flambeau.tensor.array_library import np
 from flambeau.tensor.create import strides_for
 from flambeau.tensor.defaults import float_dtype
 from flambeau.tensor.grad_mode import refuse_writing
 from flambeau.tensor.kernels import NO_FAKE
+from flambeau.tensor.settled import settle
 from flambeau.tensor.tensor import Tensor, share, view_of, wrap
 
 

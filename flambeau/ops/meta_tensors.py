@@ -29,7 +29,9 @@ from flambeau.tensor.create import strides_for
 from flambeau.tensor.dataless import DatalessStorage
 from flambeau.tensor.grad_mode import refuse_writing
 from flambeau.tensor.kernels import NO_FAKE
-from flambeau.tensor.subclasses import disabled_function, overrides_functions, special
+from flambeau.tensor.settled import CLASSES, settle
+from flambeau.tensor.storage import Storage
+from flambeau.tensor.subclasses import disabled_function, overrides_functions
 from flambeau.tensor.tensor import Tensor
 
 NO_ITEM: Final = "Tensor.item() cannot be called on meta tensors"
@@ -81,7 +83,7 @@ _MEMBERS: Final[dict[str, Any]] = {
 
 def _reduce(self: Tensor) -> tuple[Any, ...]:
     cls: Any = type(self)
-    return (_rebuild, (cls._with_data, tuple(self._array.shape), self.stride(), self.dtype, self.requires_grad))
+    return (_rebuild, (cls._plain_class, tuple(self._array.shape), self.stride(), self.dtype, self.requires_grad))
 
 
 def _rebuild(
@@ -110,20 +112,13 @@ def meta_class(cls: Any) -> Any:
         own["__flambeau_function__"] = staticmethod(disabled_function)
     if cls.__reduce__ is Tensor.__reduce__:
         own |= {"__reduce__": _reduce, "__deepcopy__": _deepcopy}
-    own["_with_data"] = cls
+    own["_plain_class"] = cls
     return type(cls.__name__, (cls,), own)
 
 
-def settle(tensor: Tensor) -> Tensor:
-    """Give a tensor the class that goes with its memory: one without data has that of `meta_class`."""
-    has_no_data = type(tensor._storage) is DatalessStorage and tensor._storage.device.type == "meta"
-    cls: Any = type(tensor)
-    if has_no_data and not hasattr(cls, "_has_no_data"):
-        tensor.__class__ = meta_class(cls)
-        special.exists = True
-    elif not has_no_data and hasattr(cls, "_with_data"):
-        tensor.__class__ = cls._with_data
-    return tensor
+@functools.partial(CLASSES.__setitem__, DatalessStorage)
+def _class_for(storage: Storage, cls: type) -> type:
+    return meta_class(cls) if storage.device.type == "meta" else cls
 
 
 def empty(sizes: Sequence[int], dtype: DType, strides: Sequence[int] | None = None) -> Tensor:

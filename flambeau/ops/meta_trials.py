@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import Effect, OpDef
 from flambeau.schema.rule_tables import RuleTable
+from flambeau.tensor.array_library import np
 from flambeau.tensor.create import empty_strided
 from flambeau.tensor.dataless import DatalessStorage
 from flambeau.tensor.dispatch import uninterrupted

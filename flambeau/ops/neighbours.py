@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from math import inf, prod
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.ops.convolution import padded, windows
 from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, contiguous, dtype_of, is_float, one_dim, reduce_with, widened
@@ -19,6 +17,7 @@ from flambeau.ops.spread import folded_norm
 from flambeau.schema.dtype import float32
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
+from flambeau.tensor.array_library import np
 from flambeau.tensor.layout import broadcast
 from flambeau.tensor.tensor import Tensor, wrap
 

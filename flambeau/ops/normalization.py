@@ -10,8 +10,6 @@ from collections.abc import Iterable, Sequence
 from math import prod
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.ops.families.arrays import (
     Array,
     contiguous,
@@ -27,6 +25,7 @@ from flambeau.schema.dtype import DType, bfloat16, float16, float32, float64
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.traits import Role, Traits
 from flambeau.schema.types import TensorType
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 
 ULP: Final = {float16: 4.0, bfloat16: 4.0, float32: 64.0, float64: 64.0}

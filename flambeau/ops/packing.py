@@ -6,12 +6,11 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
 from flambeau.ops.families.composite import composite
 from flambeau.ops.recurrent_cells import numbers
 from flambeau.schema.dtype import int64
 from flambeau.schema.opdef import ErrorSample, Sample
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 
 

@@ -7,7 +7,6 @@ from functools import partial
 from math import prod
 from typing import Any, Final, NamedTuple
 
-import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from flambeau.ops.convolution_calls import KnownCalls, look
@@ -18,6 +17,7 @@ from flambeau.ops.families.rules import same_dtype, value_and_index
 from flambeau.schema.dtype import float32, float64
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.schema.traits import Traits
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.inversions import LARGEST_OF_WINDOWS
 

@@ -7,14 +7,13 @@ from functools import partial
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, contiguous, dtype_of, is_float, not_implemented, widened
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import value_and_index
 from flambeau.ops.pooling import place_of_largest
 from flambeau.schema.opdef import ErrorSample, Sample
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 
 WORDS = ("time", "height", "width")

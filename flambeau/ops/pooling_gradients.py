@@ -8,10 +8,9 @@ from functools import partial
 from math import prod
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.ops.families.composite import composite
 from flambeau.schema.opdef import ErrorSample, Sample
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 
 _DIMS: Final = (2, 3)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.ops.families.arrays import Array, dtype_of, not_implemented, shape_text, widened
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.pointwise_layout import broadcast_known
@@ -15,6 +13,7 @@ from flambeau.schema.dtype import bfloat16, complex64, complex128, float16, floa
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.traits import Traits
 from flambeau.schema.types import TensorType
+from flambeau.tensor.array_library import np
 from flambeau.tensor.layout import broadcast
 from flambeau.tensor.tensor import wrap
 from flambeau.util import blas

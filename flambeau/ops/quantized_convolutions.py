@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.ops.convolution import convolution_kernel
 from flambeau.ops.quantized_kernels import declare
 from flambeau.ops.quantized_layers import (
@@ -25,6 +23,7 @@ from flambeau.ops.quantized_layers import (
 from flambeau.ops.quantized_packing import CONV, PACKED, PackedConvolution, checked_weight
 from flambeau.ops.quantized_rules import uniform
 from flambeau.schema.opdef import ErrorSample, Sample
+from flambeau.tensor.array_library import np
 from flambeau.tensor.opaque_objects import METHODS
 from flambeau.tensor.quantized import Array, PerTensor, QuantizedTensor, from_integers, integers_of
 from flambeau.tensor.tensor import Tensor

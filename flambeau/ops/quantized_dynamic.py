@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.ops.quantized_kernels import declare
 from flambeau.ops.quantized_layers import NOT_PACKED, centred, weight_scales
 from flambeau.ops.quantized_packing import (
@@ -20,6 +18,7 @@ from flambeau.ops.quantized_packing import (
 from flambeau.ops.quantized_values import per_channel, per_tensor
 from flambeau.schema.dtype import float32, quint8
 from flambeau.schema.opdef import ErrorSample, Sample
+from flambeau.tensor.array_library import np
 from flambeau.tensor.formats import QScheme
 from flambeau.tensor.opaque_objects import METHODS
 from flambeau.tensor.quantized import Array, PerTensor, QuantizedTensor, integers_of, quantized

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.ops.quantized_kernels import declare
 from flambeau.ops.quantized_packing import LINEAR, PackedLinear, checked_weight
 from flambeau.ops.quantized_rules import uniform
 from flambeau.ops.quantized_values import per_tensor
 from flambeau.schema.opdef import ErrorSample, Sample
+from flambeau.tensor.array_library import np
 from flambeau.tensor.opaque_objects import METHODS
 from flambeau.tensor.quantized import Array, PerChannel, PerTensor, QuantizedTensor, from_integers, integers_of
 from flambeau.tensor.tensor import Tensor, wrap

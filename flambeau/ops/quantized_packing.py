@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
-import numpy as np
-
 from flambeau.schema.dtype import qint8
+from flambeau.tensor.array_library import np
 from flambeau.tensor.opaque_objects import MAKERS, OpaqueObject
 from flambeau.tensor.quantized import QuantizedTensor
 from flambeau.tensor.tensor import Tensor, wrap

@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.ops.quantized_dynamic import check_packed, product
 from flambeau.ops.quantized_kernels import declare
 from flambeau.ops.quantized_packing import CELL, LINEAR, CellParameters, PackedLinear
@@ -15,6 +13,7 @@ from flambeau.ops.quantized_values import per_tensor
 from flambeau.schema.dtype import float32
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.tensor import dispatch
+from flambeau.tensor.array_library import np
 from flambeau.tensor.quantized import Array
 from flambeau.tensor.tensor import Tensor, wrap
 

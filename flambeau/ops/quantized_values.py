@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.ops.quantized_kernels import declare
 from flambeau.schema.dtype import DType, by_code, float32, float64, int64
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.tensor import layout
+from flambeau.tensor.array_library import np
 from flambeau.tensor.formats import QScheme
 from flambeau.tensor.quantized import (
     Array,

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.ops.families.promotion import can_cast as dtype_can_cast
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType, by_code
@@ -17,6 +15,7 @@ from flambeau.schema.registry import register
 from flambeau.schema.traits import PLAIN, Fails, Role, Traits
 from flambeau.schema.types import BoolType, ComplexType, FloatType, IntType
 from flambeau.tensor import layout
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.ops.families import ranks
 from flambeau.ops.families.constructors import (
     LIKE_OPTIONS,
@@ -24,6 +22,7 @@ from flambeau.ops.families.samples import sample
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import Category, DType, bfloat16, by_code, float16, float32, float64, int64
 from flambeau.schema.opdef import UNKNOWN, Effect, ErrorSample, Sample
+from flambeau.tensor.array_library import np
 from flambeau.tensor.create import check_device, empty_strided, strides_for
 from flambeau.tensor.random import Generator, drawing
 from flambeau.tensor.tensor import Tensor, wrap

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from flambeau.ops.families.constructors import OPTIONS, chosen, declare_out_of_constructor, default_dtype, size_shape
 from flambeau.ops.families.numpy_cast import cast
 from flambeau.ops.families.opaque import declare
@@ -23,6 +21,7 @@ from flambeau.schema.opdef import Effect, ErrorSample, OpDef, Sample, Sizes
 from flambeau.schema.registry import register
 from flambeau.schema.types import TensorType
 from flambeau.tensor import layout
+from flambeau.tensor.array_library import np
 from flambeau.tensor.create import check_device
 from flambeau.tensor.random import Generator, drawing
 from flambeau.tensor.tensor import Tensor, wrap

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from math import ceil
 from typing import Any
 
-import numpy as np
-
 from flambeau.ops.families.constructors import (
     OPTIONS,
     chosen,
@@ -24,6 +22,7 @@ from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.schema.traits import Traits
 from flambeau.schema.types import BoolType, IntType, TensorType
 from flambeau.tensor import defaults
+from flambeau.tensor.array_library import np
 from flambeau.tensor.create import check_device
 from flambeau.tensor.tensor import Tensor, wrap
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
 from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, at_least_1d, contiguous, dtype_of, not_implemented, one_dim, some_dims
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import known, same_dtype, same_shape
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 
 Ints = int | Sequence[int]

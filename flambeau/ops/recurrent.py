@@ -11,8 +11,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.ops import recurrent_arrays, recurrent_layers
 from flambeau.ops.families.composite import F as OPERATORS
 from flambeau.ops.families.composite import composite
@@ -20,6 +18,7 @@ from flambeau.ops.recurrent_cells import Step, gru_step, lstm_step, numbers, rnn
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.schema.traits import Traits
 from flambeau.schema.types import TensorType
+from flambeau.tensor.array_library import np
 from flambeau.tensor.dispatch import is_intercepted, operator
 from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.tensor.recorder import is_asked

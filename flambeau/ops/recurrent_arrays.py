@@ -11,9 +11,8 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.ops.families.arrays import Array
+from flambeau.tensor.array_library import np
 from flambeau.util import blas
 from flambeau.util.inversions import RECURRENT_KERNELS
 from flambeau.util.record import dataclass

@@ -12,12 +12,11 @@ from functools import partial
 from math import prod
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.ops.families.composite import composite
 from flambeau.schema.dtype import float32, float64
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.schema.traits import Traits
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 
 ULP: Final = {float32: 16.0, float64: 16.0}

@@ -12,8 +12,6 @@ from collections.abc import Iterable, Sequence
 from math import prod
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.ops import recurrent_arrays
 from flambeau.ops.families.arrays import Array
 from flambeau.ops.families.opaque import declare
@@ -21,6 +19,7 @@ from flambeau.ops.recurrent_arrays import GATES
 from flambeau.ops.recurrent_cells import ULP, numbers
 from flambeau.schema.gradient import decomposed, formulas
 from flambeau.schema.opdef import Sample
+from flambeau.tensor.array_library import np
 from flambeau.tensor.dispatch import operator
 from flambeau.tensor.tensor import Tensor, wrap
 

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 from math import prod as product
 from typing import Any
 
-import numpy as np
-
 from flambeau.ops.families.arrays import (
     Array,
     as_dtype,
@@ -25,6 +23,7 @@ from flambeau.ops.families.rules import accumulate_dtype, flag_dtype, given_dtyp
 from flambeau.schema.dtype import Category, DType
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import wrap
 
 Dims = int | Sequence[int] | None

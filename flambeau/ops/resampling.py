@@ -8,8 +8,6 @@ from functools import partial
 from math import floor, prod
 from typing import Any
 
-import numpy as np
-
 from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, contiguous, dtype_of, is_float, not_implemented, widened
 from flambeau.ops.families.composite import composite
@@ -17,6 +15,7 @@ from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import input_dtype, same_dtype, same_shape
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.schema.traits import Traits
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 
 Ints = Sequence[int]

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, dtype_of, is_float, not_implemented, widened
 from flambeau.ops.families.opaque import declare
@@ -15,6 +13,7 @@ from flambeau.ops.families.rules import input_dtype, same_dtype
 from flambeau.ops.resampling import Ints, check, same_layout, step, target_sizes
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.schema.traits import Traits
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 
 A: Final = -0.75

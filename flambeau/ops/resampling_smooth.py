@@ -7,8 +7,6 @@ from functools import partial
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, dtype_of, is_float, not_implemented, widened
 from flambeau.ops.families.opaque import declare
@@ -16,6 +14,7 @@ from flambeau.ops.families.rules import input_dtype, same_dtype
 from flambeau.ops.resampling import Ints, check, same_layout, step, target_sizes
 from flambeau.schema.dtype import float32
 from flambeau.schema.opdef import ErrorSample, Sample
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util import blas
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import numpy as np
-
 from flambeau.ops.families.arrays import (
     Array,
     as_dtype,
@@ -35,6 +33,7 @@ from flambeau.ops.families.rules import (
 )
 from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import ErrorSample, Sample
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import wrap
 
 

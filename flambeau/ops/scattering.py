@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.ops.families.element_loops import add_along
 from flambeau.ops.families.folds import FOLDS, display, fold_at, reduce_at
 from flambeau.ops.families.numpy_cast import cast
@@ -17,6 +15,7 @@ from flambeau.ops.indexing import along, check_gather, check_index_range, places
 from flambeau.schema.dtype import from_numpy_dtype
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.schema.traits import Traits
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, share, wrap
 
 Array = np.ndarray[Any, Any]

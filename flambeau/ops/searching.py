@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import (
     Array,
@@ -22,6 +20,7 @@ from flambeau.ops.families.rules import reduced_shape, same_dtype
 from flambeau.schema.dtype import DType, float32, float64, int32, int64
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 
 Three = tuple[Array, Array, Array]

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.ops.families.arrays import Array
 from flambeau.ops.families.constructors import OPTIONS, chosen, default_dtype
 from flambeau.ops.families.numpy_bessel import i0
 from flambeau.ops.families.opaque import declare
 from flambeau.schema.dtype import float32, float64
 from flambeau.schema.opdef import ErrorSample, Sample
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 
 ULP: Final = {float32: 16.0, float64: 16.0}

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.ops.families.arrays import (
     Array,
     as_dtype,
@@ -24,6 +22,7 @@ from flambeau.ops.families.rows import Row, mapped
 from flambeau.ops.families.rules import given_dtype, same_dtype, same_shape
 from flambeau.schema.dtype import DType, bfloat16, float16, float32, float64
 from flambeau.schema.opdef import ErrorSample, Sample
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import wrap
 
 ULP: Final = {float16: 2.0, bfloat16: 2.0, float32: 16.0, float64: 16.0}

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.ops.arithmetic import xlogy_meaning
 from flambeau.ops.families import numpy_bessel, numpy_gamma
 from flambeau.ops.families.opaque import declare
@@ -21,6 +19,7 @@ from flambeau.ops.spread import logsumexp_dtype, logsumexp_kernel
 from flambeau.ops.unary import round_decimals
 from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import ErrorSample, Sample
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.ops.families.arrays import Array, contiguous, dtype_of, is_inexact
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.ranks import of_rank
@@ -14,6 +12,7 @@ from flambeau.ops.padding import pad_kernel
 from flambeau.schema.dtype import DType, float32, float64
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 
 ULP: Final = {float32: 64.0, float64: 64.0}

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from math import inf, prod
 
-import numpy as np
-
 from flambeau.ops.families.arrays import (
     Array,
     as_dtype,
@@ -25,6 +23,7 @@ from flambeau.ops.reductions import errors, mean_kernel
 from flambeau.schema.dtype import Category, DType, complex128, float64
 from flambeau.schema.opdef import ErrorSample
 from flambeau.schema.types import TensorType
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import wrap
 
 Dims = int | Sequence[int] | None

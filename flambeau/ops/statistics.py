@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.ops.families.arrays import Array, at_least_1d, contiguous, dtype_of, one_dim, widened
 from flambeau.ops.families.numpy_cast import cast
 from flambeau.ops.families.opaque import declare
@@ -17,6 +15,7 @@ from flambeau.ops.joining import common
 from flambeau.schema.dtype import DType, float32, float64
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util import blas
 

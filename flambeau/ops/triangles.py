@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from flambeau.ops.families import ranks
 from flambeau.ops.families.constructors import OPTIONS
 from flambeau.ops.families.opaque import declare
@@ -19,6 +17,7 @@ from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType, by_code, from_numpy_dtype
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
+from flambeau.tensor.array_library import np
 from flambeau.tensor.create import check_device
 from flambeau.tensor.layout import wrap_dim
 from flambeau.tensor.tensor import Tensor, view_of, wrap

@@ -6,11 +6,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from flambeau.ops.families.pointwise import CATEGORIES, FLOATS, REAL, literal, same, to_float, to_real, unary
 from flambeau.schema.dtype import DType, bool_, int64
 from flambeau.schema.traits import PLAIN, Role, Traits
+from flambeau.tensor.array_library import np
 
 
 def _float_function(

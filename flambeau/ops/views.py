@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from flambeau.ops.families import ranks
 from flambeau.ops.families.samples import sample
 from flambeau.ops.families.view import ints, known_sizes, view
@@ -19,6 +17,7 @@ from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.schema.traits import Traits
 from flambeau.schema.types import TensorType
 from flambeau.tensor import layout
+from flambeau.tensor.array_library import np
 from flambeau.tensor.layout import wrap_dim
 from flambeau.tensor.tensor import Tensor, share, view_of, wrap
 

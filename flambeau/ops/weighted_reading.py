@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-
 from flambeau.ops.families.arrays import Array, widened
 from flambeau.ops.families.element_loops import FLOATS, loop_for
 from flambeau.ops.families.opaque import declare
 from flambeau.schema.dtype import float32, float64
 from flambeau.schema.gradient import formulas
 from flambeau.schema.opdef import Sample
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 
 

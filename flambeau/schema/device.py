@@ -14,8 +14,8 @@ KINDS = (
 )  # fmt: skip
 """The device types that programs may name; those without a backend here are refused when data is put on them."""
 
-WHEN_META: Final[list[Callable[[], None]]] = []
-"""Called when somebody names the device "meta": until then nobody looks for tensors without data."""
+WHEN_NAMED: Final[list[Callable[[], None]]] = []
+"""Called when somebody names a device other than the CPU: until then nobody looks for tensors that are elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,8 @@ class Device:
             object.__setattr__(self, "type", kind)
             object.__setattr__(self, "index", int(index))
 
-        if self.type == "meta":
-            for action in WHEN_META:
+        if self.type in ("meta", "cuda"):
+            for action in WHEN_NAMED:
                 action()
 
     def __enter__(self) -> Device:

@@ -10,7 +10,7 @@ import numpy as np
 
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.argument_rules import to_dtype
-from flambeau.schema.device import META, Device
+from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
 from flambeau.tensor import defaults, layout
 from flambeau.tensor.bridge import from_array, from_numpy_or_copy, is_foreign
@@ -34,6 +34,12 @@ def check_device(device: Device | None) -> None:
     """Raise RuntimeError unless data can be put on `device`."""
     if device is not None and device.type != "cpu":
         raise RuntimeError(f"no tensor can be put on device '{device}' here; use device='cpu'")
+
+
+def _check_place(device: Device | None) -> None:
+    """Raise RuntimeError for a device that nothing here reaches; whether there is one of CUDA is asked elsewhere."""
+    if device is None or device.type not in ("cuda", "meta"):
+        check_device(device)
 
 
 def empty_strided(sizes: Sequence[int], strides: Sequence[int], dtype: DType) -> Array:
@@ -88,7 +94,7 @@ def tensor(
         if answered is not NOT_OVERRIDDEN:
             return answered  # type: ignore[no-any-return]
     place = Device(device) if isinstance(device, str) else device
-    check_device(None if place == META else place)
+    _check_place(place)
     target = None if dtype is None else to_dtype(dtype)
     if isinstance(data, Tensor):
         result = call("aten::_to_copy", data.detach(), dtype=target) if target else data.detach().clone()
@@ -99,7 +105,7 @@ def tensor(
         result = result if target is None or result.dtype is target else call("aten::_to_copy", result, dtype=target)
     else:
         result = wrap(_from_sequence(data, target))
-    if place == META:
+    if place is not None and place != result.device:
         result = call("aten::to", result, place)
     return result.asking_from_the_start() if requires_grad else result
 
@@ -255,8 +261,8 @@ def as_tensor(data: Any, dtype: Any = None, device: Device | str | None = None) 
         data = from_array(data)
     if isinstance(data, Tensor):
         place = Device(device) if isinstance(device, str) else device
-        check_device(None if place == META else place)
-        if place == META:
+        _check_place(place)
+        if place is not None and place != data.device:
             data = call("aten::to", data, place)
         same: Tensor = data if target is None or data.dtype is target else call("aten::to", data, target)
         return same

@@ -13,7 +13,7 @@ from typing import Any, Final
 from flambeau.schema import registry
 from flambeau.schema.argument_rules import RuntimeTypes
 from flambeau.schema.bind import Binder, CallBinding
-from flambeau.schema.device import WHEN_META, Device
+from flambeau.schema.device import WHEN_NAMED, Device
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.opdef import OpDef
 from flambeau.tensor import below, grad_mode, kernels, recorder
@@ -257,8 +257,8 @@ class Operator:
             values = (*args, *kwargs.values())
             if not any(isinstance(v, _SEQUENCES) or hasattr(v, "_wrapped") for v in values):
                 types = tuple(map(type, args))
-                may_be_meta = special.exists and any(isinstance(v, Device | str) for v in values)
-                if may_be_meta or are_special(map(type, values)) or kernels.is_overridden(binding.definition):
+                may_be_elsewhere = special.exists and any(isinstance(v, Device | str) for v in values)
+                if may_be_elsewhere or are_special(map(type, values)) or kernels.is_overridden(binding.definition):
                     return binding
                 if kwargs:
                     self._named[(*types, *kwargs, *map(type, kwargs.values()))] = binding
@@ -297,13 +297,13 @@ def _forget_runners() -> None:
 grad_mode.when_asked(_forget_runners)
 
 
-def _look_for_meta() -> None:
+def _look_for_devices() -> None:
     if not special.exists:
         special.exists = True
         _forget_runners()
 
 
-WHEN_META.append(_look_for_meta)
+WHEN_NAMED.append(_look_for_devices)
 
 
 def operator(name: str) -> Operator:

@@ -20,6 +20,7 @@ from flambeau.schema import dtype as dtypes
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
 from flambeau.tensor import layout, observer, overrides, subclasses
+from flambeau.tensor.array_library import device_view
 from flambeau.tensor.formats import Layout
 from flambeau.tensor.grad_mode import is_grad_enabled, mode, note_asked
 from flambeau.tensor.gradient_state import NO_DEEPCOPY, GradientState
@@ -406,8 +407,11 @@ def _rebuild(
 
 
 def wrap(array: Any) -> Tensor:
-    """A tensor with a storage of its own around an array, without copying. NumPy scalars become 0-d arrays."""
+    """A tensor with a storage of its own around an array, without copying. NumPy scalars become 0-d arrays, and arrays
+    of a device stay what they are: while an operator runs there, its tensors hold such arrays."""
     if type(array) is not np.ndarray:
+        if hasattr(array, "__cuda_array_interface__"):
+            return plain(array, _storage_of(array, mode.first_version))  # type: ignore[no-any-return]
         array = np.asarray(array)
     if not array.size:
         array = _row_major(array)
@@ -467,6 +471,9 @@ def view_of(
     numpy_dtype = array.dtype if dtype is None else dtype.numpy
     item = numpy_dtype.itemsize
     byte_strides = [s * item for s in strides]
+    if type(array) is not np.ndarray:
+        start = None if offset is None else storage.address + offset * item
+        return window(device_view(array, sizes, byte_strides, numpy_dtype, start), storage, base)
     if 0 in sizes:
         # without memory of its own NumPy would forget the strides
         return window(np.ndarray(tuple(sizes), numpy_dtype, _NOTHING, 0, byte_strides), storage, base)

@@ -199,7 +199,7 @@ def tensor_text(tensor: Tensor) -> str:
     else:
         if dtype not in (defaults.float_dtype(), defaults.float_dtype().to_complex(), dtypes.int64, dtypes.bool_):
             suffixes.append(f"dtype={dtype!r}")
-        array = _plain(tensor)
+        array = _plain(tensor if tensor.is_cpu else tensor.detach().cpu())
         summarise = array.size > options.threshold
         number = _format_for(_corners(array) if summarise else array, dtype)
         body = _rows(array, number, len(prefix), summarise)

@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.ops.families.composite import F, Operators
+from flambeau.tensor.array_library import np
 from flambeau.tensor.dispatch import call, caller
 from flambeau.tensor.tensor import Tensor, wrap
 

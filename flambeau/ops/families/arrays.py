@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import ml_dtypes
-import numpy as np
 
 from flambeau.schema.dtype import Category, DType, by_code, from_numpy_dtype
+from flambeau.tensor.array_library import np
 from flambeau.tensor.layout import contiguous_strides
 
 Array = np.ndarray[Any, Any]

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from math import prod
 from typing import Any, Final
 
-import numpy as np
-
+from flambeau.tensor.array_library import np
 from flambeau.util.inversions import ELEMENT_LOOPS
 
 LEAST: Final = 1 << 12

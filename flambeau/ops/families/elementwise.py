@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from flambeau.ops.families import variants
 from flambeau.ops.families.numpy_cast import Array, cast, constant
 from flambeau.ops.families.numpy_scalar import NUMPY
@@ -29,6 +27,7 @@ from flambeau.schema.function import FunctionSchema
 from flambeau.schema.opdef import UnknownNumber, UnknownValueError
 from flambeau.schema.types import FloatType, NumberType, OptionalType, TensorType, Type
 from flambeau.tensor import layout
+from flambeau.tensor.array_library import np
 from flambeau.tensor.defaults import float_dtype
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.record import dataclass, field

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 import ml_dtypes
-import numpy as np
 
 from flambeau.ops.families.element_loops import add_at
 from flambeau.schema.dtype import from_numpy_dtype
+from flambeau.tensor.array_library import np
 
 Array = np.ndarray[Any, Any]
 

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from flambeau.ops.families import bessel_tables as tables
 from flambeau.ops.families.numpy_special import Array, chebyshev, in_double
+from flambeau.tensor.array_library import np
 
 
 def _scaled_first_kind(x: Array, near: tuple[float, ...], far: tuple[float, ...]) -> tuple[Array, Array]:

@@ -12,9 +12,9 @@ from functools import lru_cache
 from typing import Any, Final
 
 import ml_dtypes
-import numpy as np
 
 from flambeau.schema.dtype import ALL, Category, DType, bfloat16, complex32, float16, from_numpy_dtype
+from flambeau.tensor.array_library import np
 
 Array = Any
 """A NumPy array, or the NumPy scalar that an operation on 0-dim arrays gives."""

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Final
 
-import numpy as np
-
 from flambeau.ops.families.numpy_special import Array, digamma, erfc, erfcx_positive, in_double, lgamma
+from flambeau.tensor.array_library import np
 
 _BERNOULLI: Final = (
     1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000, 1 / 74724249600,

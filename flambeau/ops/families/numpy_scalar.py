@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.ops.families import numpy_special
 from flambeau.ops.families.numpy_cast import Array, cast, constant, dtype_of
 from flambeau.schema.dtype import Category, DType
+from flambeau.tensor.array_library import np
 
 
 def _is_float(x: Array) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, Final
 
-import numpy as np
+from flambeau.tensor.array_library import np
 
 Array = Any
 

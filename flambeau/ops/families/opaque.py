@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FunctionType
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.ops.families import variants
 from flambeau.ops.families.arrays import empty
 from flambeau.ops.families.entry_kernel import EntryKernel, MatrixProduct
@@ -26,6 +24,7 @@ from flambeau.schema.opdef import DtypeRule, Effect, ErrorSample, OpDef, Sample,
 from flambeau.schema.registry import register
 from flambeau.schema.traits import PLAIN, Traits
 from flambeau.schema.types import TensorType
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.record import replace
 
@@ -90,7 +89,7 @@ def wrapped(value: Any) -> Any:
         return wrap(value if value.size else empty(value.shape, value.dtype))
     if isinstance(value, np.generic):
         return wrap(np.asarray(value))
-    return value
+    return wrap(value) if hasattr(value, "__cuda_array_interface__") else value
 
 
 def by_name(schema: FunctionSchema, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -7,8 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
 from flambeau.ops.families.opaque import by_name, declare_out, unwrapped
 from flambeau.ops.families.pointwise_layout import broadcast_known
 from flambeau.ops.families.rules import same_dtype, same_shape
@@ -17,6 +15,7 @@ from flambeau.schema.function import FunctionSchema, parse_schema
 from flambeau.schema.opdef import Effect, ErrorSample, OpDef, Sample
 from flambeau.schema.registry import register
 from flambeau.schema.traits import PLAIN, Traits
+from flambeau.tensor.array_library import np
 from flambeau.tensor.create import empty_strided
 from flambeau.tensor.grad_mode import refuse_writing
 from flambeau.tensor.layout import broadcast, preserved_strides

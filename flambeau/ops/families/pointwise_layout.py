@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from flambeau.schema.opdef import Sizes
+from flambeau.tensor.array_library import np
 from flambeau.tensor.layout import channels_last_strides, elementwise_strides
 
 Array = Any

@@ -10,14 +10,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.ops.families.arrays import Array, at_least_1d, contiguous, one_dim, reduce_with, some_dims, widened
 from flambeau.ops.families.opaque import ArrayKernel, declare
 from flambeau.ops.families.rows import Describe
 from flambeau.ops.families.rules import reduced_shape
 from flambeau.schema.dtype import DType, bfloat16, complex64, complex128, float16, float32, float64
 from flambeau.schema.opdef import DtypeRule, ErrorSample, OpDef, Sample, ShapeRule
+from flambeau.tensor.array_library import np
 
 AS_IT_IS: Final = frozenset(map(np.dtype, (np.float32, np.float64, np.int64)))
 """What is added up without conversions."""

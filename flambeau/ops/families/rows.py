@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-import numpy as np
-
+from flambeau.tensor.array_library import np
 from flambeau.util.record import dataclass
 
 FOLDED, KEPT, MAPPED = "folded", "kept", "mapped"

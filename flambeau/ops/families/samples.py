@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-import numpy as np
-
+from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 
 

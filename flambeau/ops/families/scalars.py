@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.schema.dtype import Category, DType, complex32, complex64, float32
+from flambeau.tensor.array_library import np
 
 OVERFLOW: Final = "value cannot be converted to type {} without overflow"
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-import numpy as np
-
 from flambeau.ops.families.arrays import Array
 from flambeau.ops.families.element_loops import FLOATS, loop_for
+from flambeau.tensor.array_library import np
 from flambeau.tensor.layout import broadcast
 from flambeau.util import blas
 

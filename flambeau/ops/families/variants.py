@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.ops.families.numpy_cast import Array, cast
 from flambeau.ops.families.promotion import can_cast
 from flambeau.schema.alias import AliasInfo
@@ -21,6 +19,7 @@ from flambeau.schema.dtype import DType
 from flambeau.schema.function import Argument, FunctionSchema
 from flambeau.schema.types import TENSOR
 from flambeau.tensor import layout
+from flambeau.tensor.array_library import np
 from flambeau.tensor.grad_mode import refuse_writing
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.record import replace

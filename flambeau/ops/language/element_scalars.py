@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.ops.language import float64, int64
 from flambeau.ops.language.declare import Kernel, declare, same
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
+from flambeau.tensor.array_library import np
 
 OUT_OF_BOUNDS: Final = "Python integer {value} out of bounds for {name}"
 

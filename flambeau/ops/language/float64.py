@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
+from flambeau.tensor.array_library import np
 
 INF = math.inf
 NAN = math.nan

@@ -10,13 +10,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from flambeau.ops.language import float64, int64
 from flambeau.ops.language.declare import Kernel, as_floats, declare, same, through, to_int
 from flambeau.ops.language.scalars import COMPLEX_PAIRS, by_value, mixed
 from flambeau.schema.dtype import float64 as FLOAT64  # noqa: N812
 from flambeau.schema.dtype import int64 as INT64  # noqa: N812
+from flambeau.tensor.array_library import np
 
 
 def _gamma_outside(x: float) -> float:

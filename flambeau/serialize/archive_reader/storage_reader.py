@@ -8,13 +8,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from flambeau.ops.meta_tensors import empty, settle
+from flambeau.ops.meta_tensors import empty
 from flambeau.schema.device import CPU, META, Device
 from flambeau.schema.dtype import DType
 from flambeau.serialize.archive_format import STORAGES
 from flambeau.serialize.archive_reader.container_reader import Container
 from flambeau.serialize.archive_reader.limits import LoadLimits, exceeded
 from flambeau.serialize.archive_reader.pickle_machine import PickleError, shown
+from flambeau.tensor.settled import settle
 from flambeau.tensor.tensor import Tensor, view_of, wrap
 from flambeau.util.record import dataclass
 

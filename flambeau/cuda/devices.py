@@ -1,0 +1,137 @@
+"""Devices by number: which there are, which is in use, what they are like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from flambeau.cuda import library
+from flambeau.schema.device import Device
+from flambeau.util.record import dataclass
+
+NO_SUCH_DEVICE = "there is no CUDA device {index}: {count} can be used here, numbered from 0"
+NOT_CUDA = "expected a CUDA device ('cuda', 'cuda:1' or a number), got {device!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceProperties:
+    """What a device is like.
+
+    Args:
+        name: what its maker calls it.
+        major: the first number of its compute capability.
+        minor: the second one.
+        total_memory: bytes of its memory.
+        multi_processor_count: how many multiprocessors it has.
+        shared_memory_per_block: bytes that a block of threads may share without asking for more.
+        l2_cache_size: bytes of the cache that all multiprocessors share.
+    """
+
+    name: str
+    major: int
+    minor: int
+    total_memory: int
+    multi_processor_count: int
+    shared_memory_per_block: int
+    l2_cache_size: int
+
+
+def device_count() -> int:
+    """How many devices tensors can be put on; 0 without CuPy, a driver or a card."""
+    return 0 if library.unavailable() else int(library.cupy().cuda.runtime.getDeviceCount())
+
+
+def is_available() -> bool:
+    """Whether tensors can be put on a CUDA device.
+
+    >>> is_available() == (device_count() > 0)
+    True
+    """
+    return device_count() > 0
+
+
+def index_of(device: Device | str | int | None) -> int:
+    """The number of a device; of the one in use where none is named.
+
+    Raises ValueError for a device that is none of CUDA's and RuntimeError for one that there is not.
+    """
+    if isinstance(device, str):
+        device = Device(device)
+    if isinstance(device, Device):
+        if device.type != "cuda":
+            raise ValueError(NOT_CUDA.format(device=str(device)))
+        device = device.index
+    if device is None:
+        return current_device()
+    if not 0 <= device < (count := library.cupy().cuda.runtime.getDeviceCount()):
+        raise RuntimeError(NO_SUCH_DEVICE.format(index=device, count=count))
+    return device
+
+
+def numbered(device: Device) -> Device:
+    """A CUDA device with its number. Raises RuntimeError if there is no such device."""
+    return Device("cuda", index_of(device))
+
+
+def current_device() -> int:
+    """The number of the device in use in this thread. Raises RuntimeError without any."""
+    return int(library.cupy().cuda.runtime.getDevice())
+
+
+def set_device(device: Device | str | int) -> None:
+    """Use a device in this thread from now on. Raises RuntimeError if there is no such device."""
+    library.cupy().cuda.runtime.setDevice(index_of(device))
+
+
+@contextmanager
+def device(chosen: Device | str | int | None) -> Iterator[None]:
+    """Within the block, this thread uses a device; None and numbers below 0 change nothing."""
+    if chosen is None or (isinstance(chosen, int) and chosen < 0):
+        yield
+        return
+    before = current_device()
+    set_device(chosen)
+    try:
+        yield
+    finally:
+        set_device(before)
+
+
+def synchronize(chosen: Device | str | int | None = None) -> None:
+    """Wait until a device, the one in use if None, has done all that it was given. Raises RuntimeError without any."""
+    with device(index_of(chosen)):
+        library.cupy().cuda.runtime.deviceSynchronize()
+
+
+def get_device_properties(chosen: Device | str | int | None = None) -> DeviceProperties:
+    """What a device is like, the one in use if None. Raises RuntimeError if there is no such device."""
+    known: dict[str, Any] = library.cupy().cuda.runtime.getDeviceProperties(index_of(chosen))
+    name = known["name"]
+    return DeviceProperties(
+        name=name.decode() if isinstance(name, bytes) else name,
+        major=known["major"],
+        minor=known["minor"],
+        total_memory=known["totalGlobalMem"],
+        multi_processor_count=known["multiProcessorCount"],
+        shared_memory_per_block=known["sharedMemPerBlock"],
+        l2_cache_size=known["l2CacheSize"],
+    )
+
+
+def get_device_name(chosen: Device | str | int | None = None) -> str:
+    """What the maker of a device calls it. Raises RuntimeError if there is no such device."""
+    return get_device_properties(chosen).name
+
+
+def get_device_capability(chosen: Device | str | int | None = None) -> tuple[int, int]:
+    """The compute capability of a device. Raises RuntimeError if there is no such device."""
+    known = get_device_properties(chosen)
+    return known.major, known.minor
+
+
+def mem_get_info(chosen: Device | str | int | None = None) -> tuple[int, int]:
+    """Free and all bytes of a device's memory. Raises RuntimeError if there is no such device."""
+    with device(index_of(chosen)):
+        free, total = library.cupy().cuda.runtime.memGetInfo()
+        return int(free), int(total)

@@ -1,0 +1,80 @@
+"""CuPy, through which devices are reached: imported when the first call needs it, replaced by another in tests.
+
+>>> from flambeau.cuda import library
+>>> library.unavailable() is None or "GPU" in library.unavailable() or "CuPy" in library.unavailable()
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+NOT_INSTALLED = "CuPy is not installed: pip install flambeau[cuda]"
+NO_GPU = "there is no GPU here"
+NOT_SUPPORTED = (
+    "no tensor can be put on device 'cuda' here ({reason}): ask flambeau.cuda.is_available() first, or use "
+    "device='cpu'"
+)
+
+
+class _Chosen:
+    """The library in use, if it is not CuPy."""
+
+    library: Any = None
+    was_used = False
+
+
+_chosen = _Chosen()
+
+
+@cache
+def _installed() -> Any:
+    import cupy
+
+    return cupy
+
+
+def cupy() -> Any:
+    """The library. Raises RuntimeError with the reason where no device can be used."""
+    _chosen.was_used = True
+    if _chosen.library is not None:
+        return _chosen.library
+    reason = unavailable()
+    if reason is not None:
+        raise RuntimeError(NOT_SUPPORTED.format(reason=reason))
+    return _installed()
+
+
+def was_used() -> bool:
+    """Whether anybody asked for the library, and got it."""
+    return _chosen.was_used and unavailable() is None
+
+
+def unavailable() -> str | None:
+    """Why no device can be used here; None where one can."""
+    return _why_not() if _chosen.library is None else None
+
+
+@cache
+def _why_not() -> str | None:
+    try:
+        if _installed().cuda.runtime.getDeviceCount() == 0:
+            return NO_GPU
+    except ImportError:
+        return NOT_INSTALLED
+    except Exception as error:  # CuPy raises its own errors where there is no driver, or one that is too old
+        return f"{NO_GPU}: {error}"
+    return None
+
+
+@contextmanager
+def use(library: Any) -> Iterator[None]:
+    """Within the block, another object stands for CuPy: what has its functions, on whatever device."""
+    before, _chosen.library = _chosen.library, library
+    try:
+        yield
+    finally:
+        _chosen.library = before

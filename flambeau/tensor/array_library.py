@@ -1,0 +1,91 @@
+"""NumPy, as kernels over arrays use it: what they make lies where the arrays of the call lie.
+
+Functions of NumPy that are given arrays of another library hand the call on to it. Those that make arrays of numbers
+alone cannot tell; here they ask whether an operator runs on a device at the moment, and its library makes the array.
+Everything else is NumPy's own.
+
+>>> np.zeros(2).tolist()
+[0.0, 0.0]
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy
+
+__all__ = ["as_strided", "device_view", "np", "on_device"]
+
+
+class _Place(threading.local):
+    """The library of the device that an operator runs on in this thread; None on the host."""
+
+    library: Any = None
+
+
+_place = _Place()
+_MAKERS: Final = (
+    "arange", "array", "asarray", "ascontiguousarray", "asfortranarray", "empty", "eye", "full", "identity", "indices",
+    "linspace", "ones", "tri", "zeros",
+)  # fmt: skip
+"""Functions that make arrays of what may be no array."""
+
+
+class _ArrayLibrary(ModuleType):
+    """NumPy with other functions that make arrays."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(numpy, name)
+
+
+def _maker(name: str) -> Callable[..., Any]:
+    on_host = getattr(numpy, name)
+
+    def make(*args: Any, **kwargs: Any) -> Any:
+        if _place.library is None:
+            return on_host(*args, **kwargs)
+        return getattr(_place.library, name)(*args, **kwargs)
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = on_host.__doc__
+    return make
+
+
+@contextmanager
+def on_device(library: Any) -> Iterator[None]:
+    """Within the block, this thread's kernels make arrays with a library of a device."""
+    before, _place.library = _place.library, library
+    try:
+        yield
+    finally:
+        _place.library = before
+
+
+def as_strided(array: Any, shape: Any, strides: Any) -> Any:
+    """A view of an array, of NumPy or a device, with other sizes and strides in bytes.
+
+    >>> as_strided(np.arange(3), (2, 2), (8, 8)).tolist()
+    [[0, 1], [1, 2]]
+    """
+    if type(array) is numpy.ndarray:
+        return numpy.lib.stride_tricks.as_strided(array, shape, strides)
+    return device_view(array, shape, strides, array.dtype)
+
+
+def device_view(array: Any, shape: Any, strides: Any, dtype: Any, address: int | None = None) -> Any:
+    """A view of an array of a device with other sizes, strides in bytes and dtype; from another address if one is
+    given."""
+    begin = array.data if address is None else array.data + (address - array.data.ptr)
+    return type(array)(tuple(shape), dtype, begin, tuple(strides))
+
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = _ArrayLibrary("numpy")
+    np.__dict__.update({k: v for k, v in vars(numpy).items() if not k.startswith("__")})
+    np.__dict__.update({name: _maker(name) for name in _MAKERS})

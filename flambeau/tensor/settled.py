@@ -1,0 +1,36 @@
+"""The class of a tensor goes with its memory: tensors without data, or on a device, have one of their own.
+
+Calls look at classes before they look at anything else, so that whoever reads memory never meets such a tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from flambeau.tensor.storage import Storage
+from flambeau.tensor.subclasses import special
+from flambeau.tensor.tensor import Tensor
+
+CLASSES: Final[dict[type[Storage], Callable[[Storage, type], type]]] = {}
+"""By the class of the storage: the class that a tensor has there which is otherwise of a given class."""
+
+
+def plain_class(cls: Any) -> Any:
+    """The class that tensors of a class have in memory of the host.
+
+    >>> plain_class(Tensor) is Tensor
+    True
+    """
+    return getattr(cls, "_plain_class", cls)
+
+
+def settle(tensor: Tensor) -> Tensor:
+    """Give a tensor the class that goes with its memory."""
+    cls = type(tensor)
+    rule = CLASSES.get(type(tensor._storage))
+    wanted: Any = plain_class(cls) if rule is None else rule(tensor._storage, plain_class(cls))
+    if wanted is not cls:
+        tensor.__class__ = wanted
+        special.exists = special.exists or rule is not None
+    return tensor
