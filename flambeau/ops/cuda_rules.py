@@ -31,7 +31,7 @@ PRESERVE = 1
 @CUDA_RULES(
     "aten::item", "aten::_local_scalar_dense", "aten::Bool", "aten::Float", "aten::Int", "aten::Complex",
     "aten::ScalarImplicit", "aten::IntImplicit", "aten::FloatImplicit", "aten::ComplexImplicit", "aten::is_nonzero",
-    "aten::equal", "aten::allclose", "aten::tolist",
+    "aten::equal", "aten::allclose",
 )  # fmt: skip
 def _looked_at_on_host(definition: OpDef, arguments: Sequence[Any]) -> Any:
     """What looks at elements waits for the device and asks the host."""
