@@ -16,8 +16,8 @@ from flambeau.util.native_type import is_supported
 from tests.source_tree import MODULES, NODES, PACKAGE, ROOT, TREES, complexity, cycles, functions, imports_of
 
 FLOORS = (
-    {"util", "backends"},
-    {"schema"},
+    {"util"},
+    {"schema", "backends"},
     {"tensor", "ir"},
     {"cuda"},
     {"ops", "analysis", "program", "amp", "cpu"},

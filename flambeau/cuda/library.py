@@ -58,6 +58,11 @@ def unavailable() -> str | None:
     return _why_not() if _chosen.library is None else None
 
 
+def is_real() -> bool:
+    """Whether there are devices, and nothing stands for CuPy."""
+    return _chosen.library is None and _why_not() is None
+
+
 @cache
 def _why_not() -> str | None:
     try:

@@ -8,7 +8,7 @@ from itertools import product
 from math import prod
 from typing import Any, Final
 
-from flambeau.ops.convolution_calls import KNOWN, Fill, learn, look
+from flambeau.ops.convolution_calls import KNOWN, Fill, fill_for, learn, look
 from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, contiguous, dtype_of, not_implemented, widened
 from flambeau.ops.families.opaque import declare
@@ -20,7 +20,6 @@ from flambeau.schema.types import TensorType
 from flambeau.tensor.array_library import as_strided, np
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util import blas
-from flambeau.util.inversions import CONVOLUTION
 
 Ints = Sequence[int]
 Made = tuple[Array, Fill | None]
@@ -140,7 +139,7 @@ def convolved(
         )
     places = [(f - r) // s + 1 for f, r, s in zip(full, reach, stride, strict=True)]
     result = _room(x, weight.shape[0], places)
-    fill = CONVOLUTION.implementation(x, weight, result, stride, before, dilation, groups, False)
+    fill = fill_for(x, weight, result, stride, before, dilation, groups, False)
     if fill is not None:
         fill(x, weight, bias, result)
         return result, fill
@@ -206,7 +205,7 @@ def scattered(
     ]
     if min(sizes) > 0:
         result = np.empty((len(x), weight.shape[1] * groups, *sizes), x.dtype)
-        fill = CONVOLUTION.implementation(x, weight, result, stride, padding, dilation, groups, True)
+        fill = fill_for(x, weight, result, stride, padding, dilation, groups, True)
         if fill is not None:
             fill(x, weight, bias, result)
             return result, fill

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Generic, TypeVar
 
+from flambeau.cuda.cudnn.convolutions import convolution
 from flambeau.ops.families.arrays import Array
 from flambeau.tensor.array_library import np
+from flambeau.util.inversions import CONVOLUTION
 
+Ints = Sequence[int]
 Fill = Callable[[Array, Array, Array | None, Array], None]
 """Fills a result, the last array, from input, weight and bias."""
 MOST: Final = 256
@@ -15,8 +18,18 @@ MOST: Final = 256
 
 
 def look(*arrays: Array | None) -> tuple[Any, ...]:
-    """What native code and checks depend on of arrays."""
-    return tuple([None if a is None else (a.dtype, a.shape, a.strides) for a in arrays])
+    """What native code and checks depend on of arrays, of NumPy or a device."""
+    return tuple([None if a is None else (type(a), a.dtype, a.shape, a.strides) for a in arrays])
+
+
+def fill_for(
+    x: Array, weight: Array, result: Array, stride: Ints, padding: Ints, dilation: Ints, groups: int, transposed: bool
+) -> Fill | None:
+    """What fills a result for arrays that lie as these: native code, or cuDNN for arrays of a device; None if there is
+    no such thing."""
+    find = CONVOLUTION.implementation if type(x) is np.ndarray else convolution
+    found: Fill | None = find(x, weight, result, stride, padding, dilation, groups, transposed)
+    return found
 
 
 class Known:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from math import prod
 from typing import Any, Final, NamedTuple
 
+from flambeau.cuda.cudnn.convolutions import weight_gradient as cudnn_weight_gradient
 from flambeau.ops.convolution import COLUMNS, padded, spread, windows
 from flambeau.ops.convolution_calls import KnownCalls, look
 from flambeau.ops.families.arrays import Array, widened
@@ -30,6 +31,8 @@ def weight_gradient_kernel(
     if known is not None:
         total = np.zeros(known.sizes, input.dtype)
         known.add(input, slope, total)
+        if type(input) is not np.ndarray:
+            return total
         return (
             total if np.isfinite(total.sum()) else _by_columns(input, slope, kernel, stride, padding, dilation, groups)
         )
@@ -40,9 +43,8 @@ def weight_gradient_kernel(
             for name, values in (("stride", stride), ("padding", padding), ("dilation", dilation))
         )
         sizes = (slope.shape[1], input.shape[1] // groups, *kernel)
-        add = CONVOLUTION_WEIGHT.implementation(
-            input, slope, np.zeros(sizes, input.dtype), strides, pads, dilations, groups
-        )
+        find = CONVOLUTION_WEIGHT.implementation if type(input) is np.ndarray else cudnn_weight_gradient
+        add = find(input, slope, np.zeros(sizes, input.dtype), strides, pads, dilations, groups)
         if add is not None:
             _known.put(key, _Known(sizes, add))
             return weight_gradient_kernel(input, slope, kernel, stride, padding, dilation, groups)

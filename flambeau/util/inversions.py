@@ -90,6 +90,9 @@ ATTENTION: Final = Inversion[Callable[..., Any]](
     "is none for them (`executor.attention_kernels`)",
     lambda arrays, is_causal, scale, has_groups: None,
 )
+CUDNN_VERSION: Final = Inversion[Callable[[], int | None]](
+    "the version of cuDNN where it can be used; None elsewhere (`cuda.cudnn.binding`)", lambda: None
+)
 CONVOLUTION: Final = Inversion[Callable[..., Any]](
     "gives what fills an array with the convolution of two others, transposed or not, by native code, for arrays that "
     "lie as those given; None where there is no such code (`executor.convolution_kernels`)",

@@ -1,0 +1,123 @@
+"""cuDNN's C functions: found, called, and their errors.
+
+The functions and constants are those of NVIDIA's cuDNN API reference, version 9: libraries `cudnn_ops` and
+`cudnn_cnn`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import threading
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, Final
+
+import numpy as np
+
+from flambeau.cuda import library
+from flambeau.util.inversions import CUDNN_VERSION
+from flambeau.util.locks import NoForkLock
+
+FAILED: Final = "cuDNN: {function} gives {error} (version {version})"
+DTYPES: Final = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 9}
+"""What cuDNN calls element types, by their names here."""
+_lock = NoForkLock()
+
+
+@functools.cache
+def loaded() -> ctypes.CDLL | None:
+    """The library; None where there is none that can be loaded."""
+    with _lock:
+        for path in _places():
+            try:
+                return ctypes.CDLL(path)
+            except OSError:
+                continue
+    return None
+
+
+def _places() -> list[str]:
+    """Where to look: where NVIDIA's packages put it, then where the system looks."""
+    found: list[str] = []
+    try:
+        finder = import_module("cuda.pathfinder")  # comes with CuPy
+        found.append(str(finder.load_nvidia_dynamic_lib("cudnn").abs_path))
+    except Exception:  # not there, or not to be loaded: each version of the finder has errors of its own
+        pass
+    return [*found, "libcudnn.so.9", "libcudnn.so"]
+
+
+def is_available() -> bool:
+    """Whether convolutions on devices can go to cuDNN: on a real device, with the library.
+
+    >>> is_available() == (version() is not None)
+    True
+    """
+    return library.is_real() and loaded() is not None
+
+
+@CUDNN_VERSION.provide
+def version() -> int | None:
+    """The version, 91002 for 9.10.2; None without the library or a device."""
+    found = loaded() if library.is_real() else None
+    return None if found is None else int(found.cudnnGetVersion())
+
+
+def call(function: str, *arguments: Any) -> None:
+    """Call a C function that gives a status. Raises RuntimeError with the text of any but success."""
+    found: Any = loaded()
+    status = getattr(found, function)(*arguments)
+    if status:
+        found.cudnnGetErrorString.restype = ctypes.c_char_p
+        text = found.cudnnGetErrorString(status).decode()
+        raise RuntimeError(FAILED.format(function=function, error=text, version=version()))
+
+
+class Descriptor:
+    """What describes something to cuDNN, destroyed with this object: `kind` is "Tensor", "Filter" or "Convolution"."""
+
+    __slots__ = ("_kind", "pointer")
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+        self.pointer = ctypes.c_void_p()
+        call(f"cudnnCreate{kind}Descriptor", ctypes.byref(self.pointer))
+
+    def __del__(self) -> None:
+        if self.pointer:
+            call(f"cudnnDestroy{self._kind}Descriptor", self.pointer)
+
+
+def ints(values: Sequence[int]) -> Any:
+    """A C array of ints."""
+    return (ctypes.c_int * len(values))(*values)
+
+
+def scalar(value: float, dtype: np.dtype[Any]) -> Any:
+    """A factor as cuDNN takes it: double for doubles, float for all others, by reference."""
+    kind = ctypes.c_double if dtype.name == "float64" else ctypes.c_float
+    return ctypes.byref(kind(value))
+
+
+class _Handles(threading.local):
+    """The handles of a thread, by device: a handle is for one thread at a time."""
+
+    def __init__(self) -> None:
+        self.by_device: dict[int, ctypes.c_void_p] = {}
+
+
+_handles = _Handles()
+
+
+def handle() -> ctypes.c_void_p:
+    """This thread's handle for the device in use, on its current stream."""
+    cuda = library.cupy().cuda
+    device = int(cuda.runtime.getDevice())
+    known = _handles.by_device.get(device)
+    if known is None:
+        known = ctypes.c_void_p()
+        call("cudnnCreate", ctypes.byref(known))
+        _handles.by_device[device] = known
+    call("cudnnSetStream", known, ctypes.c_void_p(cuda.get_current_stream().ptr))
+    return known
