@@ -7,15 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.codegen.callable_type import MISSED
 from flambeau.executor.options import Options
+from flambeau.executor.task_waits import calls_python, waits_for_others
 from flambeau.interpreter.fork_site import ForkSite
 from flambeau.interpreter.select import SITE
+from flambeau.interpreter.task_length import TaskLength
+from flambeau.ir.constants import CONSTANT
 from flambeau.ir.graph import Graph, Node
 from flambeau.ir.printer import SUBGRAPH
+from flambeau.passes.inline import callee_of
 from flambeau.program.function import Function
 from flambeau.schema.function import Argument, FunctionSchema
 from flambeau.schema.types import AnyType, ClassType, DictType, InterfaceType, ListType, Type
@@ -44,14 +48,36 @@ def attach_tasks(graph: Graph, options: Options) -> None:
     for node in graph.find_all(FORK):
         body: Graph = node.attributes[SUBGRAPH]
         own = replace(options, backend="interpreter") if _shares_containers(body) else options
-        executor: TaskExecutor = TASK_EXECUTOR.implementation(_function(node, body), own)
-        node.attributes[SITE] = ForkSite(partial(_run, executor), partial(getattr, executor, "latest_graph"))
+        called = _called(body)
+        executor: TaskExecutor
+        if called is not None and getattr(called.runner, "options", None) == own:
+            executor = cast("TaskExecutor", called.runner)
+        else:
+            executor = TASK_EXECUTOR.implementation(_function(node, body), own)
+        length = TaskLength(blocks=calls_python(body))
+        node.attributes[SITE] = ForkSite(partial(_run, executor), partial(_waits, executor), length)
+
+
+def _waits(executor: TaskExecutor) -> bool | None:
+    graph = executor.latest_graph
+    return None if graph is None else waits_for_others(graph)
 
 
 def _run(executor: TaskExecutor, *arguments: Any) -> Any:
     fast_path = executor.fast_path
     result = MISSED if fast_path is None else fast_path(*arguments)
     return executor(*arguments) if result is MISSED else result
+
+
+def _called(body: Graph) -> Function | None:
+    """The function that a task consists of calling with what it is given."""
+    nodes = [node for node in body.body if node.op != CONSTANT]
+    if len(nodes) != 1 or nodes[0].op != "prim::CallFunction":
+        return None
+    (call,) = nodes
+    callee = callee_of(call)
+    is_passed_on = list(call.operands[1:]) == list(body.parameters) and list(call.results) == list(body.returns)
+    return callee if is_passed_on else None
 
 
 def _function(node: Node, body: Graph) -> Function:

@@ -65,11 +65,12 @@ class Future:
         """The task that completes it; None once it has, or where Python does."""
 
     @classmethod
-    def of(cls, task: Callable[[], Any]) -> Self:
+    def of(cls, task: Callable[..., Any], *arguments: Any) -> Self:
         """Run a task now and keep its outcome."""
         future = cls()
         try:
-            future.end(task(), None)
+            future._value = task(*arguments)
+            future._is_done = True
         except Exception as error:
             future.end(None, error)
         return future

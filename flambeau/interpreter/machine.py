@@ -18,6 +18,7 @@ from flambeau.interpreter.compile import code_of, compile_graph
 from flambeau.interpreter.fork_site import ForkSite
 from flambeau.interpreter.hot_loops import HOT
 from flambeau.interpreter.seldom import REGISTER_OPERATIONS, warn
+from flambeau.interpreter.task_length import length_of
 from flambeau.interpreter.traceback import Active, located
 from flambeau.ir.graph import Graph
 from flambeau.ops.language.int64 import wrap
@@ -53,9 +54,14 @@ DEEPEST: Final = 100_000
 """Calls within calls: a program that calls itself without end must not take all memory."""
 
 
+def _waits() -> bool:
+    """Of a function without a plan nobody has looked at what it waits for."""
+    return True
+
+
 def _fork(regs: Registers, d: int, f: Any, a: tuple[int, ...], b: Any) -> None:
     """Of a node that a plan belongs to, the plan says how tasks run; others are run by the machine."""
-    site = f if isinstance(f, ForkSite) else ForkSite(partial(call, f), partial(getattr, f, "graph"))
+    site = f if isinstance(f, ForkSite) else ForkSite(partial(call, f), _waits, length_of(f))
     regs[d] = site.fork(*[regs[i] for i in a])
 
 

@@ -1,10 +1,14 @@
 """Forked tasks on threads of their own.
 
-A task waits in a queue until a worker takes it, or whoever waits for it runs it where it waits. Nobody runs any other
-task while waiting: whatever then lies on a thread's stack waits, directly or not, for what is on top of it, so that
-waiting makes no circles that the program does not have itself. A worker that waits for a task running elsewhere counts
-as none: another one takes its place, for what it waits for may stand in the queue. So does a waiter that already runs
-`DEEPEST` tasks on top of each other: it leaves the next one to a worker, since a thread's stack ends.
+A task waits in a queue until a worker takes it, or whoever waits for it runs it where it waits. A worker is woken for
+what may be long (`task_length`). What was short before lies: whoever forked it will most likely wait for it before
+another thread could begin, and a worker looks every `LIES` seconds for what has been left to lie.
+
+Nobody runs any other task while waiting: whatever then lies on a thread's stack waits, directly or not, for what is on
+top of it, so that waiting makes no circles that the program does not have itself. A worker that waits for a task
+running elsewhere counts as none: another one takes its place, for what it waits for may stand in the queue. So does a
+waiter that already runs `DEEPEST` tasks on top of each other: it leaves the next one to a worker, since a thread's
+stack ends.
 
 What the language lets functions read of their thread (whether gradients are recorded, what watches operators), a task
 has from the thread that forked it, along with Python's context variables.
@@ -19,12 +23,14 @@ from __future__ import annotations
 import atexit
 import contextvars
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 from flambeau.interpreter.future import Future, Work
+from flambeau.interpreter.task_length import TaskLength
 from flambeau.tensor import grad_mode, observer
 from flambeau.util import thread_count
 from flambeau.util.inversions import WAITING
@@ -34,6 +40,10 @@ DEEPEST: Final = 24
 """Tasks that a thread runs on top of each other, each because the one below waits for it."""
 PATIENCE: Final = 10.0
 """Seconds after which a worker that nothing is left for goes."""
+LIES: Final = 0.002
+"""Seconds that a short task lies, at most twice, before a worker takes it."""
+LOOKS: Final = 50
+"""Times that a worker looks for short tasks, and sees none, before it no longer does until there is one."""
 LOST = "the task was running in another thread when the process was forked: it goes on in the parent process only"
 NOT_POSITIVE = "set_num_interop_threads expects a positive number, got {count}"
 
@@ -48,6 +58,8 @@ _me = _Worker()
 _lock = Lock()
 _queue: deque[Task] = deque()
 """Tasks in the order in which they were forked; those that somebody has taken meanwhile are passed over."""
+_lying: deque[Task] = deque()
+"""The same of short tasks, which no worker is woken for."""
 _idle: list[threading.Event] = []
 """Workers that wait for work, the one that has waited least at the end."""
 _running: dict[int, list[Task]] = {}
@@ -60,6 +72,8 @@ class _Count:
     """Workers there are."""
     waiting = 0
     """Workers that wait for a task or a future: they count as none."""
+    watcher: threading.Event | None = None
+    """Of the worker that looks from time to time at what lies, or will when it wakes up."""
     is_over = False
     """Whether the process ends."""
 
@@ -93,26 +107,37 @@ def set_num_interop_threads(count: int) -> None:
 class Task(Work):
     """A call to make once, for a future."""
 
-    __slots__ = ("_call", "_context", "_future", "_grad", "_is_plain", "_is_taken")
+    __slots__ = ("_call", "_context", "_forked", "_future", "_grad", "_is_plain", "_length", "is_taken")
 
-    def __init__(self, call: Callable[[], Any], future: Future) -> None:
+    def __init__(self, call: Callable[[], Any], future: Future, length: TaskLength) -> None:
         self._call: Callable[[], Any] | None = call
         self._future = future
-        self._is_taken = False
+        self._length = length
+        self.is_taken = False
+        """Whether some thread is the one to run it."""
         self._grad = grad_mode.as_here()
         self._is_plain = observer.thread.is_plain
         self._context = contextvars.copy_context()
-
-    def take(self) -> bool:
-        """Whether this thread is the one to run it."""
-        with _lock:
-            taken, self._is_taken = self._is_taken, True
-        return not taken
+        self._forked = time.perf_counter()
 
     def help(self) -> None:
-        """Run it, if nobody has begun to and this thread's stack has room."""
-        if _me.depth < DEEPEST and self.take():
+        """Run it, if nobody has begun to and this thread's stack has room; else see to it that a worker does."""
+        has_room = _me.depth < DEEPEST
+        with _lock:
+            was_taken = self.is_taken
+            if has_room:
+                self.is_taken = True
+                _pass_over(_queue)
+                _pass_over(_lying)
+            elif not was_taken and not _Count.is_over:
+                _queue.append(self)
+                _hire()
+        if has_room and not was_taken:
             self.run()
+
+    def has_lain(self, now: float) -> bool:
+        """Whether it was forked long enough ago for a worker to take it."""
+        return now - self._forked >= LIES
 
     def run(self) -> None:
         """Run it, in what it has from its forker, and complete the future. Raises what ends more than a task."""
@@ -121,8 +146,13 @@ class Task(Work):
         stack = _running.setdefault(threading.get_ident(), [])
         stack.append(self)
         _me.depth += 1
+        clock = time.perf_counter if self._length.blocks or not _me.is_worker else time.thread_time
+        thread = observer.thread
+        before = (thread.is_plain, thread.handlers, thread.observer)
+        thread.is_plain, thread.handlers, thread.observer = self._is_plain, (), None
+        start = clock()
         try:
-            with self._inherited():
+            with self._grad:
                 result = self._context.run(call)
         except BaseException as error:
             self._future.end(None, error)
@@ -131,22 +161,12 @@ class Task(Work):
         else:
             self._future.end(result, None)
         finally:
+            self._length.took(clock() - start)
+            thread.is_plain, thread.handlers, thread.observer = before
             _me.depth -= 1
             stack.pop()
             if not stack:
                 _running.pop(threading.get_ident(), None)
-
-    @contextmanager
-    def _inherited(self) -> Iterator[None]:
-        """What the forking thread had set; what the task sets goes with it."""
-        thread = observer.thread
-        before = (thread.is_plain, thread.handlers, thread.observer)
-        thread.is_plain, thread.handlers, thread.observer = self._is_plain, (), None
-        try:
-            with self._grad:
-                yield
-        finally:
-            thread.is_plain, thread.handlers, thread.observer = before
 
     def lose(self) -> None:
         """End the future: the thread that ran this is not there."""
@@ -154,61 +174,125 @@ class Task(Work):
             self._future.end(None, RuntimeError(LOST))
 
 
-def submit(call: Callable[[], Any]) -> Future:
-    """The future of a call that is made in another thread, or by whoever waits for it."""
+def submit(call: Callable[[], Any], length: TaskLength | None = None) -> Future:
+    """The future of a call that is made in another thread, or by whoever waits for it.
+
+    `length` says how long such tasks are, and is told how long this one was.
+    """
     future = Future()
-    task = Task(call, future)
+    task = Task(call, future, length or TaskLength())
     future.work = task
     with _lock:
-        if not _Count.is_over:
+        if _Count.is_over:
+            return future
+        if length is None or not length.is_short:
             _queue.append(task)
             _hire()
+        else:
+            _lying.append(task)
+            _watch()
     return future
 
 
-def _hire() -> None:
-    """Have a worker for what is in the queue, if there may be one more. The lock is held."""
+def run_here(run: Callable[..., Any], arguments: tuple[Any, ...], length: TaskLength) -> Future | None:
+    """The future of a call that is made now; None where this thread's stack has no room for it."""
+    if _me.depth >= DEEPEST:
+        return None
+    _me.depth += 1
+    start = time.perf_counter()
+    try:
+        return Future.of(run, *arguments)
+    finally:
+        length.took(time.perf_counter() - start)
+        _me.depth -= 1
+
+
+def _hire() -> threading.Event | None:
+    """Have a worker for what is forked, if there may be one more: what wakes it. The lock is held."""
     busy = _Count.workers - _Count.waiting - len(_idle)
-    if not _queue or busy >= get_num_interop_threads() or _Count.is_over:
-        return
+    if not (_queue or _lying) or busy >= get_num_interop_threads() or _Count.is_over:
+        return None
     if _idle:
-        _idle.pop().set()
-        return
+        called = _idle.pop()
+        called.set()
+        return called
     _Count.workers += 1
-    threading.Thread(target=_serve, name=f"flambeau task {_Count.workers}", daemon=True).start()
+    called = threading.Event()
+    threading.Thread(target=_serve, args=[called], name=f"flambeau task {_Count.workers}", daemon=True).start()
+    return called
+
+
+def _watch() -> None:
+    """Have a worker that looks at what lies. The lock is held."""
+    if _Count.watcher is None and _lying:
+        _Count.watcher = _hire()
 
 
 def _next() -> Task | None:
-    """The first task that nobody has taken, taken now. The lock is held."""
-    while _queue:
+    """The first task that nobody has taken and that has not to lie longer, taken now. The lock is held."""
+    _pass_over(_queue)
+    _pass_over(_lying)
+    if _queue:
         task = _queue.popleft()
-        if not task._is_taken:
-            task._is_taken = True
-            return task
-    return None
+    elif _lying and _lying[0].has_lain(time.perf_counter()):
+        task = _lying.popleft()
+    else:
+        return None
+    task.is_taken = True
+    return task
 
 
-def _serve() -> None:
+def _pass_over(tasks: deque[Task]) -> None:
+    """Forget the first ones if they are taken. The lock is held."""
+    while tasks and tasks[0].is_taken:
+        tasks.popleft()
+
+
+def _serve(called: threading.Event) -> None:
     """What a worker does."""
     _me.is_worker = True
-    called = threading.Event()
+    looks = 0
     while True:
         with _lock:
-            is_one_too_many = _Count.workers - _Count.waiting - len(_idle) > get_num_interop_threads()
-            task = None if is_one_too_many else _next()
+            task = _begun(called)
             if task is None:
-                called.clear()
-                _idle.append(called)
+                looks = LOOKS if _lying else looks - 1
+                if looks > 0 and _Count.watcher is None:
+                    _Count.watcher = called
         if task is not None:
             with suppress(BaseException):  # whoever waits is told: `SystemExit` ends no worker
                 task.run()
             del task
-        elif not called.wait(PATIENCE):
-            with _lock:
-                if called in _idle:
-                    _idle.remove(called)
-                    _Count.workers -= 1
-                    return
+        elif _Count.watcher is called:
+            called.wait(LIES)
+        elif not called.wait(PATIENCE) and _has_gone(called):
+            return
+
+
+def _begun(called: threading.Event) -> Task | None:
+    """What a worker is to run; None where it is idle from now on. The lock is held."""
+    if _Count.watcher is called:
+        _Count.watcher = None
+    if called in _idle:
+        _idle.remove(called)
+    is_one_too_many = _Count.workers - _Count.waiting - len(_idle) > get_num_interop_threads()
+    task = None if is_one_too_many else _next()
+    if task is None:
+        called.clear()
+        _idle.append(called)
+    else:
+        _watch()
+    return task
+
+
+def _has_gone(called: threading.Event) -> bool:
+    """Whether a worker that nobody called goes."""
+    with _lock:
+        if called not in _idle:
+            return False
+        _idle.remove(called)
+        _Count.workers -= 1
+    return True
 
 
 @WAITING.provide
@@ -232,8 +316,10 @@ def waiting() -> Iterator[None]:
 def _start_anew() -> None:
     """In a forked process: no workers. What is in the queue runs in the parent, and here if somebody waits for it."""
     _queue.clear()
+    _lying.clear()
     _idle.clear()
     _Count.workers = _Count.waiting = 0
+    _Count.watcher = None
     _me.is_worker = False
     mine = threading.get_ident()
     for thread, tasks in list(_running.items()):
@@ -249,3 +335,4 @@ def _end() -> None:
     with _lock:
         _Count.is_over = True
         _queue.clear()
+        _lying.clear()

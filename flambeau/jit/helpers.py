@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar, overload
 from flambeau.frontend.emit.values.python_calls import IGNORE, MODIFIER, UNUSED
 from flambeau.interpreter.awaiting import Await
 from flambeau.interpreter.future import Future
+from flambeau.interpreter.task_length import length_of
 from flambeau.interpreter.tasks import submit
 from flambeau.jit import eager_isinstance
 from flambeau.tensor import observer
@@ -154,7 +155,7 @@ def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:
         recorded: Future = watching.forked(lambda: func(*args, **kwargs))
         return recorded
     call = functools.partial(func, *args, **kwargs)
-    return Future.of(call) if observer.thread.handlers else submit(call)
+    return Future.of(call) if observer.thread.handlers else submit(call, length_of(func))
 
 
 @_form("wait")
