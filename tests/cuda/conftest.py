@@ -1,0 +1,32 @@
+"""A pretended device for tests, or a real one where there is one."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from flambeau.cuda import library
+
+
+@pytest.fixture
+def pretended_cuda() -> Iterator[Any]:
+    """What stands for CuPy, without a device; fails if memory was used or freed that is not allocated."""
+    from tests.cuda.pretended.arena import SIZE, arena
+    from tests.cuda.pretended.engine import engine
+    from tests.cuda.pretended.library import cupy
+
+    arena.mistakes.clear()
+    engine.launches.clear()
+    engine.use(0)
+    with library.use(cupy):
+        yield cupy
+        gc.collect()
+        for queue in list(engine.queues.values()):
+            queue.run()
+    engine.deferred = False
+    for region in arena.regions:
+        region.total = SIZE
+    assert not arena.mistakes
