@@ -76,27 +76,29 @@ def ones(shape: Any, dtype: Any = float, order: str = "C") -> Any:
     return full(shape, 1, dtype, order)
 
 
-def _like(function: Any) -> Any:
-    def made(a: Any, *args: Any, **kwargs: Any) -> Any:
-        calls.check_devices([a] if is_array(a) else [])
-        seen = np.lib.stride_tricks.as_strided(np.zeros(1, a.dtype), a.shape, a.strides)
-        like = np.empty_like(seen, kwargs.pop("dtype", None), order=kwargs.pop("order", "K") or "K",
-                             shape=kwargs.pop("shape", None))  # fmt: skip
-        result = calls.like(like)
-        return function(result, *args, **kwargs)
-
-    return made
+def empty_like(prototype: Any, dtype: Any = None, order: str = "K", subok: Any = None, shape: Any = None) -> Any:
+    """An array with the layout of another; for one of the host, too."""
+    calls.check_devices([prototype] if is_array(prototype) else [])
+    if not is_array(prototype):
+        prototype = asarray(prototype)
+    seen = np.lib.stride_tricks.as_strided(np.zeros(1, prototype.dtype), prototype.shape, prototype.strides)
+    return calls.like(np.empty_like(seen, dtype, order=order or "K", shape=shape))
 
 
-def _filled(result: Any, value: Any) -> Any:
-    result.fill(value)
+def full_like(
+    a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: Any = None, shape: Any = None
+) -> Any:
+    result = empty_like(a, dtype, order, subok, shape)
+    result.fill(fill_value)
     return result
 
 
-empty_like = _like(lambda result: result)
-zeros_like = _like(lambda result: _filled(result, 0))
-ones_like = _like(lambda result: _filled(result, 1))
-full_like = _like(_filled)
+def zeros_like(a: Any, dtype: Any = None, order: str = "K", subok: Any = None, shape: Any = None) -> Any:
+    return full_like(a, 0, dtype, order, subok, shape)
+
+
+def ones_like(a: Any, dtype: Any = None, order: str = "K", subok: Any = None, shape: Any = None) -> Any:
+    return full_like(a, 1, dtype, order, subok, shape)
 
 
 def from_dlpack(array: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:

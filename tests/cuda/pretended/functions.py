@@ -19,12 +19,11 @@ OWN = {
         "zeros", "zeros_like",
     )
 }  # fmt: skip
-_BY_PLACES = "take pad array_split split tile repeat roll delete r_ c_ ix_ unravel_index"
+_BY_PLACES = (
+    "take pad array_split split tile repeat roll delete r_ c_ ix_ unravel_index result_type can_cast promote_types"
+)
 TAKE_HOST_ARRAYS = frozenset(_BY_PLACES.split())
 """Functions whose places and numbers may be the host's."""
-_OF_DTYPES = "dtype result_type can_cast promote_types finfo iinfo broadcast_shapes issubdtype isscalar"
-ON_HOST = frozenset(_OF_DTYPES.split())
-"""Names that are NumPy's own."""
 
 
 class ufunc:  # noqa: N801  (as CuPy calls it)
@@ -71,7 +70,7 @@ def function_named(name: str) -> Any:
         own = reduce(getattr, name.split("."), np)
     except AttributeError:
         raise NotImplementedError(f"the pretended CuPy does not have {name} yet") from None
-    if kind in ("value", "class") or name in ON_HOST:
+    if kind in ("value", "class"):
         return own
     if isinstance(own, np.ufunc):
         return ufunc(own)
