@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 
 from flambeau.autograd.quick_calls import careful
+from flambeau.tensor.settled import readable
+from flambeau.tensor.tensor import Tensor
 
 if TYPE_CHECKING:
     from flambeau.autograd.node import Gradients, Node
@@ -116,10 +118,14 @@ def run(node: Node, gradients: Gradients) -> Gradients:
         raise
     if STATE.checks_nan:
         for index, gradient in enumerate(results):
-            if gradient is not None and gradient._array.dtype.kind in "fc" and bool(np.isnan(gradient._array).any()):
+            if gradient is not None and gradient._array.dtype.kind in "fc" and _has_nan(gradient):
                 _warn(node)
                 raise RuntimeError(NAN.format(name=node.name(), index=index))
     return results
+
+
+def _has_nan(gradient: Tensor) -> bool:
+    return bool(np.isnan(readable(gradient)._array).any())
 
 
 def _warn(node: Node) -> None:

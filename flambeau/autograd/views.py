@@ -22,6 +22,8 @@ import numpy as np
 
 from flambeau.autograd.node import Edge, Gradients, Node
 from flambeau.ops.derivatives.operators import OPERATORS
+from flambeau.tensor.dispatch import call
+from flambeau.tensor.settled import is_readable
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.inversions import VIEW_NODE
 
@@ -72,7 +74,8 @@ def _places(base: Tensor, view: Tensor) -> Tensor:
     shown = np.lib.stride_tricks.as_strided(
         numbers[first:], view._array.shape, [s // item * 8 for s in view._array.strides]
     )
-    return wrap(np.ascontiguousarray(shown).reshape(-1))
+    places = wrap(np.ascontiguousarray(shown).reshape(-1))
+    return places if is_readable(base) else call("aten::to", places, base.device)
 
 
 class CopySlices(Node):

@@ -13,8 +13,8 @@ from flambeau.cuda.devices import device as using
 from flambeau.cuda.storage import TO_DEVICE, TO_HOST, CudaStorage, copy
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
-from flambeau.tensor import index, layout
-from flambeau.tensor.settled import CLASSES, settle
+from flambeau.tensor import index, layout, observer
+from flambeau.tensor.settled import CLASSES, COPIES, settle
 from flambeau.tensor.storage import Storage
 from flambeau.tensor.subclasses import disabled_function, overrides_functions
 from flambeau.tensor.tensor import Array, Tensor, view_of, window, wrap
@@ -36,6 +36,9 @@ def on_host(self: Tensor) -> Tensor:
     memory = np.empty(array.size * array.itemsize, np.uint8)
     copy(memory.ctypes.data, source.data_ptr(), memory.nbytes, TO_HOST, self.device)
     return wrap(np.ndarray(array.shape, array.dtype, memory, 0, [s * array.itemsize for s in order]))
+
+
+COPIES[CudaStorage] = on_host
 
 
 def on_device(self: Tensor, device: Device, *, waits: bool = True) -> Tensor:
@@ -103,17 +106,19 @@ def adopted(array: Any, device: Device, storage: Storage | None = None) -> Tenso
 # The class
 
 
+@observer.seen("item")
 def _item(self: Tensor) -> Any:
-    return on_host(self.detach()).item() if self.numel() == 1 else Tensor.item(self)
+    return on_host(self).item() if self._array.size == 1 else Tensor.item(self)
 
 
+@observer.seen("tolist")
 def _tolist(self: Tensor) -> Any:
-    return on_host(self.detach()).tolist()
+    return on_host(self).tolist()
 
 
 def _no_array(self: Tensor, *_: Any, **options: Any) -> Any:
     if options.get("force"):
-        return on_host(self.detach()).numpy()
+        return on_host(self).numpy()
     raise TypeError(NO_NUMPY.format(device=self.device))
 
 

@@ -17,6 +17,7 @@ from flambeau.tensor.array_library import np
 from flambeau.tensor.dispatch import is_intercepted
 from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.tensor.recorder import is_asked
+from flambeau.tensor.settled import is_readable
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.inversions import ATTENTION
 
@@ -78,7 +79,7 @@ def attention(
 def _are_arrays(tensors: list[Tensor]) -> bool:
     """Whether nobody watches what is done with tensors."""
     is_recorded = is_grad_enabled() and is_asked(tensors)
-    return not is_intercepted() and not is_recorded and not any(t.is_meta for t in tensors)
+    return not is_intercepted() and not is_recorded and all(map(is_readable, tensors))
 
 
 def masked_softmax(F: Any, scores: Tensor, mask: Tensor | None) -> Any:

@@ -22,6 +22,7 @@ from flambeau.tensor.array_library import np
 from flambeau.tensor.dispatch import is_intercepted, operator
 from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.tensor.recorder import is_asked
+from flambeau.tensor.settled import is_readable
 from flambeau.tensor.tensor import Tensor, wrap
 
 State = tuple[Tensor, ...]
@@ -85,7 +86,7 @@ def _as_one(
     """The same by one loop over all steps, as one node of the tape if gradients are wanted. None where somebody watches
     operators, for projections, and for what that loop does not compute.
     """
-    if F is not OPERATORS or is_intercepted() or weights.w_hr is not None or xs.is_meta:
+    if F is not OPERATORS or is_intercepted() or weights.w_hr is not None or not is_readable(xs):
         return None
     kind, tensors = _KINDS[step], (weights.w_ih, weights.w_hh, weights.b_ih, weights.b_hh)
     arrays = [None if t is None else t._array for t in tensors]
@@ -170,7 +171,8 @@ def layers(
 
 def _is_array(F: Any, x: Tensor) -> bool:
     """Whether nobody watches what is done with a tensor."""
-    return F is OPERATORS and not is_intercepted() and not x.is_meta and not (is_grad_enabled() and is_asked((x,)))
+    is_recorded = is_grad_enabled() and is_asked((x,))
+    return F is OPERATORS and not is_intercepted() and is_readable(x) and not is_recorded
 
 
 def _only(F: Any, x: Tensor) -> Tensor:

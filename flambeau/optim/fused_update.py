@@ -21,6 +21,7 @@ from flambeau.ops.families.composite import F
 from flambeau.optim.formula import Formula, FormulaKernel
 from flambeau.schema.dtype import DType
 from flambeau.tensor.grad_mode import refuse_writing
+from flambeau.tensor.settled import is_readable
 from flambeau.tensor.tensor import Tensor
 
 _WORD: Final = ctypes.c_size_t
@@ -75,14 +76,15 @@ class FusedUpdate:
         parameter = tensors[0]
         update = self._updates.get(id(parameter))
         if update is None or not update.fits(tensors, flags):
-            update = self._updates[id(parameter)] = self._new_update(tensors, flags)
+            is_on_host = parameter is not None and is_readable(parameter)
+            update = self._updates[id(parameter)] = self._new_update(tensors, flags) if is_on_host else None
             if update is None:
                 apply(self.formula, tensors, numbers.given, flags)
                 return
         update.run(numbers)
 
     def _new_update(self, tensors: Tensors, flags: tuple[bool, ...]) -> ParameterUpdate | None:
-        """An update for tensors that lie in memory one element after the other; else None."""
+        """An update for tensors that lie in memory of the host one element after the other; else None."""
         arrays = [None if t is None else t._array for t in tensors]
         present = [a for a in arrays if a is not None]
         targets = [a for k, a in enumerate(arrays) if a is not None and k != GRADIENT]

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from flambeau.schema.dtype import Category, from_numpy_dtype
+from flambeau.schema.dtype import Category, bool_, from_numpy_dtype
 from flambeau.schema.symbolic import SymbolicInt
 from flambeau.tensor import observer
 from flambeau.tensor.bridge import from_numpy_or_copy
@@ -209,10 +209,10 @@ def _tensor_item(
     if item._array.ndim == 0:
         if not _is_mask(item):
             watching = observer.current()
-            at = int(item._array.item()) if watching is None else watching.integer(item)
+            at = int(item.item()) if watching is None else watching.integer(item)
             return _select(view, dim, at, position), dim
         view = call("aten::unsqueeze", view, dim)
-        indices.append(wrap(item._array.astype(np.bool_).reshape(1)))
+        indices.append(call("aten::to", call("aten::reshape", item, [1]), bool_))
         return view, dim + 1
     indices.append(item)
     return view, dim + (item._array.ndim if _is_mask(item) else 1)

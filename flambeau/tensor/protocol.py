@@ -144,6 +144,8 @@ def _iter(self: Tensor) -> Iterator[Tensor]:
 def _contains(self: Tensor, element: Any) -> bool:
     if not isinstance(element, _OPERANDS):
         raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
+    if self.device.type == "cuda" or getattr(element, "is_cuda", False):
+        return bool(call("aten::any", call("aten::eq", self, element)))
     return bool(np.any(self._array == (element._array if isinstance(element, Tensor) else element)))
 
 

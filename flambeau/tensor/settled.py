@@ -10,10 +10,12 @@ from typing import Any, Final
 
 from flambeau.tensor.storage import Storage
 from flambeau.tensor.subclasses import special
-from flambeau.tensor.tensor import Tensor
+from flambeau.tensor.tensor import Tensor, wrap
 
 CLASSES: Final[dict[type[Storage], Callable[[Storage, type], type]]] = {}
 """By the class of the storage: the class that a tensor has there which is otherwise of a given class."""
+COPIES: Final[dict[type[Storage], Callable[[Tensor], Tensor]]] = {}
+"""By the class of the storage: what gives a copy on the host of a tensor that is there."""
 
 
 def plain_class(cls: Any) -> Any:
@@ -34,3 +36,27 @@ def settle(tensor: Tensor) -> Tensor:
         tensor.__class__ = wanted
         special.exists = special.exists or rule is not None
     return tensor
+
+
+def is_readable(tensor: Tensor) -> bool:
+    """Whether the host may read a tensor's memory: not on a device, and not where there is no data.
+
+    >>> import numpy as np
+    >>> from flambeau.tensor.tensor import wrap
+    >>> is_readable(wrap(np.ones(2)))
+    True
+    """
+    return type(tensor._storage) not in CLASSES
+
+
+def readable(tensor: Tensor) -> Tensor:
+    """A tensor, or a copy of it on the host where that may not read it. Nobody is told, nothing is recorded.
+
+    Raises KeyError for a tensor without data.
+    """
+    return tensor if is_readable(tensor) else COPIES[type(tensor._storage)](tensor)
+
+
+def apart(tensor: Tensor) -> Tensor:
+    """A copy on the host with memory of its own, in the same order. Nobody is told, nothing is recorded."""
+    return wrap(tensor._array.copy(order="K")) if is_readable(tensor) else readable(tensor)

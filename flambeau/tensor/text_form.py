@@ -17,6 +17,7 @@ from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import Category
 from flambeau.tensor import defaults
 from flambeau.tensor.dataless import DatalessStorage
+from flambeau.tensor.settled import readable
 from flambeau.tensor.subclasses import overrides_functions
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.record import dataclass
@@ -199,7 +200,7 @@ def tensor_text(tensor: Tensor) -> str:
     else:
         if dtype not in (defaults.float_dtype(), defaults.float_dtype().to_complex(), dtypes.int64, dtypes.bool_):
             suffixes.append(f"dtype={dtype!r}")
-        array = _plain(tensor if tensor.is_cpu else tensor.detach().cpu())
+        array = _plain(readable(tensor))
         summarise = array.size > options.threshold
         number = _format_for(_corners(array) if summarise else array, dtype)
         body = _rows(array, number, len(prefix), summarise)

@@ -12,7 +12,9 @@ from flambeau.ir.constants import insert_constant
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.schema import types as t
 from flambeau.schema.dtype import DType
-from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.tensor.dispatch import call
+from flambeau.tensor.settled import apart
+from flambeau.tensor.tensor import Tensor
 from flambeau.util.errors import GuardError, TracerWarning
 from flambeau.util.record import dataclass
 from flambeau.util.source import Source, SourceRange
@@ -184,7 +186,7 @@ def _is_near(graph: Graph, source: Value, wanted: float, tolerance: float) -> Va
 
 def same_contents(graph: Graph, source: Value, tensor: Tensor) -> Value:
     """Whether a tensor is what it is now, rounding aside."""
-    constant = insert_constant(graph, wrap(tensor._array.copy()), t.TENSOR)
+    constant = insert_constant(graph, call("aten::to", apart(tensor), tensor.device), t.TENSOR)
     dtype: DType = Tensor.dtype.__get__(tensor)
     if not (dtype.is_floating_point or dtype.is_complex):
         return graph.insert("aten::equal", [source, constant], [t.BOOL]).result()

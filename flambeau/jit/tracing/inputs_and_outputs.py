@@ -16,6 +16,8 @@ from flambeau.jit.tracing.trace_recorder import Recorder
 from flambeau.jit.tracing.traced_values import tensor_type
 from flambeau.nn.module import Module
 from flambeau.schema import types as t
+from flambeau.tensor.dispatch import call
+from flambeau.tensor.settled import apart
 from flambeau.tensor.tensor import Tensor, wrap
 
 NOT_TRACEABLE = (
@@ -57,7 +59,7 @@ def as_arguments(inputs: Any) -> tuple[Any, ...]:
 def copied(value: Any) -> Any:
     """An input with tensors of its own. Raises RuntimeError for empty ones, _NotTraceableError for other things."""
     if isinstance(value, Tensor):
-        fresh = wrap(value._array.copy(order="K"))
+        fresh = call("aten::to", apart(value), value.device)
         return fresh.requires_grad_() if value.requires_grad else fresh
     if isinstance(value, np.ndarray):
         return wrap(value.copy())

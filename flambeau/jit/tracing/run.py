@@ -26,6 +26,7 @@ from flambeau.nn.module import Module
 from flambeau.nn.uninitialized import UNINITIALIZED, is_lazy
 from flambeau.passes import constant_pooling, dce
 from flambeau.schema import types as t
+from flambeau.tensor.settled import apart, is_readable
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.no_collection import no_collection
 from flambeau.util.record import dataclass, field
@@ -158,7 +159,7 @@ def state_restored(module: Module | None) -> Iterator[None]:
     buffers = [(m, dict(m._buffers)) for m in modules]
     attributes = [(vars(m), dict(vars(m))) for m in modules]
     tensors = [v for _, table in (*buffers, *attributes) for v in table.values() if isinstance(v, Tensor)]
-    contents = [(t_, t_._version, t_._array.copy(order="K")) for t_ in tensors]
+    contents = [(t_, t_._version, apart(t_)) for t_ in tensors]
     try:
         yield
     finally:
@@ -169,8 +170,11 @@ def state_restored(module: Module | None) -> Iterator[None]:
             now.update(table)
         for tensor, version, before in contents:
             if tensor._version != version:
-                tensor._array[...] = before
-                tensor.bump_version()
+                if is_readable(tensor):
+                    tensor._array[...] = before._array
+                    tensor.bump_version()
+                else:
+                    tensor.detach().copy_(before)
 
 
 def _note_rebound(recorder: Recorder, module: Module, before: dict[int, dict[str, Any]], *, warn: bool) -> None:

@@ -30,6 +30,7 @@ from flambeau.schema import types as t
 from flambeau.schema.opdef import OpDef
 from flambeau.tensor import dispatch, observer
 from flambeau.tensor.random import get_rng_state
+from flambeau.tensor.settled import readable
 from flambeau.tensor.tensor import Tensor, share
 
 FOREIGN_METHOD = (
@@ -190,10 +191,10 @@ class Recorder:
         """A 0-d integer tensor as an index that stays open."""
         source = self.values.dependent(tensor, state=True)
         if source is None:
-            return int(tensor._array.item())
+            return int(readable(tensor)._array.item())
         self._locate()
         value = self.graph.insert("aten::Int", [source], [t.INT]).result()
-        return self._traced_int(int(tensor._array.item()), value)
+        return self._traced_int(int(readable(tensor)._array.item()), value)
 
     # -- calls --------------------------------------------------------------------------------------------------------
 
