@@ -13,7 +13,7 @@ from flambeau.cuda.devices import device as using
 from flambeau.cuda.devices import numbered
 from flambeau.cuda.storage import WITHIN, copy
 from flambeau.cuda.tensors import is_on_device, lent, on_device, on_host
-from flambeau.ops.cuda_calls import CUDA_RULES, device_among, named_arguments
+from flambeau.ops.cuda_calls import CUDA_RULES, device_among, named_arguments, run
 from flambeau.ops.families.overwrite import check_writeable
 from flambeau.ops.families.scalars import exact_scalar
 from flambeau.ops.families.variants import check_overlap
@@ -159,6 +159,16 @@ def _sizes_of(definition: OpDef, arguments: Sequence[Any]) -> tuple[int, ...]:
     if first > last:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
     return (*shape[:first], prod(shape[first : last + 1]), *shape[last + 1 :])
+
+
+@CUDA_RULES("aten::index", "aten::index_put", "aten::index_put_")
+def _indexed(definition: OpDef, arguments: Sequence[Any]) -> Any:
+    """Indices may be on the host, and are brought to the tensor that they are for."""
+    target, indices, *rest = arguments
+    if not is_on_device(target) or all(i is None or is_on_device(i) for i in indices):
+        return NotImplemented
+    brought = [i if i is None or is_on_device(i) else on_device(i, target.device) for i in indices]
+    return run(definition, [target, brought, *rest])
 
 
 @CUDA_RULES("aten::copy_")

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, Final
 
 from flambeau.ops.families.arrays import Array
-from flambeau.tensor.array_library import np
+from flambeau.tensor.array_library import np, on_host
 from flambeau.util import blas
 from flambeau.util.inversions import RECURRENT_KERNELS
 from flambeau.util.record import dataclass
@@ -178,7 +178,8 @@ def kernels(kind: str, dtype: np.dtype[Any]) -> Any:
 @cache
 def padded_table(time: int, batch: int, reverse: bool) -> Array:
     """The table of a padded batch."""
-    return packed_table((batch,) * time, reverse)
+    with on_host():
+        return packed_table((batch,) * time, reverse)
 
 
 def packed_table(sizes: Sequence[int], reverse: bool) -> Array:

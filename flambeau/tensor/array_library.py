@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy
 
-__all__ = ["as_strided", "device_view", "np", "on_device"]
+__all__ = ["as_strided", "device_view", "np", "on_device", "on_host"]
 
 
 class _Place(threading.local):
@@ -63,6 +63,11 @@ def on_device(library: Any) -> Iterator[None]:
         yield
     finally:
         _place.library = before
+
+
+def on_host() -> AbstractContextManager[None]:
+    """Within the block, this thread's kernels make arrays with NumPy."""
+    return on_device(None)
 
 
 def as_strided(array: Any, shape: Any, strides: Any) -> Any:

@@ -30,3 +30,9 @@ def pretended_cuda() -> Iterator[Any]:
     for region in arena.regions:
         region.total = SIZE
     assert not arena.mistakes
+
+
+@pytest.fixture
+def cuda(request: pytest.FixtureRequest) -> Any:
+    """CuPy on a card where there is one, else what stands for it."""
+    return library.cupy() if library.is_real() else request.getfixturevalue("pretended_cuda")

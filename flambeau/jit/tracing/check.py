@@ -17,6 +17,7 @@ from flambeau.jit.tracing.inputs_and_outputs import flat
 from flambeau.jit.tracing.run import Call, Recorded, Run, state_restored
 from flambeau.passes.freeze_objects import objects_below
 from flambeau.program.object import ScriptObject
+from flambeau.tensor.settled import readable
 from flambeau.util.errors import GuardError, TracerWarning, TracingCheckError
 
 NONDETERMINISTIC = (
@@ -93,7 +94,7 @@ def _compare_results(run: Run, traced: Any, call: Call, tolerance: float) -> Non
     if len(want) != len(got):
         raise TracingCheckError(STRUCTURES_DIFFER.format(want=len(want), got=len(got)))
     for number, (a, b) in enumerate(zip(want, got, strict=True), 1):
-        x, y = a.detach().numpy(), b.detach().numpy()
+        x, y = readable(a).detach().numpy(), readable(b).detach().numpy()
         if x.shape != y.shape or not np.allclose(x, y, rtol=tolerance, atol=tolerance, equal_nan=True):
             warnings.warn(OUTPUTS_DIFFER.format(number=number, want=x, got=y), TracerWarning, stacklevel=LEVEL + 1)
             return

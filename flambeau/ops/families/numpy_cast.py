@@ -14,7 +14,7 @@ from typing import Any, Final
 import ml_dtypes
 
 from flambeau.schema.dtype import ALL, Category, DType, bfloat16, complex32, float16, from_numpy_dtype
-from flambeau.tensor.array_library import np
+from flambeau.tensor.array_library import np, on_host
 
 Array = Any
 """A NumPy array, or the NumPy scalar that an operation on 0-dim arrays gives."""
@@ -65,17 +65,19 @@ def _from_complex32(array: Array) -> Array:
 
 
 def constant(value: Any, dtype: DType) -> Array:
-    """A 0-dim value of `dtype` from a Python number, wrapped (integers) or rounded (floats) to it."""
+    """A NumPy scalar of `dtype` from a Python number, wrapped (integers) or rounded (floats) to it."""
     kind = type(value)
     if kind is complex:
-        return _made(value, dtype)
+        with on_host():
+            return _made(value, dtype)
     return _remembered(value, kind.__name__, dtype, math.copysign(1.0, value) if kind is float and value == 0 else 1.0)
 
 
 @lru_cache(maxsize=1024)
 def _remembered(value: Any, kind: str, dtype: DType, sign_of_zero: float) -> Array:
     """The constants seen lately; `kind` tells True from 1 and 1.0, `sign_of_zero` tells -0.0 from 0.0."""
-    return _made(value, dtype)
+    with on_host():
+        return _made(value, dtype)
 
 
 def _made(value: Any, dtype: DType) -> Array:
