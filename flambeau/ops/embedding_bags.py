@@ -27,7 +27,7 @@ def embedding_renorm(self: Tensor, indices: Tensor, max_norm: float, norm_type: 
     check_overlap(self, (indices,))
     rows = widened(table[places])
     if norm_type == np.inf:
-        norms = np.abs(rows).max(axis=1, initial=0)
+        norms = reduce_with(np.maximum, np.abs(rows), axis=1, initial=0)
     else:
         norms = (np.abs(rows) ** norm_type).sum(axis=1) ** (1 / norm_type)
     scale = np.where(norms > max_norm, max_norm / (norms + 1e-7), 1).astype(rows.dtype)

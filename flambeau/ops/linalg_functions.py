@@ -35,6 +35,7 @@ from flambeau.ops.windows import diagonal_kernel
 from flambeau.schema.dtype import DType, float32, float64, int64
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
+from flambeau.tensor.array_folds import accumulated
 from flambeau.tensor.array_library import np
 from flambeau.tensor.layout import broadcast
 from flambeau.tensor.tensor import Tensor, wrap
@@ -232,7 +233,7 @@ def _powers(x: Array, count: int, increasing: bool) -> Array:
     if count > 1:
         powers[..., 1:] = wide[..., None]
         with np.errstate(all="ignore"):
-            np.multiply.accumulate(powers[..., 1:], axis=-1, out=powers[..., 1:])
+            powers[..., 1:] = accumulated(np.multiply, powers[..., 1:], -1)
     return contiguous(powers if increasing else powers[..., ::-1]).astype(dtype, copy=False)
 
 

@@ -118,7 +118,7 @@ def _by_sums(matrices: Array, ord: Order) -> Array:
 def _by_singular_values(matrices: Array, ord: Order) -> Array:
     if 0 in matrices.shape[-2:]:
         return np.zeros(matrices.shape[:-2], matrices.real.dtype)
-    is_finite = np.logical_and.reduce(np.isfinite(matrices), axis=(-2, -1), keepdims=True)[..., 0]
+    is_finite = reduce_with(np.logical_and, np.isfinite(matrices), axis=(-2, -1), keepdims=True)[..., 0]
     values = np.where(is_finite, _finite_values(matrices), np.nan)
     return np.asarray(values.sum(-1) if ord == "nuc" else values[..., 0] if ord == 2 else values[..., -1])
 
@@ -185,7 +185,7 @@ def tolerance(values: Array, shape: tuple[int, ...], atol: Any, rtol: Any) -> Ar
     absolute = 0.0 if atol is None else atol
     if rtol is None:
         rtol = np.where(np.asarray(absolute) > 0, 0.0, epsilon * max(shape[-2:]))
-    largest = values.max(axis=-1, initial=0)
+    largest = reduce_with(np.maximum, values, axis=-1, initial=0)
     return np.asarray(np.maximum(absolute, np.asarray(rtol) * largest))
 
 

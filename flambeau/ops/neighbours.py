@@ -263,7 +263,7 @@ def pdist_kernel(self: Array, p: float = 2.0) -> Array:
     if p == 0:
         distances = (away != 0).sum(axis=1).astype(away.dtype)
     elif p == inf:
-        distances = away.max(axis=1, initial=0)
+        distances = reduce_with(np.maximum, away, axis=1, initial=0)
     else:
         distances = np.asarray(reduce_with(np.add, away**p, axis=1) ** away.dtype.type(1 / p))
     return np.asarray(distances).astype(self.dtype, copy=False)

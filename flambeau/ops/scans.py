@@ -33,6 +33,7 @@ from flambeau.ops.families.rules import (
 )
 from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import ErrorSample, Sample
+from flambeau.tensor.array_folds import accumulated
 from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import wrap
 
@@ -65,14 +66,14 @@ def extreme_so_far(name: str, fold: np.ufunc) -> Callable[[Array, int], tuple[Ar
         array = at_least_1d(self)
         if not array.size:
             return np.empty(self.shape, self.dtype), np.empty(self.shape, np.int64)
-        values = fold.accumulate(widened(array), axis=place).astype(self.dtype, copy=False)
+        values = accumulated(fold, widened(array), place).astype(self.dtype, copy=False)
         seen = array == values
         if is_inexact(array):
             seen |= np.isnan(array)
         shape = [1] * array.ndim
         shape[place] = -1
         positions = np.arange(array.shape[place]).reshape(shape)
-        indices = np.maximum.accumulate(np.where(seen, positions, 0), axis=place)
+        indices = accumulated(np.maximum, np.where(seen, positions, 0), place)
         return contiguous(values.reshape(self.shape)), contiguous(indices.astype(np.int64).reshape(self.shape))
 
     return kernel
@@ -86,11 +87,11 @@ def logcumsumexp_kernel(self: Array, dim: int) -> Array:
     wide = widened(at_least_1d(self))
     with np.errstate(all="ignore"):
         if is_float(wide):
-            result = np.logaddexp.accumulate(wide, axis=place) if wide.size else wide.copy()
+            result = accumulated(np.logaddexp, wide, place) if wide.size else wide.copy()
         else:
             largest = reduce_with(np.maximum, wide.real, axis=place, keepdims=True, initial=-np.inf)
             largest = np.where(np.isfinite(largest), largest, 0)
-            result = np.log(np.add.accumulate(np.exp(wide - largest), axis=place)) + largest
+            result = np.log(accumulated(np.add, np.exp(wide - largest), place)) + largest
     return contiguous(rounded(result, self.dtype).reshape(self.shape))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from flambeau.ops.families.arrays import Array, at_least_1d, contiguous, dtype_of, one_dim, widened
+from flambeau.ops.families.arrays import Array, at_least_1d, contiguous, dtype_of, one_dim, reduce_with, widened
 from flambeau.ops.families.numpy_cast import cast
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.promotion import common_dtype
@@ -15,6 +15,7 @@ from flambeau.ops.joining import common
 from flambeau.schema.dtype import DType, float32, float64
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
+from flambeau.tensor.array_folds import fold_into
 from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util import blas
@@ -164,7 +165,7 @@ def histogram_kernel(
     heights = np.zeros(len(edges) - 1, np.float64)
     inside = (values >= edges[0]) & (values <= edges[-1])
     place = np.minimum(np.searchsorted(edges, values[inside], "right") - 1, len(edges) - 2)
-    np.add.at(heights, place, 1.0 if weight is None else weight.reshape(-1)[inside].astype(np.float64))
+    fold_into(np.add, heights, place, 1.0 if weight is None else weight.reshape(-1)[inside].astype(np.float64))
     if density:
         with np.errstate(all="ignore"):
             heights = heights / heights.sum() / np.diff(edges.astype(np.float64))
@@ -200,7 +201,7 @@ def renorm_kernel(self: Array, p: float, dim: int, maxnorm: float) -> Array:
     others = tuple(d for d in range(self.ndim) if d != place)
     with np.errstate(all="ignore"):
         sizes = np.abs(widened(self)).astype(np.float64)
-        largest = sizes.max(others, keepdims=True, initial=0)
+        largest = reduce_with(np.maximum, sizes, axis=others, keepdims=True, initial=0)
         norms = largest if p == np.inf else (sizes**p).sum(others, keepdims=True) ** (1 / p)
         factor = np.where(norms > maxnorm, maxnorm / (norms + 1e-7), 1)
         return contiguous(self * factor).astype(self.dtype, copy=False)

@@ -8,6 +8,7 @@ from typing import Any, Final
 import ml_dtypes
 
 from flambeau.schema.dtype import Category, DType, by_code, from_numpy_dtype
+from flambeau.tensor.array_folds import reduced
 from flambeau.tensor.array_library import np
 from flambeau.tensor.layout import contiguous_strides
 
@@ -109,5 +110,4 @@ def shape_text(array: Array) -> str:
 
 def reduce_with(function: np.ufunc, array: Array, axis: int | tuple[int, ...] | None = None, **options: Any) -> Array:
     """`function` folded over dimensions; a 0-dim array where NumPy gives a scalar."""
-    reduce: Any = function.reduce
-    return np.asarray(reduce(array, axis=axis, **options))
+    return np.asarray(reduced(function, array, axis, **options))

@@ -8,6 +8,7 @@ import ml_dtypes
 
 from flambeau.ops.families.element_loops import add_at
 from flambeau.schema.dtype import from_numpy_dtype
+from flambeau.tensor.array_folds import fold_into
 from flambeau.tensor.array_library import np
 
 Array = np.ndarray[Any, Any]
@@ -25,11 +26,11 @@ def fold_at(target: Array, index: Any, values: Any, fold: np.ufunc) -> None:
     """`target[index] = fold(target[index], values)` where places that are named twice count twice."""
     if target.dtype in _HALVES:
         wide = target.astype(np.float32)
-        fold.at(wide, index, np.asarray(values).astype(np.float32))
+        fold_into(fold, wide, index, np.asarray(values).astype(np.float32))
         target[...] = wide.astype(target.dtype)
     elif fold is not np.add or not add_at(target, index, values):
         with np.errstate(all="ignore"):
-            fold.at(target, index, values)
+            fold_into(fold, target, index, values)
 
 
 FOLDS: Final[dict[str, np.ufunc]] = {
@@ -55,7 +56,7 @@ def reduce_at(self: Array, where: tuple[Any, ...], values: Array, reduce: str, i
     """Fold `values` into the named places, with the elements there or without."""
     before = self.copy() if not include_self else None
     count = np.zeros(self.shape, np.int64)
-    np.add.at(count, where, 1)
+    fold_into(np.add, count, where, 1)
     if before is not None:
         self[count > 0] = _neutral(reduce, self.dtype)
     fold_at(self, where, values, FOLDS[reduce])

@@ -244,7 +244,13 @@ class ndarray:  # noqa: N801  (as CuPy calls it)
         return call(lambda a: a.copy(order), (self,), {}, "copy")
 
     def scatter_add(self, slices: Any, value: Any) -> None:
-        np.add.at(self, slices, value)
+        call_ufunc(np.add, "at", (self, slices, value), {})
+
+    def scatter_max(self, slices: Any, value: Any) -> None:
+        call_ufunc(np.maximum, "at", (self, slices, value), {})
+
+    def scatter_min(self, slices: Any, value: Any) -> None:
+        call_ufunc(np.minimum, "at", (self, slices, value), {})
 
     def toDlpack(self) -> Any:  # noqa: N802
         return self.__dlpack__()
@@ -252,7 +258,7 @@ class ndarray:  # noqa: N801  (as CuPy calls it)
     # NumPy's protocols
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        if NAMES.get(ufunc.__name__, ("", ()))[0] not in ("ufunc", "function") or method == "reduceat":
+        if NAMES.get(ufunc.__name__, ("", ()))[0] not in ("ufunc", "function") or method in ("reduceat", "at"):
             return NotImplemented
         if "out" in kwargs:
             if len(kwargs["out"]) == 1:
@@ -280,8 +286,11 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
             raise TypeError(calls.UNSUPPORTED.format(type=list))
         if operand is not None and operand is kwargs.get("out") and not is_array(operand):
             raise TypeError("return arrays must be of ArrayType")
+    if method in ("reduce", "accumulate") and ufunc not in (np.add, np.multiply):
+        raise NotImplementedError(f"`cupy_{ufunc.__name__}.{method}` is not supported yet")
     if method == "at":
         target, *rest = inputs
+        calls.check_scattered(ufunc, target.dtype)
         used = [v for v in walk(rest) if is_array(v)]
 
         def action() -> None:

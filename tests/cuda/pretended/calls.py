@@ -19,6 +19,9 @@ _SIZED_BY_ELEMENTS = """
 """
 SYNCHRONISING = frozenset(_SIZED_BY_ELEMENTS.split())
 """Functions whose results have sizes that depend on elements: the host waits for them."""
+_LIMITS = ("int32", "float32", "float64", "uint32", "uint64")
+SCATTERED = {"add": (*_LIMITS, "float16", "complex64", "complex128"), "maximum": _LIMITS, "minimum": _LIMITS}
+"""The dtypes of targets by the function of a scatter."""
 UNSUPPORTED = "Unsupported type {type}"
 
 
@@ -164,6 +167,15 @@ def _later(
     if pairs or writes:
         engine.submit(queue, action)
     return results
+
+
+def check_scattered(ufunc: Any, dtype: Any) -> None:
+    """Raise TypeError, as CuPy does, for dtypes that atomic functions do not take."""
+    names = SCATTERED.get(ufunc.__name__, ())
+    if not names:
+        raise NotImplementedError(f"`cupy_{ufunc.__name__}.at` is not supported yet")
+    if np.dtype(dtype).name not in names:
+        raise TypeError(f"cupyx.scatter_{ufunc.__name__} only supports {', '.join(names)} as data type")
 
 
 def write(target: Any, sources: list[Any], action: Callable[[], None]) -> None:

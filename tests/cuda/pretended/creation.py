@@ -24,6 +24,8 @@ def array(
     *, blocking: bool = False,
 ) -> Any:  # fmt: skip
     """A new array with these elements."""
+    if subok:
+        raise NotImplementedError("subok is not supported yet")
     if is_array(obj):
         found = obj if dtype is None or np.dtype(dtype) == obj.dtype else obj.astype(dtype)
         found = found.copy(order or "K") if copy and found is obj else found
@@ -78,6 +80,8 @@ def ones(shape: Any, dtype: Any = float, order: str = "C") -> Any:
 
 def empty_like(prototype: Any, dtype: Any = None, order: str = "K", subok: Any = None, shape: Any = None) -> Any:
     """An array with the layout of another; for one of the host, too."""
+    if subok is not None:
+        raise TypeError("subok is not supported yet")
     calls.check_devices([prototype] if is_array(prototype) else [])
     if not is_array(prototype):
         prototype = asarray(prototype)

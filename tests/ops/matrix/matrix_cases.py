@@ -61,9 +61,7 @@ def copied(value: Any) -> Any:
     if isinstance(value, Tensor):
         array = value._array
         order = sorted(range(array.ndim), key=lambda i: -array.strides[i])
-        dense = (
-            np.ascontiguousarray(array.transpose(order)).transpose(np.argsort(order)) if array.ndim else array.copy()
-        )
+        dense = array.transpose(order).copy().transpose(np.argsort(order)) if array.ndim else array.copy()
         return wrap(dense)
     if isinstance(value, list | tuple):
         return type(value)(map(copied, value))
