@@ -19,6 +19,23 @@ def two_calls(limit: int) -> int:
     return first + second
 
 
+def many_tasks(count: int, limit: int) -> int:
+    tasks: list[flambeau.jit.Future[int]] = []
+    for i in range(count):
+        tasks.append(flambeau.jit.fork(collatz, limit + i))
+    total = 0
+    for task in tasks:
+        total += flambeau.jit.wait(task)
+    return total
+
+
+def many_calls(count: int, limit: int) -> int:
+    total = 0
+    for i in range(count):
+        total += collatz(limit + i)
+    return total
+
+
 def increased(n: int) -> int:
     return n + 1
 

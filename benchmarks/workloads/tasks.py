@@ -33,6 +33,18 @@ def workloads(small: bool) -> Iterator[Workload]:
         cost=Cost(),
         goal=Goal(times=1.8, against="flambeau in order"),
     )
+    for count, each, times in ((10, 100, 0.9), (100, 100, 0.9), (8, 50 if small else 8_000, 1.5)):
+        yield Workload(
+            name=f"{count} tasks: Collatz {each}",
+            kind="tasks",
+            peers={
+                "flambeau": partial(peers.flambeau, tasks.many_tasks, count, each),
+                "flambeau in order": partial(peers.flambeau, tasks.many_calls, count, each),
+            },
+            expected=partial(tasks.many_calls, count, each),
+            cost=Cost(),
+            goal=Goal(times=times, against="flambeau in order"),
+        )
     count = 10 if small else 1_000
     yield Workload(
         name=f"{count} tasks of one addition",

@@ -19,6 +19,7 @@ from flambeau.schema.types import (
     ComplexType,
     DictType,
     EnumType,
+    FutureType,
     NamedType,
     StringType,
     TensorType,
@@ -77,6 +78,10 @@ PRINT: Final = (
 PYTHON: Final = (
     "only Python can run the function that is called here",
     "give it to `flambeau.script` or `numba.njit` too, or call it outside of the loop",
+)
+TASK: Final = (
+    "it forks tasks, or waits for them",
+    "let each task do more: fork one for many turns of the loop",
 )
 CHOSEN: Final = (
     "which function is called here is decided while the program runs",
@@ -190,6 +195,8 @@ def _of_type(type_: Type) -> Why | None:
             return SET
         case ComplexType():
             return COMPLEX
+        case FutureType():
+            return TASK
         case StringType():
             return TEXT
         case NamedType():

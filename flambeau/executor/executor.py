@@ -58,6 +58,7 @@ from flambeau.util.record import replace
 
 MOST_REPEATED = 4
 """Kinds of calls on the tape that are remembered."""
+JOINED = "its tasks are short: they run where they are forked, in native code"
 AGAIN = "gradients come from a second run, an operator at a time: {reason}"
 
 
@@ -423,7 +424,8 @@ class Executor:
         caches = [self._plans.statistics(), *self.derivatives.statistics()]
         caches += [s for p in self.plans for s in caches_of(p)]
         evicted = self._plans.statistics().evictions
-        notes = [AGAIN.format(reason=reason) for reason in self.derivatives.reasons]
+        notes = [JOINED for plan in self.plans if plan.joined is not None and plan.joined.is_on][:1]
+        notes += [AGAIN.format(reason=reason) for reason in self.derivatives.reasons]
         return Explanation(
             self.function.short_name,
             self.options.backend,

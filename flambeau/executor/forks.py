@@ -15,7 +15,7 @@ from flambeau.executor.options import Options
 from flambeau.executor.task_waits import calls_python, waits_for_others
 from flambeau.interpreter.fork_site import ForkSite
 from flambeau.interpreter.select import SITE
-from flambeau.interpreter.task_length import TaskLength
+from flambeau.interpreter.task_length import TaskLength, length_of
 from flambeau.ir.constants import CONSTANT
 from flambeau.ir.graph import Graph, Node
 from flambeau.ir.printer import SUBGRAPH
@@ -43,8 +43,9 @@ class TaskExecutor(Protocol):
     def __call__(self, *arguments: Any) -> Any: ...
 
 
-def attach_tasks(graph: Graph, options: Options) -> None:
+def attach_tasks(graph: Graph, options: Options) -> list[ForkSite]:
     """Say what runs the tasks of each fork of a plan's graph: executors with the plan's options."""
+    sites = []
     for node in graph.find_all(FORK):
         body: Graph = node.attributes[SUBGRAPH]
         own = replace(options, backend="interpreter") if _shares_containers(body) else options
@@ -55,7 +56,14 @@ def attach_tasks(graph: Graph, options: Options) -> None:
         else:
             executor = TASK_EXECUTOR.implementation(_function(node, body), own)
         length = TaskLength(blocks=calls_python(body))
-        node.attributes[SITE] = ForkSite(partial(_run, executor), partial(_waits, executor), length)
+        site = node.attributes[SITE] = ForkSite(partial(_run, executor), partial(_waits, executor), length)
+        sites.append(site)
+    return sites
+
+
+def site_of(run: Callable[..., Any], executor: TaskExecutor) -> ForkSite:
+    """What makes tasks that call a compiled function from Python."""
+    return ForkSite(run, partial(_waits, executor), length_of(run))
 
 
 def _waits(executor: TaskExecutor) -> bool | None:

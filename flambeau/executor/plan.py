@@ -15,6 +15,7 @@ from flambeau.executor.compiled_graph import CompiledGraph
 from flambeau.executor.forks import attach_tasks
 from flambeau.executor.fused import FusedKernel, Shared, kernel_of
 from flambeau.executor.inlined_graph import inlined_graph
+from flambeau.executor.joined_tasks import JoinedTasks
 from flambeau.executor.kept_kernels import KeptKernels
 from flambeau.executor.lowered_groups import LoweredGroups
 from flambeau.executor.options import FUSING, Options
@@ -84,6 +85,8 @@ class ExecutionPlan:
     """The kernels of its groups on disk; None where there are no groups."""
     watch: Watch | None = None
     """Counts what is interpreted although native code was wanted."""
+    joined: JoinedTasks | None = None
+    """What answers calls while its tasks are short; None where it forks none."""
     is_settled: bool = False
     """Whether groups will stay as they are."""
     lock: Lock = field(default_factory=Lock)
@@ -122,7 +125,7 @@ class ExecutionPlan:
                     self.kept.write()
                 return results
             self.cut()
-        results = run(self.code, arguments)
+        results = run(self.code, arguments) if self.joined is None else self.joined.run(self.code, arguments)
         if self.kept is not None:
             self.kept.write()
         if self.watch is not None:
@@ -160,6 +163,8 @@ class ExecutionPlan:
     @property
     def short_way(self) -> Callable[..., Any] | None:
         """`fast_path`, or the entry of native code for the whole graph."""
+        if self.joined is not None:
+            return self.joined.short_way
         return self.whole.fast_path if self.fast_path is None and self.whole is not None else self.fast_path
 
 
@@ -215,7 +220,7 @@ def _make_plan(
         check_strict_fusion(graph, is_fused=not options.passes_left_out & FUSING)
         kept = KeptKernels(place)
         kernels = attach_kernels(graph, options.choices, lowered, kept)
-        attach_tasks(graph, options)
+        sites = attach_tasks(graph, options)
         clock.lap("groups")
         tell("bytecode")
         code = compile_graph(graph, function.name)
@@ -230,6 +235,8 @@ def _make_plan(
         plan.whole = CompiledGraph(
             function.name, graph, options.choices, prepare=plan.prepare, asked=plan.watch.operator
         )
+    if sites and options.backend == "native":
+        plan.joined = JoinedTasks(function, options, sites)
     if log.level("executor"):
         log.write("executor", _told(function, plan))
     return plan

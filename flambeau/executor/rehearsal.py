@@ -16,6 +16,7 @@ from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.effects import own_effect, own_writes
 from flambeau.ir.constants import CONSTANT, constant_value, is_constant
 from flambeau.ir.graph import Graph, Node
+from flambeau.passes.inline import callee_of
 from flambeau.schema.opdef import Effect
 from flambeau.tensor.tensor import Tensor
 
@@ -31,6 +32,20 @@ def is_unseen(graph: Graph, arguments: Sequence[Any]) -> bool:
     if not _are_values(arguments) or sum(t._array.nbytes for t in _tensors(arguments)) > MOST_BYTES:
         return False
     return all(map(_is_quiet, graph.all_nodes())) and not _writes_to_others(graph)
+
+
+def leaves_no_trace(graph: Graph) -> bool:
+    """Whether nobody can tell, but by its results, how often a graph ran, whatever its arguments are."""
+    pending, seen = [graph], {graph}
+    while pending:
+        for node in pending.pop().all_nodes():
+            callee = callee_of(node)
+            if callee is None and not _is_quiet(node):
+                return False
+            if callee is not None and callee.graph not in seen:
+                seen.add(callee.graph)
+                pending.append(callee.graph)
+    return not any(map(_writes_to_others, seen))
 
 
 def _is_quiet(node: Node) -> bool:

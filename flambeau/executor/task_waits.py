@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from flambeau.analysis.gradients import is_about_tensor
 from flambeau.ir import kinds
 from flambeau.ir.constants import CONSTANT
 from flambeau.ir.graph import Graph, Node, Value
@@ -20,9 +21,9 @@ FORK: Final = "prim::fork"
 
 
 def waits_for_others(graph: Graph) -> bool:
-    """Whether a task may wait for what is behind the place where it is forked."""
+    """Whether a task may wait for what is behind the place where it is forked, or changes what goes with its thread."""
     reached = _reached(graph)
-    if reached is None:
+    if reached is None or any(map(is_about_tensor, reached)):
         return True
     if _spins(graph.parameters, reached):
         return True

@@ -20,18 +20,21 @@ class ForkSite:
     """Makes the tasks of one node; `run` runs one, `waits` says whether it may wait for what others have yet to do, or
     None before that is known."""
 
-    __slots__ = ("_is_independent", "_run", "_waits", "length")
+    __slots__ = ("_is_independent", "_run", "_waits", "length", "tasks")
 
     def __init__(self, run: Callable[..., Any], waits: Callable[[], bool | None], length: TaskLength) -> None:
         self._run, self._waits = run, waits
         self._is_independent: bool | None = None
         self.length = length
         """How long its tasks are."""
+        self.tasks = 0
+        """How many there were."""
 
     def fork(self, *arguments: Any) -> Future:
         """A task with these arguments."""
         if dispatch.is_intercepted():  # who watches this thread sees its tasks
             return Future.of(self._run, *arguments)
+        self.tasks += 1
         if self.length.is_short and self.is_independent():
             future = run_here(self._run, arguments, self.length)
             if future is not None:

@@ -49,6 +49,10 @@ class TaskLength:
         """One more run is over."""
         self._seconds += WEIGHT * (min(seconds, LONGEST) - self._seconds)
 
+    def forget(self) -> None:
+        """Take tasks to be long, as before the first."""
+        self._seconds = LONGEST
+
     @property
     def is_short(self) -> bool:
         """Whether the next task is taken to need less than it costs to hand it over."""

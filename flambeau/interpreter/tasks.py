@@ -52,6 +52,8 @@ class _Worker(threading.local):
     depth: int = 0
     """Tasks on this thread's stack."""
     is_worker: bool = False
+    within: float = 0.0
+    """Seconds that the tasks took which the task on top of the stack ran itself: they count for themselves alone."""
 
 
 _me = _Worker()
@@ -146,7 +148,8 @@ class Task(Work):
         stack = _running.setdefault(threading.get_ident(), [])
         stack.append(self)
         _me.depth += 1
-        clock = time.perf_counter if self._length.blocks or not _me.is_worker else time.thread_time
+        within, _me.within = _me.within, 0.0
+        clock = time.perf_counter if self._length.blocks else time.thread_time
         thread = observer.thread
         before = (thread.is_plain, thread.handlers, thread.observer)
         thread.is_plain, thread.handlers, thread.observer = self._is_plain, (), None
@@ -161,7 +164,9 @@ class Task(Work):
         else:
             self._future.end(result, None)
         finally:
-            self._length.took(clock() - start)
+            seconds = clock() - start
+            self._length.took(seconds - _me.within)
+            _me.within = within + seconds
             thread.is_plain, thread.handlers, thread.observer = before
             _me.depth -= 1
             stack.pop()
@@ -199,11 +204,14 @@ def run_here(run: Callable[..., Any], arguments: tuple[Any, ...], length: TaskLe
     if _me.depth >= DEEPEST:
         return None
     _me.depth += 1
+    within, _me.within = _me.within, 0.0
     start = time.perf_counter()
     try:
         return Future.of(run, *arguments)
     finally:
-        length.took(time.perf_counter() - start)
+        seconds = time.perf_counter() - start
+        length.took(seconds - _me.within)
+        _me.within = within + seconds
         _me.depth -= 1
 
 

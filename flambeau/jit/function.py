@@ -12,11 +12,13 @@ from flambeau.codegen import available, native_call
 from flambeau.codegen.callable_type import MISSED, prepare
 from flambeau.executor.debug_state import DebugState
 from flambeau.executor.executor import Executor, executor_of
+from flambeau.executor.forks import site_of
 from flambeau.executor.ledger import Profile
 from flambeau.executor.options import Options
 from flambeau.executor.report import Explanation, PassReport
 from flambeau.executor.stored import graph_to_show
 from flambeau.frontend.trees.tree_views import Def
+from flambeau.interpreter.fork_site import ForkSite
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph
 from flambeau.jit import saving
@@ -79,6 +81,13 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
         self.__doc__ = function.doc or None
         self.__name__ = function.short_name
 
+    @property
+    def fork_site(self) -> ForkSite:
+        """What makes tasks that call it."""
+        if self._fork_site is None:
+            self._fork_site = site_of(self, self._executor)
+        return self._fork_site
+
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if cls.__call__ is ScriptFunction.__call__:
@@ -103,6 +112,7 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
     """The Python function, where programs on arrays compile it for what they call it with."""
     by_call: ByCall | None = None
     """What it is for calls that bring numbers for parameters without annotations."""
+    _fork_site: ForkSite | None = None
     _first: tuple[Any, ...] = ()
     """What goes before the arguments of a call."""
 

@@ -16,6 +16,7 @@ from flambeau.interpreter.future import Future
 from flambeau.interpreter.task_length import length_of
 from flambeau.interpreter.tasks import submit
 from flambeau.jit import eager_isinstance
+from flambeau.jit.function import ScriptFunction
 from flambeau.tensor import observer
 from flambeau.util.scripting import is_scripting as is_scripting
 
@@ -154,6 +155,8 @@ def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:
     if watching is not None:
         recorded: Future = watching.forked(lambda: func(*args, **kwargs))
         return recorded
+    if isinstance(func, ScriptFunction) and not kwargs and not observer.thread.is_plain:
+        return func.fork_site.fork(*args)
     call = functools.partial(func, *args, **kwargs)
     return Future.of(call) if observer.thread.handlers else submit(call, length_of(func))
 

@@ -55,7 +55,7 @@ CLASS_COMPILER: Final = Inversion[Callable[[type], Any]](
 TRY_RUNNER: Final = Inversion[Callable[[Any], Any]](
     "gives the body of a `try`, a `Function`, what runs it (`executor.executor`)"
 )
-TASK_EXECUTOR: Final = Inversion[Callable[[Any, Any], Any]](
+TASK_EXECUTOR: Final = Inversion[Callable[..., Any]](
     "gives a `Function` that is part of another, a forked task or what is differentiated, run with `Options`, its "
     "executor (`executor.executor`)"
 )

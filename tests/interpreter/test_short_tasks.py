@@ -223,3 +223,17 @@ def test_c14_lengths_are_those_of_a_function() -> None:
     assert length.is_short  # the machine may have held the thread up
     length.took(1.0)
     assert not length.is_short
+
+
+def test_c14_a_loop_of_tasks_is_warned_of() -> None:
+    """Of what a loop does here nobody but the caller's list can tell, so that its tasks stay tasks."""
+
+    @flambeau.script
+    def f(numbers: list[int], n: int) -> int:
+        total = 0
+        for i in range(n):
+            total += jit.wait(jit.fork(gone_on, numbers)) + i
+        return total
+
+    with pytest.warns(flambeau.PerformanceWarning, match="it forks tasks, or waits for them. Instead, let"):
+        f([1, 2], 10_100)
