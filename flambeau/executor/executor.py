@@ -187,7 +187,7 @@ class Executor:
     def _is_dispatched(self, arguments: Sequence[Any]) -> bool:
         """Whether each operator is dispatched: on tensors of users' classes, and on those without data, which a
         function that names the device "meta" makes itself, as one does that quantises."""
-        if special.exists and (below.has_special(arguments) or self._is_overridden()):
+        if special.exists and (below.has_special(arguments, but_on_devices=True) or self._is_overridden()):
             return True
         if self._is_one_by_one is None:
             self._is_one_by_one = has_node(self.function, "dispatched", _makes_special)

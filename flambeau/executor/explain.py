@@ -13,6 +13,7 @@ from flambeau.codegen.variants import Variant
 from flambeau.executor import limits
 from flambeau.executor.advice import SlowPart, calls_itself, loop_part, recursion_part
 from flambeau.executor.compiled_graph import CompiledGraph
+from flambeau.executor.devices.explained import device_caches, device_compilation
 from flambeau.executor.fused import FusedKernel, kernel_of
 from flambeau.executor.listing import functions, kernel_launches, operators, place, shown_shapes
 from flambeau.executor.plan import FUSION, ExecutionPlan, is_worthwhile
@@ -36,6 +37,10 @@ _CONSTANTS = ("prim::Constant", "prim::Uninitialized")
 
 def compilation_of(plan: ExecutionPlan, measure: bool | None) -> Compilation:
     """The facts of a plan. `measure`: whether kernels are timed; None for those that do not move much memory."""
+    if plan.on_device is not None:
+        return device_compilation(
+            plan.spec, plan.cause, plan.milliseconds, plan.stages, plan.graph, plan.runs, plan.on_device
+        )
     natives = tuple(_natives(plan))
     interpreted = tuple(_interpreted(plan))
     return Compilation(
@@ -54,6 +59,8 @@ def compilation_of(plan: ExecutionPlan, measure: bool | None) -> Compilation:
 
 def caches_of(plan: ExecutionPlan) -> Iterator[CacheStatistics]:
     """What the caches of a plan hold: of its regions, its fused groups, and native code for layouts in memory."""
+    if plan.on_device is not None:
+        yield from device_caches(plan.on_device)
     graphs = [plan.whole] if plan.whole is not None else []
     for region in plan.regions or ():
         yield region.natives_cache.statistics()

@@ -12,6 +12,7 @@ from flambeau.codegen.choices import USUAL, Choices
 from flambeau.codegen.graph.module import Prepare
 from flambeau.executor import rehearsal
 from flambeau.executor.compiled_graph import CompiledGraph
+from flambeau.executor.devices.calls import HOST_PASSES, DeviceCalls, is_for_device
 from flambeau.executor.forks import attach_tasks
 from flambeau.executor.fused import FusedKernel, Shared, kernel_of
 from flambeau.executor.inlined_graph import inlined_graph
@@ -43,7 +44,7 @@ from flambeau.util.errors import CompileError, InternalError
 from flambeau.util.locks import Lock
 from flambeau.util.no_collection import no_collection
 from flambeau.util.progress import progress
-from flambeau.util.record import dataclass, field
+from flambeau.util.record import dataclass, field, replace
 from flambeau.util.user_code import warn_user
 
 FUSION = "prim::FusionGroup"
@@ -81,6 +82,8 @@ class ExecutionPlan:
 
     is_hot: bool = False
     """Whether native code serves from the next call on, however few there were."""
+    on_device: DeviceCalls | None = None
+    """What runs it for tensors of CUDA devices; None for those of the host."""
     kept: KeptKernels | None = None
     """The kernels of its groups on disk; None where there are no groups."""
     watch: Watch | None = None
@@ -107,7 +110,7 @@ class ExecutionPlan:
 
     def rehearse(self, arguments: Sequence[Any]) -> None:
         """Run it once for its kernels alone, which are compiled for sizes; not where somebody could notice that."""
-        if not rehearsal.is_unseen(self.graph, arguments):
+        if self.on_device is not None or not rehearsal.is_unseen(self.graph, arguments):
             return
         self.rehearsals += 1
         try:
@@ -116,6 +119,8 @@ class ExecutionPlan:
             self.rehearsals -= 1
 
     def _run(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
+        if self.on_device is not None:
+            return self.on_device(arguments)
         if self.whole is not None and (self.is_hot or self.whole.has_loop or self.runs > CALLS_BEFORE_NATIVE):
             if not self.is_settled:
                 self._settle()
@@ -182,7 +187,9 @@ def make_plan(
     """
     try:
         with deep_recursion():
-            return _make_plan(function, arguments, options, cause, record, prepared)
+            spec = specs.spec_of(arguments)
+            make = _device_plan if is_for_device(function, spec) else _host_plan
+            return make(function, arguments, spec, options, cause, record, prepared)
     except RecursionError:
         raise CompileError(TOO_DEEP, _deepest(function.graph).range) from None
 
@@ -198,9 +205,10 @@ def _deepest(graph: Graph) -> Node:
     return deepest.first or deepest.owner_node or deepest.return_node
 
 
-def _make_plan(
+def _host_plan(
     function: Function,
     arguments: Sequence[Any],
+    spec: specs.Spec,
     options: Options,
     cause: str,
     record: Callable[[PassRecord], None] | None,
@@ -227,7 +235,7 @@ def _make_plan(
         clock.lap("bytecode")
     fast_path = kernels[0].entry(missed) if _is_one_group(graph) else None
     plan = ExecutionPlan(
-        specs.spec_of(arguments), graph, code, cause, clock.total(), clock.laps(), kernels, fast_path,
+        spec, graph, code, cause, clock.total(), clock.laps(), kernels, fast_path,
         choices=options.choices, kept=kept if kernels else None,
     )  # fmt: skip
     if options.backend == "native" and available() and fast_path is None and is_worthwhile(graph):
@@ -237,6 +245,33 @@ def _make_plan(
         )
     if sites and options.backend == "native":
         plan.joined = JoinedTasks(function, options, sites)
+    if log.level("executor"):
+        log.write("executor", _told(function, plan))
+    return plan
+
+
+def _device_plan(
+    function: Function,
+    arguments: Sequence[Any],
+    spec: specs.Spec,
+    options: Options,
+    cause: str,
+    record: Callable[[PassRecord], None] | None,
+    prepared: Graph | None,
+) -> ExecutionPlan:
+    """A plan for tensors of CUDA devices."""
+    clock = _Clock()
+    options = replace(options, without=options.without | HOST_PASSES)
+    with progress(f"compiling {function.short_name}") as tell:
+        graph = _new_graph(function, arguments, options, record, prepared, {}, clock, tell)
+        check_strict_fusion(graph, is_fused=not options.passes_left_out & FUSING)
+        attach_tasks(graph, options)
+        clock.lap("groups")
+        calls = DeviceCalls(graph, function.name)
+        clock.lap("bytecode")
+    plan = ExecutionPlan(
+        spec, graph, calls.code, cause, clock.total(), clock.laps(), choices=options.choices, on_device=calls
+    )
     if log.level("executor"):
         log.write("executor", _told(function, plan))
     return plan

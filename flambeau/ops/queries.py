@@ -16,6 +16,7 @@ from flambeau.schema.traits import PLAIN, Fails, Role, Traits
 from flambeau.schema.types import BoolType, ComplexType, FloatType, IntType
 from flambeau.tensor import layout
 from flambeau.tensor.array_library import np
+from flambeau.tensor.settled import settle
 from flambeau.tensor.tensor import Tensor, wrap
 
 
@@ -168,7 +169,7 @@ query("prim::requires_grad(Tensor a) -> bool", lambda a: a.requires_grad, is_abo
 query("prim::grad(Tensor a) -> Tensor(*)", lambda a: a.grad, is_about_tensor=True)
 query(
     "prim::data(Tensor(a) a) -> Tensor(a)",
-    lambda a: Tensor(a._array, a._storage),
+    lambda a: settle(Tensor(a._array, a._storage)),
     is_about_tensor=True,
     differentiable=False,
 )

@@ -170,7 +170,7 @@ class Fusible:
         """Whether nothing known of a value speaks against a kernel; what is not known is looked at when it runs."""
         if not isinstance(type_, TensorType) or not (type_.dtype is None or type_.dtype in DTYPES):
             return False
-        if type_.device is not None and type_.device.type != "cpu":
+        if type_.device is not None and type_.device.type not in ("cpu", "cuda"):
             return False
         may_need = type_.requires_grad is not False and (type_.dtype is None or type_.dtype.is_floating_point)
         return not (may_need and self._needs_gradients) and type_.requires_grad is not True

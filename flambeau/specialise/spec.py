@@ -16,9 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.program import instances
 from flambeau.program.object import ScriptObject
+from flambeau.schema.device import Device
 from flambeau.schema.types import ListType, NoneType, OptionalType, TensorType, TupleType, Type
 from flambeau.specialise.cache import differences
+from flambeau.tensor.subclasses import special
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.record import dataclass
 
@@ -35,9 +38,61 @@ class Alike:
     item: Hashable
 
 
+@dataclass(frozen=True, slots=True)
+class OnDevice:
+    """An argument that is, or holds, tensors on a CUDA device, and what else is told of it."""
+
+    item: Hashable
+    device: Device
+
+
 def spec_of(arguments: Sequence[Any]) -> Spec:
     """The key of a plan for these arguments."""
+    if special.exists:
+        return tuple([_part_on_device(a) for a in arguments])
     return tuple([_part(a) for a in arguments])
+
+
+def _part_on_device(value: Any) -> Hashable:
+    device = device_among(value)
+    return _part(value) if device is None else OnDevice(_part(value), device)
+
+
+def device_among(value: Any) -> Device | None:
+    """The CUDA device of the first tensor on one that a value is or holds; None where all are on the host."""
+    if isinstance(value, Tensor):
+        return value.device if getattr(type(value), "_is_on_device", False) else None
+    if value is None or isinstance(value, int | float | str | Device):
+        return None
+    return _device_within(value)
+
+
+def _device_within(value: Any) -> Device | None:
+    """The same of containers and objects, each of which is looked at once."""
+    seen: set[int] = set()
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Tensor):
+            if getattr(type(one), "_is_on_device", False):
+                return one.device
+        elif not isinstance(one, int | float | str) and one is not None and id(one) not in seen:
+            seen.add(id(one))
+            waiting += _contents(one)
+    return None
+
+
+def _contents(value: Any) -> Sequence[Any]:
+    if isinstance(value, list | tuple | dict):
+        items = list(value.values()) if isinstance(value, dict) else value
+        return () if items and isinstance(items[0], int | float | str) else items
+    definition = instances.definition_of(value)
+    return () if definition is None else instances.attribute_values(value, definition)
+
+
+def device_of(spec: Spec) -> Device | None:
+    """The device of the first argument of a spec that has to do with one; None for arguments on the host."""
+    return next((part.device for part in spec if isinstance(part, OnDevice)), None)
 
 
 def asks_for_gradients(spec: Spec) -> bool:
@@ -46,7 +101,7 @@ def asks_for_gradients(spec: Spec) -> bool:
 
 
 def _asks(part: Hashable) -> bool:
-    if isinstance(part, Alike):
+    if isinstance(part, Alike | OnDevice):
         return _asks(part.item)
     if not isinstance(part, tuple) or not part:
         return False
@@ -81,6 +136,8 @@ def _holds_asking(value: Any) -> bool:
 
 
 def _kind_of(value: Any) -> Hashable:
+    if type(value) is Device and value.type == "cuda":
+        return OnDevice(Device, value)
     found: Hashable = value.type if isinstance(value, ScriptObject) else value.__class__
     return found
 
@@ -164,6 +221,8 @@ def describe(spec: Spec) -> str:
 
 
 def _describe(part: Hashable) -> str:
+    if isinstance(part, OnDevice):
+        return f"{_describe(part.item)} on {part.device}"
     if isinstance(part, Alike):
         return f"list of {_describe(part.item)}"
     if isinstance(part, tuple) and part and part[0] in (tuple, list, dict):

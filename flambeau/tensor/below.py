@@ -41,16 +41,21 @@ KERNELS: Final[list[Callable[[OpDef, Sequence[Any]], Any]]] = []
 """What runs such calls, or gives NotImplemented; the last is asked first."""
 
 
-def has_special(values: Sequence[Any], depth: int = 3) -> bool:
+def has_special(values: Sequence[Any], depth: int = 3, *, but_on_devices: bool = False) -> bool:
     """Whether there is a tensor among values, or in lists of them (which may hold themselves), on which operators run
-    otherwise."""
+    otherwise; `but_on_devices` leaves those aside that do only because they are on a device."""
     for value in values:
         if type(value) in (list, tuple):
-            if depth and has_special(value, depth - 1):
+            if depth and has_special(value, depth - 1, but_on_devices=but_on_devices):
                 return True
-        elif goes_below(type(value)):
+        elif goes_below(type(value)) and not (but_on_devices and is_only_on_device(type(value))):
             return True
     return False
+
+
+def is_only_on_device(cls: type) -> bool:
+    """Whether tensors of a class differ from others in nothing but that they are on a device."""
+    return getattr(cls, "_is_on_device", False) and not overrides_dispatch(cls)
 
 
 _redirected: dict[OpDef, OpDef] = {}

@@ -124,19 +124,20 @@ class CudaKernel:
         memory = dict(zip([b.name for b in outside], arrays + outputs, strict=True))
         for own in bound.program.work:
             memory[own.name] = cupy.empty(memory_shape(own, sizes), element_type(own.dtype).numpy)
-        may_fail = any(m.role == "flag" for k in bound.program.kernels for m in k.memories)
-        if may_fail:
+        fails = may_fail(bound)
+        if fails:
             memory[ERROR] = cupy.zeros(1, np.int32)
-        module = self._module(bound)
+        module = self.module(bound)
         for kernel in bound.program.kernels:
             shared = shared_bytes(kernel, sizes)
             function = module.get_function(symbol_of(kernel))
             given = arguments(kernel, bound, sizes, memory)
             function((kernel.grid.blocks(bound.sizes),), (kernel.threads,), given, shared_mem=shared)
-        if may_fail and int(memory[ERROR][0]):
+        if fails and int(memory[ERROR][0]):
             raise ZeroDivisionError("ZeroDivisionError")
 
-    def _module(self, bound: BoundProgram) -> Any:
+    def module(self, bound: BoundProgram) -> Any:
+        """The kernels of a program on the device in use, loaded now if they are not."""
         assert bound.program is not None
         cupy = self._cupy()
         device = cupy.cuda.Device()
@@ -148,6 +149,11 @@ class CudaKernel:
                 module.load(text.encode())
                 self._modules[key] = module
             return self._modules[key]
+
+
+def may_fail(bound: BoundProgram) -> bool:
+    """Whether a program has kernels that may fail, so that the host waits for them."""
+    return bound.program is not None and any(m.role == "flag" for k in bound.program.kernels for m in k.memories)
 
 
 def arguments(

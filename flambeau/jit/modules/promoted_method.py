@@ -22,6 +22,7 @@ from flambeau.specialise.spec import spec_of
 from flambeau.tensor.dispatch import intercepting
 from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.tensor.observer import thread
+from flambeau.tensor.settled import settle
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.errors import NeedsObjectError
 from flambeau.util.foreign import is_foreign
@@ -176,7 +177,7 @@ class _Seen:
             return value
         self.tensors.append(value)
         self.arrays.append(value._array)
-        return Tensor(value._array, value._storage)
+        return settle(Tensor(value._array, value._storage))
 
 
 class PromotedMethod(ScriptMethod):

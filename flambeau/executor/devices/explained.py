@@ -1,0 +1,84 @@
+"""What became of a plan on devices, for `explain()`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from flambeau.executor.devices.calls import ON_DEVICE, DeviceCalls
+from flambeau.executor.devices.groups import DeviceGroup
+from flambeau.executor.report import Compilation, Interpreted, KernelReport
+from flambeau.ir.graph import Block, Graph
+from flambeau.passes.fuse import GROUP
+from flambeau.specialise import spec as specs
+from flambeau.specialise.cache import CacheStatistics
+from flambeau.util.source import SourceRange
+
+_CONSTANTS: Final = ("prim::Constant", "prim::Uninitialized")
+KERNEL: Final = "kernels of the device"
+
+
+def device_compilation(
+    spec: specs.Spec,
+    cause: str,
+    milliseconds: float,
+    stages: tuple[tuple[str, float], ...],
+    graph: Graph,
+    runs: int,
+    calls: DeviceCalls,
+) -> Compilation:
+    """The facts of a plan that runs on devices."""
+    return Compilation(
+        spec=specs.describe(spec),
+        cause=cause,
+        milliseconds=milliseconds,
+        stages=stages,
+        calls=runs,
+        kernels=tuple(map(_report, calls.groups)),
+        state=f"on a device: {sum(g.state == 'native' for g in calls.groups)} group(s) as {KERNEL}",
+        interpreted=tuple(_between(graph.body, calls)),
+    )
+
+
+def device_caches(calls: DeviceCalls) -> Iterator[CacheStatistics]:
+    """What the caches of a plan on devices hold."""
+    for group in calls.groups:
+        yield group.kernels_cache.statistics()
+        yield group.launches_cache.statistics()
+
+
+def _report(group: DeviceGroup) -> KernelReport:
+    inner: Graph = group.graph
+    return KernelReport(
+        name=group.name,
+        operators=tuple(n.op for n in inner.nodes() if n.op not in _CONSTANTS),
+        state=group.state,
+        milliseconds=group.milliseconds,
+        calls=group.calls,
+        variants=len(group.launches_cache),
+        range=_place(inner),
+    )
+
+
+def _place(graph: Graph) -> SourceRange | None:
+    return next((n.range for n in graph.body if n.range is not None), None)
+
+
+def _between(block: Block, calls: DeviceCalls) -> Sequence[Interpreted]:
+    """What is no kernel of a group: operators that run one by one, and groups that no kernel computes."""
+    found: list[Interpreted] = []
+    by_node = {id(group.graph): group for group in calls.groups}
+    for node in block:
+        if node.op in _CONSTANTS:
+            continue
+        if node.op != GROUP:
+            found.append(Interpreted(node.op, ON_DEVICE, node.range))
+            for inner in node.nested_blocks:
+                found.extend(_between(inner, calls))
+            continue
+        group = by_node[id(node.attribute("Subgraph"))]
+        if group.refusal:
+            found += [
+                Interpreted(n.op, group.refusal, n.range) for n in group.graph.nodes() if n.op not in _CONSTANTS
+            ]
+    return found

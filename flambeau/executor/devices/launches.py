@@ -1,0 +1,177 @@
+"""One launch of a fused group's kernels for inputs that lie in one way: arguments prepared, addresses filled in.
+
+What a launch passes follows from shapes and strides, but for addresses. So the words that kernels take are written once
+and kept; a call writes addresses into them, allocates what it gives, and hands them to the driver.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from flambeau.codegen.cuda.bound_program import Layout, OutputLayout
+from flambeau.codegen.cuda.emit import parameters, symbol_of
+from flambeau.codegen.cuda.mapped import MappedKernel, memory_shape, shared_bytes
+from flambeau.codegen.cuda.runtime import CudaKernel, may_fail
+from flambeau.codegen.kernel.dtypes import element_type
+from flambeau.cuda import library, tensors
+from flambeau.cuda.devices import device as using
+from flambeau.cuda.storage import CudaStorage
+from flambeau.schema.device import Device
+from flambeau.tensor import layout
+from flambeau.tensor.tensor import Tensor
+from flambeau.util.record import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """Memory that a launch allocates."""
+
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    @property
+    def nbytes(self) -> int:
+        """How much there is of it."""
+        return prod(self.sizes) * self.dtype.itemsize
+
+    def new(self, device: Device) -> Tensor:
+        """New memory, not initialised."""
+        return tensors.in_storage(CudaStorage(device, self.nbytes), self.sizes, self.strides, self.dtype)
+
+
+def _result(output: OutputLayout) -> _Made:
+    strides: Sequence[int] = layout.contiguous_strides(output.memory_shape)
+    if output.permutation is not None:
+        strides = [strides[k] for k in output.permutation]
+    return _Made(tuple(output.shape), tuple(strides), output.dtype)
+
+
+@dataclass(slots=True)
+class _Call:
+    """One kernel of a program, as the driver takes it."""
+
+    function: int
+    blocks: int
+    threads: int
+    shared: int
+    words: Any
+    """What the kernel is given, eight bytes each."""
+    places: Any
+    """The addresses of the words."""
+    addresses: tuple[tuple[int, int], ...]
+    """Which words are addresses, and of which array: inputs come first, then results, then memory of its own."""
+
+
+class GroupLaunch:
+    """What runs a kernel for inputs that lie in one way on one device."""
+
+    def __init__(self, kernel: CudaKernel, layouts: Sequence[Layout], device: Device) -> None:
+        """Raises KernelError for inputs that no kernel takes together, and LoweringError for what has no device code.
+        """
+        self._kernel, self.device = kernel, device
+        with using(device.index):
+            self.bound = kernel.bound(tuple(layouts))
+            self._module = None if self.bound.program is None else kernel.module(self.bound)
+        self._results = [_result(o) for o in self.bound.outputs]
+        program = self.bound.program
+        self._sizes = {} if program is None else program.all_sizes(self.bound.sizes)
+        self._work = [] if program is None else [_work(m, self._sizes) for m in program.work]
+        self.waits = may_fail(self.bound)
+        """Whether the host waits for the kernels, to see whether they failed."""
+        self._idle: list[list[_Call]] = []
+        """Words that no call is writing to at the moment."""
+        self.dtypes = [element_type(b.dtype).numpy for b in kernel.kernel.inputs]
+        """Of the inputs."""
+        self._given = sum(prod(x.shape) * d.itemsize for x, d in zip(layouts, self.dtypes, strict=True))
+
+    @property
+    def kernel_count(self) -> int:
+        """How many kernels a call launches."""
+        return 0 if self.bound.program is None else len(self.bound.program.kernels)
+
+    @property
+    def bytes_moved(self) -> int:
+        """All inputs and results, each once."""
+        return self._given + sum(r.nbytes for r in self._results)
+
+    def __call__(self, inputs: Sequence[Tensor]) -> list[Tensor]:
+        """The results. Raises ZeroDivisionError for an integer division by zero, which the host waits for, and
+        MemoryError where there is no memory for them.
+        """
+        if library.cupy().cuda.runtime.getDevice() != self.device.index:
+            with using(self.device.index):
+                return self(inputs)
+        if self.waits:
+            return self._waiting(inputs)
+        results = [r.new(self.device) for r in self._results]
+        if self._module is not None:
+            work = [w.new(self.device) for w in self._work]
+            self._launch([*inputs, *results, *work])
+        return results
+
+    def _launch(self, arrays: Sequence[Tensor]) -> None:
+        cuda = library.cupy().cuda
+        try:
+            calls = self._idle.pop()
+        except IndexError:
+            calls = self._prepared()
+        stream, launch = cuda.get_current_stream().ptr, cuda.driver.launchKernel
+        addresses = [t._array.ctypes.data if t._array.size else 0 for t in arrays]
+        for call in calls:
+            words = call.words
+            for place, source in call.addresses:
+                words[place] = addresses[source]
+            launch(
+                call.function, call.blocks, 1, 1, call.threads, 1, 1, call.shared, stream,
+                ctypes.addressof(call.places), 0,
+            )  # fmt: skip
+        self._idle.append(calls)
+
+    def _waiting(self, inputs: Sequence[Tensor]) -> list[Tensor]:
+        """A call of kernels that may fail."""
+        given = self._kernel(*map(tensors.lent, inputs))
+        made = given if isinstance(given, tuple) else (given,)
+        return [tensors.adopted(a, self.device) for a in made]
+
+    def _prepared(self) -> list[_Call]:
+        """Words for every kernel, all but the addresses."""
+        assert self.bound.program is not None
+        outside = self.bound.special.kernel.inputs + self.bound.special.kernel.outputs
+        names = [b.name for b in outside] + [m.name for m in self.bound.program.work]
+        places = {name: k for k, name in enumerate(names)}
+        return [self._call(kernel, places) for kernel in self.bound.program.kernels]
+
+    def _call(self, kernel: MappedKernel, places: dict[str, int]) -> _Call:
+        module: Any = self._module
+        axes = {b.name: b.axes for b in self.bound.special.kernel.buffers}
+        known = parameters(kernel)
+        words = (ctypes.c_uint64 * max(len(known), 1))()
+        addresses = []
+        for k, p in enumerate(known):
+            if p.kind == "pointer":
+                addresses.append((k, places[p.name]))
+            elif p.kind == "size":
+                words[k] = self._sizes[p.name]
+            else:
+                words[k] = self.bound.special.strides[p.name, axes[p.name][p.dimension]] & (2**64 - 1)
+        start = ctypes.addressof(words)
+        return _Call(
+            function=module.get_function(symbol_of(kernel)).ptr,
+            blocks=kernel.grid.blocks(self.bound.sizes),
+            threads=kernel.threads,
+            shared=shared_bytes(kernel, self._sizes),
+            words=words,
+            places=(ctypes.c_uint64 * len(words))(*range(start, start + 8 * len(words), 8)),
+            addresses=tuple(addresses),
+        )
+
+
+def _work(memory: Any, sizes: dict[str, int]) -> _Made:
+    shape = memory_shape(memory, sizes)
+    return _Made(shape, tuple(layout.contiguous_strides(shape)), element_type(memory.dtype).numpy)
