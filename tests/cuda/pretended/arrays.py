@@ -148,8 +148,8 @@ class ndarray:  # noqa: N801  (as CuPy calls it)
             raise TypeError(f"{arr.dtype} array cannot be set to {self.dtype} array")
         if arr.shape != self.shape:
             raise ValueError(f"Shape mismatch. Old shape: {self.shape}, new shape: {arr.shape}")
-        staged = arr.copy()
-        calls.write(self, [], lambda: self.on_host.__setitem__(..., staged))
+        staged, target = arr.copy(), calls.bare(self)
+        calls.write(self, [], lambda: target.on_host.__setitem__(..., staged))
 
     def item(self) -> Any:
         if self.size != 1:
@@ -215,22 +215,26 @@ class ndarray:  # noqa: N801  (as CuPy calls it)
         if isinstance(value, list | tuple | np.ndarray):
             raise TypeError(calls.UNSUPPORTED.format(type=type(value)))
         used = [v for v in walk([key, value]) if is_array(v)]
+        target, places, given = calls.bare((self, key, value))
 
         def action() -> None:
-            at = calls.mapped(key, lambda k: k.on_host if is_array(k) else k)
-            self.on_host[at] = value.on_host if is_array(value) else value
+            at = calls.mapped(places, lambda k: k.on_host if is_array(k) else k)
+            target.on_host[at] = given.on_host if is_array(given) else given
 
         calls.write(self, used, action)
 
     def fill(self, value: Any) -> None:
         refuse_host_arrays(value)
-        calls.write(self, [], lambda: self.on_host.fill(value.on_host if is_array(value) else value))
+        target, given = calls.bare((self, value))
+        calls.write(self, [], lambda: target.on_host.fill(given.on_host if is_array(given) else given))
 
     def sort(self, axis: int = -1, kind: Any = None) -> None:
-        calls.write(self, [], lambda: self.on_host.sort(axis=axis))
+        target = calls.bare(self)
+        calls.write(self, [], lambda: target.on_host.sort(axis=axis))
 
     def partition(self, kth: Any, axis: int = -1) -> None:
-        calls.write(self, [], lambda: self.on_host.partition(kth, axis=axis))
+        target = calls.bare(self)
+        calls.write(self, [], lambda: target.on_host.partition(kth, axis=axis))
 
     def view(self, dtype: Any = None, type: Any = None) -> Any:
         return call(lambda a: a.view(self.dtype if dtype is None else np.dtype(dtype)), (self,), {}, "view")
@@ -292,9 +296,10 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
         target, *rest = inputs
         calls.check_scattered(ufunc, target.dtype)
         used = [v for v in walk(rest) if is_array(v)]
+        written, given = calls.bare((target, tuple(rest)))
 
         def action() -> None:
-            ufunc.at(target.on_host, *calls.mapped(tuple(rest), lambda v: v.on_host if is_array(v) else v))
+            ufunc.at(written.on_host, *calls.mapped(given, lambda v: v.on_host if is_array(v) else v))
 
         return calls.write(target, used, action)
     if kwargs.get("dtype") is None:

@@ -156,6 +156,9 @@ def _later(
 
     results = mapped(seen, keep)
 
+    args, kwargs = bare(args), bare(kwargs)
+    pairs = [(number, bare(result)) for number, result in pairs]
+
     def action() -> None:
         lent: dict[int, Any] = {}
         again = function(*_lend(args, lent), **_lend(kwargs, lent))
@@ -176,6 +179,19 @@ def check_scattered(ufunc: Any, dtype: Any) -> None:
         raise NotImplementedError(f"`cupy_{ufunc.__name__}.at` is not supported yet")
     if np.dtype(dtype).name not in names:
         raise TypeError(f"cupyx.scatter_{ufunc.__name__} only supports {', '.join(names)} as data type")
+
+
+def bare(value: Any) -> Any:
+    """The arrays without their owners: work that is given to a device keeps no memory."""
+
+    def change(leaf: Any) -> Any:
+        if not is_array(leaf):
+            return leaf
+        memory = allocation.UnownedMemory(leaf.data.mem.ptr, leaf.data.mem.size, None, leaf.data.device_id)
+        pointer = allocation.MemoryPointer(memory, leaf.data.ptr - memory.ptr)
+        return Arrays.kind(leaf.shape, leaf.dtype, pointer, leaf.strides)
+
+    return mapped(value, change)
 
 
 def write(target: Any, sources: list[Any], action: Callable[[], None]) -> None:

@@ -38,7 +38,8 @@ def array(
     else:
         source = np.array(obj, dtype, order=order or "K")
         found = calls.like(source)
-        calls.write(found, [], lambda: found.on_host.__setitem__(..., source))
+        target = calls.bare(found)
+        calls.write(found, [], lambda: target.on_host.__setitem__(..., source))
     return found.reshape((1,) * (ndmin - found.ndim) + found.shape) if found.ndim < ndmin else found
 
 

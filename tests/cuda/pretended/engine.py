@@ -61,7 +61,7 @@ class Engine:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.local = threading.local()
-        self.deferred = False
+        self.deferred, self.advances = False, True
         self.launches: list[tuple[Any, ...]] = []
         """Kernels that were launched: name, blocks, threads, bytes of shared memory, stream."""
         self.synchronised = 0
@@ -150,13 +150,16 @@ class Engine:
                 self.settle(q)
 
     @contextmanager
-    def later(self) -> Any:
-        """Within the block, work of other streams than the default one is done when something waits for it."""
-        self.deferred = True
+    def later(self, *, advances: bool = True) -> Any:
+        """Within the block, work of other streams than the default one is done when something waits for it.
+
+        A question whether it is done, answered with no, has it done, unless nothing `advances` without waiting.
+        """
+        self.deferred, self.advances = True, advances
         try:
             yield self
         finally:
-            self.deferred = False
+            self.deferred, self.advances = False, True
             for q in list(self.queues.values()):
                 q.run()
 

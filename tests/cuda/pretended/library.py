@@ -52,7 +52,7 @@ _cuda = SimpleNamespace(
     pinned_memory=SimpleNamespace(PinnedMemory=allocation.PinnedMemory),
 )  # fmt: skip
 cupy = Space(
-    cuda=_cuda, __version__="14.2.0",
+    cuda=_cuda, __version__="14.2.0", __file__=__file__,
     linalg=Space("linalg"), fft=Space("fft"), random=Space("random"),
     lib=SimpleNamespace(stride_tricks=Space("lib.stride_tricks")),
     get_default_memory_pool=lambda: allocation.pool,
