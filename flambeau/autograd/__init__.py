@@ -10,6 +10,7 @@ tensor([2., 4.])
 from __future__ import annotations
 
 from flambeau.autograd import forward_ad, functional, graph, profiler
+from flambeau.autograd import graphed_callables as _graphed_callables
 from flambeau.autograd import tape as _tape
 from flambeau.autograd import tensor_methods as _tensor_methods
 from flambeau.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly

@@ -128,4 +128,3 @@ def formula_kernel(name: str, formula: Formula) -> Beside | None:
         return function(OPERATORS, *values)
 
     return FormulaKernel(name, FormulaMeaning(name, formula), run).unrecorded
-

@@ -28,9 +28,7 @@ BOTH: Final = (
     "You tried to vmap over {name}, but it has both generate_vmap_rule=True and an overridden vmap staticmethod. "
     "Please set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid ambiguity."
 )
-TWO_PARTS: Final = (
-    "Expected the vmap staticmethod of {name} to return a tuple of two: (output, out_dims), got {actual}"
-)
+TWO_PARTS: Final = "Expected the vmap staticmethod of {name} to return a tuple of two: (output, out_dims), got {actual}"
 NO_JVP: Final = "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
 
 

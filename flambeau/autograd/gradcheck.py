@@ -47,8 +47,8 @@ NOT_DETERMINISTIC: Final = (
     "values, although analytical gradient matches numerical gradient. The tolerance for nondeterminism was {tolerance}."
 )
 UNDEFINED: Final = (
-    "Expected backward function to handle undefined output grads. Please look at \"Notes about undefined output "
-    "gradients\": {name} raised {error}"
+    'Expected backward function to handle undefined output grads. Please look at "Notes about undefined output '
+    'gradients": {name} raised {error}'
 )
 
 
@@ -206,9 +206,7 @@ def _analytical(output: Tensor, inputs: list[Tensor], factors: Matrix) -> list[M
     return [np.array(row).reshape(len(factors), size) for row, size in zip(rows, sizes, strict=True)]
 
 
-def _numerical(
-    func: Function, inputs: list[Any], number: int, place: int, directions: Matrix, eps: float
-) -> Matrix:
+def _numerical(func: Function, inputs: list[Any], number: int, place: int, directions: Matrix, eps: float) -> Matrix:
     """Combinations of the columns of one Jacobian, by central differences."""
     varied: Tensor = inputs[number]
     numbers = _reals(varied._array)

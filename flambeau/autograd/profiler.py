@@ -140,10 +140,9 @@ class profile:  # noqa: N801  (as programs write it)
         groups: dict[Any, list[Event]] = {}
         for event in self.events():
             groups.setdefault((event.name, event.sizes if group_by_input_shape else ()), []).append(event)
-        return Averages([
-            Average(name, len(of), sum(e.duration for e in of), sizes)
-            for (name, sizes), of in groups.items()
-        ])
+        return Averages(
+            [Average(name, len(of), sum(e.duration for e in of), sizes) for (name, sizes), of in groups.items()]
+        )
 
     def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
         """Write the calls as JSON that `chrome://tracing` and Perfetto show."""

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from flambeau.cuda import library
+from flambeau.cuda import capturing, library
 from flambeau.schema.device import Device
 from flambeau.util.record import dataclass
 
+Place = Device | str | int | None
+"""How a device is named; None is the one in use."""
 NO_SUCH_DEVICE = "there is no CUDA device {index}: {count} can be used here, numbered from 0"
 NOT_CUDA = "expected a CUDA device ('cuda', 'cuda:1' or a number), got {device!r}"
 
@@ -51,7 +53,7 @@ def is_available() -> bool:
     return device_count() > 0
 
 
-def index_of(device: Device | str | int | None) -> int:
+def index_of(device: Place) -> int:
     """The number of a device; of the one in use where none is named.
 
     Raises ValueError for a device that is none of CUDA's and RuntimeError for one that there is not.
@@ -98,13 +100,17 @@ def device(chosen: Device | str | int | None) -> Iterator[None]:
         set_device(before)
 
 
-def synchronize(chosen: Device | str | int | None = None) -> None:
-    """Wait until a device, the one in use if None, has done all that it was given. Raises RuntimeError without any."""
+def synchronize(chosen: Place = None) -> None:
+    """Wait until a device, the one in use if None, has done all that it was given.
+
+    Raises RuntimeError without any, and within a capture.
+    """
+    capturing.refuse_waiting("synchronize()")
     with device(index_of(chosen)):
         library.cupy().cuda.runtime.deviceSynchronize()
 
 
-def get_device_properties(chosen: Device | str | int | None = None) -> DeviceProperties:
+def get_device_properties(chosen: Place = None) -> DeviceProperties:
     """What a device is like, the one in use if None. Raises RuntimeError if there is no such device."""
     known: dict[str, Any] = library.cupy().cuda.runtime.getDeviceProperties(index_of(chosen))
     name = known["name"]
@@ -119,18 +125,18 @@ def get_device_properties(chosen: Device | str | int | None = None) -> DevicePro
     )
 
 
-def get_device_name(chosen: Device | str | int | None = None) -> str:
+def get_device_name(chosen: Place = None) -> str:
     """What the maker of a device calls it. Raises RuntimeError if there is no such device."""
     return get_device_properties(chosen).name
 
 
-def get_device_capability(chosen: Device | str | int | None = None) -> tuple[int, int]:
+def get_device_capability(chosen: Place = None) -> tuple[int, int]:
     """The compute capability of a device. Raises RuntimeError if there is no such device."""
     known = get_device_properties(chosen)
     return known.major, known.minor
 
 
-def mem_get_info(chosen: Device | str | int | None = None) -> tuple[int, int]:
+def mem_get_info(chosen: Place = None) -> tuple[int, int]:
     """Free and all bytes of a device's memory. Raises RuntimeError if there is no such device."""
     with device(index_of(chosen)):
         free, total = library.cupy().cuda.runtime.memGetInfo()

@@ -15,8 +15,7 @@ from typing import Any
 NOT_INSTALLED = "CuPy is not installed: pip install flambeau[cuda]"
 NO_GPU = "there is no GPU here"
 NOT_SUPPORTED = (
-    "no tensor can be put on device 'cuda' here ({reason}): ask flambeau.cuda.is_available() first, or use "
-    "device='cpu'"
+    "no tensor can be put on device 'cuda' here ({reason}): ask flambeau.cuda.is_available() first, or use device='cpu'"
 )
 
 

@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.cuda import library
+from flambeau.cuda import capturing, library
+from flambeau.cuda.allocator import allocate
 from flambeau.cuda.devices import device as using
+from flambeau.cuda.devices import index_of
 from flambeau.schema.device import Device
 from flambeau.tensor.storage import Storage
 
@@ -47,9 +49,8 @@ class CudaStorage(Storage):
     def __init__(self, device: Device, nbytes: int, block: Any = None, address: int = 0) -> None:
         """`block` is memory that somebody has, at an address; without one, memory is allocated."""
         if block is None and nbytes:
-            with using(device.index):
-                block = library.cupy().cuda.alloc(nbytes)
-            address = int(block.ptr)
+            block = allocate(nbytes, index_of(device))
+            address = block.address
         super().__init__(extent(address, nbytes, block))
         self._device = device
         self.block = block
@@ -86,6 +87,8 @@ def copy(target: int, source: int, nbytes: int, direction: int, device: Device, 
     copies that stay on the device."""
     if not nbytes:
         return
+    if waits and direction != WITHIN and capturing.underway:
+        capturing.refuse_waiting("a copy between host and device")
     with using(device.index):
         cuda = library.cupy().cuda
         stream = cuda.get_current_stream()

@@ -9,8 +9,10 @@ from typing import Any, Final
 import numpy as np
 
 from flambeau.cuda import library
+from flambeau.cuda.allocator import used_by
 from flambeau.cuda.devices import device as using
 from flambeau.cuda.storage import TO_DEVICE, TO_HOST, CudaStorage, copy
+from flambeau.cuda.streams import Stream
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
 from flambeau.tensor import index, layout, observer
@@ -163,7 +165,14 @@ def _rebuild(
     return result.requires_grad_() if requires_grad else result
 
 
+def _record_stream(self: Tensor, stream: Stream) -> None:
+    """Keep the memory, when nobody has it any more, until a stream that uses it has got past."""
+    if self.numel():
+        used_by(self.data_ptr(), stream.device_index, stream.cuda_stream)
+
+
 _MEMBERS: Final[dict[str, Any]] = {
+    "record_stream": _record_stream,
     "item": _item, "tolist": _tolist, "numpy": _no_array, "__array__": _no_array, "__buffer__": _no_array,
     "__dlpack__": _dlpack, "__dlpack_device__": _dlpack_device, "__cuda_array_interface__": property(_interface),
     "__getitem__": index.get_item_by_operators, "_has_own_kernels": True, "_is_on_device": True, "__reduce__": _reduce,

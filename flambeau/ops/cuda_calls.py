@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from flambeau.cuda import library, tensors
+from flambeau.cuda.allocator import temporaries
 from flambeau.cuda.devices import device as using
 from flambeau.cuda.devices import numbered
 from flambeau.cuda.storage import CudaStorage
@@ -97,7 +98,7 @@ def common_device(definition: OpDef, given: Sequence[Tensor]) -> Device:
 
 def launch(definition: OpDef, arguments: Sequence[Any], device: Device) -> Any:
     """Run an operator on a device by its kernel over arrays, on CuPy's."""
-    with using(device.index):
+    with using(device.index), temporaries():
         return by_arrays(definition, arguments, device)
 
 

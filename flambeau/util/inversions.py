@@ -171,3 +171,6 @@ CALL_WITHIN_TRANSFORMS: Final = Inversion[Callable[[Any, Sequence[Any]], Any]](
     "calls a scripted function that goes by elements, within transforms; NotImplemented where it is to run an operator "
     "at a time (`jit.transforms.within`)", lambda function, arguments: NotImplemented,
 )  # fmt: skip
+GRAPHED_CALLABLES: Final = Inversion[Callable[..., Any]](
+    "makes functions whose work, there and back, is captured in graphs of a device (`autograd.graphed_callables`)"
+)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from flambeau.cuda import library
+from flambeau.cuda import allocator, capturing, library
 
 
 @pytest.fixture
@@ -26,7 +26,12 @@ def pretended_cuda() -> Iterator[Any]:
         gc.collect()
         for queue in list(engine.queues.values()):
             queue.run()
-    engine.deferred = False
+        engine.deferred = False
+        capturing.underway.clear()
+        allocator.change(None)
+        for found in allocator.in_use():
+            found.limit, found.fraction, found.records_all_lines = None, 1.0, False
+            found.free_unused()
     for region in arena.regions:
         region.total = SIZE
     assert not arena.mistakes

@@ -1,0 +1,57 @@
+"""Which streams are being captured, and what is refused meanwhile."""
+
+from __future__ import annotations
+
+import os
+from types import TracebackType
+from typing import Any, Final
+
+from flambeau.cuda import library
+from flambeau.cuda.program_lines import Line, current_line, inside
+
+SYNCHRONISES: Final = (
+    "{what} waits for the device, which no graph can hold: it is within a capture, at {line}. Do it before the capture "
+    "or after replay(); within it, keep results on the device (in place of .item(), .cpu(), .nonzero(), printing)."
+)
+
+
+class Capture:
+    """A capture that was begun and not ended."""
+
+    __slots__ = ("device", "pool", "stream")
+
+    def __init__(self, device: int, stream: int, pool: Any) -> None:
+        self.device, self.stream, self.pool = device, stream, pool
+
+
+underway: list[Capture] = []
+"""Captures that were begun and not ended, by whichever thread."""
+
+
+def capture_of(device: int, stream: Any) -> Capture | None:
+    """The capture that a stream (of CuPy's) of a device takes part in; also one that joined it on the way."""
+    for capture in underway:
+        if capture.device == device and capture.stream == stream.ptr:
+            return capture
+    here = [c for c in underway if c.device == device]
+    return here[0] if len(here) == 1 and stream.is_capturing() else None
+
+
+def refuse_waiting(what: str) -> None:
+    """Raise RuntimeError that names the program's line if the stream in use is being captured."""
+    if underway and library.cupy().cuda.get_current_stream().is_capturing():
+        raise RuntimeError(SYNCHRONISES.format(what=what, line=_text(current_line())))
+
+
+def refusal(traceback: TracebackType | None) -> RuntimeError:
+    """The error for what CUDA refused within a capture, with the program's last line on the way there."""
+    line: Line | None = None
+    while traceback is not None:
+        if not traceback.tb_frame.f_code.co_filename.startswith(inside()):
+            line = traceback.tb_frame.f_code, traceback.tb_lineno
+        traceback = traceback.tb_next
+    return RuntimeError(SYNCHRONISES.format(what="This", line=_text(line)))
+
+
+def _text(line: Line | None) -> str:
+    return "a line that is not known" if line is None else f"{os.path.basename(line[0].co_filename)}:{line[1]}"
