@@ -22,11 +22,16 @@ class Layout:
 
     shape: tuple[int, ...]
     strides: tuple[int, ...]
+    is_aligned: bool = True
+    """Whether it begins at a multiple of 16 bytes."""
 
     @staticmethod
     def of(array: Any) -> Layout:
         """The layout of an array, of NumPy's or a device's."""
-        return Layout(tuple(array.shape), tuple(array.strides))
+        if isinstance(array, np.generic):
+            return Layout((), ())
+        address = array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr
+        return Layout(tuple(array.shape), tuple(array.strides), address % 16 == 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +84,8 @@ def bind_program(
     refuse_empty(kernel, sizes)
     is_empty = all(0 in o.shape for o in outputs)
     special = specialize(kernel, sizes, strides, order)
-    chosen = schedule or choose(special)
+    aligned = frozenset(b.name for b, x in zip(kernel.inputs, layouts, strict=True) if x.is_aligned)
+    chosen = schedule or choose(special, aligned)
     program = None if is_empty else map_kernel(special.kernel, chosen, kernel.name)
     return BoundProgram(program, chosen, special, outputs)
 

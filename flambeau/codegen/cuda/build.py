@@ -15,11 +15,13 @@ from flambeau.codegen.cuda.mapped import (
     Index,
     Operand,
     Read,
+    ReadVector,
     Shuffle,
     Special,
     Statement,
     Var,
     Write,
+    WriteVector,
 )
 from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.codegen.kernel.nest import Const, Let, Number
@@ -125,6 +127,15 @@ class Builder:
 
     def write(self, memory: str, value: str, *at: Operand) -> None:
         self.add(Write(memory, at, value))
+
+    def read_vector(self, memory: str, dtype: str, count: int, dimension: int, *at: Operand) -> list[str]:
+        """Neighbours along a dimension."""
+        names = [self.fresh(dtype) for _ in range(count)]
+        self.add(ReadVector(tuple(names), dtype, memory, at, dimension))
+        return names
+
+    def write_vector(self, memory: str, values: list[str], dimension: int, *at: Operand) -> None:
+        self.add(WriteVector(memory, at, tuple(values), dimension))
 
     def var(self, initial: Operand, dtype: str) -> str:
         name = self.fresh(dtype)

@@ -19,11 +19,13 @@ from flambeau.codegen.cuda.mapped import (
     Memory,
     Operand,
     Read,
+    ReadVector,
     Shuffle,
     Special,
     Statement,
     Var,
     Write,
+    WriteVector,
     dynamic_shared,
 )
 from flambeau.codegen.kernel.dtypes import ElementType, element_type
@@ -78,7 +80,7 @@ def emit_module(kernels: Sequence[MappedKernel]) -> str:
     kept = [line for line in declarations if not any(f"@{PREFIX}{name}(" in line for name in called)]
     # Threads of a block are fixed; a launch with others is refused.
     attributes = [f'attributes #{n} = {{ nounwind "nvvm.reqntid"="{k.threads}" }}' for n, k in enumerate(kernels)]
-    return "\n".join([*kept, *functions, *library.functions, *attributes]) + "\n"
+    return "\n".join([*kept, *functions, *library.functions, *attributes, "!0 = !{}"]) + "\n"
 
 
 @dataclass(slots=True)
@@ -151,14 +153,15 @@ class _Emission:
             padded = e.binary("and", e.binary("add", size, int_constant(7, "i64", 1)), int_constant(-8, "i64", 1))
             offset = e.binary("add", offset, padded)
 
-    def address(self, m: Memory, at: tuple[Operand, ...]) -> str:
-        """``ptr addrspace(n) %p`` of an element."""
+    def address(self, m: Memory, at: tuple[Operand, ...], dense: int = -1) -> str:
+        """``ptr addrspace(n) %p`` of an element; along the dimension ``dense`` elements lie side by side."""
         e, t = self.e, element_type(m.dtype)
         base = self.bases[m.name]
         offset = int_constant(0, "i64", 1)
         for k, index in enumerate(at):
             if m.is_strided:
-                offset = e.binary("add", offset, e.binary("mul", self.operand(index), self.strides[m.name, k]))
+                step = int_constant(t.itemsize, "i64", 1) if k == dense else self.strides[m.name, k]
+                offset = e.binary("add", offset, e.binary("mul", self.operand(index), step))
             else:
                 offset = e.binary("add", e.binary("mul", offset, self.operand(m.sizes[k])), self.operand(index))
         unit = "i8" if m.is_strided else t.memory
@@ -216,6 +219,10 @@ class _Emission:
             e.raw(f"store {t.llvm} {self.operand(s.initial)}, ptr {slot}")
         elif isinstance(s, Write):
             self.write(s)
+        elif isinstance(s, ReadVector):
+            self.read_vector(s)
+        elif isinstance(s, WriteVector):
+            self.write_vector(s)
         elif isinstance(s, Barrier):
             e.declare("declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)")
             e.raw("call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)")
@@ -238,7 +245,8 @@ class _Emission:
         if isinstance(s, Read):
             t = element_type(s.dtype)
             place = self.address(self.kernel.memory(s.memory), s.at)
-            raw = e.define(f"load {t.memory}, {place}, align {t.itemsize}", t.memory, 1)
+            kept = self.unchanging(s.memory)
+            raw = e.define(f"load {t.memory}, {place}, align {t.itemsize}{kept}", t.memory, 1)
             return e.icmp("ne", raw, e.like(raw, 0)) if t.kind == "bool" else raw
         if isinstance(s, Shuffle):
             return self.shuffle(s)
@@ -263,6 +271,31 @@ class _Emission:
         if t.kind == "bool":
             value = self.e.convert("zext", value, "i8")
         self.e.raw(f"store {t.memory} {value}, {self.address(m, s.at)}, align {t.itemsize}")
+
+    def unchanging(self, memory: str) -> str:
+        """What says that nobody writes a memory while the kernel runs, so that its loads may go through the cache for
+        such memory."""
+        return ", !invariant.load !0" if self.kernel.memory(memory).role == "in" else ""
+
+    def read_vector(self, s: ReadVector) -> None:
+        e, m, t, count = self.e, self.kernel.memory(s.memory), element_type(s.dtype), len(s.names)
+        place = self.address(m, s.at, s.dimension)
+        loaded = f"load <{count} x {t.memory}>, {place}, align {count * t.itemsize}{self.unchanging(s.memory)}"
+        vector = e.define(loaded, f"<{count} x {t.memory}>", 1)
+        for k, name in enumerate(s.names):
+            raw = e.define(f"extractelement <{count} x {t.memory}> {vector}, i32 {k}", t.memory, 1)
+            self.values[name] = e.icmp("ne", raw, e.like(raw, 0)) if t.kind == "bool" else raw
+            self.dtypes[name] = s.dtype
+
+    def write_vector(self, s: WriteVector) -> None:
+        e, m, count = self.e, self.kernel.memory(s.memory), len(s.values)
+        t = element_type(m.dtype)
+        kind, text = f"<{count} x {t.memory}>", "poison"
+        for k, name in enumerate(s.values):
+            value = self.operand(name)
+            value = e.convert("zext", value, "i8") if t.kind == "bool" else value
+            text = str(e.define(f"insertelement {kind} {text}, {t.memory} {value}, i32 {k}", kind, 1))
+        e.raw(f"store {kind} {text}, {self.address(m, s.at, s.dimension)}, align {count * t.itemsize}")
 
     def index(self, s: Index) -> Value:
         e = self.e

@@ -92,6 +92,30 @@ class Write:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadVector:
+    """``a, b: dtype = load memory[at]``: neighbours along one dimension, where elements lie side by side, in one access
+    whose address is a multiple of its size."""
+
+    names: tuple[str, ...]
+    dtype: str
+    memory: str
+    at: tuple[Operand, ...]
+    """Where the first one is."""
+    dimension: int
+    """Along which they are neighbours."""
+
+
+@dataclass(frozen=True, slots=True)
+class WriteVector:
+    """``store memory[at], a, b``: the same for stores."""
+
+    memory: str
+    at: tuple[Operand, ...]
+    values: tuple[str, ...]
+    dimension: int
+
+
+@dataclass(frozen=True, slots=True)
 class Var:
     """``var name: dtype = initial``."""
 
@@ -144,7 +168,8 @@ class If:
     body: tuple[Statement, ...]
 
 
-Statement: TypeAlias = Const | Let | Special | Index | Read | Write | Var | Assign | Shuffle | Barrier | For | If
+Access: TypeAlias = Read | Write | ReadVector | WriteVector
+Statement: TypeAlias = Const | Let | Special | Index | Access | Var | Assign | Shuffle | Barrier | For | If
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from flambeau.codegen.cuda.mapped import Grid, MappedKernel, Memory, Operand, Program
 from flambeau.codegen.cuda.schedule import CudaSchedule, needs_barriers
 from flambeau.codegen.cuda.threads import ERROR, Place, ThreadMapper, carry_tables, size_of
+from flambeau.codegen.cuda.wide import wide_loop
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.kernel.nest import (
     ONE,
@@ -119,7 +120,7 @@ class _Mapper:
         return MappedKernel(
             f"{self.name}_{number}" if is_one_of_many else self.name,
             schedule.threads if loop is not None or tables else 32,
-            Grid((), 1, 1) if loop is None else Grid(loop.axes, schedule.teams, schedule.max_blocks),
+            Grid((), 1, 1) if loop is None else Grid(loop.axes, schedule.per_block, schedule.max_blocks),
             sizes, memories + work + tuple(tables.values()) + tuple(mapper.shared), mapper.b.body,
             schedule.narrow, schedule.contract,
         )  # fmt: skip
@@ -127,7 +128,7 @@ class _Mapper:
     def _schedule_of(self, loop: Loop | None) -> CudaSchedule:
         """Teams of several threads are for iterations of loops that carry nothing."""
         is_team = loop is not None and not loop.carries
-        return self.schedule if is_team else replace(self.schedule, team="thread")
+        return self.schedule if is_team else replace(self.schedule, team="thread", width=1)
 
     def _gather(self, launch: _Launch, mapper: ThreadMapper, start: Place) -> dict[str, Memory]:
         """Emit what a launch builds on; the tables of partial states that it reads."""
@@ -150,7 +151,9 @@ class _Mapper:
             tables = [self._tables(carry, number) for carry in loop.carries]
             mapper.grid_fold(loop, start, tables)
             return {m.name: m for parts in tables for m in parts}
-        if schedule.team == "thread":
+        if schedule.width > 1:
+            wide_loop(mapper, loop, start)
+        elif schedule.team == "thread":
             mapper.thread_loop(loop, start)
         else:
             mapper.team_loop(loop, start)

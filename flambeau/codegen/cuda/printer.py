@@ -14,11 +14,13 @@ from flambeau.codegen.cuda.mapped import (
     Operand,
     Program,
     Read,
+    ReadVector,
     Shuffle,
     Special,
     Statement,
     Var,
     Write,
+    WriteVector,
 )
 from flambeau.codegen.kernel.nest import Const, Let
 from flambeau.codegen.kernel.printer import print_number
@@ -82,6 +84,10 @@ def _simple(s: Statement) -> str:
             return f"{s.name}: {s.dtype} = load {s.memory}[{_list(s.at)}]"
         case Write():
             return f"store {s.memory}[{_list(s.at)}], {s.value}"
+        case ReadVector():
+            return f"{', '.join(s.names)}: {s.dtype} = load {s.memory}[{_list(s.at)}] along {s.dimension}"
+        case WriteVector():
+            return f"store {s.memory}[{_list(s.at)}] along {s.dimension}, {', '.join(s.values)}"
         case Var():
             return f"var {s.name}: {s.dtype} = {s.initial}"
         case Assign():

@@ -12,9 +12,9 @@ import math
 
 from flambeau.codegen.cuda.mapped import WARP
 from flambeau.codegen.kernel.dtypes import element_type
-from flambeau.codegen.kernel.nest import Kernel, Loop, Statement, walk
+from flambeau.codegen.kernel.nest import Kernel, Load, Loop, Statement, Store, walk
 from flambeau.codegen.specialize import Specialized
-from flambeau.util.record import dataclass
+from flambeau.util.record import dataclass, replace
 
 SHARED_BYTES = 47 << 10
 """Shared memory that every device gives a block without being asked, less what the folds take."""
@@ -23,6 +23,12 @@ MAX_PARTIALS = 512
 """Blocks of a fold over everything: each leaves a partial result that the next kernel reads."""
 ALONE_UP_TO = 1 << 14
 """Iterations up to which one block does all of a fold over everything, which saves launches."""
+ACCESS_BYTES, MOST_WIDE = 16, 8
+"""Bytes of the largest access of one thread, and elements that it takes at a time at most."""
+WIDE_FROM, MANY = 1 << 12, 1 << 19
+"""Iterations from which threads take several at a time, and from which there are threads enough to take more yet."""
+MAX_WIDE_BLOCKS = 1 << 20
+"""Blocks of such iterations: a thread goes on to further ones only where there are more than these."""
 COLUMNS_FROM = 512
 """Iterations of the outer loop from which a thread each keeps the device busy."""
 
@@ -44,6 +50,12 @@ class CudaSchedule:
     max_blocks: int = MAX_BLOCKS
     contract: bool = False
     """Allow a product and a sum of the user's to fuse into one rounding."""
+    width: int = 1
+    """Neighbours along the innermost axis that a thread takes at a time, where ``team`` is a thread."""
+    vectors: int = 1
+    """How many times ``width`` a thread takes before it uses any."""
+    wide: tuple[str, ...] = ()
+    """Buffers that a thread reads or writes ``width`` neighbours of in one access."""
 
     @property
     def team_size(self) -> int:
@@ -55,21 +67,29 @@ class CudaSchedule:
         """Teams of a block."""
         return self.threads // self.team_size
 
+    @property
+    def per_block(self) -> int:
+        """Iterations that a block takes at a time."""
+        return self.teams * self.width * self.vectors
+
     def key(self) -> str:
         """A line of text that tells schedules apart."""
         flags = [f for f in ("alone", "shared_scratch", "narrow", "contract") if getattr(self, f)]
+        if self.width > 1:
+            flags.append(f"{self.vectors} times {self.width} of {', '.join(self.wide)}")
         return f"{self.team} of {self.threads} threads, at most {self.max_blocks} blocks {' '.join(flags)}".rstrip()
 
 
-def choose(special: Specialized) -> CudaSchedule:
-    """A schedule for a specialised kernel and its sizes."""
+def choose(special: Specialized, aligned: frozenset[str] | None = None) -> CudaSchedule:
+    """A schedule for a specialised kernel and its sizes. Of the inputs, `aligned` begin at multiples of 16 bytes; all
+    of them if None."""
     sizes = special.sizes
     narrow = math.prod(max(s, 1) for s in sizes.values()) < 1 << 30
     outer = [s for s in special.kernel.body if isinstance(s, Loop)]
     if len(outer) == 1 and not outer[0].carries:
         inner = _widest([s for s in walk(outer[0].body) if isinstance(s, Loop)], sizes)
         if inner is None:
-            return CudaSchedule(narrow=narrow)
+            return wide_schedule(special, outer[0], narrow, aligned)
         return _rows(special, outer[0], inner, narrow)
     iterations = max((_iterations(loop, sizes) for loop in outer), default=1)
     if iterations <= ALONE_UP_TO or not outer:
@@ -77,6 +97,41 @@ def choose(special: Specialized) -> CudaSchedule:
         fits = scratch_bytes(special.kernel, sizes) <= SHARED_BYTES
         return CudaSchedule("block", threads, alone=True, shared_scratch=fits, narrow=narrow, max_blocks=1)
     return CudaSchedule(narrow=narrow, max_blocks=MAX_PARTIALS)
+
+
+def wide_schedule(
+    special: Specialized, loop: Loop, narrow: bool, aligned: frozenset[str] | None = None
+) -> CudaSchedule:
+    """A schedule for iterations that have nothing to do with each other: neighbours in one access where they lie side
+    by side, at addresses that allow it."""
+    plain, iterations = CudaSchedule(narrow=narrow), _iterations(loop, special.sizes)
+    accesses = [s for s in walk(loop.body) if isinstance(s, Load | Store)]
+    if not loop.axes or any(s.at for s in accesses) or iterations < WIDE_FROM:
+        return plain
+    stored = {s.buffer for s in accesses if isinstance(s, Store)}
+    dense = _side_by_side(special, loop.axes[-1], {s.buffer for s in accesses})
+    if not dense or not stored <= dense.keys():
+        return plain
+    width = min(ACCESS_BYTES // max(dense.values()), MOST_WIDE)
+    while len(loop.axes) > 1 and special.sizes[loop.axes[-1]] % width:
+        width //= 2
+    begins = stored | (dense.keys() if aligned is None else aligned)
+    wide = tuple(n for n, item in dense.items() if n in begins and _steps_by(special, n, loop.axes[-1], width * item))
+    if width < 2 or not stored <= set(wide):
+        return plain
+    vectors = max(1, MOST_WIDE // width) if iterations >= MANY else 1
+    return replace(plain, width=width, vectors=vectors, wide=wide, max_blocks=MAX_WIDE_BLOCKS)
+
+
+def _side_by_side(special: Specialized, axis: str, names: set[str]) -> dict[str, int]:
+    """The buffers whose elements are neighbours in memory along an axis, with the bytes of an element."""
+    items = {b.name: element_type(b.dtype).itemsize for b in special.kernel.buffers if b.role != "scratch"}
+    return {n: item for n, item in items.items() if n in names and special.strides.get((n, axis)) == item}
+
+
+def _steps_by(special: Specialized, name: str, inner: str, nbytes: int) -> bool:
+    """Whether every step of a buffer along other axes is a multiple of so many bytes."""
+    return all(step % nbytes == 0 for (n, axis), step in special.strides.items() if n == name and axis != inner)
 
 
 def _rows(special: Specialized, outer: Loop, inner: Loop, narrow: bool) -> CudaSchedule:

@@ -26,11 +26,13 @@ from flambeau.codegen.cuda.mapped import (
     Operand,
     Program,
     Read,
+    ReadVector,
     Shuffle,
     Special,
     Statement,
     Var,
     Write,
+    WriteVector,
     memory_shape,
 )
 from flambeau.codegen.cuda.printer import print_statement
@@ -150,6 +152,8 @@ class _Launch:
             self.read(s, active)
         elif isinstance(s, Write):
             self.write(s, active)
+        elif isinstance(s, ReadVector | WriteVector):
+            self.vector(s, active)
         elif isinstance(s, Var):
             self.values[s.name] = self.operand(s.initial).copy()
         elif isinstance(s, Assign):
@@ -231,6 +235,20 @@ class _Launch:
             self.checked(s, lambda: self.touched[s.memory].write(flat, threads, self.block, self.time))
         value = self.operand(s.value)[active]
         self.memory[s.memory][places] = value if places else value[0]
+
+    def vector(self, s: ReadVector | WriteVector, active: Array) -> None:
+        """One access after another, to places whose first lies at a multiple of their number."""
+        names = s.names if isinstance(s, ReadVector) else s.values
+        first = self.operand(s.at[s.dimension])
+        if (first[active] % len(names)).any():
+            raise self.fail(s, f"block {self.block} is not at a multiple of {len(names)}")
+        for k, name in enumerate(names):
+            self.values["%place"] = first + k
+            at = (*s.at[: s.dimension], "%place", *s.at[s.dimension + 1 :])
+            if isinstance(s, ReadVector):
+                self.read(Read(name, s.dtype, s.memory, at), active)
+            else:
+                self.write(Write(s.memory, at, name), active)
 
     def checked(self, s: Statement, access: Any) -> None:
         try:

@@ -83,7 +83,7 @@ class ThreadMapper:
 
     def thread_loop(self, loop: nest.Loop, place: Place) -> None:
         """Every iteration of a loop by one thread of the grid."""
-        self._iterations(loop, self.team, self.teams, place)
+        self.iterations(loop, self.team, self.teams, place)
 
     def grid_fold(self, loop: nest.Loop, place: Place, tables: list[tuple[Memory, ...]]) -> None:
         """A fold by all threads of the grid; each block leaves a partial state."""
@@ -107,10 +107,10 @@ class ThreadMapper:
 
     def team_loop(self, loop: nest.Loop, place: Place) -> None:
         """Every iteration of a loop by one team."""
-        stop = self._total(loop)
+        stop = self.total(loop)
         with self.b.loop(self.team, stop, self.teams) as iteration:
             inside = place.child()
-            self._split(loop.axes, iteration, inside)
+            self.split(loop.axes, iteration, inside)
             self.team_body(loop.body, inside)
             if self.has_barriers:
                 self.b.barrier()
@@ -120,7 +120,7 @@ class ThreadMapper:
         for s in body:
             if isinstance(s, nest.Loop):
                 states = self._open(s, place)
-                self._iterations(s, self.lane, self.schedule.team_size, place)
+                self.iterations(s, self.lane, self.schedule.team_size, place)
                 if self.has_barriers:
                     self.b.barrier()
                 self._close(s, states, place)
@@ -135,13 +135,14 @@ class ThreadMapper:
             for s in stores:
                 self.statement(s, place)
 
-    def _total(self, loop: nest.Loop) -> Operand:
+    def total(self, loop: nest.Loop) -> Operand:
+        """How many iterations a loop has."""
         total: Operand = 1
         for axis in loop.axes:
             total = self.b.index("mul", total, size_of(axis))
         return total
 
-    def _split(self, axes: tuple[str, ...], iteration: Operand, place: Place) -> None:
+    def split(self, axes: tuple[str, ...], iteration: Operand, place: Place) -> None:
         """The index of each axis from a row-major iteration over all."""
         for axis in reversed(axes[1:]):
             place.at[axis] = self.b.index("rem", iteration, size_of(axis))
@@ -149,11 +150,11 @@ class ThreadMapper:
         if axes:
             place.at[axes[0]] = iteration
 
-    def _iterations(self, loop: nest.Loop, first: Operand, step: Operand, place: Place) -> None:
+    def iterations(self, loop: nest.Loop, first: Operand, step: Operand, place: Place) -> None:
         """The iterations ``first``, ``first + step``, ... of a loop, one after another."""
-        with self.b.loop(first, self._total(loop), step) as iteration:
+        with self.b.loop(first, self.total(loop), step) as iteration:
             inside = place.child()
-            self._split(loop.axes, iteration, inside)
+            self.split(loop.axes, iteration, inside)
             self.body(loop.body, inside)
 
     def _sequential(self, loop: nest.Loop, place: Place) -> None:
@@ -187,13 +188,13 @@ class ThreadMapper:
         if isinstance(s, nest.Const):
             place.values[s.name] = b.const(s.value, s.dtype)
         elif isinstance(s, nest.Load):
-            place.values[s.name] = b.read(s.buffer, s.dtype, *self._index(s.buffer, place))
+            place.values[s.name] = b.read(s.buffer, s.dtype, *self.index(s.buffer, place))
         elif isinstance(s, nest.Let):
             place.values[s.name] = self._let(s, place)
         elif isinstance(s, nest.Position | nest.Extent):
             place.values[s.name] = self._number(s, place)
         elif isinstance(s, nest.Store):
-            b.write(s.buffer, place.values[s.value], *self._index(s.buffer, place))
+            b.write(s.buffer, place.values[s.value], *self.index(s.buffer, place))
         else:
             assert isinstance(s, nest.Accumulate), s
             carry, state = place.carries[s.carry]
@@ -222,7 +223,8 @@ class ThreadMapper:
         self.b.dtypes.setdefault(number, "int64")
         return number
 
-    def _index(self, buffer: str, place: Place) -> tuple[Operand, ...]:
+    def index(self, buffer: str, place: Place) -> tuple[Operand, ...]:
+        """Where an element of a buffer lies here."""
         own: tuple[Operand, ...] = tuple(0 if a == ONE else place.at[a] for a in self.buffers[buffer].axes)
         kind = self.scratch.get(buffer, "whole")
         if kind == "shared":

@@ -1,0 +1,91 @@
+"""Iterations of a thread several at a time: neighbours in one access, and several such accesses before any is used.
+
+A block takes tiles of ``threads * vectors * width`` iterations. In a tile, a thread takes ``vectors`` groups of
+``width`` neighbours, groups of neighbouring threads side by side; what is left behind the last whole tile, all threads
+of the grid take one by one.
+"""
+
+from __future__ import annotations
+
+from flambeau.codegen.cuda.mapped import Operand
+from flambeau.codegen.cuda.threads import Place, ThreadMapper, size_of
+from flambeau.codegen.kernel import nest
+from flambeau.codegen.kernel.nest import Statement
+
+
+def wide_loop(mapper: ThreadMapper, loop: nest.Loop, place: Place) -> None:
+    """Every iteration of a loop whose iterations have nothing to do with each other."""
+    b, schedule = mapper.b, mapper.schedule
+    tile_size = schedule.per_block
+    total = mapper.total(loop)
+    tiles = b.index("div", total, tile_size)
+    with b.loop(mapper.block, tiles, mapper.blocks) as tile:
+        first = b.index("add", b.index("mul", tile, schedule.threads * schedule.vectors), mapper.thread)
+        groups = [b.index("add", first, v * schedule.threads) for v in range(schedule.vectors)]
+        _Lanes(mapper, loop, place, groups).body(loop.body)
+    rest = b.index("add", b.index("mul", tiles, tile_size), mapper.team)
+    mapper.iterations(loop, rest, mapper.teams, place)
+
+
+class _Lanes:
+    """The iterations that a thread takes together; each statement is done for all before the next."""
+
+    def __init__(self, mapper: ThreadMapper, loop: nest.Loop, place: Place, groups: list[Operand]) -> None:
+        self.mapper = mapper
+        self.width = mapper.schedule.width
+        self.inner = loop.axes[-1]
+        self.groups = [self._lanes(loop, place, group) for group in groups]
+        """By group, what is known in each of its iterations."""
+
+    def _lanes(self, loop: nest.Loop, place: Place, group: Operand) -> list[Place]:
+        b, outer = self.mapper.b, loop.axes[:-1]
+        first = place.child()
+        if outer:
+            in_row = b.index("div", size_of(self.inner), self.width)
+            column = b.index("rem", group, in_row)
+            self.mapper.split(outer, b.index("div", group, in_row), first)
+        else:
+            column = group
+        first.at[self.inner] = b.index("mul", column, self.width)
+        lanes = [first]
+        for k in range(1, self.width):
+            lane = first.child()
+            lane.at[self.inner] = b.index("add", first.at[self.inner], k)
+            lanes.append(lane)
+        return lanes
+
+    def body(self, body: tuple[Statement, ...]) -> None:
+        """Statements that are no loops."""
+        for s in body:
+            if isinstance(s, nest.Const):
+                value = self.mapper.b.const(s.value, s.dtype)
+                for lanes in self.groups:
+                    for lane in lanes:
+                        lane.values[s.name] = value
+            else:
+                for lanes in self.groups:
+                    self._statement(s, lanes)
+
+    def _statement(self, s: Statement, lanes: list[Place]) -> None:
+        """One statement in the iterations of a group."""
+        mapper = self.mapper
+        if isinstance(s, nest.Load | nest.Store):
+            axes = mapper.buffers[s.buffer].axes
+            if s.buffer in mapper.schedule.wide:
+                self._access(s, axes.index(self.inner), lanes)
+                return
+            if isinstance(s, nest.Load) and self.inner not in axes:
+                mapper.statement(s, lanes[0])
+                for lane in lanes[1:]:
+                    lane.values[s.name] = lanes[0].values[s.name]
+                return
+        for lane in lanes:
+            mapper.statement(s, lane)
+
+    def _access(self, s: nest.Load | nest.Store, dimension: int, lanes: list[Place]) -> None:
+        b, at = self.mapper.b, self.mapper.index(s.buffer, lanes[0])
+        if isinstance(s, nest.Store):
+            b.write_vector(s.buffer, [lane.values[s.value] for lane in lanes], dimension, *at)
+            return
+        for lane, name in zip(lanes, b.read_vector(s.buffer, s.dtype, len(lanes), dimension, *at), strict=True):
+            lane.values[s.name] = name
