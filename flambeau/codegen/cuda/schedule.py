@@ -110,17 +110,21 @@ def wide_schedule(
         return plain
     stored = {s.buffer for s in accesses if isinstance(s, Store)}
     dense = _side_by_side(special, loop.axes[-1], {s.buffer for s in accesses})
-    if not dense or not stored <= dense.keys():
-        return plain
-    width = min(ACCESS_BYTES // max(dense.values()), MOST_WIDE)
-    while len(loop.axes) > 1 and special.sizes[loop.axes[-1]] % width:
-        width //= 2
+    width = _width(special, loop, dense)
     begins = stored | (dense.keys() if aligned is None else aligned)
     wide = tuple(n for n, item in dense.items() if n in begins and _steps_by(special, n, loop.axes[-1], width * item))
     if width < 2 or not stored <= set(wide):
         return plain
     vectors = max(1, MOST_WIDE // width) if iterations >= MANY else 1
     return replace(plain, width=width, vectors=vectors, wide=wide, max_blocks=MAX_WIDE_BLOCKS)
+
+
+def _width(special: Specialized, loop: Loop, dense: dict[str, int]) -> int:
+    """Neighbours that fill an access of the buffer with the largest elements, and rows without a rest."""
+    width = min(ACCESS_BYTES // max(dense.values(), default=ACCESS_BYTES), MOST_WIDE)
+    while len(loop.axes) > 1 and special.sizes[loop.axes[-1]] % width:
+        width //= 2
+    return width
 
 
 def _side_by_side(special: Specialized, axis: str, names: set[str]) -> dict[str, int]:
