@@ -191,7 +191,10 @@ class NestEmitter(ValueEmitter):
             is_wide = self.schedule.narrow and place.type == "i64"
             value.append(e.splat(e.convert("trunc", place, "i32") if is_wide else place, lanes))
             is_plain = carry.name in self.plain_places
-            new = reduce.fold_positional(e, carry.reducer, t, old, value, starts_at_first=is_plain)
+            if is_plain and scope.mask is None and reduce.is_wide(e, old):
+                new = reduce.fold_seldom(e, carry.reducer, t, old, value)
+            else:
+                new = reduce.fold_positional(e, carry.reducer, t, old, value, starts_at_first=is_plain)
         else:
             new = reduce.combine(e, carry.reducer, t, old, value)
         if scope.mask is not None:

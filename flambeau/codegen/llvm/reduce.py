@@ -60,12 +60,16 @@ def combine(e: Emitter, reducer: str, t: ElementType, a: State, b: State) -> Sta
 
 def _better(e: Emitter, reducer: str, t: ElementType, new: Value, old: Value) -> Value:
     """Whether ``new`` beats ``old``; a nan beats every number."""
+    ahead = _ahead(e, reducer, t, new, old)
+    return e.binary("and", ahead, e.fcmp("ord", old, old)) if t.is_float else ahead
+
+
+def _ahead(e: Emitter, reducer: str, t: ElementType, new: Value, old: Value) -> Value:
+    """Whether ``new`` beats ``old``, or either is a nan."""
     greater = reducer == "argmax"
-    if not t.is_float:
-        return e.icmp(("s" if t.kind == "int" else "u") + ("gt" if greater else "lt"), new, old)
-    # Unordered or better, unless the old one is a nan already.
-    ahead = e.fcmp("ugt" if greater else "ult", new, old)
-    return e.binary("and", ahead, e.fcmp("ord", old, old))
+    if t.is_float:
+        return e.fcmp("ugt" if greater else "ult", new, old)
+    return e.icmp(("s" if t.kind == "int" else "u") + ("gt" if greater else "lt"), new, old)
 
 
 def fold_positional(
@@ -79,6 +83,31 @@ def fold_positional(
     if not starts_at_first:
         take = e.binary("or", e.icmp("slt", state[1], e.like(state[1], 0)), take)
     return [e.select(take, value[0], state[0]), e.select(take, value[1], state[1])]
+
+
+def is_wide(e: Emitter, state: State) -> bool:
+    """Whether a state does not fit into the registers beside what is folded, so that to change it is to go through
+    memory."""
+    return sum(v.lanes * v.bits for v in state) >= e.target.vector_bits * e.target.vector_registers
+
+
+def fold_seldom(e: Emitter, reducer: str, t: ElementType, state: State, value: State) -> State:
+    """``fold_positional`` for a state that began with the place of its first value: where no lane is ahead, as is so
+    for most values of a long fold, nothing is done but to see that."""
+    ahead = _ahead(e, reducer, t, value[0], state[0])
+    before, better, done = e.block, e.label("better"), e.label("seen")
+    e.branch_if(e.any_lane(ahead), better, done)
+    e.start(better)
+    new = fold_positional(e, reducer, t, state, value, starts_at_first=True)
+    after = e.block
+    e.branch(done)
+    e.start(done)
+    joined = []
+    for old, one in zip(state, new, strict=True):
+        name = e.name("state")
+        e.phi(name, old, [(old, before), (one, after)])
+        joined.append(Value(name, old.type, old.lanes))
+    return joined
 
 
 def _combine_positional(e: Emitter, reducer: str, t: ElementType, a: State, b: State) -> State:
