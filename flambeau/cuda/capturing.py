@@ -37,9 +37,14 @@ def capture_of(device: int, stream: Any) -> Capture | None:
     return here[0] if len(here) == 1 and stream.is_capturing() else None
 
 
+def is_in_one() -> bool:
+    """Whether the stream in use is being captured."""
+    return bool(underway) and bool(library.cupy().cuda.get_current_stream().is_capturing())
+
+
 def refuse_waiting(what: str) -> None:
     """Raise RuntimeError that names the program's line if the stream in use is being captured."""
-    if underway and library.cupy().cuda.get_current_stream().is_capturing():
+    if is_in_one():
         raise RuntimeError(SYNCHRONISES.format(what=what, line=_text(current_line())))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from flambeau.cuda import library
+from flambeau.cuda.allocator import temporaries
 from flambeau.cuda.devices import device as using
 from flambeau.cuda.tensors import adopted
 from flambeau.schema.device import Device
@@ -15,5 +16,5 @@ from flambeau.tensor.tensor import Tensor
 
 def number_on_device(value: Any, dtype: np.dtype[Any], device: Device) -> Tensor:
     """A tensor without dimensions that holds a number, in new memory."""
-    with using(device.index):
+    with using(device.index), temporaries():
         return adopted(library.cupy().full((), value, dtype), device)

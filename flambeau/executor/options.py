@@ -9,6 +9,7 @@ from flambeau.util.record import dataclass
 
 BackendName = Literal["native", "interpreter", "reference"]
 LLVM = "llvm"
+CUDA_GRAPHS = "cuda_graphs"
 FUSING = frozenset({"fuse", "fuse_alone", "fuse_products", "fuse_routines"})
 FOR_NATIVE_CODE = FUSING | {"separate_ways"}
 """Passes that other backends have no use for."""
@@ -22,7 +23,8 @@ class Options:
     """native: fused groups and whole graphs as machine code. interpreter: bytecode alone. reference: the slow, obvious
     evaluator that defines the meaning."""
     without: frozenset[str] = frozenset()
-    """Passes to leave out, by name; `llvm` stands for those that LLVM runs over whole graphs."""
+    """Passes to leave out, by name; `llvm` stands for those that LLVM runs over whole graphs, `cuda_graphs` for the
+    replay of calls on devices as CUDA graphs."""
     verify: bool = False
     """Check the graph after every pass."""
     num_threads: int | None = None
@@ -50,4 +52,4 @@ class Options:
     @property
     def passes_left_out(self) -> frozenset[str]:
         """Passes over graphs that are not run."""
-        return (self.without - {LLVM}) | (frozenset() if self.backend == "native" else FOR_NATIVE_CODE)
+        return (self.without - {LLVM, CUDA_GRAPHS}) | (frozenset() if self.backend == "native" else FOR_NATIVE_CODE)

@@ -19,7 +19,7 @@ from flambeau.executor.inlined_graph import inlined_graph
 from flambeau.executor.joined_tasks import JoinedTasks
 from flambeau.executor.kept_kernels import KeptKernels
 from flambeau.executor.lowered_groups import LoweredGroups
-from flambeau.executor.options import FUSING, Options
+from flambeau.executor.options import CUDA_GRAPHS, FUSING, Options
 from flambeau.executor.prepared_graph import is_prepared_apart
 from flambeau.executor.region import Region, with_regions
 from flambeau.executor.split_groups import split_by_types, split_groups
@@ -267,7 +267,8 @@ def _device_plan(
         check_strict_fusion(graph, is_fused=not options.passes_left_out & FUSING)
         attach_tasks(graph, options)
         clock.lap("groups")
-        calls = DeviceCalls(graph, function.name)
+        with_graphs = CUDA_GRAPHS not in options.without and options.backend == "native"
+        calls = DeviceCalls(graph, function.name, with_graphs=with_graphs)
         clock.lap("bytecode")
     plan = ExecutionPlan(
         spec, graph, calls.code, cause, clock.total(), clock.laps(), choices=options.choices, on_device=calls

@@ -219,6 +219,8 @@ class Compilation:
     """Of each loop, and of recursion, that is interpreted: why, where, and what to write instead."""
     interpreted: tuple[Interpreted, ...] = ()
     """What Python runs in a call; empty where all is native. Those with a reason of their own come first."""
+    graphs: tuple[str, ...] = ()
+    """Of a plan on devices: which calls are replayed as CUDA graphs, and why others are not."""
 
     @property
     def is_native(self) -> bool:
@@ -236,16 +238,21 @@ class Compilation:
         yield f"  ({self.spec}): {self.cause}; {total}; called {self.calls} times"
         yield f"    {self.state}"
         yield "      " + ", ".join(f"{stage} {ms:.1f} ms" for stage, ms in self.stages)
-        for native in self.natives:
-            yield from ("      " + line for line in native.lines())
-        for kernel in self.kernels:
-            yield from ("      " + line for line in kernel.lines())
+        yield from ("      " + line for line in self._parts())
         if self.interpreted:
             yield f"    {len(self.interpreted)} interpreted node{'s' if len(self.interpreted) != 1 else ''}:"
         for kind, reason, where in self.interpreted[:SHOWN]:
             yield f"      {kind}" + (f" ({where})" if where is not None else "") + f": {reason}"
         if len(self.interpreted) > SHOWN:
             yield f"      and {len(self.interpreted) - SHOWN} more: explain().interpreted lists all"
+
+
+    def _parts(self) -> Iterator[str]:
+        for native in self.natives:
+            yield from native.lines()
+        yield from self.graphs
+        for kernel in self.kernels:
+            yield from kernel.lines()
 
 
 SHOWN = 12

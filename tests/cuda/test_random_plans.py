@@ -16,8 +16,9 @@ from tests.random_programs.tensors.check import Outcome, compile_source, differe
 from tests.random_programs.tensors.generate import generate
 from tests.random_programs.tensors.layout import SETS, TURNS, Layout
 
-CHUNKS, PER_CHUNK = 8, 20
-NO_KERNEL = "has no kernel for CUDA devices yet"
+CHUNKS, PER_CHUNK = 6, 20
+NO_KERNEL = ("has no kernel for CUDA devices yet", "is not supported yet")
+"""What CuPy lacks."""
 
 
 def to_device(array: Any) -> Tensor:
@@ -55,7 +56,7 @@ def disagreement(seed: int) -> str | None:
             function = _OnHost(flambeau.script(python).with_options(Options()))
             for turn, call in enumerate(TURNS[seed % len(TURNS)]):
                 got = _results(outcome(function, layout, call, flambeau.from_numpy))
-                if NO_KERNEL in got.error:
+                if any(words in got.error for words in NO_KERNEL):
                     return None
                 found = difference(wanted[call], got, words=False)
                 if found is not None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from flambeau.executor.devices.capturable import why_not
 from flambeau.executor.devices.device_code import calls_functions, on_devices
 from flambeau.executor.devices.groups import DeviceGroup
+from flambeau.executor.devices.replays import Replays
 from flambeau.executor.gradients import one_by_one
 from flambeau.executor.inlined_graph import has_node
 from flambeau.interpreter.code import Code
@@ -22,6 +24,9 @@ from flambeau.tensor.dispatch import intercepting
 HOST_PASSES: Final = frozenset({"fuse_products", "fuse_routines", "fuse_alone", "separate_ways", "settle_attention"})
 """Passes that choose forms for native code of the host."""
 ON_DEVICE: Final = "its tensors are on a device: groups are kernels there, and operators between them run one by one"
+
+SWITCHED_OFF: Final = "switched off: without=('cuda_graphs',)"
+CALLS: Final = "it calls functions"
 
 
 def is_for_device(function: Function, spec: Spec) -> bool:
@@ -44,16 +49,24 @@ def _names_device(node: Node) -> bool:
 class DeviceCalls:
     """What runs a plan's graph where its tensors are."""
 
-    def __init__(self, graph: Graph, name: str) -> None:
+    def __init__(self, graph: Graph, name: str, *, with_graphs: bool = True) -> None:
+        """`with_graphs`: whether calls may be replayed as CUDA graphs."""
         self.groups = [DeviceGroup(f"group_{k}", n.attribute("Subgraph")) for k, n in enumerate(graph.find_all(GROUP))]
         for node, group in zip(graph.find_all(GROUP), self.groups, strict=True):
             node.attributes["kernel"] = group
         code = compile_graph(graph, name)
         self._calls_functions = calls_functions(code)
         self.code: Code = code if self._calls_functions else on_devices(code)
+        reason = why_not(graph) if with_graphs else SWITCHED_OFF
+        self.replays = Replays(self.run, reason or (CALLS if self._calls_functions else ""))
 
     def __call__(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """The results for arguments of the plan's spec."""
+        results = self.replays(arguments)
+        return self.run(arguments) if results is None else results
+
+    def run(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
+        """The same without a graph of an earlier call."""
         if not self._calls_functions:
             return run(self.code, arguments)
         with intercepting(one_by_one):  # functions that it calls have code of their own

@@ -7,6 +7,7 @@ from typing import Final
 
 from flambeau.executor.devices.calls import ON_DEVICE, DeviceCalls
 from flambeau.executor.devices.groups import DeviceGroup
+from flambeau.executor.devices.replays import CALLS_BEFORE, Replays
 from flambeau.executor.report import Compilation, Interpreted, KernelReport
 from flambeau.ir.graph import Block, Graph
 from flambeau.passes.fuse import GROUP
@@ -37,11 +38,23 @@ def device_compilation(
         kernels=tuple(map(_report, calls.groups)),
         state=f"on a device: {sum(g.state == 'native' for g in calls.groups)} group(s) as {KERNEL}",
         interpreted=tuple(_between(graph.body, calls)),
+        graphs=tuple(_graphs(calls.replays)),
     )
+
+
+def _graphs(replays: Replays) -> Iterator[str]:
+    """What became of calls as CUDA graphs."""
+    if replays.captured:
+        yield f"CUDA graphs: {replays.captured} captured, {replays.replays} replays"
+    elif not replays.reasons:
+        yield f"CUDA graphs: a call is captured after {CALLS_BEFORE} like it"
+    for reason in replays.reasons:
+        yield f"not captured: {reason}"
 
 
 def device_caches(calls: DeviceCalls) -> Iterator[CacheStatistics]:
     """What the caches of a plan on devices hold."""
+    yield calls.replays.kinds_cache.statistics()
     for group in calls.groups:
         yield group.kernels_cache.statistics()
         yield group.launches_cache.statistics()
