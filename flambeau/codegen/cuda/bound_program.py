@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -59,6 +61,11 @@ class BoundProgram:
     outputs: tuple[OutputLayout, ...]
 
     @property
+    def pattern(self) -> Hashable:
+        """What its kernels depend on: sizes and strides are given to them."""
+        return self.special.kernel, self.schedule
+
+    @property
     def sizes(self) -> dict[str, int]:
         """Sizes of the specialised kernel's axes."""
         return self.special.sizes
@@ -86,8 +93,14 @@ def bind_program(
     special = specialize(kernel, sizes, strides, order)
     aligned = frozenset(b.name for b, x in zip(kernel.inputs, layouts, strict=True) if x.is_aligned)
     chosen = schedule or choose(special, aligned)
-    program = None if is_empty else map_kernel(special.kernel, chosen, kernel.name)
+    program = None if is_empty else _mapped(special.kernel, chosen, kernel.name)
     return BoundProgram(program, chosen, special, outputs)
+
+
+@lru_cache(maxsize=512)
+def _mapped(kernel: Kernel, schedule: CudaSchedule, name: str) -> Program:
+    """The kernels of a pattern, made once for all sizes."""
+    return map_kernel(kernel, schedule, name)
 
 
 def _output(b: Buffer, sizes: dict[str, int], strides: Strides, order: tuple[str, ...]) -> OutputLayout:

@@ -14,6 +14,7 @@ from typing import Any
 from flambeau.codegen.cuda.emit import emit_module, symbol_of
 from flambeau.codegen.cuda.mapped import Program
 from flambeau.codegen.llvm.engine import available
+from flambeau.codegen.llvm.object_cache import key_of, object_cache
 from flambeau.codegen.llvm.pass_runs import run_passes
 from flambeau.util.locks import NoForkLock
 
@@ -43,12 +44,20 @@ def _target(arch: str) -> Any:
 
 
 def to_ptx(text: str, arch: str) -> str:
-    """PTX of an LLVM module. Raises ``ValueError`` for an unknown architecture, ``RuntimeError`` without llvmlite."""
+    """PTX of an LLVM module, made now or found in the cache on disk.
+
+    Raises ``ValueError`` for an unknown architecture, ``RuntimeError`` without llvmlite.
+    """
     architecture(arch)
     if not available():
         raise RuntimeError("PTX needs llvmlite, which is not installed: pip install llvmlite")
+    import llvmlite
     import llvmlite.binding as llvm
 
+    cache, key = object_cache(), key_of("PTX", text, arch, llvmlite.__version__)
+    kept = None if cache is None else cache.load(key, arch)
+    if kept is not None:
+        return kept.decode()
     with _lock:
         machine = _target(arch)
         module = llvm.parse_assembly(text, llvm.create_context())
@@ -57,7 +66,10 @@ def to_ptx(text: str, arch: str) -> str:
         module.verify()
         # Variables are stack slots in the text; the passes make them registers and move addresses out of loops.
         run_passes(llvm, module, machine)
-        return str(machine.emit_assembly(module))
+        made = str(machine.emit_assembly(module))
+    if cache is not None:
+        cache.store(key, made.encode(), arch)
+    return made
 
 
 def programs_ptx(programs: Sequence[Program], arch: str, notes: Mapping[str, str]) -> str:

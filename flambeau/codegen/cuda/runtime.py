@@ -6,6 +6,7 @@ module loaded once for each device architecture.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from functools import cache
 from typing import Any
 
@@ -71,8 +72,8 @@ class CudaKernel:
         self.programs_cache: SpecialisationCache[tuple[Layout, ...], BoundProgram] = SpecialisationCache(
             f"launches of {kernel.name}", MAX_PROGRAMS, describe=str
         )
-        self._modules: dict[tuple[int, str], Any] = {}
-        """Loaded modules by program and architecture."""
+        self._modules: dict[tuple[Hashable, str], Any] = {}
+        """Loaded modules by the pattern of programs, and device."""
         self._lock = Lock()
 
     def __call__(self, *inputs: Any) -> Any:
@@ -98,7 +99,7 @@ class CudaKernel:
     def _unload(self, layouts: tuple[Layout, ...]) -> None:
         """Drop the modules of programs that are no longer kept."""
         with self._lock:
-            kept = set(map(id, self.programs_cache.values))
+            kept = {bound.pattern for bound in self.programs_cache.values}
             self._modules = {k: m for k, m in self._modules.items() if k[0] in kept}
 
     def _cupy(self) -> Any:
@@ -141,7 +142,7 @@ class CudaKernel:
         assert bound.program is not None
         cupy = self._cupy()
         device = cupy.cuda.Device()
-        key = (id(bound), f"{device.id} {device.compute_capability}")
+        key = (bound.pattern, f"{device.id} {device.compute_capability}")
         with self._lock:
             if key not in self._modules:
                 text = programs_ptx([bound.program], architecture_for(device.compute_capability), {})

@@ -128,3 +128,9 @@ def test_the_text() -> None:
     ptx = programs_ptx([bound.program], "sm_90", {})
     assert "ld.global.nc.v4.b32" in ptx or "ld.global.nc.v4.f32" in ptx
     assert "st.global.v4.b32" in ptx or "st.global.v4.f32" in ptx
+
+
+def test_lengths_in_turn_have_few_programs() -> None:
+    kernel = chain("float32")
+    patterns = {bound_for(kernel, arrays("float32", 8, n)).pattern for n in range(100, 200)}
+    assert len(patterns) == 3, "rows that are whole fours, pairs, and others"
