@@ -18,8 +18,8 @@ SECTIONS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     )),
     ("Guide", (
         "language.md", "classes.md", "modules.md", "layers.md", "autograd.md", "transforms.md", "tracing.md",
-        "freezing.md", "archives.md", "dispatch.md", "fx.md", "errors.md", "native-code.md", "performance.md",
-        "benchmarks*",
+        "freezing.md", "archives.md", "dispatch.md", "fx.md", "errors.md", "native-code.md", "cuda.md",
+        "performance.md", "benchmarks*",
     )),
     ("Language", ("language-table/*",)),
     ("Reference", ("reference/*",)),

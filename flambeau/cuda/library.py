@@ -12,10 +12,17 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
+from flambeau.util.locks import in_child
+
 NOT_INSTALLED = "CuPy is not installed: pip install flambeau[cuda]"
 NO_GPU = "there is no GPU here"
 NOT_SUPPORTED = (
     "no tensor can be put on device 'cuda' here ({reason}): ask flambeau.cuda.is_available() first, or use device='cpu'"
+)
+FORKED = (
+    "this process was forked from one that had used a CUDA device, which it cannot use any more. Start processes that "
+    "use devices with multiprocessing.get_context('spawn') (of a DataLoader: multiprocessing_context='spawn'), or fork "
+    "before the first use"
 )
 
 
@@ -24,9 +31,16 @@ class _Chosen:
 
     library: Any = None
     was_used = False
+    is_forked = False
+    """Whether another process had used devices before this one was forked from it."""
 
 
 _chosen = _Chosen()
+
+
+@in_child
+def _forked() -> None:
+    _chosen.is_forked = _chosen.is_forked or was_used()
 
 
 @cache
@@ -37,7 +51,13 @@ def _installed() -> Any:
 
 
 def cupy() -> Any:
-    """The library. Raises RuntimeError with the reason where no device can be used."""
+    """The library.
+
+    Raises RuntimeError with the reason where no device can be used, and in a process that was forked after the first
+    use of one.
+    """
+    if _chosen.is_forked:
+        raise RuntimeError(FORKED)
     _chosen.was_used = True
     if _chosen.library is not None:
         return _chosen.library
@@ -82,3 +102,21 @@ def use(library: Any) -> Iterator[None]:
         yield
     finally:
         _chosen.library = before
+
+
+class _Handle:
+    """A stream of CUDA's by its handle, as CuPy takes those of others."""
+
+    __slots__ = ("pointer",)
+
+    def __init__(self, pointer: int) -> None:
+        self.pointer = pointer
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, self.pointer
+
+
+def stream_of(handle: int) -> Any:
+    """CuPy's object for a stream that somebody has, by CUDA's handle."""
+    streams = cupy().cuda.Stream
+    return streams.from_external(_Handle(handle)) if handle else streams.null

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from flambeau.cuda.allocator.shortage import in_units
+from flambeau.cuda.allocator.shortage import counted, in_units
 from flambeau.util.markup import escape
 
 Stats = dict[str, int]
@@ -48,7 +48,7 @@ def summary_of(device: int, stats: Stats, snapshot: Snapshot) -> str:
         text.append(f"{label:<32}" + "".join(f"{f:>12}" for f in figures))
     text.append(f"retries after freeing {stats['num_alloc_retries']}, out of memory {stats['num_ooms']} times")
     for line, nbytes, count in holders(snapshot)[:10]:
-        text.append(f"{in_units(nbytes):>12} in {count:>6,} blocks: {line}")
+        text.append(f"{in_units(nbytes):>12} in {counted(count)}: {line}")
     return "\n".join(text)
 
 

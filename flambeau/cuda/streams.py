@@ -139,7 +139,7 @@ class ExternalStream(Stream):
     __slots__ = ()
 
     def __init__(self, stream_ptr: int, device: Place = None) -> None:
-        super().__init__(device, _stream=library.cupy().cuda.ExternalStream(stream_ptr, index_of(device)))
+        super().__init__(device, _stream=library.stream_of(stream_ptr))
 
 
 class Event:

@@ -94,10 +94,12 @@ class FreeList:
 class Pool:
     """Memory that is used again within it only: that of a device, or that of some captured graphs."""
 
-    __slots__ = ("free", "number", "segments", "users")
+    __slots__ = ("free", "number", "quick", "segments", "users")
 
     def __init__(self, number: int = 0) -> None:
         self.number = number
+        self.quick: dict[tuple[int, int], list[Chunk]] = {}
+        """Chunks as they were given back, by stream and size: who asks for the same size has them at once."""
         self.free: dict[tuple[int, bool], FreeList] = {}
         """Free chunks by stream and whether they are small."""
         self.segments: dict[int, Segment] = {}
@@ -130,8 +132,27 @@ class Pool:
         chunk.is_free, chunk.asked, chunk.line, chunk.streams = True, 0, None, None
         free.add(chunk)
 
+    def put_aside(self, chunk: Chunk) -> None:
+        """Keep a chunk for the next that asks for its size."""
+        key = (chunk.segment.stream, chunk.size)
+        kept = self.quick.get(key)
+        if kept is None:
+            kept = self.quick[key] = []
+        kept.append(chunk)
+
+    def merge(self) -> bool:
+        """Make the chunks free that lie aside; whether there were any."""
+        if not self.quick:
+            return False
+        aside, self.quick = self.quick, {}
+        for chunks in aside.values():
+            for chunk in chunks:
+                self.give_back(chunk)
+        return True
+
     def unused_segments(self) -> list[Segment]:
         """Segments that nobody has a part of, no longer in the pool."""
+        self.merge()
         found = [s for s in self.segments.values() if s.is_unused()]
         for segment in found:
             self.list_for(segment.stream, segment.is_small).remove(segment.first)

@@ -54,15 +54,22 @@ class DeviceAllocator:
             chunk = self._segment(size, stream, pool, is_small=is_small, asked=nbytes).first
             return self._given(chunk, nbytes, is_small, None)
         with self._lock:
-            self._take_back()
-            chunk = pool.take(size, stream, is_small) or self._grown(size, stream, pool, is_small, nbytes)
+            if self._returned or self._waiting or self._after_captures:
+                self._take_back()
+            line = current_line() if not is_small or self.records_all_lines else None
+            same = pool.quick.get((stream, size))
+            if same:
+                return self._given(same.pop(), nbytes, is_small, line)
+            found = pool.take(size, stream, is_small)
+            if found is None and pool.merge():
+                found = pool.take(size, stream, is_small)
+            chunk = found or self._grown(size, stream, pool, is_small, nbytes)
             if is_worth_splitting(chunk.size - size, is_small=is_small):
                 pool.list_for(stream, is_small).add(chunk.split(size))
-            line = current_line() if not is_small or self.records_all_lines else None
             return self._given(chunk, nbytes, is_small, line)
 
     def _given(self, chunk: Chunk, nbytes: int, is_small: bool, line: Line | None) -> Block:
-        chunk.is_free, chunk.asked, chunk.line = False, nbytes, line
+        chunk.is_free, chunk.asked, chunk.line, chunk.streams = False, nbytes, line, None
         usage = self.usage
         usage.allocated.add(chunk.size, nbytes)
         usage.allocated_by_kind[not is_small].add(chunk.size, nbytes)
@@ -82,7 +89,7 @@ class DeviceAllocator:
                 self.usage.waiting.add(chunk.size)
                 self._after_captures.append(chunk)
             else:
-                chunk.segment.pool.give_back(chunk)
+                chunk.segment.pool.put_aside(chunk)
         if self._after_captures and not self._is_captured():
             with using(self.device):
                 while self._after_captures:
@@ -111,6 +118,7 @@ class DeviceAllocator:
         self.usage.retries += 1
         for make_room in (self._wait_for_streams, self._free_cached, self._collect):
             make_room()
+            pool.merge()
             chunk = pool.take(size, stream, is_small)
             if chunk is not None:
                 return chunk
@@ -157,6 +165,8 @@ class DeviceAllocator:
         return segment
 
     def _shortage(self, asked: int) -> Exception:
+        for pool in (self.pool, *self.private.values()):
+            pool.merge()
         with using(self.device):
             free, total = library.cupy().cuda.runtime.memGetInfo()
         return shortage(
@@ -217,6 +227,7 @@ class DeviceAllocator:
             if pool.users:
                 return
             del self.private[handle]
+            pool.merge()
             for segment in pool.segments.values():
                 segment.pool = self.pool
             self.pool.segments |= pool.segments
@@ -240,5 +251,7 @@ class DeviceAllocator:
         """The segments with their chunks, as they are now."""
         with self._lock:
             self._take_back()
+            for pool in (self.pool, *self.private.values()):
+                pool.merge()
             found: list[Any] = [(s, s.chunks()) for s in self.segments()]
         return iter(found)

@@ -117,7 +117,7 @@ def free_passed() -> None:
         with using(device):
             for handle in streams:
                 events.append(cuda.Event(disable_timing=True))
-                events[-1].record(cuda.ExternalStream(handle, device) if handle else cuda.Stream.null)
+                events[-1].record(library.stream_of(handle))
         _waiting.append((block, events))
     while _waiting and all(event.done for event in _waiting[0][1]):
         (by, *given), _ = _waiting.popleft()

@@ -33,6 +33,11 @@ def in_units(nbytes: int) -> str:
     raise AssertionError(nbytes)
 
 
+def counted(blocks: int) -> str:
+    """`1 block`, `1,000 blocks`."""
+    return "1 block" if blocks == 1 else f"{blocks:,} blocks"
+
+
 def text_of(line: Line | None) -> str:
     """`train.py:12 in step`; what is said where no line was recorded."""
     if line is None:
@@ -69,7 +74,7 @@ def shortage(
     holders = held_by_line(chunks)
     if holders:
         lines.append("Most is held by what was made here:")
-        lines += [f"  {in_units(n)} in {k} blocks: {text_of(line)}" for line, n, k in holders[:HOLDERS]]
+        lines += [f"  {in_units(n)} in {counted(k)}: {text_of(line)}" for line, n, k in holders[:HOLDERS]]
     lines.append(
         "Within a capture nothing cached is given back: capture with less, or free memory before it."
         if within_capture

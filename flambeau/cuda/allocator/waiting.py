@@ -30,7 +30,7 @@ class Waiting:
         self._left[chunk] = len(chunk.streams)
         for handle in chunk.streams:
             event = self._events.pop() if self._events else cuda.Event(disable_timing=True)
-            event.record(cuda.ExternalStream(handle, device) if handle else cuda.Stream.null)
+            event.record(library.stream_of(handle))
             self._by_stream.setdefault(handle, deque()).append((event, chunk))
         chunk.streams = None
 

@@ -31,7 +31,7 @@ class Memory(BaseMemory):
             self.ptr = runtime.malloc(size)
 
     def __del__(self) -> None:
-        if getattr(self, "ptr", 0):
+        if getattr(self, "ptr", 0) and runtime is not None:  # at the end of the process modules go
             runtime.free(self.ptr)
             self.ptr = 0
 

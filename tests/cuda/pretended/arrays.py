@@ -212,8 +212,8 @@ class ndarray:  # noqa: N801  (as CuPy calls it)
         return call(lambda a, k: a[k], (self, key), {}, "nonzero" if is_mask else "getitem")
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if isinstance(value, list | tuple | np.ndarray):
-            raise TypeError(calls.UNSUPPORTED.format(type=type(value)))
+        if isinstance(value, list | tuple | np.ndarray) and np.ndim(value):
+            raise ValueError("non-scalar numpy.ndarray cannot be used for fill")
         used = [v for v in walk([key, value]) if is_array(v)]
         target, places, given = calls.bare((self, key, value))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from tests.cuda.pretended.engine import NULL, PER_THREAD, Action, Capture, Mark, Queue, engine
@@ -173,8 +174,9 @@ class Stream(_BaseStream):
     @staticmethod
     def from_external(stream: Any) -> ExternalStream:
         """The stream of an object that has `__cuda_stream__`."""
-        _, pointer = stream.__cuda_stream__()
-        return ExternalStream(pointer)
+        version, pointer = stream.__cuda_stream__()
+        assert version == 0
+        return ExternalStream(pointer, _owner=stream)
 
     def __cuda_stream__(self) -> tuple[int, int]:
         return 0, self.ptr
@@ -183,8 +185,10 @@ class Stream(_BaseStream):
 class ExternalStream(_BaseStream):
     """A stream that somebody else owns."""
 
-    def __init__(self, ptr: int, device_id: int = -1) -> None:
-        self.ptr, self.device_id, self.priority = ptr, device_id, 0
+    def __init__(self, ptr: int, device_id: int = -1, *, _owner: Any = None) -> None:
+        if _owner is None:
+            warnings.warn("ExternalStream is deprecated. Use Stream.from_external()", DeprecationWarning, stacklevel=2)
+        self.ptr, self.device_id, self.priority, self.owner = ptr, device_id, 0, _owner
 
 
 Stream.null = Stream(null=True)
