@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from flambeau.codegen.llvm.emitter import Emitter, Value
+from flambeau.codegen.llvm.emitter import Emitter, Value, constant_float
 from flambeau.codegen.llvm.lanes import call_lanes
 
 _PLAIN = {"add": "fadd", "sub": "fsub", "mul": "fmul", "product": "fmul", "div": "fdiv"}
@@ -43,7 +43,14 @@ def lower_float(e: Emitter, op: str, args: list[Value]) -> Value | None:
 
 
 def extremum(e: Emitter, op: str, a: Value, b: Value) -> Value:
-    """minimum or maximum; a nan on either side is the answer."""
+    """minimum or maximum; a nan on either side is the answer, and ``b`` of two zeros."""
+    bound = constant_float(b)
+    if bound is not None and not math.isnan(bound):
+        if bound == 0.0:  # either zero becomes this one
+            beyond = e.fcmp("oge" if op == "minimum" else "ole", a, b)
+        else:
+            beyond = e.fcmp("olt" if op == "minimum" else "ogt", b, a)
+        return e.select(beyond, b, a)
     chosen = e.select(e.fcmp("olt" if op == "minimum" else "ogt", a, b), a, b)
     return e.select(e.fcmp("uno", a, a), a, chosen)
 

@@ -60,6 +60,15 @@ def float_constant(value: float, element: str, lanes: int) -> Value:
     return Value(_splat_text(element, lanes, float_literal(value, element)), element, lanes)
 
 
+def constant_float(value: Value) -> float | None:
+    """The number that a float constant has in every lane; None for what is computed."""
+    literal = value.text.removeprefix(f"splat ({value.type} ").removesuffix(")")
+    if value.type not in ("float", "double") or not literal.startswith("0x"):
+        return None
+    number: float = struct.unpack("<d", struct.pack("<Q", int(literal, 16)))[0]
+    return number
+
+
 def int_constant(value: int, element: str, lanes: int) -> Value:
     """The integer in every lane."""
     literal = ("true" if value else "false") if element == "i1" else str(value)
