@@ -26,8 +26,13 @@ DEFAULT_STREAM: Final = (
 )
 NOT_CAPTURED: Final = "this graph holds no work: capture some first, `with flambeau.cuda.graph(g): ...`"
 CAPTURED_BEFORE: Final = "this graph was captured before: call reset(), or use another CUDAGraph"
+UNJOINED: Final = (
+    "another stream joined the capture, and what it was given is not waited for: write "
+    "current_stream().wait_stream(other) before its end"
+)
+UNJOINED_STATUS: Final = 904
 NOT_CAPTURING: Final = "capture_end() without capture_begin() on this stream"
-CAPTURE_REFUSED: Final = (900, 901, 904, 905, 906, 907)
+CAPTURE_REFUSED: Final = (900, 901, 905, 906, 907)
 """What CUDA answers to what no capture may hold."""
 
 PoolOf = allocator.Handle | MemPool | None
@@ -82,8 +87,10 @@ class CUDAGraph:
             raise RuntimeError(NOT_CAPTURING)
         try:
             self._graph = chosen._stream.end_capture()
-        except BaseException:
+        except BaseException as error:
             self._released()
+            if getattr(error, "status", None) == UNJOINED_STATUS:
+                raise RuntimeError(UNJOINED) from error
             raise
         finally:
             self._ended()

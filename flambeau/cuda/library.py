@@ -77,6 +77,11 @@ def unavailable() -> str | None:
     return _why_not() if _chosen.library is None else None
 
 
+def which() -> int:
+    """A number for the library in use: what is kept for one is not another's."""
+    return id(_chosen.library)
+
+
 def is_real() -> bool:
     """Whether there are devices, and nothing stands for CuPy."""
     return _chosen.library is None and _why_not() is None

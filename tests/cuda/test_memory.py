@@ -16,21 +16,20 @@ from flambeau.cuda.allocator import cupy_allocator
 MB = 1 << 20
 
 
-def test_peaks(pretended_cuda: Any) -> None:
-    cuda = flambeau.cuda
-    cuda.empty_cache()
-    cuda.reset_peak_memory_stats()
-    before = cuda.memory_allocated()
+def test_peaks(cuda: Any) -> None:
+    memory.empty_cache()
+    memory.reset_peak_memory_stats()
+    before = memory.memory_allocated()
     x = flambeau.empty(4 * MB, dtype=flambeau.uint8, device="cuda")
-    assert cuda.memory_allocated() == before + 4 * MB
+    assert memory.memory_allocated() == before + 4 * MB
     del x
-    assert cuda.memory_allocated() == before
-    assert cuda.max_memory_allocated() == before + 4 * MB
-    assert cuda.max_memory_reserved() == cuda.memory_reserved()
-    cuda.empty_cache()
-    assert cuda.memory_reserved() <= cuda.max_memory_reserved() - 20 * MB
-    cuda.reset_peak_memory_stats()
-    assert cuda.max_memory_allocated() == before
+    assert memory.memory_allocated() == before
+    assert memory.max_memory_allocated() == before + 4 * MB
+    assert memory.max_memory_reserved() == memory.memory_reserved()
+    memory.empty_cache()
+    assert memory.memory_reserved() <= memory.max_memory_reserved() - 20 * MB
+    memory.reset_peak_memory_stats()
+    assert memory.max_memory_allocated() == before
 
 
 def test_all_figures(pretended_cuda: Any) -> None:
@@ -72,7 +71,7 @@ def test_all_figures(pretended_cuda: Any) -> None:
     }  # fmt: skip
 
 
-def test_lines_of_the_program(pretended_cuda: Any) -> None:
+def test_lines_of_the_program(cuda: Any) -> None:
     line = test_lines_of_the_program.__code__.co_firstlineno + 2
     large = flambeau.empty(3 * MB, device="cuda") * 2
     small = flambeau.empty(3, device="cuda")
@@ -85,12 +84,13 @@ def test_lines_of_the_program(pretended_cuda: Any) -> None:
     assert described(small)["frames"] == []
     memory.record_memory_history()
     small = flambeau.exp(small)
+    memory.record_memory_history(False)
     (frame,) = described(small)["frames"]
     assert (frame["filename"], frame["name"]) == (__file__, "test_lines_of_the_program")
     assert described(small)["requested_size"] == 12
 
 
-def test_a_table_and_a_page(pretended_cuda: Any, tmp_path: Path) -> None:
+def test_a_table_and_a_page(cuda: Any, tmp_path: Path) -> None:
     kept = flambeau.empty(3 * MB, device="cuda")
     table = memory.memory_summary()
     assert table.startswith("memory of cuda:0\n")
@@ -106,10 +106,10 @@ def test_a_table_and_a_page(pretended_cuda: Any, tmp_path: Path) -> None:
     del kept
 
 
-def test_temporaries_of_cupy_have_the_same_memory(pretended_cuda: Any) -> None:
+def test_temporaries_of_cupy_have_the_same_memory(cuda: Any) -> None:
     before = memory.memory_allocated()
-    with pretended_cuda.cuda.using_allocator(cupy_allocator):
-        a = pretended_cuda.zeros(1000)
+    with cuda.cuda.using_allocator(cupy_allocator):
+        a = cuda.zeros(1000)
         assert memory.memory_allocated() == before + 8192
     b = a + 1
     assert memory.memory_allocated() == before + 8192

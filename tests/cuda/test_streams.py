@@ -12,14 +12,14 @@ from flambeau.cuda import Event, ExternalStream, Stream, current_stream, default
 from tests.cuda.pretended.engine import engine
 
 
-def test_the_stream_in_use(pretended_cuda: Any) -> None:
+def test_the_stream_in_use(cuda: Any) -> None:
     assert current_stream() == default_stream()
     assert default_stream().cuda_stream == 0
     side = Stream()
     with stream(side) as chosen:
         assert chosen is side
         assert current_stream() == side
-        assert pretended_cuda.cuda.get_current_stream().ptr == side.cuda_stream
+        assert cuda.cuda.get_current_stream().ptr == side.cuda_stream
         with stream(None):
             assert current_stream() == side
         with default_stream():
@@ -47,7 +47,7 @@ def test_streams_bring_their_device(pretended_cuda: Any) -> None:
     assert current_stream(1) == default_stream(1)
 
 
-def test_there_are_32_of_a_priority(pretended_cuda: Any) -> None:
+def test_there_are_32_of_a_priority(cuda: Any) -> None:
     assert len({Stream() for _ in range(100)}) == 32
     assert not {Stream(priority=-1) for _ in range(40)} & {Stream() for _ in range(40)}
 
@@ -98,7 +98,7 @@ def test_streams_of_others(pretended_cuda: Any) -> None:
             assert current_stream() == ExternalStream(theirs.ptr)
 
 
-def test_times(pretended_cuda: Any) -> None:
+def test_times(cuda: Any) -> None:
     start, end = Event(enable_timing=True), Event(enable_timing=True)
     with pytest.raises(RuntimeError, match="both events must be recorded"):
         start.elapsed_time(end)

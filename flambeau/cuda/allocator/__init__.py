@@ -27,7 +27,8 @@ class _State:
     """The allocators of this process."""
 
     def __init__(self) -> None:
-        self.of_devices: dict[int, DeviceAllocator] = {}
+        self.of_devices: dict[tuple[int, int], DeviceAllocator] = {}
+        """By library and device."""
         self.foreign: foreign.Allocator | None = None
         self.lock = Lock()
 
@@ -46,16 +47,18 @@ _numbers = itertools.count(1)
 
 def of_device(device: int) -> DeviceAllocator:
     """The allocator of a device."""
-    found = _state.of_devices.get(device)
+    key = library.which(), device
+    found = _state.of_devices.get(key)
     if found is None:
         with _state.lock:
-            found = _state.of_devices.setdefault(device, DeviceAllocator(device))
+            found = _state.of_devices.setdefault(key, DeviceAllocator(device))
     return found
 
 
 def in_use() -> list[DeviceAllocator]:
     """The allocators of devices that somebody asked for memory."""
-    return [found for _, found in sorted(_state.of_devices.items())]
+    used = library.which()
+    return [found for (of, _), found in sorted(_state.of_devices.items()) if of == used]
 
 
 def allocate(nbytes: int, device: int) -> Block | foreign.ForeignBlock:
