@@ -21,7 +21,7 @@
 >>> x = np.arange(200, dtype=np.float32).reshape(2, 100)
 >>> bound = bind_program(kernel, (), [Layout.of(x)])
 >>> print(bound.schedule.key())
-warp of 128 threads, at most 4096 blocks narrow
+warp of 128 threads, at most 1048576 blocks narrow 2 slots of 2 of x
 >>> simulate(bound, x)[0]
 array([ 4950., 14950.], dtype=float32)
 """

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.codegen.cuda.choose_schedule import check_slots, choose_schedule
 from flambeau.codegen.cuda.mapped import Program
 from flambeau.codegen.cuda.mapping import map_kernel
-from flambeau.codegen.cuda.schedule import CudaSchedule, choose
+from flambeau.codegen.cuda.schedule import CudaSchedule
 from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.codegen.kernel.nest import ONE, Buffer, Kernel
 from flambeau.codegen.shapes import Span, broadcast_sizes, check_spans, refuse_empty
@@ -92,7 +93,8 @@ def bind_program(
     is_empty = all(0 in o.shape for o in outputs)
     special = specialize(kernel, sizes, strides, order)
     aligned = frozenset(b.name for b, x in zip(kernel.inputs, layouts, strict=True) if x.is_aligned)
-    chosen = schedule or choose(special, aligned)
+    chosen = schedule or choose_schedule(special, aligned)
+    check_slots(special, chosen)
     program = None if is_empty else _mapped(special.kernel, chosen, kernel.name)
     return BoundProgram(program, chosen, special, outputs)
 

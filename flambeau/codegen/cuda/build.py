@@ -180,6 +180,14 @@ class Builder:
         take = self.let("logical_or", take, self.let("lt", a[1], zero))
         return [self.let("select", take, x, y) for x, y in zip(b, a, strict=True)]
 
+    def fold_states(self, reducer: str, states: list[State]) -> State:
+        """Several states folded in a fixed tree."""
+        while len(states) > 1:
+            half = (len(states) + 1) // 2
+            rest = [self.combine(reducer, a, b) for a, b in zip(states, states[half:], strict=False)]
+            states = rest + states[len(rest) : half]
+        return states[0]
+
     def fold_warp(self, reducer: str, state: State) -> State:
         """The states of a warp folded in a fixed tree; every thread gets lane 0's answer."""
         lanes = WARP // 2

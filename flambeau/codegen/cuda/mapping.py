@@ -8,7 +8,9 @@ needs the answer folds again, in the same order.
 
 from __future__ import annotations
 
+from flambeau.codegen.cuda.folds import wide_fold
 from flambeau.codegen.cuda.mapped import Grid, MappedKernel, Memory, Operand, Program
+from flambeau.codegen.cuda.rows import row_alone, row_loop
 from flambeau.codegen.cuda.schedule import CudaSchedule, needs_barriers
 from flambeau.codegen.cuda.threads import ERROR, Place, ThreadMapper, carry_tables, size_of
 from flambeau.codegen.cuda.wide import wide_loop
@@ -97,7 +99,11 @@ class _Mapper:
         memories = self._memories(self.kernel.body)
         work, local = self._scratch_memories(self.kernel.body, self.schedule, set(), 0)
         mapper = ThreadMapper(self.kernel, self.schedule, local)
-        mapper.team_body(self.kernel.body, mapper.start(ERROR in [m.name for m in memories]))
+        start = mapper.start(ERROR in [m.name for m in memories])
+        if self.schedule.slots:
+            row_alone(mapper, self.kernel.body, start)
+        else:
+            mapper.team_body(self.kernel.body, start)
         sizes = tuple(self.kernel.axes) + tuple(x[0] for x in self.extra)
         kernel = MappedKernel(
             self.name, self.schedule.threads, Grid((), 1, 1), sizes, memories + work + tuple(mapper.shared),
@@ -128,7 +134,7 @@ class _Mapper:
     def _schedule_of(self, loop: Loop | None) -> CudaSchedule:
         """Teams of several threads are for iterations of loops that carry nothing."""
         is_team = loop is not None and not loop.carries
-        return self.schedule if is_team else replace(self.schedule, team="thread", width=1)
+        return self.schedule if is_team else replace(self.schedule, team="thread", slots=0)
 
     def _gather(self, launch: _Launch, mapper: ThreadMapper, start: Place) -> dict[str, Memory]:
         """Emit what a launch builds on; the tables of partial states that it reads."""
@@ -149,9 +155,14 @@ class _Mapper:
         """Emit the loop of a launch; the tables of partial states that it writes."""
         if loop.carries:
             tables = [self._tables(carry, number) for carry in loop.carries]
-            mapper.grid_fold(loop, start, tables)
+            if schedule.vectors > 1 and loop.axes:
+                wide_fold(mapper, loop, start, tables)
+            else:
+                mapper.grid_fold(loop, start, tables)
             return {m.name: m for parts in tables for m in parts}
-        if schedule.width > 1:
+        if schedule.slots:
+            row_loop(mapper, loop, start)
+        elif schedule.width > 1 and loop.axes:
             wide_loop(mapper, loop, start)
         elif schedule.team == "thread":
             mapper.thread_loop(loop, start)
@@ -201,7 +212,7 @@ class _Mapper:
         """Memory for the scratch that some statements use; for each buffer how a team finds its part."""
         memories: list[Memory] = []
         kinds: dict[str, str] = {}
-        for name in self._scratch_in(body):
+        for name in () if schedule.slots else self._scratch_in(body):  # registers hold what slots are for
             b = self.kernel.buffer(name)
             if name not in private:
                 shared = schedule.alone and schedule.shared_scratch

@@ -29,6 +29,8 @@ WIDE_FROM, MANY = 1 << 12, 1 << 19
 """Iterations from which threads take several at a time, and from which there are threads enough to take more yet."""
 MAX_WIDE_BLOCKS = 1 << 20
 """Blocks of such iterations: a thread goes on to further ones only where there are more than these."""
+PROCESSORS = 132
+"""Multiprocessors of a device of which nothing else is said."""
 COLUMNS_FROM = 512
 """Iterations of the outer loop from which a thread each keeps the device busy."""
 
@@ -51,11 +53,17 @@ class CudaSchedule:
     contract: bool = False
     """Allow a product and a sum of the user's to fuse into one rounding."""
     width: int = 1
-    """Neighbours along the innermost axis that a thread takes at a time, where ``team`` is a thread."""
+    """Neighbours along the innermost axis that a thread takes at a time."""
     vectors: int = 1
     """How many times ``width`` a thread takes before it uses any."""
     wide: tuple[str, ...] = ()
     """Buffers that a thread reads or writes ``width`` neighbours of in one access."""
+    slots: int = 0
+    """Times ``width`` elements of a row that each thread of a team holds in registers; 0 where it reads them again."""
+    whole: bool = False
+    """A row is exactly what the threads of a team hold."""
+    processors: int = PROCESSORS
+    """Of the device: a fold over everything has some blocks for each."""
 
     @property
     def team_size(self) -> int:
@@ -70,13 +78,17 @@ class CudaSchedule:
     @property
     def per_block(self) -> int:
         """Iterations that a block takes at a time."""
-        return self.teams * self.width * self.vectors
+        return self.teams if self.slots else self.teams * self.width * self.vectors
 
     def key(self) -> str:
         """A line of text that tells schedules apart."""
         flags = [f for f in ("alone", "shared_scratch", "narrow", "contract") if getattr(self, f)]
-        if self.width > 1:
+        if self.slots:
+            flags.append(f"{self.slots} slots of {self.width} {'whole ' * self.whole}of {', '.join(self.wide)}")
+        elif self.width > 1 or self.vectors > 1:
             flags.append(f"{self.vectors} times {self.width} of {', '.join(self.wide)}")
+        if self.processors != PROCESSORS:
+            flags.append(f"for {self.processors} processors")
         return f"{self.team} of {self.threads} threads, at most {self.max_blocks} blocks {' '.join(flags)}".rstrip()
 
 

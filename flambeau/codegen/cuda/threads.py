@@ -89,7 +89,10 @@ class ThreadMapper:
         """A fold by all threads of the grid; each block leaves a partial state."""
         states = self._open(loop, place)
         self.thread_loop(loop, place)
-        folded = self._fold_block([(c, states[c.name]) for c in loop.carries], self.schedule.threads)
+        self.leave(self.fold_block([(c, states[c.name]) for c in loop.carries], self.schedule.threads), tables)
+
+    def leave(self, folded: list[State], tables: list[tuple[Memory, ...]]) -> None:
+        """Write a block's states to tables of partial states."""
         with self.b.when(self.b.test("eq", self.thread, 0)):
             for state, memories in zip(folded, tables, strict=True):
                 for value, memory in zip(state, memories, strict=True):
@@ -98,11 +101,11 @@ class ThreadMapper:
     def gather(self, carry: nest.Carry, tables: tuple[Memory, ...], place: Place) -> None:
         """Fold the partial states of all blocks; every block gets the same answer."""
         b, threads = self.b, self.schedule.threads
-        state = self._variables(carry)
+        state = self.variables(carry)
         with b.loop(self.thread, tables[0].sizes[0], threads) as piece:
             met = [b.read(m.name, m.dtype, piece) for m in tables]
             self._update(carry, state, met)
-        (folded,) = self._fold_block([(carry, state)], threads)
+        (folded,) = self.fold_block([(carry, state)], threads)
         place.values[carry.name] = folded[-1]
 
     def team_loop(self, loop: nest.Loop, place: Place) -> None:
@@ -211,6 +214,22 @@ class ThreadMapper:
                 self.b.write(ERROR, self.b.const(1, "int32"), 0)
         return self.b.let(s.op, *args)
 
+    def read_lanes(self, s: nest.Load, axis: str, lanes: list[Place]) -> list[str]:
+        """What neighbours along an axis read, in one access where the schedule says so."""
+        if s.buffer in self.schedule.wide:
+            dimension = self.buffers[s.buffer].axes.index(axis)
+            return self.b.read_vector(s.buffer, s.dtype, len(lanes), dimension, *self.index(s.buffer, lanes[0]))
+        return [self.b.read(s.buffer, s.dtype, *self.index(s.buffer, lane)) for lane in lanes]
+
+    def write_lanes(self, s: nest.Store, axis: str, lanes: list[Place]) -> None:
+        """Stores of neighbours along an axis, in one access where the schedule says so."""
+        if s.buffer in self.schedule.wide:
+            values, dimension = [lane.values[s.value] for lane in lanes], self.buffers[s.buffer].axes.index(axis)
+            self.b.write_vector(s.buffer, values, dimension, *self.index(s.buffer, lanes[0]))
+            return
+        for lane in lanes:
+            self.statement(s, lane)
+
     def _number(self, s: nest.Position | nest.Extent, place: Place) -> str:
         """A position or an extent as a value."""
         number: Operand = 1 if isinstance(s, nest.Extent) else 0
@@ -235,12 +254,13 @@ class ThreadMapper:
 
     # --- folds
 
-    def _variables(self, carry: nest.Carry) -> State:
+    def variables(self, carry: nest.Carry) -> State:
+        """A state that has met no value, in variables."""
         start = self.b.identity(carry.reducer, carry.dtype)
         return [self.b.var(v, self.b.dtypes[v]) for v in start]
 
     def _open(self, loop: nest.Loop, place: Place) -> dict[str, State]:
-        states = {c.name: self._variables(c) for c in loop.carries}
+        states = {c.name: self.variables(c) for c in loop.carries}
         place.carries.update({c.name: (c, states[c.name]) for c in loop.carries})
         return states
 
@@ -250,12 +270,12 @@ class ThreadMapper:
 
     def _close(self, loop: nest.Loop, states: dict[str, State], place: Place) -> None:
         """Bring the states of a team's threads together."""
-        folded = self._fold_block([(c, states[c.name]) for c in loop.carries], self.schedule.team_size)
+        folded = self.fold_block([(c, states[c.name]) for c in loop.carries], self.schedule.team_size)
         for carry, state in zip(loop.carries, folded, strict=True):
             place.values[carry.name] = state[-1]
             place.carries.pop(carry.name)
 
-    def _fold_block(self, states: list[tuple[nest.Carry, State]], threads: int) -> list[State]:
+    def fold_block(self, states: list[tuple[nest.Carry, State]], threads: int) -> list[State]:
         """States of the threads of a team folded; every thread gets the answer."""
         b = self.b
         if threads == 1 or not states:

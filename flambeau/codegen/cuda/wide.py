@@ -22,12 +22,12 @@ def wide_loop(mapper: ThreadMapper, loop: nest.Loop, place: Place) -> None:
     with b.loop(mapper.block, tiles, mapper.blocks) as tile:
         first = b.index("add", b.index("mul", tile, schedule.threads * schedule.vectors), mapper.thread)
         groups = [b.index("add", first, v * schedule.threads) for v in range(schedule.vectors)]
-        _Lanes(mapper, loop, place, groups).body(loop.body)
+        Lanes(mapper, loop, place, groups).body(loop.body)
     rest = b.index("add", b.index("mul", tiles, tile_size), mapper.team)
     mapper.iterations(loop, rest, mapper.teams, place)
 
 
-class _Lanes:
+class Lanes:
     """The iterations that a thread takes together; each statement is done for all before the next."""
 
     def __init__(self, mapper: ThreadMapper, loop: nest.Loop, place: Place, groups: list[Operand]) -> None:
@@ -69,23 +69,17 @@ class _Lanes:
     def _statement(self, s: Statement, lanes: list[Place]) -> None:
         """One statement in the iterations of a group."""
         mapper = self.mapper
-        if isinstance(s, nest.Load | nest.Store):
-            axes = mapper.buffers[s.buffer].axes
-            if s.buffer in mapper.schedule.wide:
-                self._access(s, axes.index(self.inner), lanes)
-                return
-            if isinstance(s, nest.Load) and self.inner not in axes:
+        if isinstance(s, nest.Store):
+            mapper.write_lanes(s, self.inner, lanes)
+            return
+        if isinstance(s, nest.Load):
+            if self.inner in mapper.buffers[s.buffer].axes:
+                names = mapper.read_lanes(s, self.inner, lanes)
+            else:
                 mapper.statement(s, lanes[0])
-                for lane in lanes[1:]:
-                    lane.values[s.name] = lanes[0].values[s.name]
-                return
+                names = [lanes[0].values[s.name]] * len(lanes)
+            for lane, name in zip(lanes, names, strict=True):
+                lane.values[s.name] = name
+            return
         for lane in lanes:
             mapper.statement(s, lane)
-
-    def _access(self, s: nest.Load | nest.Store, dimension: int, lanes: list[Place]) -> None:
-        b, at = self.mapper.b, self.mapper.index(s.buffer, lanes[0])
-        if isinstance(s, nest.Store):
-            b.write_vector(s.buffer, [lane.values[s.value] for lane in lanes], dimension, *at)
-            return
-        for lane, name in zip(lanes, b.read_vector(s.buffer, s.dtype, len(lanes), dimension, *at), strict=True):
-            lane.values[s.name] = name

@@ -1,0 +1,160 @@
+"""The schedule of a kernel: rows that registers hold, folds over everything with several states a thread, the rest as
+``schedule.choose`` says.
+
+Of a row, a thread holds at most ``HELD`` elements; more than ``FEW`` only where there are rows enough to keep the
+device busy. What threads read side by side, they read in accesses of up to 16 bytes.
+"""
+
+from __future__ import annotations
+
+import math
+
+from flambeau.codegen.cuda.mapped import WARP
+from flambeau.codegen.cuda.rows import row_axis
+from flambeau.codegen.cuda.schedule import (
+    ACCESS_BYTES,
+    MAX_WIDE_BLOCKS,
+    MOST_WIDE,
+    PROCESSORS,
+    CudaSchedule,
+    choose,
+)
+from flambeau.codegen.kernel.dtypes import KernelError, element_type
+from flambeau.codegen.kernel.nest import Load, Loop, Statement, Store, walk
+from flambeau.codegen.specialize import Specialized
+from flambeau.util.record import replace
+
+HELD, FEW = 32, 8
+"""Elements of a row that a thread holds at most, and where it need not wait for others to be read."""
+HELD_WORDS, HELD_WORDS_LARGE = 96, 40
+"""Registers for them, and in blocks of 1024 threads, which have 64 each for everything."""
+BUSY_THREADS = 512
+"""Threads for each processor that keep it busy while each waits for what it reads."""
+FOLD_BLOCKS = 4
+"""Blocks of a fold over everything for each processor."""
+IN_FLIGHT = 4
+"""Accesses of a thread under way at a time."""
+
+
+def choose_schedule(
+    special: Specialized, aligned: frozenset[str] | None = None, processors: int = PROCESSORS
+) -> CudaSchedule:
+    """A schedule for a specialised kernel and its sizes. Of the inputs, ``aligned`` begin at multiples of 16 bytes; all
+    of them if None."""
+    schedule = replace(choose(special, aligned), processors=processors)
+    kernel = special.kernel
+    outer = [s for s in kernel.body if isinstance(s, Loop)]
+    if schedule.alone:
+        return _held(special, kernel.body, 1, schedule, aligned)
+    if len(outer) == 1 and not outer[0].carries:
+        if schedule.team == "thread":
+            return schedule
+        return _held(special, outer[0].body, _iterations(outer[0], special.sizes), schedule, aligned)
+    return _fold(special, outer, schedule, aligned)
+
+
+def check_slots(special: Specialized, schedule: CudaSchedule) -> None:
+    """Raises ``KernelError`` for rows that are not what a schedule has registers for."""
+    if not schedule.slots:
+        return
+    outer = [s for s in special.kernel.body if isinstance(s, Loop)]
+    axis = row_axis(special.kernel, special.kernel.body if schedule.alone else outer[0].body)
+    if axis is None:
+        raise KernelError("registers hold rows whose loops all run over one axis, element by element; write slots=0")
+    size, group = special.sizes[axis], schedule.width * schedule.team_size
+    most = schedule.slots * group
+    if not most - group < size <= most or size % schedule.width or (schedule.whole and size != most):
+        raise KernelError(
+            f"rows of {size} elements are not what {schedule.team_size} threads hold in {schedule.slots} slots of "
+            f"{schedule.width}; write slots={-(-size // group)}"
+        )
+
+
+def _iterations(loop: Loop, sizes: dict[str, int]) -> int:
+    return math.prod(sizes[a] for a in loop.axes)
+
+
+def _held(
+    special: Specialized, body: tuple[Statement, ...], rows: int, schedule: CudaSchedule, aligned: frozenset[str] | None
+) -> CudaSchedule:
+    """Rows in registers, where they can be and fit."""
+    axis = row_axis(special.kernel, body)
+    if axis is None or not special.sizes[axis]:
+        return schedule
+    columns, words = special.sizes[axis], _words(special, body, axis)
+    for threads in (32, 64, 128, 256, 512, 1024):
+        team = "block" if schedule.alone or threads > WARP else "warp"
+        wide, width = _wide(special, (axis,), body, aligned, columns // threads)
+        slots = -(-columns // (width * threads))
+        held, limit = slots * width, HELD_WORDS if threads < 1024 else HELD_WORDS_LARGE
+        is_busy = rows * threads >= schedule.processors * BUSY_THREADS
+        if held <= HELD and held * words <= limit and (held <= FEW or is_busy or threads == 1024):
+            return replace(
+                schedule, team=team, threads=128 if team == "warp" else threads, shared_scratch=False, width=width,
+                wide=wide, slots=slots, whole=slots * width * threads == columns,
+                max_blocks=1 if schedule.alone else MAX_WIDE_BLOCKS,
+            )  # fmt: skip
+    return schedule
+
+
+def _words(special: Specialized, body: tuple[Statement, ...], axis: str) -> int:
+    """Registers for one element of everything that a loop over rows reads, or keeps for the next."""
+    names = {s.buffer for s in walk(body) if isinstance(s, Load | Store)}
+    buffers = [b for b in special.kernel.buffers if b.name in names and axis in b.axes and b.role != "out"]
+    return sum(max(element_type(b.dtype).bits // 32, 1) for b in buffers) or 1
+
+
+def _wide(
+    special: Specialized, axes: tuple[str, ...], body: tuple[Statement, ...], aligned: frozenset[str] | None, most: int,
+    *, may_rest: bool = False,
+) -> tuple[tuple[str, ...], int]:  # fmt: skip
+    """The buffers whose elements are neighbours along the last of these axes, and how many of them a thread takes in
+    one access: no more than ``most``, and rows have no rest but where it may be."""
+    inner, sizes = axes[-1], special.sizes
+    dense = {
+        b.name: element_type(b.dtype).itemsize
+        for b in special.kernel.buffers
+        if b.role != "scratch" and special.strides.get((b.name, inner)) == element_type(b.dtype).itemsize
+    }
+    used = {s.buffer for s in walk(body) if isinstance(s, Load | Store)}
+    dense = {name: item for name, item in dense.items() if name in used}
+    width = min(ACCESS_BYTES // max(dense.values(), default=ACCESS_BYTES), MOST_WIDE)
+    while width > 1 and ((sizes[inner] % width and not may_rest) or width > most):
+        width //= 2
+    while width > 1 and not all(_begins(special, n, inner, width * item, aligned) for n, item in dense.items()):
+        width //= 2
+    return tuple(dense), width
+
+
+def _begins(special: Specialized, name: str, inner: str, nbytes: int, aligned: frozenset[str] | None) -> bool:
+    """Whether every row of a buffer begins at a multiple of so many bytes."""
+    is_input = special.kernel.buffer(name).role == "in"
+    steps = [step for (n, axis), step in special.strides.items() if n == name and axis != inner]
+    return (aligned is None or not is_input or name in aligned) and all(step % nbytes == 0 for step in steps)
+
+
+def _fold(
+    special: Specialized, outer: list[Loop], schedule: CudaSchedule, aligned: frozenset[str] | None
+) -> CudaSchedule:
+    """Folds over everything: several accesses of a thread at a time, blocks by the size of the device."""
+    plain = replace(schedule, max_blocks=FOLD_BLOCKS * schedule.processors)
+    found = [
+        _wide(special, loop.axes, loop.body, aligned, MOST_WIDE, may_rest=len(loop.axes) == 1)
+        for loop in outer
+        if loop.axes
+    ]
+    inside = [s for loop in outer for s in walk(loop.body)]
+    if not found or any(isinstance(s, Loop) for s in inside):
+        return plain
+    width = min(w for _, w in found)
+    wide = tuple(dict.fromkeys(name for names, _ in found for name in names))
+    if any(_is_apart(special, loop, set(wide)) for loop in outer if loop.axes):
+        wide, width = (), 1
+    return replace(plain, width=width, wide=wide, vectors=IN_FLIGHT if width > 1 else 2 * IN_FLIGHT)
+
+
+def _is_apart(special: Specialized, loop: Loop, wide: set[str]) -> bool:
+    """Whether a loop uses a buffer of these that is not side by side along its last axis."""
+    used = {s.buffer for s in walk(loop.body) if isinstance(s, Load | Store)} & wide
+    item = {b.name: element_type(b.dtype).itemsize for b in special.kernel.buffers}
+    return any(special.strides.get((n, loop.axes[-1])) != item[n] for n in used)
