@@ -30,6 +30,7 @@ from flambeau.autograd.node import Gradients, Node, edge_of
 from flambeau.tensor.grad_mode import is_grad_enabled, no_grad, set_grad_enabled
 from flambeau.tensor.observer import current
 from flambeau.tensor.recorder import tensors_in
+from flambeau.tensor.settled import settle
 from flambeau.tensor.tensor import Tensor, window
 
 LEGACY: Final = (
@@ -200,7 +201,7 @@ def _finished(
         else:
             flows = is_recorded and not any(tensor is output for tensor in plain)
             if place >= 0:  # the same memory, and another tensor
-                output = window(output._array, output._storage, output)
+                output = settle(window(output._array, output._storage, output))
             results.append(_attached(ctx, output, number) if flows else output)
     ctx.keep(saved_from)
     return results
@@ -274,7 +275,7 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
         behind = []
         for tensor in listed:
             if isinstance(tensor, Tensor):
-                tensor = window(tensor._array, tensor._storage)
+                tensor = settle(window(tensor._array, tensor._storage))
                 tensor._node = node
             behind.append(tensor)
         return tuple(behind) if isinstance(returned, tuple) else behind[0]

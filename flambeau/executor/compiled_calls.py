@@ -25,6 +25,7 @@ from flambeau.executor.recomputed_calls import (
 )
 from flambeau.tensor.grad_mode import is_grad_enabled, refuse_saving
 from flambeau.tensor.levels import Wrapper
+from flambeau.tensor.settled import settle
 from flambeau.tensor.tensor import Tensor, plain
 from flambeau.util.record import dataclass
 
@@ -54,7 +55,7 @@ class Kept:
                 storage = value._storage
                 version = storage.version
                 refuse_saving(version)
-                value = plain(value._array, storage)
+                value = settle(plain(value._array, storage))
             self._values.append(value)
             self._versions.append(version)
 

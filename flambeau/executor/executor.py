@@ -22,6 +22,7 @@ from flambeau.executor import (
 )
 from flambeau.executor import attention_kernels as _attention_kernels  # noqa: F401  (attention in plans)
 from flambeau.executor import convolution_kernels as _convolution_kernels  # noqa: F401  (convolutions of arrays)
+from flambeau.executor import device_kernels as _device_kernels  # noqa: F401  (the same on devices)
 from flambeau.executor import eager as _eager  # noqa: F401  (operators by themselves)
 from flambeau.executor import large_calls as _large_calls  # noqa: F401  (the same on large arrays)
 from flambeau.executor import recurrent_kernels as _recurrent_kernels  # noqa: F401  (steps of recurrent layers)

@@ -96,9 +96,9 @@ class LargeCalls:
 
     def _entry(self, arguments: Sequence[Any]) -> Entry | Refused:
         """What runs calls of a pattern natively."""
-        if not _is_worthwhile(self._definition, arguments):
+        if not is_worthwhile(self._definition, arguments):
             return Refused("NumPy goes over the elements once, too")
-        graph = _graph(self._definition, arguments, self._numbers)
+        graph = graph_of_call(self._definition, arguments, self._numbers)
         if graph is None:
             return Refused("no kernel computes it")
         kernel = FusedKernel(self._definition.schema.name.partition("::")[2], graph)
@@ -122,7 +122,7 @@ def _plain(argument: Any) -> Any:
     return wrap(argument._array) if isinstance(argument, Tensor) else argument
 
 
-def _graph(definition: OpDef, arguments: Sequence[Any], numbers: Sequence[bool]) -> Graph | None:
+def graph_of_call(definition: OpDef, arguments: Sequence[Any], numbers: Sequence[bool]) -> Graph | None:
     """A call as a graph of one node; None if no kernel takes that."""
     graph = Graph()
     operands: list[Value] = []
@@ -143,7 +143,7 @@ def _graph(definition: OpDef, arguments: Sequence[Any], numbers: Sequence[bool])
     return graph if Fusible(graph).is_fusible(node) else None
 
 
-def _is_worthwhile(definition: OpDef, arguments: Sequence[Any]) -> bool:
+def is_worthwhile(definition: OpDef, arguments: Sequence[Any]) -> bool:
     """Whether NumPy goes over the elements more than once. What is no number may choose the steps of a meaning."""
     if definition.scalar is None:
         return definition.accumulator in _FOLDS
@@ -192,6 +192,6 @@ def _new_calls(kernel: EntryKernel, arguments: Sequence[Any]) -> LargeCalls | No
     """The kernels of an operator, unless NumPy is as good for all its calls."""
     definition = registry.get(kernel.name)
     is_decided_here = all(_takes_numbers(a.type) for a in definition.schema.arguments)
-    if not available() or (is_decided_here and not _is_worthwhile(definition, arguments)):
+    if not available() or (is_decided_here and not is_worthwhile(definition, arguments)):
         return None
     return LargeCalls(definition)

@@ -32,6 +32,7 @@ from flambeau.interpreter.machine import run
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph, Node
 from flambeau.passes import pipeline
+from flambeau.passes.device_steps import for_devices
 from flambeau.passes.pipeline import PassRecord
 from flambeau.passes.steps import Step
 from flambeau.program.function import Function
@@ -263,7 +264,7 @@ def _device_plan(
     clock = _Clock()
     options = replace(options, without=options.without | HOST_PASSES)
     with progress(f"compiling {function.short_name}") as tell:
-        graph = _new_graph(function, arguments, options, record, prepared, {}, clock, tell)
+        graph = _new_graph(function, arguments, options, record, prepared, {}, clock, tell, is_on_device=True)
         check_strict_fusion(graph, is_fused=not options.passes_left_out & FUSING)
         attach_tasks(graph, options)
         clock.lap("groups")
@@ -287,6 +288,8 @@ def _new_graph(
     lowered: LoweredGroups,
     clock: _Clock,
     tell: Callable[[str], None],
+    *,
+    is_on_device: bool = False,
 ) -> Graph:
     """The graph for arguments like these after the passes, in groups of which each has a kernel; those go into
     `lowered`."""
@@ -298,6 +301,7 @@ def _new_graph(
     clock.lap("specialise")
     tell("passes")
     steps = pipeline.STEPS if prepared is None else pipeline.STEPS_ON_PREPARED
+    steps = for_devices(steps) if is_on_device else steps
     graph = _optimised(graph, specialised, options, _watching(function, record), steps)
     clock.lap("passes")
     if options.backend == "native":

@@ -23,6 +23,7 @@ from flambeau.tensor.array_library import on_device
 from flambeau.tensor.below import CONCERNS, KERNELS
 from flambeau.tensor.settled import settle
 from flambeau.tensor.tensor import Tensor, plain
+from flambeau.util.inversions import DEVICE_KERNEL
 
 OTHER_DEVICE: Final = (
     "{name}: expected all tensors to be on the same device, but found at least two devices, {first} and {second}. Move "
@@ -97,7 +98,10 @@ def common_device(definition: OpDef, given: Sequence[Tensor]) -> Device:
 
 
 def launch(definition: OpDef, arguments: Sequence[Any], device: Device) -> Any:
-    """Run an operator on a device by its kernel over arrays, on CuPy's."""
+    """Run an operator on a device by a kernel of our own, or by its kernel over arrays, on CuPy's."""
+    result = DEVICE_KERNEL.implementation(definition, arguments)
+    if result is not NotImplemented:
+        return result
     with using(device.index), temporaries():
         return by_arrays(definition, arguments, device)
 

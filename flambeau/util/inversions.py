@@ -74,6 +74,11 @@ LARGE_CALL: Final = Inversion[Callable[[Any, Sequence[Any]], Any]](
     "is no such loop (`executor.large_calls`)",
     lambda kernel, arguments: None,
 )
+DEVICE_KERNEL: Final = Inversion[Callable[[Any, Sequence[Any]], Any]](
+    "runs an operator on tensors of a device by a kernel of our own, given its declaration and its arguments; "
+    "NotImplemented where there is none (`executor.device_kernels`)",
+    lambda definition, arguments: NotImplemented,
+)
 LARGE_GRADIENTS: Final = Inversion[Callable[[str, Any], Callable[[Sequence[Any]], Any]]](
     "gives what computes the gradients of all operands of a call on large arrays together, from the operator's name "
     "and each formula with where its values are: it answers None for calls that it does not serve "

@@ -1,0 +1,129 @@
+"""Operators by themselves on devices: one kernel of our own, where the kernel over arrays would launch several.
+
+Which calls these are follows from the operator and its arguments, as on the host (`executor.large_calls`), but from
+the first element on: on a device the number of launches is what small calls cost. Equal calls have one kernel, which is
+kept by the pattern of its arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, Final
+
+from flambeau.codegen import available
+from flambeau.cuda.tensors import is_on_device
+from flambeau.executor.devices.groups import DeviceGroup
+from flambeau.executor.large_calls import graph_of_call, is_worthwhile
+from flambeau.ops.cuda_rules import overwrite
+from flambeau.ops.families.overwrite import check_writeable
+from flambeau.schema import registry
+from flambeau.schema.opdef import OpDef
+from flambeau.specialise.cache import SpecialisationCache
+from flambeau.tensor import layout
+from flambeau.tensor.tensor import Tensor
+from flambeau.util.inversions import DEVICE_KERNEL
+
+MAX_PATTERNS: Final = 32
+"""Patterns of arguments of one operator that kernels are made for; calls of others run by their kernels over arrays."""
+FAMILIES: Final = frozenset({"pointwise", "reduce", "row"})
+
+
+class DeviceKernels:
+    """The kernels of one operator."""
+
+    def __init__(self, definition: OpDef) -> None:
+        self._definition = definition
+        self.groups: SpecialisationCache[Hashable, DeviceGroup | bool] = SpecialisationCache(
+            f"device kernels of {definition.full_name}", MAX_PATTERNS, describe=str
+        )
+        """By pattern; False where no kernel is of use."""
+
+    def __call__(self, arguments: Sequence[Any]) -> Any:
+        """The result of a call; NotImplemented where no kernel gives it."""
+        pattern = tuple(map(_pattern, arguments))
+        if None in pattern:
+            return NotImplemented
+        try:
+            group = self.groups.get(pattern)
+        except TypeError:  # an argument that cannot be looked up
+            return NotImplemented
+        if group is None:
+            if len(self.groups) >= MAX_PATTERNS:
+                return NotImplemented
+            group = self.groups.get_or_make(pattern, lambda cause: self._group(arguments))
+        if isinstance(group, bool):
+            return NotImplemented
+        results = group.on_device([a for a in arguments if isinstance(a, Tensor)])
+        return NotImplemented if results is None else results[0]
+
+    def _group(self, arguments: Sequence[Any]) -> DeviceGroup | bool:
+        definition = self._definition
+        if not is_worthwhile(definition, arguments):
+            return False
+        graph = graph_of_call(definition, arguments, [False] * len(arguments))
+        return False if graph is None else DeviceGroup(definition.schema.name.partition("::")[2], graph)
+
+
+def _pattern(argument: Any) -> Any:
+    """What of an argument decides which kernel a call has; None where there is none for such an argument."""
+    if isinstance(argument, Tensor):
+        is_taken = is_on_device(argument) and not argument.is_wrapped_number
+        return (argument._array.dtype, argument._array.ndim) if is_taken else None
+    if isinstance(argument, float):
+        return argument.hex()
+    if isinstance(argument, list):
+        return (list, *map(type, argument), *argument)
+    return type(argument), argument
+
+
+_kernels: dict[str, DeviceKernels | None] = {}
+"""By the full name of the operator; None for one that no kernel computes."""
+
+
+@DEVICE_KERNEL.provide
+def run(definition: OpDef, arguments: Sequence[Any]) -> Any:
+    """Run an operator on tensors of a device by a kernel of our own; NotImplemented where there is none."""
+    if definition.family in ("in_place", "out"):
+        return _written(definition, arguments)
+    known = _kernels.get(definition.full_name, ...)
+    if known is ...:
+        is_one = definition.family in FAMILIES and len(definition.schema.returns) == 1 and available()
+        known = _kernels[definition.full_name] = DeviceKernels(definition) if is_one else None
+    return NotImplemented if known is None else known(arguments)
+
+
+def _written(definition: OpDef, arguments: Sequence[Any]) -> Any:
+    """An operator that writes its result: what the one without does, then put there."""
+    count = len(definition.schema.arguments)
+    if definition.family == "out" and (len(definition.schema.returns) != 1 or len(arguments) != count):
+        return NotImplemented
+    plain = _plain(definition)
+    if plain is None:
+        return NotImplemented
+    target = arguments[-1] if definition.family == "out" else arguments[0]
+    if not layout.is_non_overlapping_and_dense(target._array.shape, target.stride()):
+        return NotImplemented
+    result = run(plain, arguments[: len(plain.schema.arguments)])
+    if result is NotImplemented or result.dtype is not target.dtype or result._array.shape != target._array.shape:
+        return NotImplemented
+    check_writeable(target)
+    overwrite(target, result)
+    target.bump_version()
+    return target
+
+
+_plains: dict[str, OpDef | None] = {}
+
+
+def _plain(definition: OpDef) -> OpDef | None:
+    """The operator that gives a new tensor in the place of one that writes; None where there is none like it."""
+    if definition.full_name not in _plains:
+        wanted = [(a.name, str(a.type)) for a in definition.schema.arguments]
+        wanted = wanted[:-1] if definition.family == "out" else wanted
+        found = [
+            d
+            for d in registry.overloads(registry.out_of_place(definition.name))
+            if d.family in FAMILIES and [(a.name, str(a.type)) for a in d.schema.arguments] == wanted
+        ]
+        _plains[definition.full_name] = found[0] if len(found) == 1 else None
+    return _plains[definition.full_name]

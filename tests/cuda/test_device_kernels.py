@@ -1,0 +1,88 @@
+"""Operators by themselves on devices: one launch where several steps make up their meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flambeau
+import flambeau.nn.functional as F  # noqa: N812
+from flambeau import Tensor
+
+R = flambeau.randn
+CALLS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
+    (F.gelu, (R(3, 5),)), (F.silu, (R(3, 5),)), (F.softmax, (R(3, 5), -1)), (F.log_softmax, (R(3, 5), 0)),
+    (F.layer_norm, (R(3, 5), [5])), (flambeau.logsumexp, (R(3, 5), 1)), (flambeau.var, (R(3, 5), 1)),
+    (F.elu, (R(3, 5), 0.5)), (F.hardswish, (R(5, 3).t(),)), (F.gelu, (R(0, 3),)), (F.softmax, (R(4, 0), 1)),
+    (flambeau.lerp, (R(3, 5), R(5), 0.25)), (F.softplus, (R(2, 3, 4),)),
+]  # fmt: skip
+
+
+def there(value: Any) -> Any:
+    return value.to("cuda") if isinstance(value, Tensor) else value
+
+
+def assert_equal(found: Tensor, wanted: Tensor) -> None:
+    assert found.is_cuda
+    np.testing.assert_allclose(found.cpu().numpy(), wanted.numpy(), rtol=2e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize(("function", "arguments"), CALLS, ids=lambda v: getattr(v, "__name__", ""))
+def test_they_give_what_they_give_on_the_host(
+    pretended_cuda: Any, function: Callable[..., Any], arguments: tuple[Any, ...]
+) -> None:
+    for _ in range(2):
+        assert_equal(function(*map(there, arguments)), function(*arguments))
+
+
+def test_one_launch_each(pretended_cuda: Any) -> None:
+    from tests.cuda.pretended.engine import engine
+
+    x = R(3, 5).to("cuda")
+    for function in (F.gelu, F.silu, lambda x: F.softmax(x, -1)):
+        function(x)
+        before = len(engine.launches)
+        function(x)
+        assert len(engine.launches) == before + 1
+
+
+def test_in_place_and_out_forms(pretended_cuda: Any) -> None:
+    x = R(3, 5)
+    y = x.to("cuda")
+    version = y._version
+    assert F.silu(y, inplace=True) is y
+    assert y._version > version
+    assert_equal(y, F.silu(x))
+    target = flambeau.empty(3, 5, device="cuda")
+    assert flambeau.logsumexp(x.to("cuda").unsqueeze(0), 0, out=target) is target
+    assert_equal(target, flambeau.logsumexp(x.unsqueeze(0), 0))
+    with pytest.raises(RuntimeError, match="single memory location"):
+        F.silu(flambeau.zeros(1, 5, device="cuda").expand(3, 5), inplace=True)
+
+
+def test_the_compiled_one_gives_the_same_bits(pretended_cuda: Any) -> None:
+    def activated(x: Tensor) -> Tensor:
+        return F.gelu(x)
+
+    x = R(33, 7).to("cuda")
+    assert bool((flambeau.script(activated)(x) == F.gelu(x)).all())
+
+
+def test_what_is_added_behind_a_product_goes_with_what_follows(pretended_cuda: Any) -> None:
+    from tests.cuda.pretended.engine import engine
+
+    def layer(x: Tensor, w: Tensor, b: Tensor) -> Tensor:
+        return F.gelu(F.linear(x, w, b)) + x
+
+    script = flambeau.script(layer, without=("cuda_graphs",))
+    x, w, b = R(3, 5), R(5, 5), R(5)
+    for _ in range(3):
+        assert_equal(script(*map(there, (x, w, b))), layer(x, w, b))
+    before = len(engine.launches)
+    script(*map(there, (x, w, b)))
+    assert len(engine.launches) == before + 1
+    with pytest.raises(RuntimeError, match="must match"):
+        script(*map(there, (x, w[:1], b)))
