@@ -8,8 +8,10 @@ from typing import Any, Final
 from flambeau.autograd.node import Edge, Gradients, Node
 from flambeau.autograd.saved import FREED, SavedTensor, as_saved, restored, save
 from flambeau.ops.derivatives.operators import OPERATORS
+from flambeau.ops.families.composite import device_of, making_on
 from flambeau.schema.dtype import from_numpy_dtype
 from flambeau.tensor.grad_mode import mode
+from flambeau.tensor.subclasses import special
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.inversions import LARGE
 from flambeau.util.record import dataclass
@@ -103,6 +105,12 @@ class OperatorNode(Node):
 
     def apply(self, gradients: Gradients) -> Gradients:
         """The gradients of the operands. Raises RuntimeError if what was kept is gone or was written."""
+        if special.exists and (device := device_of(gradients)) is not None:
+            with making_on(device):
+                return self._applied(gradients)
+        return self._applied(gradients)
+
+    def _applied(self, gradients: Gradients) -> Gradients:
         kept = self.kept
         if kept is None:
             raise RuntimeError(FREED)

@@ -21,6 +21,7 @@ from flambeau.autograd.operator_node import CallFormulas, OperatorNode, Shape
 from flambeau.autograd.quick_calls import quick
 from flambeau.autograd.rule import Rule, gradient_of, is_complex, rule_of
 from flambeau.ops.derivatives.operators import OPERATORS
+from flambeau.ops.families.composite import device_of, making_on
 from flambeau.schema.gradient import Decomposed
 from flambeau.schema.opdef import Effect, OpDef
 from flambeau.schema.own_gradient import is_spelling
@@ -82,7 +83,8 @@ def _decomposed(definition: OpDef, gradient: Decomposed) -> Recorded:
         values = list(arguments)
         if written:  # what stands in for it may keep the elements that are written over
             values[0] = OPERATORS.clone(values[0])
-        result = gradient.body(OPERATORS, **dict(zip(names, values, strict=True)))
+        with making_on(device_of(values)):
+            result = gradient.body(OPERATORS, **dict(zip(names, values, strict=True)))
         return written[0].copy_(result) if written else result
 
     return record

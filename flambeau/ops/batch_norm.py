@@ -10,7 +10,7 @@ from flambeau.ops.families.rules import input_dtype, input_shape
 from flambeau.ops.normalization import ULP, standardised, with_affine
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.schema.traits import ConditionalWrite, Role, Traits
-from flambeau.tensor.array_library import np
+from flambeau.tensor.array_library import is_host_array, np
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.inversions import CHANNEL_NORM
 
@@ -66,7 +66,9 @@ def native_batch_norm_kernel(
         empty = np.empty(0, kept)
         return wrap(with_affine(result, *affine).astype(array.dtype, copy=False)), wrap(empty), wrap(empty.copy())
     count = array.size // max(array.shape[1], 1)
-    found = CHANNEL_NORM.implementation(array, as_vector(scale, array), as_vector(shift, array), eps)
+    found = None
+    if is_host_array(array):
+        found = CHANNEL_NORM.implementation(array, as_vector(scale, array), as_vector(shift, array), eps)
     if found is not None:
         return _from_native(found, count, (running_mean, running_var), momentum, kept)
     axes = (0, *range(2, array.ndim))

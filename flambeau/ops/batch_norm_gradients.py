@@ -10,7 +10,7 @@ from flambeau.ops.families.opaque import declare
 from flambeau.ops.normalization import ULP, standardised
 from flambeau.schema.opdef import Sample, Sizes
 from flambeau.schema.traits import Traits
-from flambeau.tensor.array_library import np
+from flambeau.tensor.array_library import is_host_array, np
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.inversions import NORM_GRADIENTS
 
@@ -22,7 +22,7 @@ def gradients_kernel(
     if input.ndim < 2:
         return tuple([np.zeros(input.shape, input.dtype) for _ in range(3)])  # type: ignore[return-value]
     scale = as_vector(weight, input)
-    found = NORM_GRADIENTS.implementation(grad, input, scale, eps)
+    found = NORM_GRADIENTS.implementation(grad, input, scale, eps) if is_host_array(input) else None
     if found is not None:
         return found  # type: ignore[no-any-return]
     axes = _others(input)

@@ -16,7 +16,7 @@ from flambeau.ops.products import ULP, check_matrices, grid, mm_kernel
 from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
-from flambeau.tensor.array_library import np
+from flambeau.tensor.array_library import is_host_array, np
 from flambeau.tensor.layout import broadcast
 from flambeau.util import blas
 
@@ -91,7 +91,7 @@ def chain_kernel(matrices: Sequence[Array]) -> Array:
     for a, b in pairwise(arrays):
         check_matrices(a, b)
     result = arrays[0] if len(arrays) > 1 else arrays[0].copy()
-    if len(arrays) > 2:
+    if len(arrays) > 2 and is_host_array(result):
         dtype = arrays[0].dtype
         return np.asarray(blas.linalg.multi_dot([widened(a) for a in arrays])).astype(dtype, copy=False)
     for other in arrays[1:]:

@@ -10,15 +10,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from flambeau.ops.ctc_loops import prefix_loop
+from flambeau.ops.ctc_together import losses_of, prefixes
 from flambeau.ops.families.arrays import Array, dtype_of, is_float, not_implemented, widened
-from flambeau.ops.families.composite import composite
+from flambeau.ops.families.composite import brought, composite
 from flambeau.ops.families.element_loops import FLOATS, loop_for
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.loss import MEAN, reduced
 from flambeau.ops.recurrent_cells import numbers
 from flambeau.schema.dtype import float32
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
-from flambeau.tensor.array_library import np
+from flambeau.tensor.array_library import is_host_array, np
 from flambeau.tensor.tensor import Tensor, wrap
 
 Lengths = Sequence[int]
@@ -69,6 +70,8 @@ def ctc(
     marks, counts = marks_of(targets, target_lengths, blank)
     table = np.full((batch, steps, marks.shape[1]), -np.inf, wide.dtype)
     used = np.array(input_lengths, np.int64).reshape(batch)
+    if not is_host_array(table):
+        return _together(wide, marks, used, counts, blank, zero_infinity, log_probs.dtype)
     _fill(table, wide, marks, used, counts, blank)
     losses = np.zeros(batch, wide.dtype)
     for b, (step, length) in enumerate(zip(input_lengths, target_lengths, strict=True)):
@@ -81,6 +84,17 @@ def ctc(
     if zero_infinity:
         losses[np.isposinf(losses)] = 0
     return losses.astype(log_probs.dtype, copy=False), table.astype(log_probs.dtype, copy=False)
+
+
+def _together(
+    wide: Array, marks: Array, used: Array, counts: Array, blank: int, zero_infinity: bool, dtype: Any
+) -> tuple[Array, Array]:  # fmt: skip
+    """Losses and tables of all texts at once."""
+    table = prefixes(np.swapaxes(wide, 0, 1), marks, used, counts, blank)
+    losses = losses_of(table, used, counts)
+    if zero_infinity:
+        losses = np.where(np.isposinf(losses), 0, losses)
+    return losses.astype(dtype, copy=False), table.astype(dtype, copy=False)
 
 
 def marks_of(targets: Array, lengths: Lengths, blank: int) -> tuple[Array, Array]:
@@ -130,7 +144,7 @@ def loss(
     lists = [[v] if isinstance(v, int) else v for v in lengths]
     losses = F._ctc_loss(rows, labels, lists[0], lists[1], blank, zero_infinity)[0]
     if reduction == MEAN:
-        counts = wrap(np.maximum(np.array(lists[1]), 1).astype(losses._array.dtype))
+        counts = brought(wrap(np.maximum(np.array(lists[1]), 1).astype(losses._array.dtype)))
         return F.mean(F.div(losses, counts))
     return F.squeeze(losses, 0) if is_single and not reduction else reduced(F, losses, reduction)
 

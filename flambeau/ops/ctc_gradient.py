@@ -10,12 +10,13 @@ from collections.abc import Sequence
 
 from flambeau.ops.ctc import forward, marks_of
 from flambeau.ops.ctc_loops import share_loop
+from flambeau.ops.ctc_together import shares
 from flambeau.ops.families.arrays import Array, widened
 from flambeau.ops.families.element_loops import FLOATS, loop_for
 from flambeau.ops.families.opaque import declare
 from flambeau.schema.dtype import float32
 from flambeau.schema.opdef import Sample
-from flambeau.tensor.array_library import np
+from flambeau.tensor.array_library import is_host_array, np
 from flambeau.tensor.tensor import wrap
 
 Lengths = Sequence[int]
@@ -32,6 +33,12 @@ def gradient_kernel(
     marks, counts = marks_of(targets, target_lengths, blank)
     used = np.array(input_lengths, np.int64).reshape(batch)
     is_lost = np.isneginf(_ends(table, used, counts)) if table.size else np.zeros(batch, bool)
+    if not is_host_array(wide):
+        rows, weights = np.swapaxes(wide, 0, 1), widened(grad)
+        result = shares(rows, marks, used, counts, widened(losses), np.broadcast_to(weights, (batch,)), blank)
+        lost = np.where((np.arange(len(wide)) < used[:, None])[:, :, None], 0 if zero_infinity else np.nan, 0)
+        result = np.where(is_lost[:, None, None], lost, result)
+        return np.ascontiguousarray(np.swapaxes(result, 0, 1).astype(log_probs.dtype, copy=False))
     if not zero_infinity:
         for b in np.flatnonzero(is_lost):
             result[: used[b], b] = np.nan

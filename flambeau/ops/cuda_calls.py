@@ -17,7 +17,7 @@ from flambeau.cuda.devices import numbered
 from flambeau.cuda.storage import CudaStorage
 from flambeau.cuda.tensors import is_on_device
 from flambeau.schema.device import Device
-from flambeau.schema.opdef import OpDef
+from flambeau.schema.opdef import Effect, OpDef
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.tensor.array_library import on_device
 from flambeau.tensor.below import CONCERNS, KERNELS
@@ -70,19 +70,27 @@ def run(definition: OpDef, arguments: Sequence[Any]) -> Any:
     named = device_among(arguments)
     if not any(map(is_on_device, given)) and (named is None or named.type != "cuda"):
         return NotImplemented
-    rule = CUDA_RULES.get(definition.full_name) or CUDA_RULES.get(definition.name)
-    if rule is not None:
-        result = rule(definition, arguments)
-        if result is not NotImplemented:
-            return result
+    result = _by_rule(definition, arguments)
+    if result is not NotImplemented:
+        return result
     if definition.family in ("metadata", "query") or definition.is_about_tensor:
         return definition.kernel(*arguments)
     device = common_device(definition, given) if named is None else named
+    if definition.effect is Effect.RANDOM:
+        return launch(definition, [None if type(a) is Device else a for a in arguments], numbered(device))
     if not any(map(is_on_device, given)):
         return made_on_host(definition, arguments, numbered(device))
     if definition.family == "view" and not definition.traits.may_copy:
         return _settled(definition.kernel(*arguments))
     return launch(definition, arguments, device)
+
+
+def _by_rule(definition: OpDef, arguments: Sequence[Any]) -> Any:
+    """By the rule of the overload, or of all overloads but those that write into a given tensor."""
+    rule = CUDA_RULES.get(definition.full_name)
+    if rule is None and definition.family != "out":
+        rule = CUDA_RULES.get(definition.name)
+    return NotImplemented if rule is None else rule(definition, arguments)
 
 
 def common_device(definition: OpDef, given: Sequence[Tensor]) -> Device:

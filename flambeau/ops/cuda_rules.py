@@ -13,7 +13,7 @@ from flambeau.cuda.devices import device as using
 from flambeau.cuda.devices import numbered
 from flambeau.cuda.storage import WITHIN, copy
 from flambeau.cuda.tensors import is_on_device, lent, on_device, on_host
-from flambeau.ops.cuda_calls import CUDA_RULES, device_among, named_arguments, run
+from flambeau.ops.cuda_calls import CUDA_RULES, NO_KERNEL, device_among, named_arguments, run, tensors_among
 from flambeau.ops.families.overwrite import check_writeable
 from flambeau.ops.families.scalars import exact_scalar
 from flambeau.ops.families.variants import check_overlap
@@ -169,6 +169,22 @@ def _indexed(definition: OpDef, arguments: Sequence[Any]) -> Any:
         return NotImplemented
     brought = [i if i is None or is_on_device(i) else on_device(i, target.device) for i in indices]
     return run(definition, [target, brought, *rest])
+
+
+@CUDA_RULES(
+    "aten::_make_per_channel_quantized_tensor", "aten::_make_per_tensor_quantized_tensor", "aten::quantize_per_channel",
+    "aten::quantize_per_tensor", "aten::quantized_gru", "aten::quantized_lstm", "quantized::embedding_byte",
+    "quantized::linear_dynamic", "quantized::linear_dynamic_fp16", "quantized::linear_relu_dynamic",
+    "quantized::linear_relu_dynamic_fp16", "quantized::quantized_gru_cell_dynamic",
+    "quantized::quantized_lstm_cell_dynamic", "quantized::quantized_rnn_relu_cell_dynamic",
+    "quantized::quantized_rnn_tanh_cell_dynamic",
+)  # fmt: skip
+def _refused(definition: OpDef, arguments: Sequence[Any]) -> Any:
+    """Quantised integers stay on the host."""
+    device = next(a.device for a in tensors_among(arguments) if is_on_device(a))
+    raise NotImplementedError(
+        NO_KERNEL.format(name=definition.name, reason="quantised integers stay on the host", device=device)
+    )
 
 
 @CUDA_RULES("aten::copy_")

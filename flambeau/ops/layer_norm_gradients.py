@@ -16,7 +16,7 @@ from flambeau.ops.families.rules import known
 from flambeau.ops.normalization import ULP, standardised
 from flambeau.schema.opdef import Sample, Sizes
 from flambeau.schema.traits import Traits
-from flambeau.tensor.array_library import np
+from flambeau.tensor.array_library import is_host_array, np
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.inversions import LAYER_NORM_GRADIENTS
 
@@ -38,7 +38,7 @@ def gradients_kernel(
     grad: Array, input: Array, weight: Array | None, dims: int, eps: float
 ) -> tuple[Array, Array, Array]:
     """Those of the input, of the weight in parts, and of the bias in parts."""
-    found = LAYER_NORM_GRADIENTS.implementation(grad, input, weight, dims, eps)
+    found = LAYER_NORM_GRADIENTS.implementation(grad, input, weight, dims, eps) if is_host_array(input) else None
     if found is not None:
         return found  # type: ignore[no-any-return]
     split = input.ndim - dims
@@ -62,6 +62,10 @@ def _in_parts(array: Array, rows: int, inner: tuple[int, ...]) -> Array:
     flat = widened(np.broadcast_to(array, array.shape)).reshape(rows, *inner)
     if not rows:
         return flat
+    if not is_host_array(flat):
+        part = rows_of_part(rows)
+        filled = np.zeros((-rows % part, *inner), flat.dtype)
+        return np.asarray(np.concatenate([flat, filled]).reshape(-1, part, *inner).sum(axis=1))
     return np.asarray(np.add.reduceat(flat, range(0, rows, rows_of_part(rows)), axis=0))
 
 

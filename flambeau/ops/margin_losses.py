@@ -10,7 +10,7 @@ from flambeau.ops.families.rules import same_dtype
 from flambeau.ops.loss import MEAN, NONE
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
-from flambeau.tensor.array_library import np
+from flambeau.tensor.array_library import is_host_array, np
 from flambeau.tensor.tensor import Tensor, wrap
 
 
@@ -66,6 +66,15 @@ def multilabel_margin_kernel(self: Array, target: Array, reduction: int = MEAN) 
         raise RuntimeError(f"{'target' if wanted.max() >= rows.shape[1] else 'argument #2'} is out of range")
     is_target = np.zeros(rows.shape, self.dtype)
     losses = np.zeros(len(rows), rows.dtype)
+    if not is_host_array(rows):
+        is_listed = np.cumsum(wanted < 0, axis=1) == 0
+        chosen = (wanted[:, :, None] == np.arange(rows.shape[1])) & is_listed[:, :, None]
+        is_target = chosen.any(axis=1)
+        scores = np.take_along_axis(rows, np.maximum(wanted, 0), axis=1)
+        lacks = np.maximum(1 - scores[:, :, None] + rows[:, None], 0)
+        losses = np.where(is_listed[:, :, None] & ~is_target[:, None], lacks, 0).sum(axis=(1, 2)) / rows.shape[1]
+        folded = _folded(losses.astype(rows.dtype, copy=False), reduction, self.dtype, self.ndim < 2)
+        return folded, is_target.astype(self.dtype).reshape(self.shape)
     for i, (row, listed) in enumerate(zip(rows, wanted, strict=True)):
         ends = np.flatnonzero(listed < 0)
         classes = listed[: ends[0]] if ends.size else listed

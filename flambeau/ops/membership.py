@@ -9,11 +9,12 @@ from flambeau.schema.dtype import bool_
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.tensor.array_library import np
 from flambeau.tensor.dispatch import call
+from flambeau.tensor.settled import readable
 from flambeau.tensor.tensor import Tensor, wrap
 
 
 def _allclose(self: Tensor, other: Tensor, rtol: float, atol: float, equal_nan: bool) -> bool:
-    return bool(call("aten::isclose", self, other, rtol, atol, equal_nan)._array.all())
+    return bool(readable(call("aten::isclose", self, other, rtol, atol, equal_nan))._array.all())
 
 
 declare(

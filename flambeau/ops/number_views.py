@@ -12,7 +12,7 @@ from flambeau.ops.windows import unsqueeze_kernel
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.schema.traits import Traits
 from flambeau.tensor.array_library import np
-from flambeau.tensor.tensor import Tensor, share, view_of, wrap
+from flambeau.tensor.tensor import Tensor, share, view_of, window, wrap
 
 
 def real_kernel(self: Tensor) -> Tensor:
@@ -131,7 +131,7 @@ for _name in ("resolve_conj", "resolve_neg", "lift_fresh"):
 
 def detached(self: Tensor) -> Tensor:
     """The same memory as a tensor that is no view of any other."""
-    return Tensor(self._array, self._storage)
+    return window(self._array, self._storage)
 
 
 for _name in ("alias", "detach"):

@@ -16,7 +16,7 @@ from flambeau.tensor.tensor import Tensor, wrap
 
 def pack(F: Any, input: Tensor, lengths: Tensor, batch_first: bool) -> tuple[Tensor, Tensor]:
     """The steps of all sequences, time after time, and how many sequences go on at each time."""
-    steps = [int(n) for n in lengths._array]
+    steps = lengths.detach().reshape([-1]).tolist()
     if lengths.ndim != 1 or lengths.dtype is not int64:
         raise RuntimeError(
             f"'lengths' argument should be a 1D CPU int64 tensor, but got {lengths.ndim}D {lengths.device} "
@@ -50,7 +50,7 @@ def pad(
     F: Any, data: Tensor, batch_sizes: Tensor, batch_first: bool, padding_value: float, total_length: int
 ) -> tuple[Tensor, Tensor]:
     """The padded batch, and the lengths of its sequences."""
-    sizes = [int(n) for n in batch_sizes._array]
+    sizes = batch_sizes.detach().tolist()
     length = len(sizes)
     if total_length > 0:
         if total_length < length:

@@ -17,7 +17,7 @@ from flambeau.ops.families.rules import same_dtype, value_and_index
 from flambeau.schema.dtype import float32, float64
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.schema.traits import Traits
-from flambeau.tensor.array_library import np
+from flambeau.tensor.array_library import is_host_array, np
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.inversions import LARGEST_OF_WINDOWS
 
@@ -186,7 +186,7 @@ _known: Final = KnownCalls[_Known]()
 
 def _learn(key: tuple[Any, ...], array: Array, geometry: Geometry) -> _Known | None:
     """Remember a call, if there is native code for it."""
-    if array.ndim != 4 or len(geometry.kernel) != 2 or not array.size:
+    if array.ndim != 4 or len(geometry.kernel) != 2 or not array.size or not is_host_array(array):
         return None
     values = np.empty((*array.shape[:2], *geometry.places), array.dtype)
     fill = LARGEST_OF_WINDOWS.implementation(

@@ -156,6 +156,8 @@ def bernoulli_kernel(self: Array, p: Any = None, generator: Generator | None = N
     if p is None and self.dtype.kind not in "fV":
         raise RuntimeError(f"Expected a floating point tensor of probabilities, got {wrap(self).dtype.display}")
     with drawing(generator) as rng:
+        if isinstance(p, float) and 0 <= p <= 1:
+            return np.asarray(rng.random(self.shape) < p).astype(self.dtype)
         chances = self if p is None else np.broadcast_to(np.asarray(p), self.shape)
         return bernoulli_array(rng, chances).astype(self.dtype)
 
@@ -176,12 +178,13 @@ def normal_kernel(
         shape, target = tuple(size), chosen(dtype)
     else:
         shape = layout.broadcast(np.shape(mean), np.shape(std))
-        source = mean if isinstance(mean, np.ndarray) else std
+        source = std if isinstance(mean, int | float | complex) else mean
         target = wrap(source).dtype
-    if bool(np.any(np.asarray(std).astype(np.float64) < 0)) if not np.iscomplexobj(std) else False:
-        if isinstance(std, np.ndarray):
-            raise RuntimeError("normal expects all elements of std >= 0.0")
-        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    if isinstance(std, int | float):
+        if std < 0:
+            raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    elif std.dtype.kind != "c" and bool(np.any(std.astype(np.float64) < 0)):
+        raise RuntimeError("normal expects all elements of std >= 0.0")
     with drawing(generator) as rng:
         numbers = normal(rng, shape, target)
         return np.asarray(cast(np.asarray(numbers * np.asarray(std) + np.asarray(mean)), target))

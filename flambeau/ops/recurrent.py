@@ -110,7 +110,7 @@ def run_packed(
     result = _as_one(F, step, data, batch_sizes, state, weights, reverse)
     if result is not None:
         return result
-    sizes = [int(n) for n in batch_sizes._array]
+    sizes = batch_sizes.detach().tolist()
     inputs = F.split_with_sizes(F.linear(data, weights.w_ih, weights.b_ih), sizes, 0)
     if reverse:
         return _run_packed_reversed(F, step, inputs, sizes, state, weights)
@@ -231,7 +231,7 @@ def packed_body(
     directions = 2 if bidirectional else 1
     projects = len(hx) == 2 and hx[0].shape[-1] != hx[1].shape[-1]
     weights = split(params, has_biases, projects, num_layers, directions)
-    sizes = [int(n) for n in batch_sizes._array]
+    sizes = batch_sizes.detach().tolist()
     if data.ndim != 2 or sum(sizes) != data.shape[0]:
         raise RuntimeError(
             f"a packed batch is (steps, features) with as many steps as batch_sizes add up to ({sum(sizes)}), got "

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, Final
 
 from flambeau.ops.families.arrays import Array
-from flambeau.tensor.array_library import np, on_host
+from flambeau.tensor.array_library import is_on_device, np, on_host
 from flambeau.util import blas
 from flambeau.util.inversions import RECURRENT_KERNELS
 from flambeau.util.record import dataclass
@@ -172,7 +172,8 @@ def _of_hidden(to_gates: Array, units: int, blocks: int) -> Array:
 
 def kernels(kind: str, dtype: np.dtype[Any]) -> Any:
     """What runs layers of a kind of cell: native code, or NumPy."""
-    return RECURRENT_KERNELS.implementation(kind, dtype) or NumpyKernels(kind)
+    found = None if is_on_device() else RECURRENT_KERNELS.implementation(kind, dtype)
+    return found or NumpyKernels(kind)
 
 
 @cache

@@ -19,8 +19,9 @@ from flambeau.ops.recurrent_arrays import GATES
 from flambeau.ops.recurrent_cells import ULP, numbers
 from flambeau.schema.gradient import decomposed, formulas
 from flambeau.schema.opdef import Sample
-from flambeau.tensor.array_library import np
+from flambeau.tensor.array_library import is_host_array, np, on_host
 from flambeau.tensor.dispatch import operator
+from flambeau.tensor.settled import readable
 from flambeau.tensor.tensor import Tensor, wrap
 
 NAME: Final = "flambeau::recurrent_layer"
@@ -34,9 +35,16 @@ def table_of(xs: Array, packing: Any, reverse: bool) -> Array:
     """The steps of an input, padded or packed."""
     if packing is None:
         return recurrent_arrays.padded_table(xs.shape[0], xs.shape[1], reverse)
+    if isinstance(packing, Tensor):
+        packing = readable(packing)._array
+    with on_host():
+        return _packed_table(len(xs), packing if is_host_array(packing) else packing.tolist(), reverse)
+
+
+def _packed_table(rows: int, packing: Any, reverse: bool) -> Array:
     sizes = np.asarray(packing, np.int64)
-    if sizes.ndim != 1 or not sizes.size or sizes.sum() != len(xs) or sizes[-1] < 0 or (sizes[1:] > sizes[:-1]).any():
-        raise RuntimeError(BATCH_SIZES.format(rows=len(xs), sizes=sizes.tolist()))
+    if sizes.ndim != 1 or not sizes.size or sizes.sum() != rows or sizes[-1] < 0 or (sizes[1:] > sizes[:-1]).any():
+        raise RuntimeError(BATCH_SIZES.format(rows=rows, sizes=sizes.tolist()))
     return recurrent_arrays.packed_table(sizes.tolist(), reverse)
 
 

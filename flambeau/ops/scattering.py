@@ -94,7 +94,7 @@ def scatter_src(self: Array, dim: int, index: Array, src: Array) -> None:
 def scatter_value(self: Array, dim: int, index: Array, value: Any) -> None:
     """The same with one number."""
     number = exact_scalar(value, from_numpy_dtype(self.dtype))
-    _scatter("scatter", self, dim, index, np.broadcast_to(number, index.shape), None)
+    _scatter("scatter", self, dim, index, np.broadcast_to(np.asarray(number), index.shape), None)
 
 
 def scatter_add(self: Array, dim: int, index: Array, src: Array) -> None:

@@ -29,7 +29,7 @@ from flambeau.ops.families.rules import (
 )
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
-from flambeau.tensor.array_library import np
+from flambeau.tensor.array_library import is_host_array, np
 from flambeau.tensor.tensor import Tensor, wrap
 
 
@@ -52,7 +52,7 @@ def sort_kernel(
     lined = at_least_1d(self)
     indices = order(lined, place, descending)
     values = np.take_along_axis(lined, indices, axis=place)
-    shaped = np.empty_like(self, subok=False)
+    shaped = np.empty_like(self, subok=False) if is_host_array(self) else np.empty_like(self)
     shaped[...] = values.reshape(self.shape)
     placed = np.empty_like(self, dtype=np.int64)
     placed[...] = indices.reshape(self.shape)

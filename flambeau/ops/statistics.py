@@ -156,7 +156,7 @@ def histogram_kernel(
             "excluding its innermost dimension"
         )
     values = self.reshape(-1)
-    if isinstance(bins, np.ndarray):
+    if not isinstance(bins, int):
         if bins.dtype != self.dtype:
             raise RuntimeError("torch.histogramdd: input tensor and bins tensors should have the same dtype")
         edges = bins.copy()

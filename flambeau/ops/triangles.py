@@ -17,7 +17,7 @@ from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType, by_code, from_numpy_dtype
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
-from flambeau.tensor.array_library import np
+from flambeau.tensor.array_library import is_host_array, np
 from flambeau.tensor.create import check_device
 from flambeau.tensor.layout import wrap_dim
 from flambeau.tensor.tensor import Tensor, view_of, wrap
@@ -72,7 +72,7 @@ def _diag_shape(self: TensorType) -> Sizes | None:
 def _diagonal(array: Array, offset: int, dim1: int, dim2: int) -> Array:
     """The diagonal as a view that may be written; empty where the offset leaves the array."""
     view = np.diagonal(array, offset, dim1, dim2)
-    if view.size and array.flags.writeable:
+    if view.size and is_host_array(array) and array.flags.writeable:
         view.flags.writeable = True
     return view
 

@@ -15,7 +15,8 @@ from flambeau.ops.families.opaque import declare
 from flambeau.schema.dtype import float32, float64
 from flambeau.schema.gradient import formulas
 from flambeau.schema.opdef import Sample
-from flambeau.tensor.array_library import np
+from flambeau.tensor.array_folds import fold_into
+from flambeau.tensor.array_library import is_host_array, np
 from flambeau.tensor.tensor import Tensor, wrap
 
 
@@ -108,11 +109,24 @@ def add_weighted(numbers: Array, places: Array, weights: Array, size: int) -> Ar
     batch, channels, _ = numbers.shape
     result = np.zeros((batch, channels, size), wide.dtype)
     if not _runs(add_loop, (wide, places, scale), result, channels, places):
+        if not is_host_array(result):
+            return _added_together(wide, places, scale, result).astype(numbers.dtype, copy=False)
         for n, k in np.ndindex(*places.shape[:2]):
             is_there = places[n, k] >= 0
             added = wide[n][:, is_there] * scale[n, k][is_there]
             np.add.at(result[n].T, places[n, k][is_there], added.T)
     return result.astype(numbers.dtype, copy=False)
+
+
+def _added_together(numbers: Array, places: Array, weights: Array, result: Array) -> Array:
+    """The same for a whole batch, term after term."""
+    batch, channels = np.arange(result.shape[0]), np.arange(result.shape[1])
+    for k in range(places.shape[1]):
+        here = places[:, None, k]
+        added = np.where(here >= 0, numbers * weights[:, None, k], 0).astype(result.dtype, copy=False)
+        if result.size:
+            fold_into(np.add, result, (batch[:, None, None], channels[:, None], np.maximum(here, 0)), added)
+    return result
 
 
 def weigh(numbers: Array, rows: Array, places: Array) -> Array:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy
 
-from flambeau.tensor.array_library import np
+from flambeau.tensor.array_library import is_host_array, np
 
 Array = numpy.ndarray[Any, Any]
 
@@ -24,18 +24,13 @@ _ADDS: Final = frozenset(("float16", "float32", "float64", "complex64", "complex
 """Dtypes that a device adds up in memory without sorting."""
 
 
-def is_on_host(array: Any) -> bool:
-    """Whether an array is one of NumPy's."""
-    return isinstance(array, numpy.ndarray | numpy.generic)
-
-
 def reduced(function: numpy.ufunc, array: Array, axis: int | tuple[int, ...] | None = None, **options: Any) -> Any:
     """A function folded over dimensions; `options` are `dtype`, `keepdims` and `initial`.
 
     >>> int(reduced(np.maximum, np.zeros((0, 2)), 0, initial=3)[0])
     3
     """
-    if is_on_host(array):
+    if is_host_array(array):
         reduce: Any = function.reduce
         return reduce(array, axis=axis, **options)
     initial = options.pop("initial", None)
@@ -52,7 +47,7 @@ def accumulated(function: numpy.ufunc, array: Array, axis: int) -> Any:
     >>> accumulated(np.maximum, np.array([1, 3, 2]), 0).tolist()
     [1, 3, 3]
     """
-    if is_on_host(array):
+    if is_host_array(array):
         return function.accumulate(array, axis=axis)
     if function.__name__ in _AS_SCANS:
         return getattr(np, _AS_SCANS[function.__name__])(array, axis=axis)
@@ -73,7 +68,7 @@ def fold_into(function: numpy.ufunc, target: Array, index: Any, values: Any) -> 
     >>> counts.tolist()
     [1, 0, 2]
     """
-    if is_on_host(target):
+    if is_host_array(target):
         function.at(target, index, values)
         return
     places = np.arange(target.size).reshape(target.shape)[index]

@@ -18,7 +18,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy
 
-__all__ = ["as_strided", "device_view", "np", "on_device", "on_host"]
+__all__ = [
+    "address_of", "as_strided", "device_view", "empty_in_order", "is_host_array", "is_on_device", "np", "on_device",
+    "on_host",
+]  # fmt: skip
 
 
 class _Place(threading.local):
@@ -65,9 +68,41 @@ def on_device(library: Any) -> Iterator[None]:
         _place.library = before
 
 
+def is_on_device() -> bool:
+    """Whether this thread's kernels make arrays with a library of a device."""
+    return _place.library is not None
+
+
 def on_host() -> AbstractContextManager[None]:
     """Within the block, this thread's kernels make arrays with NumPy."""
     return on_device(None)
+
+
+def is_host_array(value: Any) -> bool:
+    """Whether a value is an array of NumPy, or one of its scalars.
+
+    >>> is_host_array(np.ones(2)), is_host_array([1.0])
+    (True, False)
+    """
+    return isinstance(value, numpy.ndarray | numpy.generic)
+
+
+def address_of(array: Any) -> int:
+    """The address of the first element of an array, of NumPy or a device."""
+    return int(array.ctypes.data) if isinstance(array, numpy.ndarray) else int(array.data.ptr)
+
+
+def empty_in_order(sizes: Any, dtype: Any, byte_strides: Any) -> Any:
+    """A new array of the device that an operator runs on, with these strides, which leave no gaps."""
+    library = _place.library
+    return library.ndarray(tuple(sizes), dtype, library.cuda.alloc(_reach(sizes, dtype, byte_strides)), byte_strides)
+
+
+def _reach(sizes: Any, dtype: Any, byte_strides: Any) -> int:
+    if 0 in sizes:
+        return 0
+    ends = [(n - 1) * s for n, s in zip(sizes, byte_strides, strict=True)]
+    return int(sum(ends)) + int(numpy.dtype(dtype).itemsize)
 
 
 def as_strided(array: Any, shape: Any, strides: Any) -> Any:

@@ -13,6 +13,7 @@ from flambeau.schema.argument_rules import to_dtype
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
 from flambeau.tensor import defaults, layout
+from flambeau.tensor.array_library import empty_in_order, is_on_device
 from flambeau.tensor.bridge import from_array, from_numpy_or_copy, is_foreign
 from flambeau.tensor.dispatch import call
 from flambeau.tensor.observer import thread
@@ -45,6 +46,8 @@ def _check_place(device: Device | None) -> None:
 def empty_strided(sizes: Sequence[int], strides: Sequence[int], dtype: DType) -> Array:
     """Fresh memory with these sizes and strides (in elements), not initialised."""
     item = dtype.itemsize
+    if is_on_device():
+        return empty_in_order(sizes, dtype.numpy, [s * item for s in strides])  # type: ignore[no-any-return]
     needed = layout.min_storage_elements(sizes, strides)
     if needed == prod(sizes):
         return np.ndarray(tuple(sizes), dtype.numpy, strides=[s * item for s in strides])

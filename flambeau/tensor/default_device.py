@@ -43,11 +43,16 @@ def takes_device(function: Any) -> bool:
     if function in (tensor, as_tensor, asarray):
         return True
     name = getattr(function, "operator_name", None)
-    return isinstance(name, str) and _makes_tensors(name)
+    return isinstance(name, str) and makes_tensors(name)
 
 
 @functools.lru_cache(maxsize=4096)
-def _makes_tensors(name: str) -> bool:
+def makes_tensors(name: str) -> bool:
+    """Whether an operator makes tensors of numbers alone, on a device of choice.
+
+    >>> makes_tensors("aten::arange"), makes_tensors("aten::full_like")
+    (True, False)
+    """
     overloads = [d for d in registry.overloads(name) if d.family != "out"]
     return any("device" in d.schema.index and not positional_tensor(d.schema) for d in overloads)
 

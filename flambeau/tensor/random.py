@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 from flambeau.schema.device import CPU, Device
+from flambeau.tensor.array_library import is_on_device
+from flambeau.tensor.device_draws import DeviceDraws
 from flambeau.util.locks import NoForkLock
 
 _LOW_64 = (1 << 64) - 1
@@ -172,4 +174,4 @@ def drawing(generator: Generator | None = None) -> Iterator[np.random.Generator]
     """NumPy's generator of `generator` (the default one if None), for this thread alone while the block runs."""
     source = default_generator if generator is None else generator
     with source.lock:
-        yield source.rng
+        yield DeviceDraws(source.rng) if is_on_device() else source.rng  # type: ignore[misc]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from flambeau.schema.device import CPU, Device
+from flambeau.tensor.array_library import address_of
 from flambeau.tensor.grad_mode import mode
 
 
@@ -53,7 +54,7 @@ class Storage:
     @property
     def address(self) -> int:
         """The address of the first byte."""
-        return int(self.base.ctypes.data)
+        return address_of(self.base)
 
     @property
     def owner(self) -> Any:

@@ -20,7 +20,7 @@ from flambeau.schema import dtype as dtypes
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
 from flambeau.tensor import layout, observer, overrides, subclasses
-from flambeau.tensor.array_library import device_view
+from flambeau.tensor.array_library import address_of, device_view
 from flambeau.tensor.formats import Layout
 from flambeau.tensor.grad_mode import is_grad_enabled, mode, note_asked
 from flambeau.tensor.gradient_state import NO_DEEPCOPY, GradientState
@@ -150,7 +150,7 @@ class Tensor(GradientState, TensorMethods):
         """Where in its storage the first element is, counted in elements."""
         if self._array is self._storage.base or self._array.size == 0:
             return 0
-        return int(self._array.ctypes.data - self._storage.address) // self._array.itemsize
+        return (address_of(self._array) - self._storage.address) // self._array.itemsize
 
     def untyped_storage(self) -> Storage:
         """The memory, shared with all views."""
@@ -158,7 +158,7 @@ class Tensor(GradientState, TensorMethods):
 
     def data_ptr(self) -> int:
         """The address of the first element; 0 when there is none."""
-        return int(self._array.ctypes.data) if self._array.size else 0
+        return address_of(self._array) if self._array.size else 0
 
     def element_size(self) -> int:
         """Bytes per element."""

@@ -127,8 +127,9 @@ def summary(rows: list[dict[str, Any]]) -> str:
         causes: dict[str, list[str]] = {}
         for row in rows:
             if row["state"] == state:
-                cause = f"{row['text'].partition('(')[2][:90] if state == 'refused' else row['text'][:110]}"
-                causes.setdefault(f"{cause} @ {' < '.join(row['places'][::-1][:2])}", []).append(row["name"])
+                cause = row["text"].partition("(")[2][:90] if state == "refused" else row["text"][:110]
+                places = [p for p in row["places"][::-1] if "pretended" not in p][:3]
+                causes.setdefault(f"{cause} @ {' < '.join(places)}", []).append(row["name"])
         lines.append(f"== {state} {sum(map(len, causes.values()))}")
         for cause, names in sorted(causes.items(), key=lambda pair: -len(pair[1])):
             lines.append(f"{len(names)} {cause} :: {', '.join(sorted(set(names))[:8])}")

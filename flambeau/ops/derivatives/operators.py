@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from flambeau.ops.families.composite import F, Operators
+from flambeau.ops.families.composite import F, Operators, brought, placed
 from flambeau.tensor.array_library import np
 from flambeau.tensor.dispatch import call, caller
+from flambeau.tensor.dispatch import operator as operator_named
 from flambeau.tensor.tensor import Tensor, wrap
 
 
@@ -69,7 +70,8 @@ class FormulaOperators(Operators):
 
     def tensor_of(self, numbers: list[Any]) -> Tensor:
         """A vector of ints or of floats in double precision."""
-        return wrap(np.array(numbers, np.int64 if not numbers or isinstance(numbers[0], int) else np.float64))
+        made = wrap(np.array(numbers, np.int64 if not numbers or isinstance(numbers[0], int) else np.float64))
+        return brought(made)
 
     def trigamma(self, x: Any) -> Any:
         """The second derivative of the logarithm of the gamma function."""
@@ -92,7 +94,8 @@ class FormulaOperators(Operators):
         return call("flambeau::convolution_weight", *arguments)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        operator = caller(getattr(F, name))
+        getattr(F, name)  # raises where there is none
+        operator = placed(f"aten::{name}", caller(operator_named(f"aten::{name}")))
         of_number = NUMBERS.get(name)
         if of_number is None:
             setattr(self, name, operator)

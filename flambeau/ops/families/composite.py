@@ -7,17 +7,74 @@ as `F` instead.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from flambeau.ops.families.opaque import declare
 from flambeau.schema import registry
+from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import DtypeRule, ErrorSample, OpDef, Sample, ShapeRule
 from flambeau.schema.traits import PLAIN, Traits
 from flambeau.tensor import dispatch
+from flambeau.tensor.array_library import is_on_device
+from flambeau.tensor.default_device import makes_tensors
+from flambeau.tensor.subclasses import special
+from flambeau.tensor.tensor import Tensor
 
 Body = Callable[..., Any]
+
+
+class _Place(threading.local):
+    """The device that bodies make tensors on in this thread, where they name none."""
+
+    device: Device | None = None
+
+
+_place = _Place()
+
+
+@contextmanager
+def making_on(device: Device | None) -> Iterator[None]:
+    """Within the block, what this thread's bodies and formulas make of numbers alone is made on a device."""
+    before, _place.device = _place.device, device
+    try:
+        yield
+    finally:
+        _place.device = before
+
+
+def device_of(values: Sequence[Any]) -> Device | None:
+    """The device of the first tensor that is on one; None for tensors of the host."""
+    for value in values:
+        if isinstance(value, Tensor):
+            if value.device.type == "cuda":
+                return value.device
+        elif type(value) in (list, tuple) and (found := device_of(value)) is not None:
+            return found
+    return None
+
+
+def brought(value: Tensor) -> Tensor:
+    """A tensor of the host where bodies make theirs."""
+    return value if _place.device is None or is_on_device() else value.to(_place.device)
+
+
+def placed(name: str, operator: Callable[..., Any]) -> Callable[..., Any]:
+    """The operator, which makes its tensors where the tensors are that a body is given."""
+    if not makes_tensors(name):
+        return operator
+
+    def make(*arguments: Any, **named: Any) -> Any:
+        is_free = _place.device is not None and named.get("device") is None and not is_on_device()
+        if is_free and not any(isinstance(a, Tensor) for a in arguments):
+            named["device"] = _place.device
+        return operator(*arguments, **named)
+
+    make.operator_name = name  # type: ignore[attr-defined]
+    return make
 
 
 class Operators:
@@ -26,7 +83,7 @@ class Operators:
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("__") or not registry.overloads(f"aten::{name}"):
             raise AttributeError(f"no operator aten::{name}")
-        operator = dispatch.operator(f"aten::{name}")
+        operator = placed(f"aten::{name}", dispatch.operator(f"aten::{name}"))
         setattr(self, name, operator)
         return operator
 
@@ -44,6 +101,9 @@ class CompositeKernel:
         """Takes `F` and all arguments in schema order."""
 
     def __call__(self, *arguments: Any) -> Any:
+        if special.exists and (device := device_of(arguments)) is not None:
+            with making_on(device):
+                return self.body(F, *arguments)
         return self.body(F, *arguments)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from math import prod
 from typing import Any, Final
 
-from flambeau.tensor.array_library import np
+from flambeau.tensor.array_library import is_on_device, np
 from flambeau.util.inversions import ELEMENT_LOOPS
 
 LEAST: Final = 1 << 12
@@ -23,7 +23,7 @@ def loop_for(function: Callable[..., None], work: int) -> Callable[..., None] | 
     >>> loop_for(add_slices, 10) is None
     True
     """
-    return ELEMENT_LOOPS.implementation(function) if work >= LEAST else None
+    return ELEMENT_LOOPS.implementation(function) if work >= LEAST and not is_on_device() else None
 
 
 def add_slices(

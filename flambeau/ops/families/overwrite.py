@@ -15,7 +15,7 @@ from flambeau.schema.function import FunctionSchema, parse_schema
 from flambeau.schema.opdef import Effect, ErrorSample, OpDef, Sample
 from flambeau.schema.registry import register
 from flambeau.schema.traits import PLAIN, Traits
-from flambeau.tensor.array_library import np
+from flambeau.tensor.array_library import is_host_array, np
 from flambeau.tensor.create import empty_strided
 from flambeau.tensor.grad_mode import refuse_writing
 from flambeau.tensor.layout import broadcast, preserved_strides
@@ -127,7 +127,7 @@ def _in_place(
 def check_writeable(target: Tensor) -> None:
     """Raise RuntimeError for a tensor on read-only memory, or one made in `inference_mode()` outside of it."""
     refuse_writing(target._storage.version)
-    if not target._array.flags.writeable:
+    if is_host_array(target._array) and not target._array.flags.writeable:
         raise RuntimeError(
             "the tensor's memory is read-only (it was made from a read-only NumPy array). Write to a copy, "
             "tensor.clone()."

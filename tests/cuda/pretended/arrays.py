@@ -332,7 +332,12 @@ def _method(name: str) -> Any:
 
 
 def _attribute(name: str) -> Any:
-    return property(lambda self: call(lambda a: getattr(a, name), (self,), {}, name))
+    def change(self: Any, value: Any) -> None:
+        refuse_host_arrays(value)
+        used = [value] if is_array(value) else []
+        calls.write(self, used, lambda: setattr(self.on_host, name, value.on_host if is_array(value) else value))
+
+    return property(lambda self: call(lambda a: getattr(a, name), (self,), {}, name), change)
 
 
 _BINARY = {

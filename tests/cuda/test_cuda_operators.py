@@ -1,0 +1,35 @@
+"""Every operator's samples on a device give what they give on the host, and so do their gradients."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flambeau.schema.opdef import Effect
+from tests.cuda import device_gradients, device_samples
+
+REFUSED = frozenset(Path(__file__).with_name("refused.txt").read_text().split())
+"""Operators that have no kernel for devices."""
+
+
+@pytest.mark.parametrize("name", device_samples.names())
+def test_samples(name: str, cuda: Any) -> None:
+    for call in device_samples.calls_of(name):
+        found = device_samples.outcome(call)
+        if found.name in REFUSED:
+            assert found.state == "refused", f"{call}: {found}"
+            assert f"{name} has no kernel for CUDA devices yet" in found.text or "CUDA" in found.text
+        else:
+            assert found.state in ("ok", "skipped"), f"{call}: {found}"
+
+
+@pytest.mark.parametrize("name", device_samples.names())
+def test_gradients(name: str, cuda: Any) -> None:
+    for call in device_samples.calls_of(name):
+        if call.definition.effect is Effect.RANDOM and "dropout" not in name:
+            continue
+        found = device_samples.outcome(call, check=device_gradients.check)
+        if found.name not in REFUSED:
+            assert found.state in ("ok", "skipped"), f"{call}: {found}"
