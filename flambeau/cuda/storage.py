@@ -60,7 +60,7 @@ class CudaStorage(Storage):
         """The device, with its number."""
         return self._device
 
-    def host_bytes(self) -> bytes:
+    def host_bytes(self) -> Any:
         """The whole extent, copied to the host when the device has done what it was given before."""
         copied = np.empty(self.nbytes, np.uint8)
         copy(copied.ctypes.data, self.address, self.nbytes, TO_HOST, self._device)

@@ -58,8 +58,8 @@ def shares(
     share = np.exp(written + left - emitted + losses[:, None, None])
     share = np.where(is_there & ~np.isneginf(emitted), share, 0)
     result = np.exp(rows)
-    texts = np.arange(batch)
+    texts, by_class = np.arange(batch), np.swapaxes(result, 1, 2)
     for at in range(marks.shape[1]):
-        result[texts, :, marks[:, at]] -= share[:, :, at]
+        by_class[texts, marks[:, at]] -= share[:, :, at]
     result *= grad[:, None, None]
     return np.asarray(np.where((np.arange(steps) < used[:, None])[:, :, None], result, 0))

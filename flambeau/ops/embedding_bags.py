@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from flambeau.ops.bags_together import largest_of_bags, owners_of, sums_of_bags
 from flambeau.ops.families.arrays import Array, dtype_of, is_float, not_implemented, reduce_with, widened
 from flambeau.ops.families.element_loops import FLOATS, loop_for
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.variants import check_overlap
 from flambeau.schema.dtype import float32, int64
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
-from flambeau.tensor.array_library import np
+from flambeau.tensor.array_library import is_host_array, np
 from flambeau.tensor.tensor import Tensor, wrap
 
 SUM, MEAN, MAX = range(3)
@@ -121,25 +122,14 @@ def _sum_natively(
     return True
 
 
-def embedding_bag(
-    weight: Array, indices: Array, offsets: Array, mode: int = SUM, per_sample_weights: Array | None = None,
-    include_last_offset: bool = False, padding_idx: int | None = -1,
-) -> tuple[Array, Array, Array, Array]:  # fmt: skip
-    """The bags; and what a mean or a maximum needs for its gradient: which bag each index is in, how many count in each
-    bag, which row a maximum comes from.
-    """
-    check_bags(weight, indices, offsets, mode, per_sample_weights, include_last_offset)
-    padding = -1 if padding_idx is None else padding_idx
-    bounds = offsets if include_last_offset else np.append(offsets, indices.size)
-    count, width = max(len(bounds) - 1, 0), weight.shape[1]
-    wide = widened(weight)
-    sums = np.zeros((count, width), wide.dtype)
-    sizes = np.zeros(count, indices.dtype)
-    largest = np.zeros((count, width), indices.dtype)
-    is_done = mode != MAX and _sum_natively(wide, indices, bounds, per_sample_weights, padding, sums, sizes)
-    if is_done and mode == MEAN:
-        sums /= np.maximum(sizes, 1).astype(wide.dtype)[:, None]
-    for bag in range(0 if is_done else count):
+def _fill_bags(
+    wide: Array, indices: Array, bounds: Array, mode: int, per_sample_weights: Array | None, padding: int,
+    filled: tuple[Array, Array, Array],
+) -> None:  # fmt: skip
+    """Bag by bag, the rows folded, how many they are, and which is largest."""
+    sums, sizes, largest = filled
+    width = wide.shape[1]
+    for bag in range(len(sizes)):
         places = np.arange(bounds[bag], bounds[bag + 1])
         places = places[indices[places] != padding]
         sizes[bag] = len(places)
@@ -154,12 +144,59 @@ def embedding_bag(
             rows = rows * widened(per_sample_weights)[places][:, None]
         added = reduce_with(np.add, rows, axis=0)
         sums[bag] = added / wide.dtype.type(len(places)) if mode == MEAN else added
+
+
+def embedding_bag(
+    weight: Array, indices: Array, offsets: Array, mode: int = SUM, per_sample_weights: Array | None = None,
+    include_last_offset: bool = False, padding_idx: int | None = -1,
+) -> tuple[Array, Array, Array, Array]:  # fmt: skip
+    """The bags; and what a mean or a maximum needs for its gradient: which bag each index is in, how many count in each
+    bag, which row a maximum comes from.
+    """
+    check_bags(weight, indices, offsets, mode, per_sample_weights, include_last_offset)
+    padding = -1 if padding_idx is None else padding_idx
+    bounds = offsets if include_last_offset else np.append(offsets, indices.size)
+    count, width = max(len(bounds) - 1, 0), weight.shape[1]
+    wide = widened(weight)
+    if not is_host_array(wide):
+        return _together(weight, wide, indices, bounds, mode, per_sample_weights, padding, include_last_offset)
+    sums = np.zeros((count, width), wide.dtype)
+    sizes = np.zeros(count, indices.dtype)
+    largest = np.zeros((count, width), indices.dtype)
+    is_done = mode != MAX and _sum_natively(wide, indices, bounds, per_sample_weights, padding, sums, sizes)
+    if is_done and mode == MEAN:
+        sums /= np.maximum(sizes, 1).astype(wide.dtype)[:, None]
+    if not is_done:
+        _fill_bags(wide, indices, bounds, mode, per_sample_weights, padding, (sums, sizes, largest))
     result = sums.astype(weight.dtype, copy=False)
     owners = np.repeat(np.arange(count), np.diff(bounds)).astype(indices.dtype)
     if mode == SUM:
         nothing = np.zeros(offsets.size, indices.dtype)
         return result, owners[:0] if padding == -1 else owners, nothing, nothing.copy()
     return result, owners, sizes, largest if mode == MAX else sizes.copy()
+
+
+def _together(
+    weight: Array, wide: Array, indices: Array, bounds: Array, mode: int, weights: Array | None, padding: int,
+    include_last_offset: bool,
+) -> tuple[Array, Array, Array, Array]:  # fmt: skip
+    """The same of all bags at once."""
+    count = max(len(bounds) - 1, 0)
+    owners = owners_of(len(indices), bounds)
+    is_counted = (owners < count) & (indices != padding)
+    sums, sizes = sums_of_bags(wide, indices, owners, is_counted, weights, count)
+    counts = sizes.astype(indices.dtype)
+    largest = counts.copy()
+    if mode == MAX:
+        sums, largest = largest_of_bags(wide, indices, owners, is_counted, sizes)
+    elif mode == MEAN:
+        sums = sums / np.maximum(sizes, 1).astype(wide.dtype)[:, None]
+    result, owners = sums.astype(weight.dtype, copy=False), owners.astype(indices.dtype)
+    owners = owners[: int(bounds[-1])] if include_last_offset and count else owners if count else owners[:0]
+    if mode == SUM:
+        nothing = np.zeros(len(bounds) - (not include_last_offset), indices.dtype)
+        return result, owners[:0] if padding == -1 else owners, nothing, nothing.copy()
+    return result, owners, counts, largest
 
 
 def embedding_bag_with_padding(

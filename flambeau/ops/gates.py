@@ -14,7 +14,7 @@ from flambeau.schema.traits import Role, Traits
 from flambeau.tensor import layout
 from flambeau.tensor.array_library import np
 from flambeau.tensor.dispatch import call
-from flambeau.tensor.random import Generator, default_generator
+from flambeau.tensor.random import Generator, drawing
 from flambeau.tensor.tensor import Tensor, view_of, wrap
 
 _F32 = np.float32
@@ -137,9 +137,8 @@ declare(
 
 
 def _uniform(shape: tuple[int, ...], generator: Generator | None) -> Any:
-    source = default_generator if generator is None else generator
-    with source.lock:
-        return source.rng.random(shape)
+    with drawing(generator) as rng:
+        return rng.random(shape)
 
 
 def _rrelu(self: Tensor, lower: float, upper: float, training: bool, generator: Generator | None) -> Any:
@@ -164,7 +163,7 @@ declare(
     is_method=False,
     dtype=lambda self: self.dtype,
     shape=lambda self: self.sizes,
-    samples=lambda: [Sample(args=(wrap(np.array([-1, 2], _F32)),))],
+    samples=lambda: [Sample(args=(wrap(np.array([-1, 2], _F32)), 0.125, 0.5, train)) for train in (False, True)],
     errors=lambda: [
         ErrorSample(
             args=(wrap(np.ones(2, _F32)), 0.5, 0.25),
@@ -220,7 +219,7 @@ def _dropout(name: str, doc: str, *, per_channel: bool, alpha: bool) -> None:
         is_method=False,
         dtype=lambda input: input.dtype,
         shape=lambda input: input.sizes,
-        samples=lambda: [Sample(args=(wrap(np.ones((2, 3), _F32)), 0.5, False))],
+        samples=lambda: [Sample(args=(wrap(np.ones((2, 3), _F32)), 0.5, train)) for train in (False, True)],
         errors=lambda: [
             ErrorSample(
                 args=(wrap(np.ones(2, _F32)), 1.5, True), error=RuntimeError,
@@ -260,6 +259,6 @@ declare(
     is_method=False,
     dtype=lambda input: (input.dtype, bool_),
     shape=lambda input: (input.sizes, input.sizes),
-    samples=lambda: [Sample(args=(wrap(np.ones((2, 3), _F32)), 0.5, False))],
+    samples=lambda: [Sample(args=(wrap(np.ones((2, 3), _F32)), 0.5, train)) for train in (False, True)],
     doc="`dropout` and the mask of what was kept.",
 )

@@ -22,7 +22,7 @@ from flambeau.ops.families.rows import Row, mapped
 from flambeau.ops.families.rules import given_dtype, same_dtype, same_shape
 from flambeau.schema.dtype import DType, bfloat16, float16, float32, float64
 from flambeau.schema.opdef import ErrorSample, Sample
-from flambeau.tensor.array_library import np
+from flambeau.tensor.array_library import is_host_array, np
 from flambeau.tensor.tensor import wrap
 
 ULP: Final = {float16: 2.0, bfloat16: 2.0, float32: 16.0, float64: 16.0}
@@ -69,7 +69,8 @@ def _shifted(array: Array, place: int) -> tuple[Array, int]:
     wide = widened(array)
     wide = wide.reshape(1) if wide.ndim == 0 else wide
     with np.errstate(invalid="ignore"):
-        return np.subtract(wide, reduce_with(np.maximum, wide, axis=place, keepdims=True), order="C"), place
+        largest = reduce_with(np.maximum, wide, axis=place, keepdims=True)
+        return np.subtract(wide, largest, order="C") if is_host_array(wide) else wide - largest, place
 
 
 def softmax_rows(ndim: int, dtype: np.dtype[Any], dim: int) -> Row | None:

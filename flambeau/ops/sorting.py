@@ -29,6 +29,7 @@ from flambeau.ops.families.rules import (
 )
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
+from flambeau.tensor.array_folds import accumulated
 from flambeau.tensor.array_library import is_host_array, np
 from flambeau.tensor.tensor import Tensor, wrap
 
@@ -161,6 +162,8 @@ def mode_kernel(self: Array, dim: int = -1, keepdim: bool = False) -> tuple[Arra
     def pick(array: Array, axis: int) -> Array:
         if not array.size:
             return np.empty((*array.shape[:axis], 1, *array.shape[axis + 1 :]), np.int64)
+        if not is_host_array(array):
+            return _most_frequent_together(widened(array), axis)
         return np.apply_along_axis(most_frequent, axis, widened(array))
 
     return along_one_dim(self, dim, keepdim, pick)
@@ -174,6 +177,18 @@ def most_frequent(row: Array) -> Array:
     lengths = np.diff(np.append(starts, row.size))
     run = int(np.argmax(lengths))
     return ordered[[starts[run] + lengths[run] - 1]]
+
+
+def _most_frequent_together(array: Array, axis: int) -> Array:
+    """The same of all vectors: the end of the first of the longest runs of equal elements in order."""
+    ordered = np.argsort(array, axis=axis, kind="stable")
+    values = np.moveaxis(np.take_along_axis(array, ordered, axis=axis), axis, 0)
+    starts = np.zeros(values.shape, np.int64)
+    places = np.arange(len(values)).reshape(-1, *[1] * (array.ndim - 1))
+    starts[1:] = np.where(values[1:] != values[:-1], places[1:], 0)
+    lengths = places - accumulated(np.maximum, starts, 0)
+    best = np.expand_dims(np.argmax(lengths, axis=0), axis)
+    return np.asarray(np.take_along_axis(ordered, best, axis=axis))
 
 
 def msort_kernel(self: Array) -> Array:

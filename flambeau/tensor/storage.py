@@ -87,6 +87,10 @@ class Storage:
                 self._bytes = np.asarray(_Memory(self.base, self.address, self.nbytes))
         return self._bytes
 
+    def host_bytes(self) -> Any:
+        """The bytes of the whole extent, as the host can read them."""
+        return self.bytes.data
+
     def data_ptr(self) -> int:
         """The address of the first byte."""
         return self.address

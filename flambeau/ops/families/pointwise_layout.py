@@ -63,7 +63,7 @@ def empty(shape: tuple[int, ...], dtype: Any, byte_strides: tuple[int, ...] | No
     if byte_strides is None or 0 in shape:
         return np.empty(shape, dtype)
     order = sorted(range(len(shape)), key=lambda i: (-byte_strides[i], shape[i] == 1, i))
-    return np.empty([shape[i] for i in order], dtype).transpose(sorted(range(len(order)), key=order.__getitem__))
+    return np.empty([shape[i] for i in order], dtype).transpose(tuple(sorted(range(len(order)), key=order.__getitem__)))
 
 
 def result_strides(shape: tuple[int, ...], operands: Sequence[Array]) -> tuple[int, ...] | None:

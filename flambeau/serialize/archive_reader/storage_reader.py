@@ -8,6 +8,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from flambeau.cuda.devices import numbered
+from flambeau.cuda.tensors import on_device
 from flambeau.ops.meta_tensors import empty
 from flambeau.schema.device import CPU, META, Device
 from flambeau.schema.dtype import DType
@@ -15,6 +17,7 @@ from flambeau.serialize.archive_format import STORAGES
 from flambeau.serialize.archive_reader.container_reader import Container
 from flambeau.serialize.archive_reader.limits import LoadLimits, exceeded
 from flambeau.serialize.archive_reader.pickle_machine import PickleError, shown
+from flambeau.tensor.dispatch import call
 from flambeau.tensor.settled import settle
 from flambeau.tensor.tensor import Tensor, view_of, wrap
 from flambeau.util.record import dataclass
@@ -25,7 +28,7 @@ MapLocation = Callable[[str], str]
 """From the device that a storage was written on to the one that it is to be on."""
 NO_DEVICE = (
     "the storage was on device '{device}', which Flambeau cannot load to: pass map_location='cpu' to load everything "
-    "into the memory of the machine"
+    "into the memory of the machine ({reason})"
 )
 QUANTIZED = "its elements share bytes, and Flambeau has no such dtype: dequantise the model before saving it"
 
@@ -102,10 +105,14 @@ class Storages:
             return StoredMemory(kind, key, count, device, None, limits)
         if device == META:
             return StoredMemory(kind, key, count, META, empty((count,), kind.dtype), limits)
-        if device != CPU and device != Device("cpu", 0):
-            raise PickleError(NO_DEVICE.format(device=device))
         row = wrap(self._elements(f"{self._folder}/{key}", kind.dtype, count))
-        return StoredMemory(kind, key, count, CPU, row, limits)
+        if device.type == "cpu" and not device.index:
+            return StoredMemory(kind, key, count, CPU, row, limits)
+        try:
+            place = numbered(device)
+        except (RuntimeError, ValueError) as error:
+            raise PickleError(NO_DEVICE.format(device=device, reason=error)) from None
+        return StoredMemory(kind, key, count, place, on_device(row, place), limits)
 
     def _elements(self, record: str, dtype: DType, count: int) -> np.ndarray[Any, Any]:
         if count == 0:
@@ -165,9 +172,9 @@ def _check_extent(storage: StoredMemory, offset: int, sizes: tuple[int, ...], st
 def _flagged(row: Tensor, flags: Any) -> Tensor:
     """The elements of a storage as a pickle says that they are meant."""
     if isinstance(flags, dict) and flags.get("conj") is True:
-        row = wrap(np.conjugate(row._array))
+        row = call("aten::conj_physical", row)
     if isinstance(flags, dict) and flags.get("neg") is True:
-        row = wrap(np.negative(row._array))
+        row = call("aten::neg", row)
     return row
 
 

@@ -28,7 +28,7 @@ class StorageRecords:
         if known is None:
             known = self._keys[id(storage), dtype] = str(len(self.records))
             self._alive.append(storage)
-            self.records[known] = b"" if storage.device == META else storage.bytes.data
+            self.records[known] = b"" if storage.device == META else storage.host_bytes()
         return known
 
 

@@ -304,6 +304,8 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
         return calls.write(target, used, action)
     if kwargs.get("dtype") is None:
         kwargs.pop("dtype", None)
+    if method == "__call__" and (unknown := kwargs.keys() - {"out", "dtype", "casting"}):
+        raise TypeError(f"Wrong arguments {sorted(unknown)}")
     function = getattr(ufunc, method)
     if ufunc is np.matmul and inputs[0].dtype.name == "bfloat16" == inputs[1].dtype.name:
         function = _product_of_bfloats
