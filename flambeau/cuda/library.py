@@ -8,10 +8,11 @@ True
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from typing import Any
 
+from flambeau.util.inversions import CHECKED_MATRICES
 from flambeau.util.locks import in_child
 
 NOT_INSTALLED = "CuPy is not installed: pip install flambeau[cuda]"
@@ -65,6 +66,22 @@ def cupy() -> Any:
     if reason is not None:
         raise RuntimeError(NOT_SUPPORTED.format(reason=reason))
     return _installed()
+
+
+@CHECKED_MATRICES.provide
+def checked_matrices() -> AbstractContextManager[None]:
+    """Within the block, this thread's linear algebra raises for matrices that it cannot factor: CuPy by itself gives
+    what it has."""
+    extras = _extras() if _chosen.library is None else _chosen.library.cupyx
+    block: AbstractContextManager[None] = extras.errstate(linalg="raise")
+    return block
+
+
+@cache
+def _extras() -> Any:
+    import cupyx
+
+    return cupyx
 
 
 def was_used() -> bool:
@@ -123,5 +140,9 @@ class _Handle:
 
 def stream_of(handle: int) -> Any:
     """CuPy's object for a stream that somebody has, by CUDA's handle."""
-    streams = cupy().cuda.Stream
-    return streams.from_external(_Handle(handle)) if handle else streams.null
+    cuda = cupy().cuda
+    if not handle:
+        return cuda.Stream.null
+    if hasattr(cuda.Stream, "from_external"):
+        return cuda.Stream.from_external(_Handle(handle))
+    return cuda.ExternalStream(handle)  # before CuPy 14

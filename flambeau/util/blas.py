@@ -24,6 +24,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from flambeau.util import thread_count
+from flambeau.util.inversions import CHECKED_MATRICES
 from flambeau.util.locks import Lock, NoForkLock, in_child
 
 LARGE: Final = 1 << 27
@@ -155,11 +156,25 @@ small_matmul: Final[Callable[..., Any]] = np.matmul
 """For operands of no more than `SMALL` elements, which whoever calls has looked at."""
 
 
+def _factoring(function: Callable[..., Any]) -> Any:
+    """A function of `numpy.linalg`, which raises for what it cannot factor on devices too."""
+    limited = _limited(function)
+
+    @functools.wraps(function)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        if isinstance(args[0], np.ndarray | list):
+            return limited(*args, **kwargs)
+        with CHECKED_MATRICES.implementation():
+            return function(*args, **kwargs)
+
+    return checked
+
+
 class linalg:  # noqa: N801  (stands for numpy.linalg)
     """The functions of `numpy.linalg` that operators use."""
 
     cholesky, det, eig, eigh, eigvalsh, inv, lstsq, multi_dot, qr, slogdet, solve, svd = (
-        staticmethod(_limited(getattr(np.linalg, name)))
+        staticmethod(_factoring(getattr(np.linalg, name)))
         for name in (
             "cholesky", "det", "eig", "eigh", "eigvalsh", "inv", "lstsq", "multi_dot", "qr", "slogdet", "solve", "svd",
         )

@@ -179,3 +179,7 @@ CALL_WITHIN_TRANSFORMS: Final = Inversion[Callable[[Any, Sequence[Any]], Any]](
 GRAPHED_CALLABLES: Final = Inversion[Callable[..., Any]](
     "makes functions whose work, there and back, is captured in graphs of a device (`autograd.graphed_callables`)"
 )
+CHECKED_MATRICES: Final = Inversion[Callable[[], AbstractContextManager[None]]](
+    "a block in which a device's linear algebra raises for matrices that it cannot factor (`cuda.library`)",
+    nullcontext,
+)

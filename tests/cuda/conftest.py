@@ -43,3 +43,15 @@ def pretended_cuda() -> Iterator[Any]:
 def cuda(request: pytest.FixtureRequest) -> Any:
     """CuPy on a card where there is one, else what stands for it."""
     return library.cupy() if library.is_real() else request.getfixturevalue("pretended_cuda")
+
+
+@pytest.fixture
+def fresh_allocators(monkeypatch: pytest.MonkeyPatch, cuda: Any) -> Iterator[None]:
+    """Allocators that have given out nothing: what earlier tests left is in others."""
+    for found in allocator.in_use():
+        found.free_unused()
+    monkeypatch.setattr(allocator._state, "of_devices", {})
+    yield
+    gc.collect()
+    for found in allocator.in_use():
+        found.free_unused()

@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.docs.running_pages import is_same, run_page
 
+pytestmark = pytest.mark.usefixtures("fresh_allocators")
 PAGE = Path(__file__).parents[2] / "docs" / "cuda.md"
 
 

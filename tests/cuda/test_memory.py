@@ -14,6 +14,7 @@ from flambeau.cuda import library, memory
 from flambeau.cuda.allocator import cupy_allocator
 
 MB = 1 << 20
+pytestmark = pytest.mark.usefixtures("fresh_allocators")
 
 
 def test_peaks(cuda: Any) -> None:

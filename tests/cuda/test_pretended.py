@@ -10,6 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import flambeau
 from flambeau.codegen.cuda.runtime import CudaKernel
 from flambeau.codegen.cuda.schedule import CudaSchedule
 from tests.codegen.cuda.cuda_kernels import SOFTMAX, VARIANCE
@@ -197,3 +198,32 @@ def test_capsules(pretended_cuda: Any) -> None:
     b = cp.from_dlpack(a)
     assert b.data.ptr == a.data.ptr
     assert b.get().tolist() == a.get().tolist()
+
+
+def test_places_out_of_range_come_round_again(cuda: Any) -> None:
+    a = cuda.arange(3)
+    assert a[cuda.asarray([3, -4])].tolist() == [0, 2]
+    assert cuda.take(a, cuda.asarray([5])).tolist() == [2]
+    a[cuda.asarray([4])] = 7
+    assert a.tolist() == [0, 7, 2]
+    with pytest.raises(IndexError):
+        a[3]
+
+
+def test_linear_algebra_raises_where_it_is_told_to(pretended_cuda: Any) -> None:
+    a = pretended_cuda.zeros((2, 2))
+    assert np.isnan(np.linalg.inv(a).get()).all()
+    assert np.isnan(np.linalg.cholesky(a - 1).get()).all()
+    with pretended_cuda.cupyx.errstate(linalg="raise"), pytest.raises(np.linalg.LinAlgError):
+        np.linalg.inv(a)
+
+
+@pytest.mark.parametrize("name", ["inv", "cholesky", "solve"])
+def test_operators_raise_for_singular_matrices(cuda: Any, name: str) -> None:
+    a = -flambeau.ones(2, 2)
+    others = [flambeau.ones(2, 2)] if name == "solve" else []
+    with pytest.raises(RuntimeError) as on_host:
+        getattr(flambeau.linalg, name)(a, *others)
+    with pytest.raises(RuntimeError) as on_device:
+        getattr(flambeau.linalg, name)(a.to("cuda"), *[o.to("cuda") for o in others])
+    assert str(on_device.value) == str(on_host.value)

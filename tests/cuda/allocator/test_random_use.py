@@ -15,6 +15,7 @@ from tests.cuda.pretended.arena import arena
 from tests.cuda.pretended.engine import engine
 
 MB = 1 << 20
+pytestmark = pytest.mark.usefixtures("fresh_allocators")
 
 
 def check(held: list[Any]) -> None:

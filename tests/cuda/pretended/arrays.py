@@ -12,6 +12,7 @@ from tests.cuda.pretended.calls import call, is_array, refuse_host_arrays, walk
 from tests.cuda.pretended.engine import engine
 from tests.cuda.pretended.errors import CAPTURE_UNSUPPORTED, ILLEGAL_ADDRESS, CUDARuntimeError
 from tests.cuda.pretended.names import NAMES, check_arguments
+from tests.cuda.pretended.places import wrapped
 from tests.cuda.pretended.streams import current
 
 IMPLICIT = (
@@ -209,7 +210,7 @@ class ndarray:  # noqa: N801  (as CuPy calls it)
     def __getitem__(self, key: Any) -> Any:
         parts = [part for part in walk(key) if is_array(part) or isinstance(part, np.ndarray)]
         is_mask = any(p.dtype.kind == "b" for p in parts)
-        return call(lambda a, k: a[k], (self, key), {}, "nonzero" if is_mask else "getitem")
+        return call(lambda a, k: a[wrapped(k, a.shape)], (self, key), {}, "nonzero" if is_mask else "getitem")
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if isinstance(value, list | tuple | np.ndarray) and np.ndim(value):
@@ -219,7 +220,7 @@ class ndarray:  # noqa: N801  (as CuPy calls it)
 
         def action() -> None:
             at = calls.mapped(places, lambda k: k.on_host if is_array(k) else k)
-            target.on_host[at] = given.on_host if is_array(given) else given
+            target.on_host[wrapped(at, target.shape)] = given.on_host if is_array(given) else given
 
         calls.write(self, used, action)
 
@@ -327,6 +328,8 @@ def _method(name: str) -> Any:
         check_arguments(f"ndarray.{name}", args, kwargs)
         refuse_host_arrays(*([] if name in ("take", "choose", "repeat", "put") else args))
         with np.errstate(all="ignore"):
+            if name == "take":
+                kwargs["mode"] = "wrap"
             return call(lambda a, *rest, **options: getattr(a, name)(*rest, **options), (self, *args), kwargs, name)
 
     method.__name__ = name

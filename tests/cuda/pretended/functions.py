@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache, reduce
+from functools import cache, partial, reduce
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from tests.cuda.pretended import creation
 from tests.cuda.pretended.arrays import call_ufunc, ndarray
 from tests.cuda.pretended.calls import call, is_array, refuse_host_arrays
+from tests.cuda.pretended.extras import factoring
 from tests.cuda.pretended.names import NAMES, check_arguments
 
 OWN = {
@@ -74,6 +75,11 @@ def function_named(name: str) -> Any:
         return own
     if isinstance(own, np.ufunc):
         return ufunc(own)
+
+    if name in ("linalg.inv", "linalg.solve", "linalg.cholesky"):
+        own = factoring(own)
+    if name == "take":
+        own = partial(own, mode="wrap")
 
     def function(*args: Any, **kwargs: Any) -> Any:
         if name not in TAKE_HOST_ARRAYS:

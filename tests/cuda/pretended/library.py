@@ -8,6 +8,7 @@ from typing import Any
 from tests.cuda.pretended import allocation, driver, errors, kernels, runtime, streams
 from tests.cuda.pretended.devices import Device
 from tests.cuda.pretended.engine import engine
+from tests.cuda.pretended.extras import cupyx
 from tests.cuda.pretended.functions import function_named
 from tests.cuda.pretended.names import NAMES
 
@@ -55,5 +56,5 @@ cupy = Space(
     cuda=_cuda, __version__="14.2.0", __file__=__file__,
     linalg=Space("linalg"), fft=Space("fft"), random=Space("random"),
     lib=SimpleNamespace(stride_tricks=Space("lib.stride_tricks")),
-    get_default_memory_pool=lambda: allocation.pool,
+    get_default_memory_pool=lambda: allocation.pool, cupyx=cupyx,
 )  # fmt: skip
