@@ -72,7 +72,19 @@ from flambeau.schema.dtype_limits import finfo, iinfo
 from flambeau.tensor import protocol as _protocol
 from flambeau.tensor import random
 from flambeau.tensor import subclass_methods as _subclass_methods
-from flambeau.tensor.autocast import autocast, get_autocast_dtype, is_autocast_cpu_enabled, is_autocast_enabled
+from flambeau.tensor.autocast import (
+    autocast,
+    autocast_decrement_nesting,
+    autocast_increment_nesting,
+    clear_autocast_cache,
+    get_autocast_dtype,
+    is_autocast_cache_enabled,
+    is_autocast_cpu_enabled,
+    is_autocast_enabled,
+    set_autocast_cache_enabled,
+    set_autocast_dtype,
+    set_autocast_enabled,
+)
 from flambeau.tensor.bridge import from_dlpack, from_numpy, to_dlpack
 from flambeau.tensor.create import as_tensor, asarray, tensor
 from flambeau.tensor.default_device import get_default_device, set_default_device

@@ -76,9 +76,16 @@ from flambeau.tensor import protocol as _protocol
 from flambeau.tensor import random as random
 from flambeau.tensor import subclass_methods as _subclass_methods
 from flambeau.tensor.autocast import autocast as autocast
+from flambeau.tensor.autocast import autocast_decrement_nesting as autocast_decrement_nesting
+from flambeau.tensor.autocast import autocast_increment_nesting as autocast_increment_nesting
+from flambeau.tensor.autocast import clear_autocast_cache as clear_autocast_cache
 from flambeau.tensor.autocast import get_autocast_dtype as get_autocast_dtype
+from flambeau.tensor.autocast import is_autocast_cache_enabled as is_autocast_cache_enabled
 from flambeau.tensor.autocast import is_autocast_cpu_enabled as is_autocast_cpu_enabled
 from flambeau.tensor.autocast import is_autocast_enabled as is_autocast_enabled
+from flambeau.tensor.autocast import set_autocast_cache_enabled as set_autocast_cache_enabled
+from flambeau.tensor.autocast import set_autocast_dtype as set_autocast_dtype
+from flambeau.tensor.autocast import set_autocast_enabled as set_autocast_enabled
 from flambeau.tensor.bridge import from_dlpack as from_dlpack
 from flambeau.tensor.bridge import from_numpy as from_numpy
 from flambeau.tensor.bridge import to_dlpack as to_dlpack

@@ -14,7 +14,8 @@ SECTIONS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
         "tutorial/writing-a-pass.md",
     )),
     ("How-to", (
-        "how-to/index.md", "how-to/from-numba.md", "from-pytorch.md", "how-to/training-loops.md", "how-to/from-jax.md",
+        "how-to/index.md", "how-to/from-numba.md", "from-pytorch.md", "how-to/training-loops.md",
+        "how-to/mixed-precision.md", "how-to/from-jax.md",
     )),
     ("Guide", (
         "language.md", "classes.md", "modules.md", "layers.md", "autograd.md", "transforms.md", "tracing.md",

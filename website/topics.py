@@ -23,7 +23,7 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
     "Shapes and views": ("views", "windows", "orders", "number_views", "splits", "rearranging", "copied_views"),
     "Joining": ("joining",),
     "Indexing": ("indexing", "items", "index_writes", "scattering", "masks"),
-    "Copies, dtypes and memory": ("copies",),
+    "Copies, dtypes and memory": ("copies", "autocast_casts"),
     "Products and matrices": (
         "products", "product_gradients", "contractions", "addmm", "einsum", "triangles", "neighbours",
         "distance_gradients",

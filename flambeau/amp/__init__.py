@@ -1,7 +1,9 @@
-"""Mixed precision under the name that programs know it by: see `flambeau.autocast`."""
+"""Mixed precision under the name that programs know it by: `autocast`, custom functions in it, and scaled losses."""
 
 from __future__ import annotations
 
 from flambeau.tensor.autocast import autocast, is_autocast_available
+from flambeau.tensor.autocast_functions import custom_bwd, custom_fwd
+from flambeau.tensor.grad_scaler import GradScaler
 
-__all__ = ["autocast", "is_autocast_available"]
+__all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]

@@ -25,7 +25,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol
 
 from flambeau.executor.gradients import Asking
-from flambeau.executor.inlined_graph import inlined_graph
+from flambeau.executor.inlined_graph import cast_graph, inlined_graph
 from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import code_of
 from flambeau.interpreter.select import KERNEL
@@ -74,7 +74,7 @@ def recorded_code(
 ) -> RecordedCode:
     """The code of a function for arguments of which certain ones ask; the function itself where it has no regions.
     `attach` gives a function what runs it."""
-    graph = clone_graph(inlined_graph(function))
+    graph = clone_graph(cast_graph(function))
     for value, asked in zip(graph.parameters, asks, strict=True):
         if isinstance(value.static_type, TensorType):
             value.set_type(value.static_type.refine(requires_grad=asked is not False))

@@ -33,6 +33,7 @@ from flambeau.executor.first_tier import FirstTier
 from flambeau.executor.inlined_graph import has_node, inlined_graph
 from flambeau.executor.options import Options
 from flambeau.executor.plan import ExecutionPlan, make_plan
+from flambeau.executor.precisions import Precisions, alone
 from flambeau.executor.prepared_graph import PreparedGraph
 from flambeau.executor.repeated_calls import RepeatedCall
 from flambeau.executor.report import Explanation, PassReport
@@ -86,6 +87,8 @@ class Executor:
         self._prepared = PreparedGraph(function)
         parts = replace(options, tiered=False)
         self.derivatives = Derivatives(function, options, self._prepared, lambda part: attach(part, parts))
+        self.precisions = Precisions(function, lambda within: attach(within, options, is_noted=is_noted))
+        """The same function, for calls within `autocast`."""
         self._latest: ExecutionPlan | None = None
         self.first_tier = FirstTier(function, options)
         self._takes_objects = any(map(_may_hold_objects, (a.type for a in function.schema.arguments)))
@@ -113,6 +116,8 @@ class Executor:
         if dispatch.is_intercepted():
             if recording.local.recorder is not None:
                 return recording.local.recorder(self, arguments)
+            if precision := alone():
+                return self.precisions(precision, arguments)
             self._keep_numbers(arguments, lost_numbers.WATCHED)
             return single(run(self._plain_code(), arguments))
         if self.first_tier.is_on:
@@ -342,6 +347,7 @@ class Executor:
     def forget_plans(self) -> None:
         """Make all plans anew when they are needed."""
         self._plans.clear()
+        self.precisions.cache.clear()
         self.derivatives.forget()
         self._latest = self.stub.target = self.asking_call = None
         self.repeated_calls = ()

@@ -1,7 +1,7 @@
 """The graph of a function with all that it calls in it: made once, copied by whatever starts from there.
 
-Promotion, the flow of gradients and every plan begin alike: calls are inlined, and what constants alone decide is
-folded. For a model that is most of the nodes there ever are.
+Promotion, the flow of gradients and every plan begin alike: calls are inlined, what constants alone decide is folded,
+and mixed precision is written out as casts. For a model that is most of the nodes there ever are.
 """
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ from flambeau.executor.frozen_callees import freeze_callees
 from flambeau.executor.stored import place_of
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph, Node
-from flambeau.passes import constant_propagation, inline
+from flambeau.passes import autocast, constant_propagation, inline
 from flambeau.program.function import Function
+from flambeau.tensor.autocast_state import Precision
 from flambeau.util.kept_on import KeptOn
 
 _known: KeptOn[Function, tuple[Graph, Graph]] = KeptOn()
 """Of each function the graph that it had, and that with its calls inlined."""
+_cast: KeptOn[Function, tuple[Graph, Graph]] = KeptOn()
+"""Of each function the inlined graph, and that with mixed precision written out."""
 
 
 def inlined_graph(function: Function) -> Graph:
@@ -32,6 +35,19 @@ def inlined_graph(function: Function) -> Graph:
     return known[1]
 
 
+def cast_graph(function: Function) -> Graph:
+    """The same with mixed precision written out; that very graph if it has none."""
+    graph = inlined_graph(function)
+    known = _cast.get(function)
+    if known is None or known[0] is not graph:
+        written = graph
+        if autocast.has_autocast(graph):
+            written = clone_graph(graph)
+            autocast.do(written)
+        known = _cast[function] = (graph, written)
+    return known[1]
+
+
 def _found(function: Function, graph: Graph) -> Graph:
     """The graph with its calls inlined, from the cache on disk if an earlier process made it."""
     place = place_of(function, "inlined")
@@ -42,6 +58,14 @@ def _found(function: Function, graph: Graph) -> Graph:
     if place is not None and inlined is not graph:
         place.keep(inlined)
     return inlined
+
+
+def within_precision(function: Function, precision: Precision) -> Function:
+    """The function as it is called within blocks of mixed precision, with that written out."""
+    graph = function.frozen_graph
+    copy = _inlined(graph) if freeze_callees(graph) else clone_graph(graph)
+    autocast.do(copy, precision)
+    return Function(function.name, copy, function.schema, doc=function.doc)
 
 
 def _inlined(graph: Graph) -> Graph:

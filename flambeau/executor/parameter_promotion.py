@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.executor.assigned import READ, WRITE, changes_nothing_else, make_variables, may_be_variable
-from flambeau.executor.inlined_graph import inlined_graph
+from flambeau.executor.inlined_graph import cast_graph
 from flambeau.executor.promoted_answers import Path, answer_about, answer_mode, asks_of_computed, deciding, tells_apart
 from flambeau.executor.promoted_containers import (
     arguments_of,
@@ -260,7 +260,7 @@ class _Lifted:
 def _lift(function: Function) -> _Lifted | None:
     if not function.graph.parameters or not _is_module(function.graph.parameters[0].static_type):
         return None
-    graph = clone_graph(inlined_graph(function))
+    graph = clone_graph(cast_graph(function))
     owner, count = graph.parameters[0], len(graph.parameters) - 1
     reads: dict[Path, list[Node]] = {}
     types: dict[Path, Type] = {}

@@ -15,7 +15,7 @@ from flambeau.executor.compiled_graph import CompiledGraph
 from flambeau.executor.devices.calls import HOST_PASSES, DeviceCalls, is_for_device
 from flambeau.executor.forks import attach_tasks
 from flambeau.executor.fused import FusedKernel, Shared, kernel_of
-from flambeau.executor.inlined_graph import inlined_graph
+from flambeau.executor.inlined_graph import cast_graph
 from flambeau.executor.joined_tasks import JoinedTasks
 from flambeau.executor.kept_kernels import KeptKernels
 from flambeau.executor.lowered_groups import LoweredGroups
@@ -316,7 +316,7 @@ def _new_graph(
 def _start(function: Function, options: Options, record: Callable[[PassRecord], None] | None) -> Graph:
     """What a plan is a copy of: the graph with its calls inlined, unless somebody wants to see that, or not to have it.
     """
-    inlined = inlined_graph(function)
+    inlined = cast_graph(function)
     return inlined if record is None and is_prepared_apart(options) else function.graph
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from flambeau.executor.inlined_graph import inlined_graph
+from flambeau.executor.inlined_graph import cast_graph
 from flambeau.executor.options import Options
 from flambeau.ir.graph import Graph
 from flambeau.passes import pipeline
@@ -33,7 +33,7 @@ class PreparedGraph:
 
     def look(self, arguments: Sequence[Any]) -> Graph:
         """A graph for arguments like these, not to be changed."""
-        graph = specialise(inlined_graph(self._function), arguments)
+        graph = specialise(cast_graph(self._function), arguments)
         pipeline.prepare(graph)
         self._waiting = {spec_of(arguments): graph}
         return graph

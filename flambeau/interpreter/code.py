@@ -44,6 +44,7 @@ class Op(Enum):
     ENTERED = "from here on, a failure leaves the context r[a]"
     LEFT = "the context entered last is being left"
     JUMP = "go to block a"
+    RESUME = "go to block b[0], with kernels themselves or through interceptors, as it is from now on"
     BRANCH = "go to block a if r[d] else to block b; both lead to block f"
     FOR = "r[d] += 1; go to block b[0] if r[d] < r[a] else to block b[1]; b[2] is the HotLoop or None"
     LOOP = "r[d] += 1; go to block b[0] if r[d] < r[a] and r[f] else to block b[1]; b[2] is the HotLoop or None"
@@ -184,6 +185,7 @@ _TEXTS: Final[Mapping[Op, str]] = {
     Op.WARN: "{a}, {b}",
     **dict.fromkeys((Op.ENTERED, Op.LEFT), "{a}"),
     Op.JUMP: "block {a.plain}",
+    Op.RESUME: "block {b.plain[0]}",
     Op.BRANCH: "{d}: block {a.plain}, else block {b.plain}",
     Op.FOR: "{d} below {a}: block {b.plain[0]}, else block {b.plain[1]}",
     Op.WHILE: "{d}: block {b.plain[0]}, else block {b.plain[1]}",

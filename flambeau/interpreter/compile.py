@@ -13,6 +13,7 @@ from flambeau.interpreter.registers import Registers
 from flambeau.interpreter.select import Selected, select
 from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.program.function import Function
+from flambeau.tensor.autocast import autocast
 
 INT64_MAX = (1 << 63) - 1
 
@@ -22,27 +23,49 @@ OnLoop = Callable[[Node], Callable[[int], None] | None]
 
 
 def compile_graph(
-    graph: Graph, name: str = "", on_loop: OnLoop | None = None, on_entry: Callable[[], None] | None = None
+    graph: Graph,
+    name: str = "",
+    on_loop: OnLoop | None = None,
+    on_entry: Callable[[], None] | None = None,
+    *,
+    as_written: bool = False,
 ) -> Code:
     """The code of a graph; tracebacks show the last part of `name`. Raises RuntimeError for a node nothing can run.
 
-    `on_entry` is called whenever the code begins to run.
+    `on_entry` is called whenever the code begins to run. In code `as_written`, blocks in mixed precision have operators
+    go through this thread's interceptors; elsewhere the graph itself has the casts.
     """
-    return _Compiler(graph, (name or graph.name).rpartition(".")[2] or "<graph>", on_loop, on_entry).code()
+    short_name = (name or graph.name).rpartition(".")[2] or "<graph>"
+    return _Compiler(graph, short_name, on_loop, on_entry, as_written=as_written).code()
 
 
 def code_of(function: Function) -> Code:
     """The code of a function, made at its first call."""
     code = function.bytecode
     if code is None:
-        code = function.bytecode = compile_graph(function.frozen_graph, function.short_name)
+        code = function.bytecode = compile_graph(function.frozen_graph, function.short_name, as_written=True)
     assert isinstance(code, Code)
     return code
 
 
+def _casts(context: Value) -> bool:
+    """Whether a context is one of mixed precision: operators are intercepted within."""
+    node = context.defining_node
+    return node is not None and node.attributes.get("callable") is autocast
+
+
 class _Compiler:
-    def __init__(self, graph: Graph, name: str, on_loop: OnLoop | None, on_entry: Callable[[], None] | None) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        name: str,
+        on_loop: OnLoop | None,
+        on_entry: Callable[[], None] | None,
+        *,
+        as_written: bool,
+    ) -> None:
         self.graph = graph
+        self.as_written = as_written
         self.on_loop = on_loop
         self.on_entry = on_entry
         self.name = name
@@ -165,6 +188,10 @@ class _Compiler:
         if node.op == "prim::Enter":  # its object is noted before its register may hold anything else
             self.emit(Op.ENTERED, a=operands[0])
             self.drop(others)
+        if self.as_written and node.op in ("prim::Enter", "prim::Exit") and _casts(node.operand(0)):
+            following = self.new_block()
+            self.emit(Op.RESUME, b=(following,))
+            self.start(following)
 
     def operate(self, selected: Selected, results: tuple[int, ...], operands: tuple[int, ...]) -> None:
         """The instruction of an operation that is neither a jump nor a call of a program's function."""

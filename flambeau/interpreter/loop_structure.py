@@ -17,11 +17,13 @@ class NotTranslatedError(Exception):
     """A loop does what only the machine can do."""
 
 
-_WITHOUT_RESULT = (Op.JUMP, Op.BRANCH, Op.WHILE, Op.RETURN, Op.DO, Op.DO2, Op.SET_ATTR, Op.WARN, Op.ENTERED, Op.LEFT)
+_WITHOUT_RESULT = (
+    Op.JUMP, Op.RESUME, Op.BRANCH, Op.WHILE, Op.RETURN, Op.DO, Op.DO2, Op.SET_ATTR, Op.WARN, Op.ENTERED, Op.LEFT
+)  # fmt: skip
 _ONE_OPERAND = (Op.CALL1, Op.MOVE, Op.GET_ATTR, Op.UNPACK, Op.ENTERED)
 _TWO_OPERANDS = (Op.CALL2, Op.DO2, Op.ADD, Op.WARN)
 _FLAG = (Op.BRANCH, Op.WHILE)
-_NO_OPERAND = (Op.CALL0, Op.JUMP, Op.DROP, Op.LEFT)
+_NO_OPERAND = (Op.CALL0, Op.JUMP, Op.RESUME, Op.DROP, Op.LEFT)
 
 
 def operands(instruction: Instruction) -> Sequence[int]:

@@ -41,6 +41,7 @@ WARN: Final = Op.WARN
 ENTERED: Final = Op.ENTERED
 LEFT: Final = Op.LEFT
 JUMP: Final = Op.JUMP
+RESUME: Final = Op.RESUME
 BRANCH: Final = Op.BRANCH
 FOR: Final = Op.FOR
 LOOP: Final = Op.LOOP
@@ -70,8 +71,10 @@ def _await(regs: Registers, d: int, f: Any, a: tuple[int, ...], b: Any) -> None:
 
 
 SELDOM: Final = {**REGISTER_OPERATIONS, Op.FORK: _fork, Op.AWAIT: _await}
-Frame = tuple[Code, Registers, int, tuple[int, ...], int]
-"""A caller: its code and registers, the block to go on with, where results go, and the site of the call."""
+BlocksOf = Callable[[Code], tuple[Block, ...]]
+Frame = tuple[Code, Registers, int, tuple[int, ...], int, BlocksOf]
+"""A caller: its code and registers, the block to go on with, where results go, the site of the call, and how it gets
+its blocks."""
 
 
 def interpret(graph: Graph, inputs: Sequence[Any]) -> tuple[Any, ...]:
@@ -163,11 +166,15 @@ def run(code: Code, inputs: Sequence[Any]) -> tuple[Any, ...]:
                             site = loop.site_of(error.__traceback__)
                             raise
                         block = after
+            elif op is RESUME:
+                blocks_of = _blocks_of()
+                blocks = blocks_of(code)
+                block = b[0]
             elif op is RETURN:
                 results = tuple([regs[i] for i in a])
                 if not stack:
                     return results
-                code, regs, block, d, site = stack.pop()
+                code, regs, block, d, site, blocks_of = stack.pop()
                 blocks = blocks_of(code)
                 for i, value in zip(d, results, strict=True):
                     regs[i] = value
@@ -177,7 +184,8 @@ def run(code: Code, inputs: Sequence[Any]) -> tuple[Any, ...]:
                     regs[i] = None
                 if len(stack) >= DEEPEST:
                     raise RecursionError(CALLS_TOO_DEEP)
-                stack.append((code, regs, b[0], d, site))
+                stack.append((code, regs, b[0], d, site, blocks_of))
+                blocks_of = _blocks_of()
                 code = code_of(callee(op, f, arguments))
                 regs = code.template.copy()
                 regs[: len(arguments)] = arguments
@@ -202,7 +210,7 @@ def callee(op: Op, f: Any, arguments: list[Any]) -> Function:
     return found
 
 
-def _blocks_of() -> Callable[[Code], tuple[Block, ...]]:
+def _blocks_of() -> BlocksOf:
     """How to get a code's blocks: with the kernels themselves, or through this thread's interceptors if it has any."""
     return _observed if dispatch.is_intercepted() else _direct
 

@@ -26,12 +26,13 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import nullcontext, suppress
 from typing import Any, Final
 
 from flambeau.interpreter.future import Future, Work
 from flambeau.interpreter.task_length import TaskLength
 from flambeau.tensor import grad_mode, observer
+from flambeau.tensor.autocast_state import in_precision, precision
 from flambeau.util import thread_count
 from flambeau.util.inversions import WAITING
 from flambeau.util.locks import Lock, in_child
@@ -109,7 +110,7 @@ def set_num_interop_threads(count: int) -> None:
 class Task(Work):
     """A call to make once, for a future."""
 
-    __slots__ = ("_call", "_context", "_forked", "_future", "_grad", "_is_plain", "_length", "is_taken")
+    __slots__ = ("_call", "_context", "_forked", "_future", "_grad", "_is_plain", "_length", "_precision", "is_taken")
 
     def __init__(self, call: Callable[[], Any], future: Future, length: TaskLength) -> None:
         self._call: Callable[[], Any] | None = call
@@ -118,6 +119,7 @@ class Task(Work):
         self.is_taken = False
         """Whether some thread is the one to run it."""
         self._grad = grad_mode.as_here()
+        self._precision = precision()
         self._is_plain = observer.thread.is_plain
         self._context = contextvars.copy_context()
         self._forked = time.perf_counter()
@@ -155,7 +157,7 @@ class Task(Work):
         thread.is_plain, thread.handlers, thread.observer = self._is_plain, (), None
         start = clock()
         try:
-            with self._grad:
+            with self._grad, in_precision(self._precision) if self._precision else nullcontext():
                 result = self._context.run(call)
         except BaseException as error:
             self._future.end(None, error)

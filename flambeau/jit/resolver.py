@@ -24,12 +24,12 @@ from flambeau.frontend.trees.function_conversion import get_tree
 from flambeau.frontend.trees.tree_views import Apply, Select
 from flambeau.ir.graph import Value
 from flambeau.jit.array_function import ArrayFunction
+from flambeau.jit.block_decorators import has_blocks, within_decorators
 from flambeau.jit.classes.class_definitions import PythonSource, find_or_define
 from flambeau.jit.classes.class_rules import is_user_class
 from flambeau.jit.classes.class_values import ClassValue, IgnoredClass, SetAttributeForm, TypeForm, super_form
 from flambeau.jit.classes.interface_definitions import find_interface, is_interface
 from flambeau.jit.compiling import compiling, kept, promise, tidy
-from flambeau.jit.grad_mode_functions import grad_mode_of, within_grad_mode
 from flambeau.jit.gradient_classes import GradientClass
 from flambeau.jit.modules import lookup as module_lookup
 from flambeau.jit.modules.module_classes import ModuleClasses
@@ -286,7 +286,7 @@ def compile_python_function(
     """
     registry = classes.registry
     inner = innermost_function(fn)
-    key = inner if grad_mode_of(fn) is None else fn
+    key = fn if has_blocks(fn) else inner
     compiled_before = registry.find(key)
     if compiled_before is not None:
         return compiled_before
@@ -302,7 +302,7 @@ def compile_python_function(
             name = registry.unit.unique_name(qualified_name(inner))
             known = registry.templates.get(inner)
             tree = get_tree(fn) if known is None else known.tree
-            body = within_grad_mode(compile_def(tree, resolver, name=name, defaults=defaults), fn)
+            body = within_decorators(compile_def(tree, resolver, name=name, defaults=defaults), fn)
         tidy(body)
         return body
 

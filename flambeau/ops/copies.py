@@ -211,7 +211,7 @@ declare(
     doc="The tensor itself if its elements lie in row-major order (or the named format), else a copy that does.",
     samples=lambda: (Sample(args=(sample(2, 3),)),),
 )
-_CONVERSION: Final = Traits(role=Role.CONVERSION, may_copy=True)
+CONVERSION: Final = Traits(role=Role.CONVERSION, may_copy=True)
 _TO_REST = "bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None"
 declare(
     f"aten::to.dtype(Tensor(a) self, ScalarType dtype, {_TO_REST}) -> Tensor(a)",
@@ -222,7 +222,7 @@ declare(
     "copy=False) -> Tensor(b|a)",
     "aten::to.prim_dtype(Tensor(a) self, int? dtype=None, bool non_blocking=False, bool copy=False) -> Tensor(b|a)",
     kernel=to_kernel,
-    traits=_CONVERSION,
+    traits=CONVERSION,
     on_tensors=True,
     family="view",
     dtype=_to_dtype,
@@ -235,7 +235,7 @@ declare(
 declare(
     f"aten::to.other(Tensor(a) self, Tensor other, {_TO_REST}) -> Tensor(a)",
     kernel=lambda self, other, copy, memory_format: to_kernel(self, other.dtype.code, None, copy, memory_format),
-    traits=_CONVERSION,
+    traits=CONVERSION,
     on_tensors=True,
     family="view",
     dtype=lambda self, other: other.dtype,
@@ -244,7 +244,7 @@ declare(
 declare(
     "aten::to.prim_other(Tensor(a) self, bool non_blocking=False, bool copy=False) -> Tensor(b|a)",
     kernel=lambda self, copy: to_kernel(self, copy=copy),
-    traits=_CONVERSION,
+    traits=CONVERSION,
     on_tensors=True,
     family="view",
     dtype=same_dtype,
@@ -254,7 +254,7 @@ declare(
     "aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
     kernel=lambda self, dtype, device, memory_format: to_kernel(self, dtype, device, True, memory_format),
-    traits=_CONVERSION,
+    traits=CONVERSION,
     on_tensors=True,
     dtype=_to_dtype,
     shape=same_shape,
@@ -299,7 +299,7 @@ declare(
 declare(
     "aten::type_as(Tensor self, Tensor other) -> Tensor",
     kernel=lambda self, other: to_kernel(self, other.dtype.code),
-    traits=_CONVERSION,
+    traits=CONVERSION,
     on_tensors=True,
     family="view",
     dtype=lambda self, other: other.dtype,

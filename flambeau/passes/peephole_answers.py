@@ -25,10 +25,10 @@ _LONGEST: Final = 8
 """Lists of more that is not known are looked through as they are."""
 
 
-@rewrites("prim::is_nested", "aten::is_autocast_enabled", "aten::is_autocast_cpu_enabled")
-@answers("prim::is_nested", "aten::is_autocast_enabled", "aten::is_autocast_cpu_enabled")
+@rewrites("prim::is_nested")
+@answers("prim::is_nested")
 def _never(node: Node) -> Any:
-    """There are no nested tensors, and programs compute in the dtypes that they name."""
+    """There are no nested tensors."""
     return Constant(False)
 
 

@@ -30,6 +30,7 @@ from flambeau.ir.graph import Graph
 from flambeau.ir.snapshot import is_same, snapshot
 from flambeau.ir.verify import verify
 from flambeau.passes import (
+    autocast,
     batch_mm,
     canonicalize,
     canonicalize_ops,
@@ -123,6 +124,7 @@ def _unroll_short(graph: Graph) -> bool:
 
 STEPS: tuple[Step, ...] = (
     Step(phase="prepare", name="inline", run=inline.do),
+    Step(phase="prepare", name="autocast", run=autocast.do, after=(("inline", "blocks hold for callees too"),)),
     Step(
         phase="prepare",
         name="lower_objects",
@@ -131,9 +133,7 @@ STEPS: tuple[Step, ...] = (
         before=(("lower_tuples", "attributes may be tuples"),),
     ),
     Step(
-        phase="prepare",
-        name="lower_tuples",
-        run=lower_tuples.do,
+        phase="prepare", name="lower_tuples", run=lower_tuples.do,
         after=(("inline", "functions return tuples that their callers take apart"),),
     ),
     Step(

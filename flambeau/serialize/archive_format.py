@@ -34,6 +34,9 @@ from flambeau.schema.dtype import (
 )
 from flambeau.util.names import in_root
 
+AUTOCAST_CLASS: Final = in_root("torch.amp.autocast_mode.autocast")
+"""The class of the objects that blocks in mixed precision are in archives; runners know it by its name."""
+
 # -- records -----------------------------------------------------------------------------------------------------------
 
 DATA: Final = "data"

@@ -14,9 +14,11 @@ from flambeau.schema import registry
 from flambeau.schema.argument_rules import RuntimeTypes
 from flambeau.schema.bind import Binder, CallBinding
 from flambeau.schema.device import WHEN_NAMED, Device
+from flambeau.schema.dtype import DType
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.opdef import OpDef
 from flambeau.tensor import below, grad_mode, kernels, recorder
+from flambeau.tensor.autocast_calls import CONVERSION, cast_arguments
 from flambeau.tensor.below import AUTOGRAD
 from flambeau.tensor.bridge import from_array
 from flambeau.tensor.interceptors import Interceptors, changed, set_stack, stack
@@ -78,7 +80,7 @@ def uninterrupted() -> Iterator[None]:
 def is_intercepted() -> bool:
     """Whether this thread has interceptors of operators."""
     here = thread.handlers
-    return bool(here) and bool(here.handlers or here.modes or here.excluded)
+    return bool(here) and bool(here.handlers or here.modes or here.excluded or here.autocast)
 
 
 def run(definition: OpDef, arguments: Sequence[Any]) -> Any:
@@ -113,6 +115,11 @@ def _intercepted(here: Interceptors, definition: OpDef, arguments: Sequence[Any]
 
     handlers = here.handlers
     try:
+        if here.autocast:
+            cast = cast_arguments(here.autocast, definition, arguments, _converted)
+            if cast is not None:
+                set_stack(here._replace(functions=(), autocast=()))
+                return run(definition, cast)
         if handlers:
             set_stack(here._replace(functions=(), handlers=handlers[:-1]))
             return handlers[-1](definition, arguments, proceed)
@@ -125,6 +132,12 @@ def _intercepted(here: Interceptors, definition: OpDef, arguments: Sequence[Any]
         return _recorded(definition, arguments)
     finally:
         thread.handlers = here
+
+
+def _converted(tensor: Tensor, dtype: DType) -> Tensor:
+    """A tensor in another dtype, for a call within `autocast`."""
+    result: Tensor = run(registry.get(CONVERSION), (tensor, dtype.code, False, False, None))
+    return result
 
 
 class Operator:

@@ -2,7 +2,7 @@
 
 A call meets them in this order. *Functions* see what Python calls (`flambeau.add`, methods, properties); *handlers*
 see operators before gradients are recorded (a tracer is one); *modes* see operators below that. Whoever is being asked
-is meanwhile not on the stack.
+is meanwhile not on the stack. Between functions and handlers, `autocast` converts operands.
 
 >>> from flambeau.tensor.observer import thread
 >>> with changed(modes=("a mode",)):
@@ -32,6 +32,8 @@ class Interceptors(NamedTuple):
     """Dispatch modes: called instead of kernels."""
     excluded: frozenset[str] = frozenset()
     """Names of dispatch keys that are passed over."""
+    autocast: tuple[Any, ...] = ()
+    """The mixed precision that operators are called in, `flambeau.tensor.autocast_state.Precision`."""
 
 
 NOBODY = Interceptors()

@@ -19,7 +19,7 @@ from flambeau.autograd.backward import backward
 from flambeau.autograd.engine import is_for_targets
 from flambeau.autograd.function import Function
 from flambeau.autograd.graph import saved_tensors_hooks
-from flambeau.tensor.autocast import autocast, get_autocast_dtype, is_autocast_enabled
+from flambeau.tensor.autocast_state import in_precision, precision
 from flambeau.tensor.grad_mode import inference_mode, is_grad_enabled
 from flambeau.tensor.random import get_rng_state, set_rng_state
 from flambeau.tensor.recorder import tensors_in
@@ -100,7 +100,7 @@ class _World:
 
     def __init__(self, *, with_random: bool) -> None:
         self._state = get_rng_state() if with_random else None
-        self._dtype = get_autocast_dtype("cpu") if is_autocast_enabled("cpu") else None
+        self._precision = precision()
 
     @contextmanager
     def restored(self) -> Iterator[None]:
@@ -109,7 +109,7 @@ class _World:
         if self._state is not None:
             set_rng_state(self._state)
         try:
-            with autocast("cpu", enabled=self._dtype is not None, dtype=self._dtype):
+            with in_precision(self._precision):
                 yield
         finally:
             if self._state is not None:

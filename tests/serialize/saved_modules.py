@@ -409,7 +409,7 @@ def contexts(x: Tensor) -> Tensor:
         x = x + 1
     with flambeau.inference_mode():
         x = x * 2
-    with flambeau.set_grad_enabled(False), flambeau.autocast("cpu", enabled=False):
+    with flambeau.set_grad_enabled(False), flambeau.autocast("cpu", dtype=flambeau.bfloat16):
         x = x - 3
     return x
 

@@ -32,6 +32,7 @@ from flambeau.frontend.source.python_source import parameter_defaults
 from flambeau.frontend.trees.function_conversion import get_tree
 from flambeau.frontend.trees.tree_views import Def
 from flambeau.ir.graph import Graph
+from flambeau.jit.block_decorators import within_decorators
 from flambeau.jit.classes import subclasses
 from flambeau.jit.classes.attribute_inference import define_attributes
 from flambeau.jit.classes.class_rules import check_class
@@ -41,7 +42,6 @@ from flambeau.jit.classes.generator_methods import method_template, yielding
 from flambeau.jit.classes.method_trees import COMPARISONS, bound_to_class, compared_with_any
 from flambeau.jit.classes.records import RecordSource, Written, is_generated, is_generated_text, record_fields
 from flambeau.jit.compiling import afterwards, compiling, is_compiling, kept, promise, tidy
-from flambeau.jit.grad_mode_functions import within_grad_mode
 from flambeau.jit.script_registry import ScriptRegistry
 from flambeau.program.classes import Attribute, ClassDefinition, Property
 from flambeau.program.function import Function
@@ -394,7 +394,7 @@ class PythonSource:
                     )
                 except CompileError as error:
                     raise (error if method.record is None else method.record.explained(error)) from None
-            tidy(within_grad_mode(body, fn))
+            tidy(within_decorators(body, fn))
             return body
 
         function = kept(key, compiled)

@@ -15,9 +15,9 @@ from flambeau.frontend.scopes.name_resolution import Resolver
 from flambeau.frontend.source.python_source import NameScope, parameter_defaults
 from flambeau.frontend.trees.function_conversion import NO_SELF, get_tree, parse_source
 from flambeau.frontend.trees.tree_views import Def, Ident, Param
+from flambeau.jit.block_decorators import within_decorators
 from flambeau.jit.classes.method_trees import bound_to_class
 from flambeau.jit.compiling import compiling, is_compiling, kept, promise, tidy
-from flambeau.jit.grad_mode_functions import within_grad_mode
 from flambeau.jit.modules.module_hooks import HookTable, compile_hooks
 from flambeau.jit.modules.module_methods import is_of_base, is_unused_property, method_source
 from flambeau.jit.modules.module_overloads import declared_overloads, overload_name
@@ -194,7 +194,7 @@ class ModuleSource:
         def compiled() -> Function:
             with compiling(key, shown, None):
                 body = compile_def(tree, resolver, name=qualified, defaults=defaults, self_type=self_type)
-            tidy(within_grad_mode(body, written))
+            tidy(within_decorators(body, written))
             return body
 
         function = kept(key, compiled)

@@ -9,8 +9,10 @@ from typing import Any
 from flambeau.codegen.callable_type import MISSED
 from flambeau.executor import gradients, lost_numbers
 from flambeau.executor.executor import Executor, executor_of
+from flambeau.executor.inlined_graph import cast_graph, inlined_graph
 from flambeau.executor.options import Options
 from flambeau.executor.parameter_promotion import Promotion, promotion_of
+from flambeau.executor.precisions import alone
 from flambeau.executor.promoted_answers import ASKS, GRAD_MODE
 from flambeau.executor.promoted_containers import items_of
 from flambeau.jit.arguments import ArgumentError
@@ -203,7 +205,7 @@ class PromotedMethod(ScriptMethod):
             if (result := self._at_once(args, kwargs)) is not MISSED:
                 return result
             seen = self._look()
-        if seen.native is None or thread.observer is not None or thread.is_plain:
+        if seen.native is None or self._is_watched(seen):
             return self._call_slowly(*args, **kwargs)
         if kwargs or len(args) != self._count:
             args = self._signature.bind(args, kwargs)
@@ -221,8 +223,17 @@ class PromotedMethod(ScriptMethod):
         except NeedsObjectError:
             return self._call_slowly(*args)
 
+    def _is_watched(self, seen: _Seen) -> bool:
+        """Whether the method runs with its object for who looks on; within `autocast`, if it has blocks of its own."""
+        if thread.observer is not None or thread.is_plain or not thread.handlers:
+            return thread.observer is not None or thread.is_plain
+        function = self.script_function
+        return bool(alone()) and (bool(seen.cells) or cast_graph(function) is not inlined_graph(function))
+
     def _recorded(self, seen: _Seen, native: ScriptFunction, args: tuple[Any, ...]) -> Any:
         """The call where parameters ask for gradients; `MISSED` where none does."""
+        if thread.handlers and alone():
+            return native(*args, *seen.taken)
         if native._executor.repeated_calls and not (seen.cells or thread.handlers):
             result = native._executor.once_more((*args, *seen.taken))
             if result is not MISSED:

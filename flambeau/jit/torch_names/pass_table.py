@@ -11,6 +11,7 @@ from flambeau.ir import graph as graphs
 from flambeau.ir.verify import verify
 from flambeau.passes import (
     activations_in_place,
+    autocast,
     batch_mm,
     canonicalize,
     canonicalize_ops,
@@ -74,6 +75,7 @@ def _canonicalize(graph: graphs.Graph, keep_unique_names: bool = True) -> bool:
 
 
 PASSES: Final[dict[str, Callable[..., Any]]] = {
+    "autocast": autocast.do,
     "batch_mm": batch_mm.do,
     "canonicalize": _canonicalize,
     "canonicalize_graph_fuser_ops": canonicalize_ops.do,

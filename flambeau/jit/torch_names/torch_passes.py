@@ -61,6 +61,20 @@ def _run_on_module(name: str, module: ModuleHandle) -> None:
         module.ours._methods.clear()
 
 
+def _jit_set_autocast_mode(mode: bool) -> bool:
+    """True: programs have mixed precision written out, always. Raises ValueError for False.
+
+    >>> _jit_set_autocast_mode(True)
+    True
+    """
+    if not mode:
+        raise ValueError(
+            "_jit_set_autocast_mode(False): programs always compute in the mixed precision around them. "
+            "Turn it off for a block: with flambeau.autocast('cpu', enabled=False)"
+        )
+    return True
+
+
 def _jit_pass_custom_pattern_based_rewrite_graph(
     pattern: str, replacement: str, graph: Graph, value_name_pairs: Sequence[tuple[str, str]] = ()
 ) -> None:

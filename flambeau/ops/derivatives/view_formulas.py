@@ -14,6 +14,8 @@ formulas(
     "aten::clone",
     "aten::_to_copy",
     "aten::to",
+    "aten::_autocast_to_reduced_precision",
+    "aten::_autocast_to_full_precision",
     "aten::cpu",
     "aten::cuda",
     "aten::type_as",

@@ -14,6 +14,7 @@ from flambeau.ops.language.declare import declare
 from flambeau.ops.language.text import value_text
 from flambeau.schema.device import Device
 from flambeau.schema.opdef import Effect
+from flambeau.tensor.autocast import get_autocast_dtype, is_autocast_cpu_enabled, is_autocast_enabled
 from flambeau.tensor.grad_mode import is_grad_enabled, set_grad_enabled
 from flambeau.tensor.random import Generator, manual_seed
 from flambeau.util.counters import add_stat_value
@@ -80,8 +81,12 @@ declare(
     effect=Effect.ORDERED,
     is_about_tensor=True,
 )
-declare("aten::is_autocast_enabled() -> bool", lambda: False)
-declare("aten::is_autocast_cpu_enabled() -> bool", lambda: False)
+declare("aten::is_autocast_enabled() -> bool", is_autocast_enabled, effect=Effect.ORDERED)
+declare(
+    "aten::get_autocast_dtype(str device_type) -> ScalarType", lambda kind: get_autocast_dtype(kind).code,
+    effect=Effect.ORDERED,
+)  # fmt: skip
+declare("aten::is_autocast_cpu_enabled() -> bool", is_autocast_cpu_enabled, effect=Effect.ORDERED)
 declare("aten::Generator(*, Device? device=None, int? seed=None) -> Generator", _generator, effect=Effect.ORDERED)
 declare(
     "aten::manual_seed.generator(Generator(a!) self, int seed) -> Generator(a!)",
@@ -96,9 +101,7 @@ for _suffix, _of, _effect in (
     ("", lambda: sys.stdout, Effect.ORDERED),
     ("_stderr", lambda: sys.stderr, Effect.WORLD),
 ):
-    declare(
-        f"python::print{_suffix}(str sep, str end, bool flush, ...) -> ()", partial(_print_to, _of), effect=_effect
-    )
+    declare(f"python::print{_suffix}(str sep, str end, bool flush, ...) -> ()", partial(_print_to, _of), effect=_effect)
     declare(f"python::write{_suffix}(str text) -> int", partial(_write, _of), effect=_effect)
     declare(f"python::flush{_suffix}() -> ()", partial(_flush, _of), effect=_effect)
 declare("prim::RaiseException(str msg, str? cls=None) -> ()", raise_exception, effect=Effect.ORDERED)

@@ -18,6 +18,7 @@ from flambeau.ir.walk import subgraphs
 from flambeau.passes import constant_pooling
 from flambeau.passes.inline import callee_of
 from flambeau.schema.rule_tables import RuleTable
+from flambeau.serialize.archive_reader.contexts import restore_contexts
 from flambeau.serialize.python_print_resolver import forget_temporaries
 from flambeau.util.errors import CompileError
 
@@ -30,6 +31,7 @@ _folds("aten::add")(operator.add)
 def finish(graph: Graph) -> None:
     """Change the graph in place."""
     forget_temporaries(graph)
+    restore_contexts(graph)
     for node in list(graph.all_nodes()):
         if node.op in _TASKS:
             _hold(node.attributes[SUBGRAPH])

@@ -16,6 +16,7 @@ from flambeau.program import generators, protected
 from flambeau.program.function import Function
 from flambeau.schema import registry
 from flambeau.schema.opdef import Effect
+from flambeau.tensor.autocast import autocast
 from flambeau.util.errors import ArchiveError, located
 
 REFUSED: Final = (
@@ -65,7 +66,7 @@ class Permissions:
         for node in _nodes(graph, seen):
             if node.op.startswith("^"):
                 called: Any = node.attributes.get("callable")
-                if getattr(called, "__module__", "") not in _OF_LANGUAGE:
+                if called is not autocast and getattr(called, "__module__", "") not in _OF_LANGUAGE:
                     raise ArchiveError(located(f"{title}: {OF_PYTHON}", node.range))
             elif self.refuses(node.op) and node.definition is not None:
                 text = REFUSED.format(places=node.op, names=[node.op])

@@ -10,13 +10,14 @@ from __future__ import annotations
 from functools import cache
 
 from flambeau.ir.clone import clone_graph
-from flambeau.ir.constants import insert_constant, is_constant
+from flambeau.ir.constants import insert_constant
 from flambeau.ir.graph import Graph, Node
 from flambeau.ir.walk import subgraphs
 from flambeau.program.classes import ClassDefinition
-from flambeau.schema.types import BOOL, NONE
+from flambeau.schema.types import BOOL, INT, NONE, STRING
+from flambeau.serialize.archive_format import AUTOCAST_CLASS
 from flambeau.serialize.python_print_resolver import read_code
-from flambeau.tensor.autocast import CpuAutocast, CudaAutocast, autocast
+from flambeau.tensor.autocast import autocast
 from flambeau.tensor.grad_mode import enable_grad, inference_block, no_grad, set_grad_enabled
 from flambeau.util.names import qualified_name
 
@@ -35,9 +36,11 @@ def __enter__(self) -> None:
 def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
   torch.set_grad_enabled(self.before)
 """
-_NOTHING = """
-def __init__(self) -> None:
-  pass
+_PRECISION = """
+def __init__(self, device_type: str, dtype: Optional[int], enabled: bool) -> None:
+  self.device = device_type
+  self.fast_dtype = unchecked_cast(int, dtype)
+  self._enabled = enabled
 
 def __enter__(self) -> None:
   pass
@@ -45,7 +48,8 @@ def __enter__(self) -> None:
 def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
   pass
 """
-"""A context that does nothing, as `autocast` does where it is not refused."""
+"""A block in mixed precision does nothing by itself: who runs the program knows the class by its name, and its
+attributes."""
 
 
 def with_context_objects(graph: Graph) -> Graph:
@@ -66,9 +70,7 @@ def _replacement(node: Node) -> ClassDefinition | None:
     python = node.attributes.get("callable") if node.op.startswith("^") else None
     if python in _GRAD_MODES:
         return context_class(python)
-    if python in (autocast, CpuAutocast, CudaAutocast) and all(map(is_constant, node.operands)):
-        return context_class(python)
-    return None
+    return context_class(python) if python is autocast else None
 
 
 def _replace(graph: Graph, node: Node, definition: ClassDefinition) -> None:
@@ -89,9 +91,13 @@ def _replace(graph: Graph, node: Node, definition: ClassDefinition) -> None:
 @cache
 def context_class(python: type) -> ClassDefinition:
     """The class of the objects that stand for contexts of a Python class."""
-    definition = ClassDefinition(qualified_name(python))
-    text = _NOTHING
-    if python in _GRAD_MODES:
+    if python is autocast:
+        definition = ClassDefinition(AUTOCAST_CLASS)
+        for name, type_ in (("device", STRING), ("fast_dtype", INT), ("_enabled", BOOL)):
+            definition.add_attribute(name, type_)
+        text = _PRECISION
+    else:
+        definition = ClassDefinition(qualified_name(python))
         definition.add_attribute("before", BOOL)
         definition.add_attribute("inside", BOOL)
         parameters, inside = _GRAD_MODES[python]

@@ -7,17 +7,23 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.ir.graph import Value
-from flambeau.schema.types import ANY
-from flambeau.tensor.autocast import CpuAutocast, refusal
+from flambeau.schema.types import ANY, NoneType
+from flambeau.tensor.autocast import CpuAutocast, autocast
+from flambeau.tensor.autocast_state import check_device, dtype_on
 from flambeau.tensor.grad_mode import set_grad_enabled
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
+
+WHICH_DEVICE: Final = (
+    "autocast() in a program needs to know the device when it is compiled: write the kind of device out: "
+    "autocast('cpu')"
+)
 
 
 @dataclass(slots=True)
@@ -39,11 +45,10 @@ class ContextClass(Sugared):
 
 
 class AutocastClass(ContextClass):
-    """`autocast`: refused where the program says that it wants mixed precision on the CPU, else when it runs."""
+    """`autocast`: whichever of its classes is written, the block is one of `autocast`, with its dtype said."""
 
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
-        """The context, of the device (if it is asked for) and whether it is enabled; the dtype makes no difference."""
-        parameters = inspect.signature(self.python).parameters
+        """The context, of the device, the dtype and whether it is enabled. Copies of parameters are the graph's own."""
         try:
             bound = inspect.signature(self.python).bind(
                 *(a.value for a in args), **{k.name: k.value for k in keywords}
@@ -52,18 +57,17 @@ class AutocastClass(ContextClass):
             raise CompileError(f"autocast() {error}", where) from None
         device = bound.get("device_type")
         kind = "cpu" if issubclass(self.python, CpuAutocast) else "cuda" if device is None else constant_of(device)
-        enabled = bound.get("enabled")
-        if kind is not None and (is_enabled := True if enabled is None else constant_of(enabled)) is not None:
-            try:
-                text = refusal(kind, is_enabled)
-            except RuntimeError as error:
-                raise CompileError(str(error), where) from None
-            if text:
-                raise CompileError(text, where)
-        switch = e.constant(True) if enabled is None else enabled
-        options = {"device_type": device, "dtype": e.constant(None), "enabled": switch}
-        chosen = [v for name in parameters if (v := options.get(name)) is not None]
-        return ContextValue(self.python, chosen)
+        dtype, enabled = bound.get("dtype"), bound.get("enabled")
+        if not isinstance(kind, str):
+            raise CompileError(WHICH_DEVICE, where)
+        try:
+            usual = dtype_on(check_device(kind))
+        except RuntimeError as error:
+            raise CompileError(str(error), where) from None
+        if dtype is None or isinstance(dtype.static_type, NoneType):
+            dtype = e.constant(usual.code)
+        device = e.constant(kind) if device is None else device
+        return ContextValue(autocast, [device, dtype, e.constant(True) if enabled is None else enabled])
 
 
 def constant_of(value: Value) -> Any:
