@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 
+from flambeau.cuda.devices import is_available
+from flambeau.tensor.autocast import HERE
 from flambeau.tensor.autocast import CudaAutocast as autocast  # noqa: N813  (as programs write it)
 from flambeau.tensor.autocast_functions import custom_bwd as _custom_bwd
 from flambeau.tensor.autocast_functions import custom_fwd as _custom_fwd
 from flambeau.tensor.grad_scaler import GradScaler as _GradScaler
 
+HERE["cuda"] = is_available
 custom_fwd = partial(_custom_fwd, device_type="cuda")
 custom_bwd = partial(_custom_bwd, device_type="cuda")
 

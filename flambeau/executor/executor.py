@@ -88,7 +88,6 @@ class Executor:
         parts = replace(options, tiered=False)
         self.derivatives = Derivatives(function, options, self._prepared, lambda part: attach(part, parts))
         self.precisions = Precisions(function, lambda within: attach(within, options, is_noted=is_noted))
-        """The same function, for calls within `autocast`."""
         self._latest: ExecutionPlan | None = None
         self.first_tier = FirstTier(function, options)
         self._takes_objects = any(map(_may_hold_objects, (a.type for a in function.schema.arguments)))

@@ -33,13 +33,22 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 AUTOCAST: Final = "__autocast__"
 """The attribute of a decorated function that says its mixed precision: device, dtype, and whether it is on."""
-HERE: Final = {"cpu"}
-"""The kinds of devices that tensors can be on."""
+HERE: Final[dict[str, Callable[[], bool]]] = {"cpu": lambda: True}
+"""Kinds of devices, each with what says whether tensors can be on one."""
 NOT_HERE: Final = "User provided device_type of '{}', but it is not available. Disabling"
 UNSUPPORTED_DTYPE: Final = (
     "In {0} autocast, but the target dtype is not supported. Disabling autocast.\n{0} Autocast only supports dtypes of "
     "{1} currently."
 )
+
+
+def is_here(device_type: str) -> bool:
+    """Whether tensors can be on a kind of device.
+
+    >>> is_here("cpu"), is_here("mps")
+    (True, False)
+    """
+    return device_type in HERE and HERE[device_type]()
 
 
 def is_possible(device_type: str, dtype: DType) -> str:
@@ -48,7 +57,7 @@ def is_possible(device_type: str, dtype: DType) -> str:
     >>> is_possible("mps", dtype_on("mps"))
     "User provided device_type of 'mps', but it is not available. Disabling"
     """
-    if device_type not in HERE:
+    if not is_here(device_type):
         return NOT_HERE.format(device_type)
     known = DTYPES[device_type]
     if dtype not in known:

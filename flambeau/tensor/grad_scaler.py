@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any, Final
 
 from flambeau.schema.dtype import float16
-from flambeau.tensor.autocast import HERE
+from flambeau.tensor.autocast import is_here
 from flambeau.tensor.autocast_state import check_device
 from flambeau.tensor.dispatch import call
 from flambeau.tensor.grad_mode import no_grad
@@ -72,7 +72,7 @@ class GradScaler:
     ) -> None:
         self._device = check_device(device)
         self._enabled = enabled
-        if enabled and device not in HERE:
+        if enabled and not is_here(device):
             warnings.warn(NOT_HERE.format(device), stacklevel=2)
             self._enabled = False
         if self._enabled:
