@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from flambeau.codegen.kernel.dtypes import KernelError, element_type
+from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.codegen.kernel.nest import ONE, Buffer, Kernel, scatters
 from flambeau.codegen.llvm.launch_sizes import ALIGNED_FROM
 from flambeau.codegen.patterns import memory_order
 from flambeau.codegen.products import is_product
-from flambeau.codegen.shapes import Span, broadcast_sizes, check_spans, refuse_empty
+from flambeau.codegen.shapes import Span, broadcast_sizes, check_spans, refuse_empty, refuse_nothing
 from flambeau.codegen.specialize import Strides, filled_order, output_order, parallel_group, stride_order
 from flambeau.util.record import dataclass
 
@@ -61,7 +61,7 @@ def geometry_of(kernel: Kernel, spans: tuple[Span, ...], arrays: list[Array]) ->
     loop_order = parallel_group(kernel) if is_product(kernel) else stride_order(kernel, sizes, strides)
     order_of = output_order
     if scatters(kernel):
-        _refuse_nothing(kernel, sizes)
+        refuse_nothing(kernel, sizes)
         order_of = filled_order
     orders = tuple([order_of(kernel, b, sizes, strides) for b in kernel.outputs])
     outputs = tuple(_output(b, sizes, strides, o) for b, o in zip(kernel.outputs, orders, strict=True))
@@ -77,12 +77,6 @@ def _input_strides(kernel: Kernel, arrays: list[Array]) -> Strides:
                 step = a.strides[dim] if a.shape[dim] else a.itemsize  # none of nothing is read for all iterations
                 strides[buffer.name, axis] = step if a.shape[dim] != 1 else 0
     return strides
-
-
-def _refuse_nothing(kernel: Kernel, sizes: dict[str, int]) -> None:
-    """What has no elements to change may still be told places, which operators look at."""
-    if any(sizes[a] == 0 for b in kernel.outputs for a in b.moving_axes):
-        raise KernelError(f"{kernel.name}: places of what has no elements")
 
 
 def _output(b: Buffer, sizes: dict[str, int], strides: Strides, order: tuple[str, ...]) -> Output:

@@ -73,3 +73,10 @@ def refuse_empty(kernel: Kernel, sizes: dict[str, int]) -> None:
             for carry in s.carries:
                 if carry.reducer in NO_IDENTITY:
                     raise KernelError(f"{carry.reducer}: no values to choose from and the reduction has no identity")
+
+
+def refuse_nothing(kernel: Kernel, sizes: dict[str, int]) -> None:
+    """Raise ``KernelError`` where a result whose places values say has no elements: they may still be told, and
+    operators look at them."""
+    if any(sizes[a] == 0 for b in kernel.outputs for a in b.moving_axes):
+        raise KernelError(f"{kernel.name}: places of what has no elements")

@@ -124,6 +124,16 @@ def integers(x: Tensor, places: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return i // 3 + i % 4, i.sum(), flambeau.where(x > 0, x, -x).index_select(0, places)
 
 
+def places_and_running(x: Tensor, i: Tensor, w: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    picked = x.gather(0, i)
+    added = x.scatter_add(0, i, w * 2).index_add(0, i[:, 0], w)
+    return picked, added, x.scatter(1, i % x.size(1), w), (picked.cumsum(0) + 1).cumprod(1)
+
+
+def looks_up(x: Tensor, i: Tensor) -> Tensor:
+    return x.index_select(0, i) + 1
+
+
 def lists(xs: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
     total = xs[0] * 0
     made: list[Tensor] = []
@@ -146,6 +156,7 @@ PROGRAMS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (in_place, (R(4, 5), R(4, 5))), (views, (R(4, 5),)), (views, (R(6, 3)[::2],)),
     (softmaxes, (R(4, 6), R(6), R(6))), (linear_layers, (R(4, 6), R(3, 6), R(3))),
     (numbers, (R(3, 2), 1.5, 7, True)), (numbers, (R(3, 2), -0.5, 2, False)), (factories, (R(2, 4),)),
+    (places_and_running, (R(3, 4), flambeau.randint(0, 3, [3, 4]), R(3, 4))),
     (integers, (R(5, 2), flambeau.tensor([3, 0, 1, 1]))), (lists, ([R(2, 3), R(2, 3)],)),
 ]  # fmt: skip
 
@@ -171,6 +182,14 @@ def test_a_division_by_zero_says_where() -> None:
     x, zero = flambeau.tensor([1, 2]).to("cuda"), flambeau.tensor([1, 0]).to("cuda")
     with pytest.raises(Exception, match="ZeroDivisionError"):
         script(x, zero)
+
+
+def test_an_index_outside_says_where() -> None:
+    script = flambeau.script(looks_up)
+    x = R(4, 5).to("cuda")
+    assert script(x, flambeau.tensor([1, 3]).to("cuda")).shape == (2, 5)
+    with pytest.raises(Exception, match="index_select"):
+        script(x, flambeau.tensor([1, 4]).to("cuda"))
 
 
 def test_explain_says_what_runs_on_the_device() -> None:

@@ -13,9 +13,9 @@ from flambeau.codegen.cuda.mapped import Program
 from flambeau.codegen.cuda.mapping import map_kernel
 from flambeau.codegen.cuda.schedule import CudaSchedule
 from flambeau.codegen.kernel.dtypes import element_type
-from flambeau.codegen.kernel.nest import ONE, Buffer, Kernel
-from flambeau.codegen.shapes import Span, broadcast_sizes, check_spans, refuse_empty
-from flambeau.codegen.specialize import Specialized, Strides, output_order, specialize, stride_order
+from flambeau.codegen.kernel.nest import ONE, Buffer, Kernel, scatters
+from flambeau.codegen.shapes import Span, broadcast_sizes, check_spans, refuse_empty, refuse_nothing
+from flambeau.codegen.specialize import Specialized, Strides, filled_order, output_order, specialize, stride_order
 from flambeau.util.record import dataclass
 
 
@@ -77,7 +77,7 @@ def bind_program(
 ) -> BoundProgram:
     """The program for inputs of these layouts; ``schedule`` instead of the chosen one.
 
-    Raises ``KernelError`` where shapes do not fit, and for the largest of nothing.
+    Raises ``KernelError`` where shapes do not fit, for the largest of nothing, and for places along an axis of nothing.
     """
     shapes = [x.shape for x in layouts]
     sizes = broadcast_sizes(kernel, shapes)
@@ -88,7 +88,11 @@ def bind_program(
             if axis != ONE:
                 strides[buffer.name, axis] = x.strides[place] if x.shape[place] != 1 else 0
     order = stride_order(kernel, sizes, strides)
-    outputs = tuple(_output(b, sizes, strides, output_order(kernel, b, sizes, strides)) for b in kernel.outputs)
+    order_of = output_order
+    if scatters(kernel):
+        refuse_nothing(kernel, sizes)
+        order_of = filled_order
+    outputs = tuple(_output(b, sizes, strides, order_of(kernel, b, sizes, strides)) for b in kernel.outputs)
     refuse_empty(kernel, sizes)
     is_empty = all(0 in o.shape for o in outputs)
     special = specialize(kernel, sizes, strides, order)

@@ -196,6 +196,27 @@ class Builder:
             lanes //= 2
         return [self._shuffle("from", v, 0) for v in state]
 
+    def scan_warp(self, reducer: str, state: State, lane: Operand) -> State:
+        """For each thread of a warp the states of the threads up to it, folded."""
+        step = 1
+        while step < WARP:
+            joined = self.combine(reducer, [self._shuffle("up", v, step) for v in state], state)
+            is_first = self.test("lt", lane, step)
+            state = [self.let("select", is_first, own, both) for own, both in zip(state, joined, strict=True)]
+            step *= 2
+        return state
+
+    def before_in_warp(self, reducer: str, state: State, lane: Operand) -> State:
+        """The state of the thread before; for the first of a warp the state that has met nothing."""
+        is_first = self.test("eq", lane, 0)
+        start = self.identity(reducer, self.dtypes[state[0]])
+        moved = [self._shuffle("up", v, 1) for v in state]
+        return [self.let("select", is_first, none, v) for none, v in zip(start, moved, strict=True)]
+
+    def last_of_warp(self, state: State) -> State:
+        """The state of a warp's last thread."""
+        return [self._shuffle("from", v, WARP - 1) for v in state]
+
     def _shuffle(self, how: str, value: str, lane: int) -> str:
         name = self.fresh(self.dtypes[value])
         self.add(Shuffle(name, self.dtypes[value], how, value, lane))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 
+from flambeau.codegen.cuda.loops import has_scans
 from flambeau.codegen.cuda.mapped import WARP
 from flambeau.codegen.cuda.rows import row_axis
 from flambeau.codegen.cuda.schedule import (
@@ -20,7 +21,7 @@ from flambeau.codegen.cuda.schedule import (
     choose,
 )
 from flambeau.codegen.kernel.dtypes import KernelError, element_type
-from flambeau.codegen.kernel.nest import Load, Loop, Statement, Store, walk
+from flambeau.codegen.kernel.nest import Load, Loop, Statement, Store, scatters, walk
 from flambeau.codegen.specialize import Specialized
 from flambeau.util.record import replace
 
@@ -44,6 +45,8 @@ def choose_schedule(
     schedule = replace(choose(special, aligned), processors=processors)
     kernel = special.kernel
     outer = [s for s in kernel.body if isinstance(s, Loop)]
+    if scatters(kernel) or has_scans(kernel.body):
+        return schedule
     if schedule.alone:
         return _held(special, kernel.body, 1, schedule, aligned)
     if len(outer) == 1 and not outer[0].carries:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from flambeau.codegen.cuda.device_math import device_functions
 from flambeau.codegen.cuda.mapped import (
+    WARP,
     Assign,
     Barrier,
     For,
@@ -37,6 +38,7 @@ from flambeau.codegen.llvm.ops import lower
 from flambeau.util.record import dataclass, field
 
 REGISTERS = {"thread": "tid.x", "block": "ctaid.x", "blocks": "nctaid.x"}
+_SHUFFLES = {"down": "down", "up": "up", "from": "idx"}
 ARENA = "shared_rows"
 """Shared memory whose size the launch gives."""
 
@@ -229,7 +231,8 @@ class _Emission:
         else:
             assert isinstance(s, Const | Let | Special | Index | Read | Shuffle), s
             self.values[s.name] = self.define(s)
-            self.dtypes[s.name] = getattr(s, "dtype", "int64")
+            is_test = isinstance(s, Index) and s.op in ("lt", "eq")
+            self.dtypes[s.name] = "bool" if is_test else getattr(s, "dtype", "int64")
 
     def define(self, s: Const | Let | Special | Index | Read | Shuffle) -> Value:
         e = self.e
@@ -330,6 +333,7 @@ class _Emission:
         return e.as_float(moved) if value.type in INT_OF else moved
 
     def exchange(self, s: Shuffle, word: Value) -> Value:
-        name = f"llvm.nvvm.shfl.sync.{'down' if s.how == 'down' else 'idx'}.i32"
+        name = f"llvm.nvvm.shfl.sync.{_SHUFFLES[s.how]}.i32"
+        last = 0 if s.how == "up" else WARP - 1
         self.e.declare(f"declare i32 @{name}(i32, i32, i32, i32)")
-        return self.e.define(f"call i32 @{name}(i32 -1, i32 {word}, i32 {s.lane}, i32 31)", "i32", 1)
+        return self.e.define(f"call i32 @{name}(i32 -1, i32 {word}, i32 {s.lane}, i32 {last})", "i32", 1)

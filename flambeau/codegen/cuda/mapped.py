@@ -134,8 +134,8 @@ class Assign:
 
 @dataclass(frozen=True, slots=True)
 class Shuffle:
-    """``name: dtype = shuffle how value, lane``: ``down`` reads the lane that many places on (its own where there is
-    none), ``from`` the lane of that number."""
+    """``name: dtype = shuffle how value, lane``: ``down`` reads the lane that many places on, ``up`` that many back
+    (its own where there is none), ``from`` the lane of that number."""
 
     name: str
     dtype: str
@@ -180,10 +180,12 @@ class Grid:
     per_block: int
     """Iterations that one block takes at a time."""
     limit: int
+    factor: int = 1
+    """Threads that share an iteration; those of one have other places in what it changes."""
 
     def blocks(self, sizes: dict[str, int]) -> int:
         """The number of blocks for axes of these sizes; it depends on nothing else, so that folds keep their order."""
-        iterations = 1
+        iterations = self.factor
         for axis in self.axes:
             iterations *= sizes[axis]
         return max(1, min(self.limit, -(-iterations // self.per_block)))

@@ -8,10 +8,17 @@ needs the answer folds again, in the same order.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from flambeau.codegen.cuda.folds import wide_fold
+from flambeau.codegen.cuda.loops import change_of, is_scan, own_axes, with_changes_alone
 from flambeau.codegen.cuda.mapped import Grid, MappedKernel, Memory, Operand, Program
+from flambeau.codegen.cuda.places import change_loop
 from flambeau.codegen.cuda.rows import row_alone, row_loop
+from flambeau.codegen.cuda.scans import WIDTH as SCAN_WIDTH
+from flambeau.codegen.cuda.scans import fold_stretch, scan_stretch
 from flambeau.codegen.cuda.schedule import CudaSchedule, needs_barriers
+from flambeau.codegen.cuda.teams import team_body, team_loop
 from flambeau.codegen.cuda.threads import ERROR, Place, ThreadMapper, carry_tables, size_of
 from flambeau.codegen.cuda.wide import wide_loop
 from flambeau.codegen.kernel.dtypes import KernelError
@@ -23,10 +30,9 @@ from flambeau.codegen.kernel.nest import (
     Kernel,
     Load,
     Loop,
-    Running,
     Statement,
     Store,
-    placed_axes,
+    scatters,
     walk,
 )
 from flambeau.util.record import dataclass, field, replace
@@ -37,10 +43,8 @@ TEAMS = "teams"
 
 def map_kernel(kernel: Kernel, schedule: CudaSchedule, name: str = "kernel") -> Program:
     """The kernels for a loop nest under a schedule. Raises ``KernelError`` for a nest that no schedule can spread."""
-    if any(isinstance(s, Store) and s.at for s in walk(kernel.body)):
-        raise KernelError("stores at places that values say have no CUDA kernel yet: threads would meet there")
-    if placed_axes(kernel) or any(isinstance(s, Running) for s in walk(kernel.body)):
-        raise KernelError("running states and loads at places that values say have no CUDA kernel yet")
+    if scatters(kernel):
+        kernel = with_changes_alone(kernel)
     for s in kernel.body:
         if isinstance(s, Store) and kernel.buffer(s.buffer).role == "scratch":
             raise KernelError(
@@ -59,6 +63,8 @@ class _Launch:
     needed: tuple[Statement, ...]
     """Definitions and earlier folds that it builds on, in order."""
     stores: tuple[Statement, ...] = ()
+    is_second: bool = False
+    """The second of the two kernels of a scan over everything."""
 
     @property
     def body(self) -> tuple[Statement, ...]:
@@ -72,12 +78,13 @@ class _Mapper:
     schedule: CudaSchedule
     name: str
     extra: list[tuple[str, int, int]] = field(default_factory=list)
+    launches: list[_Launch] = field(default_factory=list)
 
     def program(self) -> Program:
         has_rows = any(self._private_scratch(s) for s in self.kernel.body if isinstance(s, Loop))
         if self.schedule.alone and not has_rows:
             return self._alone()
-        launches = self._launches()
+        self.launches = launches = self._launches()
         kernels = [self._kernel(launch, number, len(launches) > 1) for number, launch in enumerate(launches)]
         return Program(tuple(kernels), tuple(self.extra))
 
@@ -90,6 +97,8 @@ class _Mapper:
         for s in self.kernel.body:
             if isinstance(s, Loop):
                 launches.append(_Launch(s, _needed((s,), before)))
+                if is_scan(s):
+                    launches.append(_Launch(s, _needed((s,), before), is_second=True))
             before.append(s)
         if last or not launches:
             launches.append(_Launch(None, _needed(tuple(last), before), tuple(last)))
@@ -103,7 +112,7 @@ class _Mapper:
         if self.schedule.slots:
             row_alone(mapper, self.kernel.body, start)
         else:
-            mapper.team_body(self.kernel.body, start)
+            team_body(mapper, self.kernel.body, start)
         sizes = tuple(self.kernel.axes) + tuple(x[0] for x in self.extra)
         kernel = MappedKernel(
             self.name, self.schedule.threads, Grid((), 1, 1), sizes, memories + work + tuple(mapper.shared),
@@ -119,20 +128,22 @@ class _Mapper:
         start = mapper.start(ERROR in [m.name for m in memories])
         tables = self._gather(launch, mapper, start)
         if loop is not None:
-            tables |= self._map_loop(loop, number, schedule, mapper, start)
+            tables |= self._map_loop(launch, loop, mapper, start)
         if launch.stores:
             mapper.stores_by(mapper.thread, launch.stores, start)
         sizes = tuple(self.kernel.axes) + tuple(dict.fromkeys(x[0] for x in self.extra))
         return MappedKernel(
             f"{self.name}_{number}" if is_one_of_many else self.name,
             schedule.threads if loop is not None or tables else 32,
-            Grid((), 1, 1) if loop is None else Grid(loop.axes, schedule.per_block, schedule.max_blocks),
+            Grid((), 1, 1) if loop is None else self._grid(loop, schedule),
             sizes, memories + work + tuple(tables.values()) + tuple(mapper.shared), mapper.b.body,
             schedule.narrow, schedule.contract,
         )  # fmt: skip
 
     def _schedule_of(self, loop: Loop | None) -> CudaSchedule:
-        """Teams of several threads are for iterations of loops that carry nothing."""
+        """Teams of several threads are for iterations of loops that carry nothing, and for scans."""
+        if loop is not None and is_scan(loop):
+            return replace(self.schedule, team="block", width=1)
         is_team = loop is not None and not loop.carries
         return self.schedule if is_team else replace(self.schedule, team="thread", slots=0)
 
@@ -149,29 +160,44 @@ class _Mapper:
                 mapper.gather(carry, parts, start)
         return tables
 
-    def _map_loop(
-        self, loop: Loop, number: int, schedule: CudaSchedule, mapper: ThreadMapper, start: Place
-    ) -> dict[str, Memory]:
-        """Emit the loop of a launch; the tables of partial states that it writes."""
+    def _grid(self, loop: Loop, schedule: CudaSchedule) -> Grid:
+        """The blocks for a loop."""
+        change = change_of(loop)
+        if change is not None:
+            own = own_axes(self.kernel, loop, change)
+            return Grid(own, schedule.threads, schedule.max_blocks, schedule.residues)
+        per_block = schedule.threads * SCAN_WIDTH if is_scan(loop) else schedule.per_block
+        return Grid(loop.axes, per_block, schedule.max_blocks)
+
+    def _map_loop(self, launch: _Launch, loop: Loop, mapper: ThreadMapper, start: Place) -> dict[str, Memory]:
+        """Emit the loop of a launch; the tables of partial states that it writes or reads."""
+        schedule, change = mapper.schedule, change_of(loop)
         if loop.carries:
-            tables = [self._tables(carry, number) for carry in loop.carries]
-            if schedule.vectors > 1 and loop.axes:
-                wide_fold(mapper, loop, start, tables)
-            else:
-                mapper.grid_fold(loop, start, tables)
+            tables = [self._tables(carry, self._number_of(loop)) for carry in loop.carries]
+            self._fold_of(launch, loop, schedule)(mapper, loop, start, tables)
             return {m.name: m for parts in tables for m in parts}
-        if schedule.slots:
+        if change is not None:
+            change_loop(mapper, loop, change, start)
+        elif schedule.slots:
             row_loop(mapper, loop, start)
         elif schedule.width > 1 and loop.axes:
             wide_loop(mapper, loop, start)
         elif schedule.team == "thread":
             mapper.thread_loop(loop, start)
         else:
-            mapper.team_loop(loop, start)
+            team_loop(mapper, loop, start)
         return {}
 
+    @staticmethod
+    def _fold_of(launch: _Launch, loop: Loop, schedule: CudaSchedule) -> Callable[..., None]:
+        """What emits a fold over everything."""
+        if is_scan(loop):
+            return scan_stretch if launch.is_second else fold_stretch
+        return wide_fold if schedule.vectors > 1 and loop.axes else ThreadMapper.grid_fold
+
     def _number_of(self, loop: Loop) -> int:
-        return [s for s in self.kernel.body if isinstance(s, Loop)].index(loop)
+        """The kernel that leaves the partial states of a fold."""
+        return [x.loop for x in self.launches].index(loop)
 
     # --- memory
 

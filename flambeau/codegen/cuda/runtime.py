@@ -17,7 +17,7 @@ from flambeau.codegen.cuda.emit import parameters, symbol_of
 from flambeau.codegen.cuda.mapped import MappedKernel, memory_shape, shared_bytes
 from flambeau.codegen.cuda.ptx import ARCHITECTURES, programs_ptx
 from flambeau.codegen.cuda.schedule import CudaSchedule
-from flambeau.codegen.cuda.threads import ERROR
+from flambeau.codegen.cuda.threads import ERROR, raise_error
 from flambeau.codegen.kernel.dtypes import KernelError, element_type
 from flambeau.codegen.kernel.nest import Kernel
 from flambeau.codegen.shapes import Span
@@ -58,8 +58,9 @@ def architecture_for(capability: str) -> str:
 class CudaKernel:
     """A kernel that can be called with one device array (or number) per input; gives an array, or a tuple of several.
 
-    Raises ``KernelError`` for inputs that do not fit, ``LoweringError`` for an operation that has no device code, and
-    ``ZeroDivisionError`` for an integer division by zero. ``cupy`` stands for the library, in tests.
+    Raises ``KernelError`` for inputs that do not fit, ``LoweringError`` for an operation that has no device code,
+    ``ZeroDivisionError`` for an integer division by zero, and ``IndexError`` for an index that lies outside.
+    ``cupy`` stands for the library, in tests.
     """
 
     def __init__(
@@ -134,8 +135,8 @@ class CudaKernel:
             function = module.get_function(symbol_of(kernel))
             given = arguments(kernel, bound, sizes, memory)
             function((kernel.grid.blocks(bound.sizes),), (kernel.threads,), given, shared_mem=shared)
-        if fails and int(memory[ERROR][0]):
-            raise ZeroDivisionError("ZeroDivisionError")
+        if fails:
+            raise_error(int(memory[ERROR][0]), self.kernel.name)
 
     def module(self, bound: BoundProgram) -> Any:
         """The kernels of a program on the device in use, loaded now if they are not."""

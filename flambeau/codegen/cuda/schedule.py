@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import math
 
+from flambeau.codegen.cuda.loops import has_scans, residues_for
 from flambeau.codegen.cuda.mapped import WARP
 from flambeau.codegen.kernel.dtypes import element_type
-from flambeau.codegen.kernel.nest import Kernel, Load, Loop, Statement, Store, walk
+from flambeau.codegen.kernel.nest import Kernel, Load, Loop, Statement, Store, scatters, walk
 from flambeau.codegen.specialize import Specialized
 from flambeau.util.record import dataclass, replace
 
@@ -64,6 +65,8 @@ class CudaSchedule:
     """A row is exactly what the threads of a team hold."""
     processors: int = PROCESSORS
     """Of the device: a fold over everything has some blocks for each."""
+    residues: int = 1
+    """Threads that share the places along an axis that values go along, where they change them."""
 
     @property
     def team_size(self) -> int:
@@ -89,6 +92,8 @@ class CudaSchedule:
             flags.append(f"{self.vectors} times {self.width} of {', '.join(self.wide)}")
         if self.processors != PROCESSORS:
             flags.append(f"for {self.processors} processors")
+        if self.residues > 1:
+            flags.append(f"places shared by {self.residues}")
         return f"{self.team} of {self.threads} threads, at most {self.max_blocks} blocks {' '.join(flags)}".rstrip()
 
 
@@ -98,6 +103,8 @@ def choose(special: Specialized, aligned: frozenset[str] | None = None) -> CudaS
     sizes = special.sizes
     narrow = math.prod(max(s, 1) for s in sizes.values()) < 1 << 30
     outer = [s for s in special.kernel.body if isinstance(s, Loop)]
+    if scatters(special.kernel):
+        return CudaSchedule(threads=128, narrow=narrow, residues=residues_for(special.kernel, sizes))
     if len(outer) == 1 and not outer[0].carries:
         inner = _widest([s for s in walk(outer[0].body) if isinstance(s, Loop)], sizes)
         if inner is None:
@@ -118,7 +125,7 @@ def wide_schedule(
     by side, at addresses that allow it."""
     plain, iterations = CudaSchedule(narrow=narrow), _iterations(loop, special.sizes)
     accesses = [s for s in walk(loop.body) if isinstance(s, Load | Store)]
-    if not loop.axes or any(s.at for s in accesses) or iterations < WIDE_FROM:
+    if not loop.axes or iterations < WIDE_FROM:
         return plain
     stored = {s.buffer for s in accesses if isinstance(s, Store)}
     dense = _side_by_side(special, loop.axes[-1], {s.buffer for s in accesses})
@@ -156,7 +163,9 @@ def _rows(special: Specialized, outer: Loop, inner: Loop, narrow: bool) -> CudaS
     runs_down = _is_contiguous(special, outer) and not _is_contiguous(special, inner)
     if columns <= 4 or (runs_down and rows >= COLUMNS_FROM):
         return CudaSchedule(narrow=narrow)
-    if columns <= 1024 and scratch * 4 <= SHARED_BYTES and not needs_barriers(kernel):
+    if rows < COLUMNS_FROM * 8 and has_scans(outer.body) and columns >= WARP * 32:
+        return CudaSchedule("block", 256, shared_scratch=0 < scratch <= SHARED_BYTES, narrow=narrow)
+    if (columns <= 1024 or has_scans(outer.body)) and scratch * 4 <= SHARED_BYTES and not needs_barriers(kernel):
         return CudaSchedule("warp", 128, shared_scratch=scratch > 0, narrow=narrow)
     threads = _threads_for(columns)
     return CudaSchedule("block", threads, shared_scratch=0 < scratch <= SHARED_BYTES, narrow=narrow)
@@ -190,7 +199,9 @@ def scratch_bytes(kernel: Kernel, sizes: dict[str, int]) -> int:
 
 def needs_barriers(kernel: Kernel) -> bool:
     """Whether an element of scratch may be read by another thread than wrote it: some loop that reads or writes it is
-    not over just its axes."""
+    not over just its axes, or goes along them as scans do."""
+    if kernel.scratch and has_scans(kernel.body):
+        return True
     return any(
         _reaches(statement, b.name, b.moving_axes, ()) for b in kernel.scratch for statement in _team_bodies(kernel)
     )

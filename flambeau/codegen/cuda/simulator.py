@@ -37,7 +37,7 @@ from flambeau.codegen.cuda.mapped import (
 )
 from flambeau.codegen.cuda.printer import print_statement
 from flambeau.codegen.cuda.races import SimulationError, Touched
-from flambeau.codegen.cuda.threads import ERROR
+from flambeau.codegen.cuda.threads import ERROR, raise_error
 from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.codegen.kernel.nest import Const, Let
 
@@ -68,7 +68,7 @@ def simulate(bound: BoundProgram, *inputs: Array) -> tuple[Array, ...]:
 def run_program(program: Program, sizes: dict[str, int], memory: dict[str, Array]) -> None:
     """Launch every kernel in order on arrays by name, which it reads and writes; adds the program's own memory.
 
-    Raises ``SimulationError``, and ``ZeroDivisionError`` where the error flag was set.
+    Raises ``SimulationError``, and ``ZeroDivisionError`` or ``IndexError`` where the error flag was set.
     """
     everything = program.all_sizes(sizes)
     known = {name: np.ones(a.size, bool) for name, a in memory.items()}
@@ -79,8 +79,7 @@ def run_program(program: Program, sizes: dict[str, int], memory: dict[str, Array
     for kernel in program.kernels:
         blocks = kernel.grid.blocks(sizes)
         known = _Launch(kernel, everything, memory, blocks, known).run()
-    if flag[0]:
-        raise ZeroDivisionError("ZeroDivisionError")
+    raise_error(int(flag[0]), "kernel")
 
 
 class _Launch:
@@ -274,5 +273,6 @@ class _Launch:
             raise self.fail(s, f"some threads of warp {partly[0]} of block {self.block} do not take part in a shuffle")
         value = self.operand(s.value).reshape(-1, WARP)
         lanes = np.arange(WARP)
-        source = np.full(WARP, s.lane) if s.how == "from" else np.where(lanes + s.lane < WARP, lanes + s.lane, lanes)
+        moved = {"from": 0 * lanes + s.lane, "down": lanes + s.lane, "up": lanes - s.lane}[s.how]
+        source = np.where((moved >= 0) & (moved < WARP), moved, lanes)
         self.values[s.name] = value[:, source].reshape(-1)

@@ -10,10 +10,19 @@ from flambeau.codegen.kernel import nest
 from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.codegen.kernel.nest import ONE, Kernel, Statement, walk
 from flambeau.codegen.kernel.opset import TRAPPING
+from flambeau.codegen.llvm.abi import OUTSIDE, ZERO_DIVISOR
 from flambeau.util.record import dataclass, field, replace
 
 ERROR = "error.flag"
-"""The flag that an integer division by zero sets."""
+"""The flag that an integer division by zero sets, and a place that is outside."""
+
+
+def raise_error(flag: int, name: str) -> None:
+    """Raises what the error flag of a kernel stands for."""
+    if flag == OUTSIDE:
+        raise IndexError(f"{name}: index out of range")
+    if flag:
+        raise ZeroDivisionError("ZeroDivisionError")
 
 
 def size_of(axis: str) -> str:
@@ -44,6 +53,11 @@ class Place:
         return replace(self, values=dict(self.values), at=dict(self.at), carries=dict(self.carries))
 
 
+def are_same(lanes: list[Place], names: tuple[str, ...]) -> bool:
+    """Whether these have one value at all places."""
+    return all(len({lane.values[name] for lane in lanes}) == 1 for name in names)
+
+
 class ThreadMapper:
     """Builds one kernel's body; ``start`` first."""
 
@@ -59,9 +73,11 @@ class ThreadMapper:
 
     @staticmethod
     def may_trap(body: tuple[Statement, ...]) -> bool:
-        """Whether some statement may divide an integer by zero."""
-        lets = (s for s in walk(body) if isinstance(s, nest.Let))
-        return any(s.op in TRAPPING and element_type(s.dtype).is_integer for s in lets)
+        """Whether some statement may divide an integer by zero, or say a place that is outside."""
+        found = walk(body)
+        lets = (s for s in found if isinstance(s, nest.Let))
+        divides = any(s.op in TRAPPING and element_type(s.dtype).is_integer for s in lets)
+        return divides or any(isinstance(s, nest.Within) for s in found)
 
     def start(self, has_error: bool) -> Place:
         """The first statements: where this thread is."""
@@ -104,33 +120,15 @@ class ThreadMapper:
         state = self.variables(carry)
         with b.loop(self.thread, tables[0].sizes[0], threads) as piece:
             met = [b.read(m.name, m.dtype, piece) for m in tables]
-            self._update(carry, state, met)
+            self.update(carry, state, met)
         (folded,) = self.fold_block([(carry, state)], threads)
         place.values[carry.name] = folded[-1]
 
-    def team_loop(self, loop: nest.Loop, place: Place) -> None:
-        """Every iteration of a loop by one team."""
-        stop = self.total(loop)
-        with self.b.loop(self.team, stop, self.teams) as iteration:
-            inside = place.child()
-            self.split(loop.axes, iteration, inside)
-            self.team_body(loop.body, inside)
-            if self.has_barriers:
-                self.b.barrier()
-
-    def team_body(self, body: tuple[Statement, ...], place: Place) -> None:
-        """Statements that a team runs together: loops shared out, stores by one thread, the rest by all."""
-        for s in body:
-            if isinstance(s, nest.Loop):
-                states = self._open(s, place)
-                self.iterations(s, self.lane, self.schedule.team_size, place)
-                if self.has_barriers:
-                    self.b.barrier()
-                self._close(s, states, place)
-            elif isinstance(s, nest.Store):
-                self.stores_by(self.lane, (s,), place)
-            else:
-                self.statement(s, place)
+    def shared_loop(self, loop: nest.Loop, place: Place) -> None:
+        """The iterations of a loop shared out to the threads of a team, and what they fold brought together."""
+        states = self._open(loop, place)
+        self.iterations(loop, self.lane, self.schedule.team_size, place)
+        self._close(loop, states, place)
 
     def stores_by(self, lane: Operand, stores: tuple[Statement, ...], place: Place) -> None:
         """Stores by the thread whose number in its team or block is 0."""
@@ -191,18 +189,23 @@ class ThreadMapper:
         if isinstance(s, nest.Const):
             place.values[s.name] = b.const(s.value, s.dtype)
         elif isinstance(s, nest.Load):
-            place.values[s.name] = b.read(s.buffer, s.dtype, *self.index(s.buffer, place))
+            place.values[s.name] = b.read(s.buffer, s.dtype, *self.index(s.buffer, place, s.at))
         elif isinstance(s, nest.Let):
             place.values[s.name] = self._let(s, place)
         elif isinstance(s, nest.Position | nest.Extent):
             place.values[s.name] = self._number(s, place)
+        elif isinstance(s, nest.Within):
+            place.values[s.name] = self._within(s, place)
+        elif isinstance(s, nest.Running):
+            # A variable changes; what it is now does not.
+            place.values[s.name] = b.cast(place.carries[s.carry][1][-1], s.dtype)
         elif isinstance(s, nest.Store):
             b.write(s.buffer, place.values[s.value], *self.index(s.buffer, place))
         else:
             assert isinstance(s, nest.Accumulate), s
             carry, state = place.carries[s.carry]
             met = [place.values[s.value]] + ([place.values[s.position]] if s.position is not None else [])
-            self._update(carry, state, met)
+            self.update(carry, state, met)
 
     def _let(self, s: nest.Let, place: Place) -> str:
         args = [place.values[a] for a in s.args]
@@ -211,15 +214,15 @@ class ThreadMapper:
         if s.op in TRAPPING and element_type(s.dtype).is_integer:
             zero = self.b.const(0, s.dtype)
             with self.b.when(self.b.let("eq", args[1], zero)):
-                self.b.write(ERROR, self.b.const(1, "int32"), 0)
+                self.b.write(ERROR, self.b.const(ZERO_DIVISOR, "int32"), 0)
         return self.b.let(s.op, *args)
 
     def read_lanes(self, s: nest.Load, axis: str, lanes: list[Place]) -> list[str]:
         """What neighbours along an axis read, in one access where the schedule says so."""
-        if s.buffer in self.schedule.wide:
+        if s.buffer in self.schedule.wide and are_same(lanes, tuple(value for _, value in s.at)):
             dimension = self.buffers[s.buffer].axes.index(axis)
-            return self.b.read_vector(s.buffer, s.dtype, len(lanes), dimension, *self.index(s.buffer, lanes[0]))
-        return [self.b.read(s.buffer, s.dtype, *self.index(s.buffer, lane)) for lane in lanes]
+            return self.b.read_vector(s.buffer, s.dtype, len(lanes), dimension, *self.index(s.buffer, lanes[0], s.at))
+        return [self.b.read(s.buffer, s.dtype, *self.index(s.buffer, lane, s.at)) for lane in lanes]
 
     def write_lanes(self, s: nest.Store, axis: str, lanes: list[Place]) -> None:
         """Stores of neighbours along an axis, in one access where the schedule says so."""
@@ -229,6 +232,16 @@ class ThreadMapper:
             return
         for lane in lanes:
             self.statement(s, lane)
+
+    def _within(self, s: nest.Within, place: Place) -> str:
+        """A place along an axis; where it is outside, the first one, and the error flag is set."""
+        b, value, size = self.b, place.values[s.value], size_of(s.axis)
+        b.dtypes.setdefault(size, "int64")
+        zero = b.const(0, "int64")
+        is_inside = b.let("logical_and", b.let("ge", value, zero), b.let("lt", value, size))
+        with b.when(b.let("logical_not", is_inside)):
+            b.write(ERROR, b.const(OUTSIDE, "int32"), 0)
+        return b.let("select", is_inside, value, zero)
 
     def _number(self, s: nest.Position | nest.Extent, place: Place) -> str:
         """A position or an extent as a value."""
@@ -242,9 +255,11 @@ class ThreadMapper:
         self.b.dtypes.setdefault(number, "int64")
         return number
 
-    def index(self, buffer: str, place: Place) -> tuple[Operand, ...]:
-        """Where an element of a buffer lies here."""
-        own: tuple[Operand, ...] = tuple(0 if a == ONE else place.at[a] for a in self.buffers[buffer].axes)
+    def index(self, buffer: str, place: Place, at: tuple[tuple[str, str], ...] = ()) -> tuple[Operand, ...]:
+        """Where an element of a buffer lies here; along some axes values say where."""
+        said = {axis: place.values[value] for axis, value in at}
+        here = {ONE: 0} | place.at | said
+        own: tuple[Operand, ...] = tuple(here[a] for a in self.buffers[buffer].axes)
         kind = self.scratch.get(buffer, "whole")
         if kind == "shared":
             return (self.team_in_block, *own)
@@ -264,7 +279,8 @@ class ThreadMapper:
         place.carries.update({c.name: (c, states[c.name]) for c in loop.carries})
         return states
 
-    def _update(self, carry: nest.Carry, state: State, met: State) -> None:
+    def update(self, carry: nest.Carry, state: State, met: State) -> None:
+        """Let a state in variables meet another."""
         for var, value in zip(state, self.b.combine(carry.reducer, state, met), strict=True):
             self.b.assign(var, value)
 
@@ -285,7 +301,7 @@ class ThreadMapper:
         if warps == 1:
             return folded
         lane, warp = b.index("rem", self.thread, WARP), b.index("div", self.thread, WARP)
-        rows = [[self._row(b.dtypes[v], warps) for v in state] for state in folded]
+        rows = [[self.row(b.dtypes[v], warps) for v in state] for state in folded]
         with b.when(b.test("eq", lane, 0)):
             for names, state in zip(rows, folded, strict=True):
                 for name, value in zip(names, state, strict=True):
@@ -301,7 +317,8 @@ class ThreadMapper:
         b.barrier()  # before the rows are written again
         return result
 
-    def _row(self, dtype: str, warps: int) -> str:
+    def row(self, dtype: str, warps: int) -> str:
+        """Shared memory for a value of each warp."""
         name = f"fold.{len(self.shared)}"
         self.shared.append(Memory(name, dtype, "shared", "work", (warps,)))
         return name

@@ -7,10 +7,17 @@ of the grid take one by one.
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 from flambeau.codegen.cuda.mapped import Operand
-from flambeau.codegen.cuda.threads import Place, ThreadMapper, size_of
+from flambeau.codegen.cuda.threads import Place, ThreadMapper, are_same, size_of
 from flambeau.codegen.kernel import nest
 from flambeau.codegen.kernel.nest import Statement
+
+
+def arguments_of(s: nest.Let | nest.Within) -> tuple[str, ...]:
+    """The values that a definition is made of."""
+    return s.args if isinstance(s, nest.Let) else (s.value,)
 
 
 def wide_loop(mapper: ThreadMapper, loop: nest.Loop, place: Place) -> None:
@@ -72,14 +79,21 @@ class Lanes:
         if isinstance(s, nest.Store):
             mapper.write_lanes(s, self.inner, lanes)
             return
-        if isinstance(s, nest.Load):
-            if self.inner in mapper.buffers[s.buffer].axes:
-                names = mapper.read_lanes(s, self.inner, lanes)
-            else:
-                mapper.statement(s, lanes[0])
-                names = [lanes[0].values[s.name]] * len(lanes)
-            for lane, name in zip(lanes, names, strict=True):
-                lane.values[s.name] = name
+        if self._is_same(s, lanes):
+            mapper.statement(s, lanes[0])
+            names = [lanes[0].values[s.name]] * len(lanes)
+        elif isinstance(s, nest.Load):
+            names = mapper.read_lanes(s, self.inner, lanes)
+        else:
+            for lane in lanes:
+                mapper.statement(s, lane)
             return
-        for lane in lanes:
-            mapper.statement(s, lane)
+        for lane, name in zip(lanes, names, strict=True):
+            lane.values[s.name] = name
+
+    def _is_same(self, s: Statement, lanes: list[Place]) -> TypeGuard[nest.Load | nest.Let | nest.Within]:
+        """Whether neighbours all define the same value."""
+        if isinstance(s, nest.Load):
+            is_still = self.inner not in self.mapper.buffers[s.buffer].axes
+            return is_still and are_same(lanes, tuple(value for _, value in s.at))
+        return isinstance(s, nest.Let | nest.Within) and are_same(lanes, arguments_of(s))

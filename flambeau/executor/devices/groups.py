@@ -103,7 +103,7 @@ class DeviceGroup:
             return None
         try:
             return launch(_on_one_device(inputs, launch.device, launch.dtypes))
-        except ZeroDivisionError:
+        except (ZeroDivisionError, IndexError):
             return None  # the operator says where
 
     def _new_launch(self, inputs: Sequence[Any]) -> GroupLaunch | Refused:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from operator import attrgetter, call, is_
+from collections.abc import Hashable, Sequence
 from typing import Any, Final
-from weakref import ref
 
-from flambeau.codegen import native_call
-from flambeau.codegen.callable_type import MISSED
 from flambeau.cuda import allocator, capturing
 from flambeau.cuda.tensors import is_on_device
 from flambeau.executor.devices.captured import (
@@ -22,9 +18,8 @@ from flambeau.executor.devices.captured import (
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
 from flambeau.specialise.cache import SpecialisationCache
-from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.tensor.tensor import Tensor
-from flambeau.util.made_objects import make_natively
+from flambeau.util.locks import Lock
 
 CALLS_BEFORE: Final = 2
 """Calls of a kind that run as any do: kernels are made, and it is seen which arguments stay where they are."""
@@ -36,8 +31,6 @@ LENT: Final = 2
 OTHER_ALLOCATOR: Final = "memory is somebody else's (change_current_allocator)"
 NO_TENSOR: Final = "no argument is a tensor on a device"
 MOVES: Final = "an argument that is written to, or given back, is somewhere else in each call"
-_array_of: Final = attrgetter("_array")
-_is_number: Final = attrgetter("is_wrapped_number")
 _NUMBERS: Final = (int, float, bool, str, type(None), Device, DType)
 
 
@@ -51,12 +44,6 @@ class Replays:
         self.kinds_cache: SpecialisationCache[Hashable, _Kind] = SpecialisationCache(
             "graphs of calls", MAX_KINDS, describe=str
         )
-        self._newest: _Kind | None = None
-        """What took the last call."""
-        self.quick_calls = 0
-        """Replays that came in by `quick`."""
-        self.quick: Callable[..., Any] = self._quickly
-        """What takes users' arguments as they come; gives `MISSED` for those that are not like the last ones."""
 
     def __call__(self, arguments: Sequence[Any]) -> tuple[Any, ...] | None:
         """The results by a graph; None where the call is to run as any does."""
@@ -68,24 +55,7 @@ class Replays:
         kind = self.kinds_cache.get(key)
         if kind is None:
             kind = self.kinds_cache.get_or_make(key, lambda cause: _Kind(self._run, arguments))
-        results = kind(arguments)
-        self._newest = None if results is None else kind
-        return results
-
-    @property
-    def is_quick(self) -> bool:
-        """Whether the next call like the last one is a replay."""
-        return self._newest is not None
-
-    def _quickly(self, *arguments: Any) -> Any:
-        kind = self._newest
-        if kind is None or capturing.underway or not kind.is_of(arguments):
-            return MISSED
-        results = kind(arguments)
-        if results is None:
-            return MISSED
-        self.quick_calls += 1
-        return results[0] if len(results) == 1 else results or None
+        return kind(arguments)
 
     @property
     def captured(self) -> int:
@@ -122,42 +92,19 @@ def _key(arguments: Sequence[Any]) -> Hashable | None:
     return tuple(parts)
 
 
-def _layout(array: Any) -> Any:
-    return array.dtype, array.shape, array.strides
-
-
-def _is_asked(given: Sequence[Tensor]) -> bool:
-    """Whether tensors ask for gradients while those are recorded, or stand for numbers."""
-    if any(map(_is_number, given)):
-        return True
-    return is_grad_enabled() and any(t.asks() for t in given)
-
-
-def _spelled(value: Any) -> Any:
-    """What numbers are told apart by, the sign of a zero included."""
-    return value.hex() if type(value) is float else value
-
-
 class _Kind:
     """Calls whose tensors have the same sizes and strides, and whose numbers are the same."""
 
     def __init__(self, run: Run, arguments: Sequence[Any]) -> None:
         self._run = run
         self._places = [k for k, value in enumerate(arguments) if is_on_device(value)]
-        self._stream, self._count = stream_in_use(), len(arguments)
-        self._classes = {type(arguments[k]) for k in self._places}
-        self._layouts = [_layout(arguments[k]._array) for k in self._places]
-        self._refs = [ref(arguments[k]._array) for k in self._places]
-        """The arrays of the tensors that were seen last."""
-        self._fixed_values = [(k, v) for k, v in enumerate(arguments) if not is_on_device(v)]
         self._fixed: set[int] = set()
         """Arguments that are written to or given back, and cannot be copied."""
         self._moving = {k for k in self._places if not arguments[k]._array.size}
         """Arguments that were at several addresses."""
         self._addresses: list[int] | None = None
         self._seen = self._made = 0
-        self._turns = [None]
-        """Whoever takes what is in it may replay: one thread at a time, since graphs have memory of their own."""
+        self._lock = Lock()
         self.calls: list[CapturedCall] = []
         self.replays = 0
         self.reason = "" if self._places else NO_TENSOR
@@ -166,46 +113,18 @@ class _Kind:
         """The results by a graph, captured now if it is time; None where there is none."""
         if self.reason:
             return None
-        try:
-            turn = self._turns.pop()
-        except IndexError:  # another thread has it
-            return None
-        try:
-            return self._replayed(arguments)
-        finally:
-            self._turns.append(turn)
-
-    def _replayed(self, arguments: Sequence[Any]) -> tuple[Any, ...] | None:
-        fitting = 0
-        for captured in self.calls:
-            if captured.fits(arguments):
-                fitting += 1
-                if captured.is_free:
-                    self.replays += 1
-                    return captured.replay(arguments)
-        if self._seen < CALLS_BEFORE:
-            self._note(arguments)
-            return None
-        return self._captured(arguments, fitting)
-
-    def is_of(self, arguments: Sequence[Any]) -> bool:
-        """Whether arguments, as users give them, are of this kind, and no gradients are asked for."""
-        if len(arguments) != self._count or stream_in_use() != self._stream:
-            return False
-        for k, value in self._fixed_values:
-            one = arguments[k]
-            if one is not value and (type(one) is not type(value) or _spelled(one) != _spelled(value)):
-                return False
-        given = [arguments[k] for k in self._places]
-        if not self._classes.issuperset(map(type, given)) or _is_asked(given):
-            return False
-        arrays = list(map(_array_of, given))
-        if all(map(is_, map(call, self._refs), arrays)):
-            return True
-        if list(map(_layout, arrays)) != self._layouts:
-            return False
-        self._refs = list(map(ref, arrays))
-        return True
+        with self._lock:
+            fitting = 0
+            for call in self.calls:
+                if call.fits(arguments):
+                    fitting += 1
+                    if call.is_free:
+                        self.replays += 1
+                        return call.replay(arguments)
+            if self._seen < CALLS_BEFORE:
+                self._note(arguments)
+                return None
+            return self._captured(arguments, fitting)
 
     def _note(self, arguments: Sequence[Any]) -> None:
         """See which arguments are where they were."""
@@ -221,24 +140,22 @@ class _Kind:
         if allocator.current() is not None:
             self.reason = OTHER_ALLOCATOR
             return None
-        if address := native_call.make_code():
-            make_natively(address)  # tensors, of which every replay makes some
         self._note(arguments)
         if not fitting and self.calls and not self._moving <= self._fixed:
             self.calls = []  # what was where it is no more, is copied from now on
         try:
-            captured = self._new_call(arguments)
+            call = self._new_call(arguments)
         except CaptureError as error:
             self.reason = str(error)
             return None
-        if captured is None:
+        if call is None:
             self.reason, self.calls = MOVES, []
             return None
-        captured.note_unheld()
-        captured.copies = fitting >= LENT
-        self.calls.append(captured)
+        call.note_unheld()
+        call.copies = fitting >= LENT
+        self.calls.append(call)
         self.replays += 1
-        return captured.replay(arguments)
+        return call.replay(arguments)
 
     def _new_call(self, arguments: Sequence[Any]) -> CapturedCall | None:
         while self._made < MAX_CAPTURES:

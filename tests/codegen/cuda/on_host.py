@@ -19,7 +19,7 @@ from flambeau.codegen.cuda.bound_program import BoundProgram
 from flambeau.codegen.cuda.emit import emit_module, symbol_of
 from flambeau.codegen.cuda.mapped import WARP, Barrier, MappedKernel, Shuffle, memory_shape, walk
 from flambeau.codegen.cuda.runtime import arguments
-from flambeau.codegen.cuda.threads import ERROR
+from flambeau.codegen.cuda.threads import ERROR, raise_error
 
 Array = npt.NDArray[Any]
 INTRINSICS = {
@@ -28,6 +28,7 @@ INTRINSICS = {
     "llvm.nvvm.read.ptx.sreg.nctaid.x": "host_blocks",
     "llvm.nvvm.barrier.cta.sync.aligned.all": "host_barrier",
     "llvm.nvvm.shfl.sync.down.i32": "host_down",
+    "llvm.nvvm.shfl.sync.up.i32": "host_up",
     "llvm.nvvm.shfl.sync.idx.i32": "host_from",
 }
 WORD = ctypes.c_int32
@@ -75,8 +76,9 @@ class HostGrid:
             "host_block": thunk(lambda: self.block),
             "host_blocks": thunk(lambda: self.blocks),
             "host_barrier": ctypes.CFUNCTYPE(None, WORD)(lambda _: self.wait()),
-            "host_down": shuffle(lambda _, value, lanes, __: self.shuffle(value, lanes, down=True)),
-            "host_from": shuffle(lambda _, value, lane, __: self.shuffle(value, lane, down=False)),
+            "host_down": shuffle(lambda _, value, lanes, __: self.shuffle(value, self.lane + lanes)),
+            "host_up": shuffle(lambda _, value, lanes, __: self.shuffle(value, self.lane - lanes)),
+            "host_from": shuffle(lambda _, value, lane, __: self.shuffle(value, lane)),
         }
         module = next(iter(self.engine._modules))
         for name, callback in self.callbacks.items():
@@ -98,8 +100,7 @@ class HostGrid:
         flag = memory[ERROR] = np.zeros(1, np.int32)
         for mapped in self.program.kernels:
             self.launch(mapped, arguments(mapped, bound, sizes, memory), mapped.grid.blocks(bound.sizes))
-        if flag[0]:
-            raise ZeroDivisionError
+        raise_error(int(flag[0]), "kernel")
         return tuple(o.view(a) for o, a in zip(bound.outputs, outputs, strict=True))
 
     def launch(self, mapped: MappedKernel, given: tuple[Any, ...], blocks: int) -> None:
@@ -137,15 +138,19 @@ class HostGrid:
         assert self.all is not None
         self.all.wait(30)
 
-    def shuffle(self, value: int, lane: int, *, down: bool) -> int:
-        """The value of another thread of the warp."""
+    @property
+    def lane(self) -> int:
+        """The number of this thread in its warp."""
+        return int(self.local.thread) % WARP
+
+    def shuffle(self, value: int, lane: int) -> int:
+        """The value of another thread of the warp; its own where there is none of this number."""
         mine = self.local.thread
         warp = self.warps[mine // WARP]
         self.words[mine] = value
         warp.wait(30)
         first = mine - mine % WARP
-        source = mine + lane if down else first + lane
-        found = self.words[source if source < first + WARP else mine]
+        found = self.words[first + lane if 0 <= lane < WARP else mine]
         warp.wait(30)
         return found
 

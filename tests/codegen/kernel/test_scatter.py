@@ -10,8 +10,6 @@ import pytest
 import flambeau
 from flambeau import Tensor
 from flambeau.codegen import backend, reference
-from flambeau.codegen.cuda.mapping import map_kernel
-from flambeau.codegen.cuda.schedule import CudaSchedule
 from flambeau.codegen.kernel import KernelError, parse_kernel, print_kernel
 from flambeau.codegen.kernel.nest import Load, Store
 from flambeau.codegen.lower import LoweringError, lower_graph
@@ -308,11 +306,6 @@ def test_loops_over_the_axis_that_values_go_along() -> None:
     text = TEXT.replace("  for d1 {", "  for d1 {\n  for d0 {").replace("    }\n  }\n}\n", "    }\n  }\n  }\n}\n")
     with pytest.raises(KernelError, match="a loop runs over axis d0 here"):
         backend.compile_kernel(parse_kernel(text))
-
-
-def test_cuda_says_why_not() -> None:
-    with pytest.raises(KernelError, match="stores at places that values say have no CUDA kernel yet"):
-        map_kernel(parse_kernel(TEXT), CudaSchedule("thread", 64))
 
 
 @pytest.mark.parametrize(

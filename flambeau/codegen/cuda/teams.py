@@ -1,0 +1,36 @@
+"""Iterations of an outermost loop by teams: the loops inside are shared out to the threads of a team."""
+
+from __future__ import annotations
+
+from flambeau.codegen.cuda.loops import is_scan
+from flambeau.codegen.cuda.scans import scan_loop
+from flambeau.codegen.cuda.threads import Place, ThreadMapper
+from flambeau.codegen.kernel import nest
+from flambeau.codegen.kernel.nest import Statement
+
+
+def team_loop(mapper: ThreadMapper, loop: nest.Loop, place: Place) -> None:
+    """Every iteration of a loop by one team."""
+    stop = mapper.total(loop)
+    with mapper.b.loop(mapper.team, stop, mapper.teams) as iteration:
+        inside = place.child()
+        mapper.split(loop.axes, iteration, inside)
+        team_body(mapper, loop.body, inside)
+        if mapper.has_barriers:
+            mapper.b.barrier()
+
+
+def team_body(mapper: ThreadMapper, body: tuple[Statement, ...], place: Place) -> None:
+    """Statements that a team runs together: loops shared out, stores by one thread, the rest by all."""
+    for s in body:
+        if isinstance(s, nest.Loop):
+            if is_scan(s):
+                scan_loop(mapper, s, place)
+            else:
+                mapper.shared_loop(s, place)
+            if mapper.has_barriers:
+                mapper.b.barrier()
+        elif isinstance(s, nest.Store):
+            mapper.stores_by(mapper.lane, (s,), place)
+        else:
+            mapper.statement(s, place)
