@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from flambeau.cuda import capturing, library
@@ -86,18 +84,36 @@ def set_device(device: Device | str | int) -> None:
     library.cupy().cuda.runtime.setDevice(index_of(device))
 
 
-@contextmanager
-def device(chosen: Device | str | int | None) -> Iterator[None]:
-    """Within the block, this thread uses a device; None and numbers below 0 change nothing."""
-    if chosen is None or (isinstance(chosen, int) and chosen < 0):
-        yield
-        return
-    before = current_device()
-    set_device(chosen)
-    try:
-        yield
-    finally:
-        set_device(before)
+class device:  # noqa: N801  (as programs write it)
+    """A block in which this thread uses a device.
+
+    Args:
+        device: which one; None and numbers below 0 change nothing.
+    """
+
+    __slots__ = ("_before", "_chosen")
+
+    def __init__(self, device: Device | str | int | None) -> None:
+        self._chosen = device
+        self._before: list[int] = []
+
+    def __enter__(self) -> None:
+        chosen = self._chosen
+        if chosen is None or (type(chosen) is int and chosen < 0):
+            self._before.append(-1)
+            return
+        runtime = library.cupy().cuda.runtime
+        before = runtime.getDevice()
+        if chosen == before:
+            self._before.append(-1)
+            return
+        runtime.setDevice(index_of(chosen))
+        self._before.append(before)
+
+    def __exit__(self, *_: object) -> None:
+        before = self._before.pop()
+        if before >= 0:
+            library.cupy().cuda.runtime.setDevice(before)
 
 
 def synchronize(chosen: Place = None) -> None:
