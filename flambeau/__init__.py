@@ -72,6 +72,7 @@ from flambeau.schema.dtype_limits import finfo, iinfo
 from flambeau.tensor import protocol as _protocol
 from flambeau.tensor import random
 from flambeau.tensor import subclass_methods as _subclass_methods
+from flambeau.tensor import typed_storage as _typed_storage
 from flambeau.tensor.autocast import (
     autocast,
     autocast_decrement_nesting,

@@ -5,7 +5,7 @@ from typing import Final
 from flambeau.executor import large_gradients as _large_gradients  # the tape asks for it
 from flambeau.interpreter.awaiting import Await as _Await
 from flambeau.interpreter.future import Future
-from flambeau.jit import _logging, _recursive, _state, annotations, frontend
+from flambeau.jit import _logging, _pickle, _recursive, _script, _state, annotations, frontend
 from flambeau.jit import element_loops as _element_loops
 from flambeau.jit.arguments import ArgumentError
 from flambeau.jit.blocks import _IgnoreContextManager, record_function, strict_fusion

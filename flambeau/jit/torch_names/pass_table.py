@@ -45,6 +45,7 @@ from flambeau.passes import (
     retype,
     run_decompositions,
     specialize_autogradzero,
+    transpose_frozen_linear,
 )
 
 
@@ -125,4 +126,5 @@ PASSES: Final[dict[str, Callable[..., Any]]] = {
     "remove_mutation": _remove_mutation,
     "run_decompositions": run_decompositions.do,
     "specialize_autogradzero": specialize_autogradzero.do,
+    "transpose_frozen_linear": transpose_frozen_linear.do,
 }
