@@ -1,4 +1,4 @@
-"""CUDA's libraries, which are not used: their switches keep what they are set to."""
+"""Switches of CUDA's libraries: what products on devices are computed in."""
 
 from __future__ import annotations
 

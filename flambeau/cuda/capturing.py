@@ -18,10 +18,12 @@ SYNCHRONISES: Final = (
 class Capture:
     """A capture that was begun and not ended."""
 
-    __slots__ = ("device", "pool", "stream")
+    __slots__ = ("device", "kept", "pool", "stream")
 
     def __init__(self, device: int, stream: int, pool: Any) -> None:
         self.device, self.stream, self.pool = device, stream, pool
+        self.kept: list[Any] = []
+        """What must last as long as the graph: code of kernels, which it names."""
 
 
 underway: list[Capture] = []
@@ -35,6 +37,13 @@ def capture_of(device: int, stream: Any) -> Capture | None:
             return capture
     here = [c for c in underway if c.device == device]
     return here[0] if len(here) == 1 and stream.is_capturing() else None
+
+
+def keep(device: int, code: Any) -> None:
+    """If the stream in use is being captured, keep the code of a kernel as long as the graph."""
+    capture = capture_of(device, library.cupy().cuda.get_current_stream(device)) if underway else None
+    if capture is not None:
+        capture.kept.append(code)
 
 
 def is_in_one() -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flambeau.cuda import capturing, library
+from flambeau.cuda import blame, capturing, library
 from flambeau.schema.device import Device
 from flambeau.util.record import dataclass
 
@@ -122,7 +122,7 @@ def synchronize(chosen: Place = None) -> None:
     Raises RuntimeError without any, and within a capture.
     """
     capturing.refuse_waiting("synchronize()")
-    with device(index_of(chosen)):
+    with device(index_of(chosen)), blame.telling():
         library.cupy().cuda.runtime.deviceSynchronize()
 
 

@@ -48,6 +48,8 @@ class CUDAGraph:
     def __init__(self, keep_graph: bool = False) -> None:
         self._graph: Any = None
         self._capture: capturing.Capture | None = None
+        self._kept: list[Any] = []
+        """What the work needs: the code of kernels."""
         self._handle: allocator.Handle | None = None
         self._device = 0
 
@@ -98,7 +100,7 @@ class CUDAGraph:
     def _ended(self) -> None:
         if self._capture is not None:
             capturing.underway.remove(self._capture)
-            self._capture = None
+            self._kept, self._capture = self._capture.kept, None
 
     def _released(self) -> None:
         handle, self._handle = self._handle, None
@@ -115,6 +117,7 @@ class CUDAGraph:
     def reset(self) -> None:
         """Forget the work; its memory is everybody's, when no tensor has it."""
         self._graph = None
+        self._kept = []
         if self._capture is None:
             self._released()
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.cuda import capturing, library
+from flambeau.cuda import blame, capturing, library
 from flambeau.cuda.allocator import allocate
 from flambeau.cuda.devices import device as using
 from flambeau.cuda.devices import index_of
@@ -92,6 +92,7 @@ def copy(target: int, source: int, nbytes: int, direction: int, device: Device, 
     with using(device.index):
         cuda = library.cupy().cuda
         stream = cuda.get_current_stream()
-        cuda.runtime.memcpyAsync(target, source, nbytes, direction, stream.ptr)
-        if waits and direction != WITHIN:
-            stream.synchronize()
+        with blame.telling():
+            cuda.runtime.memcpyAsync(target, source, nbytes, direction, stream.ptr)
+            if waits and direction != WITHIN:
+                stream.synchronize()

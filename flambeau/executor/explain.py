@@ -39,7 +39,7 @@ def compilation_of(plan: ExecutionPlan, measure: bool | None) -> Compilation:
     """The facts of a plan. `measure`: whether kernels are timed; None for those that do not move much memory."""
     if plan.on_device is not None:
         return device_compilation(
-            plan.spec, plan.cause, plan.milliseconds, plan.stages, plan.graph, plan.runs, plan.on_device
+            plan.spec, plan.cause, plan.milliseconds, plan.stages, plan.graph, plan.calls, plan.on_device
         )
     natives = tuple(_natives(plan))
     interpreted = tuple(_interpreted(plan))

@@ -162,13 +162,17 @@ class ExecutionPlan:
     @property
     def calls(self) -> int:
         """How often it ran."""
+        if self.on_device is not None:
+            return self.runs + self.on_device.replays.quick_calls
         if self.fast_path is not None:
             return max(0, self.kernels[0].calls - self.rehearsals)
         return self.runs + (self.whole.calls if self.whole is not None else 0)
 
     @property
     def short_way(self) -> Callable[..., Any] | None:
-        """`fast_path`, or the entry of native code for the whole graph."""
+        """`fast_path`, or the entry of native code for the whole graph; on devices, what replays the last call."""
+        if self.on_device is not None:
+            return self.on_device.replays.quick if self.on_device.replays.is_quick else None
         if self.joined is not None:
             return self.joined.short_way
         return self.whole.fast_path if self.fast_path is None and self.whole is not None else self.fast_path

@@ -18,6 +18,7 @@ from flambeau.codegen.graph.exit_points import ExitPoint
 from flambeau.codegen.graph.native import NativeFunction
 from flambeau.executor import listing
 from flambeau.executor.compiled_graph import CompiledGraph, StandIn
+from flambeau.executor.devices.profiled import profile_on_device
 from flambeau.executor.executor import Executor, single
 from flambeau.executor.explain import WHOLE, kernel_report
 from flambeau.executor.fused import FusedKernel, kernel_of
@@ -45,7 +46,11 @@ def profile(executor: Executor, arguments: Sequence[Any]) -> Profile:
             "or 'interpreter'"
         )
     ledger = Ledger()
-    results = _Profiler(ledger).run(executor.plan_for(arguments), arguments)
+    plan = executor.plan_for(arguments)
+    if plan.on_device is not None:
+        results, costs = profile_on_device(plan.on_device, arguments, ledger)
+        return Profile(executor.function.short_name, ledger.seconds, lines_of(ledger), costs, single(results))
+    results = _Profiler(ledger).run(plan, arguments)
     regions = tuple(_region(name, *costs) for name, costs in ledger.regions.items())
     return Profile(executor.function.short_name, ledger.seconds, lines_of(ledger), regions, single(results))
 

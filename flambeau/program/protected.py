@@ -90,7 +90,7 @@ def class_of(error: Exception) -> type:
         if error.message.startswith(("RuntimeError: AssertionError", "AssertionError")):
             return AssertionError
         return named_class(name) or RuntimeError
-    if not isinstance(error, RuntimeError):
+    if not isinstance(error, RuntimeError) or isinstance(error, MemoryError):  # a device's is both
         return type(error)
     text = _message(error)
     named = next((cls for cls in _NAMED if text.startswith(cls.__name__)), None)

@@ -32,7 +32,7 @@ def assert_equal(found: Tensor, wanted: Tensor) -> None:
 
 @pytest.mark.parametrize(("function", "arguments"), CALLS, ids=lambda v: getattr(v, "__name__", ""))
 def test_they_give_what_they_give_on_the_host(
-    pretended_cuda: Any, function: Callable[..., Any], arguments: tuple[Any, ...]
+    cuda: Any, function: Callable[..., Any], arguments: tuple[Any, ...]
 ) -> None:
     for _ in range(2):
         assert_equal(function(*map(there, arguments)), function(*arguments))
@@ -49,7 +49,7 @@ def test_one_launch_each(pretended_cuda: Any) -> None:
         assert len(engine.launches) == before + 1
 
 
-def test_in_place_and_out_forms(pretended_cuda: Any) -> None:
+def test_in_place_and_out_forms(cuda: Any) -> None:
     x = R(3, 5)
     y = x.to("cuda")
     version = y._version
@@ -63,7 +63,7 @@ def test_in_place_and_out_forms(pretended_cuda: Any) -> None:
         F.silu(flambeau.zeros(1, 5, device="cuda").expand(3, 5), inplace=True)
 
 
-def test_the_compiled_one_gives_the_same_bits(pretended_cuda: Any) -> None:
+def test_the_compiled_one_gives_the_same_bits(cuda: Any) -> None:
     def activated(x: Tensor) -> Tensor:
         return F.gelu(x)
 

@@ -11,7 +11,7 @@ import flambeau
 import flambeau.nn.functional as F  # noqa: N812
 from flambeau import Tensor
 
-pytestmark = pytest.mark.usefixtures("pretended_cuda")
+pytestmark = pytest.mark.usefixtures("cuda")
 R = flambeau.randn
 
 

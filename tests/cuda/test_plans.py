@@ -12,7 +12,7 @@ import flambeau
 import flambeau.nn.functional as F  # noqa: N812
 from flambeau import Tensor
 
-pytestmark = pytest.mark.usefixtures("pretended_cuda")
+pytestmark = pytest.mark.usefixtures("cuda")
 
 
 def on_device(value: Any) -> Any:
@@ -166,7 +166,7 @@ def test_programs_give_what_they_give_on_the_host(program: Callable[..., Any], a
     assert_runs(program, *arguments)
 
 
-def test_groups_are_one_launch_each() -> None:
+def test_groups_are_one_launch_each(pretended_cuda: Any) -> None:
     from tests.cuda.pretended.engine import engine
 
     script = flambeau.script(chain, without=("cuda_graphs",))
@@ -207,7 +207,7 @@ def test_explain_says_what_runs_on_the_device() -> None:
     assert [k.calls for c in there for k in c.kernels] == [4]
 
 
-def test_tensors_of_two_devices_are_refused() -> None:
+def test_tensors_of_two_devices_are_refused(pretended_cuda: Any) -> None:
     script = flambeau.script(chain)
     with pytest.raises(RuntimeError, match=r"expected all tensors to be on the same device.*cuda:0 and cpu"):
         script(R(2, 3).to("cuda"), R(2, 3))

@@ -67,7 +67,7 @@ def disagreement(seed: int) -> str | None:
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
-@pytest.mark.usefixtures("pretended_cuda")
+@pytest.mark.usefixtures("cuda")
 def test_devices_agree_with_the_host(chunk: int) -> None:
     for seed in range(chunk * PER_CHUNK, (chunk + 1) * PER_CHUNK):
         found = disagreement(seed)

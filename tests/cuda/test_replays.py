@@ -11,7 +11,7 @@ import flambeau
 from flambeau import Tensor
 from flambeau.executor.report import Compilation
 
-pytestmark = pytest.mark.usefixtures("pretended_cuda")
+pytestmark = pytest.mark.usefixtures("cuda")
 R = flambeau.randn
 
 
@@ -189,7 +189,7 @@ def test_a_call_within_a_capture_is_part_of_it() -> None:
     assert_equal(result, host(x, w, 1.0))
 
 
-def test_streams_have_graphs_of_their_own() -> None:
+def test_streams_have_graphs_of_their_own(pretended_cuda: Any) -> None:
     from tests.cuda.pretended.engine import engine
 
     script = scripted()
@@ -216,3 +216,41 @@ def test_memory_that_is_gone_is_not_read() -> None:
     for _ in range(4):
         x, w = R(3, 4).to("cuda"), R(4, 4).to("cuda")
         assert_equal(script(x, w, 1.0), host(x, w, 1.0))
+
+
+def test_what_shares_memory_with_what_is_written_is_read_after_it() -> None:
+    def update(x: Tensor, part: Tensor) -> Tensor:
+        x.add_(1.0)
+        return part * 2
+
+    script = flambeau.script(update)
+    fixed = R(3, 4).to("cuda")
+    for call in range(10):
+        x = R(3, 4).to("cuda")
+        part = x[1:] if call % 2 else fixed[1:]
+        wanted = (part + 1.0 if call % 2 else part).cpu() * 2
+        assert_equal(script(x, part), wanted)
+
+
+def test_the_quick_way_takes_what_is_like_the_last_call_only() -> None:
+    script = scripted()
+    x, w = R(3, 4).to("cuda"), R(4, 4).to("cuda")
+    for _ in range(5):
+        script(x, w, 0.0)
+    assert script._executor.fast_path is not None
+    assert_equal(script(x, w, 0.0), host(x, w, 0.0))
+    assert_equal(script(x, w, -0.5), host(x, w, -0.5))
+    assert_equal(script(x.cpu(), w.cpu(), 0.0).to("cuda"), host(x, w, 0.0))
+    assert_equal(script(x[:2], w, 0.0), host(x[:2], w, 0.0))
+    assert_equal(script(x.double(), w.double(), 0.0).float(), host(x, w, 0.0))
+    asking = w.clone().requires_grad_()
+    script(x, asking, 1.0).sum().backward()
+    assert asking.grad is not None
+    with flambeau.no_grad():
+        assert script(x, asking, 1.0).grad_fn is None
+    assert plan_of_calls(script) >= 8
+
+
+def plan_of_calls(script: Any) -> int:
+    """How often a function's plans ran."""
+    return sum(c.calls for c in script.explain().compilations)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from flambeau.cuda import blame
 from flambeau.executor.devices.capturable import why_not
 from flambeau.executor.devices.device_code import calls_functions, on_devices
 from flambeau.executor.devices.groups import DeviceGroup
@@ -54,14 +55,16 @@ class DeviceCalls:
         self.groups = [DeviceGroup(f"group_{k}", n.attribute("Subgraph")) for k, n in enumerate(graph.find_all(GROUP))]
         for node, group in zip(graph.find_all(GROUP), self.groups, strict=True):
             node.attributes["kernel"] = group
+        self._name = name.rpartition(".")[2]
         code = compile_graph(graph, name)
         self._calls_functions = calls_functions(code)
         self.code: Code = code if self._calls_functions else on_devices(code)
         reason = why_not(graph) if with_graphs else SWITCHED_OFF
-        self.replays = Replays(self.run, reason or (CALLS if self._calls_functions else ""))
+        self.replays = Replays(self._name, self.run, reason or (CALLS if self._calls_functions else ""))
 
     def __call__(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """The results for arguments of the plan's spec."""
+        blame.note(self._name)
         results = self.replays(arguments)
         return self.run(arguments) if results is None else results
 

@@ -45,6 +45,7 @@ class _Own:
 
     array: Any
     storage: Any
+    cls: type
 
     def given(self, arguments: Sequence[Any], *, copies: bool) -> Tensor:
         """The result of a replay."""
@@ -54,7 +55,9 @@ class _Own:
             made = tensors.empty(self.array.shape, shown.dtype, shown.device, strides)
             copy(made.data_ptr(), shown.data_ptr(), made.nbytes, WITHIN, shown.device)
             return made
-        return settle(window(self.array, self.storage))
+        shown = window(self.array, self.storage)
+        shown.__class__ = self.cls
+        return shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +132,11 @@ class CapturedCall:
         versions = {k: given[k]._storage.version for k in tensor_places}
         self._graph, results = captured(run, tuple(given))
         self._written = [k for k in tensor_places if given[k]._storage.version != versions[k]]
-        if any(k in own_places for k in self._written):
-            raise NeedsPlaceError([k for k in self._written if k in own_places])
+        """The arguments that a call writes to."""
+        memories = {id(arguments[k]._storage) for k in self._written}
+        needed = [k for k in own_places if id(arguments[k]._storage) in memories]
+        if needed:  # what is written to, and what looks at the same memory
+            raise NeedsPlaceError(needed)
         self._storages: dict[int, Any] = {}
         self._held: list[Any] = []
         self._unheld: list[int] = []
@@ -157,7 +163,7 @@ class CapturedCall:
         if not tensors.is_on_device(result):
             raise CaptureError("a result is a tensor of the host")
         self._storages[id(result._storage)] = result._storage
-        return _Own(result._array, result._storage)
+        return _Own(result._array, result._storage, type(result))
 
     def note_unheld(self) -> None:
         """Nobody has results yet: so many references are the graph's own."""
@@ -170,7 +176,12 @@ class CapturedCall:
         return self.copies or list(map(sys.getrefcount, self._held)) == self._unheld
 
     def fits(self, arguments: Sequence[Any]) -> bool:
-        """Whether the arguments that are used where they are, are there."""
+        """Whether the arguments that are used where they are, are there, and none that is copied shares what is
+        written to."""
+        if self._written and self._own:
+            memories = {id(arguments[k]._storage) for k in self._written}
+            if any(id(arguments[k]._storage) in memories for k, *_ in self._own):
+                return False
         arrays = [arguments[k]._array for k in self._places]
         if all(map(is_, map(call, self._refs), arrays)):
             return True

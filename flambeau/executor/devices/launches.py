@@ -18,7 +18,7 @@ from flambeau.codegen.cuda.emit import parameters, symbol_of
 from flambeau.codegen.cuda.mapped import MappedKernel, memory_shape, shared_bytes
 from flambeau.codegen.cuda.runtime import CudaKernel, may_fail
 from flambeau.codegen.kernel.dtypes import element_type
-from flambeau.cuda import library, tensors
+from flambeau.cuda import capturing, library, tensors
 from flambeau.cuda.devices import device as using
 from flambeau.cuda.storage import CudaStorage
 from flambeau.schema.device import Device
@@ -111,6 +111,7 @@ class GroupLaunch:
             return self._waiting(inputs)
         results = [r.new(self.device) for r in self._results]
         if self._module is not None:
+            capturing.keep(self.device.index or 0, self._module)
             work = [w.new(self.device) for w in self._work]
             self._launch([*inputs, *results, *work])
         return results

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from operator import attrgetter, call, is_
 from typing import Any, Final
+from weakref import ref
 
-from flambeau.cuda import allocator, capturing
+from flambeau.codegen import native_call
+from flambeau.codegen.callable_type import MISSED
+from flambeau.cuda import allocator, blame, capturing
 from flambeau.cuda.tensors import is_on_device
 from flambeau.executor.devices.captured import (
     CapturedCall,
@@ -18,8 +22,9 @@ from flambeau.executor.devices.captured import (
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
 from flambeau.specialise.cache import SpecialisationCache
+from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.tensor.tensor import Tensor
-from flambeau.util.locks import Lock
+from flambeau.util.made_objects import make_natively
 
 CALLS_BEFORE: Final = 2
 """Calls of a kind that run as any do: kernels are made, and it is seen which arguments stay where they are."""
@@ -31,19 +36,27 @@ LENT: Final = 2
 OTHER_ALLOCATOR: Final = "memory is somebody else's (change_current_allocator)"
 NO_TENSOR: Final = "no argument is a tensor on a device"
 MOVES: Final = "an argument that is written to, or given back, is somewhere else in each call"
+_array_of: Final = attrgetter("_array")
+_is_number: Final = attrgetter("is_wrapped_number")
 _NUMBERS: Final = (int, float, bool, str, type(None), Device, DType)
 
 
 class Replays:
     """The graphs of one plan."""
 
-    def __init__(self, run: Run, reason: str) -> None:
-        self._run = run
+    def __init__(self, name: str, run: Run, reason: str) -> None:
+        self._name, self._run = name, run
         self.reason = reason
         """Why no call is captured; empty where some may be."""
         self.kinds_cache: SpecialisationCache[Hashable, _Kind] = SpecialisationCache(
             "graphs of calls", MAX_KINDS, describe=str
         )
+        self._newest: _Kind | None = None
+        """What took the last call."""
+        self.quick_calls = 0
+        """Replays that came in by `quick`."""
+        self.quick: Callable[..., Any] = self._quickly
+        """What takes users' arguments as they come; gives `MISSED` for those that are not like the last ones."""
 
     def __call__(self, arguments: Sequence[Any]) -> tuple[Any, ...] | None:
         """The results by a graph; None where the call is to run as any does."""
@@ -55,7 +68,25 @@ class Replays:
         kind = self.kinds_cache.get(key)
         if kind is None:
             kind = self.kinds_cache.get_or_make(key, lambda cause: _Kind(self._run, arguments))
-        return kind(arguments)
+        results = kind(arguments)
+        self._newest = None if results is None else kind
+        return results
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether the next call like the last one is a replay."""
+        return self._newest is not None
+
+    def _quickly(self, *arguments: Any) -> Any:
+        kind = self._newest
+        if kind is None or capturing.underway or not kind.is_of(arguments):
+            return MISSED
+        blame.note(self._name)
+        results = kind(arguments)
+        if results is None:
+            return MISSED
+        self.quick_calls += 1
+        return results[0] if len(results) == 1 else results or None
 
     @property
     def captured(self) -> int:
@@ -92,19 +123,42 @@ def _key(arguments: Sequence[Any]) -> Hashable | None:
     return tuple(parts)
 
 
+def _layout(array: Any) -> Any:
+    return array.dtype, array.shape, array.strides
+
+
+def _is_asked(given: Sequence[Tensor]) -> bool:
+    """Whether tensors ask for gradients while those are recorded, or stand for numbers."""
+    if any(map(_is_number, given)):
+        return True
+    return is_grad_enabled() and any(t.asks() for t in given)
+
+
+def _spelled(value: Any) -> Any:
+    """What numbers are told apart by, the sign of a zero included."""
+    return value.hex() if type(value) is float else value
+
+
 class _Kind:
     """Calls whose tensors have the same sizes and strides, and whose numbers are the same."""
 
     def __init__(self, run: Run, arguments: Sequence[Any]) -> None:
         self._run = run
         self._places = [k for k, value in enumerate(arguments) if is_on_device(value)]
+        self._stream, self._count = stream_in_use(), len(arguments)
+        self._classes = {type(arguments[k]) for k in self._places}
+        self._layouts = [_layout(arguments[k]._array) for k in self._places]
+        self._refs = [ref(arguments[k]._array) for k in self._places]
+        """The arrays of the tensors that were seen last."""
+        self._fixed_values = [(k, v) for k, v in enumerate(arguments) if not is_on_device(v)]
         self._fixed: set[int] = set()
         """Arguments that are written to or given back, and cannot be copied."""
         self._moving = {k for k in self._places if not arguments[k]._array.size}
         """Arguments that were at several addresses."""
         self._addresses: list[int] | None = None
         self._seen = self._made = 0
-        self._lock = Lock()
+        self._turns = [None]
+        """Whoever takes what is in it may replay: one thread at a time, since graphs have memory of their own."""
         self.calls: list[CapturedCall] = []
         self.replays = 0
         self.reason = "" if self._places else NO_TENSOR
@@ -113,18 +167,46 @@ class _Kind:
         """The results by a graph, captured now if it is time; None where there is none."""
         if self.reason:
             return None
-        with self._lock:
-            fitting = 0
-            for call in self.calls:
-                if call.fits(arguments):
-                    fitting += 1
-                    if call.is_free:
-                        self.replays += 1
-                        return call.replay(arguments)
-            if self._seen < CALLS_BEFORE:
-                self._note(arguments)
-                return None
-            return self._captured(arguments, fitting)
+        try:
+            turn = self._turns.pop()
+        except IndexError:  # another thread has it
+            return None
+        try:
+            return self._replayed(arguments)
+        finally:
+            self._turns.append(turn)
+
+    def _replayed(self, arguments: Sequence[Any]) -> tuple[Any, ...] | None:
+        fitting = 0
+        for captured in self.calls:
+            if captured.fits(arguments):
+                fitting += 1
+                if captured.is_free:
+                    self.replays += 1
+                    return captured.replay(arguments)
+        if self._seen < CALLS_BEFORE:
+            self._note(arguments)
+            return None
+        return self._captured(arguments, fitting)
+
+    def is_of(self, arguments: Sequence[Any]) -> bool:
+        """Whether arguments, as users give them, are of this kind, and no gradients are asked for."""
+        if len(arguments) != self._count or stream_in_use() != self._stream:
+            return False
+        for k, value in self._fixed_values:
+            one = arguments[k]
+            if one is not value and (type(one) is not type(value) or _spelled(one) != _spelled(value)):
+                return False
+        given = [arguments[k] for k in self._places]
+        if not self._classes.issuperset(map(type, given)) or _is_asked(given):
+            return False
+        arrays = list(map(_array_of, given))
+        if all(map(is_, map(call, self._refs), arrays)):
+            return True
+        if list(map(_layout, arrays)) != self._layouts:
+            return False
+        self._refs = list(map(ref, arrays))
+        return True
 
     def _note(self, arguments: Sequence[Any]) -> None:
         """See which arguments are where they were."""
@@ -140,22 +222,24 @@ class _Kind:
         if allocator.current() is not None:
             self.reason = OTHER_ALLOCATOR
             return None
+        if address := native_call.make_code():
+            make_natively(address)  # tensors, of which every replay makes some
         self._note(arguments)
         if not fitting and self.calls and not self._moving <= self._fixed:
             self.calls = []  # what was where it is no more, is copied from now on
         try:
-            call = self._new_call(arguments)
+            captured = self._new_call(arguments)
         except CaptureError as error:
             self.reason = str(error)
             return None
-        if call is None:
+        if captured is None:
             self.reason, self.calls = MOVES, []
             return None
-        call.note_unheld()
-        call.copies = fitting >= LENT
-        self.calls.append(call)
+        captured.note_unheld()
+        captured.copies = fitting >= LENT
+        self.calls.append(captured)
         self.replays += 1
-        return call.replay(arguments)
+        return captured.replay(arguments)
 
     def _new_call(self, arguments: Sequence[Any]) -> CapturedCall | None:
         while self._made < MAX_CAPTURES:

@@ -1,0 +1,117 @@
+"""cuBLAS's C functions: found, called, and their errors.
+
+The functions and constants are those of NVIDIA's cuBLAS reference, version 12 and later.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import threading
+from importlib import import_module
+from typing import Any, Final
+
+from flambeau.backends import cuda as switches
+from flambeau.cuda import capturing, library
+from flambeau.cuda.allocator import allocate
+from flambeau.util.locks import NoForkLock
+from flambeau.util.record import dataclass
+
+FAILED: Final = "cuBLAS: {function} gives status {status}"
+DTYPES: Final = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 14}
+"""What CUDA calls element types, by their names here."""
+IN_FLOAT32, IN_TF32, IN_FLOAT64 = 68, 77, 70
+"""In what products are computed."""
+USUAL_MATH, NO_REDUCED_SUMS = 0, 16
+WORKSPACE: Final = 8 << 20
+"""Bytes that products may use: as many within graphs as outside, so that both choose the same way."""
+_lock = NoForkLock()
+
+
+@functools.cache
+def loaded() -> Any:
+    """The library; None where there is none that can be loaded."""
+    with _lock:
+        for path in _places():
+            try:
+                return ctypes.CDLL(path)
+            except OSError:
+                continue
+    return None
+
+
+def _places() -> list[str]:
+    """Where to look: where NVIDIA's packages put it, then where the system looks."""
+    found: list[str] = []
+    try:
+        finder = import_module("cuda.pathfinder")  # comes with CuPy
+        found.append(str(finder.load_nvidia_dynamic_lib("cublas").abs_path))
+    except Exception:  # not there, or not to be loaded: each version of the finder has errors of its own
+        pass
+    return [*found, "libcublas.so.13", "libcublas.so.12", "libcublas.so"]
+
+
+def is_available() -> bool:
+    """Whether products on devices can go to cuBLAS: on a real device, with the library."""
+    return library.is_real() and loaded() is not None
+
+
+def call(function: str, *arguments: Any) -> None:
+    """Call a C function that gives a status. Raises RuntimeError for any but success."""
+    status = getattr(loaded(), function)(*arguments)
+    if status:
+        raise RuntimeError(FAILED.format(function=function, status=status))
+
+
+@dataclass(slots=True)
+class Handle:
+    """What calls are made with, of one thread and device."""
+
+    pointer: Any
+    stream: int
+    """The stream that it was given last; -1 before the first."""
+    workspaces: dict[int, Any]
+    """Memory by stream."""
+    math: int = USUAL_MATH
+
+
+class _Handles(threading.local):
+    def __init__(self) -> None:
+        self.by_device: dict[int, Handle] = {}
+
+
+_handles = _Handles()
+
+
+def handle() -> Any:
+    """This thread's handle for the device in use, on its current stream, with memory to work in."""
+    cuda = library.cupy().cuda
+    device = int(cuda.runtime.getDevice())
+    known = _handles.by_device.get(device)
+    if known is None:
+        pointer = ctypes.c_void_p()
+        call("cublasCreate_v2", ctypes.byref(pointer))
+        known = _handles.by_device[device] = Handle(pointer, -1, {})
+    stream = cuda.get_current_stream()
+    capture = capturing.capture_of(device, stream) if capturing.underway else None
+    if stream.ptr != known.stream or capture is not None:
+        call("cublasSetStream_v2", known.pointer, ctypes.c_void_p(stream.ptr))
+        memory = allocate(WORKSPACE, device) if capture is not None else known.workspaces.get(stream.ptr)
+        if memory is None:
+            memory = known.workspaces[stream.ptr] = allocate(WORKSPACE, device)
+        if capture is not None:
+            capture.kept.append(memory)
+        call("cublasSetWorkspace_v2", known.pointer, ctypes.c_void_p(memory.address), ctypes.c_size_t(WORKSPACE))
+        known.stream = stream.ptr if capture is None else -1
+    math = USUAL_MATH if switches.matmul.allow_fp16_reduced_precision_reduction else NO_REDUCED_SUMS
+    if math != known.math:
+        call("cublasSetMathMode", known.pointer, math)
+        known.math = math
+    return known.pointer
+
+
+def computed_in(dtype: str) -> int:
+    """In what a product of a dtype is computed, as `flambeau.backends.cuda.matmul` says."""
+    if dtype == "float64":
+        return IN_FLOAT64
+    return IN_TF32 if dtype == "float32" and switches.matmul.allow_tf32 else IN_FLOAT32

@@ -1,0 +1,101 @@
+"""Products on devices go to cuBLAS, where it computes them; others by their kernels over arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flambeau.cuda.cublas import binding
+from flambeau.cuda.cublas.products import folded, product, shaped, transposed
+from flambeau.cuda.tensors import empty, is_on_device
+from flambeau.ops.cuda_calls import CUDA_RULES
+from flambeau.ops.cuda_rules import overwrite
+from flambeau.schema.opdef import OpDef
+from flambeau.tensor import layout
+from flambeau.tensor.tensor import Tensor
+
+
+def _are_there(*given: Tensor) -> bool:
+    """Whether tensors are on one device."""
+    return all(map(is_on_device, given)) and len({t.device for t in given}) == 1
+
+
+@CUDA_RULES("aten::mm", "aten::bmm")
+def _plain(definition: OpDef, arguments: Sequence[Any]) -> Any:
+    first, second = arguments[:2]
+    wanted = 2 if definition.name == "aten::mm" else 3
+    if len(arguments) != 2 or not _are_there(first, second) or {first.ndim, second.ndim} != {wanted}:
+        return NotImplemented
+    return product(first, second)
+
+
+@CUDA_RULES("aten::matmul")
+def _any(definition: OpDef, arguments: Sequence[Any]) -> Any:
+    first, second = arguments[:2]
+    if len(arguments) != 2 or not _are_there(first, second) or min(first.ndim, second.ndim) < 2:
+        return NotImplemented
+    if first._array.shape[-1] != second._array.shape[-2]:
+        return NotImplemented
+    if second.ndim == 2 and first.ndim > 2:
+        return _rows_times(first, second)
+    batch = layout.broadcast(first._array.shape[:-2], second._array.shape[:-2])
+    return product(_of_batch(first, batch), _of_batch(second, batch))
+
+
+def _of_batch(tensor: Tensor, batch: Sequence[int]) -> Tensor:
+    """The matrices of a tensor, repeated for a batch."""
+    wanted = (*batch, *tensor._array.shape[-2:])
+    return tensor if tensor._array.shape == wanted else tensor.expand(wanted)
+
+
+def _rows_times(rows: Tensor, matrix: Tensor) -> Any:
+    """The rows of a tensor of any rank times a matrix."""
+    flat = folded(rows)
+    result = NotImplemented if flat is None else product(flat, matrix)
+    if result is NotImplemented:
+        return result
+    return shaped(result, (*rows._array.shape[:-1], matrix._array.shape[-1]))
+
+
+@CUDA_RULES("aten::linear")
+def _linear(definition: OpDef, arguments: Sequence[Any]) -> Any:
+    rows, weight, bias = arguments[:3]
+    if len(arguments) != 3 or not _are_there(rows, weight) or rows.ndim < 2 or weight.ndim != 2:
+        return NotImplemented
+    if rows._array.shape[-1] != weight._array.shape[1]:
+        return NotImplemented
+    if bias is None:
+        return _rows_times(rows, transposed(weight))
+    if not _are_there(rows, bias) or bias._array.shape != weight._array.shape[:1] or bias.dtype is not rows.dtype:
+        return NotImplemented
+    flat = folded(rows)
+    result = NotImplemented if flat is None else _added(bias, flat, transposed(weight), 1.0, 1.0)
+    if result is NotImplemented:
+        return result
+    return shaped(result, (*rows._array.shape[:-1], weight._array.shape[0]))
+
+
+@CUDA_RULES("aten::addmm", "aten::baddbmm")
+def _plus(definition: OpDef, arguments: Sequence[Any]) -> Any:
+    if len(arguments) != 5:
+        return NotImplemented
+    added, first, second, beta, alpha = arguments
+    wanted = 2 if definition.name == "aten::addmm" else 3
+    if not _are_there(added, first, second) or {first.ndim, second.ndim} != {wanted} or added.dtype is not first.dtype:
+        return NotImplemented
+    return _added(added, first, second, float(beta), float(alpha))
+
+
+def _added(added: Tensor, first: Tensor, second: Tensor, beta: float, alpha: float) -> Any:
+    """`beta * added + alpha * first @ second`; what is added is repeated."""
+    sizes = (*first._array.shape[:-1], second._array.shape[-1])
+    try:
+        fits = layout.broadcast(added._array.shape, sizes) == sizes
+    except RuntimeError:
+        return NotImplemented
+    if not fits or not binding.is_available():
+        return NotImplemented
+    into = empty(sizes, first.dtype, first.device)
+    if beta:
+        overwrite(into, added)
+    return product(first, second, into, alpha, beta)
