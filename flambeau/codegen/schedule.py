@@ -52,6 +52,8 @@ class Schedule:
     """The last pass over a row asks for the next row, which the processor does not do past the end of a page."""
     dense: frozenset[tuple[str, str]] = frozenset()
     """Buffers and axes along which elements lie side by side: a constant of the code, where loops go one by one."""
+    rest_lanes: int = 0
+    """Elements per vector value for what a row has beyond whole turns of ``lanes``; 0 for a masked turn."""
     fastmath: bool = False
     """Allow the user's own arithmetic to be regrouped."""
 
@@ -64,7 +66,8 @@ class Schedule:
         ahead += f" jam={self.jam}" if self.jam > 1 else ""
         packs += f" dense={','.join(f'{b}.{a}' for b, a in sorted(self.dense))}" if self.dense else ""
         fixed = "".join(f" {axis}={size}" for axis, size in self.fixed)
-        return f"{self.vector_axis} x{self.lanes} unit={','.join(sorted(self.unit))} {flags}{ahead}{packs}{fixed}"
+        lanes = f"{self.lanes}+{self.rest_lanes}" if self.rest_lanes else str(self.lanes)
+        return f"{self.vector_axis} x{lanes} unit={','.join(sorted(self.unit))} {flags}{ahead}{packs}{fixed}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -401,20 +401,37 @@ class NestEmitter(ValueEmitter):
         scope.carries.update(phis)
 
     def vector_loop(self, loop: Loop, scope: Scope) -> None:
-        e, lanes = self.e, self.schedule.lanes
         size = self.fixed.get(loop.axes[0])
         if size is not None:
             self.written_out(loop, size, scope)
             return
         low, high = self.bounds(loop)
-        whole = e.binary("and", e.binary("sub", high, low), int_constant(-lanes, "i64", 1))
-        middle = e.binary("add", low, whole)
 
         def body(child: Scope) -> None:
             child.in_vector = True
             self.body(loop.body, child)
 
+        self.vector_loop_from(loop, low, high, scope, body)
+
+    def vector_loop_from(
+        self, loop: Loop, low: Value, high: Value, scope: Scope, body: Callable[[Scope], None]
+    ) -> None:
+        """The vector axis from one place to another: whole turns, narrower ones where the schedule has such, a rest."""
+        e, lanes = self.e, self.schedule.lanes
+        whole = e.binary("and", e.binary("sub", high, low), int_constant(-lanes, "i64", 1))
+        middle = e.binary("add", low, whole)
         self.counted(loop, low, middle, lanes, scope, body)
+        if self.schedule.rest_lanes and not scope.carries:
+            wide = self.schedule
+            self.schedule = replace(wide, lanes=wide.rest_lanes, rest_lanes=0)
+            self.vector_loop_from(loop, middle, high, scope, body)
+            self.schedule = wide
+            return
+        self.masked_rest(loop, middle, high, scope, body)
+
+    def masked_rest(self, loop: Loop, middle: Value, high: Value, scope: Scope, body: Callable[[Scope], None]) -> None:
+        """What is left of the vector axis, in an iteration of which only the first lanes count."""
+        e, lanes = self.e, self.schedule.lanes
         rest, after, before = e.label("rest"), e.label("after"), e.block
         e.branch_if(e.icmp("slt", middle, high), rest, after)
         e.start(rest)
