@@ -76,11 +76,11 @@ def _choose(special: Specialized, target: Target, aligned_outputs: bool, exact: 
     fixed = tuple([(a, n) for a, n in _fixed(special, axis, lanes) if exact is None or a in exact])
     if axis not in dict(fixed):
         lanes = _fewer_lanes(special, axis, lanes, target)
-    wide = lanes if packs else _wide_lanes(special, axis, lanes, target)
+    lanes, rest_lanes = _in_long_runs(special, axis, lanes, target)
     return Schedule(
         vector_axis=axis,
-        lanes=wide,
-        rest_lanes=lanes if wide > lanes else 0,
+        lanes=lanes,
+        rest_lanes=rest_lanes,
         unit=unit,
         nontemporal=aligned_outputs and _is_large(special) and not scatters(kernel),
         packs=packs,
@@ -107,14 +107,15 @@ WIDE_STRIP, WIDE_FROM = 2048, 1 << 22
 ahead within a page, and longer runs there are twice as fast."""
 
 
-def _wide_lanes(special: Specialized, axis: str, lanes: int, target: Target) -> int:
-    """Lanes of an iteration where columns of large arrays are folded."""
+def _in_long_runs(special: Specialized, axis: str, lanes: int, target: Target) -> tuple[int, int]:
+    """Lanes of an iteration, more where columns of large arrays are folded, and those of what is then left, or 0."""
     kernel = special.kernel
     is_far = bytes_moved(special) >= WIDE_FROM and _folds_columns(kernel, axis) and _is_light(kernel, target)
-    if not is_far or _remembers_places(kernel) or lanes * widest_bits(kernel) < STRIP * 8:
-        return lanes
     wide = WIDE_STRIP * 8 // widest_bits(kernel)
-    return wide if special.sizes[axis] >= wide else lanes
+    is_narrow = lanes * widest_bits(kernel) < STRIP * 8 or special.sizes[axis] < wide
+    if not is_far or is_narrow or _remembers_places(kernel) or packs_for(special, axis):
+        return lanes, 0
+    return wide, lanes
 
 
 def _remembers_places(kernel: Kernel) -> bool:

@@ -43,6 +43,8 @@ APART_FROM, MOST_APART = 1 << 7, 1 << 13
 60,000 of them in float32 were a hundred units in the last place off, where NumPy's sum is one off.
 """
 LANES_APART = 8
+REST = 4
+"""Elements at a time of what a fold has beyond whole turns."""
 MOST_VECTORS = 4
 """Machine vectors in an iteration: slices in loops are often short."""
 _COSTLY = frozenset(NANOSECONDS) - {"div", "sqrt", "rsqrt"}
@@ -174,10 +176,14 @@ def _schedule(special: Specialized, target: Target) -> Schedule:
         # To gather lanes took two to three times as long as to load elements one by one.
         return Schedule(fastmath=bool(target.user_flags))
     per_vector = target.vector_bits // max(element_type(b.dtype).bits for b in special.kernel.buffers)
+    folds = [s for s in walk(special.kernel.body) if isinstance(s, Loop) and s.carries]
+    is_plain = axis not in parallel_group(special.kernel) and all(
+        c.reducer in ("sum", "prod", "min", "max") for s in folds for c in s.carries
+    )
     return replace(
         chosen, packs=(), unit=chosen.unit - {p.buffer for p in chosen.packs}, fixed=(), jam=1, prefetch=0,
         next_row=False, narrow=False, lanes=min(chosen.lanes, max(1, per_vector * MOST_VECTORS)),
-        fastmath=bool(target.user_flags),
+        rest_lanes=REST if is_plain else 0, fastmath=bool(target.user_flags),
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ axis stay scalars.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from flambeau.codegen.kernel.dtypes import KernelError, element_type
 from flambeau.codegen.kernel.nest import (
@@ -27,7 +28,7 @@ from flambeau.codegen.kernel.nest import (
     walk,
 )
 from flambeau.codegen.kernel.opset import TRAPPING, reduced_dtype
-from flambeau.codegen.llvm import memory, pack, reduce, scatter
+from flambeau.codegen.llvm import memory, pack, reduce, rests, scatter
 from flambeau.codegen.llvm.definitions import Scope, ValueEmitter
 from flambeau.codegen.llvm.emitter import Target, Value, int_constant
 from flambeau.codegen.schedule import Schedule
@@ -421,35 +422,26 @@ class NestEmitter(ValueEmitter):
         whole = e.binary("and", e.binary("sub", high, low), int_constant(-lanes, "i64", 1))
         middle = e.binary("add", low, whole)
         self.counted(loop, low, middle, lanes, scope, body)
-        if self.schedule.rest_lanes and not scope.carries:
-            wide = self.schedule
+        wide = self.schedule
+        if wide.rest_lanes:
             self.schedule = replace(wide, lanes=wide.rest_lanes, rest_lanes=0)
+        if wide.rest_lanes and not scope.carries:
             self.vector_loop_from(loop, middle, high, scope, body)
-            self.schedule = wide
-            return
-        self.masked_rest(loop, middle, high, scope, body)
+        elif wide.rest_lanes and set(scope.carries) == {c.name for c in loop.carries}:
 
-    def masked_rest(self, loop: Loop, middle: Value, high: Value, scope: Scope, body: Callable[[Scope], None]) -> None:
-        """What is left of the vector axis, in an iteration of which only the first lanes count."""
-        e, lanes = self.e, self.schedule.lanes
-        rest, after, before = e.label("rest"), e.label("after"), e.block
-        e.branch_if(e.icmp("slt", middle, high), rest, after)
-        e.start(rest)
-        child = scope.child()
-        left = e.splat(e.binary("sub", high, middle), lanes)
-        child.mask = e.icmp("slt", memory.iota(lanes), left)
-        self.enter(loop, middle, child)
-        body(child)
-        end = e.block
-        e.branch(after)
-        e.start(after)
-        for name, state in scope.carries.items():
-            merged = []
-            for full, masked in zip(state, child.carries[name], strict=True):
-                phi = e.name("c")
-                e.phi(phi, full, [(full, before), (masked, end)])
-                merged.append(Value(phi, full.type, full.lanes))
-            scope.carries[name] = merged
+            def turns(start: Value, end: Value, step: int) -> None:
+                self.counted(loop, start, end, step, scope, body if step > 1 else partial(self.body, loop.body))
+
+            rests.narrowing(e, loop.carries, wide.rest_lanes, middle, high, scope, turns)
+        else:
+            self.schedule = wide
+
+            def masked(child: Scope) -> None:
+                self.enter(loop, middle, child)
+                body(child)
+
+            rests.masked(e, lanes, middle, high, scope, masked)
+        self.schedule = wide
 
     def written_out(self, loop: Loop, size: int, scope: Scope) -> None:
         """The vector axis without a loop."""
