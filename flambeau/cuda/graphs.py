@@ -52,6 +52,8 @@ class CUDAGraph:
         """What the work needs: the code of kernels."""
         self._handle: allocator.Handle | None = None
         self._device = 0
+        self._streams: set[int] = set()
+        """Streams that the work was given to."""
 
     def capture_begin(self, pool: PoolOf = None, capture_error_mode: str = "relaxed") -> None:
         """Capture what the stream in use is given from now on.
@@ -105,14 +107,17 @@ class CUDAGraph:
     def _released(self) -> None:
         handle, self._handle = self._handle, None
         if handle is not None:
-            allocator.of_device(self._device).release_pool(handle)
+            allocator.of_device(self._device).release_pool(handle, self._streams)
+            self._streams = set()
 
     def replay(self) -> None:
         """Give the stream in use of the graph's device all the work again. Raises RuntimeError if there is none."""
         if self._graph is None:
             raise RuntimeError(NOT_CAPTURED)
         with using(self._device):
-            self._graph.launch()
+            chosen = library.cupy().cuda.get_current_stream()
+            self._streams.add(chosen.ptr)
+            self._graph.launch(chosen)
 
     def reset(self) -> None:
         """Forget the work; its memory is everybody's, when no tensor has it."""

@@ -200,6 +200,7 @@ class MemPool:
 
     def use_count(self) -> int:
         """How many hold the pool: this object, and graphs captured into it."""
+        allocator.of_device(self.device).settle()
         return self._pool.users
 
     def snapshot(self) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ import pytest
 import flambeau
 from flambeau.cuda import CUDAGraph, Stream, graph, graph_pool_handle, memory
 from flambeau.cuda.memory import MemPool, use_mem_pool
+from tests.cuda.pretended.engine import engine
 
 LINE = r"it is within a capture, at test_graphs.py:\d+\. Do it before the capture"
 
@@ -210,3 +211,78 @@ def test_functions_whose_work_is_captured(cuda: Any) -> None:
         (flambeau.relu, flambeau.exp), ((sample.detach(),), (sample.detach(),))
     )
     assert second(first(flambeau.zeros(3, 4, device="cuda"))).tolist() == [[1] * 4] * 3
+
+
+def test_memory_of_a_graph_that_still_runs_is_kept(pretended_cuda: Any) -> None:
+    x = flambeau.ones(1000, device="cuda")
+    captured, side = CUDAGraph(), Stream()
+    with graph(captured, stream=side):
+        y = x + 1
+        del y
+        z = x * 3
+    place = z.data_ptr()
+    number = captured.pool()[1]
+    other = Stream()
+
+    def pools() -> set[int]:
+        return {s["segment_pool_id"][1] for s in memory.memory_snapshot()}
+
+    with engine.later(advances=False):
+        with flambeau.cuda.stream(other):
+            captured.replay()
+        del captured, z
+        assert number in pools()
+        with flambeau.cuda.stream(side):
+            assert place not in [flambeau.zeros(1000, device="cuda").data_ptr() for _ in range(9)]
+        other.synchronize()
+        assert number not in pools()
+
+
+def test_training_is_captured(cuda: Any) -> None:
+    layers = flambeau.nn.Sequential(flambeau.nn.Linear(6, 8), flambeau.nn.GELU(), flambeau.nn.Linear(8, 1))
+    there = layers.state_dict()
+    on_host = flambeau.nn.Sequential(flambeau.nn.Linear(6, 8), flambeau.nn.GELU(), flambeau.nn.Linear(8, 1))
+    on_host.load_state_dict({k: v.clone() for k, v in there.items()})
+    x = flambeau.randn(4, 6)
+    layers.to("cuda")
+
+    def stepping(model: Any, given: Any) -> Any:
+        optimiser = flambeau.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+
+        def step() -> Any:
+            optimiser.zero_grad(set_to_none=False)
+            loss = (model(given) ** 2).mean()
+            loss.backward()
+            optimiser.step()
+            return loss
+
+        return step
+
+    step, wanted = stepping(layers, x.to("cuda")), stepping(on_host, x)
+    losses = [step().item() for _ in range(3)]
+    captured = CUDAGraph()
+    with graph(captured):
+        loss = step()
+    for _ in range(4):
+        captured.replay()
+        losses.append(loss.item())
+    assert losses == pytest.approx([wanted().item() for _ in range(7)], rel=1e-4)
+
+
+def test_compiled_functions_are_captured(cuda: Any) -> None:
+    @flambeau.script
+    def norms(x: flambeau.Tensor, w: flambeau.Tensor) -> flambeau.Tensor:
+        y = flambeau.tanh(x * 2.0 + w) * x
+        return flambeau.softmax(y @ w, -1).sum(0) + 1.0
+
+    x, w = flambeau.randn(4, 4), flambeau.randn(4, 4)
+    given = x.to("cuda"), w.to("cuda")
+    norms(*given)
+    captured = CUDAGraph()
+    with graph(captured):
+        result = norms(*given)
+    for _ in range(2):
+        x = flambeau.randn(4, 4)
+        given[0].copy_(x.to("cuda"))
+        captured.replay()
+        flambeau.testing.assert_close(result.cpu(), norms(x, w), rtol=1e-5, atol=1e-6)

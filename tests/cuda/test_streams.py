@@ -110,3 +110,23 @@ def test_times(cuda: Any) -> None:
     with pytest.raises(RuntimeError, match=r"write Event\(enable_timing=True\) for both"):
         Event().elapsed_time(end)
     assert Event().query()
+
+
+def test_operators_and_compiled_functions_work_on_any_stream(pretended_cuda: Any) -> None:
+    @flambeau.script
+    def scaled(x: flambeau.Tensor) -> flambeau.Tensor:
+        return flambeau.tanh(x * 2.0) + 1.0
+
+    x = flambeau.randn(5, 5)
+    wanted = [scaled(x), x @ x, x.sum(1), flambeau.softmax(x, -1), x.sort(-1)[0], x[x > 0]]
+    side = Stream()
+    with engine.later(advances=False):
+        with stream(side):
+            y = x.to("cuda")
+            given = [scaled(y), y @ y, y.sum(1), flambeau.softmax(y, -1), y.sort(-1)[0], y[y > 0]]
+            got = [g.cpu() for g in given]
+        current_stream().wait_stream(side)
+        late = [g.cpu() for g in given]
+    for one, two, three in zip(wanted, got, late, strict=True):
+        flambeau.testing.assert_close(two, one, rtol=1e-5, atol=1e-6)
+        flambeau.testing.assert_close(three, one, rtol=1e-5, atol=1e-6)

@@ -117,6 +117,11 @@ class Pool:
         found = self.free.get((stream, is_small))
         return found.take(size) if found is not None else None
 
+    def found(self, size: int, stream: int, is_small: bool) -> Chunk | None:
+        """A free chunk that fits, also one that only those put aside make together."""
+        chunk = self.take(size, stream, is_small)
+        return self.take(size, stream, is_small) if chunk is None and self.merge() else chunk
+
     def give_back(self, chunk: Chunk) -> None:
         """Make a chunk free, one with its free neighbours."""
         segment = chunk.segment
@@ -153,7 +158,7 @@ class Pool:
     def unused_segments(self) -> list[Segment]:
         """Segments that nobody has a part of, no longer in the pool."""
         self.merge()
-        found = [s for s in self.segments.values() if s.is_unused()]
+        found = [s for s in list(self.segments.values()) if s.is_unused()]
         for segment in found:
             self.list_for(segment.stream, segment.is_small).remove(segment.first)
             del self.segments[segment.address]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from flambeau.cuda import capturing, library
@@ -40,6 +40,10 @@ class DeviceAllocator:
         self._returned: deque[Chunk] = deque()
         self._after_captures: list[Chunk] = []
         """Chunks whose streams are asked when no capture is underway: asking would be part of it."""
+        self._leaving: deque[tuple[tuple[int, int], Collection[int]]] = deque()
+        """Pools that have a user less, with the streams that this user's work was given to."""
+        self._left: list[tuple[tuple[int, int], list[Any]]] = []
+        """The same, with events behind that work."""
         self._waiting = Waiting()
         self._lock = Lock()
 
@@ -54,16 +58,12 @@ class DeviceAllocator:
             chunk = self._segment(size, stream, pool, is_small=is_small, asked=nbytes).first
             return self._given(chunk, nbytes, is_small, None)
         with self._lock:
-            if self._returned or self._waiting or self._after_captures:
-                self._take_back()
+            self._take_back()
             line = current_line() if not is_small or self.records_all_lines else None
             same = pool.quick.get((stream, size))
             if same:
                 return self._given(same.pop(), nbytes, is_small, line)
-            found = pool.take(size, stream, is_small)
-            if found is None and pool.merge():
-                found = pool.take(size, stream, is_small)
-            chunk = found or self._grown(size, stream, pool, is_small, nbytes)
+            chunk = pool.found(size, stream, is_small) or self._grown(size, stream, pool, is_small, nbytes)
             if is_worth_splitting(chunk.size - size, is_small=is_small):
                 pool.list_for(stream, is_small).add(chunk.split(size))
             return self._given(chunk, nbytes, is_small, line)
@@ -96,6 +96,8 @@ class DeviceAllocator:
                     self._waiting.add(self._after_captures.pop(), self.device)
         if self._waiting and not self._is_captured():
             self._free_passed()
+        if (self._leaving or self._left) and not self._is_captured():
+            self._release_pools()
 
     def _free_passed(self, *, wait: bool = False) -> None:
         for chunk in self._waiting.passed(wait=wait):
@@ -118,8 +120,7 @@ class DeviceAllocator:
         self.usage.retries += 1
         for make_room in (self._wait_for_streams, self._free_cached, self._collect):
             make_room()
-            pool.merge()
-            chunk = pool.take(size, stream, is_small)
+            chunk = pool.found(size, stream, is_small)
             if chunk is not None:
                 return chunk
             try:
@@ -218,22 +219,43 @@ class DeviceAllocator:
             pool.users += 1
             return pool
 
-    def release_pool(self, handle: tuple[int, int]) -> None:
-        """The pool has one user less; without any, its memory is everybody's."""
-        with self._lock:
-            self._take_back()
-            pool = self.private[handle]
-            pool.users -= 1
-            if pool.users:
-                return
-            del self.private[handle]
-            pool.merge()
-            for segment in pool.segments.values():
-                segment.pool = self.pool
-            self.pool.segments |= pool.segments
-            for (stream, is_small), found in pool.free.items():
-                for _, _, chunk in found.items:
-                    self.pool.list_for(stream, is_small).add(chunk)
+    def release_pool(self, handle: tuple[int, int], streams: Collection[int] = ()) -> None:
+        """The pool has one user less, when streams have got past that one's work; without any, it is everybody's.
+
+        Finalisers call it, whatever they interrupt: it is only noted here.
+        """
+        self._leaving.append((handle, streams))
+
+    def _release_pools(self) -> None:
+        cuda = library.cupy().cuda
+        while self._leaving:
+            handle, streams = self._leaving.popleft()
+            with using(self.device):
+                events = [cuda.Event(disable_timing=True) for _ in streams]
+                for event, stream in zip(events, streams, strict=True):
+                    event.record(library.stream_of(stream))
+            self._left.append((handle, events))
+        still = []
+        for handle, events in self._left:
+            if all(event.done for event in events):
+                self._without_user(handle)
+            else:
+                still.append((handle, events))
+        self._left = still
+
+    def _without_user(self, handle: tuple[int, int]) -> None:
+        pool = self.private[handle]
+        pool.users -= 1
+        if pool.users:
+            return
+        del self.private[handle]
+        pool.merge()
+        for segment in pool.segments.values():
+            segment.pool = self.pool
+        self.pool.segments |= pool.segments
+        for (stream, is_small), found in pool.free.items():
+            for _, _, chunk in found.items:
+                self.pool.list_for(stream, is_small).add(chunk)
 
     # Looking
 

@@ -106,8 +106,11 @@ def _lend(value: Any, lent: dict[int, Any], *, copies: bool = False) -> Any:
     return mapped(value, change)
 
 
-def taken(leaf: Any, sources: list[Any], lent: dict[int, Any]) -> Any:
-    """A result of NumPy's as CuPy has it: an array of the device, a view where it is one of an operand."""
+def taken(leaf: Any, sources: list[Any], lent: dict[int, Any], *, is_tried: bool = False) -> Any:
+    """A result of NumPy's as CuPy has it: an array of the device, a view where it is one of an operand.
+
+    What was only tried is not written: memory may be in use by work before.
+    """
     if id(leaf) in lent:
         return lent[id(leaf)][1]
     if isinstance(leaf, np.generic) and not isinstance(leaf, np.ndarray):
@@ -122,7 +125,8 @@ def taken(leaf: Any, sources: list[Any], lent: dict[int, Any]) -> Any:
                 pointer = allocation.MemoryPointer(memory, address - memory.ptr)
                 return Arrays.kind(leaf.shape, leaf.dtype, pointer, leaf.strides, _base=source)
     result = like(leaf)
-    result.on_host[...] = leaf
+    if not is_tried:
+        result.on_host[...] = leaf
     return result
 
 
@@ -145,11 +149,15 @@ def _later(
     writes = kwargs.get("out") is not None
     tried: dict[int, Any] = {}
     with np.errstate(all="ignore"):
-        seen = function(*_lend(args, tried), **_lend(kwargs, tried, copies=writes))
+        try:
+            seen = function(*_lend(args, tried), **_lend(kwargs, tried, copies=writes))
+        except IndexError:  # places that nobody has written yet
+            tried.clear()
+            seen = function(*mapped(args, _first_places), **_lend(kwargs, tried, copies=writes))
     pairs: list[tuple[int, Any]] = []
 
     def keep(leaf: Any) -> Any:
-        result = taken(leaf, sources, tried)
+        result = taken(leaf, sources, tried, is_tried=True)
         if is_array(result) and getattr(result, "base", None) is None and not any(result is s for s in sources):
             pairs.append((len(pairs), result))
         return result
@@ -179,6 +187,13 @@ def check_scattered(ufunc: Any, dtype: Any) -> None:
         raise NotImplementedError(f"`cupy_{ufunc.__name__}.at` is not supported yet")
     if np.dtype(dtype).name not in names:
         raise TypeError(f"cupyx.scatter_{ufunc.__name__} only supports {', '.join(names)} as data type")
+
+
+def _first_places(leaf: Any) -> Any:
+    """An array for a trial whose integers are zeros."""
+    if not is_array(leaf):
+        return leaf
+    return np.zeros(leaf.shape, leaf.dtype) if leaf.dtype.kind in "iu" else leaf.on_host
 
 
 def bare(value: Any) -> Any:
