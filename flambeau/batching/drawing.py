@@ -28,7 +28,8 @@ def _dropout(call: Call) -> Any:
     if call.level.randomness == "same" and call.definition.draws([own, *rest]):
         if call.definition.name != "aten::dropout":
             raise RuntimeError(RANDOM_OF_BATCH)
-        return OPERATORS.mul(own.value, call.run([OPERATORS.ones(list(own.sizes), dtype=own.value.dtype), *rest]))
+        ones = OPERATORS.ones(list(own.sizes), dtype=own.value.dtype, device=own.value.device)
+        return OPERATORS.mul(own.value, call.run([ones, *rest]))
     return call.run([own.value, *rest])
 
 

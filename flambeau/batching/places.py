@@ -8,6 +8,7 @@ from typing import Any
 from flambeau.batching.operand import Operand, in_front, ranked
 from flambeau.batching.rules import Call, batches, decomposes
 from flambeau.ops.derivatives.operators import OPERATORS
+from flambeau.schema.device import Device
 
 
 @batches("aten::index")
@@ -22,7 +23,7 @@ def _index(call: Call) -> Any:
     if not is_batched:
         result = call.run([own.value, [None, *[None if i is None else i.value for i in indices]]])
         return result if is_adjacent else OPERATORS.movedim(result, rank, 0)
-    whole = _numbered(call.size, indices, rank)
+    whole = _numbered(call.size, indices, rank, own.value.device)
     result = OPERATORS.index(in_front(own, call.size), whole)
     if not is_adjacent or first == 0:
         return result
@@ -48,9 +49,9 @@ def _places(indices: Sequence[Any]) -> tuple[int, bool]:
     return at[0], at[-1] - at[0] + 1 == len(at)
 
 
-def _numbered(size: int, indices: Sequence[Any], rank: int) -> list[Any]:
+def _numbered(size: int, indices: Sequence[Any], rank: int, device: Device) -> list[Any]:
     """Indices for a value with the batch in front: the number in the batch, and what was there."""
-    numbers = OPERATORS.reshape(OPERATORS.arange(size), [size, *[1] * rank])
+    numbers = OPERATORS.reshape(OPERATORS.arange(size, device=device), [size, *[1] * rank])
     return [numbers, *[None if i is None else ranked(i, rank) for i in indices]]
 
 
@@ -64,7 +65,7 @@ def _index_put(call: Call) -> Any:
         return None
     rank = max(i.rank for i in used)
     shown = rank + own.rank - len(used)
-    arguments = [in_front(own, call.size), _numbered(call.size, used, rank), ranked(values, shown)]
+    arguments = [in_front(own, call.size), _numbered(call.size, used, rank, own.value.device), ranked(values, shown)]
     return call.run([*arguments, *call.arguments[3:]])
 
 
@@ -76,7 +77,8 @@ def _embedding(call: Call) -> Any:
         return call.run([weight.value, indices.value, *call.arguments[2:]])
     rows, width = weight.sizes
     tables = OPERATORS.reshape(weight.value, [call.size * rows, width])
-    starts = OPERATORS.reshape(OPERATORS.arange(call.size) * rows, [call.size, *[1] * indices.rank])
+    numbers = OPERATORS.arange(call.size, device=tables.device)
+    starts = OPERATORS.reshape(numbers * rows, [call.size, *[1] * indices.rank])
     return call.run([tables, OPERATORS.add(indices.value, starts), -1, *call.arguments[3:]])
 
 

@@ -23,7 +23,7 @@ TO_DEVICE, TO_HOST, WITHIN = 1, 2, 3
 """Directions of copies, as CUDA numbers them."""
 
 
-class _Extent:
+class Extent:
     """An array interface over addresses of a device, which keeps their owner alive."""
 
     __slots__ = ("__array_interface__", "owner")
@@ -35,7 +35,7 @@ class _Extent:
 
 def extent(address: int, nbytes: int, owner: Any) -> Array:
     """A row of bytes at addresses of a device; it keeps `owner` alive and must not be read."""
-    return np.asarray(_Extent(address, nbytes, owner)) if nbytes else np.empty(0, np.uint8)
+    return np.asarray(Extent(address, nbytes, owner)) if nbytes else np.empty(0, np.uint8)
 
 
 class CudaStorage(Storage):

@@ -16,11 +16,14 @@ from flambeau.cuda.streams import Stream
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
 from flambeau.tensor import index, layout, observer
+from flambeau.tensor.bridge import ON_DEVICES
 from flambeau.tensor.settled import CLASSES, COPIES, settle
 from flambeau.tensor.storage import Storage
 from flambeau.tensor.subclasses import disabled_function, overrides_functions
 from flambeau.tensor.tensor import Array, Tensor, view_of, window, wrap
 
+CUDA_KIND: Final = 2
+"""Memory of CUDA devices, as DLPack numbers it."""
 NO_NUMPY: Final = (
     "can't convert {device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
 )
@@ -131,7 +134,7 @@ def _dlpack(self: Tensor, **options: Any) -> Any:
 
 
 def _dlpack_device(self: Tensor) -> tuple[int, int]:
-    return 2, self.device.index or 0
+    return CUDA_KIND, self.device.index or 0
 
 
 def _interface(self: Tensor) -> dict[str, Any]:
@@ -194,6 +197,26 @@ def cuda_class(cls: Any) -> Any:
 @functools.partial(CLASSES.__setitem__, CudaStorage)
 def _class_for(storage: Storage, cls: type) -> type:
     return cuda_class(cls)  # type: ignore[no-any-return]
+
+
+@ON_DEVICES.append
+def shared(array: Any) -> Tensor | None:
+    """A tensor on the memory of an array of another library that is on a CUDA device; None for others.
+
+    Raises RuntimeError where no device can be used.
+    """
+    if isinstance(array, Tensor | np.ndarray):
+        return None
+    if hasattr(array, "__dlpack_device__"):
+        kind, index = array.__dlpack_device__()
+        if kind != CUDA_KIND:
+            return None
+        with using(index):
+            return adopted(library.cupy().from_dlpack(array), Device("cuda", index))
+    if not hasattr(array, "__cuda_array_interface__"):
+        return None
+    found = library.cupy().asarray(array)
+    return adopted(found, Device("cuda", int(found.device.id)))
 
 
 def is_on_device(value: Any) -> bool:

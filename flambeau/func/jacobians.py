@@ -141,7 +141,9 @@ def basis(values: Sequence[Tensor]) -> list[Tensor]:
     identity = np.eye(sum(counts))
     starts = [0, *accumulate(counts)]
     return [
-        wrap(identity[:, start : start + count].astype(value.dtype.numpy).reshape(len(identity), *value._array.shape))
+        wrap(
+            identity[:, start : start + count].astype(value.dtype.numpy).reshape(len(identity), *value._array.shape)
+        ).to(value.device)
         for value, count, start in zip(values, counts, starts, strict=False)
     ]
 

@@ -27,6 +27,7 @@ from flambeau.ops import creation as _creation
 from flambeau.ops import ctc as _ctc
 from flambeau.ops import ctc_gradient as _ctc_gradient
 from flambeau.ops import cuda_creation as _cuda_creation
+from flambeau.ops import cuda_methods as _cuda_methods
 from flambeau.ops import cuda_products as _cuda_products
 from flambeau.ops import cuda_rules as _cuda_rules
 from flambeau.ops import derived_math as _derived_math

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
+from flambeau.cuda.pinned import is_pinned
 from flambeau.ops.families.promotion import can_cast as dtype_can_cast
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType, by_code
@@ -138,7 +139,7 @@ query("aten::is_conj(Tensor self) -> bool", lambda self: False, is_function=True
 query("aten::is_neg(Tensor self) -> bool", lambda self: False, is_function=True, is_method=True)
 query("aten::is_leaf(Tensor self) -> bool", lambda self: self.is_leaf, is_about_tensor=True)
 query("aten::is_inference(Tensor self) -> bool", Tensor.is_inference, is_function=True, is_method=True)
-query("aten::is_pinned(Tensor self, Device? device=None) -> bool", lambda self, device: False, is_method=True)
+query("aten::is_pinned(Tensor self, Device? device=None) -> bool", lambda self, device: is_pinned(self), is_method=True)
 query("aten::output_nr(Tensor self) -> int", lambda self: self.output_nr)
 query("aten::_version(Tensor self) -> int", lambda self: self._version)
 metadata("aten::get_device(Tensor self) -> int", Tensor.get_device)

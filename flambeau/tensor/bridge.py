@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,11 @@ FOREIGN_GRADIENTS = (
     "a tensor of PyTorch that asks for gradients was given: they do not reach it through Flambeau; pass x.detach(), or "
     "make the parameters tensors of Flambeau"
 )
-FOREIGN_DEVICE = "a tensor of {library} on {device!r} was given: only memory of the CPU is shared; pass x.cpu()"
+ON_DEVICES: list[Callable[[Any], Tensor | None]] = []
+"""What takes arrays of other libraries on a device: gives a tensor on their memory, or None for those of the host."""
+FOREIGN_DEVICE = (
+    "a tensor of {library} on {device!r} was given: only memory of the CPU and of CUDA devices is shared; pass x.cpu()"
+)
 
 
 def is_foreign(value: Any) -> bool:
@@ -56,18 +61,25 @@ def is_foreign(value: Any) -> bool:
     >>> is_foreign(np.ones(2)), is_foreign([1, 2])
     (False, False)
     """
-    return hasattr(type(value), "__dlpack__") and not isinstance(value, Tensor | np.ndarray)
+    cls = type(value)
+    is_array = hasattr(cls, "__dlpack__") or hasattr(cls, "__cuda_array_interface__")
+    return is_array and not isinstance(value, Tensor | np.ndarray)
 
 
 def from_array(array: Any) -> Tensor:
     """A tensor on the memory of an array of NumPy, or of another library that exports DLPack.
 
-    Raises TypeError for what asks for gradients or is on another device, and for dtypes that no tensor has.
+    Memory of a CUDA device is shared there. Raises TypeError for what asks for gradients or is elsewhere, and for
+    dtypes that no tensor has.
     """
     if isinstance(array, np.ndarray):
         return from_numpy_or_copy(array)
     if getattr(array, "requires_grad", False):
         raise TypeError(FOREIGN_GRADIENTS)
+    for take in ON_DEVICES:
+        shared = take(array)
+        if shared is not None:
+            return shared
     device = getattr(array, "device", None)
     if getattr(device, "type", "cpu") != "cpu":
         raise TypeError(FOREIGN_DEVICE.format(library=type(array).__module__.partition(".")[0], device=str(device)))
@@ -75,7 +87,8 @@ def from_array(array: Any) -> Tensor:
 
 
 def from_dlpack(source: Any) -> Tensor:
-    """A tensor on the memory of any object that exports DLPack on the CPU (arrays and tensors of other libraries).
+    """A tensor on the memory of any object that exports DLPack (arrays and tensors of other libraries), on the CPU or a
+    CUDA device.
 
     Raises BufferError when the exporter refuses, TypeError for an object that exports nothing.
 
@@ -86,6 +99,10 @@ def from_dlpack(source: Any) -> Tensor:
     >>> flambeau.from_dlpack(np.arange(3))
     tensor([0, 1, 2])
     """
+    for take in ON_DEVICES:
+        shared = take(source)
+        if shared is not None:
+            return shared
     if not hasattr(source, "__dlpack__"):
         raise TypeError(f"expected an object with __dlpack__, got {type(source).__name__}")
     return from_numpy_or_copy(np.from_dlpack(source))

@@ -14,7 +14,7 @@ from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
 from flambeau.tensor import defaults, layout
 from flambeau.tensor.array_library import empty_in_order, is_on_device
-from flambeau.tensor.bridge import from_array, from_numpy_or_copy, is_foreign
+from flambeau.tensor.bridge import from_array, from_dlpack, from_numpy_or_copy, is_foreign
 from flambeau.tensor.dispatch import call
 from flambeau.tensor.observer import thread
 from flambeau.tensor.overrides import NOT_OVERRIDDEN, answer
@@ -297,8 +297,8 @@ def asarray(
     """
     target = None if dtype is None else to_dtype(dtype)
     source = obj
-    if not isinstance(source, Tensor | np.ndarray) and hasattr(source, "__dlpack__"):
-        source = from_numpy_or_copy(np.from_dlpack(source))
+    if not isinstance(source, Tensor | np.ndarray) and is_foreign(source):
+        source = from_dlpack(source)
     elif not isinstance(source, Tensor | np.ndarray) and isinstance(source, memoryview | bytearray):
         source = np.frombuffer(source, target.numpy if target else defaults.float_dtype().numpy)
     result = as_tensor(source, target, device)

@@ -47,13 +47,21 @@ class Outcome:
     places: list[str] = field(default_factory=list)
 
 
+BY_DEVICE: Final = ("aten::_autocast_to_full_precision", "aten::_autocast_to_reduced_precision")
+"""Operators that are asked to do other things on devices than on the host."""
+
+
 def definitions() -> list[OpDef]:
     """All overloads that have samples with tensors."""
     return [
         d
         for d in registry.all_definitions()
-        if d.samples is not None and d.family not in ("language", "custom") and dispatch.concerns_tensors(d.schema)
+        if d.samples is not None and d.name not in BY_DEVICE and _is_on_tensors(d)
     ]
+
+
+def _is_on_tensors(definition: OpDef) -> bool:
+    return definition.family not in ("language", "custom") and dispatch.concerns_tensors(definition.schema)
 
 
 def names() -> list[str]:

@@ -22,7 +22,6 @@ ADVICE: Final[dict[type[Type], dict[str, str]]] = {
         "backward": _GRADIENTS,
         "grad_fn": _GRADIENTS,
         "register_hook": _GRADIENTS,
-        "cuda": "Tensors are on the CPU; fn.ptx(*args) gives the kernels for a GPU.",
         "astype": instead("Write {code}, or ", "x.to(flambeau.float64)", of="x.astype(np.float64)", given="x: Tensor")
         + instead("{code}.", "x.double()", of="x.astype(np.float64)", given="x: Tensor"),
         "copy": instead("Write {code}.", "x.clone()", of="x.copy()", given="x: Tensor"),

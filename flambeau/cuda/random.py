@@ -1,0 +1,33 @@
+"""Seeds of the numbers that are drawn on devices: those of the default generator, which the host and all devices have
+in common.
+
+>>> import flambeau
+>>> flambeau.cuda.manual_seed(7)
+>>> flambeau.cuda.initial_seed()
+7
+"""
+
+from __future__ import annotations
+
+from flambeau.tensor import random
+
+
+def manual_seed(seed: int) -> None:
+    """Begin the stream of this seed, for the host, too."""
+    random.manual_seed(seed)
+
+
+manual_seed_all = manual_seed
+
+
+def seed() -> None:
+    """Begin the stream of a seed that nobody chose."""
+    random.default_generator.seed()
+
+
+seed_all = seed
+
+
+def initial_seed() -> int:
+    """The seed of the current stream."""
+    return random.initial_seed()
