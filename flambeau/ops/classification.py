@@ -14,7 +14,7 @@ from flambeau.ops.families.rules import same_dtype
 from flambeau.ops.loss import MEAN, NONE, SUM, reduced
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
-from flambeau.tensor.array_library import np
+from flambeau.tensor.array_library import may_look, np
 from flambeau.tensor.layout import broadcast
 from flambeau.tensor.tensor import Tensor, wrap
 
@@ -38,7 +38,7 @@ def picked(self: Array, target: Array, weight: Array | None, ignore_index: int) 
     used = target != ignore_index
     classes = self.shape[1]
     wrong = used & ((target < 0) | (target >= classes))
-    if wrong.any():
+    if may_look(wrong) and wrong.any():
         raise IndexError(f"Target {target[wrong].reshape(-1)[0]} is out of bounds.")
     places = np.where(used, target, 0).astype(np.int64)
     chosen = np.take_along_axis(self, np.expand_dims(places, 1), axis=1).squeeze(1)
@@ -207,7 +207,7 @@ def binary_cross_entropy_kernel(
         raise not_implemented("binary_cross_entropy", dtype_of(self))
     broadcast(self.shape, target.shape)
     x, y = widened(self), widened(target)
-    if x.size and not ((x >= 0) & (x <= 1)).all():
+    if x.size and may_look(x) and not ((x >= 0) & (x <= 1)).all():
         raise RuntimeError("all elements of input should be between 0 and 1")
     with np.errstate(divide="ignore"):
         loss = (y - 1) * np.maximum(np.log1p(-x), -100) - y * np.maximum(np.log(x), -100)

@@ -10,7 +10,7 @@ from flambeau.ops.families.rules import to_int64
 from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
-from flambeau.tensor.array_library import np
+from flambeau.tensor.array_library import is_outside, np
 from flambeau.tensor.tensor import wrap
 
 
@@ -28,7 +28,7 @@ def embedding_kernel(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
             f"torch.{dtype_of(indices).display}Tensor instead (while checking arguments for embedding)"
         )
-    if indices.size and (indices.min() < 0 or indices.max() >= weight.shape[0]):
+    if is_outside(indices, 0, weight.shape[0]):
         raise IndexError("index out of range in self")
     return np.asarray(np.take(weight, indices, axis=0))
 

@@ -10,7 +10,7 @@ from flambeau.ops.families.samples import longs, sample
 from flambeau.ops.families.scalars import exact_scalar
 from flambeau.schema.dtype import from_numpy_dtype
 from flambeau.schema.opdef import ErrorSample, Sample
-from flambeau.tensor.array_library import np
+from flambeau.tensor.array_library import is_outside, np
 from flambeau.tensor.layout import wrap_dim
 
 Array = np.ndarray[Any, Any]
@@ -27,7 +27,7 @@ def _vector_places(name: str, self: Array, dim: int, index: Array) -> tuple[int,
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index but got: {display(index)}")
     size = self.shape[at] if self.ndim else 1
     flat = index.reshape(-1)
-    if flat.size and (int(flat.max()) >= size or int(flat.min()) < (-size if name == "index_fill_" else 0)):
+    if is_outside(flat, -size if name == "index_fill_" else 0, size):
         raise IndexError("index out of range in self")
     return at, ((*(slice(None),) * at, flat) if self.ndim else (flat,))
 
@@ -122,8 +122,8 @@ def put(self: Array, index: Array, source: Array, accumulate: bool = False) -> N
             "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
             f"{source.size}, index.numel() = {index.size}"
         )
-    if index.size and (int(index.max()) >= self.size or int(index.min()) < -self.size):
-        bad = index[(index >= self.size) | (index < -self.size)].flat[0]
+    if is_outside(index, -self.size, self.size):
+        bad = index[(index >= self.size) | (index < -self.size)].reshape(-1)[0]
         raise IndexError(f"out of range: tried to access index {bad} on a tensor of {self.size} elements.")
     where = np.unravel_index(np.where(index < 0, index + self.size, index).reshape(-1), self.shape or (1,))
     target = self.reshape(1) if self.ndim == 0 else self

@@ -13,7 +13,7 @@ from flambeau.ops.families.samples import longs, sample
 from flambeau.schema.dtype import bool_, uint8
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
-from flambeau.tensor.array_library import np
+from flambeau.tensor.array_library import is_outside, np
 from flambeau.tensor.layout import broadcast, wrap_dim
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.record import dataclass, field
@@ -81,8 +81,8 @@ def _mask_places(shape: Sequence[int], dim: int, position: int, mask: Array) -> 
 
 def check_range(index: Array, size: int, dim: int) -> None:
     """Raise IndexError for the first place outside `-size <= place < size`."""
-    if index.size and (int(index.max()) >= size or int(index.min()) < -size):
-        bad = index[(index >= size) | (index < -size)].flat[0]
+    if is_outside(index, -size, size):
+        bad = index[(index >= size) | (index < -size)].reshape(-1)[0]
         raise IndexError(f"index {bad} is out of bounds for dimension {dim} with size {size}")
 
 
@@ -112,7 +112,7 @@ def index_select_kernel(self: Array, dim: int, index: Array) -> Array:
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
     source = self.reshape(1) if self.ndim == 0 else self
     size = source.shape[at]
-    if index.size and (int(index.max()) >= size or int(index.min()) < 0):
+    if is_outside(index, 0, size):
         raise IndexError("index out of range in self")
     if self.ndim == 0:
         if index.size != 1:
@@ -142,8 +142,8 @@ def check_gather(name: str, shape: Sequence[int], dim: int, index: Array) -> int
 
 def check_index_range(index: Array, size: int, dim: int) -> None:
     """Raise RuntimeError for a place outside `0 <= place < size`."""
-    if index.size and (int(index.max()) >= size or int(index.min()) < 0):
-        bad = index[(index >= size) | (index < 0)].flat[0]
+    if is_outside(index, 0, size):
+        bad = index[(index >= size) | (index < 0)].reshape(-1)[0]
         raise RuntimeError(f"index {bad} is out of bounds for dimension {dim} with size {size}")
 
 
@@ -170,8 +170,8 @@ def take_kernel(self: Array, index: Array) -> Array:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {wrap(index).dtype.display}")
     if self.size == 0 and index.size:
         raise IndexError("take(): tried to take from an empty tensor")
-    if index.size and (int(index.max()) >= self.size or int(index.min()) < -self.size):
-        bad = index[(index >= self.size) | (index < -self.size)].flat[0]
+    if is_outside(index, -self.size, self.size):
+        bad = index[(index >= self.size) | (index < -self.size)].reshape(-1)[0]
         raise IndexError(f"out of range: tried to access index {bad} on a tensor of {self.size} elements.")
     return np.array(np.take(np.ascontiguousarray(self).reshape(-1), index), order="C").reshape(index.shape)
 

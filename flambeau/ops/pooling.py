@@ -161,7 +161,7 @@ def place_of_largest(rows: Array) -> Array:
     """The index of the largest element of each row: the first of equal ones; the last nan, if there is one."""
     best = np.argmax(rows, axis=-1)
     odd = np.isnan(rows) if is_float(rows) else None
-    if odd is None or not odd.any():
+    if odd is None or (is_host_array(odd) and not odd.any()):
         return np.asarray(best)
     last = rows.shape[-1] - 1 - np.argmax(odd[..., ::-1], axis=-1)
     return np.asarray(np.where(odd.any(axis=-1), last, best))
@@ -228,7 +228,7 @@ def max_pool(name: str, dims: int, has_places: bool = True) -> Any:
         masked = np.where(where < 0, -1, 0)
         best = place_of_largest(rows)
         chosen = np.take_along_axis(np.broadcast_to(where, rows.shape), best[..., None], axis=-1)[..., 0]
-        if masked.any():
+        if not is_host_array(masked) or masked.any():
             inside = np.argmax(np.broadcast_to(where >= 0, rows.shape), axis=-1)
             first = np.take_along_axis(np.broadcast_to(where, rows.shape), inside[..., None], axis=-1)[..., 0]
             chosen = np.where(chosen < 0, first, chosen)

@@ -87,7 +87,9 @@ def _selected(array: Array, place: int, k: int, largest: bool) -> Array | None:
     ones of which not all are among the first `k`."""
     keys = np.moveaxis(widened(array), place, -1)
     count = keys.shape[-1]
-    if not 0 < k <= count // 4 or not keys.size or (is_inexact(keys) and bool(np.isnan(keys).any())):
+    if not 0 < k <= count // 4 or not keys.size or not is_host_array(keys):
+        return None
+    if is_inexact(keys) and bool(np.isnan(keys).any()):
         return None
     bound = count - k if largest else k - 1
     least = np.partition(keys, bound, axis=-1)[..., bound : bound + 1]

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy
 
 __all__ = [
-    "address_of", "as_strided", "device_view", "empty_in_order", "is_host_array", "is_on_device", "np", "on_device",
-    "on_host",
+    "address_of", "as_strided", "device_view", "empty_in_order", "is_host_array", "is_on_device", "is_outside",
+    "may_look", "np", "on_device", "on_host",
 ]  # fmt: skip
 
 
@@ -90,6 +90,26 @@ def is_host_array(value: Any) -> bool:
 def address_of(array: Any) -> int:
     """The address of the first element of an array, of NumPy or a device."""
     return int(array.ctypes.data) if isinstance(array, numpy.ndarray) else int(array.data.ptr)
+
+
+def may_look(array: Any) -> bool:
+    """Whether elements may be looked at: not on a device while its work is captured, where nobody can wait for it."""
+    if isinstance(array, numpy.ndarray):
+        return True
+    return _place.library is None or not _place.library.cuda.get_current_stream().is_capturing()
+
+
+def is_outside(places: Any, low: int, high: int) -> bool:
+    """Whether a place is outside of `low <= place < high`. Where nobody may look, none is said to be.
+
+    >>> is_outside(np.array([0, 3]), 0, 3), is_outside(np.array([0, 2]), 0, 3)
+    (True, False)
+    """
+    if not places.size or not may_look(places):
+        return False
+    if isinstance(places, numpy.ndarray):
+        return int(places.max()) >= high or int(places.min()) < low
+    return bool(((places < low) | (places >= high)).any())
 
 
 def empty_in_order(sizes: Any, dtype: Any, byte_strides: Any) -> Any:

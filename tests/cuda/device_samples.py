@@ -47,6 +47,8 @@ class Outcome:
     places: list[str] = field(default_factory=list)
 
 
+UP_TO_SIGN: Final = ("aten::svd", "aten::linalg_svd", "aten::linalg_eigh", "aten::linalg_qr", "aten::qr")
+"""Operators whose vectors may have either sign."""
 BY_DEVICE: Final = ("aten::_autocast_to_full_precision", "aten::_autocast_to_reduced_precision")
 """Operators that are asked to do other things on devices than on the host."""
 
@@ -135,6 +137,8 @@ def compared(host: Any, device: Any, call: Call, *, on_device: bool) -> tuple[st
         if on_device and not got.is_cuda:
             return "the result is on the host", worst
         ours, theirs = array_of(got), array_of(want)
+        if call.definition.name in UP_TO_SIGN:
+            ours, theirs = np.abs(ours), np.abs(theirs)
         found = difference(ours, theirs, ulp, of_largest=True)
         if found and call.definition.name in CANCELLING:
             largest = max([array_of(t).max() for t in call.arguments if isinstance(t, Tensor)])

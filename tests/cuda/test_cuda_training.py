@@ -155,3 +155,20 @@ def test_transforms(x: fb.Tensor) -> None:
     assert fb.func.grad(lambda a: (a * a).sum())(x).tolist() == (2 * x).tolist()
     assert fb.func.jacrev(lambda a: a * a)(x[0]).tolist() == (2 * x[0]).diag().tolist()
     assert fb.vmap(lambda a: a.sum())(x).tolist() == x.sum(1).tolist()
+
+
+def test_captures_look_at_no_places(x: fb.Tensor) -> None:
+    table, places = fb.arange(8.0).reshape(4, 2).to("cuda"), fb.tensor([1, 3], device="cuda")
+
+    def work() -> fb.Tensor:
+        rows = nn.functional.embedding(places, table) + table[places]
+        return nn.functional.cross_entropy(rows, places & 1) + table.gather(1, places[:, None] & 1).sum()
+
+    expected = work().item()
+    graph = fb.cuda.CUDAGraph()
+    with fb.cuda.graph(graph):
+        result = work()
+    graph.replay()
+    assert result.item() == pytest.approx(expected)
+    with pytest.raises(IndexError, match="index out of range in self"):
+        nn.functional.embedding(places + 1, table)
