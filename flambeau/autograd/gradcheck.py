@@ -21,6 +21,7 @@ import numpy.typing as npt
 from flambeau.autograd.backward import grad
 from flambeau.autograd.function_node import FunctionCtx
 from flambeau.tensor.grad_mode import enable_grad
+from flambeau.tensor.settled import readable
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.record import dataclass
 
@@ -168,10 +169,8 @@ def _check(func: Function, inputs: list[Any], asking: list[int], setting: _Setti
         _check_undefined(outputs)
     generator = np.random.default_rng(0)
     for place, output in enumerate(outputs):
-        if setting.is_fast:
-            factors = generator.normal(size=(1, _reals(output._array).size))
-        else:
-            factors = np.eye(_reals(output._array).size)
+        count = _reals(output).size
+        factors = generator.normal(size=(1, count)) if setting.is_fast else np.eye(count)
         analytical, again = [_analytical(output, [inputs[n] for n in asking], factors) for _ in range(2)]
         for number, own, other in zip(asking, analytical, again, strict=True):
             if own.size and float(np.abs(own - other).max()) > setting.nondet_tol:
@@ -182,8 +181,9 @@ def _check(func: Function, inputs: list[Any], asking: list[int], setting: _Setti
             _compare(own @ directions.T, numerical, place, number, setting)
 
 
-def _reals(array: Matrix) -> Matrix:
+def _reals(tensor: Tensor) -> Matrix:
     """The elements in a row, complex ones as two; a copy."""
+    array = readable(tensor)._array
     wide = np.ascontiguousarray(array.astype(np.complex128 if array.dtype.kind == "c" else np.float64))
     return np.array(wide.reshape(-1).view(np.float64))
 
@@ -198,26 +198,27 @@ def _analytical(output: Tensor, inputs: list[Tensor], factors: Matrix) -> list[M
     """Per input, combinations of the rows of its Jacobian, by going back."""
     rows: list[list[Matrix]] = [[] for _ in inputs]
     for factor in factors:
-        cotangent = wrap(_from_reals(factor, output))
+        cotangent = wrap(_from_reals(factor, output)).to(output.device)
         found = grad(output, inputs, cotangent, retain_graph=True, allow_unused=True)
         for row, gradient, value in zip(rows, found, inputs, strict=True):
-            row.append(np.zeros(_reals(value._array).size) if gradient is None else _reals(gradient._array))
-    sizes = [_reals(value._array).size for value in inputs]
+            row.append(np.zeros(_reals(value).size) if gradient is None else _reals(gradient))
+    sizes = [_reals(value).size for value in inputs]
     return [np.array(row).reshape(len(factors), size) for row, size in zip(rows, sizes, strict=True)]
 
 
 def _numerical(func: Function, inputs: list[Any], number: int, place: int, directions: Matrix, eps: float) -> Matrix:
     """Combinations of the columns of one Jacobian, by central differences."""
     varied: Tensor = inputs[number]
-    numbers = _reals(varied._array)
+    numbers = _reals(varied)
     columns = []
     for direction in directions:
         ends = []
         for sign in (1, -1):
-            moved = wrap(_from_reals(numbers + sign * eps * direction, varied)).requires_grad_()
+            shifted = wrap(_from_reals(numbers + sign * eps * direction, varied))
+            moved = shifted.to(varied.device).requires_grad_()
             with enable_grad():
                 outputs = _outputs(func, [moved if n == number else value for n, value in enumerate(inputs)])
-            ends.append(_reals(outputs[place]._array))
+            ends.append(_reals(outputs[place]))
         columns.append((ends[0] - ends[1]) / (2 * eps))
     return np.array(columns).reshape(len(directions), -1).T
 
@@ -250,4 +251,4 @@ def _random_like(output: Tensor, generator: np.random.Generator, is_apart: bool)
     array = output._array
     numbers = generator.normal(size=(*array.shape, 2 if is_apart else 1))
     whole = numbers + 1j * generator.normal(size=numbers.shape) if array.dtype.kind == "c" else numbers
-    return wrap(whole.astype(array.dtype)[..., 0]).requires_grad_()
+    return wrap(whole.astype(array.dtype)[..., 0]).to(output.device).requires_grad_()

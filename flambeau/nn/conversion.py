@@ -33,7 +33,8 @@ def change_tensors(module: Members, change: Change, *, recurse: bool = True) -> 
                     continue
                 if id(tensor) not in known:
                     if isinstance(tensor, UninitializedParameter | UninitializedBuffer):
-                        tensor._array = change(tensor.placeholder())._array
+                        empty = change(tensor.placeholder())
+                        tensor._array, tensor._storage = empty._array, empty._storage
                         continue
                     changed = change(tensor.detach())
                     if isinstance(tensor, Parameter):

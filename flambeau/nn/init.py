@@ -201,7 +201,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
     with drawing(generator) as rng:
         for column in range(columns):
             kept[rng.permutation(rows)[: math.ceil(sparsity * rows)], column] = 0.0
-    return _fill("mul_", tensor, wrap(kept.astype(tensor.detach().numpy().dtype)))
+    return _fill("mul_", tensor, wrap(kept.astype(tensor._array.dtype)).to(tensor.device))
 
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:

@@ -9,9 +9,10 @@ from flambeau.nn.parameter import Parameter
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
 from flambeau.tensor import dispatch
+from flambeau.tensor.settled import settle
 from flambeau.tensor.size import Size
 from flambeau.tensor.subclasses import disabled_function
-from flambeau.tensor.tensor import Array, Tensor, wrap
+from flambeau.tensor.tensor import Array, Tensor, window
 
 NO_SHAPE = (
     "Can't access the shape of an uninitialized parameter or buffer: call `forward` once to initialize the parameters "
@@ -50,16 +51,19 @@ class _Uninitialized:
 
     def placeholder(self) -> Tensor:
         """A tensor without elements, of the right element type."""
-        return wrap(_memory.__get__(self))
+        held: Any = self
+        return settle(window(_memory.__get__(self), held._storage))
 
     def materialize(
         self, shape: Sequence[int], device: Device | str | None = None, dtype: DType | None = None
     ) -> None:
         """Become a plain parameter, or tensor, of these sizes, for the caller to fill."""
-        storage: Any = dispatch.call("aten::empty", list(shape), dtype=dtype or self.dtype, device=device)
         tensor: Any = self
+        place = tensor._storage.device if device is None else device
+        storage: Any = dispatch.call("aten::empty", list(shape), dtype=dtype or self.dtype, device=place)
         tensor._array, tensor._storage = storage._array, storage._storage
         tensor.__class__ = self.BECOMES
+        settle(tensor)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"

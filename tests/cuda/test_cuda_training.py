@@ -172,3 +172,30 @@ def test_captures_look_at_no_places(x: fb.Tensor) -> None:
     assert result.item() == pytest.approx(expected)
     with pytest.raises(IndexError, match="index out of range in self"):
         nn.functional.embedding(places + 1, table)
+
+
+def test_gradients_are_checked(x: fb.Tensor) -> None:
+    operand = x.double().requires_grad_()
+    assert fb.autograd.gradcheck(lambda a: (a * a).sum(0), (operand,))
+    assert fb.autograd.gradgradcheck(lambda a: (a * a * a).sum(), (operand,))
+
+
+def test_what_reads_elements_asks_for_copies(x: fb.Tensor) -> None:
+    prune = nn.utils.prune
+    for change in (
+        lambda m: prune.l1_unstructured(m, "weight", 0.5),
+        lambda m: prune.random_unstructured(m, "weight", 0.5),
+        lambda m: prune.ln_structured(m, "weight", 0.5, n=2, dim=0),
+    ):
+        module = change(nn.Linear(4, 2).cuda())
+        assert module.weight_mask.is_cuda
+        assert module.weight_mask.sum() == 4
+        assert module(x).is_cuda
+    assert nn.init.sparse_(nn.Parameter(fb.ones(4, 4, device="cuda")), 0.5).is_cuda
+    assert nn.LazyLinear(3).cuda()(x).is_cuda
+    assert nn.EmbeddingBag(4, 3).cuda()(fb.tensor([[1, 2]], device="cuda")).is_cuda
+    rnn = nn.utils.rnn
+    packed = rnn.pack_padded_sequence(x.unsqueeze(2), fb.tensor([1, 3, 2, 1]), enforce_sorted=False)
+    back, lengths = rnn.pad_packed_sequence(packed)
+    assert back.is_cuda
+    assert lengths.tolist() == [1, 3, 2, 1]

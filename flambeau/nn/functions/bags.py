@@ -44,7 +44,7 @@ def embedding_bag(
                 "sequences. However, found offsets given"
             )
         bags, size = input.size(0), input.size(1)  # no comparison, which a trace would fix
-        starts = F.mul(F.arange(bags, dtype=input.dtype), size)
+        starts = F.mul(F.arange(bags, dtype=input.dtype, device=input.device), size)
         indices = F.reshape(input, [-1])
         if per_sample_weights is not None:
             per_sample_weights = F.reshape(per_sample_weights, [-1])

@@ -20,6 +20,7 @@ from flambeau.nn.module import Module
 from flambeau.nn.parameter import Parameter
 from flambeau.nn.utils.computed import compute, computed_as, drop, refuse_flat
 from flambeau.ops.families.composite import F
+from flambeau.tensor.settled import readable
 from flambeau.tensor.tensor import Tensor, wrap
 
 M = TypeVar("M", bound=Module)
@@ -102,11 +103,11 @@ class _Entries(BasePruningMethod):
 
     def compute_mask(self, scores: Tensor, mask: Tensor) -> Tensor:
         """With that many entries less."""
-        entries = mask.detach().numpy().copy()
+        entries = readable(mask.detach())._array.copy()
         left = np.flatnonzero(entries.reshape(-1))
-        going = left[self._order(scores.detach().numpy().reshape(-1)[left])[: count(self.amount, left.size)]]
+        going = left[self._order(readable(scores.detach())._array.reshape(-1)[left])[: count(self.amount, left.size)]]
         entries.reshape(-1)[going] = 0
-        return wrap(entries)
+        return wrap(entries).to(mask.device)
 
 
 class L1Unstructured(_Entries):
@@ -131,7 +132,7 @@ class LnStructured(BasePruningMethod):
     def _order(self, scores: Tensor) -> np.ndarray[Any, Any]:
         others = [i for i in range(scores.dim()) if i != self.dim % scores.dim()]
         norms = F.linalg_vector_norm(scores.detach(), float(self.n), others)
-        return np.argsort(norms.numpy(), kind="stable")
+        return np.argsort(readable(norms)._array, kind="stable")
 
     def compute_mask(self, scores: Tensor, mask: Tensor) -> Tensor:
         """With that many slices less."""
@@ -141,11 +142,11 @@ class LnStructured(BasePruningMethod):
             )
         if not -mask.dim() <= self.dim < mask.dim():
             raise IndexError(f"Invalid index {self.dim} for tensor of size {list(mask.shape)}")
-        channels = np.moveaxis(mask.detach().numpy().copy(), self.dim, 0)
+        channels: Any = np.moveaxis(readable(mask.detach())._array.copy(), self.dim, 0)
         left = channels.reshape(len(channels), -1).any(axis=1)
         order = [i for i in self._order(F.mul(scores, mask)) if left[i]]
         channels[order[: count(self.amount, int(left.sum()))]] = 0
-        return wrap(np.ascontiguousarray(np.moveaxis(channels, 0, self.dim)))
+        return wrap(np.ascontiguousarray(np.moveaxis(channels, 0, self.dim))).to(mask.device)
 
 
 class RandomStructured(LnStructured):

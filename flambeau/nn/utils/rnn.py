@@ -93,7 +93,7 @@ def pack_padded_sequence(
         data, sizes = F._pack_padded_sequence(input, steps, batch_first)
         return PackedSequence(data, sizes)
     steps, order = F.sort(steps, -1, True)
-    rows = F.index_select(input, 0 if batch_first else 1, order)
+    rows = F.index_select(input, 0 if batch_first else 1, order.to(input.device))
     data, sizes = F._pack_padded_sequence(rows, steps, batch_first)
     return PackedSequence(data, sizes, order, invert_permutation(order))
 
@@ -117,7 +117,8 @@ def pad_packed_sequence(
     )  # fmt: skip
     order = sequence.unsorted_indices
     if order is not None:
-        return F.index_select(padded, 0 if batch_first else 1, order), F.index_select(lengths, 0, order)
+        sorted_back = F.index_select(padded, 0 if batch_first else 1, order.to(padded.device))
+        return sorted_back, F.index_select(lengths, 0, order)
     return padded, lengths
 
 
