@@ -1,4 +1,4 @@
-"""Operators by themselves on devices: one kernel of our own, where the kernel over arrays would launch several.
+"""Operators by themselves on devices: one kernel of our own, where the kernel over arrays may launch several.
 
 Which calls these are follows from the operator and its arguments, as on the host (`executor.large_calls`), but from
 the first element on: on a device the number of launches is what small calls cost. Equal calls have one kernel, which is
@@ -11,7 +11,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any, Final
 
 from flambeau.codegen import available
-from flambeau.cuda.tensors import is_on_device
+from flambeau.cuda.tensors import cuda_class, is_on_device
 from flambeau.executor.devices.groups import DeviceGroup
 from flambeau.executor.large_calls import graph_of_call, is_worthwhile
 from flambeau.ops.cuda_rules import overwrite
@@ -19,12 +19,14 @@ from flambeau.ops.families.overwrite import check_writeable
 from flambeau.schema import registry
 from flambeau.schema.opdef import OpDef
 from flambeau.specialise.cache import SpecialisationCache
-from flambeau.tensor import layout
+from flambeau.tensor import below, layout
+from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.inversions import DEVICE_KERNEL
 
 MAX_PATTERNS: Final = 32
 """Patterns of arguments of one operator that kernels are made for; calls of others run by their kernels over arrays."""
+PLAIN: Final = cuda_class(Tensor)
 FAMILIES: Final = frozenset({"pointwise", "reduce", "row"})
 
 
@@ -56,10 +58,22 @@ class DeviceKernels:
         results = group.on_device([a for a in arguments if isinstance(a, Tensor)])
         return NotImplemented if results is None else results[0]
 
+    def quickly(self, arguments: Sequence[Any]) -> Any:
+        """The same before anybody else is asked, where nobody has to be: no tensor asks for gradients, and all are
+        tensors of devices and nothing more."""
+        if is_grad_enabled():
+            for argument in arguments:
+                if isinstance(argument, Tensor) and argument.asks():
+                    return NotImplemented
+        for argument in arguments:
+            if isinstance(argument, Tensor) and type(argument) is not PLAIN:
+                return NotImplemented
+        return self(arguments)
+
     def _group(self, arguments: Sequence[Any]) -> DeviceGroup | bool:
         definition = self._definition
-        if not is_worthwhile(definition, arguments):
-            return False
+        if definition.family != "pointwise" and not is_worthwhile(definition, arguments):
+            return False  # what folds in one step is a library's
         graph = graph_of_call(definition, arguments, [False] * len(arguments))
         return False if graph is None else DeviceGroup(definition.schema.name.partition("::")[2], graph)
 
@@ -89,6 +103,8 @@ def run(definition: OpDef, arguments: Sequence[Any]) -> Any:
     if known is ...:
         is_one = definition.family in FAMILIES and len(definition.schema.returns) == 1 and available()
         known = _kernels[definition.full_name] = DeviceKernels(definition) if is_one else None
+        if known is not None and registry.find(definition.full_name) is definition:
+            below.QUICK[id(definition)] = known.quickly
     return NotImplemented if known is None else known(arguments)
 
 

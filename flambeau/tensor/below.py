@@ -41,6 +41,11 @@ KERNELS: Final[list[Callable[[OpDef, Sequence[Any]], Any]]] = []
 """What runs such calls, or gives NotImplemented; the last is asked first."""
 
 
+QUICK: Final[dict[int, Callable[[Sequence[Any]], Any]]] = {}
+"""By the identity of a declaration: what runs calls of it that nobody but a device has to do with, or gives
+NotImplemented."""
+
+
 def has_special(values: Sequence[Any], depth: int = 3, *, but_on_devices: bool = False) -> bool:
     """Whether there is a tensor among values, or in lists of them (which may hold themselves), on which operators run
     otherwise; `but_on_devices` leaves those aside that do only because they are on a device."""
@@ -80,6 +85,7 @@ class Redirected:
 
 def forget(definition: OpDef) -> None:
     """How an operator runs has changed, or it is gone."""
+    QUICK.pop(id(definition), None)
     other = _redirected.pop(definition, None)
     for one in (definition, other):
         if one is not None:
