@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from types import TracebackType
 from typing import Any, Final
@@ -15,13 +16,18 @@ SYNCHRONISES: Final = (
 )
 
 
+_numbers: Final = itertools.count(1)
+
+
 class Capture:
     """A capture that was begun and not ended."""
 
-    __slots__ = ("device", "kept", "pool", "stream")
+    __slots__ = ("device", "kept", "number", "pool", "stream")
 
     def __init__(self, device: int, stream: int, pool: Any) -> None:
         self.device, self.stream, self.pool = device, stream, pool
+        self.number = next(_numbers)
+        """No other capture has it."""
         self.kept: list[Any] = []
         """What must last as long as the graph: code of kernels, which it names."""
 

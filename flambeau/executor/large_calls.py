@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final
 
+import numpy as np
+
 from flambeau.analysis.operator_rules import result_types
 from flambeau.codegen import available
 from flambeau.executor.fused import FusedKernel, Refused
@@ -180,6 +182,8 @@ def _large(kernel: EntryKernel, arguments: Sequence[Any]) -> Tensor | None:
         return None
     for argument in arguments:
         if isinstance(argument, Tensor) and argument._array.size >= LARGE:
+            if type(argument._array) is not np.ndarray:  # a device's, lent to a kernel over arrays
+                return None
             break
     else:
         return None

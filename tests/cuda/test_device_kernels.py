@@ -86,3 +86,15 @@ def test_what_is_added_behind_a_product_goes_with_what_follows(pretended_cuda: A
     assert len(engine.launches) == before + 1
     with pytest.raises(RuntimeError, match="must match"):
         script(*map(there, (x, w[:1], b)))
+
+
+def test_operators_made_of_others_take_large_tensors(cuda: Any) -> None:
+    x, y = R(300, 300), R(300, 300)
+    for loss in (F.mse_loss, F.smooth_l1_loss, F.l1_loss):
+        asking = x.to("cuda").requires_grad_()
+        here = x.clone().requires_grad_()
+        found, wanted = loss(asking, y.to("cuda")), loss(here, y)
+        assert_equal(found.detach(), wanted.detach())
+        found.backward()
+        wanted.backward()
+        assert_equal(asking.grad, here.grad)

@@ -68,8 +68,8 @@ class Handle:
     """What calls are made with, of one thread and device."""
 
     pointer: Any
-    stream: int
-    """The stream that it was given last; -1 before the first."""
+    place: tuple[int, int]
+    """The stream that it was given last, and the number of the capture it was in; 0 for none."""
     workspaces: dict[int, Any]
     """Memory by stream."""
     math: int = USUAL_MATH
@@ -91,18 +91,19 @@ def handle() -> Any:
     if known is None:
         pointer = ctypes.c_void_p()
         call("cublasCreate_v2", ctypes.byref(pointer))
-        known = _handles.by_device[device] = Handle(pointer, -1, {})
+        known = _handles.by_device[device] = Handle(pointer, (-1, 0), {})
     stream = cuda.get_current_stream()
     capture = capturing.capture_of(device, stream) if capturing.underway else None
-    if stream.ptr != known.stream or capture is not None:
+    place = (stream.ptr, 0 if capture is None else capture.number)
+    if place != known.place:
         call("cublasSetStream_v2", known.pointer, ctypes.c_void_p(stream.ptr))
-        memory = allocate(WORKSPACE, device) if capture is not None else known.workspaces.get(stream.ptr)
+        memory = known.workspaces.get(stream.ptr) if capture is None else allocate(WORKSPACE, device)
         if memory is None:
             memory = known.workspaces[stream.ptr] = allocate(WORKSPACE, device)
         if capture is not None:
             capture.kept.append(memory)
         call("cublasSetWorkspace_v2", known.pointer, ctypes.c_void_p(memory.address), ctypes.c_size_t(WORKSPACE))
-        known.stream = stream.ptr if capture is None else -1
+        known.place = place
     math = USUAL_MATH if switches.matmul.allow_fp16_reduced_precision_reduction else NO_REDUCED_SUMS
     if math != known.math:
         call("cublasSetMathMode", known.pointer, math)

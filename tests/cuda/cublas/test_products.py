@@ -104,3 +104,27 @@ def test_products_agree_on_a_card(cuda: Any) -> None:
     for function, arguments in CALLS:
         found = function(*map(there, arguments))
         np.testing.assert_allclose(found.cpu().numpy(), function(*arguments).numpy(), rtol=1e-4, atol=1e-4)
+
+
+def test_handles_have_a_workspace_for_each_stream_and_capture(pretended_cuda: Any, monkeypatch: Any) -> None:
+    given: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(binding, "call", lambda *arguments: given.append(arguments))
+    monkeypatch.setattr(binding, "_handles", binding._Handles())
+    binding.handle()
+    binding.handle()
+    assert [name for name, *_ in given] == ["cublasCreate_v2", "cublasSetStream_v2", "cublasSetWorkspace_v2"]
+    graph = flambeau.cuda.CUDAGraph()
+    with flambeau.cuda.graph(graph):
+        binding.handle()
+        binding.handle()
+    binding.handle()
+    assert [name for name, *_ in given].count("cublasSetWorkspace_v2") == 3
+    outside, inside, again = [a[2].value for a in given if a[0] == "cublasSetWorkspace_v2"]
+    assert outside == again
+    assert inside != outside
+    assert len(graph._kept) == 1
+    monkeypatch.setattr(flambeau.backends.cuda.matmul, "allow_fp16_reduced_precision_reduction", False)
+    binding.handle()
+    binding.handle()
+    assert given[-1][0::2] == ("cublasSetMathMode", binding.NO_REDUCED_SUMS)
+    assert given[-2][0] != "cublasSetMathMode"
