@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Final
 
 from flambeau.analysis import effects
-from flambeau.ir.graph import Graph, Node
+from flambeau.ir.constants import constant_value, is_constant
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.passes.fuse import GROUP
 from flambeau.schema.types import TensorType
 
@@ -42,6 +43,10 @@ def why_not(graph: Graph) -> str:
     return ""
 
 
+def _is_false(value: Value) -> bool:
+    return is_constant(value) and not constant_value(value)
+
+
 def _of(node: Node) -> str:
     if effects.is_random(node):
         return "draws random numbers, which would be the same in every replay"
@@ -52,6 +57,9 @@ def _of(node: Node) -> str:
         return "is run by the host"
     if effects.has_effect(node) and not effects.own_writes(node):
         return "does something that a replay would not do"
+    place = definition.schema.index.get("non_blocking")
+    if place is not None and not _is_false(node.operands[place]):
+        return "may copy memory of the host without waiting for it"
     if definition.family in FAMILIES or definition.accumulator in ROLES:
         return ""
     return "may copy memory of the host, or wait for the device"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from flambeau.executor.devices.capturable import ROLES
 from flambeau.interpreter.code import Block, Code, Instruction, Op, Site, step_by_step
 from flambeau.ops import cuda_calls
 from flambeau.schema.opdef import OpDef
@@ -70,5 +71,14 @@ def _new_runner(definition: OpDef) -> Callable[..., Any]:
     def operator(*arguments: Any) -> Any:
         result = cuda_calls.run(definition, arguments)
         return kernel(*arguments) if result is NotImplemented else result
+
+    if definition.accumulator in ROLES:
+        rule = cuda_calls.CUDA_RULES.get(definition.name)
+
+        def product(*arguments: Any) -> Any:
+            result = NotImplemented if rule is None else rule(definition, arguments)
+            return operator(*arguments) if result is NotImplemented else result
+
+        return product
 
     return operator

@@ -33,6 +33,11 @@ MAX_CAPTURES: Final = 8
 """Graphs that are made for one kind of call before it is given up."""
 LENT: Final = 2
 """Graphs whose results are given out where they are: one may be held while the other runs."""
+MOST_FAILURES: Final = 3
+"""Captures that fail before none is tried any more."""
+MANY_CAPTURES, FEW_REPLAYS = 32, 3
+"""After so many captures, each has to have had so many replays."""
+OFTEN_OTHERS: Final = "sizes and numbers are other ones too often"
 OTHER_ALLOCATOR: Final = "memory is somebody else's (change_current_allocator)"
 NO_TENSOR: Final = "no argument is a tensor on a device"
 MOVES: Final = "an argument that is written to, or given back, is somewhere else in each call"
@@ -53,6 +58,7 @@ class Replays:
         )
         self._newest: _Kind | None = None
         """What took the last call."""
+        self._tried = self._failed = self._served = 0
         self.quick_calls = 0
         """Replays that came in by `quick`."""
         self.quick: Callable[..., Any] = self._quickly
@@ -70,7 +76,20 @@ class Replays:
             kind = self.kinds_cache.get_or_make(key, lambda cause: _Kind(self._run, arguments))
         results = kind(arguments)
         self._newest = None if results is None else kind
+        self._served += results is not None
+        if kind.is_new:
+            self._look_back(kind)
         return results
+
+    def _look_back(self, kind: _Kind) -> None:
+        """After a capture that was tried: give up where others would fail as well, or hardly any is of use."""
+        kind.is_new = False
+        self._tried += 1
+        self._failed += bool(kind.reason)
+        if self._failed >= MOST_FAILURES:
+            self.reason = kind.reason
+        elif self._tried >= MANY_CAPTURES and self._served + self.quick_calls < FEW_REPLAYS * self._tried:
+            self.reason = OFTEN_OTHERS
 
     @property
     def is_quick(self) -> bool:
@@ -161,6 +180,8 @@ class _Kind:
         """Whoever takes what is in it may replay: one thread at a time, since graphs have memory of their own."""
         self.calls: list[CapturedCall] = []
         self.replays = 0
+        self.is_new = False
+        """Whether a capture has been tried since somebody looked."""
         self.reason = "" if self._places else NO_TENSOR
 
     def __call__(self, arguments: Sequence[Any]) -> tuple[Any, ...] | None:
@@ -219,6 +240,7 @@ class _Kind:
 
     def _captured(self, arguments: Sequence[Any], fitting: int) -> tuple[Any, ...] | None:
         """The results by a new graph; None where the call cannot be one."""
+        self.is_new = True
         if allocator.current() is not None:
             self.reason = OTHER_ALLOCATOR
             return None
