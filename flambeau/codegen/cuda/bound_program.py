@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.codegen.cuda.choose_schedule import check_slots, choose_schedule
+from flambeau.codegen.cuda.choose_schedule import check_schedule, choose_schedule
 from flambeau.codegen.cuda.mapped import Program
 from flambeau.codegen.cuda.mapping import map_kernel
 from flambeau.codegen.cuda.schedule import CudaSchedule
@@ -98,7 +98,7 @@ def bind_program(
     special = specialize(kernel, sizes, strides, order)
     aligned = frozenset(b.name for b, x in zip(kernel.inputs, layouts, strict=True) if x.is_aligned)
     chosen = schedule or choose_schedule(special, aligned)
-    check_slots(special, chosen)
+    check_schedule(special, chosen)
     program = None if is_empty else _mapped(special.kernel, chosen, kernel.name)
     return BoundProgram(program, chosen, special, outputs)
 

@@ -1,5 +1,5 @@
-"""The schedule of a kernel: rows that registers hold, folds over everything with several states a thread, the rest as
-``schedule.choose`` says.
+"""The schedule of a kernel: rows that registers hold, tiles of columns, folds over everything with several states a
+thread, the rest as ``schedule.choose`` says.
 
 Of a row, a thread holds at most ``HELD`` elements; more than ``FEW`` only where there are rows enough to keep the
 device busy. What threads read side by side, they read in accesses of up to 16 bytes.
@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 from flambeau.codegen.cuda.loops import has_scans
+from flambeau.codegen.cuda.columns import has_columns, has_pieces
 from flambeau.codegen.cuda.mapped import WARP
 from flambeau.codegen.cuda.rows import row_axis
 from flambeau.codegen.cuda.schedule import (
@@ -31,6 +32,10 @@ HELD_WORDS, HELD_WORDS_LARGE = 96, 40
 """Registers for them, and in blocks of 1024 threads, which have 64 each for everything."""
 BUSY_THREADS = 512
 """Threads for each processor that keep it busy while each waits for what it reads."""
+TILE, ROW_THREADS, ROWS_AT_ONCE = 32, 16, 8
+"""Columns of a tile, threads that share out the rows of each, and rows that a thread reads at a time."""
+FEW_COLUMNS, FEW_ROWS = 8, 16
+"""Columns below which, and rows up to which, a tile has another shape."""
 FOLD_BLOCKS = 4
 """Blocks of a fold over everything for each processor."""
 IN_FLIGHT = 4
@@ -50,17 +55,21 @@ def choose_schedule(
     if schedule.alone:
         return _held(special, kernel.body, 1, schedule, aligned)
     if len(outer) == 1 and not outer[0].carries:
+        if _runs_down(special, outer[0]) and has_columns(kernel, outer[0]):
+            return _tile(special, outer[0], schedule)
         if schedule.team == "thread":
             return schedule
         return _held(special, outer[0].body, _iterations(outer[0], special.sizes), schedule, aligned)
     return _fold(special, outer, schedule, aligned)
 
 
-def check_slots(special: Specialized, schedule: CudaSchedule) -> None:
-    """Raises ``KernelError`` for rows that are not what a schedule has registers for."""
+def check_schedule(special: Specialized, schedule: CudaSchedule) -> None:
+    """Raises ``KernelError`` for rows that are not what a schedule has registers for, and for what has no columns."""
+    outer = [s for s in special.kernel.body if isinstance(s, Loop)]
+    if schedule.columns:
+        _check_columns(special, schedule, outer)
     if not schedule.slots:
         return
-    outer = [s for s in special.kernel.body if isinstance(s, Loop)]
     axis = row_axis(special.kernel, special.kernel.body if schedule.alone else outer[0].body)
     if axis is None:
         raise KernelError("registers hold rows whose loops all run over one axis, element by element; write slots=0")
@@ -71,6 +80,50 @@ def check_slots(special: Specialized, schedule: CudaSchedule) -> None:
             f"rows of {size} elements are not what {schedule.team_size} threads hold in {schedule.slots} slots of "
             f"{schedule.width}; write slots={-(-size // group)}"
         )
+
+
+def _check_columns(special: Specialized, schedule: CudaSchedule, outer: list[Loop]) -> None:
+    if len(outer) != 1 or outer[0].carries or not has_columns(special.kernel, outer[0]):
+        raise KernelError("columns are iterations of one loop with loops inside that need no scratch; write columns=0")
+    if schedule.pieces > 1 and not has_pieces(special.kernel, outer[0]):
+        raise KernelError("columns can be cut where one fold goes over their rows, and nothing else; write pieces=1")
+    if schedule.team != "tile" or schedule.threads % schedule.columns or schedule.team_size & (schedule.team_size - 1):
+        raise KernelError(
+            f"a tile of {schedule.columns} columns has a power of two of threads for each, got {schedule.threads} "
+            f"threads of a {schedule.team}; write team='tile', threads={16 * schedule.columns}"
+        )
+
+
+def _runs_down(special: Specialized, outer: Loop) -> bool:
+    """Whether more of what the loops inside read lies side by side along the outer loop than along themselves."""
+    across = down = 0
+    for loop in (s for s in outer.body if isinstance(s, Loop)):
+        for name in {s.buffer for s in loop.body if isinstance(s, Load)}:
+            item = element_type(special.kernel.buffer(name).dtype).itemsize
+            across += bool(loop.axes) and special.strides.get((name, loop.axes[-1])) == item
+            down += bool(outer.axes) and special.strides.get((name, outer.axes[-1])) == item
+    return down > across
+
+
+def _tile(special: Specialized, outer: Loop, schedule: CudaSchedule) -> CudaSchedule:
+    """Blocks of neighbouring columns; more of them, or pieces, where there are too few to keep the device busy."""
+    inner = [s for s in outer.body if isinstance(s, Loop)]
+    columns = _iterations(outer, special.sizes)
+    rows = max(_iterations(loop, special.sizes) for loop in inner)
+    tile, row_threads, pieces = TILE, ROW_THREADS, 1
+    if rows <= FEW_ROWS:
+        tile, row_threads = 8 * TILE, 1
+    elif columns < FEW_COLUMNS or not has_pieces(special.kernel, outer):
+        while tile > FEW_COLUMNS and columns < tile * schedule.processors:
+            tile, row_threads = tile // 2, row_threads * 2
+    else:
+        wanted = -(-FOLD_BLOCKS * schedule.processors // -(-columns // tile))
+        pieces = max(1, min(wanted, rows // (2 * row_threads * ROWS_AT_ONCE)))
+    wide, _ = _wide(special, outer.axes, outer.body, None, 1)
+    return replace(
+        schedule, team="tile", threads=tile * row_threads, columns=tile, pieces=pieces, wide=wide, width=1,
+        vectors=min(ROWS_AT_ONCE, max(rows // row_threads, 1)), max_blocks=MAX_WIDE_BLOCKS,
+    )  # fmt: skip
 
 
 def _iterations(loop: Loop, sizes: dict[str, int]) -> int:

@@ -182,13 +182,15 @@ class Grid:
     limit: int
     factor: int = 1
     """Threads that share an iteration; those of one have other places in what it changes."""
+    pieces: int = 1
+    """Blocks that share one block's iterations."""
 
     def blocks(self, sizes: dict[str, int]) -> int:
         """The number of blocks for axes of these sizes; it depends on nothing else, so that folds keep their order."""
         iterations = self.factor
         for axis in self.axes:
             iterations *= sizes[axis]
-        return max(1, min(self.limit, -(-iterations // self.per_block)))
+        return max(1, min(self.limit, -(-iterations // self.per_block) * self.pieces))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from flambeau.codegen.cuda.columns import ColumnMapper
 from flambeau.codegen.cuda.folds import wide_fold
 from flambeau.codegen.cuda.loops import change_of, is_scan, own_axes, with_changes_alone
 from flambeau.codegen.cuda.mapped import Grid, MappedKernel, Memory, Operand, Program
@@ -63,6 +64,8 @@ class _Launch:
     needed: tuple[Statement, ...]
     """Definitions and earlier folds that it builds on, in order."""
     stores: tuple[Statement, ...] = ()
+    is_rest: bool = False
+    """It folds what the pieces of columns left."""
     is_second: bool = False
     """The second of the two kernels of a scan over everything."""
 
@@ -85,6 +88,8 @@ class _Mapper:
         if self.schedule.alone and not has_rows:
             return self._alone()
         self.launches = launches = self._launches()
+        if self.schedule.pieces > 1:
+            launches += [replace(launches[0], is_rest=True)]
         kernels = [self._kernel(launch, number, len(launches) > 1) for number, launch in enumerate(launches)]
         return Program(tuple(kernels), tuple(self.extra))
 
@@ -135,7 +140,7 @@ class _Mapper:
         return MappedKernel(
             f"{self.name}_{number}" if is_one_of_many else self.name,
             schedule.threads if loop is not None or tables else 32,
-            Grid((), 1, 1) if loop is None else self._grid(loop, schedule),
+            Grid((), 1, 1) if loop is None else self._grid(launch, loop, schedule),
             sizes, memories + work + tuple(tables.values()) + tuple(mapper.shared), mapper.b.body,
             schedule.narrow, schedule.contract,
         )  # fmt: skip
@@ -160,14 +165,15 @@ class _Mapper:
                 mapper.gather(carry, parts, start)
         return tables
 
-    def _grid(self, loop: Loop, schedule: CudaSchedule) -> Grid:
+    def _grid(self, launch: _Launch, loop: Loop, schedule: CudaSchedule) -> Grid:
         """The blocks for a loop."""
         change = change_of(loop)
         if change is not None:
             own = own_axes(self.kernel, loop, change)
             return Grid(own, schedule.threads, schedule.max_blocks, schedule.residues)
         per_block = schedule.threads * SCAN_WIDTH if is_scan(loop) else schedule.per_block
-        return Grid(loop.axes, per_block, schedule.max_blocks)
+        pieces = 1 if launch.is_rest else schedule.pieces
+        return Grid(loop.axes, per_block, schedule.max_blocks, pieces=pieces)
 
     def _map_loop(self, launch: _Launch, loop: Loop, mapper: ThreadMapper, start: Place) -> dict[str, Memory]:
         """Emit the loop of a launch; the tables of partial states that it writes or reads."""
@@ -178,6 +184,10 @@ class _Mapper:
             return {m.name: m for parts in tables for m in parts}
         if change is not None:
             change_loop(mapper, loop, change, start)
+        elif schedule.columns:
+            columns = ColumnMapper(mapper, loop, start)
+            (columns.whole if schedule.pieces == 1 else columns.rest if launch.is_rest else columns.pieces)()
+            return {m.name: m for parts in columns.tables.values() for m in parts}
         elif schedule.slots:
             row_loop(mapper, loop, start)
         elif schedule.width > 1 and loop.axes:

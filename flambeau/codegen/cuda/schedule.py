@@ -41,7 +41,8 @@ class CudaSchedule:
     """One set of choices."""
 
     team: str = "thread"
-    """Who takes an iteration of the outermost loop: a ``thread``, a ``warp`` or a ``block``."""
+    """Who takes an iteration of the outermost loop: a ``thread``, a ``warp`` or a ``block``; or a column of a block's
+    threads, a ``tile`` of ``columns`` of them being a block."""
     threads: int = 256
     """Threads of a block, a multiple of 32."""
     alone: bool = False
@@ -63,6 +64,10 @@ class CudaSchedule:
     """Times ``width`` elements of a row that each thread of a team holds in registers; 0 where it reads them again."""
     whole: bool = False
     """A row is exactly what the threads of a team hold."""
+    columns: int = 0
+    """Of a tile: neighbouring iterations of the outermost loop that a block takes together."""
+    pieces: int = 1
+    """Of a tile: parts into which the rows of its columns are cut, each a block's."""
     processors: int = PROCESSORS
     """Of the device: a fold over everything has some blocks for each."""
     residues: int = 1
@@ -71,6 +76,8 @@ class CudaSchedule:
     @property
     def team_size(self) -> int:
         """Threads of a team."""
+        if self.team == "tile":
+            return self.threads // self.columns
         return {"thread": 1, "warp": WARP, "block": self.threads}[self.team]
 
     @property
@@ -81,13 +88,15 @@ class CudaSchedule:
     @property
     def per_block(self) -> int:
         """Iterations that a block takes at a time."""
-        return self.teams if self.slots else self.teams * self.width * self.vectors
+        return self.teams if self.slots or self.columns else self.teams * self.width * self.vectors
 
     def key(self) -> str:
         """A line of text that tells schedules apart."""
         flags = [f for f in ("alone", "shared_scratch", "narrow", "contract") if getattr(self, f)]
         if self.slots:
             flags.append(f"{self.slots} slots of {self.width} {'whole ' * self.whole}of {', '.join(self.wide)}")
+        elif self.columns:
+            flags.append(f"{self.columns} columns in {self.pieces} pieces, {self.vectors} rows at a time")
         elif self.width > 1 or self.vectors > 1:
             flags.append(f"{self.vectors} times {self.width} of {', '.join(self.wide)}")
         if self.processors != PROCESSORS:

@@ -87,7 +87,10 @@ class ThreadMapper:
         size = schedule.team_size
         self.lane: Operand = 0
         self.team_in_block: Operand = self.thread
-        if size > 1:
+        if schedule.team == "tile":
+            self.lane = b.index("div", self.thread, schedule.columns)
+            self.team_in_block = b.index("rem", self.thread, schedule.columns)
+        elif size > 1:
             whole = size == schedule.threads
             self.lane = self.thread if whole else b.index("rem", self.thread, size)
             self.team_in_block = 0 if whole else b.index("div", self.thread, size)
@@ -319,8 +322,12 @@ class ThreadMapper:
 
     def row(self, dtype: str, warps: int) -> str:
         """Shared memory for a value of each warp."""
+        return self.shared_table(dtype, (warps,))
+
+    def shared_table(self, dtype: str, sizes: tuple[Operand, ...]) -> str:
+        """A new array that the threads of a block share."""
         name = f"fold.{len(self.shared)}"
-        self.shared.append(Memory(name, dtype, "shared", "work", (warps,)))
+        self.shared.append(Memory(name, dtype, "shared", "work", sizes))
         return name
 
     def _dtype_of(self, shared: str) -> str:

@@ -104,7 +104,7 @@ def test_softmax(schedule: CudaSchedule | None, columns: int) -> None:
 
 
 def test_what_is_chosen() -> None:
-    """Warps for short rows, blocks for long ones, threads for columns, one block for a short fold of everything."""
+    """Warps for short rows, blocks for long ones, tiles for columns, one block for a short fold of everything."""
 
     def chosen(kernel: str, *layouts: tuple[tuple[int, ...], tuple[int, ...]]) -> CudaSchedule:
         nests = {
@@ -118,7 +118,7 @@ def test_what_is_chosen() -> None:
     assert (short.team, short.threads, short.slots) == ("warp", 128, 4)
     assert (long.team, long.threads, long.slots) == ("block", 1024, 2)
     assert not chosen("softmax", ((64, 80000), (320000, 4))).shared_scratch
-    assert chosen("rows", ((8192, 512), (4, 32768))).team == "thread"
+    assert chosen("rows", ((8192, 512), (4, 32768))).team == "tile"
     assert chosen("rows", ((1 << 20, 1024), (4096, 4))).narrow is False
     assert chosen("all", ((5000,), (4,))).alone
     assert not chosen("all", ((5_000_000,), (4,))).alone

@@ -1,0 +1,206 @@
+"""Folds down columns that lie side by side: a block takes neighbouring columns, and its threads share out their rows.
+
+Neighbouring threads have neighbouring columns, so that what a warp reads lies together. Where columns are few, their
+rows are cut into ``pieces``, each a block's; a second kernel folds what the pieces leave. Which rows meet which state
+follows from sizes and the schedule alone.
+"""
+
+from __future__ import annotations
+
+from flambeau.codegen.cuda.build import State, is_positional
+from flambeau.codegen.cuda.mapped import Memory, Operand
+from flambeau.codegen.cuda.threads import Place, ThreadMapper, size_of
+from flambeau.codegen.kernel import nest
+from flambeau.codegen.kernel.nest import Kernel, Statement, walk
+
+
+def has_columns(kernel: Kernel, loop: nest.Loop) -> bool:
+    """Whether blocks can take neighbouring iterations of a loop and share out the loops inside."""
+    inner = [s for s in loop.body if isinstance(s, nest.Loop)]
+    inside = [s for x in inner for s in walk(x.body)]
+    accesses = [s for s in walk(loop.body) if isinstance(s, nest.Load | nest.Store)]
+    is_plain = not any(isinstance(s, nest.Loop | nest.Running | nest.Within) for s in inside)
+    return bool(inner) and is_plain and not kernel.scratch and not any(s.at for s in accesses)
+
+
+def has_pieces(kernel: Kernel, loop: nest.Loop) -> bool:
+    """Whether the rows of such a loop can be cut: one fold, and nothing else goes over them."""
+    inner = [s for s in loop.body if isinstance(s, nest.Loop)]
+    alone = all(s is loop or not isinstance(s, nest.Store | nest.Loop) for s in kernel.body)
+    return alone and len(inner) == 1 and bool(inner[0].carries) and not _stores(inner[0])
+
+
+def _stores(loop: nest.Loop) -> bool:
+    return any(isinstance(s, nest.Store) for s in walk(loop.body))
+
+
+def piece_tables(loop: nest.Loop, pieces: int) -> dict[str, tuple[Memory, ...]]:
+    """Where the pieces of columns leave their states, by carry."""
+    sizes: tuple[Operand, ...] = (pieces, *map(size_of, loop.axes))
+    found = {}
+    for inner in (s for s in loop.body if isinstance(s, nest.Loop)):
+        for carry in inner.carries:
+            tables = [Memory(f"part.{carry.name}", carry.dtype, "global", "work", sizes)]
+            if is_positional(carry.reducer):
+                tables.append(Memory(f"place.{carry.name}", "int64", "global", "work", sizes))
+            found[carry.name] = tuple(tables)
+    return found
+
+
+class ColumnMapper:
+    """Emits a loop whose iterations are columns."""
+
+    def __init__(self, mapper: ThreadMapper, loop: nest.Loop, place: Place) -> None:
+        self.mapper, self.loop, self.place = mapper, loop, place
+        self.b = mapper.b
+        self.total = mapper.total(loop)
+        self.tables = piece_tables(loop, mapper.schedule.pieces) if mapper.schedule.pieces > 1 else {}
+
+    def whole(self) -> None:
+        """Every column by one block."""
+        for_each = self.b.index("mul", self.mapper.blocks, self.mapper.schedule.columns)
+        with self.b.loop(self._first(self.mapper.block), self.total, for_each) as base:
+            self._column(base)
+            for s in self.loop.body:
+                if isinstance(s, nest.Loop):
+                    folded = self._rows(s, 0, self.mapper.total(s))
+                    self._close(s, folded)
+                else:
+                    self._outside(s)
+
+    def pieces(self) -> None:
+        """Every piece of every column by one block, which leaves its states."""
+        b, schedule = self.b, self.mapper.schedule
+        tiles = b.index("div", b.index("add", self.total, schedule.columns - 1), schedule.columns)
+        with b.loop(self.mapper.block, b.index("mul", tiles, schedule.pieces), self.mapper.blocks) as item:
+            piece = b.index("div", item, tiles)
+            self._column(self._first(b.index("rem", item, tiles)))
+            for s in self.loop.body:
+                if not isinstance(s, nest.Loop):
+                    if not isinstance(s, nest.Store):
+                        self._outside(s)
+                    continue
+                rows = self.mapper.total(s)
+                each = b.index("div", b.index("add", rows, schedule.pieces - 1), schedule.pieces)
+                start = b.index("min", b.index("mul", piece, each), rows)
+                folded = self._rows(s, start, b.index("min", b.index("add", start, each), rows))
+                self._leave(s, folded, piece)
+
+    def rest(self) -> None:
+        """What the pieces have left, and what follows it."""
+        for_each = self.b.index("mul", self.mapper.blocks, self.mapper.schedule.columns)
+        with self.b.loop(self._first(self.mapper.block), self.total, for_each) as base:
+            self._column(base)
+            for s in self.loop.body:
+                if isinstance(s, nest.Loop):
+                    self._close(s, self._gather(s))
+                else:
+                    self._outside(s)
+
+    # --- one column
+
+    def _first(self, tile: Operand) -> Operand:
+        return self.b.index("mul", tile, self.mapper.schedule.columns)
+
+    def _column(self, base: Operand) -> None:
+        """What is known in this thread's column; the last one stands for those behind it."""
+        b = self.b
+        number = b.index("add", base, self.mapper.team_in_block)
+        self.is_there = b.test("lt", number, self.total)
+        self.inside = self.place.child()
+        self.mapper.split(self.loop.axes, b.index("min", number, b.index("sub", self.total, 1)), self.inside)
+
+    def _outside(self, s: Statement) -> None:
+        """A statement that is the same for all rows."""
+        if not isinstance(s, nest.Store):
+            self.mapper.statement(s, self.inside)
+            return
+        with self.b.when(self.b.test("eq", self.mapper.lane, 0)), self.b.when(self.is_there):
+            self.mapper.statement(s, self.inside)
+
+    def _rows(self, loop: nest.Loop, start: Operand, stop: Operand) -> list[State]:
+        """A loop's rows from one to another, several of a thread at a time; the states of its threads folded."""
+        b, mapper = self.b, self.mapper
+        at_once = mapper.schedule.vectors
+        step = mapper.schedule.team_size * at_once
+        states = {c.name: [mapper.variables(c) for _ in range(at_once)] for c in loop.carries}
+        with b.when(self.is_there):
+            tiles = b.index("div", b.index("sub", stop, start), step)
+            own = b.index("add", start, mapper.lane)
+            with b.loop(0, tiles, 1) as tile:
+                first = b.index("add", own, b.index("mul", tile, step))
+                rows = [b.index("add", first, k * mapper.schedule.team_size) for k in range(at_once)]
+                self._together(loop, rows, states)
+            with b.loop(b.index("add", own, b.index("mul", tiles, step)), stop, mapper.schedule.team_size) as row:
+                self._together(loop, [row], states)
+        return self._fold([(c, b.fold_states(c.reducer, states[c.name])) for c in loop.carries])
+
+    def _together(self, loop: nest.Loop, rows: list[Operand], states: dict[str, list[State]]) -> None:
+        """Some rows, statement by statement, so that all reads are under way before any is used."""
+        places = []
+        for number, row in enumerate(rows):
+            place = self.inside.child()
+            self.mapper.split(loop.axes, row, place)
+            place.carries.update({c.name: (c, states[c.name][number]) for c in loop.carries})
+            places.append(place)
+        for s in loop.body:
+            for place in places:
+                if isinstance(s, nest.Load) and s.buffer in self.mapper.schedule.wide:
+                    (place.values[s.name],) = self.mapper.read_lanes(s, self.loop.axes[-1], [place])
+                else:
+                    self.mapper.statement(s, place)
+
+    # --- folds
+
+    def _gather(self, loop: nest.Loop) -> list[State]:
+        b, mapper = self.b, self.mapper
+        states = {c.name: mapper.variables(c) for c in loop.carries}
+        at = [self.inside.at[a] for a in self.loop.axes]
+        with (
+            b.when(self.is_there),
+            b.loop(mapper.lane, mapper.schedule.pieces, mapper.schedule.team_size) as piece,
+        ):
+            for carry in loop.carries:
+                met = [b.read(m.name, m.dtype, piece, *at) for m in self.tables[carry.name]]
+                mapper.update(carry, states[carry.name], met)
+        return self._fold([(c, states[c.name]) for c in loop.carries])
+
+    def _leave(self, loop: nest.Loop, folded: list[State], piece: Operand) -> None:
+        at = [self.inside.at[a] for a in self.loop.axes]
+        with self.b.when(self.b.test("eq", self.mapper.lane, 0)), self.b.when(self.is_there):
+            for carry, state in zip(loop.carries, folded, strict=True):
+                for value, table in zip(state, self.tables[carry.name], strict=True):
+                    self.b.write(table.name, value, piece, *at)
+
+    def _close(self, loop: nest.Loop, folded: list[State]) -> None:
+        for carry, state in zip(loop.carries, folded, strict=True):
+            self.inside.values[carry.name] = state[-1]
+
+    def _fold(self, states: list[tuple[nest.Carry, State]]) -> list[State]:
+        """The states of a column's threads folded in a fixed tree; each of them gets the answer."""
+        b, mapper = self.b, self.mapper
+        left = mapper.schedule.team_size
+        if left == 1 or not states:
+            return [state for _, state in states]
+        column = mapper.team_in_block
+        shape = (left, mapper.schedule.columns)
+        tables = [[mapper.shared_table(b.dtypes[v], shape) for v in state] for _, state in states]
+        for names, (_, state) in zip(tables, states, strict=True):
+            for name, value in zip(names, state, strict=True):
+                b.write(name, value, mapper.lane, column)
+        while left > 1:
+            b.barrier()
+            left //= 2
+            with b.when(b.test("lt", mapper.lane, left)):
+                for names, (carry, state) in zip(tables, states, strict=True):
+                    met = [[b.read(n, b.dtypes[v], at, column) for n, v in zip(names, state, strict=True)]
+                           for at in (mapper.lane, b.index("add", mapper.lane, left))]  # fmt: skip
+                    for name, value in zip(names, b.combine(carry.reducer, *met), strict=True):
+                        b.write(name, value, mapper.lane, column)
+        b.barrier()
+        found = [
+            [b.read(n, b.dtypes[v], 0, column) for n, v in zip(names, state, strict=True)]
+            for names, (_, state) in zip(tables, states, strict=True)
+        ]
+        b.barrier()  # before the tables are written again
+        return found
