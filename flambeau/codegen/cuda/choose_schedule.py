@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 
-from flambeau.codegen.cuda.loops import has_scans
 from flambeau.codegen.cuda.columns import has_columns, has_pieces
+from flambeau.codegen.cuda.loops import has_scans
 from flambeau.codegen.cuda.mapped import WARP
 from flambeau.codegen.cuda.rows import row_axis
 from flambeau.codegen.cuda.schedule import (
