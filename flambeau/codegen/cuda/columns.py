@@ -182,25 +182,29 @@ class ColumnMapper:
         left = mapper.schedule.team_size
         if left == 1 or not states:
             return [state for _, state in states]
-        column = mapper.team_in_block
         shape = (left, mapper.schedule.columns)
         tables = [[mapper.shared_table(b.dtypes[v], shape) for v in state] for _, state in states]
         for names, (_, state) in zip(tables, states, strict=True):
-            for name, value in zip(names, state, strict=True):
-                b.write(name, value, mapper.lane, column)
+            self._put(names, state)
         while left > 1:
             b.barrier()
             left //= 2
             with b.when(b.test("lt", mapper.lane, left)):
                 for names, (carry, state) in zip(tables, states, strict=True):
-                    met = [[b.read(n, b.dtypes[v], at, column) for n, v in zip(names, state, strict=True)]
-                           for at in (mapper.lane, b.index("add", mapper.lane, left))]  # fmt: skip
-                    for name, value in zip(names, b.combine(carry.reducer, *met), strict=True):
-                        b.write(name, value, mapper.lane, column)
+                    other = b.index("add", mapper.lane, left)
+                    met = [self._take(names, state, at) for at in (mapper.lane, other)]
+                    self._put(names, b.combine(carry.reducer, *met))
         b.barrier()
-        found = [
-            [b.read(n, b.dtypes[v], 0, column) for n, v in zip(names, state, strict=True)]
-            for names, (_, state) in zip(tables, states, strict=True)
-        ]
+        found = [self._take(names, state, 0) for names, (_, state) in zip(tables, states, strict=True)]
         b.barrier()  # before the tables are written again
         return found
+
+    def _put(self, tables: list[str], state: State) -> None:
+        """Write this thread's state to shared memory."""
+        for name, value in zip(tables, state, strict=True):
+            self.b.write(name, value, self.mapper.lane, self.mapper.team_in_block)
+
+    def _take(self, tables: list[str], like: State, row_thread: Operand) -> State:
+        """Read the state that a thread of this column wrote."""
+        dtypes = [self.b.dtypes[v] for v in like]
+        return [self.b.read(n, t, row_thread, self.mapper.team_in_block) for n, t in zip(tables, dtypes, strict=True)]
