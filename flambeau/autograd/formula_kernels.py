@@ -28,6 +28,7 @@ from flambeau.schema.dtype import DType, float32, float64
 from flambeau.schema.function import Argument, FunctionSchema
 from flambeau.schema.gradient import Formula
 from flambeau.schema.types import TensorType
+from flambeau.tensor.array_library import is_on_device
 from flambeau.util.inversions import EAGER_CALL
 from flambeau.util.native_type import NativeBase, let_instances_be_native, tell
 
@@ -88,6 +89,8 @@ class FormulaKernel(EntryKernel):
 
     def __call__(self, *arguments: Any) -> Any:
         result = self.run(*arguments)
+        if is_on_device():
+            return result
         EAGER_CALL.implementation(self, arguments, result)
         return result
 

@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from flambeau.executor import large_calls
 from flambeau.schema.opdef import Effect
 from tests.cuda import device_gradients, device_samples
 
 REFUSED = frozenset(Path(__file__).with_name("refused.txt").read_text().split())
 """Operators that have no kernel for devices."""
+LOSSES = [f"aten::{name}_loss" for name in ("mse", "l1", "smooth_l1", "huber", "soft_margin", "nll")]
 
 
 @pytest.mark.parametrize("name", device_samples.names())
@@ -22,6 +24,15 @@ def test_samples(name: str, cuda: Any) -> None:
             assert found.state == "refused", f"{call}: {found}"
             assert f"{name} has no kernel for CUDA devices yet" in found.text or "CUDA" in found.text
         else:
+            assert found.state in ("ok", "skipped"), f"{call}: {found}"
+
+
+def test_samples_as_large_ones(cuda: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What kernels of the host do from some size on, they do not do on devices."""
+    monkeypatch.setattr(large_calls, "LARGE", 1)
+    for name in LOSSES:
+        for call in device_samples.calls_of(name):
+            found = device_samples.outcome(call)
             assert found.state in ("ok", "skipped"), f"{call}: {found}"
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from flambeau.tensor.array_library import is_on_device
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.inversions import EAGER_CALL, LARGE_CALL
 from flambeau.util.native_type import NativeBase, let_instances_be_native
@@ -37,6 +38,8 @@ class EntryKernel(NativeBase):  # type: ignore[misc]  # made at run time
         self.unrecorded_: Beside | None = None
 
     def __call__(self, *arguments: Any) -> Tensor:
+        if is_on_device():
+            return self.run(*arguments)
         if self.target is None:
             result = LARGE_CALL.implementation(self, arguments)
             if result is not None:
