@@ -427,7 +427,7 @@ class NestEmitter(ValueEmitter):
             self.schedule = replace(wide, lanes=wide.rest_lanes, rest_lanes=0)
         if wide.rest_lanes and not scope.carries:
             self.vector_loop_from(loop, middle, high, scope, body)
-        elif wide.rest_lanes and set(scope.carries) == {c.name for c in loop.carries}:
+        elif wide.rest_lanes and self.prefixed.isdisjoint(scope.carries) and len(scope.carries) == len(loop.carries):
 
             def turns(start: Value, end: Value, step: int) -> None:
                 self.counted(loop, start, end, step, scope, body if step > 1 else partial(self.body, loop.body))

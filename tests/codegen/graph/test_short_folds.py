@@ -52,3 +52,19 @@ def test_e5_a_fold_of_what_the_last_turn_wrote() -> None:
         want[i] -= want[:i] @ y[:i]
     for _ in range(4):
         np.testing.assert_allclose(unit.chained(flambeau.from_numpy(x), flambeau.from_numpy(y)).numpy(), want)
+
+
+def test_e5_a_fold_of_running_sums() -> None:
+    unit = flambeau.jit.CompilationUnit("""
+def f(x: Tensor) -> Tensor:
+    s = x.sum() * 0
+    for i in range(x.size(0)):
+        s = s + x[:i].cumsum(0).sum()
+    return s
+""")
+    x = np.arange(1.0, 40.0)
+    want = sum(x[:i].cumsum().sum() for i in range(len(x)))
+    for _ in range(4):
+        assert unit.f(flambeau.from_numpy(x)).item() == want
+    (plan,) = unit.f._executor.plans
+    assert plan.whole.reason == ""
