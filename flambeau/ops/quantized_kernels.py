@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from flambeau.schema.device import Device
 from flambeau.schema.function import parse_schema
 from flambeau.schema.opdef import ErrorSample, OpDef, Sample
 from flambeau.schema.registry import register
@@ -21,6 +22,9 @@ FAMILY: Final = "quantized"
 """The family of operators that are about quantised tensors, or about weights packed for them."""
 NO_KERNEL: Final = (
     "{name} has no kernel for tensors of {dtype}: compute with x.dequantize(), and quantize the result if need be"
+)
+ON_HOST: Final = (
+    "quantised tensors stay on the host: take t.dequantize() to the device, or its integers, t.int_repr()"
 )
 NO_VIEW: Final = (
     "{name} of a tensor with a scale per channel is not there, as channels may lie elsewhere in its result: call "
@@ -57,6 +61,8 @@ def run(definition: OpDef, arguments: Sequence[Any]) -> Any:
     first = next(_quantized(arguments), None)
     if first is None or definition.family == FAMILY:
         return NotImplemented
+    if any(type(a) is Device and a.type == "cuda" for a in arguments):
+        raise NotImplementedError(ON_HOST)
     rule = QUANTIZED_RULES.get(definition.full_name) or QUANTIZED_RULES.get(definition.name)
     if rule is not None:
         return rule(definition, arguments)
@@ -96,6 +102,8 @@ def _as_integers(value: Any) -> Any:
 
 def _again(result: Any, like: QuantizedTensor) -> Any:
     if isinstance(result, Tensor):
+        if result.is_cuda:
+            raise NotImplementedError(ON_HOST)
         if result.dtype is not like.dtype.representation:
             return result
         return on_storage(result._array.view(like.dtype.numpy), result._storage, like.quantizer)

@@ -108,3 +108,10 @@ def test_seeds_are_those_of_all(cuda: Any) -> None:
 def test_devices_do_not_mix(cuda: Any, call: Any) -> None:
     with pytest.raises(RuntimeError, match=r"found at least two devices, cuda:0 and cpu\. Move one of them"):
         call(fb.ones(2, 2, device="cuda"), fb.ones(2, 2))
+
+
+@pytest.mark.parametrize("move", [lambda q: q.cuda(), lambda q: q.to("cuda"), lambda q: fb.ops.aten.cuda(q)])
+def test_quantised_tensors_stay(cuda: Any, move: Any) -> None:
+    quantised = fb.quantize_per_tensor(fb.ones(2), 0.1, 0, fb.qint8)
+    with pytest.raises(NotImplementedError, match="quantised tensors stay on the host"):
+        move(quantised)
