@@ -16,6 +16,7 @@ from flambeau.cuda.devices import device as using
 from flambeau.cuda.devices import numbered
 from flambeau.cuda.storage import CudaStorage
 from flambeau.cuda.tensors import is_on_device
+from flambeau.ops.families.composite import CompositeKernel
 from flambeau.schema.device import Device
 from flambeau.schema.opdef import Effect, OpDef
 from flambeau.schema.rule_tables import RuleTable
@@ -110,6 +111,8 @@ def launch(definition: OpDef, arguments: Sequence[Any], device: Device) -> Any:
     result = DEVICE_KERNEL.implementation(definition, arguments)
     if result is not NotImplemented:
         return result
+    if isinstance(definition.kernel, CompositeKernel):
+        return definition.kernel(*arguments)
     with using(device.index), temporaries():
         return by_arrays(definition, arguments, device)
 

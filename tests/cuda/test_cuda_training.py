@@ -199,3 +199,17 @@ def test_what_reads_elements_asks_for_copies(x: fb.Tensor) -> None:
     back, lengths = rnn.pad_packed_sequence(packed)
     assert back.is_cuda
     assert lengths.tolist() == [1, 3, 2, 1]
+
+
+@pytest.mark.parametrize("size", [10, 100_000])
+def test_operators_of_several_steps(size: int) -> None:
+    here = fb.rand(size)
+    there = here.cuda().requires_grad_()
+    for _ in range(3):
+        assert nn.functional.mse_loss(here, here + 1) == 1
+        loss = nn.functional.mse_loss(there, there.detach() + 1)
+        loss.backward()
+        assert loss.item() == pytest.approx(1)
+        out = fb.zeros((), device="cuda")
+        assert fb.ops.aten.mse_loss(there.detach(), there.detach() + 1, out=out).item() == pytest.approx(1)
+    assert there.grad[0].item() == pytest.approx(-6 / size)
