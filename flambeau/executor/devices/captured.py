@@ -19,6 +19,7 @@ from flambeau.cuda.allocator import temporaries
 from flambeau.cuda.graphs import CUDAGraph
 from flambeau.cuda.storage import WITHIN, copy
 from flambeau.cuda.streams import Stream, stream
+from flambeau.executor.devices.addresses import address_of
 from flambeau.tensor import layout
 from flambeau.tensor.settled import settle
 from flambeau.tensor.tensor import Tensor, view_of, window
@@ -123,7 +124,7 @@ class CapturedCall:
         self._places = [k for k in tensor_places if k not in own_places]
         """The arguments that are used where they are."""
         self._refs = [ref(arguments[k]._array) for k in self._places]
-        self._addresses = [arguments[k]._array.ctypes.data for k in self._places]
+        self._addresses = [address_of(arguments[k]._array) for k in self._places]
         given = list(arguments)
         self._own = []
         for k in own_places:
@@ -185,7 +186,7 @@ class CapturedCall:
         arrays = [arguments[k]._array for k in self._places]
         if all(map(is_, map(call, self._refs), arrays)):
             return True
-        if [a.ctypes.data for a in arrays] != self._addresses:
+        if list(map(address_of, arrays)) != self._addresses:
             return False
         self._refs = list(map(ref, arrays))
         return True
@@ -193,7 +194,7 @@ class CapturedCall:
     def replay(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """The results for arguments that fit."""
         for k, target, nbytes, _ in self._own:
-            copy(target, arguments[k].data_ptr(), nbytes, WITHIN, self._device)
+            copy(target, address_of(arguments[k]._array), nbytes, WITHIN, self._device)
         self._graph.replay()
         self.replays += 1
         for k in self._written:

@@ -21,6 +21,7 @@ from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.cuda import capturing, library, tensors
 from flambeau.cuda.devices import device as using
 from flambeau.cuda.storage import CudaStorage
+from flambeau.executor.devices.addresses import address_of
 from flambeau.schema.device import Device
 from flambeau.tensor import layout
 from flambeau.tensor.tensor import Tensor
@@ -123,7 +124,7 @@ class GroupLaunch:
         except IndexError:
             calls = self._prepared()
         stream, launch = cuda.get_current_stream().ptr, cuda.driver.launchKernel
-        addresses = [t._array.ctypes.data if t._array.size else 0 for t in arrays]
+        addresses = [address_of(t._array) if t._array.size else 0 for t in arrays]
         for call in calls:
             words = call.words
             for place, source in call.addresses:

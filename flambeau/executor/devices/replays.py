@@ -11,6 +11,7 @@ from flambeau.codegen import native_call
 from flambeau.codegen.callable_type import MISSED
 from flambeau.cuda import allocator, blame, capturing
 from flambeau.cuda.tensors import is_on_device
+from flambeau.executor.devices.addresses import address_of
 from flambeau.executor.devices.captured import (
     CapturedCall,
     CaptureError,
@@ -232,7 +233,7 @@ class _Kind:
     def _note(self, arguments: Sequence[Any]) -> None:
         """See which arguments are where they were."""
         self._seen += 1
-        addresses = [arguments[k]._array.ctypes.data for k in self._places]
+        addresses = [address_of(arguments[k]._array) for k in self._places]
         if self._addresses is not None:
             pairs = zip(self._places, addresses, self._addresses, strict=True)
             self._moving |= {k for k, now, before in pairs if now != before}
