@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import itertools
 import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Final
 
@@ -17,6 +20,31 @@ SYNCHRONISES: Final = (
 
 
 _numbers: Final = itertools.count(1)
+
+
+class _Check(threading.local):
+    """What looks at operators that are about to run on arrays while this thread captures."""
+
+    look: Callable[[Any], None] | None = None
+
+
+_check = _Check()
+
+
+@contextmanager
+def checking(look: Callable[[Any], None]) -> Iterator[None]:
+    """Within the block, operators of this thread that run on arrays of the device are looked at first."""
+    before, _check.look = _check.look, look
+    try:
+        yield
+    finally:
+        _check.look = before
+
+
+def look_at(definition: Any) -> None:
+    """An operator is about to run on arrays. Raises what the look raises that is underway in this thread, if any."""
+    if _check.look is not None:
+        _check.look(definition)
 
 
 class Capture:

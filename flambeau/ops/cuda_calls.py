@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from flambeau.cuda import library, tensors
+from flambeau.cuda import capturing, library, tensors
 from flambeau.cuda.allocator import temporaries
 from flambeau.cuda.devices import device as using
 from flambeau.cuda.devices import numbered
@@ -83,6 +83,8 @@ def run(definition: OpDef, arguments: Sequence[Any]) -> Any:
         return made_on_host(definition, arguments, numbered(device))
     if definition.family == "view" and not definition.traits.may_copy:
         return _settled(definition.kernel(*arguments))
+    if isinstance(definition.kernel, CompositeKernel):
+        return definition.kernel(*arguments)
     return launch(definition, arguments, device)
 
 
@@ -119,6 +121,8 @@ def launch(definition: OpDef, arguments: Sequence[Any], device: Device) -> Any:
 
 def by_arrays(definition: OpDef, arguments: Sequence[Any], device: Device) -> Any:
     """Run the kernel over arrays of an operator on CuPy's arrays."""
+    if capturing.underway:
+        capturing.look_at(definition)
     loan = Loan(device)
     kernel = getattr(definition.kernel, "run", definition.kernel)
     try:

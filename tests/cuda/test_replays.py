@@ -288,3 +288,25 @@ def test_copies_that_nobody_waits_for_are_not_captured() -> None:
         x, y = R(4), R(4)
         assert_equal(script(x.to("cuda"), y.to("cuda")), x + y)
     assert "without waiting for it" in plan_of(script).graphs[0]
+
+
+def test_attention_is_captured() -> None:
+    def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        return flambeau.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+    script = flambeau.script(attend)
+    for _ in range(6):
+        q, k, v = R(2, 3, 5, 4), R(2, 3, 5, 4), R(2, 3, 5, 4)
+        assert_equal(script(q.to("cuda"), k.to("cuda"), v.to("cuda")), attend(q, k, v))
+    assert "captured" in plan_of(script).graphs[0]
+
+
+def test_what_operators_are_made_of_is_looked_at_while_they_are_captured() -> None:
+    def together(x: Tensor, y: Tensor) -> Tensor:
+        return flambeau.cat([x, y]) * 2
+
+    script = flambeau.script(together)
+    for _ in range(5):
+        x, y = R(4), R(4)
+        assert_equal(script(x.to("cuda"), y.to("cuda")), flambeau.cat([x, y]) * 2)
+    assert "aten::cat may copy memory of the host" in plan_of(script).graphs[0]

@@ -12,14 +12,17 @@ from flambeau.analysis import effects
 from flambeau.ir.constants import constant_value, is_constant
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.passes.fuse import GROUP
+from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import TensorType
 
 FAMILIES: Final = frozenset(
-    {"pointwise", "reduce", "row", "view", "creation", "metadata", "language", "in_place", "out", "copy", "write"}
+    {"pointwise", "reduce", "row", "view", "creation", "metadata", "language", "in_place", "copy", "write", "composite"}
 )
-"""Kinds of operators that give a device nothing but kernels, and copies within it."""
+"""Kinds of operators that give a device nothing but kernels, and copies within it, or consist of others, which are
+looked at while they are captured."""
 ROLES: Final = frozenset({"matmul", "mm", "bmm", "mv", "dot", "outer", "linear", "addmm", "addmv", "baddbmm"})
 """What others declare to fold with that are products of a library."""
+UNSAFE: Final = "may copy memory of the host, or wait for the device"
 STRUCTURE: Final = frozenset(
     {
         "prim::Constant", "prim::ListConstruct", "prim::ListUnpack", "prim::TupleConstruct", "prim::TupleUnpack",
@@ -60,6 +63,14 @@ def _of(node: Node) -> str:
     place = definition.schema.index.get("non_blocking")
     if place is not None and not _is_false(node.operands[place]):
         return "may copy memory of the host without waiting for it"
-    if definition.family in FAMILIES or definition.accumulator in ROLES:
-        return ""
-    return "may copy memory of the host, or wait for the device"
+    return "" if _is_safe(definition) else UNSAFE
+
+
+def _is_safe(definition: OpDef) -> bool:
+    return definition.family in FAMILIES or definition.accumulator in ROLES
+
+
+def refuse_unsafe(definition: OpDef) -> None:
+    """Raise RuntimeError for an operator on arrays that may leave something on the host."""
+    if not _is_safe(definition):
+        raise RuntimeError(f"{definition.name} {UNSAFE}")

@@ -14,12 +14,13 @@ from operator import attrgetter, call, is_
 from typing import Any, Final
 from weakref import ref
 
-from flambeau.cuda import library, tensors
+from flambeau.cuda import capturing, library, tensors
 from flambeau.cuda.allocator import temporaries
 from flambeau.cuda.graphs import CUDAGraph
 from flambeau.cuda.storage import WITHIN, copy
 from flambeau.cuda.streams import Stream, stream
 from flambeau.executor.devices.addresses import address_of
+from flambeau.executor.devices.capturable import refuse_unsafe
 from flambeau.tensor import layout
 from flambeau.tensor.settled import settle
 from flambeau.tensor.tensor import Tensor, view_of, window
@@ -217,7 +218,7 @@ def captured(run: Run, arguments: tuple[Any, ...]) -> tuple[CUDAGraph, tuple[Any
     """A call as a graph, with its results, of which nothing has been computed yet. Raises CaptureError."""
     graph = CUDAGraph()
     device = next(a.device for a in arguments if tensors.is_on_device(a))
-    with stream(Stream(device)), temporaries():
+    with stream(Stream(device)), temporaries(), capturing.checking(refuse_unsafe):
         graph.capture_begin()
         try:
             results = run(arguments)
