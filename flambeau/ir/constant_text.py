@@ -129,9 +129,9 @@ def tensor_text(value: Any) -> str:
     count = math.prod(value.shape)
     if count == 1:
         return f"{{{_element_text(value.item())}}}"
-    if count > _SHOWN_ELEMENTS or not hasattr(value, "columns_text"):
+    if count > _SHOWN_ELEMENTS or not hasattr(value, "_columns_text"):
         return "<Tensor>"
-    return str(value.columns_text()).replace("\n", " ")
+    return str(value._columns_text()).replace("\n", " ")
 
 
 def _element_text(element: complex) -> str:

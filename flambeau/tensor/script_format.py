@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from flambeau.schema import dtype as dtypes
-from flambeau.tensor.tensor import Tensor
+from flambeau.tensor.tensor import Tensor, install_method
 from flambeau.util.record import dataclass
 
 Array = np.ndarray[Any, Any]
@@ -128,3 +128,11 @@ def script_text(tensor: Tensor) -> str:
         head = _scale_line(number.scale) if number.scale != 1 else ""
         return head + "".join(number(v) + "\n" for v in values.tolist()) + end
     return (_matrix(values, 0) if values.ndim == 2 else _blocks(values)) + end
+
+
+def _columns_text(self: Tensor) -> str:
+    """How graphs show a tensor of few elements; one on a device is not read for that."""
+    return script_text(self) if self.device.type == "cpu" else "<Tensor>"
+
+
+install_method("_columns_text", _columns_text)

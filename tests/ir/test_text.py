@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import flambeau
 from flambeau.ir import Graph, parse_ir
 from flambeau.ir.constants import constant_value
 from flambeau.ir.literals import TensorLiteral
@@ -315,3 +316,21 @@ def test_refined_types_are_read() -> None:
 def test_tensor_types_that_are_wrong_are_refused_at_their_place(type_: str, message: str) -> None:
     with pytest.raises(ParseError, match=message + r"(?s:.*)<--- HERE"):
         parse_ir(f"graph(%x : {type_}):\n  return (%x)")
+
+
+SMALL = [
+    [1, 2], [[1.5, -2.25], [3.0, 4e-3]], [True, False], [[[0.0, 0.0]] * 2] * 2, [1e10, 1.0], [float("inf"), 1.0],
+    [0.5] * 11, [3],
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("values", SMALL, ids=str)
+def test_constants_of_traces_are_shown_as_by_torchscript(values: Any) -> None:
+    torch = pytest.importorskip("torch", reason="torch is a peer, not a dependency")
+    lines = []
+    for package in (flambeau, torch):
+        constant = package.tensor(values)
+        trace = package.jit.trace(lambda x, constant=constant: x + constant, package.ones(1))
+        lines.append(next(line for line in str(trace.graph).splitlines() if "[value" in line).partition("#")[0].partition(" : ")[2])
+    assert lines[0] == lines[1]

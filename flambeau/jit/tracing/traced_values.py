@@ -161,7 +161,7 @@ class TracedValues:
             return self.attribute(path, tensor_type(tensor))
         if tensor.requires_grad:
             raise RuntimeError(REQUIRES_GRAD_CONSTANT)
-        value = insert_constant(self.graph, tensor, t.TENSOR)
+        value = insert_constant(self.graph, tensor, tensor_type(tensor))
         self.define(tensor, value)
         return value
 
