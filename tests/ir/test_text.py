@@ -332,5 +332,6 @@ def test_constants_of_traces_are_shown_as_by_torchscript(values: Any) -> None:
     for package in (flambeau, torch):
         constant = package.tensor(values)
         trace = package.jit.trace(lambda x, constant=constant: x + constant, package.ones(1))
-        lines.append(next(line for line in str(trace.graph).splitlines() if "[value" in line).partition("#")[0].partition(" : ")[2])
+        shown = next(line for line in str(trace.graph).splitlines() if "[value" in line)
+        lines.append(shown.partition("#")[0].partition(" : ")[2])
     assert lines[0] == lines[1]
