@@ -133,7 +133,7 @@ def _iterations(loop: Loop, sizes: dict[str, int]) -> int:
 def _held(
     special: Specialized, body: tuple[Statement, ...], rows: int, schedule: CudaSchedule, aligned: frozenset[str] | None
 ) -> CudaSchedule:
-    """Rows in registers, where they can be and fit."""
+    """Rows in registers, where they can be and fit; others are read several elements of a thread at a time."""
     axis = row_axis(special.kernel, body)
     if axis is None or not special.sizes[axis]:
         return schedule
@@ -150,7 +150,8 @@ def _held(
                 wide=wide, slots=slots, whole=slots * width * threads == columns,
                 max_blocks=1 if schedule.alone else MAX_WIDE_BLOCKS,
             )  # fmt: skip
-    return schedule
+    wide, _ = _wide(special, (axis,), body, aligned, 1)
+    return replace(schedule, wide=wide, vectors=ROWS_AT_ONCE)
 
 
 def _words(special: Specialized, body: tuple[Statement, ...], axis: str) -> int:

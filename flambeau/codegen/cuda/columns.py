@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from flambeau.codegen.cuda.build import State, is_positional
 from flambeau.codegen.cuda.mapped import Memory, Operand
+from flambeau.codegen.cuda.several import folded_states, share_by_several, states_of
 from flambeau.codegen.cuda.threads import Place, ThreadMapper, size_of
 from flambeau.codegen.kernel import nest
 from flambeau.codegen.kernel.nest import Kernel, Statement, walk
@@ -120,35 +121,11 @@ class ColumnMapper:
 
     def _rows(self, loop: nest.Loop, start: Operand, stop: Operand) -> list[State]:
         """A loop's rows from one to another, several of a thread at a time; the states of its threads folded."""
-        b, mapper = self.b, self.mapper
-        at_once = mapper.schedule.vectors
-        step = mapper.schedule.team_size * at_once
-        states = {c.name: [mapper.variables(c) for _ in range(at_once)] for c in loop.carries}
-        with b.when(self.is_there):
-            tiles = b.index("div", b.index("sub", stop, start), step)
-            own = b.index("add", start, mapper.lane)
-            with b.loop(0, tiles, 1) as tile:
-                first = b.index("add", own, b.index("mul", tile, step))
-                rows = [b.index("add", first, k * mapper.schedule.team_size) for k in range(at_once)]
-                self._together(loop, rows, states)
-            with b.loop(b.index("add", own, b.index("mul", tiles, step)), stop, mapper.schedule.team_size) as row:
-                self._together(loop, [row], states)
-        return self._fold([(c, b.fold_states(c.reducer, states[c.name])) for c in loop.carries])
-
-    def _together(self, loop: nest.Loop, rows: list[Operand], states: dict[str, list[State]]) -> None:
-        """Some rows, statement by statement, so that all reads are under way before any is used."""
-        places = []
-        for number, row in enumerate(rows):
-            place = self.inside.child()
-            self.mapper.split(loop.axes, row, place)
-            place.carries.update({c.name: (c, states[c.name][number]) for c in loop.carries})
-            places.append(place)
-        for s in loop.body:
-            for place in places:
-                if isinstance(s, nest.Load) and s.buffer in self.mapper.schedule.wide:
-                    (place.values[s.name],) = self.mapper.read_lanes(s, self.loop.axes[-1], [place])
-                else:
-                    self.mapper.statement(s, place)
+        states = states_of(self.mapper, loop)
+        with self.b.when(self.is_there):
+            share_by_several(self.mapper, loop, self.inside, self.loop.axes[-1], start, stop, states)
+        own = folded_states(self.mapper, loop, states)
+        return self._fold([(c, own[c.name]) for c in loop.carries])
 
     # --- folds
 

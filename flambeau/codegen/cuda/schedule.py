@@ -88,7 +88,7 @@ class CudaSchedule:
     @property
     def per_block(self) -> int:
         """Iterations that a block takes at a time."""
-        return self.teams if self.slots or self.columns else self.teams * self.width * self.vectors
+        return self.teams if self.slots or self.team != "thread" else self.teams * self.width * self.vectors
 
     def key(self) -> str:
         """A line of text that tells schedules apart."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flambeau.codegen.cuda.loops import is_scan
 from flambeau.codegen.cuda.scans import scan_loop
+from flambeau.codegen.cuda.several import folded_states, share_by_several, states_of
 from flambeau.codegen.cuda.threads import Place, ThreadMapper
 from flambeau.codegen.kernel import nest
 from flambeau.codegen.kernel.nest import Statement
@@ -26,6 +27,10 @@ def team_body(mapper: ThreadMapper, body: tuple[Statement, ...], place: Place) -
         if isinstance(s, nest.Loop):
             if is_scan(s):
                 scan_loop(mapper, s, place)
+            elif mapper.schedule.vectors > 1 and s.axes and not any(isinstance(x, nest.Loop) for x in s.body):
+                states = states_of(mapper, s)
+                share_by_several(mapper, s, place, s.axes[-1], 0, mapper.total(s), states)
+                mapper.close(s, folded_states(mapper, s, states), place)
             else:
                 mapper.shared_loop(s, place)
             if mapper.has_barriers:

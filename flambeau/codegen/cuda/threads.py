@@ -131,7 +131,7 @@ class ThreadMapper:
         """The iterations of a loop shared out to the threads of a team, and what they fold brought together."""
         states = self._open(loop, place)
         self.iterations(loop, self.lane, self.schedule.team_size, place)
-        self._close(loop, states, place)
+        self.close(loop, states, place)
 
     def stores_by(self, lane: Operand, stores: tuple[Statement, ...], place: Place) -> None:
         """Stores by the thread whose number in its team or block is 0."""
@@ -287,12 +287,12 @@ class ThreadMapper:
         for var, value in zip(state, self.b.combine(carry.reducer, state, met), strict=True):
             self.b.assign(var, value)
 
-    def _close(self, loop: nest.Loop, states: dict[str, State], place: Place) -> None:
+    def close(self, loop: nest.Loop, states: dict[str, State], place: Place) -> None:
         """Bring the states of a team's threads together."""
         folded = self.fold_block([(c, states[c.name]) for c in loop.carries], self.schedule.team_size)
         for carry, state in zip(loop.carries, folded, strict=True):
             place.values[carry.name] = state[-1]
-            place.carries.pop(carry.name)
+            place.carries.pop(carry.name, None)
 
     def fold_block(self, states: list[tuple[nest.Carry, State]], threads: int) -> list[State]:
         """States of the threads of a team folded; every thread gets the answer."""

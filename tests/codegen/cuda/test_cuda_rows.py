@@ -138,7 +138,7 @@ def test_views(kind: str) -> None:
     }[kind]
     kernel = fold("sum", "float32", rows=True)
     bound = bound_for(kernel, x)
-    assert bound.schedule.slots
+    assert bound.schedule.columns if kind == "transposed" else bound.schedule.slots
     for run in (simulate, on_host):
         np.testing.assert_array_equal(run(bound, x)[0], x.sum(1))
 
@@ -266,6 +266,38 @@ def test_several_folds_and_what_follows() -> None:
     np.testing.assert_allclose(off, x - x.mean(), atol=1e-13)
     again = simulate(bound, x)
     assert v == again[0]
+
+
+# --- rows that registers do not hold
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        CudaSchedule("block", 64, vectors=4, wide=("x", "y"), shared_scratch=True),
+        CudaSchedule("block", 64, vectors=3, max_blocks=1),
+        CudaSchedule("warp", 64, vectors=2, shared_scratch=True, narrow=True),
+    ],
+)
+@pytest.mark.parametrize("columns", [2, 63, 64, 65, 300, 513])
+def test_long_rows_several_elements_at_a_time(schedule: CudaSchedule, columns: int) -> None:
+    x = np.random.default_rng(0).normal(size=(3, columns)).astype(np.float32)
+    x[0, 0], x[1, 1] = -np.inf, np.nan
+    bound = bound_for(SOFTMAX, x, schedule=schedule)
+    power = np.exp((x - np.fmax.reduce(x, 1, keepdims=True)).astype(np.float64))
+    want = power / power.sum(1, keepdims=True)
+    np.testing.assert_allclose(simulate(bound, x)[0], want, rtol=1e-6)
+    np.testing.assert_allclose(on_host(bound, x)[0], want, rtol=1e-6)
+    for reducer in ("argmax", "min"):
+        kernel = fold(reducer, "float32", rows=True)
+        (best,) = reference.run(kernel, x)
+        chosen = replace(schedule, wide=("x",) if schedule.wide else ())
+        np.testing.assert_array_equal(simulate(bound_for(kernel, x, schedule=chosen), x)[0], best)
+
+
+def test_rows_too_long_for_registers_are_read_several_elements_at_a_time() -> None:
+    long = bind_program(SOFTMAX, (), [Layout((256, 50257), (201028, 4))]).schedule
+    assert (long.slots, long.vectors, long.wide) == (0, 8, ("x", "y"))
 
 
 # --- faults
