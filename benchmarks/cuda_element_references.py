@@ -1,4 +1,4 @@
-"""What the workloads of `benchmarks.cuda_kernels` mean, in libraries with NumPy's names: CuPy, for float64, and JAX."""
+"""What the workloads of `benchmarks.cuda_elements` mean, in libraries with NumPy's names: CuPy, for float64, and JAX."""
 
 from __future__ import annotations
 
@@ -16,14 +16,9 @@ def _gelu(m: Any, x: Any) -> Any:
     return 0.5 * x * (1 + erf(x * 0.5**0.5))
 
 
-def _softmax(m: Any, x: Any) -> Any:
-    e = m.exp(x - x.max(axis=1, keepdims=True))
-    return e / e.sum(axis=1, keepdims=True)
-
-
-def _layer_norm(m: Any, x: Any, w: Any, b: Any) -> Any:
-    off = x - x.mean(axis=1, keepdims=True)
-    return off / m.sqrt((off * off).mean(axis=1, keepdims=True) + 1e-5) * w + b
+def _softmax_of_columns(m: Any, x: Any) -> Any:
+    e = m.exp(x - x.max(axis=0))
+    return e / e.sum(axis=0)
 
 
 def _added_rows(m: Any, x: Any, i: Any, y: Any) -> Any:
@@ -38,12 +33,7 @@ REFERENCES: dict[str, Function] = {
     "add": lambda m, x, y: x + y * 2,
     "tanh_chain": lambda m, x: m.tanh(x * 0.5 + 1) * x,
     "gelu": _gelu,
-    "softmax": _softmax,
-    "layer_norm": _layer_norm,
-    "sum_of_all": lambda m, x: x.sum(),
-    "sums_of_rows": lambda m, x: x.sum(axis=1),
-    "sums_of_columns": lambda m, x: x.sum(axis=0),
-    "argmax": lambda m, x: x.argmax(axis=1),
+    "softmax_of_columns": _softmax_of_columns,
     "running_sums": lambda m, x: m.cumsum(x, axis=1),
     "running_sum_of_all": lambda m, x: m.cumsum(x),
     "rows_of_a_table": lambda m, x, i: x[i],

@@ -1,6 +1,6 @@
-"""Single kernels on a CUDA device, as parts of the speed of a copy: `python -m benchmarks.cuda_kernels --out FILE`.
+"""Pointwise kernels, running states, places and turned inputs on a CUDA device: `python -m benchmarks.cuda_elements --out FILE`.
 
-Ours and PyTorch's run the same functions; JAX and Triton have functions of their own. Every row is a median by CUDA
+Ours and PyTorch's run the same functions; JAX has functions of its own. Every row is a median by CUDA
 events (for JAX by the clock of the host, around work that is waited for), with the largest error against float64, in
 parts of the largest result. Without a card it says so and ends.
 """
@@ -8,7 +8,6 @@ parts of the largest result. Without a card it says so and ends.
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import os
 import sys
@@ -17,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.cuda_kernel_references import REFERENCES
+from benchmarks.cuda_element_references import REFERENCES
 from benchmarks.cuda_models import Rows, by_events, by_waiting
 from flambeau.cuda import library, tensors
 from flambeau.schema.device import Device
@@ -36,23 +35,8 @@ def tanh_chain(x):
 def gelu(x):
     return F.gelu(x)
 
-def softmax(x):
-    return F.softmax(x, dim=1)
-
-def layer_norm(x, w, b):
-    return F.layer_norm(x, [x.size(1)], w, b)
-
-def sum_of_all(x):
-    return x.sum()
-
-def sums_of_rows(x):
-    return x.sum(dim=1)
-
-def sums_of_columns(x):
-    return x.sum(dim=0)
-
-def argmax(x):
-    return x.argmax(dim=1)
+def softmax_of_columns(x):
+    return F.softmax(x, dim=0)
 
 def running_sums(x):
     return x.cumsum(dim=1)
@@ -70,47 +54,19 @@ def turned(x):
     return x.t() + x
 """
 """What is measured, in words that both libraries know."""
-TILES = {"x": (ROWS, COLUMNS), "w": (COLUMNS,), "b": (COLUMNS,)}
 TABLE = {"x": (50_000, 768), "i": (ROWS,), "y": (ROWS, 768)}
 WORKLOADS: dict[str, tuple[dict[str, tuple[int, ...]], int]] = {
     "add": ({"x": (MANY,), "y": (MANY,)}, 12 * MANY),
     "tanh_chain": ({"x": (MANY,)}, 8 * MANY),
     "gelu": ({"x": (MANY,)}, 8 * MANY),
-    "softmax": ({"x": TILES["x"]}, 8 * ROWS * COLUMNS),
-    "layer_norm": (TILES, 8 * ROWS * COLUMNS),
-    "sum_of_all": ({"x": (MANY,)}, 4 * MANY),
-    "sums_of_rows": ({"x": TILES["x"]}, 4 * ROWS * COLUMNS),
-    "sums_of_columns": ({"x": TILES["x"]}, 4 * ROWS * COLUMNS),
-    "argmax": ({"x": TILES["x"]}, 4 * ROWS * COLUMNS),
-    "running_sums": ({"x": TILES["x"]}, 8 * ROWS * COLUMNS),
+    "softmax_of_columns": ({"x": (ROWS, COLUMNS)}, 8 * ROWS * COLUMNS),
+    "running_sums": ({"x": (ROWS, COLUMNS)}, 8 * ROWS * COLUMNS),
     "running_sum_of_all": ({"x": (MANY,)}, 8 * MANY),
     "rows_of_a_table": ({k: TABLE[k] for k in "xi"}, 8 * ROWS * 768),
     "added_rows": (TABLE, 8 * 50_000 * 768 + 12 * ROWS * 768),
     "turned": ({"x": (8192, 8192)}, 12 * 8192 * 8192),
 }
 """Of each, the sizes of what it is given, and the bytes that have to be moved."""
-TRITON = """
-import triton
-import triton.language as tl
-
-@triton.jit
-def softmax(x, y, columns, stride, BLOCK: tl.constexpr):
-    row, at = tl.program_id(0), tl.arange(0, BLOCK)
-    v = tl.load(x + row * stride + at, mask=at < columns, other=-float("inf"))
-    e = tl.exp(v - tl.max(v, axis=0))
-    tl.store(y + row * stride + at, e / tl.sum(e, axis=0), mask=at < columns)
-
-@triton.jit
-def layer_norm(x, w, b, y, columns, stride, BLOCK: tl.constexpr):
-    row, at = tl.program_id(0), tl.arange(0, BLOCK)
-    there = at < columns
-    v = tl.load(x + row * stride + at, mask=there, other=0.0)
-    mean = tl.sum(v, axis=0) / columns
-    off = tl.where(there, v - mean, 0.0)
-    scale = 1.0 / tl.sqrt(tl.sum(off * off, axis=0) / columns + 1e-5)
-    weight, bias = tl.load(w + at, mask=there), tl.load(b + at, mask=there)
-    tl.store(y + row * stride + at, off * scale * weight + bias, mask=there)
-"""
 
 
 class Inputs:
@@ -182,35 +138,12 @@ def jaxs(inputs: Inputs) -> Callable[[], Any]:
     return lambda: function(*given)
 
 
-def tritons(inputs: Inputs) -> Callable[[], Any]:
-    """A kernel of Triton's, a block for a row, which registers hold."""
-    import tempfile
-
-    import torch
-
-    place = Path(tempfile.mkdtemp()) / "triton_kernels.py"
-    place.write_text(TRITON, encoding="utf-8")
-    spec = importlib.util.spec_from_file_location("triton_kernels", place)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    kernel = getattr(module, inputs.name)
-    given = [torch.from_dlpack(a) for a in inputs.arrays.values()]
-    rows, columns = given[0].shape
-
-    def run() -> Any:
-        made = torch.empty_like(given[0])
-        kernel[(rows,)](*given, made, columns, columns, BLOCK=columns, num_warps=4)
-        return made
-
-    return run
-
-
 WAYS: tuple[tuple[str, Callable[[Inputs], Callable[[], Any]]], ...] = (
-    ("flambeau", ours), ("torch", torchs), ("jax.jit", jaxs), ("triton", tritons),
+    ("flambeau", ours),
+    ("torch", torchs),
+    ("jax.jit", jaxs),
     ("torch.compile", partial(torchs, compiled=True)),
-)  # fmt: skip
+)
 
 
 def copy_speed() -> float:
@@ -249,12 +182,11 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     rows, copied = Rows(chosen.seconds), copy_speed()
     print(f"copy: {copied / 1e12:.2f} TB/s", flush=True)
-    for group in (WAYS[:4], WAYS[4:]):  # what compiles longest comes last
+    for group in (WAYS[:3], WAYS[3:]):  # what compiles longest comes last
         for name in chosen.only or WORKLOADS:
             inputs = Inputs(name)
             for way, prepare in group:
-                if way != "triton" or name in ("softmax", "layer_norm"):
-                    measure(rows, name, way, inputs, prepare, copied)
+                measure(rows, name, way, inputs, prepare, copied)
     rows.ratios()
     print(f"\n{'':20} {'':14} {'us':>10} {'of copy':>8} {'torch/this':>10} {'error':>9}")
     for row in rows.rows:

@@ -21,6 +21,7 @@ from flambeau.codegen.cuda.scans import fold_stretch, scan_stretch
 from flambeau.codegen.cuda.schedule import CudaSchedule, needs_barriers
 from flambeau.codegen.cuda.teams import team_body, team_loop
 from flambeau.codegen.cuda.threads import ERROR, Place, ThreadMapper, carry_tables, size_of
+from flambeau.codegen.cuda.turned import TILE, turned_loop
 from flambeau.codegen.cuda.wide import wide_loop
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.kernel.nest import (
@@ -171,6 +172,8 @@ class _Mapper:
         if change is not None:
             own = own_axes(self.kernel, loop, change)
             return Grid(own, schedule.threads, schedule.max_blocks, schedule.residues)
+        if schedule.turned:
+            return Grid(loop.axes, TILE * TILE, schedule.max_blocks)
         per_block = schedule.threads * SCAN_WIDTH if is_scan(loop) else schedule.per_block
         pieces = 1 if launch.is_rest else schedule.pieces
         return Grid(loop.axes, per_block, schedule.max_blocks, pieces=pieces)
@@ -188,6 +191,8 @@ class _Mapper:
             columns = ColumnMapper(mapper, loop, start)
             (columns.whole if schedule.pieces == 1 else columns.rest if launch.is_rest else columns.pieces)()
             return {m.name: m for parts in columns.tables.values() for m in parts}
+        elif schedule.turned:
+            turned_loop(mapper, loop, start)
         elif schedule.slots:
             row_loop(mapper, loop, start)
         elif schedule.width > 1 and loop.axes:

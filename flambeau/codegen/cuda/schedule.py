@@ -32,6 +32,8 @@ MAX_WIDE_BLOCKS = 1 << 20
 """Blocks of such iterations: a thread goes on to further ones only where there are more than these."""
 PROCESSORS = 132
 """Multiprocessors of a device of which nothing else is said."""
+LEAST_TURNED = 16
+"""Elements along each of two axes from which inputs that lie across are turned in shared memory."""
 COLUMNS_FROM = 512
 """Iterations of the outer loop from which a thread each keeps the device busy."""
 
@@ -70,6 +72,9 @@ class CudaSchedule:
     """Of a tile: parts into which the rows of its columns are cut, each a block's."""
     processors: int = PROCESSORS
     """Of the device: a fold over everything has some blocks for each."""
+    turned: tuple[str, ...] = ()
+    """Inputs that lie side by side along ``across`` instead of the innermost axis, read by square tiles."""
+    across: str = ""
     residues: int = 1
     """Threads that share the places along an axis that values go along, where they change them."""
 
@@ -101,6 +106,8 @@ class CudaSchedule:
             flags.append(f"{self.vectors} times {self.width} of {', '.join(self.wide)}")
         if self.processors != PROCESSORS:
             flags.append(f"for {self.processors} processors")
+        if self.turned:
+            flags.append(f"tiles of {', '.join(self.turned)}, which lie along {self.across}")
         if self.residues > 1:
             flags.append(f"places shared by {self.residues}")
         return f"{self.team} of {self.threads} threads, at most {self.max_blocks} blocks {' '.join(flags)}".rstrip()
@@ -110,7 +117,7 @@ def choose(special: Specialized, aligned: frozenset[str] | None = None) -> CudaS
     """A schedule for a specialised kernel and its sizes. Of the inputs, `aligned` begin at multiples of 16 bytes; all
     of them if None."""
     sizes = special.sizes
-    narrow = math.prod(max(s, 1) for s in sizes.values()) < 1 << 30
+    narrow = _most_iterations(special.kernel.body, sizes) < 1 << 30
     outer = [s for s in special.kernel.body if isinstance(s, Loop)]
     if scatters(special.kernel):
         return CudaSchedule(threads=128, narrow=narrow, residues=residues_for(special.kernel, sizes))
@@ -138,6 +145,9 @@ def wide_schedule(
         return plain
     stored = {s.buffer for s in accesses if isinstance(s, Store)}
     dense = _side_by_side(special, loop.axes[-1], {s.buffer for s in accesses})
+    across, turned = _turned(special, loop)
+    if turned and stored <= dense.keys():
+        return replace(plain, turned=turned, across=across, max_blocks=MAX_WIDE_BLOCKS)
     width = _width(special, loop, dense)
     begins = stored | (dense.keys() if aligned is None else aligned)
     wide = tuple(n for n, item in dense.items() if n in begins and _steps_by(special, n, loop.axes[-1], width * item))
@@ -145,6 +155,26 @@ def wide_schedule(
         return plain
     vectors = max(1, MOST_WIDE // width) if iterations >= MANY else 1
     return replace(plain, width=width, vectors=vectors, wide=wide, max_blocks=MAX_WIDE_BLOCKS)
+
+
+def _turned(special: Specialized, loop: Loop) -> tuple[str, tuple[str, ...]]:
+    """An axis besides the innermost one along which inputs lie side by side, and those inputs."""
+    loads = {s.buffer: s.at for s in loop.body if isinstance(s, Load)}
+    inner, sizes = loop.axes[-1], special.sizes
+    if sizes[inner] < LEAST_TURNED:
+        return "", ()
+    for axis in loop.axes[:-1]:
+        found = _side_by_side(special, axis, {name for name, at in loads.items() if not at})
+        turned = tuple(n for n in found if special.strides.get((n, inner), 0) > found[n])
+        if turned and sizes[axis] >= LEAST_TURNED:
+            return axis, turned
+    return "", ()
+
+
+def _most_iterations(body: tuple[Statement, ...], sizes: dict[str, int]) -> int:
+    """Iterations of the innermost statement of loops inside one another, at most, and the largest size."""
+    inner = [_iterations(s, sizes) * _most_iterations(s.body, sizes) for s in body if isinstance(s, Loop)]
+    return max([*inner, *sizes.values()], default=1) if inner else 1
 
 
 def _width(special: Specialized, loop: Loop, dense: dict[str, int]) -> int:

@@ -320,6 +320,12 @@ class ThreadMapper:
         b.barrier()  # before the rows are written again
         return result
 
+    def square(self, dtype: str, side: int) -> str:
+        """Shared memory for a tile; rows are a place longer, so that columns do not all lie in one bank."""
+        name = f"tile.{len(self.shared)}"
+        self.shared.append(Memory(name, dtype, "shared", "work", (side, side + 1)))
+        return name
+
     def row(self, dtype: str, warps: int) -> str:
         """Shared memory for a value of each warp."""
         return self.shared_table(dtype, (warps,))
