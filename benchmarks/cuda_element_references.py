@@ -1,4 +1,4 @@
-"""What the workloads of `benchmarks.cuda_elements` mean, in libraries with NumPy's names: CuPy, for float64, and JAX."""
+"""What the workloads of `benchmarks.cuda_elements` mean, with NumPy's names: for CuPy, in float64, and JAX."""
 
 from __future__ import annotations
 

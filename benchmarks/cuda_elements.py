@@ -1,4 +1,4 @@
-"""Pointwise kernels, running states, places and turned inputs on a CUDA device: `python -m benchmarks.cuda_elements --out FILE`.
+"""Pointwise kernels, scans, places and turned inputs on CUDA: `python -m benchmarks.cuda_elements --out FILE`.
 
 Ours and PyTorch's run the same functions; JAX has functions of its own. Every row is a median by CUDA
 events (for JAX by the clock of the host, around work that is waited for), with the largest error against float64, in
