@@ -188,9 +188,7 @@ class _Mapper:
         if change is not None:
             change_loop(mapper, loop, change, start)
         elif schedule.columns:
-            columns = ColumnMapper(mapper, loop, start)
-            (columns.whole if schedule.pieces == 1 else columns.rest if launch.is_rest else columns.pieces)()
-            return {m.name: m for parts in columns.tables.values() for m in parts}
+            return self._columns(launch, loop, mapper, start)
         elif schedule.turned:
             turned_loop(mapper, loop, start)
         elif schedule.slots:
@@ -202,6 +200,13 @@ class _Mapper:
         else:
             team_loop(mapper, loop, start)
         return {}
+
+    @staticmethod
+    def _columns(launch: _Launch, loop: Loop, mapper: ThreadMapper, start: Place) -> dict[str, Memory]:
+        """Emit a loop over columns; the tables of its pieces."""
+        columns = ColumnMapper(mapper, loop, start)
+        (columns.whole if mapper.schedule.pieces == 1 else columns.rest if launch.is_rest else columns.pieces)()
+        return {m.name: m for parts in columns.tables.values() for m in parts}
 
     @staticmethod
     def _fold_of(launch: _Launch, loop: Loop, schedule: CudaSchedule) -> Callable[..., None]:
