@@ -55,6 +55,8 @@ class ColumnMapper:
         self.mapper, self.loop, self.place = mapper, loop, place
         self.b = mapper.b
         self.total = mapper.total(loop)
+        self._lent: dict[tuple[str, int], str] = {}
+        """Shared memory for states, by dtype and number: one fold uses it after the other."""
         self.tables = piece_tables(loop, mapper.schedule.pieces) if mapper.schedule.pieces > 1 else {}
 
     def whole(self) -> None:
@@ -159,8 +161,8 @@ class ColumnMapper:
         left = mapper.schedule.team_size
         if left == 1 or not states:
             return [state for _, state in states]
-        shape = (left, mapper.schedule.columns)
-        tables = [[mapper.shared_table(b.dtypes[v], shape) for v in state] for _, state in states]
+        values = iter(range(sum(len(state) for _, state in states)))
+        tables = [[self._table(b.dtypes[v], next(values)) for v in state] for _, state in states]
         for names, (_, state) in zip(tables, states, strict=True):
             self._put(names, state)
         while left > 1:
@@ -175,6 +177,12 @@ class ColumnMapper:
         found = [self._take(names, state, 0) for names, (_, state) in zip(tables, states, strict=True)]
         b.barrier()  # before the tables are written again
         return found
+
+    def _table(self, dtype: str, number: int) -> str:
+        if (dtype, number) not in self._lent:
+            schedule = self.mapper.schedule
+            self._lent[dtype, number] = self.mapper.shared_table(dtype, (schedule.team_size, schedule.columns))
+        return self._lent[dtype, number]
 
     def _put(self, tables: list[str], state: State) -> None:
         """Write this thread's state to shared memory."""

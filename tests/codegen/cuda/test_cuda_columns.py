@@ -157,6 +157,9 @@ def test_several_folds_of_a_column(schedule: CudaSchedule | None) -> None:
     x, w = draw.normal(size=(50, 37)), draw.normal(size=37)
     bound = bound_for(NORMALISE, x, w, schedule=schedule)
     assert bound.schedule.pieces == 1
+    assert bound.program is not None
+    shared = [m for m in bound.program.kernels[0].memories if m.space == "shared"]
+    assert len(shared) == 1, "one fold uses what the one before has done with"
     for y, mean in (simulate(bound, x, w), on_host(bound, x, w)):
         np.testing.assert_allclose(y, (x - x.mean(0)) / x.var(0) * w, rtol=1e-10)
         np.testing.assert_allclose(mean, x.mean(0), rtol=1e-12, atol=1e-14)
