@@ -75,6 +75,7 @@ from flambeau.schema.dtype_limits import iinfo as iinfo
 from flambeau.tensor import protocol as _protocol
 from flambeau.tensor import random as random
 from flambeau.tensor import subclass_methods as _subclass_methods
+from flambeau.tensor import typed_storage as _typed_storage
 from flambeau.tensor.autocast import autocast as autocast
 from flambeau.tensor.autocast import autocast_decrement_nesting as autocast_decrement_nesting
 from flambeau.tensor.autocast import autocast_increment_nesting as autocast_increment_nesting
@@ -130,6 +131,7 @@ from flambeau.tensor.typed import IntTensor as IntTensor
 from flambeau.tensor.typed import LongTensor as LongTensor
 from flambeau.tensor.typed import ShortTensor as ShortTensor
 from flambeau.util.errors import PerformanceWarning as PerformanceWarning
+from flambeau.util.inversions import PACKAGE as PACKAGE
 from flambeau.util.version import __version__ as __version__
 dtype, device, layout, memory_format = (DType, Device, Layout, MemoryFormat)
 strided = layout.strided

@@ -32,6 +32,8 @@ UNJOINED: Final = (
 )
 UNJOINED_STATUS: Final = 904
 NOT_CAPTURING: Final = "capture_end() without capture_begin() on this stream"
+CUPY_REFUSES: Final = "the current stream is capturing"
+"""How CuPy's own errors begin for copies to and from the host within a capture."""
 CAPTURE_REFUSED: Final = (900, 901, 905, 906, 907)
 """What CUDA answers to what no capture may hold."""
 
@@ -215,7 +217,7 @@ class graph(AbstractContextManager[None]):  # noqa: N801  (as PyTorch calls it)
             self._block.__exit__(None, None, None)
         if error is not None:
             self._graph.reset()
-            if getattr(error, "status", None) in CAPTURE_REFUSED:
+            if getattr(error, "status", None) in CAPTURE_REFUSED or CUPY_REFUSES in str(error):
                 raise capturing.refusal(traceback) from error
 
 

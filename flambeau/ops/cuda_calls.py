@@ -58,7 +58,8 @@ def named_arguments(definition: OpDef, arguments: Sequence[Any]) -> dict[str, An
 
 
 def _concerns(definition: OpDef, arguments: Sequence[Any]) -> bool:
-    return any(type(a) is Device and a.type == "cuda" for a in arguments)
+    named = device_among(arguments)
+    return named is not None and named.type == "cuda" and definition.schema.concerns_tensors
 
 
 def run(definition: OpDef, arguments: Sequence[Any]) -> Any:
@@ -69,7 +70,7 @@ def run(definition: OpDef, arguments: Sequence[Any]) -> Any:
     """
     given = tensors_among(arguments)
     named = device_among(arguments)
-    if not any(map(is_on_device, given)) and (named is None or named.type != "cuda"):
+    if not any(map(is_on_device, given)) and not _concerns(definition, arguments):
         return NotImplemented
     result = _by_rule(definition, arguments)
     if result is not NotImplemented:

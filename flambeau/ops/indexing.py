@@ -123,7 +123,8 @@ def index_select_kernel(self: Array, dim: int, index: Array) -> Array:
 
 def along(index: Array, dim: int) -> tuple[Any, ...]:
     """The NumPy index that goes through `index` itself along `dim` and in step along the other dimensions."""
-    grid = list(np.ogrid[tuple(slice(n) for n in index.shape)])
+    rank = index.ndim
+    grid = [np.arange(n).reshape([-1 if k == axis else 1 for k in range(rank)]) for axis, n in enumerate(index.shape)]
     grid[dim] = index
     return tuple(grid)
 

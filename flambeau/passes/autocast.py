@@ -79,7 +79,7 @@ def has_autocast(graph: Graph) -> bool:
 
 
 def _has_within(node: Node) -> bool:
-    return node.op == GRADIENT and has_autocast(node.attribute("function").graph)
+    return node.op == GRADIENT and "function" in node.attributes and has_autocast(node.attribute("function").graph)
 
 
 def do(graph: Graph, within: Precision = ()) -> bool:

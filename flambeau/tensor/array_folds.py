@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy
 
-from flambeau.tensor.array_library import is_host_array, np
+from flambeau.tensor.array_library import add_at, is_host_array, np
 
 Array = numpy.ndarray[Any, Any]
 
@@ -91,7 +91,7 @@ def _adder(dtype: numpy.dtype[Any]) -> Callable[[Any, Any, Any], Any] | None:
 
 def _added(flat: Any, places: Any, values: Any, seen_as: Any) -> Any:
     result = flat.copy()
-    result.view(seen_as).scatter_add(places, np.ascontiguousarray(values).view(seen_as))
+    add_at(result.view(seen_as), places, np.ascontiguousarray(values).view(seen_as))
     return result
 
 

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy
 
 __all__ = [
-    "address_of", "as_strided", "device_view", "empty_in_order", "is_host_array", "is_on_device", "is_outside",
-    "may_look", "np", "on_device", "on_host",
+    "add_at", "address_of", "as_strided", "device_view", "empty_in_order", "is_host_array", "is_on_device",
+    "is_outside", "may_look", "np", "on_device", "on_host",
 ]  # fmt: skip
 
 
@@ -90,6 +90,17 @@ def is_host_array(value: Any) -> bool:
 def address_of(array: Any) -> int:
     """The address of the first element of an array, of NumPy or a device."""
     return int(array.ctypes.data) if isinstance(array, numpy.ndarray) else int(array.data.ptr)
+
+
+def add_at(array: Any, places: Any, values: Any) -> None:
+    """Add values to an array in its places, those that are named twice twice; of the device that an operator runs on.
+
+    >>> counts = np.zeros(3)
+    >>> add_at(counts, [0, 2, 2], 1.0)
+    >>> counts.tolist()
+    [1.0, 0.0, 2.0]
+    """
+    (_place.library or numpy).add.at(array, places, values)
 
 
 def may_look(array: Any) -> bool:

@@ -291,5 +291,9 @@ def autocast_increment_nesting() -> int:
 
 
 def autocast_decrement_nesting() -> int:
-    """Count one block less around this thread; how many there are then. Behind the last, copies are forgotten."""
+    """Count one block less around this thread; how many there are then. Behind the last, copies are forgotten.
+
+    >>> autocast_increment_nesting(), autocast_decrement_nesting()
+    (1, 0)
+    """
     return end_block()

@@ -316,9 +316,13 @@ grad_mode.when_asked(_forget_runners)
 
 
 def _look_for_devices() -> None:
-    if not special.exists:
-        special.exists = True
+    special.exists = True
+    if not _devices_were_named:  # calls that name one may have runners of before
+        _devices_were_named.append(True)
         _forget_runners()
+
+
+_devices_were_named: list[bool] = []
 
 
 WHEN_NAMED.append(_look_for_devices)

@@ -50,11 +50,11 @@ def is_readable(tensor: Tensor) -> bool:
 
 
 def readable(tensor: Tensor) -> Tensor:
-    """A tensor, or a copy of it on the host where that may not read it. Nobody is told, nothing is recorded.
-
-    Raises KeyError for a tensor without data.
+    """A tensor, or a copy of it on the host where that may not read it; one without data is itself, and reads as zeros.
+    Nobody is told, nothing is recorded.
     """
-    return tensor if is_readable(tensor) else COPIES[type(tensor._storage)](tensor)
+    copy = COPIES.get(type(tensor._storage))
+    return tensor if copy is None else copy(tensor)
 
 
 def apart(tensor: Tensor) -> Tensor:

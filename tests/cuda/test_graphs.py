@@ -73,6 +73,10 @@ def test_graphs_share_memory(cuda: Any) -> None:
     second.replay()
 
 
+def _as_cupy_refuses(x: Any) -> None:
+    raise RuntimeError("the current stream is capturing, so D2H transfers are disallowed")
+
+
 @pytest.mark.parametrize(
     "way",
     [
@@ -85,6 +89,7 @@ def test_graphs_share_memory(cuda: Any) -> None:
         lambda x: x.nonzero(),
         lambda x: x[x > 0],
         lambda x: flambeau.ones(3).to("cuda"),
+        lambda x: _as_cupy_refuses(x),
     ],
 )
 def test_what_waits_is_refused(cuda: Any, way: Any) -> None:

@@ -17,8 +17,8 @@ from flambeau.tensor import dispatch
 from flambeau.tensor.tensor import Tensor
 
 SAMPLED = [d for d in registry.all_definitions() if d.samples is not None and d.schema.concerns_tensors]
-DIFFERENT = {"python::item"}
-"""Operators whose views of fewer axes have other strides."""
+DIFFERENT = {"python::item", "aten::_autocast_to_full_precision", "aten::_autocast_to_reduced_precision"}
+"""Operators whose views of fewer axes have other strides, and those that convert tensors of some devices alone."""
 
 
 def without_data(value):

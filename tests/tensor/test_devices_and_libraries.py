@@ -49,3 +49,15 @@ def test_sizes_that_shapes_broadcast_to() -> None:
     assert flambeau._C._infer_size((4, 1), (2,)) == (4, 2)
     with pytest.raises(RuntimeError, match=r"The size of tensor a \(2\) must match the size of tensor b \(3\)"):
         flambeau._C._infer_size((2,), (3,))
+
+
+def test_a_device_that_is_named_late_is_found() -> None:
+    text = """
+import flambeau as fb
+fb.zeros(2, 2, device=fb.device("cpu"))
+class Own(fb.Tensor): pass
+Own(fb.ones(1)) + 1
+print(fb.zeros(2, 2, device=fb.device("meta")).device)
+"""
+    found = subprocess.run([sys.executable, "-c", text], check=True, capture_output=True, text=True)
+    assert found.stdout == "meta\n"

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NoReturn, TextIO
 
+from flambeau.backends import cudnn
+from flambeau.cuda.devices import device_count, is_available
 from flambeau.ops.language.declare import declare
 from flambeau.ops.language.text import value_text
 from flambeau.schema.device import Device
@@ -75,6 +77,12 @@ def _generator(device: Device | None = None, seed: int | None = None) -> Generat
 
 declare("aten::retains_grad(Tensor self) -> bool", lambda tensor: bool(getattr(tensor, "retains_grad", False)))
 declare("aten::is_grad_enabled() -> bool", is_grad_enabled, effect=Effect.ORDERED)
+for _name, _asked in (
+    ("cuda_is_available() -> bool", is_available), ("cuda_device_count() -> int", device_count),
+    ("cudnn_is_available() -> bool", cudnn.is_available),
+):  # fmt: skip
+    declare(f"flambeau::{_name}", _asked, effect=Effect.ORDERED)
+    _asked.operator_name = f"flambeau::{_name.partition('(')[0]}"  # type: ignore[attr-defined]  # how programs ask
 declare(
     "aten::set_grad_enabled(bool val) -> ()",
     lambda val: set_grad_enabled(val) and None,
