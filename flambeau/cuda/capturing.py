@@ -7,6 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import PurePath
 from types import TracebackType
 from typing import Any, Final
 
@@ -95,7 +96,8 @@ def refusal(traceback: TracebackType | None) -> RuntimeError:
     """The error for what CUDA refused within a capture, with the program's last line on the way there."""
     line: Line | None = None
     while traceback is not None:
-        if not traceback.tb_frame.f_code.co_filename.startswith(inside()):
+        file = traceback.tb_frame.f_code.co_filename
+        if not file.startswith(inside()) and "cupy" not in PurePath(file).parts:
             line = traceback.tb_frame.f_code, traceback.tb_lineno
         traceback = traceback.tb_next
     return RuntimeError(SYNCHRONISES.format(what="This", line=_text(line)))
