@@ -5,7 +5,6 @@ may copy, elements as Python numbers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any
 
 from flambeau.cuda import tensors
@@ -17,6 +16,7 @@ from flambeau.ops.cuda_calls import CUDA_RULES, NO_KERNEL, device_among, named_a
 from flambeau.ops.families.overwrite import check_writeable
 from flambeau.ops.families.scalars import exact_scalar
 from flambeau.ops.families.variants import check_overlap
+from flambeau.ops.reshaped_sizes import reshaped_sizes
 from flambeau.schema.device import CPU, Device
 from flambeau.schema.dtype import DType, by_code
 from flambeau.schema.opdef import OpDef
@@ -134,31 +134,13 @@ def _contiguous(definition: OpDef, arguments: Sequence[Any]) -> Any:
 def _reshaped(definition: OpDef, arguments: Sequence[Any]) -> Any:
     """A view where strides for the sizes exist, else a copy."""
     source = arguments[0]
-    sizes = _sizes_of(definition, arguments)
+    sizes = reshaped_sizes(definition, arguments)
     if sizes == source._array.shape:
         return settle(share(source, source._array))
     strides = layout.view_strides(source._array.shape, source.stride(), sizes)
     if strides is None:
         source, strides = copied(source, None, 0), layout.contiguous_strides(sizes)
     return settle(view_of(source, sizes, strides))
-
-
-def _sizes_of(definition: OpDef, arguments: Sequence[Any]) -> tuple[int, ...]:
-    source = arguments[0]
-    shape = source._array.shape
-    short = definition.name.removeprefix("aten::")
-    if short == "reshape_as":
-        return tuple(arguments[1]._array.shape)
-    if short == "ravel":
-        return (source.numel(),)
-    if short != "flatten":
-        return layout.infer_size(arguments[1], source.numel())
-    if not shape:
-        return (1,)
-    first, last = (layout.wrap_dim(d, len(shape)) for d in arguments[1:3])
-    if first > last:
-        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
-    return (*shape[:first], prod(shape[first : last + 1]), *shape[last + 1 :])
 
 
 @CUDA_RULES("aten::index", "aten::index_put", "aten::index_put_")

@@ -5,10 +5,10 @@ those that look at elements.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any, NoReturn
 
 from flambeau.ops.meta_tensors import META_RULES, NO_COPY, NO_ITEM, empty, is_meta, results
+from flambeau.ops.reshaped_sizes import reshaped_sizes
 from flambeau.schema.device import META, Device
 from flambeau.schema.dtype import by_code
 from flambeau.schema.opdef import OpDef
@@ -91,30 +91,12 @@ def _contiguous(definition: OpDef, arguments: Sequence[Any]) -> Any:
 def _reshaped(definition: OpDef, arguments: Sequence[Any]) -> Tensor:
     """A view where strides for the sizes exist, else new memory."""
     source = arguments[0]
-    sizes = _sizes_of(definition, arguments)
+    sizes = reshaped_sizes(definition, arguments)
     old = source._array.shape
     if sizes == old:
         return settle(share(source, source._array))
     strides = layout.view_strides(old, source.stride(), sizes)
     return empty(sizes, source.dtype) if strides is None else settle(view_of(source, sizes, strides))
-
-
-def _sizes_of(definition: OpDef, arguments: Sequence[Any]) -> tuple[int, ...]:
-    source = arguments[0]
-    shape = source._array.shape
-    short = definition.name.removeprefix("aten::")
-    if short == "reshape_as":
-        return tuple(arguments[1]._array.shape)
-    if short == "ravel":
-        return (source.numel(),)
-    if short != "flatten":
-        return layout.infer_size(arguments[1], source.numel())
-    if not shape:
-        return (1,)
-    first, last = (layout.wrap_dim(d, len(shape)) for d in arguments[1:3])
-    if first > last:
-        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
-    return (*shape[:first], prod(shape[first : last + 1]), *shape[last + 1 :])
 
 
 @META_RULES("aten::mH", "aten::matrix_H", "aten::adjoint", "aten::conj", "aten::_conj", "aten::resolve_conj")

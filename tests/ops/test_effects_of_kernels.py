@@ -29,7 +29,7 @@ HARMLESS = {
     "flambeau.ops.language.world.warn_of": "warns, through the filters that the process has",
 }
 """Functions that kernels of other effects than `WORLD` may run, and what it is that they reach."""
-DEVICE_LIBRARIES = ("flambeau.cuda.cudnn.",)
+DEVICE_LIBRARIES = ("flambeau.cuda.cudnn.", "flambeau.cuda.shared_libraries.")
 """Modules that call the C functions of a device's library, which read and write tensors and nothing else."""
 
 

@@ -7,7 +7,6 @@ module loaded once for each device architecture.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -21,30 +20,11 @@ from flambeau.codegen.cuda.threads import ERROR, raise_error
 from flambeau.codegen.kernel.dtypes import KernelError, element_type
 from flambeau.codegen.kernel.nest import Kernel
 from flambeau.codegen.shapes import Span
+from flambeau.cuda import library
 from flambeau.specialise.cache import SpecialisationCache
 from flambeau.util.locks import Lock
 
 MAX_PROGRAMS = 256
-
-
-def unavailable() -> str | None:
-    """Why no kernel can be launched here; None where one can."""
-    try:
-        cupy = _cupy()
-        if cupy.cuda.runtime.getDeviceCount() == 0:
-            return "there is no GPU here"
-    except ImportError:
-        return "CuPy is not installed: pip install flambeau[cuda]"
-    except Exception as error:  # CuPy raises its own errors where there is no driver
-        return f"there is no GPU here: {error}"
-    return None
-
-
-@cache
-def _cupy() -> Any:
-    import cupy
-
-    return cupy
 
 
 def architecture_for(capability: str) -> str:
@@ -104,7 +84,7 @@ class CudaKernel:
             self._modules = {k: m for k, m in self._modules.items() if k[0] in kept}
 
     def _cupy(self) -> Any:
-        return self._library if self._library is not None else _cupy()
+        return self._library if self._library is not None else library.cupy()
 
     def _arrays(self, inputs: tuple[Any, ...]) -> list[Any]:
         cupy, buffers = self._cupy(), self.kernel.inputs

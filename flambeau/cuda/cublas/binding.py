@@ -8,13 +8,12 @@ from __future__ import annotations
 import ctypes
 import functools
 import threading
-from importlib import import_module
 from typing import Any, Final
 
 from flambeau.backends import cuda as switches
 from flambeau.cuda import capturing, library
 from flambeau.cuda.allocator import allocate
-from flambeau.util.locks import NoForkLock
+from flambeau.cuda.shared_libraries import load
 from flambeau.util.record import dataclass
 
 FAILED: Final = "cuBLAS: {function} gives status {status}"
@@ -25,30 +24,12 @@ IN_FLOAT32, IN_TF32, IN_FLOAT64 = 68, 77, 70
 USUAL_MATH, NO_REDUCED_SUMS = 0, 16
 WORKSPACE: Final = 8 << 20
 """Bytes that products may use: as many within graphs as outside, so that both choose the same way."""
-_lock = NoForkLock()
 
 
 @functools.cache
 def loaded() -> Any:
     """The library; None where there is none that can be loaded."""
-    with _lock:
-        for path in _places():
-            try:
-                return ctypes.CDLL(path)
-            except OSError:
-                continue
-    return None
-
-
-def _places() -> list[str]:
-    """Where to look: where NVIDIA's packages put it, then where the system looks."""
-    found: list[str] = []
-    try:
-        finder = import_module("cuda.pathfinder")  # comes with CuPy
-        found.append(str(finder.load_nvidia_dynamic_lib("cublas").abs_path))
-    except Exception:  # not there, or not to be loaded: each version of the finder has errors of its own
-        pass
-    return [*found, "libcublas.so.13", "libcublas.so.12", "libcublas.so"]
+    return load("cublas", "libcublas.so.13", "libcublas.so.12", "libcublas.so")
 
 
 def is_available() -> bool:

@@ -10,42 +10,23 @@ import ctypes
 import functools
 import threading
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
 
 from flambeau.cuda import library
+from flambeau.cuda.shared_libraries import load
 from flambeau.util.inversions import CUDNN_VERSION
-from flambeau.util.locks import NoForkLock
 
 FAILED: Final = "cuDNN: {function} gives {error} (version {version})"
 DTYPES: Final = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 9}
 """What cuDNN calls element types, by their names here."""
-_lock = NoForkLock()
 
 
 @functools.cache
-def loaded() -> ctypes.CDLL | None:
+def loaded() -> Any:
     """The library; None where there is none that can be loaded."""
-    with _lock:
-        for path in _places():
-            try:
-                return ctypes.CDLL(path)
-            except OSError:
-                continue
-    return None
-
-
-def _places() -> list[str]:
-    """Where to look: where NVIDIA's packages put it, then where the system looks."""
-    found: list[str] = []
-    try:
-        finder = import_module("cuda.pathfinder")  # comes with CuPy
-        found.append(str(finder.load_nvidia_dynamic_lib("cudnn").abs_path))
-    except Exception:  # not there, or not to be loaded: each version of the finder has errors of its own
-        pass
-    return [*found, "libcudnn.so.9", "libcudnn.so"]
+    return load("cudnn", "libcudnn.so.9", "libcudnn.so")
 
 
 def is_available() -> bool:

@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 
 from flambeau.codegen import reference
-from flambeau.codegen.cuda import runtime
 from flambeau.codegen.cuda.emit import symbol_of
-from flambeau.codegen.cuda.runtime import CudaKernel, architecture_for, unavailable
+from flambeau.codegen.cuda.runtime import CudaKernel, architecture_for
 from flambeau.codegen.cuda.schedule import CudaSchedule
 from flambeau.codegen.kernel import KernelError
+from flambeau.cuda import library
 from tests.codegen.cuda.cuda_kernels import SCHEDULES, SOFTMAX, VARIANCE, add_broadcast, fold, random_inputs
 from tests.codegen.cuda.on_host import HostGrid
 from tests.codegen.kernel.test_random_kernels import random_kernel
 from tests.codegen.kernels import pointwise
 
-REASON = unavailable()
+REASON = library.unavailable()
 needs_gpu = pytest.mark.skipif(REASON is not None, reason=str(REASON))
 
 
@@ -135,14 +135,14 @@ def test_why_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
         raise RuntimeError("no driver")
 
     driverless = SimpleNamespace(cuda=SimpleNamespace(runtime=SimpleNamespace(getDeviceCount=broken)))
-    for library, reason in [
+    for installed, reason in [
         (missing, "CuPy is not installed: pip install flambeau[cuda]"),
         (lambda: devices(0), "there is no GPU here"),
         (lambda: driverless, "there is no GPU here: no driver"),
         (lambda: devices(1), None),
     ]:
-        monkeypatch.setattr(runtime, "_cupy", library)
-        assert unavailable() == reason
+        monkeypatch.setattr(library, "_installed", installed)
+        assert library._why_not.__wrapped__() == reason
 
 
 @needs_gpu
