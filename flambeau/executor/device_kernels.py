@@ -14,7 +14,7 @@ from flambeau.codegen import available
 from flambeau.cuda.tensors import cuda_class, is_on_device
 from flambeau.executor.devices.groups import DeviceGroup
 from flambeau.executor.large_calls import graph_of_call, is_worthwhile
-from flambeau.ops.cuda_rules import overwrite
+from flambeau.ops.cuda_devices.cuda_rules import overwrite
 from flambeau.ops.families.overwrite import check_writeable
 from flambeau.schema import registry
 from flambeau.schema.opdef import OpDef

@@ -26,10 +26,6 @@ from flambeau.ops import copies as _copies
 from flambeau.ops import creation as _creation
 from flambeau.ops import ctc as _ctc
 from flambeau.ops import ctc_gradient as _ctc_gradient
-from flambeau.ops import cuda_creation as _cuda_creation
-from flambeau.ops import cuda_methods as _cuda_methods
-from flambeau.ops import cuda_products as _cuda_products
-from flambeau.ops import cuda_rules as _cuda_rules
 from flambeau.ops import derived_math as _derived_math
 from flambeau.ops import determinant_gradient as _determinant_gradient
 from flambeau.ops import distance_gradients as _distance_gradients
@@ -49,12 +45,6 @@ from flambeau.ops import items as _items
 from flambeau.ops import joining as _joining
 from flambeau.ops import language as _language
 from flambeau.ops import layer_norm_gradients as _layer_norm_gradients
-from flambeau.ops import linalg_decompositions as _linalg_decompositions
-from flambeau.ops import linalg_functions as _linalg_functions
-from flambeau.ops import linalg_lu as _linalg_lu
-from flambeau.ops import linalg_norms as _linalg_norms
-from flambeau.ops import linalg_solving as _linalg_solving
-from flambeau.ops import linalg_spectra as _linalg_spectra
 from flambeau.ops import logic as _logic
 from flambeau.ops import loss as _loss
 from flambeau.ops import margin_losses as _margin_losses
@@ -76,16 +66,6 @@ from flambeau.ops import pooling_gradients as _pooling_gradients
 from flambeau.ops import product_gradients as _product_gradients
 from flambeau.ops import products as _products
 from flambeau.ops import profiler as _profiler
-from flambeau.ops import quantized_arithmetic as _quantized_arithmetic
-from flambeau.ops import quantized_convolutions as _quantized_convolutions
-from flambeau.ops import quantized_dynamic as _quantized_dynamic
-from flambeau.ops import quantized_kernels as _quantized_kernels
-from flambeau.ops import quantized_layers as _quantized_layers
-from flambeau.ops import quantized_norms as _quantized_norms
-from flambeau.ops import quantized_packing as _quantized_packing
-from flambeau.ops import quantized_recurrent as _quantized_recurrent
-from flambeau.ops import quantized_rules as _quantized_rules
-from flambeau.ops import quantized_values as _quantized_values
 from flambeau.ops import queries as _queries
 from flambeau.ops import random as _random
 from flambeau.ops import random_fill as _random_fill
@@ -113,6 +93,26 @@ from flambeau.ops import unary as _unary
 from flambeau.ops import unpooling as _unpooling
 from flambeau.ops import views as _views
 from flambeau.ops import windows as _windows
+from flambeau.ops.cuda_devices import cuda_creation as _cuda_creation
+from flambeau.ops.cuda_devices import cuda_methods as _cuda_methods
+from flambeau.ops.cuda_devices import cuda_products as _cuda_products
+from flambeau.ops.cuda_devices import cuda_rules as _cuda_rules
+from flambeau.ops.linear_algebra import linalg_decompositions as _linalg_decompositions
+from flambeau.ops.linear_algebra import linalg_functions as _linalg_functions
+from flambeau.ops.linear_algebra import linalg_lu as _linalg_lu
+from flambeau.ops.linear_algebra import linalg_norms as _linalg_norms
+from flambeau.ops.linear_algebra import linalg_solving as _linalg_solving
+from flambeau.ops.linear_algebra import linalg_spectra as _linalg_spectra
+from flambeau.ops.quantized_tensors import quantized_arithmetic as _quantized_arithmetic
+from flambeau.ops.quantized_tensors import quantized_convolutions as _quantized_convolutions
+from flambeau.ops.quantized_tensors import quantized_dynamic as _quantized_dynamic
+from flambeau.ops.quantized_tensors import quantized_kernels as _quantized_kernels
+from flambeau.ops.quantized_tensors import quantized_layers as _quantized_layers
+from flambeau.ops.quantized_tensors import quantized_norms as _quantized_norms
+from flambeau.ops.quantized_tensors import quantized_packing as _quantized_packing
+from flambeau.ops.quantized_tensors import quantized_recurrent as _quantized_recurrent
+from flambeau.ops.quantized_tensors import quantized_rules as _quantized_rules
+from flambeau.ops.quantized_tensors import quantized_values as _quantized_values
 
 __all__: list[str] = []
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from flambeau.executor.devices.capturable import ROLES
 from flambeau.interpreter.code import Block, Code, Instruction, Op, Site, step_by_step
-from flambeau.ops import cuda_calls
+from flambeau.ops.cuda_devices import cuda_calls
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.own_gradient import is_spelling
 from flambeau.tensor import dispatch

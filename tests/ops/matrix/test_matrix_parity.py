@@ -127,7 +127,7 @@ def test_same_as_torch(name: str) -> None:
     if name in DIFFERS:
         pytest.skip(DIFFERS[name])
     if any(d.family == "quantized" for d in registry.overloads(name)):
-        pytest.skip("tests/ops/test_quantized.py compares them")
+        pytest.skip("tests/ops/quantized_tensors/test_quantized.py compares them")
     failures = []
     for call in calls(name):
         differs = any(fragment in str(call) for fragment, _ in CALLS_THAT_DIFFER)

@@ -11,7 +11,7 @@ from flambeau.cuda import tensors
 from flambeau.cuda.devices import device as using
 from flambeau.cuda.devices import numbered
 from flambeau.cuda.tensors import lent
-from flambeau.ops.cuda_calls import CUDA_RULES, device_among, named_arguments
+from flambeau.ops.cuda_devices.cuda_calls import CUDA_RULES, device_among, named_arguments
 from flambeau.ops.families.scalars import exact_scalar
 from flambeau.schema.device import CPU, Device
 from flambeau.schema.dtype import DType, by_code

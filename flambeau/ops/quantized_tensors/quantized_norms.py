@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from flambeau.ops.quantized_kernels import declare
-from flambeau.ops.quantized_rules import uniform
-from flambeau.ops.quantized_values import per_tensor
+from flambeau.ops.quantized_tensors.quantized_kernels import declare
+from flambeau.ops.quantized_tensors.quantized_rules import uniform
+from flambeau.ops.quantized_tensors.quantized_values import per_tensor
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.tensor.array_library import np
 from flambeau.tensor.quantized import Array, PerTensor, QuantizedTensor, integers_of, quantized, real_values

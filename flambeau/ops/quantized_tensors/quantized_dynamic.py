@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from flambeau.ops.quantized_kernels import declare
-from flambeau.ops.quantized_layers import NOT_PACKED, centred, weight_scales
-from flambeau.ops.quantized_packing import (
+from flambeau.ops.quantized_tensors.quantized_kernels import declare
+from flambeau.ops.quantized_tensors.quantized_layers import NOT_PACKED, centred, weight_scales
+from flambeau.ops.quantized_tensors.quantized_packing import (
     CELL,
     EMBEDDING,
     LINEAR,
@@ -15,7 +15,7 @@ from flambeau.ops.quantized_packing import (
     PackedEmbedding,
     PackedLinear,
 )
-from flambeau.ops.quantized_values import per_channel, per_tensor
+from flambeau.ops.quantized_tensors.quantized_values import per_channel, per_tensor
 from flambeau.schema.dtype import float32, quint8
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.tensor.array_library import np

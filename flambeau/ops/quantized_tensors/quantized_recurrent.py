@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
 
-from flambeau.ops.quantized_dynamic import check_packed, product
-from flambeau.ops.quantized_kernels import declare
-from flambeau.ops.quantized_packing import CELL, LINEAR, CellParameters, PackedLinear
-from flambeau.ops.quantized_values import per_tensor
+from flambeau.ops.quantized_tensors.quantized_dynamic import check_packed, product
+from flambeau.ops.quantized_tensors.quantized_kernels import declare
+from flambeau.ops.quantized_tensors.quantized_packing import CELL, LINEAR, CellParameters, PackedLinear
+from flambeau.ops.quantized_tensors.quantized_values import per_tensor
 from flambeau.schema.dtype import float32
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.tensor import dispatch

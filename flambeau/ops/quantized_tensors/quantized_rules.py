@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from flambeau.ops.quantized_kernels import NO_KERNEL, QUANTIZED_RULES, moved, options_of
+from flambeau.ops.quantized_tensors.quantized_kernels import NO_KERNEL, QUANTIZED_RULES, moved, options_of
 from flambeau.schema.opdef import OpDef
 from flambeau.tensor.array_library import np
 from flambeau.tensor.quantized import (

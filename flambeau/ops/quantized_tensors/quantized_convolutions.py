@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any, Final
 
 from flambeau.ops.convolution import convolution_kernel
-from flambeau.ops.quantized_kernels import declare
-from flambeau.ops.quantized_layers import (
+from flambeau.ops.quantized_tensors.quantized_kernels import declare
+from flambeau.ops.quantized_tensors.quantized_layers import (
     NOT_PACKED,
     WRONG_INPUT,
     bias_of,
@@ -20,8 +20,8 @@ from flambeau.ops.quantized_layers import (
     unpacked,
     weight_scales,
 )
-from flambeau.ops.quantized_packing import CONV, PACKED, PackedConvolution, checked_weight
-from flambeau.ops.quantized_rules import uniform
+from flambeau.ops.quantized_tensors.quantized_packing import CONV, PACKED, PackedConvolution, checked_weight
+from flambeau.ops.quantized_tensors.quantized_rules import uniform
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.tensor.array_library import np
 from flambeau.tensor.opaque_objects import METHODS

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from flambeau.ops.quantized_kernels import declare
-from flambeau.ops.quantized_packing import LINEAR, PackedLinear, checked_weight
-from flambeau.ops.quantized_rules import uniform
-from flambeau.ops.quantized_values import per_tensor
+from flambeau.ops.quantized_tensors.quantized_kernels import declare
+from flambeau.ops.quantized_tensors.quantized_packing import LINEAR, PackedLinear, checked_weight
+from flambeau.ops.quantized_tensors.quantized_rules import uniform
+from flambeau.ops.quantized_tensors.quantized_values import per_tensor
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.tensor.array_library import np
 from flambeau.tensor.opaque_objects import METHODS

@@ -28,8 +28,8 @@ from flambeau.ops.families.matrices import (
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import accumulate_dtype, same_dtype
 from flambeau.ops.families.view import view
-from flambeau.ops.linalg_norms import tolerance
-from flambeau.ops.linalg_solving import inverse_kernel
+from flambeau.ops.linear_algebra.linalg_norms import tolerance
+from flambeau.ops.linear_algebra.linalg_solving import inverse_kernel
 from flambeau.ops.products import multiplied
 from flambeau.ops.windows import diagonal_kernel
 from flambeau.schema.dtype import DType, float32, float64, int64

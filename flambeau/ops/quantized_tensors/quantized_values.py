@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from flambeau.ops.quantized_kernels import declare
+from flambeau.ops.quantized_tensors.quantized_kernels import declare
 from flambeau.schema.dtype import DType, by_code, float32, float64, int64
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.tensor import layout

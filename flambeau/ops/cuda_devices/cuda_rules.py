@@ -12,7 +12,14 @@ from flambeau.cuda.devices import device as using
 from flambeau.cuda.devices import numbered
 from flambeau.cuda.storage import WITHIN, copy
 from flambeau.cuda.tensors import is_on_device, lent, on_device, on_host
-from flambeau.ops.cuda_calls import CUDA_RULES, NO_KERNEL, device_among, named_arguments, run, tensors_among
+from flambeau.ops.cuda_devices.cuda_calls import (
+    CUDA_RULES,
+    NO_KERNEL,
+    device_among,
+    named_arguments,
+    run,
+    tensors_among,
+)
 from flambeau.ops.families.overwrite import check_writeable
 from flambeau.ops.families.scalars import exact_scalar
 from flambeau.ops.families.variants import check_overlap

@@ -8,8 +8,8 @@ from typing import Any
 from flambeau.cuda.cublas import binding
 from flambeau.cuda.cublas.products import folded, product, shaped, transposed
 from flambeau.cuda.tensors import empty, is_on_device
-from flambeau.ops.cuda_calls import CUDA_RULES
-from flambeau.ops.cuda_rules import overwrite
+from flambeau.ops.cuda_devices.cuda_calls import CUDA_RULES
+from flambeau.ops.cuda_devices.cuda_rules import overwrite
 from flambeau.schema.opdef import OpDef
 from flambeau.tensor import layout
 from flambeau.tensor.tensor import Tensor

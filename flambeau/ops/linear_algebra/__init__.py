@@ -1,0 +1,1 @@
+"""Linear algebra: decompositions, solutions, norms and spectra of matrices."""

@@ -1,0 +1,1 @@
+"""Operators on quantised tensors, and the layers that are made of them."""
