@@ -37,6 +37,12 @@ def make(value: object, dtype: str) -> Scalar:
 def cast(value: Scalar, dtype: str) -> Scalar:
     """Convert as the hardware does: a float outside the target's range becomes the smallest integer, then wraps."""
     source, target = element_type(value.dtype.name), element_type(dtype)
+    if source.name == target.name:
+        return value
+    if "half" in (source.kind, target.kind):
+        with np.errstate(all="ignore"):
+            single = np.float32(value)
+        return cast(single, dtype) if source.kind == "half" else target.numpy.type(single)
     if target.kind == "bool":
         return np.bool_(value != 0)
     if source.is_float and target.is_integer:

@@ -131,7 +131,8 @@ def graph_of_call(definition: OpDef, arguments: Sequence[Any], numbers: Sequence
     for argument, takes_numbers in zip(arguments, numbers, strict=True):
         if isinstance(argument, Tensor):
             sizes = (None,) * argument._array.ndim
-            operands.append(graph.add_parameter(TensorType(dtype=argument.dtype, sizes=sizes, requires_grad=False)))
+            known = TensorType(dtype=argument.dtype, sizes=sizes, device=argument.device, requires_grad=False)
+            operands.append(graph.add_parameter(known))
         elif _is_input(argument, takes_numbers):
             operands.append(graph.add_parameter(FLOAT))
         else:
@@ -139,8 +140,8 @@ def graph_of_call(definition: OpDef, arguments: Sequence[Any], numbers: Sequence
     node = graph.insert(definition.schema.name, operands, [r.type for r in definition.schema.returns])
     if node.definition is not definition or len(node.results) != 1:
         return None
-    [known] = result_types(node, definition, node.results)
-    node.result().set_type(known)
+    [result] = result_types(node, definition, node.results)
+    node.result().set_type(result)
     graph.add_return(node.result())
     return graph if Fusible(graph).is_fusible(node) else None
 

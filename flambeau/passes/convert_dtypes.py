@@ -14,7 +14,8 @@ from typing import Final
 
 from flambeau.ir import constants
 from flambeau.ir.graph import Graph, Node
-from flambeau.passes.fusible import DTYPES
+from flambeau.passes.fusible import known_dtypes
+from flambeau.schema.dtype import DType
 from flambeau.schema.traits import Role
 from flambeau.schema.types import TensorType
 
@@ -25,7 +26,8 @@ _FREE: Final = frozenset({"self", "dtype", "other", "copy", "non_blocking"})
 
 def do(graph: Graph) -> bool:
     """Replace every conversion between two different dtypes that keeps device and format."""
-    found = [n for n in graph.all_nodes() if _is_conversion(n) and _is_plain(n)]
+    dtypes = known_dtypes(graph)
+    found = [n for n in graph.all_nodes() if _is_conversion(n) and _is_plain(n, dtypes)]
     for node in found:
         type_ = node.result().static_type
         assert isinstance(type_, TensorType)
@@ -44,11 +46,11 @@ def _is_conversion(node: Node) -> bool:
     return node.definition is not None and node.definition.traits.role is Role.CONVERSION
 
 
-def _is_plain(node: Node) -> bool:
+def _is_plain(node: Node, dtypes: frozenset[DType]) -> bool:
     source, target = node.operand(0).static_type, node.result().static_type
     if not isinstance(source, TensorType) or not isinstance(target, TensorType):
         return False
-    if source.dtype is target.dtype or not {source.dtype, target.dtype} <= DTYPES:
+    if source.dtype is target.dtype or not {source.dtype, target.dtype} <= dtypes:
         return False
     if source.requires_grad or node.definition is None:
         return False

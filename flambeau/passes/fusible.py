@@ -6,6 +6,7 @@ from flambeau.ir import constants
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.passes.told_values import can_be_told
 from flambeau.schema import dtype as dtypes
+from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import BoolType, FloatType, IntType, NoneType, NumberType, OptionalType, TensorType, Type
 
@@ -34,6 +35,8 @@ DTYPES = frozenset(
     }
 )  # fmt: skip
 """Element types that kernels know."""
+HALVES = frozenset({dtypes.float16, dtypes.bfloat16})
+"""Those that kernels for devices know besides."""
 
 
 def is_vector(value: Value) -> bool:
@@ -42,10 +45,18 @@ def is_vector(value: Value) -> bool:
     return sizes is not None and len(sizes) == 1
 
 
+def known_dtypes(graph: Graph) -> frozenset[DType]:
+    """The element types that kernels of a graph know: halves too where an argument is on a device."""
+    types = [v.static_type for v in graph.parameters]
+    devices = {t.device.type for t in types if isinstance(t, TensorType) and t.device is not None}
+    return DTYPES | HALVES if "cuda" in devices else DTYPES
+
+
 class Fusible:
     """The decision for one graph."""
 
     def __init__(self, graph: Graph) -> None:
+        self._dtypes = known_dtypes(graph)
         self._needs_gradients = any(
             isinstance(v.static_type, TensorType) and v.static_type.requires_grad for v in graph.parameters
         )
@@ -168,7 +179,7 @@ class Fusible:
 
     def _is_admissible(self, type_: Type) -> bool:
         """Whether nothing known of a value speaks against a kernel; what is not known is looked at when it runs."""
-        if not isinstance(type_, TensorType) or not (type_.dtype is None or type_.dtype in DTYPES):
+        if not isinstance(type_, TensorType) or not (type_.dtype is None or type_.dtype in self._dtypes):
             return False
         if type_.device is not None and type_.device.type not in ("cpu", "cuda"):
             return False

@@ -28,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
+from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.codegen.kernel.nest import Const, Let
 from flambeau.util.record import dataclass
 
@@ -262,8 +263,7 @@ def memory_shape(memory: Memory, sizes: dict[str, int]) -> tuple[int, ...]:
 
 def memory_bytes(memory: Memory, sizes: dict[str, int]) -> int:
     """Bytes of a row-major array of its sizes."""
-    from_bits = {"float64": 8, "int64": 8, "float32": 4, "int32": 4, "int16": 2}
-    total = from_bits.get(memory.dtype, 1)
+    total = element_type(memory.dtype).itemsize
     for size in memory_shape(memory, sizes):
         total *= size
     return total

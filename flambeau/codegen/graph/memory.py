@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from flambeau.codegen.graph.lanes_emitter import LaneEmitter, Write
 from flambeau.codegen.graph.runtime import BLOCKS, ELEMENTS
-from flambeau.codegen.kernel.dtypes import ElementType, element_type
+from flambeau.codegen.kernel.dtypes import ElementType, computed_type
 from flambeau.codegen.llvm.emitter import Emitter, int_constant
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.schema.dtype import DType
@@ -14,7 +14,7 @@ from flambeau.schema.dtype import DType
 
 def element(dtype: DType) -> ElementType:
     """What native code needs to know of an element type. Raises `KernelError` for one it does not compute in."""
-    return element_type(dtype.name)
+    return computed_type(dtype.name)
 
 
 def number(value: int) -> Register:

@@ -1,4 +1,4 @@
-"""Element types a kernel computes in, by name, with what each backend needs to know of them.
+"""Element types a kernel computes in or keeps elements in, by name, with what each backend needs to know of them.
 
 Names are those of ``flambeau.schema.dtype``; a kernel keeps the name only, so that its text stands alone.
 """
@@ -20,7 +20,7 @@ class ElementType:
     bits: int
     """Width in memory; a bool takes one byte there."""
     kind: str
-    """``float``, ``int`` (signed), ``uint`` or ``bool``."""
+    """``float``, ``int`` (signed), ``uint``, ``bool``, or ``half``: kept in memory, computed in float32."""
     llvm: str
     """Type of a value in a register; ``i1`` for bool."""
     memory: str
@@ -58,8 +58,24 @@ ELEMENT_TYPES: dict[str, ElementType] = {
 }
 
 
+HALVES: dict[str, ElementType] = {
+    t.name: t
+    for t in (
+        ElementType("float16", 16, "half", "half", "half"),
+        ElementType("bfloat16", 16, "half", "bfloat", "bfloat"),
+    )
+}
+"""Element types that kernels for devices load, store, choose among and convert; nothing is computed in them."""
+
+
 def element_type(name: str) -> ElementType:
-    """The element type called ``name``; raises ``KernelError`` for one that kernels do not compute in."""
+    """The element type called ``name``, halves among them; raises ``KernelError`` for one that kernels do not know."""
+    found = ELEMENT_TYPES.get(name) or HALVES.get(name)
+    return found if found is not None else computed_type(name)
+
+
+def computed_type(name: str) -> ElementType:
+    """The same, but ``KernelError`` for halves too: kernels do not compute in them."""
     try:
         return ELEMENT_TYPES[name]
     except KeyError:

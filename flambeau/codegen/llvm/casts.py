@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flambeau.codegen.kernel.dtypes import ElementType
+from flambeau.codegen.kernel.dtypes import ElementType, element_type
 from flambeau.codegen.llvm.emitter import BITS, Emitter, Value
 
 
@@ -10,6 +10,10 @@ def cast(e: Emitter, a: Value, source: ElementType, target: ElementType) -> Valu
     """``a`` in another element type; see ``reference_scalar.cast`` for what it means."""
     if source.name == target.name:
         return a
+    if source.kind == "half":
+        return cast(e, e.convert("fpext", a, "float"), element_type("float32"), target)
+    if target.kind == "half":
+        return e.convert("fptrunc", cast(e, a, source, element_type("float32")), target.llvm)
     if target.kind == "bool":
         zero = e.like(a, 0)
         return e.fcmp("une", a, zero) if source.is_float else e.icmp("ne", a, zero)

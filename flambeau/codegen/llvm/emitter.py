@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from flambeau.util.record import dataclass, field
 
 INT_OF = {"float": "i32", "double": "i64"}
-BITS = {"float": 32, "double": 64, "i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64}
+BITS = {"float": 32, "double": 64, "half": 16, "bfloat": 16, "i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64}
 SPLITTER = 2.0**27 + 1.0
 """A double times this, and less what that is more than the double, is the upper half of its digits."""
 

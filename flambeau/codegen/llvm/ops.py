@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from flambeau.codegen.kernel.dtypes import ELEMENT_TYPES, ElementType
+from flambeau.codegen.kernel.dtypes import ELEMENT_TYPES, HALVES, ElementType
 from flambeau.codegen.kernel.opset import OPS
 from flambeau.codegen.llvm import vecmath_erf, vecmath_gamma, vecmath_hyperbolic, vecmath_pow, vecmath_trig
 from flambeau.codegen.llvm import vecmath_exp_log as explog
@@ -48,10 +48,10 @@ BY_LANE = frozenset({"atan2", "hypot"})
 
 def supports(op: str, dtype: str) -> bool:
     """Whether ``op`` on operands of ``dtype`` has native code; ``select``, ``cast`` and ``const`` always have."""
+    if op in ("select", "cast", "const"):
+        return dtype in ELEMENT_TYPES or dtype in HALVES
     if dtype not in ELEMENT_TYPES:
         return False
-    if op in ("select", "cast", "const"):
-        return True
     return op in OPS and ELEMENT_TYPES[dtype].kind in OPS[op].kinds
 
 

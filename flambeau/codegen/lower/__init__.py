@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from flambeau.codegen.kernel.dtypes import KernelError, element_type
+from flambeau.codegen.kernel.dtypes import KernelError, computed_type, element_type
 from flambeau.codegen.lower.copy_and_scatter import build_changed, is_changed
+from flambeau.codegen.lower.halves import narrowed
 from flambeau.codegen.lower.passes import Lowered, build
 from flambeau.codegen.lower.rules import lower_node
 from flambeau.codegen.lower.values import Dim, Expr, LoweringError, RepeatedResultsError, size_of
@@ -29,12 +30,14 @@ _ROW_MAJOR = "row-major"
 _NUMBERS: tuple[tuple[type[Type], str], ...] = ((IntType, "int64"), (FloatType, "float64"), (BoolType, "bool"))
 
 
-def lower_graph(graph: Graph, types: Sequence[Type] | None = None, *, name: str = "fused") -> Lowered:
+def lower_graph(
+    graph: Graph, types: Sequence[Type] | None = None, *, name: str = "fused", for_device: bool = False
+) -> Lowered:
     """The kernel of a graph; its inputs and outputs are the kernel's. Raises `LoweringError` when there is none.
 
     `types` says what is known of the inputs where the graph's own types say less.
     """
-    return lower_region(graph.nodes(), graph.parameters, graph.returns, types, name=name)
+    return lower_region(graph.nodes(), graph.parameters, graph.returns, types, name=name, for_device=for_device)
 
 
 def lower_region(
@@ -44,11 +47,16 @@ def lower_region(
     types: Sequence[Type] | None = None,
     *,
     name: str = "fused",
+    for_device: bool = False,
 ) -> Lowered:
-    """The kernel of some nodes, in order; every value they use is an input, a constant or one of theirs."""
-    region = _Region()
+    """The kernel of some nodes, in order; every value they use is an input, a constant or one of theirs.
+
+    Half precision is for devices: for what is said to run there, or has inputs known to be there.
+    """
+    known = types if types is not None else [v.static_type for v in inputs]
+    region = _Region(may_hold_halves=for_device or any(map(_is_on_device, known)))
     for k, value in enumerate(inputs):
-        region.add_input(value, types[k] if types is not None else value.static_type, f"x{k}")
+        region.add_input(value, known[k], f"x{k}")
     for node in nodes:
         region.add_node(node)
     try:
@@ -62,8 +70,13 @@ def lower_region(
         raise LoweringError(str(error)) from error
 
 
+def _is_on_device(type_: Type) -> bool:
+    return isinstance(type_, TensorType) and type_.device is not None and type_.device.type == "cuda"
+
+
 class _Region:
-    def __init__(self) -> None:
+    def __init__(self, *, may_hold_halves: bool) -> None:
+        self.may_hold_halves = may_hold_halves
         self.inputs: list[Expr] = []
         self.meanings: dict[Value, Any] = {}
         """The expression or the Python constant of each value."""
@@ -83,14 +96,18 @@ class _Region:
             dtype = next((d for t, d in _NUMBERS if isinstance(type_, t)), "")
             if not dtype:
                 raise LoweringError(f"%{value.name}: a kernel takes tensors and numbers, got {type_}")
-        try:
-            element_type(dtype)
-        except KernelError as error:
-            raise LoweringError(str(error)) from None
+        self.check(dtype)
         expr = Expr("input", dtype, (), dims, buffer)
         self.inputs.append(expr)
         self.meanings[value], self.types[value] = expr, type_
         self.like[value] = (buffer,) if dims else ()
+
+    def check(self, dtype: str) -> None:
+        """Raise `LoweringError` for a dtype that kernels do not know."""
+        try:
+            (element_type if self.may_hold_halves else computed_type)(dtype)
+        except KernelError as error:
+            raise LoweringError(str(error)) from None
 
     def tensor(self, value: Value) -> Expr:
         expr = self.meanings.get(value)
@@ -121,7 +138,7 @@ class _Region:
         arguments = [self.argument(v) for v in node.operands]
         compute, results = self.dtypes_of(node, definition, arguments)
         named = {a.name: x for a, x in zip(definition.schema.arguments, arguments, strict=True)}
-        exprs = lower_node(definition, named, compute, results[0])
+        exprs = narrowed(lower_node(definition, named, compute, results[0]), results)
         if len(exprs) != len(node.results):
             raise LoweringError(f"{node.op} has no native form for all its results")
         for value, expr, dtype in zip(node.results, exprs, results, strict=False):
@@ -138,6 +155,9 @@ class _Region:
         results = result if isinstance(result, tuple) else (result,)
         if not isinstance(results[0], DType):
             raise LoweringError(f"{node.op}: the dtype of its result is not known")
+        for dtype in results:
+            if isinstance(dtype, DType):
+                self.check(dtype.name)
         return compute if isinstance(compute, DType) else None, results
 
     def lay_out(self, node: Node, definition: OpDef, *, is_single: bool) -> None:

@@ -29,6 +29,8 @@ def constant(value: complex, dtype: str) -> Expr:
     t = element_type(dtype)
     if isinstance(value, complex):
         raise LoweringError("complex numbers have no native code")
+    if t.kind == "half":
+        return cast(constant(value, "float32"), dtype)
     if t.kind == "bool":
         return Expr("const", dtype, (), (), bool(value))
     if t.is_float:
@@ -40,10 +42,12 @@ def constant(value: complex, dtype: str) -> Expr:
 
 def cast(x: Expr, dtype: str) -> Expr:
     """`x` in another element type."""
-    element_type(dtype)
+    target = element_type(dtype)
     if x.dtype == dtype:
         return x
-    if x.op == "const" and not (isinstance(x.data, float) and dtype != "float64" and not element_type(dtype).is_float):
+    if "half" in (target.kind, element_type(x.dtype).kind):
+        return Expr("cast", dtype, (x,), x.dims)
+    if x.op == "const" and not (isinstance(x.data, float) and dtype != "float64" and not target.is_float):
         assert isinstance(x.data, int | float)
         return constant(x.data, dtype)
     if x.op == "cast" and dtype == "bool" and x.args[0].dtype == "bool":

@@ -6,6 +6,7 @@ from typing import Any
 
 from flambeau.codegen.lower.folds import count, dims_over, reduce
 from flambeau.codegen.lower.gather import LOOKUPS
+from flambeau.codegen.lower.halves import operand, widened
 from flambeau.codegen.lower.products import PRODUCTS
 from flambeau.codegen.lower.recorder import RECORDER, apply, cast, constant
 from flambeau.codegen.lower.rows import ROWS, Arguments
@@ -32,9 +33,9 @@ def pointwise(definition: OpDef, arguments: Arguments, compute: DType, result: D
         if isinstance(given, Expr):
             if not takes_value(argument.type):
                 raise LoweringError(f"{definition.name}: argument {argument.name} is not a constant")
-            converted.append(cast(given, compute.name))
+            converted.append(operand(given, compute.name))
         elif given is not None and takes_value(argument.type):
-            converted.append(constant(given, compute.name))
+            converted.append(operand(constant(given, compute.name), compute.name))
         else:
             converted.append(given)
     value = definition.scalar(RECORDER, *converted)
@@ -88,6 +89,8 @@ def scan(accumulator: str, arguments: Arguments, result: DType) -> Expr:
 
 def lower_node(definition: OpDef, arguments: Arguments, compute: DType | None, result: DType) -> tuple[Expr, ...]:
     """The expressions of the results of one call. Raises `LoweringError` when there are none."""
+    if definition.scalar is None and definition.accumulator not in LOOKUPS | CHANGES:
+        arguments, result = widened(definition.name, arguments, result)
     if definition.accumulator in PAIRS:
         spread, both, _ = definition.accumulator.partition("_mean")
         if both:

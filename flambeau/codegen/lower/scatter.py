@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.codegen.lower.folds import dims_over
 from flambeau.codegen.lower.gather import places_of, spread
 from flambeau.codegen.lower.recorder import apply, cast, constant, dtype_named
@@ -23,6 +24,8 @@ def changed(x: Expr, at: int, place: Expr, value: Expr, op: str = "") -> Expr:
     """A copy of `x` where, in order, each value goes to the place that is said for it, together with what is there."""
     if x.dtype == "bool":
         op = _ON_BOOLS.get(op, op)
+    if op and element_type(x.dtype).kind == "half":
+        raise LoweringError(f"{op} at places of {x.dtype}, which is put together in float32")
     return Expr("changed", x.dtype, (x, place, value), x.dims, (at, op))
 
 
