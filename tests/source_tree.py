@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Generic, TypeVar
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "flambeau"
@@ -18,10 +19,30 @@ def name_of(path: Path) -> str:
 
 
 MODULES = {name_of(path): path for path in FILES}
-TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
+Measured = TypeVar("Measured")
 
 
-NODES = {name: list(ast.walk(tree)) for name, tree in TREES.items()}
+class ByModule(Mapping[str, Measured], Generic[Measured]):
+    """Something of each module of the package, computed when it is first asked for: not while tests are collected."""
+
+    def __init__(self, compute: Callable[[str], Measured]) -> None:
+        self._compute = compute
+        self._computed: dict[str, Measured] = {}
+
+    def __getitem__(self, name: str) -> Measured:
+        if name not in self._computed:
+            self._computed[name] = self._compute(name)
+        return self._computed[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(MODULES)
+
+    def __len__(self) -> int:
+        return len(MODULES)
+
+
+TREES = ByModule(lambda name: ast.parse(MODULES[name].read_text(encoding="utf-8")))
+NODES = ByModule(lambda name: list(ast.walk(TREES[name])))
 """All nodes of the tree of each module."""
 
 
@@ -84,4 +105,4 @@ def complexity(function: ast.AST) -> int:
 
 def functions(name: str) -> Iterator[ast.FunctionDef]:
     """The functions and methods of a module, those in others too."""
-    return (node for node in ast.walk(TREES[name]) if isinstance(node, ast.FunctionDef))
+    return (node for node in NODES[name] if isinstance(node, ast.FunctionDef))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
@@ -13,7 +14,18 @@ from flambeau.codegen import native_call
 from flambeau.util import inversions, names
 from flambeau.util.inversions import Inversion
 from flambeau.util.native_type import is_supported
-from tests.source_tree import MODULES, NODES, PACKAGE, ROOT, TREES, complexity, cycles, functions, imports_of
+from tests.source_tree import (
+    MODULES,
+    NODES,
+    PACKAGE,
+    ROOT,
+    TREES,
+    ByModule,
+    complexity,
+    cycles,
+    functions,
+    imports_of,
+)
 
 FLOORS = (
     {"util"},
@@ -35,7 +47,7 @@ LONGEST_FILE, LONGEST_FUNCTION = 500, 70
 LONG_ON_PURPOSE = {
     "flambeau.interpreter.machine.run": "the loop over instructions: a call for each would take too long",
 }
-IMPORTS = {name: imports_of(name, with_types=False) for name in MODULES}
+IMPORTS = ByModule(lambda name: imports_of(name, with_types=False))
 
 
 def room_of(name: str) -> str:
@@ -162,7 +174,10 @@ def test_c10_locks_are_those_that_a_forked_process_finds_free(room: str) -> None
         assert is_allowed or not wrong, f"{where}: {wrong}: take Lock, Lock of util.locks, util.cached"
 
 
-CLASSES = {f"{name}.{node.name}" for name, nodes in NODES.items() for node in nodes if isinstance(node, ast.ClassDef)}
+@functools.cache
+def classes() -> set[str]:
+    """The qualified names of all classes of the package."""
+    return {f"{name}.{n.name}" for name, nodes in NODES.items() for n in nodes if isinstance(n, ast.ClassDef)}
 
 
 def imported_classes(name: str) -> set[str]:
@@ -172,7 +187,7 @@ def imported_classes(name: str) -> set[str]:
         for node in NODES[name]
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
-        if f"{node.module}.{alias.name}" in CLASSES
+        if f"{node.module}.{alias.name}" in classes()
     }
 
 
@@ -208,8 +223,8 @@ def test_the_root_of_qualified_names_is_spelled_in_one_place() -> None:
 def test_inversions_are_declared_in_one_place_and_provided_once() -> None:
     """By name: where each is provided."""
     providers: dict[str, list[str]] = {name: [] for name, value in vars(inversions).items() if type(value) is Inversion}
-    for module, tree in TREES.items():
-        for node in ast.walk(tree):
+    for module, nodes in NODES.items():
+        for node in nodes:
             match node:
                 case ast.Attribute(value=ast.Name(id=name), attr="provide") if name in providers:
                     providers[name].append(module)

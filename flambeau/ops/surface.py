@@ -46,10 +46,25 @@ def function(short: str) -> Function:
     name = f"aten::{short}"
     overloads = definitions(name)
     if not any(d.is_function for d in overloads):
-        similar = [n.removeprefix("aten::") for n in registry.similar(name) if n.startswith("aten::")]
-        hint = f"; similar: {', '.join(similar)}" if similar else ""
-        raise AttributeError(f"module 'flambeau' has no attribute '{short}'{hint}")
+        raise AttributeError(_UnknownFunction(short))
     return _derived(short)
+
+
+class _UnknownFunction:
+    """The message about a name that no operator has. Similar names are looked for when somebody reads it, which
+    `hasattr` does not.
+    """
+
+    def __init__(self, short: str) -> None:
+        self.short = short
+
+    def __str__(self) -> str:
+        names = (n for n in registry.similar(f"aten::{self.short}") if n.startswith("aten::"))
+        similar = ", ".join(n.removeprefix("aten::") for n in names)
+        return f"module 'flambeau' has no attribute '{self.short}'{f'; similar: {similar}' if similar else ''}"
+
+    def __repr__(self) -> str:
+        return repr(str(self))
 
 
 def _derived(short: str) -> Function:

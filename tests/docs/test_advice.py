@@ -13,7 +13,6 @@ import operator
 import re
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -23,9 +22,9 @@ import pytest
 import flambeau
 from flambeau import Tensor, nn
 from flambeau.util.instead import ADVICE, Advice
+from tests.source_tree import MODULES, NODES, ROOT
 
-PACKAGE = Path(flambeau.__file__).parent
-MODULES = {
+OWNERS = {
     "flambeau": flambeau, "np": np, "numpy": np, "math": math, "nn": nn, "jit": flambeau.jit, "operator": operator,
 }  # fmt: skip
 SAMPLES: dict[str, Callable[[], Any]] = {
@@ -43,25 +42,29 @@ ENDS = (
 PLACE = re.compile(r"\{[a-z_]*\}")
 
 
-def _texts() -> Iterator[tuple[str, str]]:
-    """All texts of the package that may be messages, with where they stand; fields of f-strings as `{}`."""
-    for path in sorted(PACKAGE.rglob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        skipped: set[ast.AST] = set()
-        for node in ast.walk(tree):
-            for statement in getattr(node, "body", None) if isinstance(getattr(node, "body", None), list) else ():
-                if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
-                    skipped.add(statement.value)
-        for node in ast.walk(tree):
-            where = f"{path.relative_to(PACKAGE.parent)}:{getattr(node, 'lineno', 0)}"
-            if isinstance(node, ast.JoinedStr):
-                skipped.update(node.values)
-                yield where, "".join(str(v.value) if isinstance(v, ast.Constant) else "{}" for v in node.values)
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in skipped:
-                yield where, node.value
+def _texts_of(module: str) -> list[tuple[str, str]]:
+    """The texts of a module that may be messages, with where they stand; fields of f-strings as `{}`."""
+    skipped: set[ast.AST] = set()
+    for node in NODES[module]:
+        for statement in body if isinstance(body := getattr(node, "body", None), list) else ():
+            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+                skipped.add(statement.value)
+    path = MODULES[module].relative_to(ROOT)
+    texts = []
+    for node in NODES[module]:
+        if isinstance(node, ast.JoinedStr):
+            skipped.update(node.values)
+            text = "".join(str(v.value) if isinstance(v, ast.Constant) else "{}" for v in node.values)
+            texts.append((f"{path}:{node.lineno}", text))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in skipped:
+            texts.append((f"{path}:{node.lineno}", node.value))
+    return texts
 
 
-TEXTS = list(_texts())
+@functools.cache
+def _texts() -> list[tuple[str, str]]:
+    """All texts of the package that may be messages."""
+    return [text for module in MODULES for text in _texts_of(module)]
 
 
 def _written(text: str) -> Iterator[str]:
@@ -90,7 +93,7 @@ def _parses(code: str) -> bool:
 
 
 def test_c07_code_in_backticks_of_advice_is_python() -> None:
-    told = [(where, t) for where, t in TEXTS if re.search(r"\b([Ww]rite|[Uu]se|nstead)\b.*`", t, re.DOTALL)]
+    told = [(where, t) for where, t in _texts() if re.search(r"\b([Ww]rite|[Uu]se|nstead)\b.*`", t, re.DOTALL)]
     assert told
     for where, text in told:
         for code in re.findall(r"`([^`]+)`", text):
@@ -101,18 +104,18 @@ def test_c07_code_in_backticks_of_advice_is_python() -> None:
 
 def test_c07_advice_names_what_exists() -> None:
     seen = 0
-    for where, text in TEXTS:
+    for where, text in _texts():
         for code in _written(text):
             for node in ast.walk(ast.parse(PLACE.sub("place", code))):
                 path = _dotted(node)
-                if path is not None and path[0] in MODULES and "place" not in ".".join(path):
+                if path is not None and path[0] in OWNERS and "place" not in ".".join(path):
                     seen += 1
                     assert _exists(path), f"{where}: {'.'.join(path)}"
     assert seen > 4
 
 
 def test_c07_names_of_the_package_in_messages_exist() -> None:
-    for where, text in TEXTS:
+    for where, text in _texts():
         if "/tools/" in where:
             continue  # the text of stubs
         for found in re.findall(r"(?<![\w./])(flambeau|np)((?:\.[A-Za-z_]\w*)+)(?!\w*\.py)", text):
@@ -131,7 +134,7 @@ def _dotted(node: ast.AST) -> list[str] | None:
 
 
 def _exists(path: list[str]) -> bool:
-    owner: Any = MODULES[path[0]]
+    owner: Any = OWNERS[path[0]]
     for part in path[1:]:
         if not hasattr(owner, part):
             try:
