@@ -28,7 +28,7 @@ from flambeau.executor.gradients import Asking
 from flambeau.executor.inlined_graph import cast_graph, inlined_graph
 from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import code_of
-from flambeau.interpreter.select import KERNEL
+from flambeau.interpreter.liveness import KERNEL
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph, Node
 from flambeau.ir.printer import SUBGRAPH
@@ -109,11 +109,11 @@ def _attached(
     part = Function(name, graph, schema_of(name, graph))
     part.provenance = None if origin is None else origin.part(number)
     region = attach(part)
-    node.attributes[KERNEL] = _Call(region)
+    node.attributes[KERNEL] = RegionCall(region)
     return region
 
 
-class _Call:
+class RegionCall:
     """The call of a region amid operators that are intercepted to be recorded: it is one itself."""
 
     __slots__ = ("_region",)

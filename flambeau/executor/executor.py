@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from flambeau.analysis.gradients import Flow, is_open
@@ -76,7 +77,7 @@ class Executor:
         """`is_noted` is false for what no user asked for: it is never the function that ran last."""
         self.function = function
         self.options = options
-        self._is_noted = is_noted
+        self.is_noted = is_noted
 
         def compare(spec: specs.Spec, other: specs.Spec) -> str:
             return specs.compare(spec, other, [a.name for a in function.schema.arguments])
@@ -85,14 +86,13 @@ class Executor:
             "plans", options.max_plans, describe=specs.describe, compare=compare, uses=lambda plan: plan.calls
         )
         self._prepared = PreparedGraph(function)
-        parts = replace(options, tiered=False)
-        self.derivatives = Derivatives(function, options, self._prepared, lambda part: attach(part, parts))
+        parts = partial(attach, options=replace(options, tiered=False), is_noted=is_noted)
+        self.derivatives = Derivatives(function, options, self._prepared, parts)
         self.precisions = Precisions(function, lambda within: attach(within, options, is_noted=is_noted))
         self._latest: ExecutionPlan | None = None
         self.first_tier = FirstTier(function, options)
         self._takes_objects = any(map(_may_hold_objects, (a.type for a in function.schema.arguments)))
-        self._is_open: bool | None = None
-        """Whether the function looks at the need of gradients itself, or says whether they are recorded."""
+        self._is_open: bool | None = None  # whether the function looks at, or sets, the need of gradients itself
         self.asking_call: asking_calls.AskingCall | None = None
         self.repeated_calls: tuple[RepeatedCall, ...] = ()
         """What calls on the tape may rely on that are like one before, the newest first."""
@@ -123,7 +123,7 @@ class Executor:
             result = self.at_once(arguments)
             if result is not MISSED:
                 return result
-        if self._is_dispatched(arguments):
+        if self.is_dispatched(arguments):
             return self.recorded(arguments, lost_numbers.OVERRIDDEN)
         result = self._quickly(arguments)
         if result is MISSED:
@@ -154,7 +154,7 @@ class Executor:
                 code = self._plain_code()
         except RecursionError:
             return MISSED  # the plan says so
-        if self._is_noted:
+        if self.is_noted:
             latest.note(self)
         with dispatch.intercepting(gradients.one_by_one):
             return single(run(code, arguments))
@@ -189,7 +189,7 @@ class Executor:
         fast_path = None if self._takes_objects else self.stub.target
         return MISSED if fast_path is None else fast_path(*arguments)
 
-    def _is_dispatched(self, arguments: Sequence[Any]) -> bool:
+    def is_dispatched(self, arguments: Sequence[Any]) -> bool:
         """Whether each operator is dispatched: on tensors of users' classes, and on those without data, which a
         function that names the device "meta" makes itself, as one does that quantises."""
         if special.exists and (below.has_special(arguments, but_on_devices=True) or self._is_overridden()):
@@ -208,7 +208,7 @@ class Executor:
         if plan is None:
             plan = self._latest = self._plan(spec, arguments)
         plan.runs += 1
-        if self._is_noted:
+        if self.is_noted:
             latest.note(self)
         try:
             return single(plan.run(arguments))
@@ -219,7 +219,7 @@ class Executor:
     def _answer_natively(self, short_way: Callable[..., Any] | None) -> None:
         """Have native code answer calls from now on by a plan's short way, if it has one."""
         self.stub.target = short_way
-        if self._is_noted and short_way is not None:
+        if self.is_noted and short_way is not None:
             latest.is_answered(self)
 
     def drop_fast_paths(self) -> None:
@@ -355,7 +355,7 @@ class Executor:
         """The plan for a spec, which is now the one used last."""
 
         def make(cause: str) -> ExecutionPlan:
-            if self._is_noted:
+            if self.is_noted:
                 latest.makes_plan()
             # Native code changes copies of lists and dicts: those that the caller shares are interpreted.
             is_shared = any(part in SHARED for part in spec)

@@ -8,7 +8,7 @@ from typing import Any
 from flambeau.interpreter.code import Code, Instruction, Op, Site
 from flambeau.interpreter.hot_loops import HotLoop
 from flambeau.interpreter.literals import literal
-from flambeau.interpreter.liveness import CONSTANTS, SAME_VALUE, Known, ends, is_constant, outer_uses, source
+from flambeau.interpreter.liveness import CONSTANTS, Known, ends, is_constant, is_same_value, outer_uses, source
 from flambeau.interpreter.registers import Registers
 from flambeau.interpreter.select import Selected, select
 from flambeau.ir.graph import Block, Graph, Node, Value
@@ -148,7 +148,7 @@ class _Compiler:
         last = ends(block, outer, self.used)
         self.drop(last.at_start)
         for node in block:
-            if node.op in CONSTANTS or node.op in SAME_VALUE:
+            if node.op in CONSTANTS or is_same_value(node):
                 continue
             ended = last.at.get(node, [])
             if node.op == "prim::If":

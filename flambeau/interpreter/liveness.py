@@ -30,15 +30,22 @@ from flambeau.util.record import dataclass, field
 CONSTANTS = frozenset({"prim::Constant", "prim::Uninitialized"})
 """Nodes whose value is there from the start."""
 SAME_VALUE = frozenset({"prim::unchecked_cast", "prim::unchecked_unwrap_optional", "prim::Guard", "prim::profile"})
-"""Nodes whose result is their first operand."""
+"""Nodes whose result is their first operand, unless something watches what they pass on (`KERNEL`)."""
+KERNEL = "kernel"
+"""The attribute that holds what runs a node: all operands in order, one result or a tuple of several."""
 _LIGHT = (
     IntType, FloatType, BoolType, ComplexType, StringType, NoneType, NumberType, DeviceType, EnumType, FunctionType,
 )  # fmt: skip
 
 
+def is_same_value(node: Node) -> bool:
+    """Whether a node only changes the type of its operand."""
+    return node.op in SAME_VALUE and KERNEL not in node.attributes
+
+
 def source(value: Value) -> Value:
     """The value that `value` is, behind nodes that only change its type."""
-    while value.defining_node is not None and value.defining_node.op in SAME_VALUE and value.defining_node.operands:
+    while value.defining_node is not None and is_same_value(value.defining_node) and value.defining_node.operands:
         value = value.defining_node.operand(0)
     return value
 
@@ -101,7 +108,7 @@ def ends(block: Block, outer: Iterable[Value], known: Known) -> Ends:
     `known` is kept between the calls for the blocks of one graph, which must not change meanwhile.
     """
     ends_of_block = Ends()
-    nodes = [n for n in block if n.op not in CONSTANTS and n.op not in SAME_VALUE]
+    nodes = [n for n in block if n.op not in CONSTANTS and not is_same_value(n)]
     open_: dict[Value, None] = dict.fromkeys(outer)
     open_.update(dict.fromkeys(block.parameters))
     for node in nodes:

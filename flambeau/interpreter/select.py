@@ -9,6 +9,7 @@ from flambeau.interpreter import structural
 from flambeau.interpreter.awaiting import Await
 from flambeau.interpreter.code import Op
 from flambeau.interpreter.literals import python_function
+from flambeau.interpreter.liveness import KERNEL
 from flambeau.ir.graph import Node
 from flambeau.program import instances
 from flambeau.program.function import Function
@@ -17,8 +18,6 @@ from flambeau.schema.types import ClassType, InterfaceType
 from flambeau.util.record import dataclass
 
 SUBGRAPH = "Subgraph"
-KERNEL = "kernel"
-"""The attribute that holds what runs a fused group: all inputs in order, one result or a tuple of several."""
 SITE = "site"
 """The attribute that holds what makes the tasks of a fork, where a plan has decided that."""
 CALLABLE = "callable"

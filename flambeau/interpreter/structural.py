@@ -12,6 +12,7 @@ from typing import Any
 from flambeau.autodiff import gradient_nodes
 from flambeau.interpreter import batched_products
 from flambeau.interpreter.conform import conforms, kind_of
+from flambeau.interpreter.guards import RequiresGradCheck, TypeCheck
 from flambeau.ir.graph import Node
 from flambeau.ir.printer import SUBGRAPH
 from flambeau.passes.lower_grad_of import GRAD_OF
@@ -198,6 +199,8 @@ MAKERS: dict[str, Callable[[Node], Function]] = {
     "prim::tolist": to_list,
     "prim::ModuleContainerIndex": container_item,
     "prim::ConstantChunk": chunk,
+    "prim::TypeCheck": TypeCheck.of,
+    "prim::RequiresGradCheck": RequiresGradCheck.of,
     "prim::MMTreeReduce": lambda node: batched_products.sum_of_products,
     "prim::MMBatchSide": batched_products.products_with,
     "prim::Closure": closure,

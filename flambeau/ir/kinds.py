@@ -22,7 +22,7 @@ TAKE: Final = frozenset({"prim::ListUnpack", "prim::TupleUnpack", "prim::TupleIn
 PASS: Final = frozenset(
     {
         "prim::unchecked_cast", "prim::unchecked_unwrap_optional", "prim::Guard", "prim::profile", "prim::data",
-        "prim::AutogradAdd",
+        "prim::AutogradAdd", "prim::TypeCheck", "prim::RequiresGradCheck",
     }
 )  # fmt: skip
 """Results are the operands, seen differently."""
@@ -49,7 +49,7 @@ OPAQUE: Final = frozenset(
 WAIT: Final = frozenset({"aten::wait", "prim::awaitable_wait"})
 """Give what a task gives, when it has it."""
 
-GROUPS: Final = frozenset({"prim::FusionGroup", "prim::FunctionalGraph"})
+GROUPS: Final = frozenset({"prim::FusionGroup", "prim::TensorExprGroup", "prim::FunctionalGraph"})
 """Subgraphs of operators without effects, whose results are new."""
 
 WITH_SUBGRAPH: Final = GROUPS | {"prim::DifferentiableGraph", "prim::fork", "prim::awaitable", "prim::Closure"}

@@ -8,6 +8,8 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from flambeau.executor.latest import last_graph
+from flambeau.executor.profiling.settings import settings
+from flambeau.executor.profiling.switches import change, fusion_strategy
 from flambeau.ir.graph import Graph
 from flambeau.ir.printer import hiding_source_ranges
 from flambeau.schema.opdef import OpDef
@@ -16,11 +18,18 @@ from flambeau.tensor.dispatch import intercepting
 from flambeau.tensor.observer import thread
 
 STRATEGY = (
-    "set_fusion_strategy has nothing to set: one plan serves all sizes of tensors. How many plans (by dtype, rank and "
-    "sizes of 1) a function keeps is its own choice: script(fn, max_plans=16)"
+    "set_fusion_strategy is about the profiling executor, which is off in this thread: plans by arguments serve all "
+    "sizes of tensors. Turn it on with flambeau._C._jit_set_profiling_executor(True), or with jit.fuser('fuser1')"
 )
-ONE_FUSER = "{name} is not here: there is one fuser. script(fn, without=('fuse', 'fuse_products')) leaves it out"
-UNKNOWN_FUSER = "unrecognized fuser option (name: {name}): 'fuser0' and 'fuser1' stand for the one there is"
+UNKNOWN_FUSER = "unrecognized fuser option (name: {name}): there are 'fuser0' to 'fuser3', and 'none'"
+FUSERS: dict[str, dict[str, bool]] = {
+    "fuser0": {},
+    "fuser1": {"is_on": True, "has_mode": True, "fuses": True},
+    "fuser2": {"fuses": False},
+    "fuser3": {"is_on": True, "has_mode": True, "fuses": True},
+    "none": {"fuses": False},
+}
+"""What each of TorchScript's fusers asks of this thread's calls."""
 
 
 def last_executed_optimized_graph() -> Graph:
@@ -69,36 +78,66 @@ def optimized_execution(should_optimize: bool) -> Iterator[None]:
         thread.handlers = before
 
 
+_standing = interceptors.Standing(_unoptimised)
+
+
+def is_optimised() -> bool:
+    """Whether this thread optimises programs."""
+    return _unoptimised not in interceptors.stack().handlers
+
+
+def set_optimised(should_optimize: bool) -> None:
+    """Have this thread optimise programs, or run them as compiled, from here on; `optimized_execution` is for a block.
+    """
+    _standing.put(there=not should_optimize)
+
+
 @contextmanager
 def fuser(name: str) -> Iterator[None]:
-    """Accepts 'fuser0' and 'fuser1', which stand for the one fuser there is: the block runs as any other.
+    """Within the block, in this thread, calls are planned as TorchScript does it with one of its fusers.
 
-    Raises RuntimeError for other back ends, 'fuser2' (nvFuser) and 'fuser3' (oneDNN), and for what is none.
+    "fuser1" and "fuser3" profile: runs are recorded, then specialised on what was seen, behind guards. "none", and
+    "fuser2", whose fuser is not here, run without fused groups. "fuser0" leaves all as it is: plans by arguments, with
+    groups. Results are the same, up to the rounding of floats. Raises RuntimeError for other names.
 
     Args:
-        name: "fuser0" or "fuser1".
+        name: "fuser0", "fuser1", "fuser2", "fuser3" or "none".
 
     >>> import flambeau
+    >>> unit = flambeau.CompilationUnit("def f(x: Tensor): return flambeau.tanh(x * x) + 1")
+    >>> x = flambeau.zeros(2)
     >>> with flambeau.jit.fuser("fuser1"):
-    ...     total = flambeau.ones(2).sum()
-    >>> total
-    tensor(2.)
+    ...     unit.f(x), unit.f(x), unit.f.graph_for(x).findNode("prim::TypeCheck") is not None
+    (tensor([1., 1.]), tensor([1., 1.]), True)
     """
-    if name in ("fuser2", "fuser3"):
-        raise RuntimeError(ONE_FUSER.format(name=name))
-    if name not in ("fuser0", "fuser1"):
+    if name not in FUSERS:
         raise RuntimeError(UNKNOWN_FUSER.format(name=name))
-    yield
+    before = change(**FUSERS[name])
+    try:
+        yield
+    finally:
+        change(is_on=before.is_on, has_mode=before.has_mode, fuses=before.fuses)
 
 
 def set_fusion_strategy(strategy: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Warns that there is nothing to set: plans do not depend on sizes, and a function chooses how many it keeps.
+    """Which guards the profiling executor makes in this thread, and how often; what held before.
+
+    A guard of "STATIC" asks for the sizes and strides that were seen, one of "DYNAMIC" for dtypes and ranks alone.
+    Where one fails, what runs instead is recorded and guarded in its turn, as often as the strategy says; behind the
+    last, plans are made by arguments. Warns where that executor is off. Raises ValueError for other words and for
+    counts below 0.
 
     Args:
-        strategy: pairs of a word and a number.
+        strategy: pairs of "STATIC" or "DYNAMIC" and a number.
+
+    >>> with fuser("fuser1"):
+    ...     before = set_fusion_strategy([("STATIC", 1), ("DYNAMIC", 1)])
+    ...     set_fusion_strategy(before)
+    [('STATIC', 1), ('DYNAMIC', 1)]
     """
-    warnings.warn(STRATEGY, UserWarning, stacklevel=2)
-    return []
+    if not settings().is_profiling:
+        warnings.warn(STRATEGY, UserWarning, stacklevel=2)
+    return fusion_strategy(strategy)
 
 
 _hide_source_ranges = hiding_source_ranges

@@ -15,6 +15,7 @@ from flambeau.executor.executor import Executor, executor_of
 from flambeau.executor.forks import site_of
 from flambeau.executor.ledger import Profile
 from flambeau.executor.options import Options
+from flambeau.executor.profiling.switches import forget, graph_for
 from flambeau.executor.report import Explanation, PassReport
 from flambeau.executor.stored import graph_to_show
 from flambeau.frontend.trees.tree_views import Def
@@ -302,7 +303,7 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
     def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
         """The optimised graph that runs for arguments like these."""
         arguments = self._full(args, kwargs)
-        return self._executor.plan_for(arguments).graph
+        return graph_for(self._executor, arguments)
 
     def passes(self, *args: Any, **kwargs: Any) -> PassReport:
         """Each pass that runs for arguments like these: what it changed, as a diff, and how long it took."""
@@ -316,6 +317,7 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
     def _debug_flush_compilation_cache(self) -> None:
         """Make all plans anew when they are needed."""
         self._executor.forget_plans()
+        forget(self._executor)
 
     def explain(self, *, measure: bool | None = None) -> Explanation:
         """What was compiled, why and how long it took; what became native, what did not and why; what kernels cost.

@@ -20,7 +20,7 @@ from typing import Any
 from flambeau.executor.executor import Executor
 from flambeau.executor.ledger import LineCost, Profile
 from flambeau.executor.profile import profile
-from flambeau.executor.recording import local
+from flambeau.executor.recording import Recorder, local
 from flambeau.schema.opdef import OpDef
 from flambeau.tensor.dispatch import intercepting, uninterrupted
 
@@ -31,6 +31,8 @@ class _Active(threading.local):
     profiles: tuple[_ScriptProfile, ...] = ()
     block: Any = None
     """The interception that makes calls come by here."""
+    before: Recorder | None = None
+    """Who ran functions before."""
 
 
 _active = _Active()
@@ -54,7 +56,7 @@ class _ScriptProfile:
         if not _active.profiles:
             _active.block = intercepting(_unchanged)
             _active.block.__enter__()
-            local.recorder = _record
+            _active.before, local.recorder = local.recorder, _record
         _active.profiles = (*_active.profiles, self)
 
     def disable(self) -> None:
@@ -63,7 +65,7 @@ class _ScriptProfile:
             return
         _active.profiles = tuple(p for p in _active.profiles if p is not self)
         if not _active.profiles:
-            local.recorder = None
+            _active.before, local.recorder = None, _active.before
             block, _active.block = _active.block, None
             block.__exit__(None, None, None)
 

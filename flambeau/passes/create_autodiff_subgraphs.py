@@ -25,9 +25,9 @@ from flambeau.analysis.effects import is_pure, writes_memory
 from flambeau.analysis.gradients import holds_tensors, is_about_tensor, is_real
 from flambeau.ir import kinds
 from flambeau.ir.constants import CONSTANT
-from flambeau.ir.graph import Block, Graph, Node, Value
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ir.walk import blocks, operands_within
-from flambeau.passes.fuse import bring_together
+from flambeau.passes.grow_groups import WITHIN, grown_groups
 from flambeau.passes.outline import outline
 from flambeau.schema.own_gradient import gradient_of
 from flambeau.schema.types import TensorType
@@ -35,14 +35,15 @@ from flambeau.schema.types import TensorType
 GROUP: Final = "prim::DifferentiableGraph"
 THRESHOLD: Final = 2
 """Nodes of the smallest group."""
-_WITHIN: Final = frozenset({"prim::ListConstruct", "prim::TupleConstruct", "prim::ListUnpack", "prim::TupleUnpack"})
 
 
 def do(graph: Graph, threshold: int | None = None) -> bool:
     """Make groups in every block; whether any was made."""
     smallest = THRESHOLD if threshold is None else threshold
     facts = AliasAnalysis(graph)
-    groups = [group for block in list(blocks(graph.body)) for group in _groups(block, facts)]
+    groups = [
+        group for block in list(blocks(graph.body)) for group in grown_groups(block, facts, _is_differentiable)
+    ]
     made = False
     for group in groups:
         if _size(group) >= smallest and all(node.is_inserted and node.graph is graph for node in group):
@@ -54,36 +55,7 @@ def do(graph: Graph, threshold: int | None = None) -> bool:
 def _size(group: Sequence[Node]) -> int:
     """How many operators a group has, those in its branches and loops among them."""
     inner = [n for node in group for block in node.nested_blocks for n in block.walk()]
-    return sum(n.op not in _WITHIN and n.op != CONSTANT for n in (*group, *inner))
-
-
-def _groups(block: Block, facts: AliasAnalysis) -> list[list[Node]]:
-    """The groups of one block, in order. A group whose results would show memory of something else, or be lists, is
-    made again without the nodes that give these."""
-    left_out: set[Node] = set()
-    while True:
-        candidates = [n for n in block if n not in left_out and _is_differentiable(n, facts)]
-        groups = _grown(candidates, facts)
-        escaping = {n for group in groups for n in group if _escapes(n, group, facts)}
-        if not escaping:
-            return groups
-        left_out |= escaping
-
-
-def _grown(candidates: Sequence[Node], facts: AliasAnalysis) -> list[list[Node]]:
-    """Groups of nodes that make each other's operands, each a run of neighbours."""
-    group_of: dict[Node, list[Node]] = {}
-    for node in candidates:
-        group_of[node] = [node]
-        makers = [v.defining_node for v in operands_within(node) if v.defining_node in group_of]
-        earlier = {id(group_of[m]): group_of[m] for m in makers if m is not None and m is not node}
-        for group in sorted(earlier.values(), key=lambda g: -g[-1]._order):
-            mine = group_of[node]
-            if group is not mine and bring_together(facts, group, mine):
-                merged = group + mine
-                group_of.update(dict.fromkeys(merged, merged))
-    unique = {id(g): g for g in group_of.values()}
-    return sorted(unique.values(), key=lambda g: g[0]._order)
+    return sum(n.op not in WITHIN and n.op != CONSTANT for n in (*group, *inner))
 
 
 def _is_differentiable(node: Node, facts: AliasAnalysis) -> bool:
@@ -100,7 +72,7 @@ def _has_derivative(node: Node, facts: AliasAnalysis) -> bool:
             return False
         if not any(_is_operator(n) for n in inner):
             return False
-    elif not _is_operator(node) and node.op not in _WITHIN:
+    elif not _is_operator(node) and node.op not in WITHIN:
         return False
     return is_pure(node) and not any(map(facts.has_writers, (*operands_within(node), *node.results)))
 
@@ -115,7 +87,7 @@ def _is_operator(node: Node) -> bool:
 
 def _is_harmless(node: Node) -> bool:
     """Whether a node may stand in a branch or a loop that is differentiated as a whole."""
-    is_known = node.definition is not None or node.op in kinds.CONTROL | _WITHIN | {CONSTANT, "prim::Uninitialized"}
+    is_known = node.definition is not None or node.op in kinds.CONTROL | WITHIN | {CONSTANT, "prim::Uninitialized"}
     return is_known and is_pure(node) and not writes_memory(node) and not is_about_tensor(node)
 
 
@@ -124,31 +96,6 @@ def _asks(value: Value) -> bool:
     if isinstance(type_, TensorType):
         return type_.requires_grad is not False and is_real(type_)
     return holds_tensors(type_)
-
-
-def _escapes(node: Node, group: Sequence[Node], facts: AliasAnalysis) -> bool:
-    """Whether something outside of a group uses a result of this node that is no new tensor."""
-    inside = set(group)
-    for value in node.results:
-        is_new = isinstance(value.static_type, TensorType) and not any(
-            facts.may_alias(value, v) for v in operands_within(node) if holds_tensors(v.static_type)
-        )
-        if not is_new and any(_top(use.user, node.owner_block) not in inside for use in value.uses()):
-            return True
-    takes_lists = any(
-        holds_tensors(v.static_type) and not isinstance(v.static_type, TensorType) and v.defining_node not in inside
-        for v in operands_within(node)
-        if v.owner_block is node.owner_block
-    )
-    return takes_lists
-
-
-def _top(node: Node, block: Block) -> Node:
-    """The node of a block that a node lies in, or is."""
-    current = node
-    while current.owner_block is not block and current.owner_block.owner_node is not None:
-        current = current.owner_block.owner_node
-    return current
 
 
 def _inputs(group: Sequence[Node]) -> list[Value]:

@@ -15,7 +15,8 @@ is meanwhile not on the stack. Between functions and handlers, `autocast` conver
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from threading import local
 from typing import Any, NamedTuple
 
 from flambeau.tensor.observer import thread, watchers
@@ -71,3 +72,38 @@ def without_functions() -> Iterator[None]:
         yield
     finally:
         thread.handlers = before
+
+
+class Standing(local):
+    """A handler that a thread puts on its stack from one moment to another, below those of blocks.
+
+    >>> standing = Standing("a handler")
+    >>> standing.put(there=True)
+    >>> thread.handlers.handlers
+    ('a handler',)
+    >>> standing.put(there=False)
+    >>> thread.handlers
+    ()
+    """
+
+    _watching: AbstractContextManager[None] | None = None
+
+    def __init__(self, handler: Any) -> None:
+        self._handler = handler
+
+    @property
+    def is_there(self) -> bool:
+        """Whether this thread has put it there."""
+        return self._watching is not None
+
+    def put(self, *, there: bool) -> None:
+        """Put it on this thread's stack, or take it away."""
+        here = stack()
+        others = tuple(handler for handler in here.handlers if handler is not self._handler)
+        if there and self._watching is None:
+            self._watching = watchers.one_more()
+            self._watching.__enter__()
+        set_stack(here._replace(handlers=(self._handler, *others) if there else others))
+        if not there and self._watching is not None:
+            self._watching.__exit__(None, None, None)
+            self._watching = None

@@ -62,7 +62,7 @@ WITHOUT_EXAMPLE = {
     "addmm", "addmm_", "affine_grid_generator", "aminmax", "bilinear", "binary_cross_entropy_with_logits",
     "cosine_embedding_loss", "detach_", "embedding_bag", "embedding_renorm_", "empty_permuted",
     "fake_quantize_per_channel_affine", "fft.ihfft2", "fft.ihfftn", "fft_ihfft2", "fft_ihfftn", "frexp", "gru",
-    "gru_cell", "index_add", "index_put_", "index_reduce", "istft", "jit.set_fusion_strategy", "kthvalue",
+    "gru_cell", "index_add", "index_put_", "index_reduce", "istft", "kthvalue",
     "linalg.householder_product", "linalg.lu_solve", "linalg.matmul", "linalg.matrix_power", "linalg.matrix_rank",
     "linalg.multi_dot", "linalg.solve_ex", "linalg.solve_triangular", "linalg.tensorinv", "linalg.tensorsolve",
     "linalg_householder_product", "linalg_lu_solve", "linalg_matmul", "linalg_matrix_power", "linalg_matrix_rank",

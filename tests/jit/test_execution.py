@@ -155,14 +155,19 @@ def test_unoptimised_execution_is_for_a_block() -> None:
     assert scripted(x).tolist() == [4.0] * 3
 
 
-def test_there_is_one_fuser() -> None:
+def test_names_of_fusers() -> None:
+    x = flambeau.ones(1)
+    for name in ("fuser0", "fuser1", "fuser2", "fuser3", "none"):
+        with jit.fuser(name):
+            assert [flambeau.script(plus_one)(x).tolist() for _ in range(3)] == [[2.0]] * 3
+    unknown = r"unrecognized fuser option \(name: f\): there are 'fuser0' to 'fuser3', and 'none'"
+    with pytest.raises(RuntimeError, match=unknown), jit.fuser("f"):
+        pass
+    with pytest.warns(UserWarning, match="about the profiling executor, which is off in this thread"):
+        before = jit.set_fusion_strategy([("STATIC", 2)])
+    assert before == [("STATIC", 2), ("DYNAMIC", 10)]
     with jit.fuser("fuser1"):
-        assert flambeau.script(plus_one)(flambeau.ones(1)).tolist() == [2.0]
-    for name, message in (("fuser2", "fuser2 is not here: there is one fuser"), ("f", "unrecognized fuser option")):
-        with pytest.raises(RuntimeError, match=message), jit.fuser(name):
-            pass
-    with pytest.warns(UserWarning, match="set_fusion_strategy has nothing to set"):
-        assert jit.set_fusion_strategy([("STATIC", 2)]) == []
+        assert jit.set_fusion_strategy(before) == [("STATIC", 2)]
 
 
 def test_graphs_without_source_ranges() -> None:

@@ -375,8 +375,8 @@ def test_declarations() -> None:
 
 
 def test_switches_of_executors_are_options_of_functions() -> None:
-    with pytest.raises(AttributeError, match="options belong to a function"):
-        _ = _C._jit_set_profiling_executor
+    with pytest.raises(AttributeError, match=r"has no meaning here\. Options belong to a function"):
+        _ = _C._jit_set_te_cuda_pointwise_block_size
     with pytest.raises(AttributeError, match=r"^flambeau._C has no 'nothing'$"):
         _ = _C.nothing
 

@@ -53,6 +53,24 @@ from flambeau.jit.function import ScriptFunction
 from flambeau.jit.modules.script_method import ScriptMethod
 from flambeau.jit.modules.script_module import RecursiveScriptModule as ScriptModule
 from flambeau.jit.torch_names.attribute_tables import BufferDict, ModuleDict, ParameterDict
+from flambeau.jit.torch_names.executor_switches import (
+    FIXED,
+    _get_graph_executor_optimize,
+    _jit_can_fuse_on_cpu,
+    _jit_get_num_profiled_runs,
+    _jit_override_can_fuse_on_cpu,
+    _jit_set_bailout_depth,
+    _jit_set_fusion_strategy,
+    _jit_set_num_profiled_runs,
+    _jit_set_profiling_executor,
+    _jit_set_profiling_mode,
+    _jit_set_texpr_fuser_enabled,
+    _jit_set_texpr_reductions_enabled,
+    _jit_texpr_fuser_enabled,
+    _jit_texpr_reductions_enabled,
+    _llvm_enabled,
+    _set_graph_executor_optimize,
+)
 from flambeau.jit.torch_names.file_reader import (
     PyTorchFileReader,
     _get_model_extra_files,
@@ -98,7 +116,7 @@ SWITCHES = (
 )  # fmt: skip
 """How the names of switches of PyTorch's executors and fusers begin."""
 SWITCH = (
-    ": it is a switch of PyTorch's executors, for the whole process. Here options belong to a function: "
+    ": it is a switch of PyTorch's executors that has no meaning here. Options belong to a function: "
     'script(fn, without=("fuse",), max_plans=16, backend="interpreter")'
 )
 
@@ -113,7 +131,9 @@ sys.modules["flambeau._C"] = sys.modules[__name__]  # for `import flambeau._C`, 
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
-    """`_jit_pass_dce` and its like: passes as functions of a graph."""
+    """`_jit_pass_dce` and its like: passes as functions of a graph; switches that cannot be turned."""
+    if name in FIXED:
+        return FIXED[name]
     if name.removeprefix("_jit_pass_") not in PASSES or not name.startswith("_jit_pass_"):
         hint = SWITCH if name.startswith(SWITCHES) else ""
         raise AttributeError(f"flambeau._C has no '{name}'{hint}")
@@ -170,23 +190,38 @@ __all__ = [
     "_Await",
     "_create_function_from_graph",
     "_freeze_module",
+    "_get_graph_executor_optimize",
     "_get_model_extra_files",
     "_get_model_extra_files_from_buffer",
     "_get_tracing_state",
     "_infer_size",
+    "_jit_can_fuse_on_cpu",
     "_jit_clear_class_registry",
     "_jit_debug_module_iterators",
     "_jit_differentiate",
     "_jit_erase_non_input_shape_information",
     "_jit_flatten",
     "_jit_get_all_schemas",
+    "_jit_get_num_profiled_runs",
     "_jit_get_operation",
     "_jit_get_schemas_for_operator",
     "_jit_interpret_graph",
+    "_jit_override_can_fuse_on_cpu",
     "_jit_pass_custom_pattern_based_rewrite_graph",
     "_jit_set_autocast_mode",
+    "_jit_set_bailout_depth",
+    "_jit_set_fusion_strategy",
+    "_jit_set_num_profiled_runs",
+    "_jit_set_profiling_executor",
+    "_jit_set_profiling_mode",
+    "_jit_set_texpr_fuser_enabled",
+    "_jit_set_texpr_reductions_enabled",
+    "_jit_texpr_fuser_enabled",
+    "_jit_texpr_reductions_enabled",
     "_jit_unflatten",
+    "_llvm_enabled",
     "_propagate_shapes",
+    "_set_graph_executor_optimize",
     "parse_ir",
     "parse_schema",
     "run_pass",

@@ -1,0 +1,1 @@
+"""One more way to make plans: run a few times, record what comes by, and specialise on that behind guards."""
