@@ -16,7 +16,6 @@ from flambeau.passes.inline import CALLS, callee_of
 from flambeau.schema.set_type import SetType
 from flambeau.schema.types import (
     AnyType,
-    ComplexType,
     DictType,
     EnumType,
     FutureType,
@@ -54,10 +53,6 @@ TEXT: Final = (
         given="text: str",
         gives="codes",
     ),
-)
-COMPLEX: Final = (
-    "a complex number has no native form",
-    "keep its real and its imaginary part as two floats",
 )
 OBJECT: Final = (
     "objects of class {name} in lists, or from elsewhere, have no native form",
@@ -193,8 +188,6 @@ def _of_type(type_: Type) -> Why | None:
             return DICT
         case SetType():
             return SET
-        case ComplexType():
-            return COMPLEX
         case FutureType():
             return TASK
         case StringType():

@@ -26,6 +26,7 @@ from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import (
     NONE,
     BoolType,
+    ComplexType,
     FloatType,
     FunctionType,
     IntType,
@@ -46,7 +47,7 @@ WORTHWHILE = 128
 """Nodes that a loop runs in all its iterations from which on native code makes up for the call of it."""
 MAX_SPECS = 8
 """Combinations of dtypes and ranks for which a region keeps native code."""
-_PLAIN = (BoolType, FloatType, IntType, NoneType, TensorType)
+_PLAIN = (BoolType, ComplexType, FloatType, IntType, NoneType, TensorType)
 
 
 class Watching(Protocol):

@@ -65,20 +65,6 @@ def letters_as_numbers(n: int) -> int:
     return found
 
 
-def rotated(n: int) -> float:
-    z = 1.0 + 0j
-    for _ in range(n):
-        z = z * (0.6 + 0.8j)
-    return z.real
-
-
-def rotated_parts(n: int) -> float:
-    re, im = 1.0, 0.0
-    for _ in range(n):
-        re, im = re * 0.6 - im * 0.8, re * 0.8 + im * 0.6
-    return re
-
-
 def divided(n: int) -> int:
     total = 0
     for k in range(n):
@@ -124,7 +110,6 @@ PAIRS: dict[str, tuple[Callable[[int], Any], str, str, Callable[[int], Any]]] = 
     "dict": (counted, "a dict has no native form", "counts.get(i, 0)", counted_in_a_list),
     "set": (kinds, "a set has no native form", "seen.add", kinds_in_a_list),
     "text": (letters, "text has no native form", "text[at]", letters_as_numbers),
-    "complex": (rotated, "a complex number has no native form", "0.8j", rotated_parts),
     "try": (divided, "a `try` block has no native form", "try:", divided_if),
     "objects": (points, "objects of class Point", "made[k % 10]", fields),
 }

@@ -95,7 +95,7 @@ def select(fn: EmittedFunction, node: Node) -> None:
 
 def selected(fn: EmittedFunction, x: ArrayValue, dim: int, index: Register) -> ArrayValue:
     """What one index of an axis shows; the index is within the axis."""
-    itemsize = memory.element(x.rep.dtype).itemsize
+    itemsize = memory.itemsize(x.rep.dtype)
     data = memory.offset_address(fn.e, x.data, index, x.strides[dim], itemsize)
     dense = min(x.rep.dense, x.rep.rank - 1 - dim)
     sizes, strides = x.sizes[:dim] + x.sizes[dim + 1 :], x.strides[:dim] + x.strides[dim + 1 :]
@@ -128,7 +128,7 @@ def sliced(fn: EmittedFunction, node: Node, x: ArrayValue, places: Sequence[Valu
         count = e.select(e.icmp("eq", count, number(0)), number(0), rest)
     elif known_step != 1:
         count = e.binary("sdiv", e.binary("add", count, number(known_step - 1)), step)
-    itemsize = memory.element(x.rep.dtype).itemsize
+    itemsize = memory.itemsize(x.rep.dtype)
     data = memory.offset_address(e, x.data, start, x.strides[dim], itemsize)
     stride = memory.multiply(e, x.strides[dim], step, " nsw" if known_step is not None else "")
     sizes = (*x.sizes[:dim], count, *x.sizes[dim + 1 :])
@@ -305,7 +305,7 @@ def _wide(category: str) -> DType:
 def new(fn: EmittedFunction, dtype: DType, sizes: Sequence[Register], node: Node) -> ArrayValue:
     """A new tensor, row-major; leaves the function where a size is negative."""
     e = fn.e
-    itemsize = memory.element(dtype).itemsize
+    itemsize = memory.itemsize(dtype)
     for s in sizes:
         if memory.literal(s) is None:
             fn.exits.fail_if(e.icmp("slt", s, number(0)), node)
@@ -347,7 +347,7 @@ def _nest(
 
     def iteration(index: Register) -> None:
         here = [
-            memory.offset_address(fn.e, p, index, a.strides[axis], memory.element(a.rep.dtype).itemsize)
+            memory.offset_address(fn.e, p, index, a.strides[axis], memory.itemsize(a.rep.dtype))
             for p, a in zip(addresses, arrays, strict=True)
         ]
         _nest(fn, sizes, here, arrays, axis + 1, body)
@@ -359,7 +359,7 @@ def fill(fn: EmittedFunction, target: ArrayValue, value: Register) -> None:
     """Write one value everywhere."""
     e = fn.e
     if value.text in ("0", "false", "0x0000000000000000") and target.rep.dense == target.rep.rank:
-        bytes_ = memory.multiply(e, number(memory.element(target.rep.dtype).itemsize), product(fn, target.sizes))
+        bytes_ = memory.multiply(e, number(memory.itemsize(target.rep.dtype)), product(fn, target.sizes))
         e.raw(f"call void @llvm.memset.p0.i64(ptr {target.data}, i8 0, i64 {bytes_}, i1 false)")
         return
     flat = flattened(fn, [target])
@@ -372,7 +372,7 @@ def flattened(fn: EmittedFunction, arrays: Sequence[ArrayValue]) -> list[ArrayVa
         return list(arrays)
     total = product(fn, arrays[0].sizes)
     return [
-        ArrayValue(Array(a.rep.dtype, 1, 1), a.owner, a.data, (total,), (number(memory.element(a.rep.dtype).itemsize),))
+        ArrayValue(Array(a.rep.dtype, 1, 1), a.owner, a.data, (total,), (number(memory.itemsize(a.rep.dtype)),))
         for a in arrays
     ]
 
@@ -401,7 +401,7 @@ def in_steps(x: ArrayValue, sizes: Sequence[Register]) -> ArrayValue:
     """A tensor whose last sizes are known to be these, and its last axis to have no gaps, under more axes before."""
     missing = len(sizes) - x.rep.rank
     rep = Array(x.rep.dtype, len(sizes), x.rep.dense if not missing else 0)
-    step = number(memory.element(x.rep.dtype).itemsize)
+    step = number(memory.itemsize(x.rep.dtype))
     return ArrayValue(rep, x.owner, x.data, tuple(sizes), (*[number(0)] * missing, *x.strides[:-1], step))
 
 
@@ -411,7 +411,7 @@ def copy_elements(fn: EmittedFunction, target: ArrayValue, source: ArrayValue) -
     together = min(source.rep.dense, target.rep.dense)
     if together or not source.rep.rank:
         outer = source.rep.rank - together
-        total = memory.multiply(e, product(fn, source.sizes[outer:]), number(memory.element(dtype).itemsize))
+        total = memory.multiply(e, product(fn, source.sizes[outer:]), number(memory.itemsize(dtype)))
 
         def block(at: list[Register]) -> None:
             e.raw(f"call void @llvm.memcpy.p0.p0.i64(ptr {at[0]}, ptr {at[1]}, i64 {total}, i1 false)")
@@ -423,5 +423,5 @@ def copy_elements(fn: EmittedFunction, target: ArrayValue, source: ArrayValue) -
         return
     each_element(
         fn, source.sizes, [target, source],
-        lambda at: memory.store_element(e, at[0], memory.load_element(e, at[1], dtype), dtype),
+        lambda at: memory.move_element(e, at[0], at[1], dtype),
     )  # fmt: skip

@@ -93,7 +93,7 @@ def unsqueeze(fn: EmittedFunction, node: Node) -> None:
     x = array(fn, node.operand(0))
     dim = axis_of(fn, node.operand(1), x.rep.rank + 1)
     inner = x.sizes[dim] if dim < x.rep.rank else None
-    itemsize = memory.element(x.rep.dtype).itemsize
+    itemsize = memory.itemsize(x.rep.dtype)
     stride = number(itemsize) if inner is None else memory.multiply(fn.e, inner, x.strides[dim], " nsw")
     dense = x.rep.dense + 1 if x.rep.rank - dim <= x.rep.dense else x.rep.dense
     sizes = (*x.sizes[:dim], number(1), *x.sizes[dim:])

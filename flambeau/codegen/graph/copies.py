@@ -248,7 +248,7 @@ def _channels_last_if_all_are(fn: EmittedFunction, joined: ArrayValue, parts: Se
         turned = e.binary("and", turned, is_channels_last_now(fn, p))
     batch, *inner = joined.sizes
     channels, rows, columns = inner
-    dense = memory.dense_strides(e, (batch, rows, columns, channels), memory.element(joined.rep.dtype).itemsize)
+    dense = memory.dense_strides(e, (batch, rows, columns, channels), memory.itemsize(joined.rep.dtype))
     strides = [e.select(turned, dense[place], own) for place, own in zip((0, 3, 1, 2), joined.strides, strict=True)]
     return ArrayValue(Array(joined.rep.dtype, 4, 0), joined.owner, joined.data, joined.sizes, tuple(strides))
 
@@ -271,7 +271,7 @@ def _copy_into(
 ) -> None:
     """Copy a part to where it starts along an axis."""
     dtype = copied.rep.dtype
-    data = memory.offset_address(fn.e, copied.data, start, copied.strides[dim], memory.element(dtype).itemsize)
+    data = memory.offset_address(fn.e, copied.data, start, copied.strides[dim], memory.itemsize(dtype))
     dense = min(copied.rep.dense, len(sizes) - dim)
     target = ArrayValue(Array(dtype, len(sizes), dense), copied.owner, data, tuple(sizes), copied.strides)
     arrays.copy_elements(fn, target, part)
@@ -315,7 +315,7 @@ def _elements_side_by_side(fn: EmittedFunction, node: Node, items: Sequence[Nati
     dtype, s = tensor_type[0], Registers(fn, node, is_exact=False)
     operands = [s.cast(arrays.load(fn, item), dtype) for item in items]
     copied = new(fn, dtype, (number(len(operands)),), node)
-    step = memory.element(dtype).itemsize
+    step = memory.itemsize(dtype)
     for k, operand in enumerate(operands):
         address = memory.offset_address(fn.e, copied.data, number(k), number(step), step)
         memory.store_element(fn.e, address, operand.register, dtype)

@@ -28,7 +28,7 @@ MOST_STEPS = 2.0**53
 
 def zeros(fn: EmittedFunction, node: Node) -> None:
     """`zeros`, `empty` and their like: uninitialised ones hold zeros, which costs little and leaks nothing."""
-    _filled(fn, node, lambda s, _, dtype: s.const(0, dtype))
+    _filled(fn, node, lambda s, _, dtype: s.const(0, dtype.to_real()))
 
 
 def ones(fn: EmittedFunction, node: Node) -> None:
@@ -41,6 +41,10 @@ def full(fn: EmittedFunction, node: Node) -> None:
 
     def value(s: Registers, operands: Mapping[str, Native], dtype: DType) -> Operand:
         operand = _fill_value(operands["fill_value"])
+        if dtype.is_complex:
+            if literal_of(operands["fill_value"]) != 0:
+                raise CannotCompileError("complex elements that are not zeros")
+            return s.const(0, dtype.to_real())
         if operand.dtype.is_floating_point and not dtype.is_floating_point:
             raise CannotCompileError(FLOAT_AMONG_INTS)
         refuse_what_is_too_large(fn, node, operand, dtype)
@@ -119,7 +123,7 @@ def arange(fn: EmittedFunction, node: Node) -> None:
         distance = e.binary("udiv", e.binary("add", distance, number(abs(step) - 1)), number(abs(step)))
     tensor = arrays.new(fn, tensor_type[0], (distance,), node)
     s = Registers(fn, node, is_exact=False)
-    size = memory.element(tensor_type[0]).itemsize
+    size = memory.itemsize(tensor_type[0])
 
     def one(k: Register) -> None:
         value = memory.add(e, start, memory.multiply(e, k, number(step)))
@@ -147,7 +151,7 @@ def _arange_of_floats(fn: EmittedFunction, node: Node, bounds: Sequence[Native],
         is_away = e.fcmp(way, end.register, start.register)
         fn.exits.fail_if(e.binary("and", is_away, e.fcmp(sign, step.register, limits[0])), node)
     tensor = arrays.new(fn, dtype, (e.convert("fptosi", e.intrinsic("ceil", steps), "i64"),), node)
-    size = memory.element(dtype).itemsize
+    size = memory.itemsize(dtype)
 
     def one(k: Register) -> None:
         away = e.binary("fmul", step.register, e.convert("sitofp", k, "double"))
@@ -182,7 +186,7 @@ def linspace(fn: EmittedFunction, node: Node) -> None:
     step = s.div(s.sub(last, first), gaps)
     half = e.binary("sdiv", count, number(2))
     alone = e.icmp("eq", count, number(1))
-    size = memory.element(dtype).itemsize
+    size = memory.itemsize(dtype)
 
     def one(k: Register) -> None:
         low = s.add(first, s.mul(step, counted(k)))

@@ -34,7 +34,7 @@ def _diagonal(fn: EmittedFunction, x: ArrayValue, offset: int, rows: int, column
     size = e.intrinsic("smax", size, number(0))
     data = x.data
     if offset:
-        itemsize = memory.element(x.rep.dtype).itemsize
+        itemsize = memory.itemsize(x.rep.dtype)
         start = e.select(e.icmp("eq", size, number(0)), number(0), number(abs(offset)))
         data = memory.offset_address(e, data, start, x.strides[along], itemsize)
     kept = [k for k in range(x.rep.rank) if k not in (rows, columns)]

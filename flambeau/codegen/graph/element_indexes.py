@@ -80,7 +80,7 @@ def _at(fn: EmittedFunction, node: Node, x: ArrayValue, indices: Native) -> Arra
     if len(indices.items) > x.rep.rank:
         raise CannotCompileError("more indexes than the tensor has axes")
     e, data, last = fn.e, x.data, -1
-    itemsize = memory.element(x.rep.dtype).itemsize
+    itemsize = memory.itemsize(x.rep.dtype)
     for axis, item in enumerate(indices.items):
         if isinstance(item, Scalar | ArrayValue):
             index = hoisted_bounds_checks.checked_index(fn, _as_int(fn, load(fn, item)), x.sizes[axis], node)

@@ -96,7 +96,7 @@ def _argument(fn: EmittedFunction, native: Native, kind: str) -> list[Register]:
         count = memory.number(1)
         for size in native.sizes:
             count = memory.multiply(e, count, size)
-        itemsize = memory.number(memory.element(native.rep.dtype).itemsize)
+        itemsize = memory.number(memory.itemsize(native.rep.dtype))
         return [NULL, NULL, count, itemsize, native.data, *native.sizes, *native.strides]
     if not isinstance(native, Scalar):
         raise CannotCompileError(f"it is given {native_values.describe(native.rep)}")

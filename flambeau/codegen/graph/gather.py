@@ -37,7 +37,7 @@ from flambeau.schema import dtype as dtypes
 
 
 def _itemsize(x: ArrayValue) -> int:
-    return memory.element(x.rep.dtype).itemsize
+    return memory.itemsize(x.rep.dtype)
 
 
 def _at(fn: EmittedFunction, x: ArrayValue, axis: int, index: Register) -> Register:

@@ -12,6 +12,7 @@ from flambeau.codegen.graph.literals import as_rules_take
 from flambeau.codegen.graph.native_values import (
     ArrayValue,
     CannotCompileError,
+    ComplexValue,
     ListValue,
     Native,
     Scalar,
@@ -172,7 +173,7 @@ def _told_words(fn: EmittedFunction, native: TupleValue | ListValue) -> Register
 def _output_room(fn: EmittedFunction, rep: Representation) -> Register:
     """Room for an output's words, with the size of an element in front."""
     dtype, rank = (rep.dtype, rep.rank) if isinstance(rep, Array) else (_element(rep).dtype, 0)
-    size = memory.element(dtype).itemsize
+    size = memory.itemsize(dtype)
     start = fn.e.slot(f"[{3 + 2 * rank} x i64]", 16)
     memory.store_word(fn.e, start, 0, memory.number(size))
     return memory.word_address(fn.e, start, 1)
@@ -204,6 +205,8 @@ def operator(fn: EmittedFunction, node: Node) -> None:
     natives = [fn.values.get(v) for v in node.operands]
     changed = []
     for number, (argument, native) in enumerate(zip(definition.schema.arguments, natives, strict=False)):
+        if isinstance(native, ComplexValue) and isinstance(argument.type, TensorType):
+            raise CannotCompileError("a complex number in a register stands for a tensor")
         if argument.alias is not None and argument.alias.is_write and isinstance(native, ListValue):
             if holds_blocks(native.rep.item):
                 raise CannotCompileError("it changes a list of tensors or lists, and has no native form")

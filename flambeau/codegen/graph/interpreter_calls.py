@@ -22,8 +22,8 @@ def rep_of_result(fn: EmittedFunction, value: Value, found: tuple[DType, int] | 
             raise CannotCompileError(f"the dtype or rank of %{value.name} is not known ({value.static_type})")
         return rep
     dtype, count = found
-    memory.element(dtype)
-    if count == 0 and not fn.slots.needs_memory(value):
+    memory.itemsize(dtype)
+    if count == 0 and not dtype.is_complex and not fn.slots.needs_memory(value):
         return Element(dtype)
     return Array(dtype, count, 1 if count == 1 and not _may_be_view(value) else 0)
 
@@ -68,7 +68,7 @@ def is_dense_now(fn: EmittedFunction, x: ArrayValue) -> Register:
     """Whether a tensor lies row-major in one piece, found out at run time; false for one without elements."""
     e = fn.e
     answer = Register("true", "i1", 1)
-    step = number(memory.element(x.rep.dtype).itemsize)
+    step = number(memory.itemsize(x.rep.dtype))
     for size, stride in zip(reversed(x.sizes), reversed(x.strides), strict=True):
         fits = e.binary("or", e.icmp("eq", stride, step), e.icmp("eq", size, number(1)))
         answer = e.binary("and", e.binary("and", answer, fits), e.icmp("ne", size, number(0)))

@@ -12,6 +12,8 @@ from flambeau.codegen.graph import (
     bags,
     calls,
     choices,
+    complex_functions,
+    complex_numbers,
     copies,
     creation,
     diagonals,
@@ -41,6 +43,7 @@ from flambeau.codegen.graph.foreign import call
 from flambeau.codegen.graph.lowering_tables import (
     Lowering,
     lowers,
+    lowers_on_complex,
     lowers_on_items,
     lowers_on_lists,
     lowers_on_tensors,
@@ -88,7 +91,7 @@ def _lower(fn: EmittedFunction, node: Node) -> None:
             raise CannotCompileError("it has no native form")
         else:
             _by_declaration(fn, node, definition)
-    except CannotCompileError as reason:
+    except (CannotCompileError, KernelError) as reason:
         if len(fn.e.lines) != before or definition is None:
             raise
         exits_before = len(fn.parts.exit_points)
@@ -99,6 +102,8 @@ def _lower(fn: EmittedFunction, node: Node) -> None:
 
 def _rule(fn: EmittedFunction, node: Node) -> Lowering | None:
     """The entry for a node, by its kind and by what its operands have become."""
+    if complex_numbers.is_complex(fn, node) and node.op in lowers_on_complex:
+        return lowers_on_complex[node.op]
     reps = [fn.values.get(v).rep for v in node.operands[:2]]
     if node.op in lowers:
         return lowers[node.op]
@@ -107,6 +112,8 @@ def _rule(fn: EmittedFunction, node: Node) -> Lowering | None:
     if node.op.startswith("^"):
         return call
     if reps and isinstance(reps[0], Array | Element):
+        if isinstance(reps[0], Array) and reps[0].dtype.is_complex and node.op not in ON_COMPLEX_ELEMENTS:
+            return groups.operator
         return lowers_on_tensors.get(node.op)
     if any(isinstance(r, Listed | Tupled) for r in reps):
         return lowers_on_items.get(node.op) or lowers_on_lists.get(node.op)
@@ -251,6 +258,17 @@ def _unwrap(fn: EmittedFunction, node: Node) -> None:
     fn.values.set_view(node.result(), optional)
 
 
+assert complex_functions  # registers
+ON_COMPLEX_ELEMENTS = frozenset({
+    "aten::select", "aten::slice", "aten::transpose", "aten::t", "aten::permute", "aten::unsqueeze", "aten::squeeze",
+    "aten::view", "aten::reshape", "aten::clone", "aten::contiguous", "aten::expand", "aten::unbind", "aten::size",
+    "prim::shape", "aten::dim", "aten::numel", "aten::len", "prim::dtype", "prim::device", "aten::detach",
+    "aten::alias", "aten::ComplexImplicit", "aten::copy_", "aten::real", "aten::imag", "aten::view_as_real",
+    "aten::zeros_like", "aten::empty_like", "aten::full_like",
+})  # fmt: skip
+"""Lowerings that only show elements, or move them, and so do for those of complex tensors."""
+
+
 lowers("prim::ListConstruct")(lists.construct)
 lowers("prim::TupleConstruct")(_tuple)
 lowers("prim::DictConstruct")(lists.construct_dict)
@@ -362,6 +380,9 @@ lowers_on_tensors("prim::device")(arrays.device_of)
 lowers_on_tensors("aten::Int")(lambda fn, node: arrays.to_number(fn, node, dtypes.int64))
 lowers_on_tensors("aten::Float")(lambda fn, node: arrays.to_number(fn, node, dtypes.float64))
 lowers_on_tensors("aten::Bool")(lambda fn, node: arrays.to_number(fn, node, dtypes.bool_))
+lowers_on_tensors("aten::ComplexImplicit")(complex_numbers.of_element)
+lowers_on_tensors("aten::real", "aten::imag")(complex_numbers.part_of_tensor)
+lowers_on_tensors("aten::view_as_real")(complex_numbers.parts_of_tensor)
 lowers_on_tensors("aten::FloatImplicit")(lambda fn, node: arrays.implicit(fn, node, dtypes.float64))
 lowers_on_tensors("aten::IntImplicit")(lambda fn, node: arrays.implicit(fn, node, dtypes.int64))
 lowers_on_tensors("aten::item")(lambda fn, node: arrays.to_number(fn, node, None))

@@ -93,6 +93,8 @@ class Arguments:
                 return [_element_bits(value._array)]
             case forms.Float():
                 return [_float_bits(value)]
+            case forms.Complex():
+                return [_float_bits(value.real), _float_bits(value.imag)]
             case forms.Int() | forms.Bool():
                 return [int(value)]
             case forms.Fixed() | forms.Unknown():
@@ -178,6 +180,8 @@ def _read(rep: Representation, words: Iterator[int], seen: _Seen) -> Any:
             return wrap(_bits_element(next(words), rep.dtype))
         case forms.Float():
             return _bits_float(next(words))
+        case forms.Complex():
+            return complex(_bits_float(next(words)), _bits_float(next(words)))
         case forms.Bool():
             return bool(next(words) & 1)
         case forms.Int():
@@ -292,6 +296,8 @@ def _result_words(rep: Representation, value: Any, context: int, operands: Shown
             return [_element_bits(value._array)]
         case forms.Float():
             return [_float_bits(value)]
+        case forms.Complex():
+            return [_float_bits(value.real), _float_bits(value.imag)]
         case forms.Int() | forms.Bool():
             return [int(value)]
         case forms.Tupled():

@@ -9,12 +9,21 @@ from flambeau.codegen.graph.runtime import BLOCKS, ELEMENTS
 from flambeau.codegen.kernel.dtypes import ElementType, computed_type
 from flambeau.codegen.llvm.emitter import Emitter, int_constant
 from flambeau.codegen.llvm.emitter import Value as Register
+from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
+
+
+_COMPLEX = (dtypes.complex64, dtypes.complex128)
 
 
 def element(dtype: DType) -> ElementType:
     """What native code needs to know of an element type. Raises `KernelError` for one it does not compute in."""
     return computed_type(dtype.name)
+
+
+def itemsize(dtype: DType) -> int:
+    """Bytes of an element. Raises `KernelError` for an element type that native code neither computes in nor moves."""
+    return dtype.itemsize if dtype in _COMPLEX else element(dtype).itemsize
 
 
 def number(value: int) -> Register:
@@ -106,6 +115,18 @@ def store_element(e: Emitter, address: Register, value: Register, dtype: DType) 
         e.put_one(address, value, t.itemsize, ELEMENTS)
     else:
         e.raw(f"store {t.memory} {value}, ptr {address}, align {t.itemsize}, {ELEMENTS}")
+
+
+def move_element(e: Emitter, to: Register, source: Register, dtype: DType) -> None:
+    """Copy an element; of a complex one both parts."""
+    if dtype not in _COMPLEX:
+        store_element(e, to, load_element(e, source, dtype), dtype)
+        return
+    part = dtype.to_real()
+    step = number(part.itemsize)
+    for index in (number(0), number(1)):
+        addresses = [offset_address(e, base, index, step, part.itemsize) for base in (to, source)]
+        store_element(e, addresses[0], load_element(e, addresses[1], part), part)
 
 
 def offset_address(e: Emitter, base: Register, index: Register, stride: Register, itemsize: int) -> Register:

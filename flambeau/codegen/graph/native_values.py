@@ -61,6 +61,15 @@ class Scalar:
 
 
 @dataclass(slots=True)
+class ComplexValue:
+    """A complex number in two registers."""
+
+    rep: forms.Complex
+    real: Register
+    imaginary: Register
+
+
+@dataclass(slots=True)
 class ArrayValue:
     """A tensor in memory; strides are in bytes."""
 
@@ -120,7 +129,7 @@ class ChoiceValue:
     index: Register
 
 
-Native: TypeAlias = Scalar | ArrayValue | ListValue | TupleValue | OptionalValue | FixedValue | ChoiceValue
+Native: TypeAlias = Scalar | ComplexValue | ArrayValue | ListValue | TupleValue | OptionalValue | FixedValue | ChoiceValue
 
 
 def words_of(value: Native) -> Iterator[Register]:
@@ -128,6 +137,9 @@ def words_of(value: Native) -> Iterator[Register]:
     match value:
         case Scalar():
             yield value.register
+        case ComplexValue():
+            yield value.real
+            yield value.imaginary
         case ArrayValue():
             yield value.owner
             yield value.data
@@ -158,6 +170,8 @@ def _take(rep: Representation, words: list[Register]) -> tuple[Native, list[Regi
     match rep:
         case forms.Int() | forms.Float() | forms.Bool() | forms.Element():
             return Scalar(rep, words[0]), words[1:]
+        case forms.Complex():
+            return ComplexValue(rep, words[0], words[1]), words[2:]
         case forms.Array():
             end = 2 + rep.rank
             sizes, strides = tuple(words[2:end]), tuple(words[end : end + rep.rank])
@@ -259,6 +273,8 @@ def _join_inside(a: Representation, b: Representation) -> Representation:
 def describe(rep: Representation) -> str:
     """A representation in words."""
     match rep:
+        case forms.Complex():
+            return "a complex number"
         case forms.Array():
             return f"a {rep.dtype} tensor of rank {rep.rank}"
         case forms.Element():
@@ -299,6 +315,9 @@ def constant_of(value: Any) -> Native:
         return integer(value)
     if isinstance(value, float):
         return Scalar(forms.Float(), float_constant(value, "double", 1))
+    if isinstance(value, complex):
+        parts = [float_constant(part, "double", 1) for part in (value.real, value.imag)]
+        return ComplexValue(forms.Complex(), *parts)
     if isinstance(value, list | tuple):
         return TupleValue(tuple(map(constant_of, value)))
     return FixedValue(forms.Fixed(value))

@@ -36,7 +36,7 @@ def overlaps(fn: EmittedFunction, target: ArrayValue, others: Sequence[ArrayValu
 def _stretch(fn: EmittedFunction, x: ArrayValue) -> tuple[Register, Register]:
     e = fn.e
     start = e.convert("ptrtoint", x.data, "i64")
-    low, high = start, memory.add(e, start, number(memory.element(x.rep.dtype).itemsize))
+    low, high = start, memory.add(e, start, number(memory.itemsize(x.rep.dtype)))
     for size, stride in zip(x.sizes, x.strides, strict=True):
         reach = memory.multiply(e, memory.subtract(e, size, number(1)), stride)
         known = memory.literal(stride)

@@ -22,7 +22,7 @@ INTEGERS = frozenset({"int64", "int32"})
 
 def pick(fn: EmittedFunction, node: Node, x: ArrayValue, indices: Sequence[Native]) -> None:
     """The result of `aten::index`: the axes that indexes bring stay in place if neighbours, else they come first."""
-    itemsize = memory.element(x.rep.dtype).itemsize
+    itemsize = memory.itemsize(x.rep.dtype)
     by = _named(fn, x, indices)
     common = _broadcast(fn, node, list(by.values()))
     first = min(by) if max(by) - min(by) == len(by) - 1 else 0
@@ -36,7 +36,7 @@ def pick(fn: EmittedFunction, node: Node, x: ArrayValue, indices: Sequence[Nativ
         rest = (*target.strides[:before], *target.strides[before + len(common) :])
         words = [number(len(by))]
         for axis, index in by.items():
-            step = number(memory.element(index.rep.dtype).itemsize)
+            step = number(memory.itemsize(index.rep.dtype))
             words += [index.data, step, x.sizes[axis], x.strides[axis], memory.spilled(e, _steps(fn, index, common))]
         found = call_routine(
             fn, PICK, target.data, x.data, memory.spilled(e, words),

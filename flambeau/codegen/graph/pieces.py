@@ -170,7 +170,7 @@ def _let_go(fn: EmittedFunction, node: Node, cut: ArrayValue) -> None:
 
 
 def _piece(fn: EmittedFunction, x: ArrayValue, dim: int, start: Register, size: Register) -> ArrayValue:
-    data = memory.offset_address(fn.e, x.data, start, x.strides[dim], memory.element(x.rep.dtype).itemsize)
+    data = memory.offset_address(fn.e, x.data, start, x.strides[dim], memory.itemsize(x.rep.dtype))
     sizes = (*x.sizes[:dim], size, *x.sizes[dim + 1 :])
     return ArrayValue(
         Array(x.rep.dtype, x.rep.rank, min(x.rep.dense, x.rep.rank - dim)), x.owner, data, sizes, x.strides

@@ -117,7 +117,7 @@ def set_element(fn: EmittedFunction, value: Value, operand: Operand) -> None:
 
 def in_memory(fn: EmittedFunction, operand: Operand) -> ArrayValue:
     """A new tensor without axes in memory."""
-    block = fn.exits.new_block(number(memory.element(operand.dtype).itemsize))
+    block = fn.exits.new_block(number(memory.itemsize(operand.dtype)))
     data = fn.e.define(f"getelementptr inbounds i8, ptr {block}, i64 {BLOCK_DATA}", "ptr", 1)
     memory.store_element(fn.e, data, operand.register, operand.dtype)
     return ArrayValue(Array(operand.dtype, 0, 0), block, data, (), ())

@@ -73,7 +73,7 @@ def _copy(
 ) -> None:  # fmt: skip
     """Fill a new tensor, row by row, with the elements of another seen with other axes."""
     rank = len(sizes)
-    steps = memory.dense_strides(fn.e, sizes, memory.element(x.rep.dtype).itemsize)
+    steps = memory.dense_strides(fn.e, sizes, memory.itemsize(x.rep.dtype))
     target = ArrayValue(Array(x.rep.dtype, rank, rank), result.owner, result.data, tuple(sizes), steps)
     source = ArrayValue(Array(x.rep.dtype, rank, 0), x.owner, x.data, tuple(sizes), tuple(strides))
     arrays.copy_elements(fn, target, source)

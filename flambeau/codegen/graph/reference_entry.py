@@ -85,6 +85,8 @@ class _Call:
         match p.representation:
             case forms.Int() | forms.Float() | forms.Bool() as number:
                 return [_number_word(number, value)]
+            case forms.Complex() if type(value) is complex:
+                return [_bits(value.real), _bits(value.imag)]
             case forms.Fixed() as fixed if value is fixed.value:
                 return []
             case forms.Element() as element:
@@ -160,6 +162,8 @@ class _Call:
                 return next(words)
             case forms.Float():
                 return struct.unpack("d", struct.pack("q", next(words)))[0]
+            case forms.Complex():
+                return complex(*struct.unpack("2d", struct.pack("2q", next(words), next(words))))
             case forms.Bool():
                 return bool(next(words))
             case forms.Fixed():

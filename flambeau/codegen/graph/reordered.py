@@ -19,7 +19,7 @@ def flip(fn: EmittedFunction, node: Node) -> None:
     axes = {d % x.rep.rank if -x.rep.rank <= d < x.rep.rank else -1 for d in known_list(fn.values.get(node.operand(1)))}
     if -1 in axes:
         raise CannotCompileError("an axis that is not there")
-    itemsize = memory.element(x.rep.dtype).itemsize
+    itemsize = memory.itemsize(x.rep.dtype)
     data, strides = x.data, list(x.strides)
     for axis in sorted(axes):
         last = memory.subtract(e, x.sizes[axis], number(1))
@@ -34,7 +34,7 @@ def flip(fn: EmittedFunction, node: Node) -> None:
 
 def part(fn: EmittedFunction, x: ArrayValue, dim: int, start: Register, count: Register) -> ArrayValue:
     """So many of an axis, from one of them on."""
-    data = memory.offset_address(fn.e, x.data, start, x.strides[dim], memory.element(x.rep.dtype).itemsize)
+    data = memory.offset_address(fn.e, x.data, start, x.strides[dim], memory.itemsize(x.rep.dtype))
     sizes = (*x.sizes[:dim], count, *x.sizes[dim + 1 :])
     return view_on(x, data, sizes, x.strides, min(x.rep.dense, x.rep.rank - dim))
 

@@ -94,12 +94,12 @@ def _padded(fn: EmittedFunction, node: Node, x: ArrayValue, amounts: Sequence[Re
         fn.exits.fail_if(e.icmp("slt", source[axis], zero), node)
         target[axis] = e.intrinsic("smax", before, zero)
         start = e.binary("sub", zero, cut)
-        data = memory.offset_address(e, data, start, x.strides[axis], memory.element(x.rep.dtype).itemsize)
+        data = memory.offset_address(e, data, start, x.strides[axis], memory.itemsize(x.rep.dtype))
     padded = new(fn, x.rep.dtype, sizes, node)
     arrays.fill(fn, padded, fill)
     place = padded.data
     for axis, start in enumerate(target):
-        place = memory.offset_address(e, place, start, padded.strides[axis], memory.element(x.rep.dtype).itemsize)
+        place = memory.offset_address(e, place, start, padded.strides[axis], memory.itemsize(x.rep.dtype))
     rep = Array(x.rep.dtype, x.rep.rank, 0)
     arrays.copy_elements(
         fn, ArrayValue(rep, padded.owner, place, tuple(source), padded.strides),

@@ -3,6 +3,7 @@
 A value of each representation is a fixed number of words, in this order::
 
     Int, Float, Bool        the number (a float's bits; a bool as 0 or 1)
+    Complex                 the real and the imaginary part, as two floats
     Array(dtype, rank)      owner, data, size of each axis, bytes from one element to the next along each axis
     Element(dtype)          the bits of the element, in the low bits of the word
     Listed(item)            the address of the list's block
@@ -45,6 +46,11 @@ class Float:
 @dataclass(frozen=True, slots=True)
 class Bool:
     """True or false."""
+
+
+@dataclass(frozen=True, slots=True)
+class Complex:
+    """Two doubles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +124,7 @@ class Unknown:
 
 
 Representation: TypeAlias = (
-    Int | Float | Bool | Array | Element | Listed | Tupled | Optional | Fixed | OneOf | Unknown
+    Int | Float | Bool | Complex | Array | Element | Listed | Tupled | Optional | Fixed | OneOf | Unknown
 )
 
 
@@ -127,6 +133,8 @@ def word_count(r: Representation) -> int:
     match r:
         case Int() | Float() | Bool() | Element() | Listed() | OneOf():
             return 1
+        case Complex():
+            return 2
         case Array():
             return 2 + 2 * r.rank
         case Tupled():
@@ -146,6 +154,8 @@ def llvm_words(r: Representation) -> tuple[str, ...]:
             return ("double",)
         case Bool():
             return ("i1",)
+        case Complex():
+            return ("double", "double")
         case Element():
             return (element_llvm(r.dtype),)
         case Listed():

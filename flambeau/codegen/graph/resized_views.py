@@ -184,7 +184,7 @@ def _set_view_or_copy(fn: EmittedFunction, node: Node, x: ArrayValue, sizes: Seq
     e.branch(after)
     e.start(copied)
     target = new(fn, x.rep.dtype, sizes, node)
-    strides = memory.dense_strides(e, x.sizes, memory.element(x.rep.dtype).itemsize)
+    strides = memory.dense_strides(e, x.sizes, memory.itemsize(x.rep.dtype))
     copy_by_routine(fn, ArrayValue(x.rep, target.owner, target.data, x.sizes, strides), x)
     fn.slots.store(slots, target)
     e.branch(after)
@@ -196,7 +196,7 @@ def _as_dense(fn: EmittedFunction, x: ArrayValue, sizes: Sequence[Register]) -> 
     """The view of a tensor that is known to lie in one piece."""
     if x.rep.dense != x.rep.rank:
         return None
-    strides = memory.dense_strides(fn.e, sizes, memory.element(x.rep.dtype).itemsize)
+    strides = memory.dense_strides(fn.e, sizes, memory.itemsize(x.rep.dtype))
     return view_on(x, x.data, sizes, strides, len(sizes))
 
 
@@ -206,7 +206,7 @@ def _resized(fn: EmittedFunction, x: ArrayValue, sizes: Sequence[Register]) -> t
     strides = e.slot(f"[{max(1, len(sizes))} x i64]", 16)
     found = call_routine(
         fn, RESIZE, number(x.rep.rank), memory.spilled(e, x.sizes), memory.spilled(e, x.strides), number(len(sizes)),
-        memory.spilled(e, sizes), strides, number(memory.element(x.rep.dtype).itemsize),
+        memory.spilled(e, sizes), strides, number(memory.itemsize(x.rep.dtype)),
     )  # fmt: skip
     registers = [memory.load_word(e, strides, k, "i64") for k in range(len(sizes))]
     return found, view_on(x, x.data, sizes, registers, 0)

@@ -14,6 +14,7 @@ from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import UNKNOWN, OpDef
 from flambeau.schema.types import (
     BoolType,
+    ComplexType,
     FloatType,
     IntType,
     ListType,
@@ -26,7 +27,9 @@ from flambeau.schema.types import (
     VarType,
 )
 
-_NUMBERS: tuple[tuple[type, Type], ...] = ((forms.Int, IntType()), (forms.Float, FloatType()), (forms.Bool, BoolType()))
+_NUMBERS: tuple[tuple[type, Type], ...] = (
+    (forms.Int, IntType()), (forms.Float, FloatType()), (forms.Bool, BoolType()), (forms.Complex, ComplexType())
+)  # fmt: skip
 CPU = Device("cpu")
 
 
@@ -41,7 +44,7 @@ def rule_argument(rep: Representation, literal: Any = UNKNOWN) -> Any:
             return rep.value
         case forms.Tupled():
             return [rule_argument(item) for item in rep.items]
-        case forms.Int() | forms.Float() | forms.Bool():
+        case forms.Int() | forms.Float() | forms.Bool() | forms.Complex():
             if literal is not UNKNOWN:
                 return literal
             return next(t for kind, t in _NUMBERS if isinstance(rep, kind))
@@ -71,7 +74,7 @@ def _as_rules_take(argument: Any, formal: Type) -> Any:
         return [_as_rules_take(item, formal.element) for item in argument]
     if isinstance(argument, ListType) and isinstance(formal, ListType):
         return UNKNOWN if _as_rules_take(argument.element, formal.element) is UNKNOWN else argument
-    is_type = isinstance(argument, IntType | FloatType | BoolType)
+    is_type = isinstance(argument, IntType | FloatType | BoolType | ComplexType)
     return UNKNOWN if is_type and not isinstance(formal, NumberType | VarType) else argument
 
 
@@ -84,6 +87,8 @@ def of_type(type_: Type) -> Representation | None:
             return forms.Float()
         case BoolType():
             return forms.Bool()
+        case ComplexType():
+            return forms.Complex()
         case NoneType():
             return forms.Fixed(None)
         case TensorType():

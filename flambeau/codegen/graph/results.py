@@ -6,7 +6,7 @@ from flambeau.codegen.graph import representation as forms
 from flambeau.codegen.graph import result_types
 from flambeau.codegen.graph.native_values import CannotCompileError, describe
 from flambeau.codegen.graph.representation import Representation
-from flambeau.schema.types import BOOL, FLOAT, INT, NONE, ListType, OptionalType, TensorType, TupleType, Type
+from flambeau.schema.types import BOOL, COMPLEX, FLOAT, INT, NONE, ListType, OptionalType, TensorType, TupleType, Type
 
 
 def declared_rep(type_: Type) -> Representation | None:
@@ -36,6 +36,8 @@ def type_of(rep: Representation, declared: Type) -> Type:
             return FLOAT
         case forms.Bool():
             return BOOL
+        case forms.Complex():
+            return COMPLEX
         case forms.Fixed() if rep.value is None:
             return NONE
     raise CannotCompileError(f"it is given {describe(rep)}")

@@ -72,7 +72,7 @@ def _scatter(fn: EmittedFunction, node: Node, op: str) -> None:
         seen = ArrayValue(Array(x.rep.dtype, rank, 0), target.owner, target.data, index.sizes, strides)
 
         def one(at: list[Register]) -> None:
-            size = memory.element(x.rep.dtype).itemsize
+            size = memory.itemsize(x.rep.dtype)
             address = memory.offset_address(e, at[0], _index_at(fn, index, at[1]), target.strides[dim], size)
             change.put(address, value or memory.load_element(e, at[2], x.rep.dtype), op)
 
@@ -355,7 +355,7 @@ def _any(fn: EmittedFunction, conditions: Sequence[Register]) -> Register:
 
 
 def _at(fn: EmittedFunction, x: ArrayValue, dim: int, index: Register) -> Register:
-    return memory.offset_address(fn.e, x.data, index, x.strides[dim], memory.element(x.rep.dtype).itemsize)
+    return memory.offset_address(fn.e, x.data, index, x.strides[dim], memory.itemsize(x.rep.dtype))
 
 
 def _index_at(fn: EmittedFunction, index: ArrayValue, address: Register) -> Register:

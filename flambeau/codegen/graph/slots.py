@@ -71,7 +71,7 @@ class Slots:
             return assumed
         if isinstance(rep, Fixed) and rep.value is UNINITIALIZED:
             return rep
-        if isinstance(rep, Array) and rep.rank == 0 and not self.needs_memory(value):
+        if isinstance(rep, Array) and rep.rank == 0 and not (rep.dtype.is_complex or self.needs_memory(value)):
             rep = Element(rep.dtype)
         if isinstance(rep, Element) and self.needs_memory(value):
             rep = Array(rep.dtype, 0)
@@ -157,7 +157,7 @@ class Slots:
 
     def _in_new_block(self, native: Scalar, rep: Array) -> ArrayValue:
         """An element in memory of its own, to which nothing has a reference yet."""
-        block = self.exits.new_block(memory.number(memory.element(rep.dtype).itemsize))
+        block = self.exits.new_block(memory.number(memory.itemsize(rep.dtype)))
         memory.store_word(self.e, block, BLOCK.word("references"), memory.number(0))
         data = memory.offset_address(self.e, block, memory.number(BLOCK_DATA), memory.number(1), 1)
         memory.store_element(self.e, data, native.register, rep.dtype)

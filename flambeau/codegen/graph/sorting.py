@@ -109,7 +109,7 @@ def _insert_all(
     e, dtype = fn.e, x.rep.dtype
 
     def element_of(tensor: ArrayValue, start: Register, k: Register) -> Register:
-        return memory.offset_address(e, start, k, tensor.strides[dim], memory.element(tensor.rep.dtype).itemsize)
+        return memory.offset_address(e, start, k, tensor.strides[dim], memory.itemsize(tensor.rep.dtype))
 
     def value_at(k: Register) -> Register:
         if values is not None:
@@ -200,7 +200,7 @@ def _search(fn: EmittedFunction, line: ArrayValue, value: Register, is_right: bo
     e.branch_if(e.icmp("slt", low, high), step, done)
     e.start(step)
     middle = e.binary("lshr", e.binary("add", low, high), number(1))
-    address = memory.offset_address(e, line.data, middle, line.strides[0], memory.element(dtype).itemsize)
+    address = memory.offset_address(e, line.data, middle, line.strides[0], memory.itemsize(dtype))
     one = memory.load_element(e, address, dtype)
     goes_up = less(one, value)
     if is_right:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flambeau.codegen.graph import arrays, lists, memory
+from flambeau.codegen.graph import arrays, complex_numbers, lists, memory
 from flambeau.codegen.graph.control import each
 from flambeau.codegen.graph.creation import FLOAT_AMONG_INTS, refuse_what_does_not_fit
 from flambeau.codegen.graph.emitted_function import EmittedFunction
@@ -26,7 +26,11 @@ def tensor(fn: EmittedFunction, node: Node) -> None:
     if "requires_grad" in values_by_name(node) and literal_of(natives[-1]) is not False:
         raise CannotCompileError("a tensor that needs gradients")
     dtype, rank = tensor_type
-    if isinstance(natives[0], Scalar) and rank == 0:
+    if dtype.is_complex:
+        if rank:
+            raise CannotCompileError("a tensor of several complex numbers")
+        complex_numbers.tensor(fn, node, dtype)
+    elif isinstance(natives[0], Scalar) and rank == 0:
         set_element(fn, node.result(), _converted(fn, node, natives[0], dtype))
     elif isinstance(natives[0], TupleValue | ListValue) and rank > 0:
         _of_list(fn, node, natives[0], dtype, rank)
@@ -73,7 +77,7 @@ def _sizes(fn: EmittedFunction, node: Node, sequence: Native, rank: int) -> tupl
 def _store(fn: EmittedFunction, node: Node, sequence: Native, result: ArrayValue, start: Register) -> None:
     """Store all numbers of a list from the element ``start`` of the new tensor on."""
     e, dtype = fn.e, result.rep.dtype
-    size = memory.element(dtype).itemsize
+    size = memory.itemsize(dtype)
 
     def put(at: Register, item: Native) -> None:
         if not isinstance(item, Scalar):

@@ -164,7 +164,7 @@ class ValueTable:
         if not isinstance(value, native_values.ArrayValue) or value.rep.dense == 0:
             return value
         first = value.rep.rank - value.rep.dense
-        itemsize = memory.element(value.rep.dtype).itemsize
+        itemsize = memory.itemsize(value.rep.dtype)
         strides_of = memory.dense_strides if self._has_loops else memory.empty_strides  # loops want plain products
         dense = strides_of(self.e, value.sizes[first:], itemsize)
         known = type_.sizes if isinstance(type_, TensorType) and type_.sizes is not None else (None,) * value.rep.rank

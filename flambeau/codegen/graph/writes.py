@@ -11,14 +11,14 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from flambeau.codegen.graph import arrays, memory
+from flambeau.codegen.graph import arrays, complex_numbers, memory
 from flambeau.codegen.graph.arrays import array, load
 from flambeau.codegen.graph.creation import FLOAT_AMONG_INTS, refuse_what_is_too_large
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.interpreter_calls import call_python
 from flambeau.codegen.graph.literals import as_rules_take
 from flambeau.codegen.graph.memory import number
-from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, Native, Scalar
+from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, ComplexValue, Native, Scalar
 from flambeau.codegen.graph.overlap import overlaps, repeats
 from flambeau.codegen.graph.pointwise import element, number_argument
 from flambeau.codegen.graph.representation import Array
@@ -33,6 +33,10 @@ from flambeau.schema.opdef import OpDef
 def copy_(fn: EmittedFunction, node: Node) -> None:
     """`copy_`: every element converted, broadcast where needed."""
     target, source = array(fn, node.operand(0)), fn.values.get(node.operand(1))
+    if target.rep.dtype.is_complex or isinstance(source, ComplexValue) or _is_complex_array(source):
+        complex_numbers.put(fn, target, source, node)
+        fn.values.set_view(node.result(), target)
+        return
     s = Registers(fn, node, is_exact=False)
     dtype = target.rep.dtype
 
@@ -41,6 +45,10 @@ def copy_(fn: EmittedFunction, node: Node) -> None:
 
     write_all(fn, node, target, [source], meaning, reads_target=False)
     fn.values.set_view(node.result(), target)
+
+
+def _is_complex_array(native: Native) -> bool:
+    return isinstance(native, ArrayValue) and native.rep.dtype.is_complex
 
 
 def fill_(fn: EmittedFunction, node: Node) -> None:
@@ -183,7 +191,7 @@ def _are_plain(fn: EmittedFunction, target: ArrayValue, sources: Sequence[ArrayV
         own = target.sizes[target.rep.rank - x.rep.rank :]
         unclear += [e.icmp("eq", a, b) for a, b in zip(x.sizes, own, strict=True) if a != b]
     for x in (target, *sources):
-        step = number(memory.element(x.rep.dtype).itemsize)
+        step = number(memory.itemsize(x.rep.dtype))
         if x.rep.rank and x.strides[-1] != step:
             unclear.append(e.icmp("eq", x.strides[-1], step))
     return functools.reduce(lambda a, b: e.binary("and", a, b), unclear) if unclear else None

@@ -9,6 +9,8 @@ C_INTERFACE = {
     "PyThread_get_thread_ident": "i64 ()", "PyException_SetTraceback": "i32 (ptr, ptr)", "PyGILState_Check": "i32 ()",
     "PyGILState_Ensure": "i32 ()", "PyGILState_Release": "void (i32)", "PyEval_RestoreThread": "void (ptr)",
     "PyEval_SaveThread": "ptr ()", "PyFloat_AsDouble": "double (ptr)", "PyFloat_FromDouble": "ptr (double)",
+    "PyComplex_FromDoubles": "ptr (double, double)", "PyComplex_ImagAsDouble": "double (ptr)",
+    "PyComplex_RealAsDouble": "double (ptr)",
     "PyDict_New": "ptr ()", "PyDict_SetItem": "i32 (ptr, ptr, ptr)",
     "PyList_GetItem": "ptr (ptr, i64)", "PyList_New": "ptr (i64)", "PyList_SetItem": "i32 (ptr, i64, ptr)",
     "PyList_Size": "i64 (ptr)", "PyLong_AsDouble": "double (ptr)", "PyLong_AsLongLong": "i64 (ptr)",

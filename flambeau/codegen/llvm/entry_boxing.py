@@ -26,6 +26,9 @@ class Boxing:
                 return f.call("PyLong_FromLongLong", f.load(words))
             case forms.Float():
                 return f.call("PyFloat_FromDouble", f.load(words, "double"))
+            case forms.Complex():
+                parts = f.load(words, "double"), f.load(f.at(words, 1), "double")
+                return f.call("PyComplex_FromDoubles", *parts)
             case forms.Bool():
                 is_true = f.compare("ne", f.load(words), 0)
                 return self.reference(f.pick(is_true, m.symbol("true"), m.symbol("false"), "ptr"))

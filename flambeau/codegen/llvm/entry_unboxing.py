@@ -49,6 +49,10 @@ class Unboxing:
                 is_true = f.compare("eq", object_, m.symbol("true"))
                 self.require(f.op("or", is_true, f.compare("eq", object_, m.symbol("false"))))
                 f.store(words, f.convert("zext", is_true, "i64"))
+            case forms.Complex():
+                self.require(f.compare("eq", self._type_of(object_), m.symbol("complex_type")))
+                f.store(words, f.call("PyComplex_RealAsDouble", object_))
+                f.store(f.at(words, 1), f.call("PyComplex_ImagAsDouble", object_))
             case forms.Element():
                 self.require(f.call("unbox_element", object_, words, self.constants.descr(r.dtype), r.dtype.itemsize))
             case forms.Array():

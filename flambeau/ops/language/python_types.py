@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from flambeau.ops.language import int64
-from flambeau.ops.language.declare import KEYS, NEVER, OTHER_KEY, as_floats, declare, to_int
+from flambeau.ops.language.declare import KEYS, NEVER, OTHER_KEY, as_floats, declare, same, to_int
 from flambeau.schema.dtype import Category, by_code
 from flambeau.schema.dtype_limits import NOT_FLOATING, NOT_INTEGER, limit
 
@@ -239,6 +239,8 @@ declare("python::isqrt(int n) -> int", _checked(math.isqrt))
 declare("python::real(complex z) -> float", lambda z: z.real)
 declare("python::imag(complex z) -> float", lambda z: z.imag)
 declare("python::conjugate(complex self) -> complex", complex.conjugate)
+for _name in ("int", "float"):
+    declare(f"python::conjugate.{_name}({_name} self) -> {_name}", lambda x: x, scalar=same("positive"))
 declare("python::ulp(float x) -> float", math.ulp)
 declare("python::comb(int n, int k) -> int", _checked(lambda n, k: int64.wrap(math.comb(n, k))))
 declare("python::perm(int n, int k) -> int", _checked(lambda n, k: int64.wrap(math.perm(n, k))))

@@ -61,5 +61,5 @@ def copy_by_routine(fn: EmittedFunction, target: ArrayValue, source: ArrayValue)
     call_routine(
         fn, COPY, target.data, source.data, number(source.rep.rank), memory.spilled(e, source.sizes),
         memory.spilled(e, target.strides), memory.spilled(e, source.strides),
-        number(memory.element(source.rep.dtype).itemsize),
+        number(memory.itemsize(source.rep.dtype)),
     )  # fmt: skip

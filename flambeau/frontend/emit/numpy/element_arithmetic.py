@@ -115,12 +115,22 @@ def negative(e: Emitter, where: SourceRange, value: Value, name: str = "aten::ne
         result = call_operator(e, where, "aten::__xor__", [value, e.constant(-1)])
     else:
         result = call_operator(e, where, name, [value])
-    narrow = {d for d in dtypes if d.name in NARROW_INTS}
+    is_cut = value.static_type == COMPLEX and result.static_type == FLOAT
+    narrow = {d for d in dtypes if d.name in NARROW_INTS or (is_cut and d.name in NARROW_FLOATS)}
     if narrow and (len(dtypes) > 1 or None in kinds):
         raise CompileError(_ambiguous(value, value), where)
     for dtype in narrow:
         result = call_operator(e, where, f"python::as_{dtype.name}", [result])
     result.set_type(element_of(result.static_type, *(dtypes | ({None} if None in kinds else set()))))
+    return result
+
+
+def part_of(e: Emitter, where: SourceRange, value: Value, name: str) -> Value:
+    """`z.real` or `z.imag` of a complex number: a scalar with half as many bits where the number is one."""
+    result = call_operator(e, where, f"python::{name}", [value])
+    if is_element(value.static_type):
+        kinds = [None if k is None else k.to_real() for k in kinds_of(value.static_type)]
+        result.set_type(element_of(FLOAT, *kinds))
     return result
 
 

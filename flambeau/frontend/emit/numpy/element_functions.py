@@ -27,7 +27,7 @@ from flambeau.schema import registry
 from flambeau.schema.array_type import ArrayType
 from flambeau.schema.dtype import DType, float64
 from flambeau.schema.element_type import is_element
-from flambeau.schema.types import BOOL, FLOAT, INT, FloatType, NumberType, is_number
+from flambeau.schema.types import BOOL, COMPLEX, FLOAT, INT, FloatType, NumberType, is_number
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
@@ -45,6 +45,8 @@ _OF_NUMBERS: Final = {"aten::abs": "prim::abs"}
 """The operator of numbers where tensors have another."""
 _OWN: Final = frozenset({"floor", "ceil", "trunc", "rint", "sign"})
 """Functions of floats that NumPy has otherwise than Python and PyTorch."""
+OF_COMPLEX_NUMBERS: Final = ("real", "imag", "angle")
+"""Functions of arrays that take a number as well, and are no ufuncs."""
 _OF_FLOATS: Final = frozenset({"isnan", "isinf", "isfinite", "isclose"})
 
 
@@ -109,11 +111,28 @@ def of_numbers(e: Emitter, where: SourceRange, function: Any, name: str, operato
     if name in _EXTREMES and len(values) == 2:
         return _extreme(e, where, _EXTREMES[name], values, dtype)
     operands = [_as(e, where, v, dtype if name not in _OF_FLOATS else None) for v in values]
+    if name == "conjugate" and len(values) == 1:
+        result = call_operator(e, where, "python::conjugate", [values[0]])
+        result.set_type(values[0].static_type)
+        return result
     if name == "positive" or (name in _OWN and name != "sign" and not dtype.is_floating_point):
         return elements.rounded(e, where, operands[0], dtype)
     if name in _OWN and dtype.is_floating_point:
         operator = f"python::element_{name}"
     return elements.rounded(e, where, _of_operator(e, where, operator, operands), dtype)
+
+
+def of_complex_number(e: Emitter, where: SourceRange, name: str, value: Value) -> Value:
+    """`np.real`, `np.imag` or `np.angle` of a number, which may have no imaginary part."""
+    if name == "angle":
+        operand = value if value.static_type in (COMPLEX, FLOAT) else call_operator(e, where, "aten::Float", [value])
+        result = call_operator(e, where, "aten::angle", [operand])
+        return elements.rounded(e, where, result, arrays.dtype_of(where, np.angle, value))
+    if value.static_type == COMPLEX:
+        return elements.part_of(e, where, value, name)
+    if name == "real":
+        return value
+    return e.constant(0.0 if value.static_type == FLOAT else 0)
 
 
 def _of_operator(e: Emitter, where: SourceRange, operator: str, operands: list[Value]) -> Value:

@@ -421,6 +421,16 @@ def unpacked(e: Emitter, where: SourceRange, array: Value, size: int) -> list[Va
     return [as_number(e, call_operator(e, where, "aten::select", operands)) for operands in places]
 
 
+def part_of(e: Emitter, where: SourceRange, array: Value, name: str) -> Value:
+    """`x.real` or `x.imag`: a view of a complex array's."""
+    dtype, rank = dtype_and_rank(array, where)
+    if not dtype.is_complex:
+        return array if name == "real" else call_operator(e, where, "aten::zeros_like", [array])
+    result = call_operator(e, where, f"aten::{name}", [array])
+    result.set_type(array_of(dtype.to_real(), rank))
+    return result
+
+
 def array_attribute(
     e: Emitter, where: SourceRange, wrap: Callable[[Value], Sugared], array: Value, name: str
 ) -> Sugared | None:
@@ -443,13 +453,7 @@ def array_attribute(
     if name == "dtype":
         return wrap(e.constant(dtype_and_rank(array, where)[0].code, INT))
     if name in ("real", "imag"):
-        dtype, rank = dtype_and_rank(array, where)
-        if dtype.is_complex:
-            real = dtype.to_real()
-            result = call_operator(e, where, f"aten::{name}", [array])
-            result.set_type(array_of(real, rank))
-            return wrap(result)
-        return wrap(array if name == "real" else call_operator(e, where, "aten::zeros_like", [array]))
+        return wrap(part_of(e, where, array, name))
     if name in ("itemsize", "nbytes"):
         return None
     if hasattr(np.ndarray, name) and not name.startswith("__"):

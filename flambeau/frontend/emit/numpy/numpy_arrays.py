@@ -23,6 +23,7 @@ from flambeau.frontend.emit.numpy.ndarray_methods import (
     call_method,
     constant_int,
     constant_text,
+    part_of,
     shape_of,
 )
 from flambeau.frontend.emit.schema_matching import call_operator
@@ -43,6 +44,7 @@ _METHODS: Final = (
     "swapaxes", "take", "trace", "diagonal", "searchsorted", "cumprod", "sort", "empty_like", "full_like",
     "count_nonzero", "diff", "flip", "vstack", "hstack", "size", "shape", "ndim", "bincount", "invert", "average",
     "tile", "pad", "column_stack", "dstack", "nan_to_num", "flatnonzero", "argwhere", "ptp",
+    "real", "imag", "angle",
 )  # fmt: skip
 ARRAY_FUNCTIONS: Final[dict[Any, str]] = {getattr(np, name): name for name in _METHODS if hasattr(np, name)}
 """Functions that arrays alone have."""
@@ -318,6 +320,13 @@ def _argwhere(f: _Function) -> Value:
     return places
 
 
+def _angle(f: _Function) -> Value:
+    """Of ints, float64s."""
+    if len(f.values) != 1 or f.named:
+        raise CompileError("np.angle takes one argument here: degrees are np.rad2deg(np.angle(z))", f.where)
+    return f.op("angle", _floats(f.e, f.values[0], f.where))
+
+
 _RULES: Final[dict[str, Callable[[_Function], Value]]] = {
     "where": _where, "concatenate": lambda f: f.joined("cat", f.parts(), f.axis(1, 0)),
     "stack": lambda f: f.joined("stack", f.parts(), f.axis(1, 0)),
@@ -331,5 +340,8 @@ _RULES: Final[dict[str, Callable[[_Function], Value]]] = {
     "nan_to_num": lambda f: f.op("nan_to_num", f.values[0]), "flatnonzero": _flatnonzero, "argwhere": _argwhere,
     "ptp": lambda f: binary(f.e, f.where, "-", f.op("max", f.values[0]), f.op("min", f.values[0])),
     "invert": lambda f: f.op("bitwise_not", f.values[0]),
+    "real": lambda f: part_of(f.e, f.where, f.values[0], "real"),
+    "imag": lambda f: part_of(f.e, f.where, f.values[0], "imag"),
+    "angle": _angle,
     "conjugate": lambda f: f.op("clone", f.op("conj", f.values[0])),
 }  # fmt: skip

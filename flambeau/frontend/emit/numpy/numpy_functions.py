@@ -15,7 +15,7 @@ from flambeau.frontend.emit.builtins.library_functions import FOR_ARRAYS, OUTSID
 from flambeau.frontend.emit.builtins.standard_library import NOT_HERE, OF_THE_PACKAGE, refusal
 from flambeau.frontend.emit.numpy.array_promotion import as_number
 from flambeau.frontend.emit.numpy.element_arithmetic import as_python
-from flambeau.frontend.emit.numpy.element_functions import are_numbers, of_numbers
+from flambeau.frontend.emit.numpy.element_functions import OF_COMPLEX_NUMBERS, are_numbers, of_complex_number, of_numbers
 from flambeau.frontend.emit.numpy.numpy_arrays import ARRAY_FUNCTIONS, array_call
 from flambeau.frontend.emit.numpy.reversed_views import flipped_view
 from flambeau.frontend.emit.numpy.ufunc_at import SIGNS, UfuncAt
@@ -87,6 +87,8 @@ class ArrayFunctionValue(Sugared):
 
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """What the function gives for arrays. Raises CompileError for anything else."""
+        if self.name in OF_COMPLEX_NUMBERS and not keywords and len(args) == 1 and are_numbers(args):
+            return SimpleValue(of_complex_number(e, where, self.name, args[0].value))
         if not any(holds_arrays(g.value.static_type) for g in (*args, *keywords)):
             raise CompileError(FOR_ARRAYS.format(name=self.name, instead=OUTSIDE), where)
         if self.name == "flip":

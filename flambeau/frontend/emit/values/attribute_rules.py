@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from flambeau.frontend.emit.numpy.element_arithmetic import part_of
 from flambeau.frontend.emit.numpy.ndarray_methods import array_attribute
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values import set_values as sets
@@ -60,8 +61,8 @@ PYTHON_METHODS = {
     StringType: ("removeprefix", "removesuffix", "casefold", "isascii"),
     ListType: ("index", "remove", "count"),
     ComplexType: ("conjugate",),
-    IntType: ("bit_length", "bit_count"),
-    FloatType: ("is_integer",),
+    IntType: ("bit_length", "bit_count", "conjugate"),
+    FloatType: ("is_integer", "conjugate"),
 }
 """Methods that TorchScript does not have, or not for every type of element."""
 CONTAINER_METHODS = {ListType: ("extend", "sort"), DictType: ("update",)}
@@ -142,7 +143,15 @@ def _of_text(e: Emitter, where: SourceRange, value: Value, name: str) -> Sugared
 
 @_of(ComplexType)
 def _of_complex(e: Emitter, where: SourceRange, value: Value, name: str) -> Sugared | None:
-    return SimpleValue(call_operator(e, where, f"python::{name}", [value])) if name in ("real", "imag") else None
+    return SimpleValue(part_of(e, where, value, name)) if name in ("real", "imag") else None
+
+
+@_of(FloatType, IntType)
+def _of_real(e: Emitter, where: SourceRange, value: Value, name: str) -> Sugared | None:
+    """The parts of a number that has no imaginary one."""
+    if name == "imag":
+        return SimpleValue(e.constant(0.0 if isinstance(value.static_type, FloatType) else 0))
+    return SimpleValue(value) if name == "real" else None
 
 
 @_of(FutureType)
