@@ -45,6 +45,7 @@ from flambeau.frontend.emit.inference import infer
 from flambeau.frontend.emit.loop_iterations import emit_for
 from flambeau.frontend.emit.python_block_calls import emit_python_block
 from flambeau.frontend.emit.type_variables import TypeVariables
+from flambeau.frontend.emit.unset_variables import begin_unset
 from flambeau.frontend.emit.values import attribute_rules, iterators, python_values
 from flambeau.frontend.emit.values.sugared import Emitter, ExpressionRule, Rules, StatementRule, Sugared
 from flambeau.frontend.scopes.captured_names import unique_name
@@ -226,6 +227,7 @@ def _compile(
     check_defaults(arguments, tree)
     with graph.at_range(tree.range):
         _emit_prologue(e, tree, bound, is_generator)
+        begin_unset(e)
         if e.statements(tree.body) and type_variables.error is None:
             _fall_off(e, tree)
     if type_variables.error is not None:

@@ -58,13 +58,6 @@ CASES: list[tuple[str, str, int, str, str]] = [
         "del statements are only supported for deleting list and dict items and variables",
     ),
     (
-        "loop variable after",
-        "def f(x: int):\n    for i in range(x):\n        pass\n    return i\n",
-        4,
-        "i",
-        "undefined value i",
-    ),
-    (
         "loop changes type",
         "def f(x: int):\n    y = 1\n    for i in range(x):\n        y = 2.0\n    return y\n",
         4,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from flambeau.frontend.emit.attribute_refinement import narrowed
 from flambeau.frontend.emit.builtins.format_fields import emit_fields, has_fields
+from flambeau.frontend.emit.unset_variables import ask_behind
 from flambeau.frontend.emit.values.operator_value import OperatorValue
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
@@ -32,6 +33,7 @@ def emit_name(e: Emitter, tree: Var, hint: Type | None) -> Sugared:
     meaning = e.lookup(tree.name, tree.range)
     if meaning is not None:
         return meaning
+    ask_behind(e, tree.name, tree.range)
     value = e.scope.resolver.resolve(tree.name)
     if value is MISSING:
         raise CompileError(f"undefined value {tree.name}", tree.range)

@@ -17,6 +17,7 @@ from flambeau.frontend.emit.implicit_conversions import pack_tuple
 from flambeau.frontend.emit.inlined import Expansion, check_left, own_statements
 from flambeau.frontend.emit.loop_iterations import emit_for, emit_while, left_by_break, note_break
 from flambeau.frontend.emit.numpy.array_promotion import is_array
+from flambeau.frontend.emit.unset_variables import note_left_behind
 from flambeau.frontend.emit.values.carried_values import values_in
 from flambeau.frontend.emit.values.function_groups import chosen
 from flambeau.frontend.emit.values.simple_value import SimpleValue
@@ -90,6 +91,9 @@ def emit_branches(
         going_on = frame_a if falls_a else frame_b
         e.scope.frame.names.update(going_on.names)
         behind_arms(e, going_on)
+    if e.flow.loop is not None:
+        for frame in (frame_a, frame_b):
+            note_left_behind(e, frame)
     return falls_a or falls_b
 
 

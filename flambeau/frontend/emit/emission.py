@@ -15,6 +15,7 @@ from flambeau.frontend.emit.frames import Absent, Frame, Variable
 from flambeau.frontend.emit.function_scope import FunctionScope
 from flambeau.frontend.emit.graph_builder import Builder
 from flambeau.frontend.emit.type_variables import TypeVariables
+from flambeau.frontend.emit.unset_variables import check_is_set
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Iteration, Rules, Sugared
 from flambeau.frontend.scopes.captured_names import Name
@@ -165,6 +166,9 @@ class Emission:
         declared = self.scope.as_written(stored) if before is None or not is_subtype(stored, before) else before
         frame.names[name] = Variable(stored, slot, declared)
         self.builder.store(slot, value, stored)
+        unset = self.scope.perhaps_unset.get(name)
+        if unset is not None and unset[0].slot == slot:
+            self.builder.store(unset[1].slot, self.constant(True), unset[1].type)
         text = str(name)
         if not value.has_name and text.isascii() and value.owner_block is self.graph.insertion_block:
             value.set_name(text)
@@ -188,6 +192,7 @@ class Emission:
         """
         meaning = self.scope.frame.find(name)
         if isinstance(meaning, Variable):
+            check_is_set(self, name, meaning)
             return SimpleValue(self.load(name, meaning))
         if isinstance(meaning, Absent):
             raise absent_error(meaning, where)

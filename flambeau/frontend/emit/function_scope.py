@@ -66,6 +66,10 @@ class FunctionScope(Generic[S]):
     """Whether it is a method: its first parameter cannot be assigned."""
     receiver: Receiver | None = None
     """The object that the function initialises: `self` of an `__init__`."""
+    left_behind: dict[Name, Type] = field(default_factory=dict)
+    """Variables that loops bound which have ended."""
+    perhaps_unset: dict[Name, tuple[Variable, Variable]] = field(default_factory=dict)
+    """Variables that a loop may leave without a value, each with the variable that says whether it has one."""
     inherited: Inherited | None = None
     annotated: dict[int, SourceRange] = field(default_factory=dict)
     """Where names are declared that were met already: a loop that is unrolled comes there again."""

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from flambeau.frontend.emit.type_variables import InferenceRestart, TypeVariables
+from flambeau.frontend.emit.unset_variables import as_first_refused
 from flambeau.util.errors import CompileError
 
 T = TypeVar("T")
@@ -28,7 +29,7 @@ def infer(type_variables: TypeVariables, attempt: Callable[[], T], remember: Cal
             take_back()
             if restart.owner is not type_variables:
                 raise
-        except CompileError:
+        except CompileError as error:
             if not type_variables.take_defaults():
-                raise
+                raise as_first_refused(type_variables, error) from None
             take_back()

@@ -11,6 +11,7 @@ from flambeau.analysis.parallel_loops import PARALLEL
 from flambeau.frontend.emit.attribute_refinement import forget_all
 from flambeau.frontend.emit.flow import LoopState
 from flambeau.frontend.emit.frames import Absent, Frame, Variable
+from flambeau.frontend.emit.unset_variables import note_left_behind
 from flambeau.frontend.emit.values.sugared import Emitter, Iteration, Sugared
 from flambeau.frontend.scopes.captured_names import Name
 from flambeau.ir.graph import Value
@@ -52,7 +53,8 @@ def emit_for(
 
 
 def _without_deleted(e: Emitter, body: Frame[Sugared]) -> None:
-    """Names from around a loop that its body deletes mean nothing behind it."""
+    """Names from around a loop that its body deletes mean nothing behind it; its own are noted."""
+    note_left_behind(e, body)
     for name, meaning in body.names.items():
         if isinstance(meaning, Absent) and isinstance(e.scope.find(name), Variable):
             e.scope.frame.names[name] = meaning
