@@ -12,7 +12,6 @@ from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
 
-
 _COMPLEX = (dtypes.complex64, dtypes.complex128)
 
 

@@ -129,7 +129,9 @@ class ChoiceValue:
     index: Register
 
 
-Native: TypeAlias = Scalar | ComplexValue | ArrayValue | ListValue | TupleValue | OptionalValue | FixedValue | ChoiceValue
+Native: TypeAlias = (
+    Scalar | ComplexValue | ArrayValue | ListValue | TupleValue | OptionalValue | FixedValue | ChoiceValue
+)
 
 
 def words_of(value: Native) -> Iterator[Register]:

@@ -22,8 +22,8 @@ from flambeau.util.source import SourceRange
 UNSET: Final = "cannot access local variable '{name}' where it is not associated with a value"
 
 TWO_TYPES: Final = (
-    "undefined value {name}: loops above bind it to values of several types, so that it has none behind them. Give each "
-    "a name of its own, or {name} a value before the first loop"
+    "undefined value {name}: loops above bind it to values of several types, so that it has none behind them. Give "
+    "each a name of its own, or {name} a value before the first loop"
 )
 
 

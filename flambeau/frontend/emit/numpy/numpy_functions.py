@@ -15,7 +15,12 @@ from flambeau.frontend.emit.builtins.library_functions import FOR_ARRAYS, OUTSID
 from flambeau.frontend.emit.builtins.standard_library import NOT_HERE, OF_THE_PACKAGE, refusal
 from flambeau.frontend.emit.numpy.array_promotion import as_number
 from flambeau.frontend.emit.numpy.element_arithmetic import as_python
-from flambeau.frontend.emit.numpy.element_functions import OF_COMPLEX_NUMBERS, are_numbers, of_complex_number, of_numbers
+from flambeau.frontend.emit.numpy.element_functions import (
+    OF_COMPLEX_NUMBERS,
+    are_numbers,
+    of_complex_number,
+    of_numbers,
+)
 from flambeau.frontend.emit.numpy.numpy_arrays import ARRAY_FUNCTIONS, array_call
 from flambeau.frontend.emit.numpy.reversed_views import flipped_view
 from flambeau.frontend.emit.numpy.ufunc_at import SIGNS, UfuncAt

@@ -10,7 +10,6 @@ from typing import Any
 
 from flambeau.frontend.emit.numpy.element_arithmetic import part_of
 from flambeau.frontend.emit.numpy.ndarray_methods import array_attribute
-from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values import set_values as sets
 from flambeau.frontend.emit.values.container_methods import ContainerMethod, named_tuple_attribute
 from flambeau.frontend.emit.values.future_methods import future_method
