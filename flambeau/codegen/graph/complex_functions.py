@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from flambeau.codegen.graph.complex_numbers import Arithmetic, Pair
 from flambeau.codegen.graph.emitted_function import EmittedFunction
-from flambeau.codegen.graph.lowering_tables import lowers_on_complex
+from flambeau.codegen.graph.lowering_tables import lowers, lowers_on_complex
 from flambeau.codegen.graph.native_values import CannotCompileError
 from flambeau.codegen.graph.scalars import Operand
 from flambeau.ir.graph import Node
@@ -111,7 +111,7 @@ def _log(a: Arithmetic, x: Pair) -> Pair:
     return Pair(a, s.select(is_near, near, s.log(length)), s.atan2(x.im, x.re))
 
 
-@lowers_on_complex("aten::polar")
+@lowers("aten::polar")
 def _polar(fn: EmittedFunction, node: Node) -> None:
     """`cmath.rect`: a length and an angle."""
     a = Arithmetic(fn, node)

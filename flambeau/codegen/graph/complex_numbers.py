@@ -13,7 +13,7 @@ from flambeau.codegen.graph import memory
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.interpreter_calls import call_python
 from flambeau.codegen.graph.literals import literal_of
-from flambeau.codegen.graph.lowering_tables import lowers_on_complex
+from flambeau.codegen.graph.lowering_tables import lowers, lowers_on_complex
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import (
     ArrayValue,
@@ -127,9 +127,7 @@ class Pair:
 
 
 def is_complex(fn: EmittedFunction, node: Node) -> bool:
-    """Whether a node has a complex number among its operands, or makes one."""
-    if node.op in ("aten::Complex", "aten::polar"):
-        return True
+    """Whether a node has a complex number among its operands."""
     return any(isinstance(fn.values.get(v), ComplexValue) for v in node.operands)
 
 
@@ -153,7 +151,7 @@ def _operands(fn: EmittedFunction, node: Node, count: int = 1) -> tuple[Arithmet
 # -- making, parts ----------------------------------------------------------------------------------------------------
 
 
-@lowers_on_complex("aten::Complex")
+@lowers("aten::Complex")
 def _make(fn: EmittedFunction, node: Node) -> None:
     a = Arithmetic(fn, node)
     if len(node.operands) == 1:

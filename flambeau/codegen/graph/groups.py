@@ -32,6 +32,7 @@ from flambeau.codegen.graph.representation import (
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Node, Value
 from flambeau.schema.dtype import DType
+from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import ListType, TensorType
 
 
@@ -197,12 +198,8 @@ def _result_of(fn: EmittedFunction, rep: Representation, room: Register) -> Nati
     return fn.values.densified(native_values.from_words(rep, words))
 
 
-def operator(fn: EmittedFunction, node: Node) -> None:
-    """An operator without native form: Python runs it on the same memory."""
-    definition = node.definition
-    if definition is None:
-        raise CannotCompileError("it has no native form")
-    natives = [fn.values.get(v) for v in node.operands]
+def _changed_lists(definition: OpDef, natives: Sequence[Native]) -> list[int]:
+    """Which operands are lists that the operator changes. Raises `CannotCompileError` for what it cannot get."""
     changed = []
     for number, (argument, native) in enumerate(zip(definition.schema.arguments, natives, strict=False)):
         if isinstance(native, ComplexValue) and isinstance(argument.type, TensorType):
@@ -211,6 +208,16 @@ def operator(fn: EmittedFunction, node: Node) -> None:
             if holds_blocks(native.rep.item):
                 raise CannotCompileError("it changes a list of tensors or lists, and has no native form")
             changed.append(number)
+    return changed
+
+
+def operator(fn: EmittedFunction, node: Node) -> None:
+    """An operator without native form: Python runs it on the same memory."""
+    definition = node.definition
+    if definition is None:
+        raise CannotCompileError("it has no native form")
+    natives = [fn.values.get(v) for v in node.operands]
+    changed = _changed_lists(definition, natives)
     if changed and any(isinstance(v.static_type, ListType) for v in node.results):
         call_python(fn, node, (), changed)
         fn.values.set_view(node.result(0), natives[changed[0]])

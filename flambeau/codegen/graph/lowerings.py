@@ -47,6 +47,7 @@ from flambeau.codegen.graph.lowering_tables import (
     lowers_on_items,
     lowers_on_lists,
     lowers_on_tensors,
+    only_moves,
 )
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import (
@@ -112,7 +113,7 @@ def _rule(fn: EmittedFunction, node: Node) -> Lowering | None:
     if node.op.startswith("^"):
         return call
     if reps and isinstance(reps[0], Array | Element):
-        if isinstance(reps[0], Array) and reps[0].dtype.is_complex and node.op not in ON_COMPLEX_ELEMENTS:
+        if isinstance(reps[0], Array) and reps[0].dtype.is_complex and node.op not in only_moves:
             return groups.operator
         return lowers_on_tensors.get(node.op)
     if any(isinstance(r, Listed | Tupled) for r in reps):
@@ -259,15 +260,13 @@ def _unwrap(fn: EmittedFunction, node: Node) -> None:
 
 
 assert complex_functions  # registers
-ON_COMPLEX_ELEMENTS = frozenset({
+only_moves(
     "aten::select", "aten::slice", "aten::transpose", "aten::t", "aten::permute", "aten::unsqueeze", "aten::squeeze",
     "aten::view", "aten::reshape", "aten::clone", "aten::contiguous", "aten::expand", "aten::unbind", "aten::size",
     "prim::shape", "aten::dim", "aten::numel", "aten::len", "prim::dtype", "prim::device", "aten::detach",
     "aten::alias", "aten::ComplexImplicit", "aten::copy_", "aten::real", "aten::imag", "aten::view_as_real",
     "aten::zeros_like", "aten::empty_like", "aten::full_like",
-})  # fmt: skip
-"""Lowerings that only show elements, or move them, and so do for those of complex tensors."""
-
+)(lambda node: True)  # fmt: skip
 
 lowers("prim::ListConstruct")(lists.construct)
 lowers("prim::TupleConstruct")(_tuple)

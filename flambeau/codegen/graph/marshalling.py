@@ -50,6 +50,13 @@ def _bits_element(bits: int, dtype: DType) -> npt.NDArray[Any]:
     return np.frombuffer(raw, dtype.numpy).copy().reshape(())
 
 
+def _number_words(value: complex) -> list[int]:
+    """The words of a number."""
+    if isinstance(value, complex):
+        return [_float_bits(value.real), _float_bits(value.imag)]
+    return [_float_bits(value) if isinstance(value, float) else int(value)]
+
+
 class Arguments:
     """The words of a call's arguments, and blocks for what they refer to."""
 
@@ -91,12 +98,8 @@ class Arguments:
                 return [1, *self._words(value, rep.inner, number)]
             case forms.Element():
                 return [_element_bits(value._array)]
-            case forms.Float():
-                return [_float_bits(value)]
-            case forms.Complex():
-                return [_float_bits(value.real), _float_bits(value.imag)]
-            case forms.Int() | forms.Bool():
-                return [int(value)]
+            case forms.Int() | forms.Bool() | forms.Float() | forms.Complex():
+                return _number_words(value)
             case forms.Fixed() | forms.Unknown():
                 return []
             case forms.OneOf():
@@ -294,12 +297,8 @@ def _result_words(rep: Representation, value: Any, context: int, operands: Shown
         case forms.Element():
             _check(rep.dtype, 0, value)
             return [_element_bits(value._array)]
-        case forms.Float():
-            return [_float_bits(value)]
-        case forms.Complex():
-            return [_float_bits(value.real), _float_bits(value.imag)]
-        case forms.Int() | forms.Bool():
-            return [int(value)]
+        case forms.Int() | forms.Bool() | forms.Float() | forms.Complex():
+            return _number_words(value)
         case forms.Tupled():
             return [w for v, r in zip(value, rep.items, strict=True) for w in _result_words(r, v, context, operands)]
         case forms.Listed():

@@ -106,20 +106,29 @@ def of_numbers(e: Emitter, where: SourceRange, function: Any, name: str, operato
     if name in COMPARISONS:
         return compare(e, where, COMPARISONS[name], *_typed(e, where, values))
     dtype = arrays.dtype_of(where, function, *values)
+    if name == "conjugate":
+        return _conjugate(e, where, *values)
     if len(values) == 1 and (scalars := _OF_NUMBERS.get(operator, operator)) in elements.of_scalars:
         return elements.negative(e, where, _typed(e, where, values)[0], scalars)
     if name in _EXTREMES and len(values) == 2:
         return _extreme(e, where, _EXTREMES[name], values, dtype)
     operands = [_as(e, where, v, dtype if name not in _OF_FLOATS else None) for v in values]
-    if name == "conjugate" and len(values) == 1:
-        result = call_operator(e, where, "python::conjugate", [values[0]])
-        result.set_type(values[0].static_type)
-        return result
+    return elements.rounded(e, where, _computed(e, where, name, operator, operands, dtype), dtype)
+
+
+def _computed(e: Emitter, where: SourceRange, name: str, operator: str, operands: list[Value], dtype: DType) -> Value:
+    """A function of numbers before it is rounded."""
     if name == "positive" or (name in _OWN and name != "sign" and not dtype.is_floating_point):
-        return elements.rounded(e, where, operands[0], dtype)
+        return operands[0]
     if name in _OWN and dtype.is_floating_point:
         operator = f"python::element_{name}"
-    return elements.rounded(e, where, _of_operator(e, where, operator, operands), dtype)
+    return _of_operator(e, where, operator, operands)
+
+
+def _conjugate(e: Emitter, where: SourceRange, value: Value) -> Value:
+    result = call_operator(e, where, "python::conjugate", [value])
+    result.set_type(value.static_type)
+    return result
 
 
 def of_complex_number(e: Emitter, where: SourceRange, name: str, value: Value) -> Value:
