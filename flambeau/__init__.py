@@ -167,7 +167,7 @@ del PACKAGE
 _importing.__exit__(None, None, None)
 
 
-_LATER = ("testing", "utils")
+_LATER = ("te", "testing", "utils")
 """Packages that are imported when they are first asked for."""
 
 

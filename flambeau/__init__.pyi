@@ -185,7 +185,7 @@ from flambeau.jit.tracing.trace import trace as trace
 from flambeau.jit.vectorize import vectorize as vectorize
 from flambeau.program.prange import prange as prange
 from flambeau.serialize.archive_writer.values_file import save as save
-_LATER = ('testing', 'utils')
+_LATER = ('te', 'testing', 'utils')
 
 @_overload
 def _adaptive_avg_pool2d(input: _Tensor, output_size: _Sequence[_int] | _int) -> _Tensor: ...

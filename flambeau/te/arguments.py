@@ -1,0 +1,170 @@
+"""Between the arguments of a call and the memory and numbers of a nest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+from flambeau.codegen import reference_scalar as scalar
+from flambeau.te.errors import ScheduleError
+from flambeau.te.expressions import Const, Expr, Op, Var
+from flambeau.te.nest import Nest
+from flambeau.te.tensors import Tensor
+from flambeau.tensor.bridge import from_numpy
+from flambeau.tensor.tensor import Tensor as EagerTensor
+from flambeau.util.record import dataclass
+
+Array: TypeAlias = npt.NDArray[Any]
+Argument: TypeAlias = "Tensor | Var"
+
+
+def numpy_dtype(name: str) -> np.dtype[Any]:
+    """The dtype of NumPy with a name that nests use."""
+    return np.dtype(ml_dtypes.bfloat16) if name == "bfloat16" else np.dtype(name)
+
+
+def number_of(e: Expr, numbers: Mapping[Var, int]) -> int:
+    """An integer expression of sizes, worked out."""
+    if isinstance(e, Const):
+        return int(e.value)
+    if isinstance(e, Var):
+        return numbers[e]
+    assert isinstance(e, Op), e
+    args = tuple(np.int64(number_of(a, numbers)) for a in e.args)
+    return int(scalar.evaluate(e.op, args, "int64"))
+
+
+@dataclass(slots=True, eq=False)
+class Bound:
+    """What a call works on."""
+
+    arrays: dict[Tensor, Array]
+    """Of placeholders and results, row-major."""
+    numbers: dict[Var, Any]
+    results: list[Any]
+    """What the call gives, in order."""
+
+
+class Arguments:
+    """What calls of a nest take, in order, and what is found out from that."""
+
+    def __init__(self, nest: Nest, args: Sequence[Argument] | None) -> None:
+        self.nest = nest
+        self.sizes = nest.sizes()
+        found = {e for t in nest.inputs for e in t.shape if isinstance(e, Var)}
+        if args is None:
+            args = [*nest.inputs, *(v for v in self.sizes if v not in found)]
+        self.args = list(args)
+        self._check(found)
+
+    def _check(self, found: set[Var]) -> None:
+        known = [*self.nest.inputs, *self.nest.outputs]
+        for a in self.args:
+            if isinstance(a, Tensor) and not any(a is t for t in known):
+                raise ScheduleError(f"{a.name} is neither read nor given by the nest: args takes {_names(known)}")
+        missing = [t for t in self.nest.inputs if not any(t is a for a in self.args)]
+        missing += [v for v in self.sizes if v not in found and not any(v is a for a in self.args)]  # type: ignore[misc]
+        if missing:
+            raise ScheduleError(f"args lacks {_names(missing)}, which the nest needs")
+
+    def bind(self, given: tuple[Any, ...]) -> Bound:
+        """Arrays and numbers of a call. Raises TypeError and ValueError that say what was expected."""
+        if len(given) != len(self.args):
+            raise TypeError(f"expected {len(self.args)} arguments ({_names(self.args)}), got {len(given)}")
+        arrays: dict[Tensor, Array] = {}
+        numbers: dict[Var, Any] = {}
+        is_eager = any(isinstance(value, EagerTensor) for value in given)
+        outputs = self.nest.outputs
+        for a, value in zip(self.args, given, strict=True):
+            if isinstance(a, Tensor):
+                arrays[a] = _array(a, value, is_written=any(a is t for t in outputs))
+            else:
+                numbers[a] = _number(a, value)
+        for t in arrays:
+            self._meet_sizes(t, arrays[t], numbers)
+        for t, array in arrays.items():
+            self._check_shape(t, array, numbers)
+        results: list[Any] = []
+        for t in outputs:
+            if t not in arrays:
+                arrays[t] = np.empty(self.shape_of(t, numbers), numpy_dtype(t.dtype))
+            results.append(from_numpy(arrays[t]) if is_eager else arrays[t])
+        self._check_apart(arrays)
+        return Bound(arrays, numbers, results)
+
+    def shape_of(self, t: Tensor, numbers: Mapping[Var, Any]) -> tuple[int, ...]:
+        """The shape of a tensor. Raises ValueError for a size below zero."""
+        shape = tuple(number_of(e, numbers) for e in t.shape)
+        if any(n < 0 for n in shape):
+            raise ValueError(f"{t.name} would have shape {shape}; its sizes are {_shape_text(t)}")
+        return shape
+
+    def _meet_sizes(self, t: Tensor, array: Array, numbers: dict[Var, Any]) -> None:
+        if array.ndim != t.ndim:
+            raise ValueError(f"{t.name} has {t.ndim} dimensions, {_shape_text(t)}; got an array of shape {array.shape}")
+        for e, size in zip(t.shape, array.shape, strict=True):
+            if isinstance(e, Var):
+                numbers.setdefault(e, size)
+
+    def _check_shape(self, t: Tensor, array: Array, numbers: Mapping[Var, Any]) -> None:
+        expected = self.shape_of(t, numbers)
+        if array.shape != expected:
+            sizes = ", ".join(f"{v.name} = {numbers[v]}" for v in self.sizes if v in numbers)
+            where = f" with {sizes}" if sizes else ""
+            raise ValueError(f"{t.name} has shape {_shape_text(t)}{where}, which is {expected}; got {array.shape}")
+
+    def _check_apart(self, arrays: Mapping[Tensor, Array]) -> None:
+        """Results share no memory with anything else: the code relies on that."""
+        for t in self.nest.outputs:
+            for other, array in arrays.items():
+                if other is not t and np.may_share_memory(arrays[t], array):
+                    raise ValueError(f"{t.name} and {other.name} share memory: give the result an array of its own")
+
+
+def _names(args: Sequence[Argument]) -> str:
+    return ", ".join(a.name for a in args) or "nothing"
+
+
+def _shape_text(t: Tensor) -> str:
+    return f"({', '.join(map(str, t.shape))}{',' if t.ndim == 1 else ''})"
+
+
+def _array(t: Tensor, value: Any, *, is_written: bool) -> Array:
+    """The memory of an argument: copied where it is read and does not lie row by row."""
+    if isinstance(value, EagerTensor):
+        value = value.detach().numpy()
+    dtype = numpy_dtype(t.dtype)
+    if not isinstance(value, np.ndarray):
+        if is_written:
+            raise TypeError(
+                f"{t.name} is written: expected an array or a tensor of {t.dtype}, got {type(value).__name__}"
+            )
+        value = np.asarray(value, dtype) if not hasattr(value, "dtype") else np.asarray(value)
+    if value.dtype != dtype:
+        raise TypeError(f"{t.name} has dtype {t.dtype}, got {value.dtype}: convert it, as x.astype({t.dtype!r})")
+    array: Array = value
+    if array.flags.c_contiguous and (array.flags.writeable or not is_written):
+        return array
+    if is_written:
+        what = "is read-only" if value.flags.c_contiguous else "does not lie row by row in memory"
+        raise ValueError(f"{t.name} is written, and the array {what}: give one as np.empty makes it")
+    found: Array = np.ascontiguousarray(value).reshape(value.shape)
+    return found
+
+
+def _number(v: Var, value: Any) -> Any:
+    if isinstance(value, EagerTensor):
+        value = value.item()
+    is_float = v.dtype.startswith("float")
+    if isinstance(value, bool | np.bool_) != (v.dtype == "bool") or not isinstance(
+        value, bool | np.bool_ | int | np.integer | (float if is_float else int) | np.floating
+    ) or (not is_float and isinstance(value, float | np.floating)):  # fmt: skip
+        raise TypeError(f"{v.name} is a number of dtype {v.dtype}, got {type(value).__name__}")
+    if not is_float and not math.isfinite(value):
+        raise TypeError(f"{v.name} is a number of dtype {v.dtype}, got {value}")
+    return scalar.make(value, v.dtype)

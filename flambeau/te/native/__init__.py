@@ -1,0 +1,1 @@
+"""Loop nests as machine code: LLVM text written from statements, with the instructions of `codegen.llvm`."""
