@@ -29,9 +29,9 @@ class _Captured:
     """One function: its arguments, results and gradients stay where the graphs have them."""
 
     def __init__(self, function: Callable[..., Any], sample: Sequence[Any]) -> None:
-        for given in sample:
-            if not isinstance(given, Tensor) or given.device.type != "cuda":
-                got = f"one on {given.device}" if isinstance(given, Tensor) else repr(given)
+        for argument in sample:
+            if not isinstance(argument, Tensor) or argument.device.type != "cuda":
+                got = f"one on {argument.device}" if isinstance(argument, Tensor) else repr(argument)
                 raise TypeError(TENSORS_ONLY.format(what="sample_args", got=got))
         self.function = function
         self.arguments = tuple(sample)
@@ -50,22 +50,23 @@ class _Captured:
             result = self.function(*self.arguments)
         self.is_single = isinstance(result, Tensor)
         results = (result,) if self.is_single else tuple(result)
-        for given in results:
-            if not isinstance(given, Tensor) or given.device.type != "cuda":
-                got = f"one on {given.device}" if isinstance(given, Tensor) else repr(given)
+        for output in results:
+            if not isinstance(output, Tensor) or output.device.type != "cuda":
+                got = f"one on {output.device}" if isinstance(output, Tensor) else repr(output)
                 raise TypeError(TENSORS_ONLY.format(what="results", got=got))
         return results
 
-    def gradients(self, results: Sequence[Tensor], given: Sequence[Tensor | None], unused: bool) -> list[Tensor | None]:
+    def gradients(self, results: Sequence[Tensor], seeds: Sequence[Tensor | None], unused: bool) -> list[Tensor | None]:
         """The gradients of the inputs that ask for them."""
-        pairs = [(r, g) for r, g in zip(results, given, strict=True) if g is not None]
+        pairs = [(r, g) for r, g in zip(results, seeds, strict=True) if g is not None]
         if not pairs or not self.asking:
             return []
-        found: Any = grad([r for r, _ in pairs], self.asking, grad_outputs=[g for _, g in pairs], allow_unused=unused)
-        return list(found)
+        outputs, grad_outputs = zip(*pairs, strict=True)
+        gradients: Any = grad(outputs, self.asking, grad_outputs=grad_outputs, allow_unused=unused)
+        return list(gradients)
 
     def warm_up(self, times: int, unused: bool) -> None:
-        """Run it, so that what is made in first calls is there."""
+        """Run it, so that what first calls compile is there."""
         for _ in range(times):
             results = self.run()
             self.gradients(results, [_ones_like(r) for r in results], unused)
@@ -79,8 +80,8 @@ class _Captured:
         if not self.asking or not any(g is not None for g in self.gradients_in):
             return
         with graph(self.back, pool):
-            found = self.gradients(self.results, self.gradients_in, unused)
-        self.gradients_out = {id(i): g for i, g in zip(self.asking, found, strict=True) if g is not None}
+            gradients = self.gradients(self.results, self.gradients_in, unused)
+        self.gradients_out = {id(i): g for i, g in zip(self.asking, gradients, strict=True) if g is not None}
 
     def replayed(self) -> Callable[..., Any]:
         """A function that replays the graphs, recorded on the tape as one node."""
@@ -95,12 +96,12 @@ class _Captured:
 
             @staticmethod
             def backward(ctx: Any, *gradients: Any) -> Any:
-                for kept, given in zip(captured.gradients_in, gradients, strict=True):
-                    if kept is not None and kept.data_ptr() != given.data_ptr():
-                        kept.copy_(given)
+                for kept, arriving in zip(captured.gradients_in, gradients, strict=True):
+                    if kept is not None and kept.data_ptr() != arriving.data_ptr():
+                        kept.copy_(arriving)
                 captured.back.replay()
-                found = [captured.gradients_out.get(id(i)) for i in captured.inputs]
-                return tuple(g if g is None else g.detach() for g in found)
+                results = [captured.gradients_out.get(id(i)) for i in captured.inputs]
+                return tuple(g if g is None else g.detach() for g in results)
 
         @functools.wraps(self.function, assigned=("__name__", "__doc__"), updated=())
         def call(*arguments: Any) -> Any:
@@ -112,23 +113,23 @@ class _Captured:
     def fill(self, inputs: Sequence[Any]) -> None:
         """Copy the arguments of a call to where the graph reads them. Raises for those of other shapes."""
         with no_grad():
-            for number, (kept, given) in enumerate(zip(self.arguments, inputs, strict=False), 1):
-                if kept.shape != given.shape or kept.dtype != given.dtype:
+            for number, (kept, argument) in enumerate(zip(self.arguments, inputs, strict=False), 1):
+                if kept.shape != argument.shape or kept.dtype != argument.dtype:
                     raise RuntimeError(
                         OTHER_SHAPE.format(
-                            number=number, expected=list(kept.shape), dtype=kept.dtype, got=list(given.shape),
-                            got_dtype=given.dtype,
+                            number=number, expected=list(kept.shape), dtype=kept.dtype, got=list(argument.shape),
+                            got_dtype=argument.dtype,
                         )
                     )  # fmt: skip
-                if kept.data_ptr() != given.data_ptr():
-                    kept.detach().copy_(given.detach())
+                if kept.data_ptr() != argument.data_ptr():
+                    kept.detach().copy_(argument.detach())
 
 
 def _ones_like(result: Tensor) -> Tensor | None:
     if not result.requires_grad:
         return None
-    made: Tensor = result.detach().clone()
-    return made.fill_(1)
+    ones: Tensor = result.detach().clone()
+    return ones.fill_(1)
 
 
 @GRAPHED_CALLABLES.provide
@@ -156,8 +157,8 @@ def graphed_callables(
         one.capture_there(pool)
     for one in reversed(captured):
         one.capture_back(pool, allow_unused_input)
-    made = [_in_place_of(one) for one in captured]
-    return made[0] if is_one else tuple(made)
+    replayed = [_in_place_of(one) for one in captured]
+    return replayed[0] if is_one else tuple(replayed)
 
 
 def _in_place_of(one: _Captured) -> Any:

@@ -34,16 +34,16 @@ def is_initialized() -> bool:
 
 
 def _of(device: Place) -> Any:
-    found = allocator.of_device(index_of(device))
-    found.settle()
-    return found
+    memory = allocator.of_device(index_of(device))
+    memory.settle()
+    return memory
 
 
 def empty_cache() -> None:
     """Give memory that no tensor has back to the devices. Raises RuntimeError without one."""
     pool = library.cupy().get_default_memory_pool()
-    for found in allocator.in_use():
-        found.free_unused()
+    for device_allocator in allocator.in_use():
+        device_allocator.free_unused()
     pool.free_all_blocks()
 
 
@@ -74,9 +74,9 @@ def memory_stats(device: Place = None) -> dict[str, int]:
     use or waited for (`active`), and what was asked for before rounding (`requested_bytes`); each `current`, `peak`,
     `allocated` and `freed` in total. Raises RuntimeError without a device.
     """
-    found = _of(device)
-    table: dict[str, int] = found.usage.table()
-    inactive = [c for _, chunks in found.snapshot() if len(chunks) > 1 for c in chunks if c.is_free]
+    memory = _of(device)
+    table: dict[str, int] = memory.usage.table()
+    inactive = [c for _, chunks in memory.snapshot() if len(chunks) > 1 for c in chunks if c.is_free]
     table["inactive_split.all.current"] = len(inactive)
     table["inactive_split_bytes.all.current"] = sum(c.size for c in inactive)
     return dict(sorted(table.items()))
@@ -99,8 +99,8 @@ def set_per_process_memory_fraction(fraction: float, device: Place = None) -> No
     """
     if not 0.0 <= fraction <= 1.0:
         raise ValueError(f"expected a fraction of the device's memory, from 0 to 1, got {fraction}")
-    found, (_, total) = _of(device), mem_get_info(device)
-    found.fraction, found.limit = float(fraction), None if fraction == 1.0 else int(total * fraction)
+    memory, (_, total) = _of(device), mem_get_info(device)
+    memory.fraction, memory.limit = float(fraction), None if fraction == 1.0 else int(total * fraction)
 
 
 def get_per_process_memory_fraction(device: Place = None) -> float:
@@ -121,16 +121,16 @@ def memory_snapshot(device: Place = None) -> list[dict[str, Any]]:
 
     Of the device in use if None. Raises RuntimeError without one.
     """
-    found = _of(device)
+    memory = _of(device)
     return [
         {
-            "device": found.device, "address": segment.address, "total_size": segment.size, "stream": segment.stream,
+            "device": memory.device, "address": segment.address, "total_size": segment.size, "stream": segment.stream,
             "segment_type": "small" if segment.is_small else "large", "segment_pool_id": (0, segment.pool.number),
             "allocated_size": sum(c.size for c in chunks if _state(c) == "active_allocated"),
             "active_size": sum(c.size for c in chunks if not c.is_free),
             "blocks": [_described(c) for c in chunks],
         }
-        for segment, chunks in found.snapshot()
+        for segment, chunks in memory.snapshot()
     ]  # fmt: skip
 
 

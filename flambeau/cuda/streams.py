@@ -18,30 +18,30 @@ from flambeau.schema.device import Device
 from flambeau.util.locks import Lock
 
 STREAMS_OF_A_PRIORITY: Final = 32
-"""As many streams of a device there are; then they are given out again. Memory is kept by stream: none ever ends."""
+"""As many streams of a device there are; then they are handed out again. Memory is kept by stream: none ever ends."""
 NOT_TIMED: Final = "this event was made without times: write Event(enable_timing=True) for both"
 NOT_RECORDED: Final = "both events must be recorded before the time between them can be asked for"
 
 
-class _Made:
+class _StreamPool:
     """Streams of CuPy's by device and priority."""
 
     def __init__(self) -> None:
         self.streams: dict[tuple[Any, int, int], list[Any]] = {}
-        self.given: dict[tuple[Any, int, int], int] = {}
+        self.handed_out: dict[tuple[Any, int, int], int] = {}
         self.lock = Lock()
 
 
-_made = _Made()
+_pool = _StreamPool()
 
 
 def _new_stream(device: int, priority: int) -> Any:
     """One of the streams of a device and priority."""
     cuda = library.cupy().cuda
     key = (id(cuda), device, priority)
-    with _made.lock:
-        streams = _made.streams.setdefault(key, [])
-        number = _made.given[key] = _made.given.get(key, 0) + 1
+    with _pool.lock:
+        streams = _pool.streams.setdefault(key, [])
+        number = _pool.handed_out[key] = _pool.handed_out.get(key, 0) + 1
         if len(streams) < STREAMS_OF_A_PRIORITY:
             with using(device):
                 streams.append(cuda.Stream(non_blocking=True, priority=priority))
@@ -85,28 +85,28 @@ class Stream:
         return 0, self.cuda_stream
 
     def synchronize(self) -> None:
-        """Wait until the device has done what this stream was given. Raises RuntimeError within a capture."""
+        """Wait until the device has done the work in this stream. Raises RuntimeError within a capture."""
         capturing.refuse_waiting("Stream.synchronize()")
         with using(self.device_index):
             self._stream.synchronize()
 
     def query(self) -> bool:
-        """Whether the device has done all that this stream was given."""
+        """Whether the device has done all the work in this stream."""
         with using(self.device_index):
             return bool(self._stream.done)
 
     def record_event(self, event: Event | None = None) -> Event:
-        """An event at the end of what this stream has been given; a new one if None."""
+        """An event at the end of the work in this stream; a new one if None."""
         event = Event() if event is None else event
         event.record(self)
         return event
 
     def wait_event(self, event: Event) -> None:
-        """What this stream is given from now on comes after an event."""
+        """Later work in this stream comes after an event."""
         event.wait(self)
 
     def wait_stream(self, stream: Stream) -> None:
-        """What this stream is given from now on comes after all that another has been given."""
+        """Later work in this stream comes after all the work in another."""
         self.wait_event(stream.record_event())
 
     def __enter__(self) -> Stream:
@@ -159,7 +159,7 @@ class Event:
         self._is_recorded = False
 
     def record(self, stream: Stream | None = None) -> None:
-        """Put it behind what a stream has been given, the one in use if None."""
+        """Put it behind the work in a stream, the one in use if None."""
         stream = current_stream() if stream is None else stream
         with using(stream.device_index):
             if self._event is None:
@@ -170,7 +170,7 @@ class Event:
         self._is_recorded = True
 
     def wait(self, stream: Stream | None = None) -> None:
-        """What a stream is given from now on, the one in use if None, comes after this event."""
+        """Later work in a stream, the one in use if None, comes after this event."""
         if self._is_recorded:
             stream = current_stream() if stream is None else stream
             with using(stream.device_index):

@@ -24,7 +24,7 @@ from flambeau.codegen.inline_cache import InlineCache
 from flambeau.codegen.kernel import KernelError
 from flambeau.codegen.llvm.compiler import NativeError
 from flambeau.executor.fused import kernel_of
-from flambeau.interpreter.code import Code
+from flambeau.interpreter.code import Code, called_from
 from flambeau.interpreter.compile import compile_graph
 from flambeau.interpreter.machine import run
 from flambeau.ir.clone import clone_node
@@ -200,11 +200,14 @@ class CompiledGraph:
         return kernel_of(exit_point.nodes[0]).inline_cache
 
     def code_of(self, exit_point: ExitPoint) -> Code:
-        """The nodes of an exit point as bytecode."""
-        known = self._pieces.get(id(exit_point))
+        """The nodes of an exit point as bytecode, compiled once for each that native code has."""
+        plain = exit_point.plain or exit_point
+        known = self._pieces.get(id(plain))
         if known is None:
-            known = self._pieces[id(exit_point)] = (exit_point, compile_graph(_piece(exit_point), self.name))
-        return known[1]
+            known = plain, compile_graph(_piece(plain), self.name)
+            if plain.number >= 0:
+                self._pieces[id(plain)] = known
+        return called_from(known[1], exit_point.call_chain)
 
     def _run_exit_point(self, exit_point: ExitPoint, values: Sequence[Any]) -> Sequence[Any]:
         arguments = tuple([_as_declared(v, i.static_type) for v, i in zip(values, exit_point.inputs, strict=True)])
@@ -212,7 +215,7 @@ class CompiledGraph:
             times = self._times[exit_point.number] = self._times.get(exit_point.number, 0) + 1
             if times == HOT:
                 self._asked(exit_point.nodes[0], exit_point.reason)
-        code = compile_graph(_piece(exit_point), self.name) if exit_point.call_chain else self.code_of(exit_point)
+        code = self.code_of(exit_point)
         if self._choices.num_threads is None:
             return run(code, arguments)
         with blas.at_most(self._choices.num_threads):
@@ -262,8 +265,6 @@ def _piece(exit_point: ExitPoint) -> Graph:
             graph.body.append(clone_node(node, graph, copies))
     for value in exit_point.outputs:
         graph.add_return(copies[value])
-    for node in graph.all_nodes() if exit_point.call_chain else ():
-        node.call_chain = (*exit_point.call_chain, *node.call_chain)
     return graph
 
 

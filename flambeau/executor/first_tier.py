@@ -49,14 +49,14 @@ class FirstTier:
         """Whether the next call may be one for this tier."""
         self.calls = 0
         self.operators = 0
-        """Of the program, once it was looked at and found to be long."""
+        """Of the program, once it was seen to be long."""
         self._function, self._options = function, options
         self._needs_derivative = False
         """Whether gradients may have to go through numbers, or what is written over: the tape cannot do that."""
         self._job: background.Job | None = None
         """Makes the plan."""
         self._error: BaseException | None = None
-        """Why it could not be made."""
+        """Why it could not be compiled."""
 
     def takes_call(
         self, arguments: Sequence[Any], make: Callable[[], None], *, with_gradients: bool
@@ -72,7 +72,7 @@ class FirstTier:
         return True
 
     def _is_behind(self, arguments: Sequence[Any], make: Callable[[], None], *, with_gradients: bool) -> bool:
-        """Whether the plan is being made behind the call that is made now, or could not be made."""
+        """Whether the plan is being made behind the call that is made now, or could not be compiled."""
         job = self._job
         if job is not None and not job.is_over:
             return True

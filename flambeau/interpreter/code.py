@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import Type
-from flambeau.util.record import dataclass, field
+from flambeau.util.record import dataclass, field, replace
 from flambeau.util.source import SourceRange
 
 
@@ -115,6 +115,13 @@ class Code:
 
     def __repr__(self) -> str:
         return str(self)
+
+
+def called_from(code: Code, calls: tuple[tuple[str, SourceRange | None], ...]) -> Code:
+    """The same code with further calls around all of it, the outermost first, for tracebacks."""
+    if not calls:
+        return code
+    return replace(code, sites=tuple([replace(s, call_chain=(*calls, *s.call_chain)) for s in code.sites]))
 
 
 def _lines(code: Code) -> Any:

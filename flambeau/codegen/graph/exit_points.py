@@ -35,3 +35,5 @@ class ExitPoint:
     """Why it is Python that does, where that is about the node's operands and not about its kind."""
     call_chain: tuple[Call, ...] = ()
     """Calls of functions through which a failure came here, the outermost first."""
+    plain: ExitPoint | None = None
+    """For one with such calls: the exit point itself."""

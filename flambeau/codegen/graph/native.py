@@ -207,7 +207,7 @@ def _called_by(exit_point: ExitPoint, calls: Sequence[Node]) -> ExitPoint:
         callee = callee_of(call)
         assert callee is not None
         calls_before = (*call.call_chain, (callee.short_name, call.range), *calls_before)
-    return replace(exit_point, call_chain=calls_before) if calls_before else exit_point
+    return replace(exit_point, call_chain=calls_before, plain=exit_point) if calls_before else exit_point
 
 
 def _server(reference: weakref.ref[NativeFunction]) -> Callable[[int, int, int, int], int]:

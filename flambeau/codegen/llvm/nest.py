@@ -78,16 +78,16 @@ def emit_function(kernel: Kernel, schedule: Schedule, target: Target) -> Functio
 
 
 def _plain_places(body: tuple[Statement, ...]) -> set[str]:
-    found: set[str] = set()
+    carries_of_positions: set[str] = set()
     for loop in (s for s in body if isinstance(s, Loop)):
         inner = list(walk((loop,)))
         axes = tuple(a for s in inner if isinstance(s, Loop) for a in s.axes)
         positions = {s.name for s in inner if isinstance(s, Position) and s.axes == axes}
         carries = {c.name for c in loop.carries}
         folds = [s for s in inner if isinstance(s, Accumulate) and s.carry in carries]
-        found |= {s.carry for s in folds if s.position in positions}
-        found |= _plain_places(loop.body)
-    return found
+        carries_of_positions |= {s.carry for s in folds if s.position in positions}
+        carries_of_positions |= _plain_places(loop.body)
+    return carries_of_positions
 
 
 __all__ = ["ATTRIBUTES", "FunctionParts", "NativeText", "NestEmitter", "Scope", "emit_function", "emit_kernel"]
@@ -336,10 +336,10 @@ class NestEmitter(ValueEmitter):
         """One vector with a lane for each iteration."""
         e = self.e
         together = Scope({a: e.gathered([t.values[a] for t in iterations]) for a in s.args}, {}, {}, {})
-        made = self.define(s, together)
+        vector = self.define(s, together)
         self.dtypes[s.name] = s.dtype
         for k, iteration in enumerate(iterations):
-            element = e.define(f"extractelement {made.full_type} {made}, i64 {k}", made.type, 1)
+            element = e.define(f"extractelement {vector.full_type} {vector}, i64 {k}", vector.type, 1)
             iteration.values[s.name] = element
 
     def blocks(self, loop: Loop, low: Value, high: Value, packs: list[pack.Packed], scope: Scope) -> None:
@@ -404,7 +404,7 @@ class NestEmitter(ValueEmitter):
     def vector_loop(self, loop: Loop, scope: Scope) -> None:
         size = self.fixed.get(loop.axes[0])
         if size is not None:
-            self.written_out(loop, size, scope)
+            self.unrolled_vector_loop(loop, size, scope)
             return
         low, high = self.bounds(loop)
 
@@ -417,7 +417,7 @@ class NestEmitter(ValueEmitter):
     def vector_loop_from(
         self, loop: Loop, low: Value, high: Value, scope: Scope, body: Callable[[Scope], None]
     ) -> None:
-        """The vector axis from one place to another: whole turns, narrower ones where the schedule has such, a rest."""
+        """The vector axis from one index to another: whole vectors, narrower ones of the schedule, a rest."""
         e, lanes = self.e, self.schedule.lanes
         whole = e.binary("and", e.binary("sub", high, low), int_constant(-lanes, "i64", 1))
         middle = e.binary("add", low, whole)
@@ -429,10 +429,10 @@ class NestEmitter(ValueEmitter):
             self.vector_loop_from(loop, middle, high, scope, body)
         elif wide.rest_lanes and self.prefixed.isdisjoint(scope.carries) and len(scope.carries) == len(loop.carries):
 
-            def turns(start: Value, end: Value, step: int) -> None:
+            def iterations(start: Value, end: Value, step: int) -> None:
                 self.counted(loop, start, end, step, scope, body if step > 1 else partial(self.body, loop.body))
 
-            rests.narrowing(e, loop.carries, wide.rest_lanes, middle, high, scope, turns)
+            rests.narrowing(e, loop.carries, wide.rest_lanes, middle, high, scope, iterations)
         else:
             self.schedule = wide
 
@@ -443,7 +443,7 @@ class NestEmitter(ValueEmitter):
             rests.masked(e, lanes, middle, high, scope, masked)
         self.schedule = wide
 
-    def written_out(self, loop: Loop, size: int, scope: Scope) -> None:
+    def unrolled_vector_loop(self, loop: Loop, size: int, scope: Scope) -> None:
         """The vector axis without a loop."""
         lanes = self.schedule.lanes
         for start in range(0, size, lanes):

@@ -165,10 +165,10 @@ class Layers:
         ))  # fmt: skip
 
 
-def result_of(shape: tuple[int, ...], dtype: np.dtype[Any], *, turns: bool = False) -> Output:
-    """How a result is allocated; with `turns`, one whose first two dimensions lie the other way round."""
+def result_of(shape: tuple[int, ...], dtype: np.dtype[Any], *, swaps_axes: bool = False) -> Output:
+    """How a result is allocated; with `swaps_axes`, one whose first two dimensions lie the other way round."""
     is_large = prod(shape) * dtype.itemsize >= ALIGNED_FROM
-    if turns:
+    if swaps_axes:
         return Output((shape[1], shape[0], shape[2]), dtype, (1, 0, 2), shape, is_large)
     return Output(shape, dtype, None, shape, is_large)
 

@@ -31,7 +31,7 @@ class Group:
     """Which results the group gives, in order."""
 
     def placed(self, name: str, arrays: Sequence[Array]) -> list[Placed]:
-        """The arrays of an operand, which may be a list of tensors; none where the operator is given None."""
+        """The arrays of an operand, which may be a list of tensors; none where the operator gets None."""
         one = self.operands.places.get(name)
         numbers = self.operands.lists.get(name, ()) if one is None else (one,)
         return [Placed(arrays[k], Place(1 + k)) for k in numbers]
@@ -58,10 +58,10 @@ def _wanted(graph: Graph, node: Node) -> list[int]:
 
 def _check(kind: str, xs: Placed, starts: Sequence[Placed], weights: Sequence[Placed | None]) -> None:
     """Raise `KernelError` for a layer whose arrays do not fit each other."""
-    found = [None if w is None else w.array for w in weights]
-    if any(w is not None and w.ndim != rank for w, rank in zip(found, (2, 2, 1, 1), strict=True)):
+    matrices = [None if w is None else w.array for w in weights]
+    if any(w is not None and w.ndim != rank for w, rank in zip(matrices, (2, 2, 1, 1), strict=True)):
         raise KernelError("weights of other ranks")
-    if not xs.array.size or not fits(xs.array, [s.array for s in starts], found, kind):
+    if not xs.array.size or not fits(xs.array, [s.array for s in starts], matrices, kind):
         raise KernelError("arrays that do not fit each other")
 
 
@@ -70,8 +70,8 @@ def _check(kind: str, xs: Placed, starts: Sequence[Placed], weights: Sequence[Pl
 
 def _network(kind: str, graph: Graph) -> Prepare:
     group = _group(kind, graph)
-    given = group.operands.constants
-    if given["train"] and given["dropout"] > 0 and given["num_layers"] > 1:
+    constants = group.operands.constants
+    if constants["train"] and constants["dropout"] > 0 and constants["num_layers"] > 1:
         raise KernelError("dropout between layers")
     if "batch_sizes" in group.operands.places:
         raise KernelError("a packed batch")
@@ -81,50 +81,50 @@ def _network(kind: str, graph: Graph) -> Prepare:
 def _prepare_padded(group: Group, arrays: Sequence[Array]) -> Launch:
     """The launch for a padded batch: (time, batch, features), or (batch, time, features)."""
     (xs,), hx = group.placed("input", arrays), group.states(arrays, 3)
-    turns, batch = bool(group.operands.constants["batch_first"]), hx[0].array.shape[1]
+    is_batch_first, batch = bool(group.operands.constants["batch_first"]), hx[0].array.shape[1]
     if xs.array.ndim != 3:
         raise KernelError("an input of another rank")
-    if turns:
+    if is_batch_first:
         xs = Placed(xs.array.transpose(1, 0, 2), xs.place)
     if xs.array.shape[1] != batch:
         raise KernelError("states of another batch")
     network = _Network(group, arrays, xs, hx)
     tables: list[Word] = [network.calls.constant(padded_table(len(xs.array), batch, r)) for r in (False, True)]
-    return network.launch(tables, len(xs.array), turns=turns)
+    return network.launch(tables, len(xs.array), is_batch_first=is_batch_first)
 
 
 class _Network:
     """The calls for all layers. Raises `KernelError` for another number of weights than they have."""
 
     def __init__(self, group: Group, arrays: Sequence[Array], xs: Placed, hx: Sequence[Placed]) -> None:
-        given = group.operands.constants
+        constants = group.operands.constants
         self.group, self.xs, self.hx = group, xs, hx
-        self.directions, self.count = 2 if given["bidirectional"] else 1, int(given["num_layers"])
-        self.params, self.each = group.placed("params", arrays), 4 if given["has_biases"] else 2
+        self.directions, self.count = 2 if constants["bidirectional"] else 1, int(constants["num_layers"])
+        self.params, self.each = group.placed("params", arrays), 4 if constants["has_biases"] else 2
         self.calls = CallList(len(arrays), len(group.wanted))
         self.layers = Layers(self.calls, group.kind, xs.array.dtype)
         directed = self.count * self.directions
         if directed < 1 or len(self.params) != directed * self.each or len(hx[0].array) != directed:
             raise KernelError("projections, or another number of weights or states")
 
-    def launch(self, tables: Sequence[Word], steps: int, *, turns: bool) -> Launch:
-        """The launch; `tables` are the steps by direction. `turns`: the outputs lie batch first to whoever asks."""
+    def launch(self, tables: Sequence[Word], steps: int, *, is_batch_first: bool) -> Launch:
+        """The launch; `tables` are the steps by direction. With `is_batch_first` the outputs are seen so."""
         layers, wanted, xs, dtype = self.layers, self.group.wanted, self.xs, self.xs.array.dtype
         units = self.hx[0].array.shape[2]
         shape, step = (*xs.array.shape[:-1], self.directions * units), self.directions * units * dtype.itemsize
         states = [layers.result(wanted, 1 + k, h.array.shape) for k, h in enumerate(self.hx)]
         output, sums = layers.result(wanted, 0, shape), 0
         for number in range(self.count):
-            made = output if number + 1 == self.count else layers.room(*shape)
+            layer_output = output if number + 1 == self.count else layers.room(*shape)
             xs = layers.dense_rows(xs)
             for direction in range(self.directions):
                 layer = self._layer(number * self.directions + direction, xs, states, is_reversed=direction == 1)
-                place = made.place.behind(direction * units * dtype.itemsize)
+                place = layer_output.place.behind(direction * units * dtype.itemsize)
                 layers.run(layer, xs, place, step, tables[direction], steps)
                 sums += prod(shape[:-1]) * CELLS[self.group.kind].gates * units * (xs.array.shape[-1] + units)
-            xs = made
+            xs = layer_output
         results = [shape, *(h.array.shape for h in self.hx)]
-        outputs = [result_of(results[k], dtype, turns=turns and k == 0) for k in wanted]
+        outputs = [result_of(results[k], dtype, swaps_axes=is_batch_first and k == 0) for k in wanted]
         return self.calls.launch(tuple(outputs), sums / PER_NANOSECOND)
 
     def _layer(self, at: int, xs: Placed, states: Sequence[Placed], *, is_reversed: bool) -> Layer:

@@ -24,16 +24,16 @@ class Segment:
 
     def chunks(self) -> list[Chunk]:
         """Its parts, in order."""
-        found, chunk = [], self.first
+        parts, chunk = [], self.first
         while True:
-            found.append(chunk)
+            parts.append(chunk)
             if chunk.after is None:
-                return found
+                return parts
             chunk = chunk.after
 
 
 class Chunk:
-    """A part of a segment: free, or somebody's, or given back and waited for."""
+    """A part of a segment: free, or somebody's, or returned and waited for."""
 
     __slots__ = ("address", "after", "asked", "before", "is_free", "is_waiting", "line", "segment", "size", "streams")
 
@@ -99,7 +99,7 @@ class Pool:
     def __init__(self, number: int = 0) -> None:
         self.number = number
         self.quick: dict[tuple[int, int], list[Chunk]] = {}
-        """Chunks as they were given back, by stream and size: who asks for the same size has them at once."""
+        """Chunks as they were returned, by stream and size: who asks for the same size has them at once."""
         self.free: dict[tuple[int, bool], FreeList] = {}
         """Free chunks by stream and whether they are small."""
         self.segments: dict[int, Segment] = {}
@@ -107,17 +107,17 @@ class Pool:
         """How many graphs replay work on its memory."""
 
     def list_for(self, stream: int, is_small: bool) -> FreeList:
-        found = self.free.get((stream, is_small))
-        if found is None:
-            found = self.free.setdefault((stream, is_small), FreeList())
-        return found
+        free_list = self.free.get((stream, is_small))
+        if free_list is None:
+            free_list = self.free.setdefault((stream, is_small), FreeList())
+        return free_list
 
     def take(self, size: int, stream: int, is_small: bool) -> Chunk | None:
         """A free chunk that fits."""
-        found = self.free.get((stream, is_small))
-        return found.take(size) if found is not None else None
+        free_list = self.free.get((stream, is_small))
+        return free_list.take(size) if free_list is not None else None
 
-    def found(self, size: int, stream: int, is_small: bool) -> Chunk | None:
+    def fitting_chunk(self, size: int, stream: int, is_small: bool) -> Chunk | None:
         """A free chunk that fits, also one that only those put aside make together."""
         chunk = self.take(size, stream, is_small)
         return self.take(size, stream, is_small) if chunk is None and self.merge() else chunk
@@ -158,15 +158,15 @@ class Pool:
     def unused_segments(self) -> list[Segment]:
         """Segments that nobody has a part of, no longer in the pool."""
         self.merge()
-        found = [s for s in list(self.segments.values()) if s.is_unused()]
-        for segment in found:
+        unused = [s for s in list(self.segments.values()) if s.is_unused()]
+        for segment in unused:
             self.list_for(segment.stream, segment.is_small).remove(segment.first)
             del self.segments[segment.address]
-        return found
+        return unused
 
 
 class Block:
-    """Memory of a device that somebody has, given back when nobody has this object any more.
+    """Memory of a device that somebody has, returned when nobody has this object any more.
 
     Args:
         address: where it is on the device.

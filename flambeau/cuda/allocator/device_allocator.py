@@ -1,6 +1,6 @@
-"""The memory of one device: given out in the order of streams, kept for the next that asks, taken from the device last.
+"""The memory of one device: handed out in the order of streams, kept for the next request, taken from the device last.
 
-A free chunk is given out again at once to the stream that it was given to before: whatever that stream still does to
+A free chunk is handed out again at once to the stream that it was given to before: whatever that stream still does to
 it comes before what it is given next. Chunks that other streams use too are free when those have got past.
 """
 
@@ -63,7 +63,7 @@ class DeviceAllocator:
             same = pool.quick.get((stream, size))
             if same:
                 return self._given(same.pop(), nbytes, is_small, line)
-            chunk = pool.found(size, stream, is_small) or self._grown(size, stream, pool, is_small, nbytes)
+            chunk = pool.fitting_chunk(size, stream, is_small) or self._grown(size, stream, pool, is_small, nbytes)
             if is_worth_splitting(chunk.size - size, is_small=is_small):
                 pool.list_for(stream, is_small).add(chunk.split(size))
             return self._given(chunk, nbytes, is_small, line)
@@ -78,7 +78,7 @@ class DeviceAllocator:
         return Block(chunk, nbytes, self.device, self._returned)
 
     def _take_back(self) -> None:
-        """Free what was given back, as far as no other stream uses it."""
+        """Free what was returned, as far as no other stream uses it."""
         while self._returned:
             chunk = self._returned.popleft()
             is_large = not chunk.segment.is_small
@@ -120,7 +120,7 @@ class DeviceAllocator:
         self.usage.retries += 1
         for make_room in (self._wait_for_streams, self._free_cached, self._collect):
             make_room()
-            chunk = pool.found(size, stream, is_small)
+            chunk = pool.fitting_chunk(size, stream, is_small)
             if chunk is not None:
                 return chunk
             try:
@@ -253,8 +253,8 @@ class DeviceAllocator:
         for segment in pool.segments.values():
             segment.pool = self.pool
         self.pool.segments |= pool.segments
-        for (stream, is_small), found in pool.free.items():
-            for _, _, chunk in found.items:
+        for (stream, is_small), free_list in pool.free.items():
+            for _, _, chunk in free_list.items:
                 self.pool.list_for(stream, is_small).add(chunk)
 
     # Looking
@@ -275,5 +275,5 @@ class DeviceAllocator:
             self._take_back()
             for pool in (self.pool, *self.private.values()):
                 pool.merge()
-            found: list[Any] = [(s, s.chunks()) for s in self.segments()]
-        return iter(found)
+            snapshot: list[Any] = [(s, s.chunks()) for s in self.segments()]
+        return iter(snapshot)

@@ -124,10 +124,10 @@ def _plan(
 
 def _algorithm(direction: str, order: Sequence[Descriptor]) -> tuple[int, int] | None:
     """The number of an algorithm and the bytes of memory it needs; None if there is none."""
-    count, found = ctypes.c_int(), (_Performance * MOST_ALGORITHMS)()
+    count, measured = ctypes.c_int(), (_Performance * MOST_ALGORITHMS)()
     name = f"cudnnGetConvolution{direction}Algorithm_v7"
-    call(name, handle(), *[d.pointer for d in order], MOST_ALGORITHMS, ctypes.byref(count), found)
-    usable = [p for p in found[: count.value] if p.status == 0 and p.memory <= MOST_WORK]
+    call(name, handle(), *[d.pointer for d in order], MOST_ALGORITHMS, ctypes.byref(count), measured)
+    usable = [p for p in measured[: count.value] if p.status == 0 and p.memory <= MOST_WORK]
     same_bits = [p for p in usable if p.is_deterministic]
     best = usable if switches.benchmark and not switches.deterministic else same_bits or usable
     return (best[0].algorithm, best[0].memory) if best else None
@@ -147,16 +147,18 @@ def _tensor(array: Any) -> Descriptor:
     sizes, strides = list(array.shape), [s // item for s in array.strides]
     if array.ndim == 3:
         sizes, strides = [*sizes[:2], 1, sizes[2]], [*strides[:2], strides[2] * sizes[2], strides[2]]
-    made = Descriptor("Tensor")
-    call("cudnnSetTensorNdDescriptor", made.pointer, DTYPES[array.dtype.name], len(sizes), ints(sizes), ints(strides))
-    return made
+    descriptor = Descriptor("Tensor")
+    dtype = DTYPES[array.dtype.name]
+    call("cudnnSetTensorNdDescriptor", descriptor.pointer, dtype, len(sizes), ints(sizes), ints(strides))
+    return descriptor
 
 
 def _filters(weight: Any, is_last: bool) -> Descriptor:
     sizes = [*weight.shape[:2], *_raised(weight.shape[2:], 1)]
-    made = Descriptor("Filter")
-    call("cudnnSetFilterNdDescriptor", made.pointer, DTYPES[weight.dtype.name], int(is_last), len(sizes), ints(sizes))
-    return made
+    descriptor = Descriptor("Filter")
+    dtype = DTYPES[weight.dtype.name]
+    call("cudnnSetFilterNdDescriptor", descriptor.pointer, dtype, int(is_last), len(sizes), ints(sizes))
+    return descriptor
 
 
 def _is_channels_last(weight: Any) -> bool:
@@ -165,14 +167,14 @@ def _is_channels_last(weight: Any) -> bool:
 
 
 def _about(dtype: Any, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Descriptor:
-    made = Descriptor("Convolution")
+    descriptor = Descriptor("Convolution")
     pads, steps, apart = _raised(padding, 0), _raised(stride, 1), _raised(dilation, 1)
     computed = DTYPES["float64" if dtype.name == "float64" else "float32"]
     call(
-        "cudnnSetConvolutionNdDescriptor", made.pointer, len(pads), ints(pads), ints(steps), ints(apart),
+        "cudnnSetConvolutionNdDescriptor", descriptor.pointer, len(pads), ints(pads), ints(steps), ints(apart),
         CROSS_CORRELATION, computed,
     )  # fmt: skip
-    call("cudnnSetConvolutionGroupCount", made.pointer, groups)
+    call("cudnnSetConvolutionGroupCount", descriptor.pointer, groups)
     may_round = dtype.name in ("float16", "bfloat16") or switches.allow_tf32
-    call("cudnnSetConvolutionMathType", made.pointer, DEFAULT_MATH if may_round else FMA_MATH)
-    return made
+    call("cudnnSetConvolutionMathType", descriptor.pointer, DEFAULT_MATH if may_round else FMA_MATH)
+    return descriptor

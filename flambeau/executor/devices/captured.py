@@ -1,7 +1,7 @@
 """Whole calls of a plan as CUDA graphs: captured once, replayed for arguments that lie in the same way.
 
 Arguments that were at the same address call after call, such as a model's parameters, are used where they are; others
-are copied to memory of the graph's own. A replay writes its results where the last one did: they are given out from
+are copied to memory of the graph's own. A replay writes its results where the last one did: they are handed out from
 there while nobody holds those of a call before, from a second graph where somebody does, and copied where both are.
 """
 
@@ -34,7 +34,7 @@ class CaptureError(Exception):
 
 
 class NeedsPlaceError(Exception):
-    """That arguments which were copied are written to, or given back: they have to be used where they are."""
+    """That arguments which were copied are written to, or returned: they have to be used where they are."""
 
     def __init__(self, places: list[int]) -> None:
         super().__init__(places)
@@ -49,14 +49,14 @@ class _Own:
     storage: Any
     cls: type
 
-    def given(self, arguments: Sequence[Any], *, copies: bool) -> Tensor:
+    def after_replay(self, arguments: Sequence[Any], *, copies: bool) -> Tensor:
         """The result of a replay."""
         if copies:
             shown = settle(window(self.array, self.storage))
             strides = [s // self.array.itemsize for s in self.array.strides]
-            made = tensors.empty(self.array.shape, shown.dtype, shown.device, strides)
-            copy(made.data_ptr(), shown.data_ptr(), made.nbytes, WITHIN, shown.device)
-            return made
+            copied = tensors.empty(self.array.shape, shown.dtype, shown.device, strides)
+            copy(copied.data_ptr(), shown.data_ptr(), copied.nbytes, WITHIN, shown.device)
+            return copied
         shown = window(self.array, self.storage)
         shown.__class__ = self.cls
         return shown
@@ -68,7 +68,7 @@ class _Itself:
 
     place: int
 
-    def given(self, arguments: Sequence[Any], *, copies: bool) -> Any:
+    def after_replay(self, arguments: Sequence[Any], *, copies: bool) -> Any:
         """The argument."""
         return arguments[self.place]
 
@@ -82,7 +82,7 @@ class _View:
     strides: tuple[int, ...]
     offset: int
 
-    def given(self, arguments: Sequence[Any], *, copies: bool) -> Tensor:
+    def after_replay(self, arguments: Sequence[Any], *, copies: bool) -> Tensor:
         """The same of the argument of this call."""
         base: Tensor = arguments[self.place]
         return settle(view_of(base, self.sizes, self.strides, base.storage_offset() + self.offset))
@@ -94,7 +94,7 @@ class _Known:
 
     value: Any
 
-    def given(self, arguments: Sequence[Any], *, copies: bool) -> Any:
+    def after_replay(self, arguments: Sequence[Any], *, copies: bool) -> Any:
         """The value."""
         return self.value
 
@@ -106,13 +106,13 @@ class _Several:
     kind: type
     items: tuple[Any, ...]
 
-    def given(self, arguments: Sequence[Any], *, copies: bool) -> Any:
+    def after_replay(self, arguments: Sequence[Any], *, copies: bool) -> Any:
         """New ones of them."""
-        return self.kind([item.given(arguments, copies=copies) for item in self.items])
+        return self.kind([item.after_replay(arguments, copies=copies) for item in self.items])
 
 
 class CapturedCall:
-    """One graph, with what it is given and gives."""
+    """One graph, with its arguments and results."""
 
     def __init__(
         self, run: Run, arguments: Sequence[Any], tensor_places: Sequence[int], own_places: Sequence[int]
@@ -126,14 +126,14 @@ class CapturedCall:
         """The arguments that are used where they are."""
         self._refs = [ref(arguments[k]._array) for k in self._places]
         self._addresses = [address_of(arguments[k]._array) for k in self._places]
-        given = list(arguments)
+        inputs = list(arguments)
         self._own = []
         for k in own_places:
-            given[k] = like(arguments[k])
-            self._own.append((k, given[k].data_ptr(), given[k].nbytes, given[k]))
-        versions = {k: given[k]._storage.version for k in tensor_places}
-        self._graph, results = captured(run, tuple(given))
-        self._written = [k for k in tensor_places if given[k]._storage.version != versions[k]]
+            inputs[k] = like(arguments[k])
+            self._own.append((k, inputs[k].data_ptr(), inputs[k].nbytes, inputs[k]))
+        versions = {k: inputs[k]._storage.version for k in tensor_places}
+        self._graph, results = captured(run, tuple(inputs))
+        self._written = [k for k in tensor_places if inputs[k]._storage.version != versions[k]]
         """The arguments that a call writes to."""
         memories = {id(arguments[k]._storage) for k in self._written}
         needed = [k for k in own_places if id(arguments[k]._storage) in memories]
@@ -142,25 +142,25 @@ class CapturedCall:
         self._storages: dict[int, Any] = {}
         self._held: list[Any] = []
         self._unheld: list[int] = []
-        self._results = [self._described(r, given, tensor_places, own_places) for r in results]
+        self._results = [self._described(r, inputs, tensor_places, own_places) for r in results]
         self.copies = False
         """Whether results are copied out, for calls whose earlier results are held."""
-        self._device = given[tensor_places[0]].device
+        self._device = inputs[tensor_places[0]].device
 
-    def _described(self, result: Any, given: list[Any], places: Sequence[int], own: Sequence[int]) -> Any:
+    def _described(self, result: Any, inputs: list[Any], places: Sequence[int], own: Sequence[int]) -> Any:
         if isinstance(result, list | tuple):
-            return _Several(type(result), tuple(self._described(r, given, places, own) for r in result))
+            return _Several(type(result), tuple(self._described(r, inputs, places, own) for r in result))
         if not isinstance(result, Tensor):
             return _Known(result)
         for k in places:
-            if given[k] is result or given[k]._storage is result._storage:
+            if inputs[k] is result or inputs[k]._storage is result._storage:
                 if k in own:
                     raise NeedsPlaceError([k])
-                if given[k] is result:
+                if inputs[k] is result:
                     return _Itself(k)
-                if result.dtype is not given[k].dtype:
+                if result.dtype is not inputs[k].dtype:
                     raise CaptureError("a result reads the memory of an argument as another dtype")
-                offset = result.storage_offset() - given[k].storage_offset()
+                offset = result.storage_offset() - inputs[k].storage_offset()
                 return _View(k, tuple(result._array.shape), tuple(result.stride()), offset)
         if not tensors.is_on_device(result):
             raise CaptureError("a result is a tensor of the host")
@@ -201,7 +201,7 @@ class CapturedCall:
         for k in self._written:
             arguments[k].bump_version()
         copies = self.copies
-        return tuple([r.given(arguments, copies=copies) for r in self._results])
+        return tuple([r.after_replay(arguments, copies=copies) for r in self._results])
 
 
 def like(tensor: Tensor) -> Tensor:

@@ -33,7 +33,7 @@ MAX_KINDS: Final = 8
 MAX_CAPTURES: Final = 8
 """Graphs that are made for one kind of call before it is given up."""
 LENT: Final = 2
-"""Graphs whose results are given out where they are: one may be held while the other runs."""
+"""Graphs whose results are handed out where they are: one may be held while the other runs."""
 MOST_FAILURES: Final = 3
 """Captures that fail before none is tried any more."""
 MANY_CAPTURES, FEW_REPLAYS = 32, 3
@@ -41,7 +41,7 @@ MANY_CAPTURES, FEW_REPLAYS = 32, 3
 OFTEN_OTHERS: Final = "sizes and numbers are other ones too often"
 OTHER_ALLOCATOR: Final = "memory is somebody else's (change_current_allocator)"
 NO_TENSOR: Final = "no argument is a tensor on a device"
-MOVES: Final = "an argument that is written to, or given back, is somewhere else in each call"
+MOVES: Final = "an argument that is written to, or returned, is somewhere else in each call"
 _array_of: Final = attrgetter("_array")
 _is_number: Final = attrgetter("is_wrapped_number")
 _NUMBERS: Final = (int, float, bool, str, type(None), Device, DType)
@@ -121,8 +121,8 @@ class Replays:
     @property
     def reasons(self) -> list[str]:
         """Why kinds of calls are not captured."""
-        found = [self.reason, *(kind.reason for kind in self.kinds_cache.values)]
-        return list(dict.fromkeys(filter(None, found)))
+        reasons = [self.reason, *(kind.reason for kind in self.kinds_cache.values)]
+        return list(dict.fromkeys(filter(None, reasons)))
 
 
 def _key(arguments: Sequence[Any]) -> Hashable | None:
@@ -147,11 +147,11 @@ def _layout(array: Any) -> Any:
     return array.dtype, array.shape, array.strides
 
 
-def _is_asked(given: Sequence[Tensor]) -> bool:
+def _is_asked(inputs: Sequence[Tensor]) -> bool:
     """Whether tensors ask for gradients while those are recorded, or stand for numbers."""
-    if any(map(_is_number, given)):
+    if any(map(_is_number, inputs)):
         return True
-    return is_grad_enabled() and any(t.asks() for t in given)
+    return is_grad_enabled() and any(t.asks() for t in inputs)
 
 
 def _spelled(value: Any) -> Any:
@@ -172,12 +172,12 @@ class _Kind:
         """The arrays of the tensors that were seen last."""
         self._fixed_values = [(k, v) for k, v in enumerate(arguments) if not is_on_device(v)]
         self._fixed: set[int] = set()
-        """Arguments that are written to or given back, and cannot be copied."""
+        """Arguments that are written to or returned, and cannot be copied."""
         self._moving = {k for k in self._places if not arguments[k]._array.size}
         """Arguments that were at several addresses."""
         self._addresses: list[int] | None = None
         self._seen = self._made = 0
-        self._turns = [None]
+        self._tokens = [None]
         """Whoever takes what is in it may replay: one thread at a time, since graphs have memory of their own."""
         self.calls: list[CapturedCall] = []
         self.replays = 0
@@ -190,13 +190,13 @@ class _Kind:
         if self.reason:
             return None
         try:
-            turn = self._turns.pop()
+            token = self._tokens.pop()
         except IndexError:  # another thread has it
             return None
         try:
             return self._replayed(arguments)
         finally:
-            self._turns.append(turn)
+            self._tokens.append(token)
 
     def _replayed(self, arguments: Sequence[Any]) -> tuple[Any, ...] | None:
         fitting = 0
@@ -219,10 +219,10 @@ class _Kind:
             one = arguments[k]
             if one is not value and (type(one) is not type(value) or _spelled(one) != _spelled(value)):
                 return False
-        given = [arguments[k] for k in self._places]
-        if not self._classes.issuperset(map(type, given)) or _is_asked(given):
+        inputs = [arguments[k] for k in self._places]
+        if not self._classes.issuperset(map(type, inputs)) or _is_asked(inputs):
             return False
-        arrays = list(map(_array_of, given))
+        arrays = list(map(_array_of, inputs))
         if all(map(is_, map(call, self._refs), arrays)):
             return True
         if list(map(_layout, arrays)) != self._layouts:

@@ -68,19 +68,19 @@ def run(definition: OpDef, arguments: Sequence[Any]) -> Any:
     Raises what the operator raises, RuntimeError for tensors of several devices, and NotImplementedError for an
     operator that has no kernel for devices.
     """
-    given = tensors_among(arguments)
+    operands = tensors_among(arguments)
     named = device_among(arguments)
-    if not any(map(is_on_device, given)) and not _concerns(definition, arguments):
+    if not any(map(is_on_device, operands)) and not _concerns(definition, arguments):
         return NotImplemented
     result = _by_rule(definition, arguments)
     if result is not NotImplemented:
         return result
     if definition.family in ("metadata", "query") or definition.is_about_tensor:
         return definition.kernel(*arguments)
-    device = common_device(definition, given) if named is None else named
+    device = common_device(definition, operands) if named is None else named
     if definition.effect is Effect.RANDOM:
         return launch(definition, [None if type(a) is Device else a for a in arguments], numbered(device))
-    if not any(map(is_on_device, given)):
+    if not any(map(is_on_device, operands)):
         return made_on_host(definition, arguments, numbered(device))
     if definition.family == "view" and not definition.traits.may_copy:
         return _settled(definition.kernel(*arguments))
@@ -97,13 +97,13 @@ def _by_rule(definition: OpDef, arguments: Sequence[Any]) -> Any:
     return NotImplemented if rule is None else rule(definition, arguments)
 
 
-def common_device(definition: OpDef, given: Sequence[Tensor]) -> Device:
+def common_device(definition: OpDef, operands: Sequence[Tensor]) -> Device:
     """The device of a call. Tensors of the host that hold one number may be among others.
 
     Raises RuntimeError for tensors of several devices.
     """
-    device = next(t.device for t in given if is_on_device(t))
-    for tensor in given:
+    device = next(t.device for t in operands if is_on_device(t))
+    for tensor in operands:
         if tensor.device != device and (tensor.ndim or is_on_device(tensor)):
             raise RuntimeError(OTHER_DEVICE.format(name=definition.name, first=device, second=tensor.device))
     return device
@@ -206,8 +206,8 @@ class Loan:
 
 def made_on_host(definition: OpDef, arguments: Sequence[Any], device: Device) -> Tensor:
     """What an operator makes of numbers alone, made on the host and brought to a device."""
-    made: Tensor = definition.kernel(*[None if type(a) is Device else a for a in arguments])
-    return tensors.on_device(made, device)
+    result: Tensor = definition.kernel(*[None if type(a) is Device else a for a in arguments])
+    return tensors.on_device(result, device)
 
 
 def _settled(result: Any) -> Any:
