@@ -96,6 +96,9 @@ FOREVER = 1 << 40
 LIST = words_layout("i64 length, i64 capacity, ptr items", base=BLOCK)
 """The block of a list; its items are in a block of their own. While results are made, a capacity below 0 is the address
 of the list made of it, inverted."""
+STACK = words_layout("ptr chunk, i64 room", base=LIST)
+"""The block of a list that only grows and shrinks at its end, and keeps copies of small tensors. ``chunk``: 0, or the
+block, with a reference of the list's, at whose end ``room`` bytes are left for the next."""
 LEAF = words_layout("ptr object, ptr array, ptr chain, ptr storage, ptr tensor", base=BLOCK)
 """The block that stands for an argument: the object passed in, its array (with a reference of the leaf's), the leaf
 before it, and, where known, the storage and the tensor that stand for it among the results (without references)."""

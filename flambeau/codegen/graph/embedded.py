@@ -180,10 +180,11 @@ def _schedule(special: Specialized, target: Target) -> Schedule:
     is_plain = axis not in parallel_group(special.kernel) and all(
         c.reducer in ("sum", "prod", "min", "max") for s in folds for c in s.carries
     )
+    lanes = min(chosen.lanes, max(1, per_vector * MOST_VECTORS))
+    rest = REST if is_plain else per_vector if not folds and lanes > per_vector else 0
     return replace(
         chosen, packs=(), unit=chosen.unit - {p.buffer for p in chosen.packs}, fixed=(), jam=1, prefetch=0,
-        next_row=False, narrow=False, lanes=min(chosen.lanes, max(1, per_vector * MOST_VECTORS)),
-        rest_lanes=REST if is_plain else 0, fastmath=bool(target.user_flags),
+        next_row=False, narrow=False, lanes=lanes, rest_lanes=rest, fastmath=bool(target.user_flags),
     )  # fmt: skip
 
 

@@ -11,13 +11,14 @@ from flambeau.codegen.graph.representation import (
     holds_blocks,
     word_count,
 )
-from flambeau.codegen.layouts import BLOCK_DATA, LIST
+from flambeau.codegen.layouts import BLOCK_DATA, LIST, STACK
 from flambeau.codegen.llvm.builder import ModuleBuilder
 
 
 def release_function(functions: dict[str, str], rep: Listed) -> str:
     """The name of the function for lists that look like this; its text is added to ``functions``."""
-    name = f"release_list_{_mangled(rep.item)}" if holds_blocks(rep.item) else "release_list"
+    stem = "release_stack" if rep.is_stack else "release_list"
+    name = f"{stem}_{_mangled(rep.item)}" if holds_blocks(rep.item) else stem
     if name not in functions:
         functions[name] = ""
         functions[name] = _release_text(functions, name, rep)
@@ -46,6 +47,8 @@ def _release_text(functions: dict[str, str], name: str, rep: Listed) -> str:
                 m.own(function, "void (ptr)")
                 f.call(function, f.word_of(item, index, "ptr"))
     f.call("drop_block", items)
+    if rep.is_stack:
+        f.call("release", f.get(block, STACK, "chunk"))
     f.call("drop_block", block)
     f.ret()
     return m.text()

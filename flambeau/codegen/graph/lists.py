@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flambeau.codegen.graph import memory, native_values, result_types
+from flambeau.codegen.graph import memory, native_values, result_types, stacks
 from flambeau.codegen.graph.control import each
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.lowering_tables import lowers_on_items
@@ -28,7 +28,7 @@ from flambeau.codegen.graph.representation import (
     word_count,
 )
 from flambeau.codegen.graph.runtime import ADDRESSES, NUMBERS
-from flambeau.codegen.layouts import BLOCK_DATA, LIST
+from flambeau.codegen.layouts import BLOCK_DATA, LIST, STACK, WORD
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.constants import constant_value, is_constant
 from flambeau.ir.graph import Node, Value
@@ -70,6 +70,10 @@ def construct(fn: EmittedFunction, node: Node) -> None:
     """`prim::ListConstruct`."""
     result = node.result()
     items = [fn.values.get(v) for v in node.operands]
+    if not items and stacks.is_stack(fn, result):
+        stacked = fn.slots.learned(result) or Unknown(result)
+        fn.values.set_new(result, new_list(fn, Listed(stacked, is_stack=True), number(0)))
+        return
     if stays_apart(fn, result):
         fn.values.set_view(result, TupleValue(tuple(items)))
         return
@@ -159,7 +163,7 @@ def list_of(fn: EmittedFunction, items: list[Native], rep: Representation) -> Li
 def new_list(fn: EmittedFunction, rep: Listed, capacity: Register) -> ListValue:
     """A new list without items, with room for some."""
     e = fn.e
-    list_block = fn.exits.new_block(number(0))
+    list_block = fn.exits.new_block(number((STACK.words - LIST.words) * WORD if rep.is_stack else 0))
     least = e.select(e.icmp("sgt", capacity, number(4)), capacity, number(4))
     if (constant := memory.literal(capacity)) is not None:
         least = number(max(constant, 4))
@@ -167,6 +171,8 @@ def new_list(fn: EmittedFunction, rep: Listed, capacity: Register) -> ListValue:
     memory.store_word(e, list_block, LIST.word("length"), number(0))
     memory.store_word(e, list_block, LIST.word("capacity"), least)
     memory.store_word(e, list_block, LIST.word("items"), items)
+    if rep.is_stack:
+        stacks.begin(fn, list_block)
     return ListValue(rep, list_block)
 
 
@@ -197,7 +203,7 @@ def item(fn: EmittedFunction, sequence: ListValue, index: Register) -> Native:
     address = item_address(fn, sequence, index)
     kinds = llvm_words(sequence.rep.item)
     words = [memory.load_word(fn.e, address, k, kind, tag(kind)) for k, kind in enumerate(kinds)]
-    return native_values.from_words(sequence.rep.item, words)
+    return fn.values.densified(native_values.from_words(sequence.rep.item, words))
 
 
 def put(fn: EmittedFunction, sequence: ListValue, index: Register, value: Native) -> None:
@@ -279,9 +285,16 @@ def changeable(fn: EmittedFunction, value: Value) -> ListValue:
 def append(fn: EmittedFunction, node: Node) -> None:
     """`aten::append`."""
     e, sequence = fn.e, changeable(fn, node.operand(0))
-    settle(fn, sequence.rep, fn.values.get(node.operand(1)).rep)
+    new_rep = fn.values.get(node.operand(1)).rep
+    if sequence.rep.is_stack:
+        stacks.settle(fn, node.operand(0), sequence.rep, new_rep)
+    else:
+        settle(fn, sequence.rep, new_rep)
     new = fn.slots.converted(fn.values.get(node.operand(1)), sequence.rep.item)
-    fn.values.retain(new)
+    if sequence.rep.is_stack:
+        new = stacks.kept(fn, sequence, new)
+    else:
+        fn.values.retain(new)
     size = length(fn, sequence)
     make_room(fn, sequence, size)
     put(fn, sequence, size, new)

@@ -75,6 +75,8 @@ class Listed:
     """A list, by reference."""
 
     item: Representation
+    is_stack: bool = False
+    """Whether it keeps copies of small tensors, side by side."""
 
 
 @dataclass(frozen=True, slots=True)
