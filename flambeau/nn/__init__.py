@@ -2,6 +2,7 @@
 
 from flambeau.nn import common_types, functional, init, modules, utils
 from flambeau.nn.container import ModuleDict, ModuleList, Sequential
+from flambeau.nn.functions.loss_in_chunks import LinearCrossEntropyOptions
 from flambeau.nn.layers.activation import (
     SELU,
     Hardsigmoid,
@@ -247,6 +248,7 @@ __all__ = [
     "LeakyReLU",
     "Linear",
     "LinearCrossEntropyLoss",
+    "LinearCrossEntropyOptions",
     "LocalResponseNorm",
     "LogSigmoid",
     "LogSoftmax",

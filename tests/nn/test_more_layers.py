@@ -10,6 +10,7 @@ import pytest
 
 import flambeau
 from flambeau import Tensor, nn
+from flambeau.nn.functions import loss_in_chunks
 from tests.nn.peers import assert_close, taken, ways
 
 rng = np.random.default_rng(2)
@@ -182,12 +183,53 @@ def test_linear_cross_entropy(options: dict[str, Any], target: str) -> None:
         ((ones(3, 4), ones(4), ones(2)), {}, "expected linear_weight with dimensionality at least 2, got 1"),
         ((ones(3, 4), ones(5, 3), ones(3)), {}, "last dimensions (in_features), got 4 and 3, respectively"),
         ((ones(1, 3, 4), ones(5, 4), ones(3)), {}, "expected input (features) or (batch, features), got [1, 3, 4]"),
-        ((ones(3, 4), ones(5, 4), ones(3)), {"options": 1}, "leave options out"),
+        ((ones(3, 4), ones(5, 4), ones(3)), {"options": 1}, "nn.LinearCrossEntropyOptions, got int"),
     ],
 )
 def test_linear_cross_entropy_refusals(arguments: Any, options: dict[str, Any], text: str) -> None:
     with pytest.raises(RuntimeError, match=re.escape(text)):
         nn.functional.linear_cross_entropy(*arguments, **options)
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("kind", ["classes", "weighted", "chances", "one"])
+def test_linear_cross_entropy_in_chunks_is_the_loss_at_once(reduction: str, kind: str) -> None:
+    x, w, b = (flambeau.from_numpy(normal(*s)).double().requires_grad_() for s in ((7, 3), (5, 3), (5,)))
+    y = flambeau.tensor([0, 4, 1, 2, 2, 3, 1]) if kind != "chances" else flambeau.rand(7, 5, dtype=flambeau.float64)
+    options: dict[str, Any] = {"reduction": reduction, "linear_bias": b, "label_smoothing": 0.1}
+    if kind == "weighted":
+        options |= {"weight": flambeau.arange(5, dtype=flambeau.float64) + 1, "ignore_index": 2}
+    if kind == "one":
+        x, y = x.detach()[0].requires_grad_(), y[1]
+    chunks = nn.LinearCrossEntropyOptions(batch_chunk_size=3)
+    found = []
+    for each in ({}, {"options": chunks}):
+        loss = nn.functional.linear_cross_entropy(x, w, y, **options, **each)
+        first = flambeau.autograd.grad((loss * loss.detach()).sum(), (x, w, b), create_graph=True)
+        second = flambeau.autograd.grad(sum((g * g).sum() for g in first), (x, w, b))
+        found.append([loss, *first, *second])
+    for whole, piecewise in zip(*found, strict=True):
+        assert whole.shape == piecewise.shape
+        assert flambeau.allclose(whole, piecewise)
+
+
+def test_options_of_linear_cross_entropy() -> None:
+    samples_of_chunk = loss_in_chunks.samples_of_chunk
+    chunks = nn.LinearCrossEntropyOptions
+    assert samples_of_chunk(chunks(), 1024, 16, 256) == 32
+    assert samples_of_chunk(chunks(chunking_method="aspect_ratio"), 1024, 16, 256) == 64
+    assert samples_of_chunk(chunks(chunking_method="aspect_ratio:64"), 1024, 16, 256) == 1
+    assert samples_of_chunk(chunks(chunking_method=None), 10, 2, 3) == 10
+    assert samples_of_chunk(chunks(batch_chunk_size=4), 10, 2, 3) == 4
+    for bad in ({"acc_policy": "x"}, {"chunking_method": "ratio"}, {"batch_chunk_size": 0}):
+        with pytest.raises(ValueError, match=next(iter(bad))):
+            chunks(**bad)
+    with pytest.raises(ValueError, match="batch_chunk_size=4 and chunking_method='aspect_ratio', which means 64"):
+        samples_of_chunk(chunks(batch_chunk_size=4, chunking_method="aspect_ratio"), 1024, 16, 256)
+    several = nn.LinearCrossEntropyLoss(4, 5, out_features=(2,), options=chunks())
+    with pytest.warns(UserWarning, match="several losses for each sample is computed at once"):
+        several(flambeau.ones(3, 4), flambeau.zeros(3, 2, dtype=flambeau.int64))
+    assert "options=LinearCrossEntropyOptions(" in repr(several)
 
 
 # -- others -----------------------------------------------------------------------------------------------------------

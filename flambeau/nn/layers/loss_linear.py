@@ -27,7 +27,7 @@ class LinearCrossEntropyLoss(WeightedLoss):
         weight: how much each class counts.
         ignore_index: the class that does not count.
         label_smoothing: how much of the target is spread over all classes, from 0 to 1.
-        options: refused: the loss is computed at once.
+        options: `LinearCrossEntropyOptions`, to go through samples in chunks; None computes the loss at once.
 
     Shape:
         (N, in_features) and classes (N,), to () or, with reduction "none", to (N,).
@@ -45,8 +45,6 @@ class LinearCrossEntropyLoss(WeightedLoss):
         weight: Tensor | None = None, ignore_index: int | None = None, label_smoothing: float = 0.0,
         options: Any = None,
     ) -> None:  # fmt: skip
-        if options is not None:
-            raise ValueError("LinearCrossEntropyLoss computes the loss at once: leave options out")
         super().__init__(weight, None, None, reduction)
         self.in_features = in_features
         self.num_classes = num_classes
@@ -54,6 +52,7 @@ class LinearCrossEntropyLoss(WeightedLoss):
         self.ignore_index = ignore_index
         self.label_smoothing = float(label_smoothing)
         self.linear = Linear(in_features, num_classes * prod(self.out_features), bias, device, dtype)
+        self.options = options
         self.sizes = [num_classes, *self.out_features]
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -68,6 +67,7 @@ class LinearCrossEntropyLoss(WeightedLoss):
             reduction=self.reduction,
             ignore_index=self.ignore_index,
             label_smoothing=self.label_smoothing,
+            options=self.options,
         )
 
     def extra_repr(self) -> str:
@@ -75,5 +75,5 @@ class LinearCrossEntropyLoss(WeightedLoss):
         return (
             f"in_features={self.in_features}, num_classes={self.num_classes}, out_features={self.out_features}, "
             f"bias={self.linear.bias is not None}, reduction={self.reduction}, ignore_index={self.ignore_index}, "
-            f"label_smoothing={self.label_smoothing}, options=None"
+            f"label_smoothing={self.label_smoothing}, options={self.options}"
         )
