@@ -18,7 +18,7 @@ from flambeau.codegen.graph.representation import Listed, Representation, Unknow
 from flambeau.codegen.layouts import BLOCK_DATA, BLOCK_PADDING, STACK
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.constants import constant_value, is_constant
-from flambeau.ir.graph import Value
+from flambeau.ir.graph import Node, Value
 from flambeau.schema.types import TensorType
 
 SMALL = 1024
@@ -31,16 +31,17 @@ LINE = 64
 
 def is_stack(fn: EmittedFunction, value: Value) -> bool:
     """Whether a list that begins empty is only appended to and popped from, and its tensors may be copies."""
-    return all(_is_of_stack(fn, user.op, user.operands, user.results, offset) for user, offset in value.uses())
+    return all(_is_of_stack(fn, user, offset) for user, offset in value.uses())
 
 
-def _is_of_stack(fn: EmittedFunction, op: str, operands: list[Value], results: list[Value], offset: int) -> bool:
+def _is_of_stack(fn: EmittedFunction, user: Node, offset: int) -> bool:
     if offset:
         return False
-    if op == "aten::append":
-        return not any(r.is_used for r in results) and _may_be_copied(fn, operands[1])
-    is_last = op == "aten::pop" and is_constant(operands[1]) and constant_value(operands[1]) == -1
-    return is_last and all(_may_be_copied(fn, r) and not fn.values.lifetimes.may_leave(r) for r in results)
+    if user.op == "aten::append":
+        return not any(r.is_used for r in user.results) and _may_be_copied(fn, user.operand(1))
+    if user.op != "aten::pop" or not is_constant(user.operand(1)) or constant_value(user.operand(1)) != -1:
+        return False
+    return all(_may_be_copied(fn, r) and not fn.values.lifetimes.may_leave(r) for r in user.results)
 
 
 def _may_be_copied(fn: EmittedFunction, value: Value) -> bool:
