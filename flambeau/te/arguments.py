@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import ml_dtypes
 import numpy as np
@@ -39,11 +39,47 @@ def number_of(e: Expr, numbers: Mapping[Var, int]) -> int:
     return int(scalar.evaluate(e.op, args, "int64"))
 
 
+class Memory(Protocol):
+    """Where the arrays of calls lie."""
+
+    def array(self, t: Tensor, value: Any, *, is_written: bool) -> Any:
+        """An argument as an array there. Raises TypeError and ValueError for what cannot be taken."""
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        """An array for a result."""
+
+    def result(self, array: Any, given: tuple[Any, ...]) -> Any:
+        """A result as calls with these arguments give it."""
+
+    def may_overlap(self, a: Any, b: Any) -> bool:
+        """Whether two arrays may share memory."""
+
+
+class HostMemory:
+    """Arrays of NumPy; tensors share theirs."""
+
+    def array(self, t: Tensor, value: Any, *, is_written: bool) -> Array:
+        """An argument as an array: copied where it is read and does not lie row by row."""
+        return _array(t, value, is_written=is_written)
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+        """An array for a result."""
+        return np.empty(shape, dtype)
+
+    def result(self, array: Array, given: tuple[Any, ...]) -> Any:
+        """A tensor where a tensor was given."""
+        return from_numpy(array) if any(isinstance(value, EagerTensor) for value in given) else array
+
+    def may_overlap(self, a: Array, b: Array) -> bool:
+        """Whether two arrays may share memory."""
+        return np.may_share_memory(a, b)
+
+
 @dataclass(slots=True, eq=False)
 class Bound:
     """What a call works on."""
 
-    arrays: dict[Tensor, Array]
+    arrays: dict[Tensor, Any]
     """Of placeholders and results, row-major."""
     numbers: dict[Var, Any]
     results: list[Any]
@@ -53,8 +89,8 @@ class Bound:
 class Arguments:
     """What calls of a nest take, in order, and what is found out from that."""
 
-    def __init__(self, nest: Nest, args: Sequence[Argument] | None) -> None:
-        self.nest = nest
+    def __init__(self, nest: Nest, args: Sequence[Argument] | None, memory: Memory) -> None:
+        self.nest, self.memory = nest, memory
         self.sizes = nest.sizes()
         found = {e for t in nest.inputs for e in t.shape if isinstance(e, Var)}
         if args is None:
@@ -76,13 +112,12 @@ class Arguments:
         """Arrays and numbers of a call. Raises TypeError and ValueError that say what was expected."""
         if len(given) != len(self.args):
             raise TypeError(f"expected {len(self.args)} arguments ({_names(self.args)}), got {len(given)}")
-        arrays: dict[Tensor, Array] = {}
+        arrays: dict[Tensor, Any] = {}
         numbers: dict[Var, Any] = {}
-        is_eager = any(isinstance(value, EagerTensor) for value in given)
         outputs = self.nest.outputs
         for a, value in zip(self.args, given, strict=True):
             if isinstance(a, Tensor):
-                arrays[a] = _array(a, value, is_written=any(a is t for t in outputs))
+                arrays[a] = self.memory.array(a, value, is_written=any(a is t for t in outputs))
             else:
                 numbers[a] = _number(a, value)
         for t in arrays:
@@ -92,8 +127,8 @@ class Arguments:
         results: list[Any] = []
         for t in outputs:
             if t not in arrays:
-                arrays[t] = np.empty(self.shape_of(t, numbers), numpy_dtype(t.dtype))
-            results.append(from_numpy(arrays[t]) if is_eager else arrays[t])
+                arrays[t] = self.memory.empty(self.shape_of(t, numbers), numpy_dtype(t.dtype))
+            results.append(arrays[t])
         self._check_apart(arrays)
         return Bound(arrays, numbers, results)
 
@@ -104,25 +139,25 @@ class Arguments:
             raise ValueError(f"{t.name} would have shape {shape}; its sizes are {_shape_text(t)}")
         return shape
 
-    def _meet_sizes(self, t: Tensor, array: Array, numbers: dict[Var, Any]) -> None:
+    def _meet_sizes(self, t: Tensor, array: Any, numbers: dict[Var, Any]) -> None:
         if array.ndim != t.ndim:
             raise ValueError(f"{t.name} has {t.ndim} dimensions, {_shape_text(t)}; got an array of shape {array.shape}")
         for e, size in zip(t.shape, array.shape, strict=True):
             if isinstance(e, Var):
                 numbers.setdefault(e, size)
 
-    def _check_shape(self, t: Tensor, array: Array, numbers: Mapping[Var, Any]) -> None:
+    def _check_shape(self, t: Tensor, array: Any, numbers: Mapping[Var, Any]) -> None:
         expected = self.shape_of(t, numbers)
         if array.shape != expected:
             sizes = ", ".join(f"{v.name} = {numbers[v]}" for v in self.sizes if v in numbers)
             where = f" with {sizes}" if sizes else ""
             raise ValueError(f"{t.name} has shape {_shape_text(t)}{where}, which is {expected}; got {array.shape}")
 
-    def _check_apart(self, arrays: Mapping[Tensor, Array]) -> None:
+    def _check_apart(self, arrays: Mapping[Tensor, Any]) -> None:
         """Results share no memory with anything else: the code relies on that."""
         for t in self.nest.outputs:
             for other, array in arrays.items():
-                if other is not t and np.may_share_memory(arrays[t], array):
+                if other is not t and self.memory.may_overlap(arrays[t], array):
                     raise ValueError(f"{t.name} and {other.name} share memory: give the result an array of its own")
 
 

@@ -10,7 +10,7 @@ from flambeau.codegen import threads
 from flambeau.codegen.choices import FASTMATH
 from flambeau.codegen.llvm.abi import ZERO_DIVISOR
 from flambeau.codegen.llvm.engine import available, c_imports, engine, memory_imports
-from flambeau.te.arguments import Argument, Arguments, Bound
+from flambeau.te.arguments import Argument, Arguments, Bound, HostMemory, Memory
 from flambeau.te.copies import copied
 from flambeau.te.errors import ScheduleError
 from flambeau.te.interpret import outside_text, run
@@ -38,7 +38,7 @@ class Compiled:
     """
 
     def __init__(self, nest: Nest, args: Sequence[Argument] | None) -> None:
-        self.arguments = Arguments(nest, args)
+        self.arguments = Arguments(nest, args, self._memory())
         self.text = str(nest)
         """The nest's text."""
         self._body = copied(nest.body, lambda name: name)
@@ -51,7 +51,11 @@ class Compiled:
     def __call__(self, *given: Any) -> Any:
         bound = self.arguments.bind(given)
         self._run(bound)
-        return bound.results[0] if len(bound.results) == 1 else tuple(bound.results)
+        results = tuple(self.arguments.memory.result(array, given) for array in bound.results)
+        return results[0] if len(results) == 1 else results
+
+    def _memory(self) -> Memory:
+        return HostMemory()
 
     def _run(self, bound: Bound) -> None:
         raise NotImplementedError
@@ -71,7 +75,7 @@ class NativeCode(Compiled):
     """A nest as machine code.
 
     Args:
-        fastmath: let floats be regrouped, and nan and infinity be ignored, for speed.
+        fastmath: let floats be regrouped; nan and infinities keep their meaning.
         num_threads: threads that parallel loops use; None for as many as `flambeau.set_num_threads` says.
 
     Raises RuntimeError where LLVM is not installed.

@@ -6,6 +6,7 @@ both promote to, numbers take the dtype of what they stand beside.
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -184,6 +185,8 @@ class Var(Expr):
 
     name: str
     dtype: str = INDEX
+    number: int = field(default_factory=itertools.count().__next__)
+    """Later ones have greater numbers."""
 
     def text(self, strength: int = 0) -> str:
         return self.name

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias, overload
 
 from flambeau.te.arguments import Argument
 from flambeau.te.compiled import Compiled, Interpreted, NativeCode
+from flambeau.te.device.compiled import CudaCode
 from flambeau.te.errors import ScheduleError
 from flambeau.te.factoring import rfactor
 from flambeau.te.marks import mark
@@ -20,7 +21,7 @@ from flambeau.te.statements import BLOCK, PARALLEL, THREAD, UNROLL, VECTOR, Loop
 from flambeau.te.tensors import Tensor
 
 Args: TypeAlias = "Sequence[Argument] | None"
-BACKENDS: dict[str, type[Compiled]] = {"llvm": NativeCode, "interp": Interpreted}
+BACKENDS: dict[str, type[Compiled]] = {"llvm": NativeCode, "cuda": CudaCode, "interp": Interpreted}
 
 
 class LoopNest(Nest):
@@ -198,6 +199,8 @@ class LoopNest(Nest):
     @overload
     def codegen(self, backend: Literal["llvm"] = ..., args: Args = ..., **options: Any) -> NativeCode: ...
     @overload
+    def codegen(self, backend: Literal["cuda"], args: Args = ..., **options: Any) -> CudaCode: ...
+    @overload
     def codegen(self, backend: Literal["interp"], args: Args = ..., **options: Any) -> Interpreted: ...
 
     def codegen(self, backend: str = "llvm", args: Args = None, **options: Any) -> Compiled:
@@ -206,7 +209,8 @@ class LoopNest(Nest):
         Args:
             backend: `llvm` for machine code, `cuda` for a device, `interp` for plain Python, an element at a time.
             args: what calls take, in order: placeholders, variables, and results that calls write into. None for the
-                placeholders, then the variables that are no size of one; results are then made by the call.
+                placeholders and then the variables that are no size of one, each in the order in which they were made;
+                results are then made by the call.
 
         Raises ScheduleError for a backend that there is not, and for what it cannot run.
         """

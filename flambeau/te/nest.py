@@ -9,7 +9,7 @@ from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 from flambeau.te.build import in_order, statements_for
 from flambeau.te.errors import ScheduleError
-from flambeau.te.expressions import Buffer, Var
+from flambeau.te.expressions import Var
 from flambeau.te.linear import variables
 from flambeau.te.proofs import Known
 from flambeau.te.statements import (
@@ -71,12 +71,12 @@ class Nest:
 
     @property
     def inputs(self) -> list[Tensor]:
-        """The placeholders, in the order in which the tensors read them."""
-        return [t for t in self.tensors if t.is_placeholder]
+        """The placeholders, in the order in which they were made."""
+        return sorted((t for t in self.tensors if t.is_placeholder), key=lambda t: t.number)
 
     def __str__(self) -> str:
         buffers = [[t.buffer for t in ts] for ts in (self.inputs, self.outputs)]
-        return nest_text(buffers[0], buffers[1], (), self.body)
+        return nest_text(buffers[0], buffers[1], self.body)
 
     __repr__ = __str__
 
@@ -178,17 +178,10 @@ class Nest:
         return known
 
     def sizes(self) -> list[Var]:
-        """The variables that no loop has, in the order in which they are met: sizes and numbers of calls."""
-        own = {loop.var for loop in loops_of(self.body)}
-        found: dict[Var, None] = {}
+        """The variables that no loop has, in the order in which they were made: sizes and numbers of calls."""
         shapes = [e for t in (*self.inputs, *self.outputs) for e in t.shape]
-        for e in [*shapes, *(e for s in walk(self.body) for e in expressions_of(s))]:
-            found.update(dict.fromkeys(sorted(variables(e) - own, key=lambda v: v.name)))
-        return list(found)
-
-    def local_buffers(self) -> list[Buffer]:
-        """Memory that the nest allocates."""
-        return [s.buffer for s in walk(self.body) if isinstance(s, Allocate)]
+        found = {v for e in [*shapes, *(e for s in walk(self.body) for e in expressions_of(s))] for v in variables(e)}
+        return sorted(found - {loop.var for loop in loops_of(self.body)}, key=lambda v: v.number)
 
 
 def _numbers_of(t: Tensor) -> set[Var]:

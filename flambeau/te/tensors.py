@@ -11,6 +11,7 @@ C[i, j] = sum over k of A[i, k] * B[k, j]: float32[n, n]
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
@@ -31,7 +32,7 @@ from flambeau.te.expressions import (
     dtype_name,
 )
 from flambeau.te.linear import constant_of, simplify
-from flambeau.util.record import dataclass
+from flambeau.util.record import dataclass, field
 
 Shape: TypeAlias = "Operand | Sequence[Operand]"
 REDUCTIONS = tuple(name for name in REDUCERS if not name.startswith("arg"))
@@ -54,6 +55,8 @@ class Tensor:
     reducer: str
     """How values are put together; empty where the body is the value."""
     buffer: Buffer
+    number: int = field(default_factory=itertools.count().__next__)
+    """Later ones have greater numbers."""
 
     @property
     def ndim(self) -> int:

@@ -11,10 +11,9 @@ _SIGNS = {"sum": "+=", "prod": "*="}
 _CALLED = {"max": "max", "min": "min", "maxnum": "maxnum", "any": "any", "all": "all"}
 
 
-def nest_text(inputs: Sequence[Buffer], outputs: Sequence[Buffer], locals_: Sequence[Buffer], body: Body) -> str:
+def nest_text(inputs: Sequence[Buffer], outputs: Sequence[Buffer], body: Body) -> str:
     """The text of a nest: its memory, then its statements."""
-    groups = (("in", inputs), ("out", outputs), ("temporary", locals_))
-    lines = [f"{role} {_declared(b)}" for role, buffers in groups for b in buffers]
+    lines = [f"{role} {_declared(b)}" for role, buffers in (("in", inputs), ("out", outputs)) for b in buffers]
     return "\n".join([*lines, *body_lines(body)]) + "\n"
 
 
