@@ -19,7 +19,7 @@ SECTIONS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     )),
     ("Guide", (
         "language.md", "classes.md", "modules.md", "layers.md", "autograd.md", "transforms.md", "tracing.md",
-        "freezing.md", "archives.md", "dispatch.md", "fx.md", "errors.md", "native-code.md", "cuda.md",
+        "freezing.md", "archives.md", "dispatch.md", "fx.md", "errors.md", "native-code.md", "te.md", "cuda.md",
         "performance.md", "benchmarks*",
     )),
     ("Language", ("language-table/*",)),

@@ -10,7 +10,7 @@ from tests.docs.running_pages import blocks, is_same, run_page
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [
-    *[DOCS / name for name in ("index.md", "dispatch.md", "fx.md", "transforms.md", "autograd.md")],
+    *[DOCS / name for name in ("index.md", "dispatch.md", "fx.md", "te.md", "transforms.md", "autograd.md")],
     *sorted((DOCS / "tutorial").glob("*.md")),
     *sorted((DOCS / "how-to").glob("*.md")),
 ]

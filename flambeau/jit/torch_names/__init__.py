@@ -13,6 +13,7 @@ stand for those of `flambeau.schema`, which they have as `ours`.
 import sys
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 from flambeau.analysis.alias_db import AliasDb
@@ -130,10 +131,18 @@ def _get_tracing_state() -> Any:
 sys.modules["flambeau._C"] = sys.modules[__name__]  # for `import flambeau._C`, and `from flambeau._C import parse_ir`
 
 
-def __getattr__(name: str) -> Callable[..., Any]:
+def _tensor_expressions() -> Any:
+    """Loop nests, which few programs ask for: imported when one does."""
+    found = sys.modules["flambeau._C._te"] = import_module("flambeau.jit.torch_names.tensor_expressions")
+    return found
+
+
+def __getattr__(name: str) -> Any:
     """`_jit_pass_dce` and its like: passes as functions of a graph; switches that cannot be turned."""
     if name in FIXED:
         return FIXED[name]
+    if name == "_te":
+        return _tensor_expressions()
     if name.removeprefix("_jit_pass_") not in PASSES or not name.startswith("_jit_pass_"):
         hint = SWITCH if name.startswith(SWITCHES) else ""
         raise AttributeError(f"flambeau._C has no '{name}'{hint}")
