@@ -94,12 +94,16 @@ def programs_for(lib: Any, name: str) -> dict[str, Any]:
 class Rows:
     """What was measured so far."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, workloads: str = "", ways: str = "") -> None:
+        """`workloads` and `ways`: texts, one of which the names of rows must hold, separated by commas."""
         self.rows: list[dict[str, Any]] = []
         self._end = time.perf_counter() + seconds
+        self._workloads, self._ways = workloads.split(","), ways.split(",")
 
     def add(self, workload: str, way: str, prepare: Callable[[], Any], measure: Callable[..., Any]) -> None:
         """Measure one way of a workload, unless the time is up. What it raises is the row."""
+        if not any(text in workload for text in self._workloads) or not any(text in way for text in self._ways):
+            return
         row: dict[str, Any] = {"workload": workload, "way": way}
         self.rows.append(row)
         if time.perf_counter() > self._end:
@@ -304,12 +308,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--out", type=Path, help="write the rows there, as JSON")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="begin no row after so many seconds")
+    parser.add_argument("--workloads", default="", help="only rows whose workload has one of these texts (a,b)")
+    parser.add_argument("--ways", default="", help="only rows whose way has one of these texts (a,b)")
     chosen = parser.parse_args(arguments)
     reason = library.unavailable()
     if reason is not None:
         print(f"nothing to measure: {reason}")
         return 0
-    rows = Rows(chosen.seconds)
+    rows = Rows(chosen.seconds, chosen.workloads, chosen.ways)
     for part in (of_flambeau, of_torch, of_jax, of_torch_compile):
         try:
             part(rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flambeau.cuda import blame, capturing, library
+from flambeau.cuda import blame, capturing, late_errors, library
 from flambeau.schema.device import Device
 from flambeau.util.record import dataclass
 
@@ -119,11 +119,12 @@ class device:  # noqa: N801  (as programs write it)
 def synchronize(chosen: Place = None) -> None:
     """Wait until a device, the one in use if None, has done all that it was given.
 
-    Raises RuntimeError without any, and within a capture.
+    Raises RuntimeError without any, and within a capture; and the errors that kernels have found meanwhile.
     """
     capturing.refuse_waiting("synchronize()")
     with device(index_of(chosen)), blame.telling():
         library.cupy().cuda.runtime.deviceSynchronize()
+    late_errors.tell()
 
 
 def get_device_properties(chosen: Place = None) -> DeviceProperties:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.cuda import blame, capturing, library
+from flambeau.cuda import blame, capturing, late_errors, library
 from flambeau.cuda.allocator import allocate
 from flambeau.cuda.devices import device as using
 from flambeau.cuda.devices import index_of
@@ -96,3 +96,4 @@ def copy(target: int, source: int, nbytes: int, direction: int, device: Device, 
             cuda.runtime.memcpyAsync(target, source, nbytes, direction, stream.ptr)
             if waits and direction != WITHIN:
                 stream.synchronize()
+                late_errors.tell()

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from flambeau.cuda import capturing, library
+from flambeau.cuda import capturing, late_errors, library
 from flambeau.cuda.devices import Place, index_of
 from flambeau.cuda.devices import device as using
 from flambeau.schema.device import Device
@@ -89,6 +89,7 @@ class Stream:
         capturing.refuse_waiting("Stream.synchronize()")
         with using(self.device_index):
             self._stream.synchronize()
+        late_errors.tell()
 
     def query(self) -> bool:
         """Whether the device has done all the work in this stream."""
@@ -185,6 +186,7 @@ class Event:
         capturing.refuse_waiting("Event.synchronize()")
         if self._is_recorded:
             self._event.synchronize()
+        late_errors.tell()
 
     def elapsed_time(self, end_event: Event) -> float:
         """Milliseconds from here to another event. Raises RuntimeError if one of them has no time."""

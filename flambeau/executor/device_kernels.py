@@ -12,10 +12,12 @@ from typing import Any, Final
 
 from flambeau.codegen import available
 from flambeau.cuda.tensors import cuda_class, is_on_device
+from flambeau.executor.devices import place_checks as _place_checks  # noqa: F401  (places that arrays name there)
 from flambeau.executor.devices.groups import DeviceGroup
 from flambeau.executor.large_calls import graph_of_call, is_worthwhile
 from flambeau.ops.cuda_devices.cuda_rules import overwrite
 from flambeau.ops.families.overwrite import check_writeable
+from flambeau.passes.fusible import LOOKUPS
 from flambeau.schema import registry
 from flambeau.schema.opdef import OpDef
 from flambeau.specialise.cache import SpecialisationCache
@@ -72,7 +74,8 @@ class DeviceKernels:
 
     def _group(self, arguments: Sequence[Any]) -> DeviceGroup | bool:
         definition = self._definition
-        if definition.family != "pointwise" and not is_worthwhile(definition, arguments):
+        looks_up = definition.accumulator in LOOKUPS
+        if definition.family != "pointwise" and not looks_up and not is_worthwhile(definition, arguments):
             return False  # what folds in one step is a library's
         graph = graph_of_call(definition, arguments, [False] * len(arguments))
         return False if graph is None else DeviceGroup(definition.schema.name.partition("::")[2], graph)
@@ -101,11 +104,15 @@ def run(definition: OpDef, arguments: Sequence[Any]) -> Any:
         return _written(definition, arguments)
     known = _kernels.get(definition.full_name, ...)
     if known is ...:
-        is_one = definition.family in FAMILIES and len(definition.schema.returns) == 1 and available()
+        is_one = _may_have_kernel(definition) and len(definition.schema.returns) == 1 and available()
         known = _kernels[definition.full_name] = DeviceKernels(definition) if is_one else None
         if known is not None and registry.find(definition.full_name) is definition:
             below.QUICK[id(definition)] = known.quickly
     return NotImplemented if known is None else known(arguments)
+
+
+def _may_have_kernel(definition: OpDef) -> bool:
+    return definition.family in FAMILIES or definition.accumulator in LOOKUPS
 
 
 def _written(definition: OpDef, arguments: Sequence[Any]) -> Any:

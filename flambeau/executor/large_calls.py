@@ -26,7 +26,7 @@ from flambeau.ops.derivatives.terms import Recorder, Term
 from flambeau.ops.families.entry_kernel import EntryKernel
 from flambeau.passes.fusible import Fusible
 from flambeau.schema import registry
-from flambeau.schema.dtype import float64
+from flambeau.schema.dtype import DType, float64
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.scalar import COMPARE, LOGICAL, PREDICATES
 from flambeau.schema.types import FLOAT, FloatType, NumberType, OptionalType, TensorType
@@ -150,13 +150,20 @@ def is_worthwhile(definition: OpDef, arguments: Sequence[Any]) -> bool:
     """Whether NumPy goes over the elements more than once. What is no number may choose the steps of a meaning."""
     if definition.scalar is None:
         return definition.accumulator in _FOLDS
+    steps = steps_of(definition, arguments, float64)
+    return len(steps) > 1 or not {t.name for t in steps} <= _SINGLE
+
+
+def steps_of(definition: OpDef, arguments: Sequence[Any], dtype: DType) -> list[Term]:
+    """The steps of a pointwise operator's meaning on operands of a dtype; arguments that are no numbers may choose
+    among them."""
+    assert definition.scalar is not None
     recorder = Recorder()
     terms = [
-        recorder.argument(formal.name, float64) if _takes_numbers(formal.type) else argument
+        recorder.argument(formal.name, dtype) if _takes_numbers(formal.type) else argument
         for formal, argument in zip(definition.schema.arguments, arguments, strict=True)
     ]
-    steps = _steps(definition.scalar(recorder, *terms))
-    return len(steps) > 1 or not {t.name for t in steps} <= _SINGLE
+    return _steps(definition.scalar(recorder, *terms))
 
 
 def _steps(term: Any) -> list[Term]:

@@ -11,10 +11,11 @@ from flambeau.ops.families.arrays import Array, dtype_of, is_float, not_implemen
 from flambeau.ops.families.composite import composite
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import same_dtype
+from flambeau.ops.indexing import along
 from flambeau.ops.loss import MEAN, NONE, SUM, reduced
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
-from flambeau.tensor.array_library import may_look, np
+from flambeau.tensor.array_library import is_outside, may_look, np
 from flambeau.tensor.layout import broadcast
 from flambeau.tensor.tensor import Tensor, wrap
 
@@ -37,11 +38,10 @@ def picked(self: Array, target: Array, weight: Array | None, ignore_index: int) 
     """Minus the chosen entries times their weights, and these weights; both zero where the target is ignored."""
     used = target != ignore_index
     classes = self.shape[1]
-    wrong = used & ((target < 0) | (target >= classes))
-    if may_look(wrong) and wrong.any():
-        raise IndexError(f"Target {target[wrong].reshape(-1)[0]} is out of bounds.")
     places = np.where(used, target, 0).astype(np.int64)
-    chosen = np.take_along_axis(self, np.expand_dims(places, 1), axis=1).squeeze(1)
+    if is_outside(places, 0, classes):
+        raise IndexError(f"Target {places[(places < 0) | (places >= classes)].reshape(-1)[0]} is out of bounds.")
+    chosen = self[along(np.expand_dims(places, 1), 1)].squeeze(1)  # on a device places outside come round again
     scale = np.ones(target.shape, self.dtype) if weight is None else weight[places]
     scale = np.where(used, scale, self.dtype.type(0))
     return np.where(used, -chosen * scale, self.dtype.type(0)), scale

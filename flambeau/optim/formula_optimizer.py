@@ -87,8 +87,11 @@ class FormulaOptimizer(Optimizer, ABC):
             closure: computes the loss and the gradients anew; the loss is returned.
         """
         loss = self._closed(closure)
-        for group in self.param_groups:
-            self._step_group(group)
+        try:
+            for group in self.param_groups:
+                self._step_group(group)
+        finally:
+            self._update.finish()
         return loss
 
     def _step_group(self, group: Group) -> None:

@@ -18,6 +18,7 @@ from flambeau.codegen.llvm.launch_sizes import ALIGNED_FROM
 from flambeau.codegen.native_call import object_layouts
 from flambeau.codegen.runtime import start
 from flambeau.ops.families.composite import F
+from flambeau.optim.device_update import DeviceUpdate
 from flambeau.optim.formula import Formula, FormulaKernel
 from flambeau.schema.dtype import DType
 from flambeau.tensor.grad_mode import refuse_writing
@@ -64,6 +65,11 @@ class FusedUpdate:
         """By the identity of the parameter; None where the last try had no native form."""
         self._flag = ctypes.c_int32(0)
         self._cells: dict[FormulaKernel, NumberCell] = {}
+        self._on_devices = DeviceUpdate(formula)
+
+    def finish(self) -> None:
+        """Change the parameters on devices, which wait for all others of a step."""
+        self._on_devices.finish()
 
     def __call__(self, tensors: Tensors, numbers: Numbers, flags: tuple[bool, ...]) -> None:
         """Write a parameter and its state.
@@ -77,6 +83,8 @@ class FusedUpdate:
         update = self._updates.get(id(parameter))
         if update is None or not update.fits(tensors, flags):
             is_on_host = parameter is not None and is_readable(parameter)
+            if not is_on_host and self._on_devices.add(tensors, numbers, flags):
+                return
             update = self._updates[id(parameter)] = self._new_update(tensors, flags) if is_on_host else None
             if update is None:
                 apply(self.formula, tensors, numbers.given, flags)

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy
 
+from flambeau.util.inversions import PLACES_ON_DEVICE
+
 __all__ = [
     "add_at", "address_of", "as_strided", "device_view", "empty_in_order", "is_host_array", "is_on_device",
     "is_outside", "may_look", "np", "on_device", "on_host",
@@ -28,6 +30,8 @@ class _Place(threading.local):
     """The library of the device that an operator runs on in this thread; None on the host."""
 
     library: Any = None
+    operator = ""
+    """The operator's name."""
 
 
 _place = _Place()
@@ -59,13 +63,14 @@ def _maker(name: str) -> Callable[..., Any]:
 
 
 @contextmanager
-def on_device(library: Any) -> Iterator[None]:
-    """Within the block, this thread's kernels make arrays with a library of a device."""
-    before, _place.library = _place.library, library
+def on_device(library: Any, operator: str = "") -> Iterator[None]:
+    """Within the block, this thread's kernels, of an operator, make arrays with a library of a device."""
+    before = _place.library, _place.operator
+    _place.library, _place.operator = library, operator
     try:
         yield
     finally:
-        _place.library = before
+        _place.library, _place.operator = before
 
 
 def is_on_device() -> bool:
@@ -111,16 +116,19 @@ def may_look(array: Any) -> bool:
 
 
 def is_outside(places: Any, low: int, high: int) -> bool:
-    """Whether a place is outside of `low <= place < high`. Where nobody may look, none is said to be.
+    """Whether a place is outside of `low <= place < high`. On a device none is said to be: it looks itself, and the
+    next wait for it raises.
 
     >>> is_outside(np.array([0, 3]), 0, 3), is_outside(np.array([0, 2]), 0, 3)
     (True, False)
     """
-    if not places.size or not may_look(places):
+    if not places.size:
         return False
     if isinstance(places, numpy.ndarray):
         return int(places.max()) >= high or int(places.min()) < low
-    return bool(((places < low) | (places >= high)).any())
+    if low < high and PLACES_ON_DEVICE.implementation(places, low, high, _place.operator):
+        return False
+    return may_look(places) and bool(((places < low) | (places >= high)).any())
 
 
 def empty_in_order(sizes: Any, dtype: Any, byte_strides: Any) -> Any:

@@ -79,6 +79,11 @@ DEVICE_KERNEL: Final = Inversion[Callable[[Any, Sequence[Any]], Any]](
     "NotImplemented where there is none (`executor.device_kernels`)",
     lambda definition, arguments: NotImplemented,
 )
+PLACES_ON_DEVICE: Final = Inversion[Callable[[Any, int, int, str], bool]](
+    "has a device look whether places of an array lie within bounds, for an operator of that name; whether it can "
+    "(`executor.devices.place_checks`)",
+    lambda places, low, high, operator: False,
+)
 LARGE_GRADIENTS: Final = Inversion[Callable[[str, Any], Callable[[Sequence[Any]], Any]]](
     "gives what computes the gradients of all operands of a call on large arrays together, from the operator's name "
     "and each formula with where its values are: it answers None for calls that it does not serve "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import warnings
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -36,8 +37,13 @@ class _OnHost:
         self.function = function
 
     def __call__(self, **given: Any) -> Any:
-        results = self.function(**{k: to_device(v.numpy()) if isinstance(v, Tensor) else v for k, v in given.items()})
-        return tuple(r.cpu() for r in results)
+        there = {k: to_device(v.numpy()) if isinstance(v, Tensor) else v for k, v in given.items()}
+        try:
+            return tuple(r.cpu() for r in self.function(**there))
+        except Exception:
+            with suppress(Exception):  # what kernels found before is not the next call's
+                flambeau.cuda.synchronize()
+            raise
 
 
 def _results(seen: Outcome) -> Outcome:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.codegen.cuda.choose_schedule import check_schedule, choose_schedule
+from flambeau.codegen.cuda.choose_schedule import check_schedule, choose_schedule, with_columns
 from flambeau.codegen.cuda.mapped import Program
 from flambeau.codegen.cuda.mapping import map_kernel
 from flambeau.codegen.cuda.schedule import CudaSchedule
@@ -97,6 +97,7 @@ def bind_program(
     is_empty = all(0 in o.shape for o in outputs)
     special = specialize(kernel, sizes, strides, order)
     aligned = frozenset(b.name for b, x in zip(kernel.inputs, layouts, strict=True) if x.is_aligned)
+    special = special if schedule is not None and not schedule.columns else with_columns(special)
     chosen = schedule or choose_schedule(special, aligned)
     check_schedule(special, chosen)
     program = None if is_empty else _mapped(special.kernel, chosen, kernel.name)

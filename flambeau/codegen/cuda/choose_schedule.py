@@ -12,6 +12,7 @@ import math
 from flambeau.codegen.cuda.columns import has_columns, has_pieces
 from flambeau.codegen.cuda.loops import has_scans
 from flambeau.codegen.cuda.mapped import WARP
+from flambeau.codegen.cuda.recomputed import recomputed
 from flambeau.codegen.cuda.rows import row_axis
 from flambeau.codegen.cuda.schedule import (
     ACCESS_BYTES,
@@ -63,6 +64,21 @@ def choose_schedule(
     return _fold(special, outer, schedule, aligned)
 
 
+def with_columns(special: Specialized) -> Specialized:
+    """The same kernel, computing again what it would keep in scratch, where that gives it columns that blocks can
+    share."""
+    kernel = special.kernel
+    outer = [s for s in kernel.body if isinstance(s, Loop)]
+    if not kernel.scratch or len(outer) != 1 or outer[0].carries or has_scans(kernel.body):
+        return special
+    if not _runs_down(special, outer[0]):
+        return special
+    plain = recomputed(kernel)
+    if plain is None or not has_columns(plain, next(s for s in plain.body if isinstance(s, Loop))):
+        return special
+    return replace(special, kernel=plain)
+
+
 def check_schedule(special: Specialized, schedule: CudaSchedule) -> None:
     """Raises ``KernelError`` for rows that are not what a schedule has registers for, and for what has no columns."""
     outer = [s for s in special.kernel.body if isinstance(s, Loop)]
@@ -86,7 +102,7 @@ def _check_columns(special: Specialized, schedule: CudaSchedule, outer: list[Loo
     if len(outer) != 1 or outer[0].carries or not has_columns(special.kernel, outer[0]):
         raise KernelError("columns are iterations of one loop with loops inside that need no scratch; write columns=0")
     if schedule.pieces > 1 and not has_pieces(special.kernel, outer[0]):
-        raise KernelError("columns can be cut where one fold goes over their rows, and nothing else; write pieces=1")
+        raise KernelError("columns can be cut where nothing else is stored than in their loop; write pieces=1")
     if schedule.team != "tile" or schedule.threads % schedule.columns or schedule.team_size & (schedule.team_size - 1):
         raise KernelError(
             f"a tile of {schedule.columns} columns has a power of two of threads for each, got {schedule.threads} "
@@ -113,12 +129,12 @@ def _tile(special: Specialized, outer: Loop, schedule: CudaSchedule) -> CudaSche
     tile, row_threads, pieces = TILE, ROW_THREADS, 1
     if rows <= FEW_ROWS:
         tile, row_threads = 8 * TILE, 1
-    elif columns < FEW_COLUMNS or not has_pieces(special.kernel, outer):
-        while tile > FEW_COLUMNS and columns < tile * schedule.processors:
-            tile, row_threads = tile // 2, row_threads * 2
     else:
-        wanted = -(-FOLD_BLOCKS * schedule.processors // -(-columns // tile))
-        pieces = max(1, min(wanted, rows // (2 * row_threads * ROWS_AT_ONCE)))
+        if columns >= FEW_COLUMNS and has_pieces(special.kernel, outer):
+            wanted = -(-FOLD_BLOCKS * schedule.processors // -(-columns // tile))
+            pieces = max(1, min(wanted, rows // (2 * row_threads * ROWS_AT_ONCE)))
+        while pieces == 1 and tile > FEW_COLUMNS and columns < tile * schedule.processors:
+            tile, row_threads = tile // 2, row_threads * 2
     wide, _ = _wide(special, outer.axes, outer.body, None, 1)
     return replace(
         schedule, team="tile", threads=tile * row_threads, columns=tile, pieces=pieces, wide=wide, width=1,

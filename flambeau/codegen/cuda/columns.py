@@ -1,8 +1,8 @@
 """Folds down columns that lie side by side: a block takes neighbouring columns, and its threads share out their rows.
 
 Neighbouring threads have neighbouring columns, so that what a warp reads lies together. Where columns are few, their
-rows are cut into ``pieces``, each a block's; a second kernel folds what the pieces leave. Which rows meet which state
-follows from sizes and the schedule alone.
+rows are cut into ``pieces``, each a block's; every loop over rows is a kernel then, which begins with folding what the
+pieces of the loops before have left. Which rows meet which state follows from sizes and the schedule alone.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ def has_columns(kernel: Kernel, loop: nest.Loop) -> bool:
 
 
 def has_pieces(kernel: Kernel, loop: nest.Loop) -> bool:
-    """Whether the rows of such a loop can be cut: one fold, and nothing else goes over them."""
-    inner = [s for s in loop.body if isinstance(s, nest.Loop)]
-    alone = all(s is loop or not isinstance(s, nest.Store | nest.Loop) for s in kernel.body)
-    return alone and len(inner) == 1 and bool(inner[0].carries) and not _stores(inner[0])
+    """Whether the rows of such a loop can be cut: nothing else is stored than in it."""
+    return all(s is loop or not isinstance(s, nest.Store | nest.Loop) for s in kernel.body)
 
 
-def _stores(loop: nest.Loop) -> bool:
-    return any(isinstance(s, nest.Store) for s in walk(loop.body))
+def stages_of(loop: nest.Loop) -> int:
+    """How many kernels there are for pieces: one for each loop over rows, and one for what follows the last of them."""
+    loops = [k for k, s in enumerate(loop.body) if isinstance(s, nest.Loop)]
+    has_rest = any(isinstance(s, nest.Store) for s in loop.body)
+    return len(loops) + has_rest
 
 
 def piece_tables(loop: nest.Loop, pieces: int) -> dict[str, tuple[Memory, ...]]:
@@ -71,34 +72,63 @@ class ColumnMapper:
                 else:
                     self._outside(s)
 
-    def pieces(self) -> None:
-        """Every piece of every column by one block, which leaves its states."""
+    def stage(self, number: int) -> None:
+        """One of the loops over rows, or what follows the last of them."""
+        loops = sum(isinstance(s, nest.Loop) for s in self.loop.body)
+        if number < loops:
+            self._pieces(number)
+        else:
+            self._rest()
+
+    def _pieces(self, number: int) -> None:
+        """Every piece of every column by one block, which goes over the rows of one loop and leaves its states."""
         b, schedule = self.b, self.mapper.schedule
         tiles = b.index("div", b.index("add", self.total, schedule.columns - 1), schedule.columns)
         with b.loop(self.mapper.block, b.index("mul", tiles, schedule.pieces), self.mapper.blocks) as item:
             piece = b.index("div", item, tiles)
             self._column(self._first(b.index("rem", item, tiles)))
+            before = number
             for s in self.loop.body:
                 if not isinstance(s, nest.Loop):
                     if not isinstance(s, nest.Store):
                         self._outside(s)
-                    continue
-                rows = self.mapper.total(s)
-                each = b.index("div", b.index("add", rows, schedule.pieces - 1), schedule.pieces)
-                start = b.index("min", b.index("mul", piece, each), rows)
-                folded = self._rows(s, start, b.index("min", b.index("add", start, each), rows))
-                self._leave(s, folded, piece)
+                elif before:
+                    before -= 1
+                    self._known(s)
+                else:
+                    self._piece(s, piece)
+                    break
 
-    def rest(self) -> None:
+    def _piece(self, loop: nest.Loop, piece: Operand) -> None:
+        """The rows of a piece."""
+        b, pieces = self.b, self.mapper.schedule.pieces
+        rows = self.mapper.total(loop)
+        each = b.index("div", b.index("add", rows, pieces - 1), pieces)
+        start = b.index("min", b.index("mul", piece, each), rows)
+        folded = self._rows(loop, start, b.index("min", b.index("add", start, each), rows))
+        self._leave(loop, folded, piece)
+
+    def _rest(self) -> None:
         """What the pieces have left, and what follows it."""
         for_each = self.b.index("mul", self.mapper.blocks, self.mapper.schedule.columns)
         with self.b.loop(self._first(self.mapper.block), self.total, for_each) as base:
             self._column(base)
             for s in self.loop.body:
                 if isinstance(s, nest.Loop):
-                    self._close(s, self._gather(s))
+                    self._known(s)
                 else:
                     self._outside(s)
+
+    def _known(self, loop: nest.Loop) -> None:
+        """What the pieces of a loop have left."""
+        if loop.carries:
+            self._close(loop, self._gather(loop))
+
+    def tables_of(self, stage: int) -> dict[str, tuple[Memory, ...]]:
+        """The tables of pieces that a stage reads or writes, by carry."""
+        loops = [s for s in self.loop.body if isinstance(s, nest.Loop)]
+        names = {c.name for loop in loops[: stage + 1] for c in loop.carries}
+        return {name: tables for name, tables in self.tables.items() if name in names}
 
     # --- one column
 

@@ -6,7 +6,7 @@ memories (`parameters` names them). Float arithmetic is rounded operation by ope
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from flambeau.codegen.cuda.device_math import device_functions
 from flambeau.codegen.cuda.mapped import (
@@ -67,14 +67,22 @@ def parameters(kernel: MappedKernel) -> tuple[Parameter, ...]:
     return tuple(found)
 
 
-def emit_module(kernels: Sequence[MappedKernel]) -> str:
-    """LLVM text of some kernels, of different names. Raises ``LoweringError`` for what has no device code."""
+def emit_module(kernels: Sequence[MappedKernel], parts: Mapping[str, str] | None = None) -> str:
+    """LLVM text of some kernels, of different names. Raises ``LoweringError`` for what has no device code.
+
+    A kernel whose name is among ``parts`` is a function instead, for the text given there: its last two parameters are
+    the block and the number of blocks, and what it writes may be what it reads.
+    """
+    parts = {} if parts is None else parts
     declarations: dict[str, None] = {}
     functions: list[str] = []
     called: dict[str, None] = {}
     for number, kernel in enumerate(kernels):
-        emission = _Emission(kernel)
+        emission = _Emission(kernel, is_part=kernel.name in parts)
         functions.append(emission.run(number))
+        if kernel.name in parts:
+            functions.append(parts[kernel.name].replace("#N", f"#{number}"))
+            emission.e.declare("declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()")
         declarations.update(emission.e.declarations)
         called.update(emission.e.libm)
     library = device_functions(tuple(called))
@@ -88,6 +96,8 @@ def emit_module(kernels: Sequence[MappedKernel]) -> str:
 @dataclass(slots=True)
 class _Emission:
     kernel: MappedKernel
+    is_part: bool = False
+    """Whether it is a function that another kernel calls."""
     e: Emitter = field(init=False)
     values: dict[str, Value] = field(default_factory=dict)
     dtypes: dict[str, str] = field(default_factory=dict)
@@ -106,7 +116,11 @@ class _Emission:
         self.arena()
         self.body(kernel.body)
         e.raw("ret void")
-        head = f"define ptx_kernel void @{symbol_of(kernel)}({', '.join(given)}) #{number} {{"
+        if self.is_part:
+            given += ["i64 %block", "i64 %blocks"]
+            head = f"define internal void @{symbol_of(kernel)}({', '.join(given)}) alwaysinline {{"
+        else:
+            head = f"define ptx_kernel void @{symbol_of(kernel)}({', '.join(given)}) #{number} {{"
         return "\n".join([head, "entry:", *e.entry, *e.lines, "}"])
 
     # --- parameters and memory
@@ -116,7 +130,7 @@ class _Emission:
         if p.kind == "pointer":
             self.bases[p.name] = Value(name, "ptr addrspace(1)", 1)
             role = self.kernel.memory(p.name).role
-            return f"ptr addrspace(1) {'noalias ' if role in ('in', 'out') else ''}{name}"
+            return f"ptr addrspace(1) {'noalias ' if role in ('in', 'out') and not self.is_part else ''}{name}"
         value = Value(name, "i64", 1)
         if p.kind == "size":
             self.values["#" + p.name] = value
@@ -239,6 +253,8 @@ class _Emission:
         if isinstance(s, Const):
             t = element_type(s.dtype)
             return float_constant(s.value, t.llvm, 1) if t.is_float else int_constant(int(s.value), t.llvm, 1)
+        if isinstance(s, Special) and self.is_part and s.what != "thread":
+            return Value(f"%{s.what}", "i64", 1)
         if isinstance(s, Special):
             name = f"llvm.nvvm.read.ptx.sreg.{REGISTERS[s.what]}"
             e.declare(f"declare i32 @{name}()")
@@ -278,7 +294,8 @@ class _Emission:
     def unchanging(self, memory: str) -> str:
         """What says that nobody writes a memory while the kernel runs, so that its loads may go through the cache for
         such memory."""
-        return ", !invariant.load !0" if self.kernel.memory(memory).role == "in" else ""
+        is_fixed = self.kernel.memory(memory).role == "in" and not self.is_part
+        return ", !invariant.load !0" if is_fixed else ""
 
     def read_vector(self, s: ReadVector) -> None:
         e, m, t, count = self.e, self.kernel.memory(s.memory), element_type(s.dtype), len(s.names)

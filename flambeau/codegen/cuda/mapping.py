@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from flambeau.codegen.cuda.columns import ColumnMapper
+from flambeau.codegen.cuda.columns import ColumnMapper, stages_of
 from flambeau.codegen.cuda.folds import wide_fold
 from flambeau.codegen.cuda.loops import change_of, is_scan, own_axes, with_changes_alone
 from flambeau.codegen.cuda.mapped import Grid, MappedKernel, Memory, Operand, Program
@@ -65,8 +65,8 @@ class _Launch:
     needed: tuple[Statement, ...]
     """Definitions and earlier folds that it builds on, in order."""
     stores: tuple[Statement, ...] = ()
-    is_rest: bool = False
-    """It folds what the pieces of columns left."""
+    stage: int = 0
+    """Of columns in pieces: which of their loops it is, or what follows the last."""
     is_second: bool = False
     """The second of the two kernels of a scan over everything."""
 
@@ -90,7 +90,9 @@ class _Mapper:
             return self._alone()
         self.launches = launches = self._launches()
         if self.schedule.pieces > 1:
-            launches += [replace(launches[0], is_rest=True)]
+            loop = launches[0].loop
+            assert loop is not None
+            self.launches = launches = [replace(launches[0], stage=k) for k in range(stages_of(loop))]
         kernels = [self._kernel(launch, number, len(launches) > 1) for number, launch in enumerate(launches)]
         return Program(tuple(kernels), tuple(self.extra))
 
@@ -175,7 +177,8 @@ class _Mapper:
         if schedule.turned:
             return Grid(loop.axes, TILE * TILE, schedule.max_blocks)
         per_block = schedule.threads * SCAN_WIDTH if is_scan(loop) else schedule.per_block
-        pieces = 1 if launch.is_rest else schedule.pieces
+        is_rest = launch.stage == sum(isinstance(s, Loop) for s in loop.body)
+        pieces = 1 if is_rest else schedule.pieces
         return Grid(loop.axes, per_block, schedule.max_blocks, pieces=pieces)
 
     def _map_loop(self, launch: _Launch, loop: Loop, mapper: ThreadMapper, start: Place) -> dict[str, Memory]:
@@ -205,8 +208,11 @@ class _Mapper:
     def _columns(launch: _Launch, loop: Loop, mapper: ThreadMapper, start: Place) -> dict[str, Memory]:
         """Emit a loop over columns; the tables of its pieces."""
         columns = ColumnMapper(mapper, loop, start)
-        (columns.whole if mapper.schedule.pieces == 1 else columns.rest if launch.is_rest else columns.pieces)()
-        return {m.name: m for parts in columns.tables.values() for m in parts}
+        if mapper.schedule.pieces == 1:
+            columns.whole()
+        else:
+            columns.stage(launch.stage)
+        return {m.name: m for parts in columns.tables_of(launch.stage).values() for m in parts}
 
     @staticmethod
     def _fold_of(launch: _Launch, loop: Loop, schedule: CudaSchedule) -> Callable[..., None]:

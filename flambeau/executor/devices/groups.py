@@ -20,6 +20,7 @@ from flambeau.codegen.lower import lower_graph
 from flambeau.cuda import library
 from flambeau.cuda.numbers import number_on_device
 from flambeau.executor.devices.device_code import on_devices
+from flambeau.executor.devices.found_errors import GroupErrors
 from flambeau.executor.devices.launches import GroupLaunch
 from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import compile_graph
@@ -66,6 +67,7 @@ class DeviceGroup:
         """Why the newest kind of inputs has no kernel; empty where it has one."""
         self.state = "not called yet"
         self._code: Code | None = None
+        self.errors = GroupErrors(name, graph)
 
     @property
     def code(self) -> Code:
@@ -101,10 +103,8 @@ class DeviceGroup:
             launch = self.launches_cache.get_or_make(key, lambda cause: self._new_launch(inputs))
         if isinstance(launch, Refused):
             return None
-        try:
-            return launch(_on_one_device(inputs, launch.device, launch.dtypes))
-        except (ZeroDivisionError, IndexError):
-            return None  # the operator says where
+        given = _on_one_device(inputs, launch.device, launch.dtypes)
+        return launch(given, self.errors.here()) if launch.may_fail else launch(given)
 
     def _new_launch(self, inputs: Sequence[Any]) -> GroupLaunch | Refused:
         start = time.perf_counter()

@@ -17,11 +17,13 @@ from flambeau.codegen.cuda.bound_program import Layout, OutputLayout
 from flambeau.codegen.cuda.emit import parameters, symbol_of
 from flambeau.codegen.cuda.mapped import MappedKernel, memory_shape, shared_bytes
 from flambeau.codegen.cuda.runtime import CudaKernel, may_fail
+from flambeau.codegen.cuda.threads import ERROR
 from flambeau.codegen.kernel.dtypes import element_type
-from flambeau.cuda import capturing, library, tensors
+from flambeau.cuda import capturing, late_errors, library, tensors
 from flambeau.cuda.devices import device as using
 from flambeau.cuda.storage import CudaStorage
 from flambeau.executor.devices.addresses import address_of
+from flambeau.executor.devices.found_errors import unnamed_error
 from flambeau.schema.device import Device
 from flambeau.tensor import layout
 from flambeau.tensor.tensor import Tensor
@@ -66,7 +68,8 @@ class _Call:
     places: Any
     """The addresses of the words."""
     addresses: tuple[tuple[int, int], ...]
-    """Which words are addresses, and of which array: inputs come first, then results, then memory of its own."""
+    """Which words are addresses, and of which array: inputs come first, then results, memory of its own, and the word
+    for errors."""
 
 
 class GroupLaunch:
@@ -83,8 +86,8 @@ class GroupLaunch:
         program = self.bound.program
         self._sizes = {} if program is None else program.all_sizes(self.bound.sizes)
         self._work = [] if program is None else [_work(m, self._sizes) for m in program.work]
-        self.waits = may_fail(self.bound)
-        """Whether the host waits for the kernels, to see whether they failed."""
+        self.may_fail = may_fail(self.bound)
+        """Whether kernels may find an error, which the next wait for the device tells."""
         self._idle: list[list[_Call]] = []
         """Words that no call is writing to at the moment."""
         self.dtypes = [element_type(b.dtype).numpy for b in kernel.kernel.inputs]
@@ -101,23 +104,22 @@ class GroupLaunch:
         """All inputs and results, each once."""
         return self._given + sum(r.nbytes for r in self._results)
 
-    def __call__(self, inputs: Sequence[Tensor]) -> list[Tensor]:
-        """The results. Raises ZeroDivisionError for an integer division by zero, which the host waits for, and
-        MemoryError where there is no memory for them.
-        """
+    def __call__(self, inputs: Sequence[Tensor], told: late_errors.Told = unnamed_error) -> list[Tensor]:
+        """The results; `told` has the errors that kernels may find. Raises MemoryError where there is no memory."""
         if library.cupy().cuda.runtime.getDevice() != self.device.index:
             with using(self.device.index):
-                return self(inputs)
-        if self.waits:
-            return self._waiting(inputs)
+                return self(inputs, told)
         results = [r.new(self.device) for r in self._results]
         if self._module is not None:
             capturing.keep(self.device.index or 0, self._module)
             work = [w.new(self.device) for w in self._work]
-            self._launch([*inputs, *results, *work])
+            word = late_errors.word(told) if self.may_fail else 0
+            self._launch([*inputs, *results, *work], word)
+            if word:
+                late_errors.given()
         return results
 
-    def _launch(self, arrays: Sequence[Tensor]) -> None:
+    def _launch(self, arrays: Sequence[Tensor], word: int) -> None:
         cuda = library.cupy().cuda
         try:
             calls = self._idle.pop()
@@ -125,6 +127,7 @@ class GroupLaunch:
             calls = self._prepared()
         stream, launch = cuda.get_current_stream().ptr, cuda.driver.launchKernel
         addresses = [address_of(t._array) if t._array.size else 0 for t in arrays]
+        addresses.append(word)
         for call in calls:
             words = call.words
             for place, source in call.addresses:
@@ -135,18 +138,12 @@ class GroupLaunch:
             )  # fmt: skip
         self._idle.append(calls)
 
-    def _waiting(self, inputs: Sequence[Tensor]) -> list[Tensor]:
-        """A call of kernels that may fail."""
-        given = self._kernel(*map(tensors.lent, inputs))
-        made = given if isinstance(given, tuple) else (given,)
-        return [tensors.adopted(a, self.device) for a in made]
-
     def _prepared(self) -> list[_Call]:
         """Words for every kernel, all but the addresses."""
         assert self.bound.program is not None
         outside = self.bound.special.kernel.inputs + self.bound.special.kernel.outputs
         names = [b.name for b in outside] + [m.name for m in self.bound.program.work]
-        places = {name: k for k, name in enumerate(names)}
+        places = {name: k for k, name in enumerate([*names, ERROR])}
         return [self._call(kernel, places) for kernel in self.bound.program.kernels]
 
     def _call(self, kernel: MappedKernel, places: dict[str, int]) -> _Call:

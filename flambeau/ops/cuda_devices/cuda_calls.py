@@ -127,7 +127,7 @@ def by_arrays(definition: OpDef, arguments: Sequence[Any], device: Device) -> An
     loan = Loan(device)
     kernel = getattr(definition.kernel, "run", definition.kernel)
     try:
-        with on_device(library.cupy()):
+        with on_device(library.cupy(), definition.name):
             result = kernel(*loan.lend(arguments))
     except TypeError as error:
         if not _is_for_want_of_a_kernel(str(error)):

@@ -11,9 +11,11 @@ from flambeau.codegen import reference
 from flambeau.codegen.cuda.bound_program import BoundProgram, Layout, bind_program
 from flambeau.codegen.cuda.mapped import Barrier, Statement
 from flambeau.codegen.cuda.races import SimulationError
+from flambeau.codegen.cuda.recomputed import recomputed
 from flambeau.codegen.cuda.schedule import CudaSchedule
 from flambeau.codegen.cuda.simulator import simulate
 from flambeau.codegen.kernel import Kernel, KernelError, parse_kernel
+from flambeau.codegen.kernel.nest import Const, Loop, Store
 from flambeau.util.record import replace
 from tests.codegen.cuda.cuda_kernels import SOFTMAX, Array, bound_for, fold
 from tests.codegen.cuda.on_host import on_host
@@ -176,7 +178,9 @@ def test_what_is_chosen() -> None:
     assert chosen(4, 1_000_000) == (256, 1, 1, 4), "rows so few that a thread takes them all"
     assert chosen(100_000, 64)[2] > 200
     many = bind_program(NORMALISE, (), [Layout((4096, 256), (2048, 8)), Layout((256,), (8,))]).schedule
-    assert (many.columns, many.threads, many.pieces) == (8, 512, 1), "narrower tiles where nothing can be cut"
+    assert (many.columns, many.threads, many.pieces) == (32, 512, 16)
+    short = bind_program(NORMALISE, (), [Layout((256, 256), (2048, 8)), Layout((256,), (8,))]).schedule
+    assert (short.columns, short.threads, short.pieces) == (8, 512, 1), "narrower tiles where nothing is cut"
     assert (
         "32 columns in 17 pieces, 8 rows at a time"
         in bind_program(columns_fold("sum", "float32"), (), [Layout((16384, 1024), (4096, 4))]).schedule.key()
@@ -188,16 +192,65 @@ def test_schedules_that_do_not_fit_are_refused() -> None:
     tile = CudaSchedule("tile", 64, columns=32)
     with pytest.raises(KernelError, match="columns are iterations of one loop with loops inside that need no scratch"):
         bound_for(SOFTMAX, x, schedule=tile)
+    rows = bind_program(SOFTMAX, (), [Layout((600, 40), (4, 2400))]).special.kernel
+    assert not rows.scratch, "columns compute again what rows would keep"
     with pytest.raises(KernelError, match="columns are iterations of one loop"):
         bound_for(fold("sum", "float32", rows=False), x[0], schedule=tile)
-    x8, w = np.zeros((40, 40)), np.zeros(40)
-    with pytest.raises(KernelError, match="can be cut where one fold goes over their rows, and nothing else"):
-        bound_for(NORMALISE, x8, w, schedule=replace(tile, pieces=2))
+    with pytest.raises(KernelError, match="can be cut where nothing else is stored than in their loop"):
+        bound_for(_with_a_copy(), x, schedule=replace(tile, pieces=2))
     message = (
         "a tile of 32 columns has a power of two of threads for each, got 96 threads of a tile; write .*threads=512"
     )
     with pytest.raises(KernelError, match=message):
         bound_for(columns_fold("sum", "float32"), x, schedule=replace(tile, threads=96))
+
+
+def _with_a_copy() -> Kernel:
+    """A sum of columns, and beside it a copy of what does not vary along them."""
+    kernel = columns_fold("sum", "float32")
+    b = replace(kernel.buffers[1], name="z", axes=())
+    return replace(
+        kernel, buffers=(*kernel.buffers, b), body=(*kernel.body, Const("k", "float32", 1.0), Store("z", "k"))
+    )
+
+
+@pytest.mark.parametrize("schedule", [None, SCHEDULES[1], SCHEDULES[2], SCHEDULES[3]])
+@pytest.mark.parametrize("shape", [(50, 37), (33, 70)])
+def test_softmax_of_columns(schedule: CudaSchedule | None, shape: tuple[int, int]) -> None:
+    x = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+    bound = bound_for(SOFTMAX, x.T, schedule=schedule)
+    assert bound.program is not None
+    assert not bound.special.kernel.scratch
+    assert len(bound.program.kernels) == (3 if bound.schedule.pieces > 1 else 1)
+    powers = np.exp(x - x.max(0))
+    for (y,) in (simulate(bound, x.T), on_host(bound, x.T)):
+        np.testing.assert_allclose(y.T, powers / powers.sum(0), rtol=2e-6)
+
+
+@pytest.mark.parametrize("schedule", [SCHEDULES[2], SCHEDULES[3]])
+def test_several_folds_in_pieces(schedule: CudaSchedule) -> None:
+    draw = np.random.default_rng(0)
+    x, w = draw.normal(size=(50, 37)), draw.normal(size=37)
+    bound = bound_for(NORMALISE, x, w, schedule=replace(schedule, wide=()))
+    assert bound.program is not None
+    assert len(bound.program.kernels) == 4, "three loops over rows, and what follows"
+    for y, mean in (simulate(bound, x, w), on_host(bound, x, w)):
+        np.testing.assert_allclose(y, (x - x.mean(0)) / x.var(0) * w, rtol=1e-10)
+        np.testing.assert_allclose(mean, x.mean(0), rtol=1e-12, atol=1e-14)
+
+
+def test_what_is_kept_of_another_loop_is_not_computed_again() -> None:
+    assert recomputed(SOFTMAX) is not None
+    kernel = replace(SOFTMAX, body=tuple(_in_other_loop(s) for s in SOFTMAX.body))
+    assert recomputed(kernel) is None
+
+
+def _in_other_loop(s: Statement) -> Any:
+    """The last loop inside over axes of its own."""
+    assert isinstance(s, Loop)
+    *first, last = s.body
+    assert isinstance(last, Loop)
+    return replace(s, body=(*first, replace(last, axes=("c", "d"))))
 
 
 # --- faults

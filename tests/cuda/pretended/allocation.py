@@ -208,7 +208,8 @@ class PinnedMemory:
         self.ptr, self.size = runtime.hostAlloc(size, flags), size
 
     def __del__(self) -> None:
-        runtime.freeHost(self.ptr)
+        if runtime is not None:  # the interpreter may have ended
+            runtime.freeHost(self.ptr)
 
 
 class PinnedMemoryPointer:

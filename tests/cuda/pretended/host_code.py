@@ -12,6 +12,8 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
+from tests.cuda.pretended.arena import arena
+
 STACK = 1 << 16
 CONTEXT = 8192
 """Bytes kept for a `ucontext_t`, which has less than 5 KB on every system."""
@@ -215,6 +217,12 @@ def host_text(text: str) -> tuple[str, list[KernelCode]]:
         r"external addrspace\(3\) global \[0 x i8\]", "internal addrspace(3) global [262144 x i8] poison", text
     )
     text = text.replace("define ptx_kernel", "define")
+    # Addresses that a kernel reads from tables are the device's: the host has them elsewhere.
+    text = re.sub(
+        r"(%[\w.]+) = inttoptr i64 (%[\w.]+) to ptr addrspace\(1\)",
+        rf"\1.there = add i64 \2, {arena.distance}\n  \1 = inttoptr i64 \1.there to ptr addrspace(1)",
+        text,
+    )
     added += [_entry(k) for k in kernels]
     return "\n".join([text, *added]), kernels
 

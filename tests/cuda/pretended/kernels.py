@@ -14,6 +14,7 @@ from tests.cuda.pretended.blocks import Grid
 from tests.cuda.pretended.calls import is_array
 from tests.cuda.pretended.engine import engine
 from tests.cuda.pretended.errors import CUDADriverError
+from tests.cuda.pretended.runtime import is_pinned
 from tests.cuda.pretended.streams import new_handle, queue_of
 
 _texts: dict[str, str] = {}
@@ -114,7 +115,7 @@ class Function:
         for word, kind in zip(words, self.parameters, strict=True):
             if kind.startswith("ptr"):
                 address = int.from_bytes(word, "little")
-                if address:
+                if address and not is_pinned(address):
                     arena.check(address, 1)
                 word = arena.on_host(address).to_bytes(8, "little")
             found.append(word)

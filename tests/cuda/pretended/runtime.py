@@ -102,7 +102,7 @@ def freeHost(ptr: int) -> None:  # noqa: N802
 _pinned: dict[int, Any] = {}
 
 
-def _is_pinned(address: int) -> bool:
+def is_pinned(address: int) -> bool:
     return any(start <= address < start + len(memory) for start, memory in _pinned.items())
 
 
@@ -127,12 +127,12 @@ def memcpy(dst: int, src: int, size: int, kind: int) -> None:
 def memcpyAsync(dst: int, src: int, size: int, kind: int, stream: int) -> None:  # noqa: N802
     """Copy in the order of a stream. Of the host's memory only that which is pinned is read and written later."""
     queue = engine.queue(stream)
-    if kind == memcpyHostToDevice and queue.capture is None and not _is_pinned(src):
+    if kind == memcpyHostToDevice and queue.capture is None and not is_pinned(src):
         staged = ctypes.create_string_buffer(ctypes.string_at(src, size), max(size, 1))
         engine.submit(queue, lambda: _copy(dst, ctypes.addressof(staged), size, kind))
         return
     engine.submit(queue, lambda: _copy(dst, src, size, kind))
-    if kind == memcpyDeviceToHost and queue.capture is None and not _is_pinned(dst):
+    if kind == memcpyDeviceToHost and queue.capture is None and not is_pinned(dst):
         engine.synchronise(queue)
 
 
