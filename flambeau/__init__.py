@@ -167,14 +167,26 @@ del PACKAGE
 _importing.__exit__(None, None, None)
 
 
-_LATER = ("te", "testing", "utils")
+_LATER = ("distributions", "te", "testing", "utils")
 """Packages that are imported when they are first asked for."""
+_SPARSE = (
+    "flambeau has no sparse tensors: keep the values beside their indices (x.index_add(0, rows, values), scatter_add, "
+    "embedding_bag), or compute with scipy.sparse outside of programs"
+)
+_NOT_HERE = {
+    **dict.fromkeys(("sparse", "sparse_coo_tensor", "sparse_csr_tensor"), _SPARSE),
+    "onnx": "flambeau writes no ONNX files: fn.save(path) writes an archive, which torch.jit.load reads and "
+    "torch.onnx.export makes a file of",
+}
+"""Names of PyTorch's package that people look for, and what to do in their place."""
 
 
 def __getattr__(name: str) -> _Any:
     """The function of an operator, made when it is first asked for; a package that is not imported before."""
     if name in _LATER:
         return _import_module(f"flambeau.{name}")
+    if name in _NOT_HERE:
+        raise AttributeError(_NOT_HERE[name])
     found = globals()[name] = _surface.function(name)
     return found
 

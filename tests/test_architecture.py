@@ -37,7 +37,7 @@ FLOORS = (
     {"autograd", "passes", "frontend", "fft", "linalg", "special"},
     {"autodiff"},
     {"interpreter", "codegen", "nn"},
-    {"executor", "fx", "optim", "distributed", "func", "te", "utils"},
+    {"executor", "fx", "optim", "distributed", "distributions", "func", "te", "utils"},
     {"serialize"},
     {"jit"},
     {"library", "testing", "tools"},

@@ -1,0 +1,344 @@
+"""Distributions of whole numbers: Bernoulli, categorical, geometric, Poisson."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from flambeau.distributions import constraints
+from flambeau.distributions.constraints import Constraint
+from flambeau.distributions.distribution import Distribution, Number, broadcast_all, number_of
+from flambeau.distributions.operators import F, broadcast
+from flambeau.schema.dtype import int64
+from flambeau.tensor.grad_mode import no_grad
+from flambeau.tensor.tensor import Tensor
+
+
+def one_of(name: str, probs: Any, logits: Any) -> bool:
+    """Whether `probs` is given, not `logits`. Raises ValueError for both and for neither.
+
+    >>> one_of("Bernoulli", 0.5, None)
+    True
+    """
+    if (probs is None) == (logits is None):
+        raise ValueError(f"{name}: give either `probs` or `logits`, and not both: {name}(logits=model(x))")
+    return probs is not None
+
+
+def inner(probs: Tensor) -> Tensor:
+    """Probabilities kept off 0 and 1, of which there is a logarithm.
+
+    >>> import flambeau
+    >>> bool((inner(flambeau.tensor([0.0, 1.0])).log() < 0).all())
+    True
+    """
+    eps = 1.1920928955078125e-07 if probs.element_size() < 8 else 2.220446049250313e-16
+    return F.clamp(probs, min=eps, max=1 - eps)
+
+
+class _WithOdds(Distribution):
+    """Of probabilities `probs`, or of `logits`, the logarithms of their odds."""
+
+    arg_constraints: ClassVar[dict[str, Constraint]] = {
+        "probs": constraints.unit_interval, "logits": constraints.real,
+    }  # fmt: skip
+
+    def __init__(
+        self, probs: Number | None = None, logits: Number | None = None, validate_args: bool | None = None
+    ) -> None:
+        if one_of(type(self).__name__, probs, logits):
+            assert probs is not None
+            (self.__dict__["probs"],) = broadcast_all(probs)
+        else:
+            assert logits is not None
+            (self.__dict__["logits"],) = broadcast_all(logits)
+        super().__init__(self._given.shape, validate_args=validate_args)
+
+    @property
+    def _given(self) -> Tensor:
+        found: Tensor = self.__dict__["probs" if "probs" in self.__dict__ else "logits"]
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "probs" and "logits" in self.__dict__:
+            return F.sigmoid(self.__dict__["logits"])
+        if name == "logits" and "probs" in self.__dict__:
+            return F.logit(inner(self.__dict__["probs"]))
+        raise AttributeError(f"{type(self).__name__} has no attribute {name}")
+
+
+class Bernoulli(_WithOdds):
+    """1 with a probability, otherwise 0.
+
+    Args:
+        probs: the probability of 1.
+        logits: in its place, the logarithm of its odds.
+        validate_args: see `Distribution`.
+
+    Raises ValueError for probabilities that are none, and unless one of both is given.
+
+    >>> import flambeau
+    >>> Bernoulli(0.25).log_prob(flambeau.tensor(1.0)).exp()
+    tensor(0.2500)
+    """
+
+    has_enumerate_support: ClassVar[bool] = True
+
+    @property
+    def support(self) -> Constraint:
+        """0 and 1."""
+        return constraints.boolean
+
+    @property
+    def mean(self) -> Tensor:
+        """`probs`."""
+        probs: Tensor = self.probs
+        return probs
+
+    @property
+    def mode(self) -> Tensor:
+        """The more likely value; nan where both are as likely."""
+        more = F.to(F.ge(self.mean, 0.5), self.mean.dtype)
+        return F.where(F.eq(self.mean, 0.5), F.full_like(more, math.nan), more)
+
+    @property
+    def variance(self) -> Tensor:
+        """`probs * (1 - probs)`."""
+        return F.mul(self.mean, F.add(F.neg(self.mean), 1))
+
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        """Samples, without gradients."""
+        with no_grad():
+            return F.bernoulli(F.contiguous(F.expand(self.mean, [*self._extended_shape(sample_shape)])))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The logarithm of the probability."""
+        self._validate_sample(value)
+        logits, value = broadcast(self.logits, value)
+        return F.neg(F.binary_cross_entropy_with_logits(logits, F.to(value, logits.dtype), None, None, 0))
+
+    def entropy(self) -> Tensor:
+        """In nats."""
+        return F.binary_cross_entropy_with_logits(self.logits, self.probs, None, None, 0)
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        """0 and 1, along a new first axis."""
+        given = self._given
+        values = F.arange(2, dtype=given.dtype, device=given.device)
+        values = F.view(values, [2] + [1] * len(self.batch_shape))
+        return F.expand(values, [2, *self.batch_shape]) if expand else values
+
+
+class Geometric(_WithOdds):
+    """How often something fails before it first succeeds.
+
+    Args:
+        probs: the probability of success, above 0.
+        logits: in its place, the logarithm of its odds.
+        validate_args: see `Distribution`.
+
+    >>> Geometric(0.25).mean
+    tensor(3.)
+    """
+
+    @property
+    def support(self) -> Constraint:
+        """0, 1, 2 and so on."""
+        return constraints.nonnegative_integer
+
+    @property
+    def mean(self) -> Tensor:
+        """`1 / probs - 1`."""
+        return F.sub(F.reciprocal(self.probs), 1)
+
+    @property
+    def mode(self) -> Tensor:
+        """0."""
+        return F.zeros_like(self.probs)
+
+    @property
+    def variance(self) -> Tensor:
+        """`(1 / probs - 1) / probs`."""
+        return F.div(self.mean, self.probs)
+
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        """Samples, without gradients."""
+        with no_grad():
+            probs = self.probs
+            u = F.add(F.neg(F.rand([*self._extended_shape(sample_shape)], dtype=probs.dtype, device=probs.device)), 1)
+            return F.floor(F.div(F.log(u), F.log1p(F.neg(probs))))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The logarithm of the probability."""
+        self._validate_sample(value)
+        probs = self.probs
+        return F.add(F.special_xlog1py(value, F.neg(probs)), F.log(probs))
+
+    def entropy(self) -> Tensor:
+        """In nats."""
+        probs = self.probs
+        return F.div(F.binary_cross_entropy_with_logits(self.logits, probs, None, None, 0), probs)
+
+
+class Poisson(Distribution):
+    """How often something happens that happens at a `rate`.
+
+    Raises ValueError for a rate below 0.
+
+    >>> import flambeau
+    >>> Poisson(2.0).log_prob(flambeau.tensor(0.0))
+    tensor(-2.)
+    """
+
+    arg_constraints: ClassVar[dict[str, Constraint]] = {"rate": constraints.nonnegative}
+
+    def __init__(self, rate: Number, validate_args: bool | None = None) -> None:
+        (self.rate,) = broadcast_all(rate)
+        super().__init__(self.rate.shape, validate_args=validate_args)
+
+    @property
+    def support(self) -> Constraint:
+        """0, 1, 2 and so on."""
+        return constraints.nonnegative_integer
+
+    @property
+    def mean(self) -> Tensor:
+        """The rate."""
+        return self.rate
+
+    @property
+    def mode(self) -> Tensor:
+        """The rate, rounded down."""
+        return F.floor(self.rate)
+
+    @property
+    def variance(self) -> Tensor:
+        """The rate."""
+        return self.rate
+
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        """Samples, without gradients."""
+        with no_grad():
+            return F.poisson(F.contiguous(F.expand(self.rate, [*self._extended_shape(sample_shape)])))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The logarithm of the probability."""
+        self._validate_sample(value)
+        rate, value = broadcast(self.rate, value)
+        return F.sub(F.sub(F.xlogy(value, rate), rate), F.lgamma(F.add(F.to(value, rate.dtype), 1)))
+
+
+class Categorical(Distribution):
+    """One of several values, 0, 1, 2 and so on, each with its probability.
+
+    Args:
+        probs: (..., n), weights that are 0 or more; their shares are the probabilities.
+        logits: in their place, logarithms of weights.
+        validate_args: see `Distribution`.
+
+    Raises ValueError for weights below 0 or without axes, and unless one of both is given.
+
+    >>> import flambeau
+    >>> d = Categorical(flambeau.tensor([1.0, 3.0]))
+    >>> d.log_prob(flambeau.tensor(1)).exp()
+    tensor(0.7500)
+    >>> d.sample((3,)).shape
+    flambeau.Size([3])
+    """
+
+    has_enumerate_support: ClassVar[bool] = True
+    arg_constraints: ClassVar[dict[str, Constraint]] = {
+        "probs": constraints.simplex, "logits": constraints.real_vector,
+    }  # fmt: skip
+
+    def __init__(
+        self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
+    ) -> None:
+        name = type(self).__name__
+        is_probs = one_of(name, probs, logits)
+        given = probs if is_probs else logits
+        assert given is not None
+        if given.dim() < 1:
+            which = "probs" if is_probs else "logits"
+            raise ValueError(f"{name}: `{which}` has one axis or more, the last for the values")
+        if is_probs:
+            if bool(F.any(F.lt(given.detach(), 0))):
+                raise ValueError(f"{name}: probs are weights that are 0 or more, but got {given}")
+            self.__dict__["probs"] = F.div(given, F.sum(given, [-1], True))
+        else:
+            self.__dict__["logits"] = F.sub(given, F.logsumexp(given, [-1], True))
+        super().__init__(given.shape[:-1], validate_args=validate_args)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "probs" and "logits" in self.__dict__:
+            return F.softmax(self.__dict__["logits"], -1)
+        if name == "logits" and "probs" in self.__dict__:
+            return F.log(inner(self.__dict__["probs"]))
+        raise AttributeError(f"{type(self).__name__} has no attribute {name}")
+
+    @property
+    def param_shape(self) -> Sequence[int]:
+        """The sizes of the weights."""
+        return self._given.shape
+
+    @property
+    def _given(self) -> Tensor:
+        found: Tensor = self.__dict__["probs" if "probs" in self.__dict__ else "logits"]
+        return found
+
+    @property
+    def support(self) -> Constraint:
+        """From 0 to n - 1."""
+        return constraints.integer_interval(0, self._given.shape[-1] - 1)
+
+    @property
+    def mean(self) -> Tensor:
+        """Values are names of things, which have no mean: nan."""
+        return F.full([*self.batch_shape], math.nan, dtype=self._given.dtype, device=self._given.device)
+
+    @property
+    def mode(self) -> Tensor:
+        """The most likely value."""
+        return F.argmax(self._given, -1)
+
+    @property
+    def variance(self) -> Tensor:
+        """Nan, as the mean."""
+        return self.mean
+
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        """Samples, without gradients."""
+        with no_grad():
+            probs, count = self.probs, number_of(sample_shape)
+            rows = F.reshape(probs, [-1, probs.shape[-1]])
+            if not count:
+                return F.zeros([*self._extended_shape(sample_shape)], dtype=int64)
+            drawn = F.transpose(F.multinomial(rows, count, True), 0, 1)
+            return F.reshape(F.contiguous(drawn), [*self._extended_shape(sample_shape)])
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The logarithm of the probability."""
+        self._validate_sample(value)
+        index = F.unsqueeze(F.to(value, int64), -1)
+        logits = self.logits
+        sizes = broadcast(index, F.select(logits, -1, 0).unsqueeze(-1))[0].shape[:-1]
+        spread = F.expand(logits, [*sizes, logits.shape[-1]])
+        return F.squeeze(F.gather(spread, -1, F.expand(index, [*sizes, 1])), -1)
+
+    def entropy(self) -> Tensor:
+        """In nats."""
+        floor = -3.4028234663852886e38 if self._given.element_size() < 8 else -1.7976931348623157e308
+        return F.neg(F.sum(F.mul(F.clamp(self.logits, min=floor), self.probs), [-1]))
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        """0 to n - 1, along a new first axis."""
+        count = self._given.shape[-1]
+        values = F.view(F.arange(count, device=self._given.device), [count] + [1] * len(self.batch_shape))
+        return F.expand(values, [count, *self.batch_shape]) if expand else values
+
+    def expand(self, batch_shape: Sequence[int]) -> Categorical:
+        """The same distribution, repeated for a larger batch."""
+        spread = F.expand(self._given, [*batch_shape, self._given.shape[-1]])
+        name = "probs" if "probs" in self.__dict__ else "logits"
+        return type(self)(**{name: spread}, validate_args=self._validate_args)
