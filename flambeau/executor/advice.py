@@ -90,15 +90,11 @@ OPERATOR: Final = (
     "{what} has no native form here",
     "apply it to whole tensors outside of the loop, or write out with elements what it does",
 )
-HYPOT: Final = (
-    "`hypot` has no native form: Python rounds it in a way of its own",
-    instead("write `{code}`", "math.sqrt(x * x + y * y)", of="math.hypot(x, y)", given="x: float, y: float"),
-)
 METHOD: Final = (
     "a method that calls itself has no native form",
     "write it as a function outside of the class, which takes what it reads of the object as arguments",
 )
-KINDS: Final[dict[str, Why]] = {"^try": TRY, "prim::Print": PRINT, "^generator": CHOSEN, "python::hypot": HYPOT}
+KINDS: Final[dict[str, Why]] = {"^try": TRY, "prim::Print": PRINT, "^generator": CHOSEN}
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from flambeau.codegen.graph import (
     creation,
     diagonals,
     element_indexes,
+    exact_functions,
     gather,
     groups,
     hoisted_bounds_checks,
@@ -259,7 +260,7 @@ def _unwrap(fn: EmittedFunction, node: Node) -> None:
     fn.values.set_view(node.result(), optional)
 
 
-assert complex_functions  # registers
+assert complex_functions, exact_functions  # both register
 only_moves(
     "aten::select", "aten::slice", "aten::transpose", "aten::t", "aten::permute", "aten::unsqueeze", "aten::squeeze",
     "aten::view", "aten::reshape", "aten::clone", "aten::contiguous", "aten::expand", "aten::unbind", "aten::size",

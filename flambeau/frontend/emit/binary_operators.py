@@ -90,7 +90,17 @@ def _of_numbers(e: Emitter, where: SourceRange, op: str, left: Value, right: Val
     """Arithmetic of numbers, whatever they were read from, and of all else that an overload takes as it is."""
     if op in "&|^" and {left.static_type, right.static_type} == {BOOL, INT}:
         left, right = (_converted(e, where, v, BOOL, "aten::Int") for v in (left, right))
+    if op == "**" and e.arrays and left.static_type == INT == right.static_type:
+        return _power_of_ints(e, where, left, right)
     return call_operator(e, where, _operator(op, left, right), [left, right])
+
+
+def _power_of_ints(e: Emitter, where: SourceRange, left: Value, right: Value) -> Value:
+    """`a ** n` in a program on arrays: an int as in Python, unless the exponent is a constant below 0."""
+    exponent = arrays.constant_number(right)
+    if isinstance(exponent, int) and exponent < 0:
+        return call_operator(e, where, "aten::pow", [left, right])
+    return call_operator(e, where, "python::int_power", [left, right])
 
 
 def _of_arrays(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value | None:

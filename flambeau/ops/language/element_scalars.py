@@ -94,4 +94,11 @@ def _whole_power_of(s: Any, a: Any, b: Any) -> Any:
     return s.pow(a, s.floordiv(b, s.select(s.lt(b, zero), zero, one)))  # by zero: the kernel says what is wrong
 
 
+def _int_power(a: int, b: int) -> int:
+    if b < 0:
+        raise ValueError(f"{a} ** {b} is a float, where an int was expected: write float(a) ** b, or ask for the sign")
+    return int64.power(a, b)
+
+
 declare("python::element_power.int(int a, int b) -> int", _whole_power, scalar=_whole_power_of)
+declare("python::int_power(int a, int b) -> int", _int_power, scalar=_whole_power_of)

@@ -1,0 +1,138 @@
+"""Functions of Python's `math` that it computes in its own way, to the bit: `hypot`, `factorial`, `comb`.
+
+math.hypot(3.0, x)    →    squares and their rounding errors added up, the root of that, and a correction of it
+"""
+
+from __future__ import annotations
+
+from flambeau.codegen.graph.complex_numbers import Arithmetic
+from flambeau.codegen.graph.emitted_function import EmittedFunction
+from flambeau.codegen.graph.interpreter_calls import call_python
+from flambeau.codegen.graph.lowering_tables import lowers
+from flambeau.codegen.graph.memory import number
+from flambeau.codegen.graph.native_values import CannotCompileError, Scalar, from_words
+from flambeau.codegen.graph.representation import Float, Int
+from flambeau.codegen.graph.scalars import Operand
+from flambeau.codegen.llvm.emitter import Value as Register
+from flambeau.ir.graph import Node
+from flambeau.schema import dtype as dtypes
+
+EXPONENT_AT, EXPONENT_BIAS = 52, 1023
+"""Where a double keeps its exponent, and the exponent of 1."""
+LAST_FACTORIAL = 66
+"""The first number whose factorial is a multiple of 2**64."""
+
+
+@lowers("python::hypot")
+def _hypot(fn: EmittedFunction, node: Node) -> None:
+    """Both sides are scaled by a power of two, so that the longer lies in [1, 2): very long ones are left to Python."""
+    a = Arithmetic(fn, node)
+    s = a.s
+    if fn.e.lanes > 1:
+        raise CannotCompileError("it has no instruction for several lanes")
+    x, y = (s.abs(a.real(fn.values.get(v))) for v in node.operands)
+    longer = s.select(s.gt(x, y), x, y)
+    usual = a.all_of(s.ge(longer, a.constant(2.0**-1000)), s.le(longer, a.constant(2.0**1000)), s.eq(x, x), s.eq(y, y))
+    a.give_if(usual, lambda: _scaled_length(a, x, y, longer), Float())
+
+
+def _scaled_length(a: Arithmetic, x: Operand, y: Operand, longer: Operand) -> Operand:
+    e, s = a.fn.e, a.s
+    exponent = e.binary("lshr", e.as_bits(longer.register), number(EXPONENT_AT))
+    bits = e.binary("shl", e.binary("sub", number(2 * EXPONENT_BIAS - 1), exponent), number(EXPONENT_AT))
+    scale = Operand(e.as_float(bits), dtypes.float64)
+    total = a.constant(1.0)
+    errors = [a.constant(0.0), a.constant(0.0)]
+
+    def add_product(u: Operand, v: Operand) -> None:
+        """Add a product to the sum, and what both roundings lose to the errors."""
+        nonlocal total
+        product = s.mul(u, v)
+        lost = Operand(e.fma(u.register, v.register, s.neg(product).register), dtypes.float64)
+        before, total = total, s.add(total, product)
+        errors[0] = s.add(errors[0], lost)
+        errors[1] = s.add(errors[1], s.add(s.sub(before, total), product))
+
+    for side in (x, y):
+        scaled = s.mul(side, scale)
+        add_product(scaled, scaled)
+    one = a.constant(1.0)
+    length = s.sqrt(s.add(s.sub(total, one), s.add(*errors)))
+    add_product(s.neg(length), length)
+    rest = s.add(s.sub(total, one), s.add(*errors))
+    corrected = s.add(length, s.div(rest, s.mul(a.constant(2.0), length)))
+    return s.div(corrected, scale)
+
+
+def _ints(fn: EmittedFunction, node: Node) -> list[Register]:
+    natives = [fn.values.get(v) for v in node.operands]
+    registers = [n.register for n in natives if isinstance(n, Scalar) and n.rep == Int()]
+    if len(registers) != len(natives) or fn.e.lanes > 1:
+        raise CannotCompileError("of other numbers than ints")
+    return registers
+
+
+@lowers("aten::factorial")
+def _factorial(fn: EmittedFunction, node: Node) -> None:
+    """Products wrap around as the factorial does; from some number on it is 0 in 64 bits."""
+    (n,) = _ints(fn, node)
+    e = fn.e
+    fn.exits.fail_if(e.icmp("slt", n, number(0)), node)
+    last = e.intrinsic("smin", n, number(LAST_FACTORIAL))
+    head, step, done, before = (e.label(stem) for stem in ("factorial", "step", "done", "before"))
+    e.branch(before)
+    e.start(before)
+    e.branch(head)
+    e.start(head)
+    k, product, more, times = (Register(e.name(stem), "i64", 1) for stem in ("k", "product", "more", "times"))
+    e.phi(k.text, n, [(number(1), before), (more, step)])
+    e.phi(product.text, n, [(number(1), before), (times, step)])
+    e.branch_if(e.icmp("slt", k, last), step, done)
+    e.start(step)
+    e.raw(f"{more} = add nuw nsw i64 {k}, 1")
+    e.raw(f"{times} = mul i64 {product}, {more}")
+    e.branch(head)
+    e.start(done)
+    fn.values.set(node.result(), Scalar(Int(), product))
+
+
+@lowers("python::comb")
+def _comb(fn: EmittedFunction, node: Node) -> None:
+    """Each step multiplies and divides exactly; where a product leaves 64 bits, Python counts."""
+    n, k = _ints(fn, node)
+    e = fn.e
+    fn.exits.fail_if(e.binary("or", e.icmp("slt", n, number(0)), e.icmp("slt", k, number(0))), node)
+    is_none = e.icmp("sgt", k, n)
+    last = e.select(is_none, number(0), e.intrinsic("smin", k, e.binary("sub", n, k)))
+    result = fn.slots.new(Int())
+    head, step, fits, large, done, after, before = (
+        e.label(stem) for stem in ("comb", "step", "fits", "large", "done", "after", "before")
+    )
+    e.branch(before)
+    e.start(before)
+    e.branch(head)
+    e.start(head)
+    i, count, more, ways = (Register(e.name(stem), "i64", 1) for stem in ("i", "count", "more", "ways"))
+    e.phi(i.text, n, [(number(0), before), (more, fits)])
+    e.phi(count.text, n, [(number(1), before), (ways, fits)])
+    e.branch_if(e.icmp("slt", i, last), step, done)
+    e.start(step)
+    e.raw(f"{more} = add nuw nsw i64 {i}, 1")
+    e.declare("declare {i64, i1} @llvm.umul.with.overflow.i64(i64, i64)")
+    factor = e.binary("sub", n, i)
+    both = e.define(f"call {{i64, i1}} @llvm.umul.with.overflow.i64(i64 {count}, i64 {factor})", "i64", 1)
+    product, is_large = (
+        e.define(f"extractvalue {{i64, i1}} {both}, {at}", kind, 1) for at, kind in enumerate(("i64", "i1"))
+    )
+    e.raw(f"br i1 {is_large}, label %{large}, label %{fits}, !prof !20")
+    e.start(fits)
+    e.raw(f"{ways} = udiv i64 {product}, {more}")
+    e.branch(head)
+    e.start(large)
+    fn.slots.store(result, from_words(Int(), call_python(fn, node, [Int()], is_rare=True)[0]))
+    e.branch(after)
+    e.start(done)
+    fn.slots.store(result, Scalar(Int(), e.select(is_none, number(0), count)))
+    e.branch(after)
+    e.start(after)
+    fn.values.set(node.result(), fn.slots.load(result, Int()))
