@@ -17,6 +17,7 @@ from flambeau.codegen.graph.native_values import ArrayValue, ListValue, Native, 
 from flambeau.codegen.graph.representation import Listed, Representation, Unknown
 from flambeau.codegen.layouts import BLOCK_DATA, BLOCK_PADDING, STACK
 from flambeau.codegen.llvm.emitter import Value as Register
+from flambeau.codegen.llvm.memory import iota
 from flambeau.ir.constants import constant_value, is_constant
 from flambeau.ir.graph import Node, Value
 from flambeau.schema.types import TensorType
@@ -127,13 +128,11 @@ def _copy(fn: EmittedFunction, place: Register, tensor: ArrayValue, count: Regis
     bits, lanes = 8 * itemsize, e.target.vector_bits // (8 * itemsize)
     vector, masks = f"<{lanes} x i{bits}>", f"<{lanes} x i1>"
     e.declare(f"declare {vector} @llvm.masked.load.v{lanes}i{bits}.p0(ptr, i32, {masks}, {vector})")
-    e.declare(f"declare {masks} @llvm.get.active.lane.mask.v{lanes}i1.i64(i64, i64)")
     steps = e.binary("udiv", e.binary("add", count, number(lanes - 1)), number(lanes))
 
     def step(k: Register) -> None:
         start = e.binary("mul", k, number(lanes))
-        places = f"(i64 {start}, i64 {count})"
-        mask = e.define(f"call {masks} @llvm.get.active.lane.mask.v{lanes}i1.i64{places}", "i1", lanes)
+        mask = e.icmp("slt", iota(lanes), e.splat(e.binary("sub", count, start), lanes))
         source, target = (
             e.define(f"getelementptr inbounds i{bits}, ptr {base}, i64 {start}", "ptr", 1)
             for base in (tensor.data, place)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 import flambeau
@@ -132,3 +136,18 @@ def test_a_stack_of_tensors_is_what_a_list_is(name: str) -> None:
 def test_lists_whose_tensors_can_be_told_from_copies_keep_them(name: str) -> None:
     agree(*SEEN[name])
     assert not is_stack(*SEEN[name])
+
+
+def test_copies_are_code_that_llvm_takes_without_passes() -> None:
+    source = (
+        "import flambeau\nfrom flambeau.codegen.llvm import compiler\ncompiler.SOME_PASSES_UP_TO = 0\n"
+        f"f = flambeau.CompilationUnit({STACKS['more than a chunk'][0]!r}).f\n"
+        "for _ in range(2):\n    print(f(flambeau.ones(3), 4).tolist())\n"
+    )
+    environment = {**os.environ, "FLAMBEAU_CACHE": "off"}
+    run = subprocess.run(
+        [sys.executable, "-c", source], capture_output=True, text=True, check=False, timeout=300, env=environment
+    )
+    assert run.returncode == 0, run.stderr
+    expected = functions(STACKS["more than a chunk"][0])["interpreter"](flambeau.ones(3), 4).tolist()
+    assert run.stdout.split("\n")[:2] == [str(expected)] * 2
