@@ -8,12 +8,14 @@ tensor([2., 4.])
 
 from flambeau.batching.vmap import vmap
 from flambeau.func.forward import jvp, linearize
+from flambeau.func.functionalize import functionalize
 from flambeau.func.jacobians import hessian, hvp, jacfwd, jacrev
 from flambeau.func.modules import functional_call, stack_module_state
 from flambeau.func.reverse import grad, grad_and_value, value_and_grad, vjp
 
 __all__ = [
     "functional_call",
+    "functionalize",
     "grad",
     "grad_and_value",
     "hessian",

@@ -31,8 +31,10 @@ from flambeau.ops.packets import overload_of
 from flambeau.schema import registry
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.rule_tables import RuleTable
+from flambeau.tensor.interceptors import changed
 from flambeau.tensor.kernels import past, table
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.inversions import WITHOUT_WRITES
 
 NO_FUNCTIONAL: Final = "{name} writes what it is given, and there is no operator that gives the same as a new tensor"
 KERNEL_RESULTS: Final = (
@@ -273,6 +275,7 @@ def functionalized(f: Callable[..., Any]) -> Callable[..., GraphModule]:
     return traced
 
 
+@WITHOUT_WRITES.provide
 def functionalize(f: Callable[..., Any]) -> Callable[..., Any]:
     """The same function without writes in between: it is traced for each call, and its graph is run.
 
@@ -285,6 +288,8 @@ def functionalize(f: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     def run(*args: Any) -> Any:
-        return functionalized(f)(*args)(*args)
+        with changed(modes=()):  # who records operators sees those of the graph alone
+            graph = functionalized(f)(*args)
+        return graph(*args)
 
     return run

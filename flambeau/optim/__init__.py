@@ -20,7 +20,9 @@ from __future__ import annotations
 from flambeau.optim import formulas, lr_scheduler, swa_utils
 from flambeau.optim.adam import Adam, Adamax, AdamW, NAdam, RAdam
 from flambeau.optim.adaptive import Adadelta, Adagrad, RMSprop
+from flambeau.optim.factored import Adafactor
 from flambeau.optim.lbfgs import LBFGS
+from flambeau.optim.muon import Muon
 from flambeau.optim.optimizer import (
     Optimizer,
     register_optimizer_step_post_hook,
@@ -34,10 +36,12 @@ __all__ = [
     "LBFGS",
     "SGD",
     "Adadelta",
+    "Adafactor",
     "Adagrad",
     "Adam",
     "AdamW",
     "Adamax",
+    "Muon",
     "NAdam",
     "Optimizer",
     "RAdam",

@@ -188,3 +188,6 @@ CHECKED_MATRICES: Final = Inversion[Callable[[], AbstractContextManager[None]]](
     "a block in which a device's linear algebra raises for matrices that it cannot factor (`cuda.library`)",
     nullcontext,
 )
+WITHOUT_WRITES: Final = Inversion[Callable[[Callable[..., Any]], Callable[..., Any]]](
+    "a function of tensors without what it writes in between (`fx.functionalize`)"
+)
