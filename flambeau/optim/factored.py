@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from flambeau.ops.families.composite import F
@@ -97,15 +98,18 @@ def _new_state(grad: Tensor) -> State:
 
 
 def _root_mean_square(x: Tensor) -> float:
-    return float(F.norm(x)) / max(1, x.numel()) ** 0.5
+    return float(F.norm(x)) / math.sqrt(max(1, x.numel()))
 
 
 def _variance(state: State, grad: Tensor, follows: float, least: float) -> Tensor:
     """The squares of gradients as remembered, from the averages of rows and columns where there are such."""
     if grad.dim() < 2:
-        return F.lerp_(state["variance"], grad * grad, follows)
+        variance: Tensor = F.lerp_(state["variance"], grad * grad, follows)
+        return variance
     squares = grad * grad
-    rows, columns = state["row_var"], state["col_var"]
+    rows: Tensor = state["row_var"]
+    columns: Tensor = state["col_var"]
     F.lerp_(rows, F.mean(squares, -1, True), follows)
     F.lerp_(columns, F.mean(squares, -2, True), follows)
-    return (rows @ columns) / F.clamp(F.mean(rows, -2, True), least)
+    estimate: Tensor = (rows @ columns) / F.clamp(F.mean(rows, -2, True), least)
+    return estimate

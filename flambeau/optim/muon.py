@@ -103,7 +103,7 @@ def orthogonal(x: Tensor, coefficients: tuple[float, float, float], steps: int, 
     """A matrix with all its singular values near 1, by an odd polynomial applied several times, in bfloat16."""
     first, third, fifth = coefficients
     is_tall = x.size(0) > x.size(1)
-    y = (x.t() if is_tall else x).to(bfloat16)
+    y: Tensor = (x.t() if is_tall else x).to(bfloat16)
     y = y / F.clamp(F.norm(y), eps)
     for _ in range(steps):
         gram = y @ y.t()
