@@ -134,7 +134,24 @@ per_channel_affine, per_channel_symmetric = qscheme.per_channel_affine, qscheme.
 per_channel_affine_float_qparams = qscheme.per_channel_affine_float_qparams
 _surface.install()
 
-from flambeau import amp, autograd, backends, cpu, cuda, fft, func, fx, ir, jit, library, linalg, nn, optim, special
+from flambeau import (
+    amp,
+    autograd,
+    backends,
+    cpu,
+    cuda,
+    fft,
+    func,
+    fx,
+    ir,
+    jit,
+    library,
+    linalg,
+    nn,
+    optim,
+    serialization,
+    special,
+)
 from flambeau.autograd import profiler
 from flambeau.codegen import get_num_threads, set_num_threads
 from flambeau.func import (

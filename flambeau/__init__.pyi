@@ -158,6 +158,7 @@ from flambeau import library as library
 from flambeau import linalg as linalg
 from flambeau import nn as nn
 from flambeau import optim as optim
+from flambeau import serialization as serialization
 from flambeau import special as special
 from flambeau.autograd import profiler as profiler
 from flambeau.codegen import get_num_threads as get_num_threads

@@ -40,7 +40,7 @@ FLOORS = (
     {"executor", "fx", "optim", "distributed", "distributions", "func", "te", "utils"},
     {"serialize"},
     {"jit"},
-    {"library", "testing", "tools"},
+    {"library", "serialization", "testing", "tools"},
 )
 HEIGHT = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 LONGEST_FILE, LONGEST_FUNCTION = 500, 70

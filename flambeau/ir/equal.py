@@ -34,6 +34,8 @@ def first_difference(a: Graph, b: Graph, *, types: bool = True) -> str | None:
 class _Comparison:
     def __init__(self, types: bool) -> None:
         self._types = types
+        self._functions: set[tuple[int, int]] = set()
+        """The pairs of functions whose graphs were come to."""
 
     def block(self, a: Block, b: Block, where: str, pairs: _Pairs) -> str | None:
         difference = self._values(a.parameters, b.parameters, f"parameters of {where}", pairs)
@@ -78,6 +80,16 @@ class _Comparison:
             pairs[x] = y
         return None
 
+    def _same_function(self, a: Any, b: Any) -> bool:
+        """Whether two functions of programs have the same graph."""
+        pair, graphs = (id(a), id(b)), (getattr(a, "graph", None), getattr(b, "graph", None))
+        if type(a) is not type(b) or not all(isinstance(graph, Graph) for graph in graphs):
+            return False
+        if pair in self._functions:
+            return True
+        self._functions.add(pair)
+        return self.block(graphs[0].body, graphs[1].body, "the function", {}) is None  # type: ignore[union-attr]
+
     @staticmethod
     def _operands(a: Sequence[Value], b: Sequence[Value], where: str, pairs: _Pairs) -> str | None:
         for index, (x, y) in enumerate(zip(a, b, strict=False)):
@@ -98,7 +110,7 @@ class _Comparison:
                 difference = self.block(x.body, y.body, f"the subgraph of {where}", {})
                 if difference is not None:
                     return difference
-            elif not _same(x, y):
+            elif not (_same(x, y) or self._same_function(x, y)):
                 return f"{where}: '{name}' is {literal_text(x)} on the left and {literal_text(y)} on the right"
         return None
 

@@ -7,18 +7,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flambeau.analysis import shapes
 from flambeau.ir import constants
 from flambeau.ir.constants import insert_constant
 from flambeau.ir.graph import Graph, Value
+from flambeau.schema import dtype as dtypes
 from flambeau.schema import registry
+from flambeau.schema.device import Device
+from flambeau.schema.dtype import DType
 from flambeau.schema.traits import Role
-from flambeau.schema.types import TENSOR, TensorType, TupleType, Type, is_number
+from flambeau.schema.types import (
+    TENSOR,
+    BoolType,
+    ComplexType,
+    FloatType,
+    IntType,
+    TensorType,
+    TupleType,
+    Type,
+    is_number,
+)
 from flambeau.tensor.create import tensor
 from flambeau.util.record import replace
+
+_DTYPES: Mapping[type[Type], DType] = {
+    BoolType: dtypes.bool_, IntType: dtypes.int64, FloatType: dtypes.float64, ComplexType: dtypes.complex128,
+}  # fmt: skip
 
 
 def refine_tuples(graph: Graph) -> bool:
@@ -43,7 +60,9 @@ def erase_numbers(graph: Graph) -> bool:
             held = constants.constant_value(node.result())
             if isinstance(held, bool | int | float | complex):
                 with graph.inserting(node):
-                    node.result().replace_uses_with(insert_constant(graph, tensor(held)))
+                    made = insert_constant(graph, tensor(held))
+                made.set_type(_as_type(node.result().static_type))
+                node.result().replace_uses_with(made)
                 node.erase()
                 changed = True
             continue
@@ -60,8 +79,14 @@ def erase_numbers(graph: Graph) -> bool:
 def _as_tensor(value: Value) -> bool:
     if not is_number(value.static_type):
         return False
-    value.set_type(TENSOR)
+    value.set_type(_as_type(value.static_type))
     return True
+
+
+def _as_type(type_: Type) -> TensorType:
+    """A tensor of one number of a type."""
+    dtype = _DTYPES.get(type(type_))
+    return TENSOR if dtype is None else TensorType(dtype=dtype, sizes=(), strides=(), device=Device("cpu"))
 
 
 def complete_shapes(graph: Graph, examples: Sequence[Any], with_grad: bool = False) -> bool:

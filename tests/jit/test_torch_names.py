@@ -455,10 +455,10 @@ def test_aliases_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_canonical_names() -> None:
     g = _C.parse_ir("graph(%x):\n  %foo = aten::relu(%x)\n  return (%foo)\n")
-    _C._jit_pass_canonicalize(g)
+    for keeps, wanted in ((True, ["x", "foo"]), (False, ["0", "1"])):
+        copy = _C._jit_pass_canonicalize(g, keeps)
+        assert [v.debugName() for v in (*copy.inputs(), *copy.outputs())] == wanted
     assert [v.debugName() for v in (*g.inputs(), *g.outputs())] == ["x", "foo"]
-    _C._jit_pass_canonicalize(g, False)
-    assert [v.debugName() for v in (*g.inputs(), *g.outputs())] == ["0", "1"]
 
 
 def test_random_numbers_of_a_block() -> None:
@@ -468,3 +468,32 @@ def test_random_numbers_of_a_block() -> None:
     with flambeau.random.fork_rng(enabled=False):
         assert flambeau.rand(2).tolist() == inside
     assert flambeau.rand(2).tolist() != inside
+
+
+
+
+@flambeau.jit.ignore
+def ignored(x: Tensor) -> Tensor:
+    return x + 1
+
+
+def test_calls_of_python_are_of_one_kind() -> None:
+    def f(x: Tensor) -> Tensor:
+        return ignored(x) * 2
+
+    graph = flambeau.script(f).graph
+    node = graph.findNode("prim::PythonOp")
+    assert (node.kind(), node.pyname(), node.op) == ("prim::PythonOp", "ignored", "^ignored")
+    assert node.pyobj()(flambeau.ones(1)).tolist() == [2.0]
+    assert [n.kind() for n in graph.findAllNodes("^ignored")] == ["prim::PythonOp"]
+    other = graph.findNode("aten::mul")
+    for ask in (other.pyname, other.pyobj):
+        with pytest.raises(RuntimeError, match="only nodes that call a Python function have one; this is aten::mul"):
+            ask()
+
+
+def test_passes_leave_no_constants_that_nobody_needs() -> None:
+    text = "graph(%x : int):\n  %1 : int = prim::Constant[value=1]()\n  %2 : int = aten::add(%1, %1)\n  return (%2)"
+    graph = _C.parse_ir(text)
+    _C._jit_pass_constant_propagation(graph)
+    assert len(list(graph.nodes())) == 1

@@ -210,8 +210,8 @@ def test_types_of_tuples_and_numbers() -> None:
     assert retype.refine_tuples(graph)
     assert str(next(iter(graph.nodes())).result().static_type) == "(Float(2, 3), int)"
     assert retype.erase_numbers(graph)
-    assert [str(v.static_type) for v in graph.parameters] == ["Float(2, 3)", "Tensor"]
-    assert str(graph.find_all("aten::add")[0].result().static_type) == "Tensor"
+    assert [str(v.static_type) for v in graph.parameters] == ["Float(2, 3)", "Long(device=cpu)"]
+    assert str(graph.find_all("aten::add")[0].result().static_type) == "Long(device=cpu)"
 
 
 def test_graphs_without_numbers_are_valid() -> None:

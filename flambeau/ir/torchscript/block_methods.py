@@ -9,6 +9,18 @@ ValueT = TypeVar("ValueT")
 NodeT = TypeVar("NodeT")
 
 
+PYTHON_OP = "prim::PythonOp"
+
+
+def kind_of_op(op: str) -> str:
+    """What TorchScript calls the kind of a node: calls of Python functions are of one kind, whatever they call.
+
+    >>> kind_of_op("^f"), kind_of_op("aten::add")
+    ('prim::PythonOp', 'aten::add')
+    """
+    return PYTHON_OP if op.startswith("^") else op
+
+
 class BlockMethods(Generic[ValueT, NodeT]):
     """What TorchScript's users call on a block."""
 
@@ -61,4 +73,4 @@ class BlockMethods(Generic[ValueT, NodeT]):
 
     def findAllNodes(self: Any, kind: str, recurse: bool = True) -> list[NodeT]:
         """The nodes of a kind, at any depth or, without `recurse`, in this block itself."""
-        return [node for node in (self.walk() if recurse else self) if node.op == kind]
+        return [node for node in (self.walk() if recurse else self) if kind in (node.op, kind_of_op(node.op))]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
+from flambeau.ir.torchscript.block_methods import PYTHON_OP, kind_of_op
 from flambeau.ir.torchscript.graph_tools import graph_tools
 from flambeau.ir.torchscript.node_attributes import AttributeMethods
 from flambeau.schema.function import FunctionSchema, parse_schema
@@ -16,6 +17,7 @@ ONE_INPUT = "Tried to access a single input on node '{kind}' which has {count} i
 ONE_OUTPUT = "Tried to access a single output on node '{kind}' which has {count} outputs; use node.outputs() instead"
 NO_ARGUMENT = "Couldn't find an argument called {name}"
 NO_INDEX = "invalid index {index}: there are {count}"
+NO_PYTHON = "only nodes that call a Python function have one; this is {op}"
 
 
 class NodeMethods(AttributeMethods, Generic[ValueT, BlockT]):
@@ -24,8 +26,20 @@ class NodeMethods(AttributeMethods, Generic[ValueT, BlockT]):
     __slots__ = ()
 
     def kind(self: Any) -> str:
-        """The operator's name, `aten::add`."""
-        return str(self.op)
+        """The operator's name, `aten::add`; `prim::PythonOp` for a call of a Python function, whose text is `^name`."""
+        return kind_of_op(self.op)
+
+    def pyname(self: Any) -> str:
+        """The name of the Python function that it calls. Raises RuntimeError for a node that calls none."""
+        if kind_of_op(self.op) != PYTHON_OP:
+            raise RuntimeError(NO_PYTHON.format(op=self.op))
+        return str(self.op).removeprefix("^")
+
+    def pyobj(self: Any) -> Any:
+        """The Python function that it calls. Raises RuntimeError for a node that calls none, or was read from text."""
+        if "callable" not in self.attributes:
+            raise RuntimeError(NO_PYTHON.format(op=self.op))
+        return self.attributes["callable"]
 
     # -- operands and results -----------------------------------------------------------------------------------------
 

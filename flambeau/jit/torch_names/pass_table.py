@@ -9,6 +9,7 @@ from typing import Any, Final
 from flambeau.analysis import shapes
 from flambeau.ir import graph as graphs
 from flambeau.ir.verify import verify
+from flambeau.jit.symbolic_shapes import compute
 from flambeau.passes import (
     activations_in_place,
     autocast,
@@ -49,18 +50,29 @@ from flambeau.passes import (
 )
 
 
-def _peephole(graph: graphs.Graph, disable_shape_peepholes: bool = False, addmm_fusion_enabled: bool = False) -> bool:
-    changed = peephole.do(graph) | (addmm_fusion_enabled and fuse_addmm.do(graph))
+def _cleaned(graph: graphs.Graph, changed: bool) -> bool:
+    """Drop what nobody needs any more of what a pass has changed."""
     return dce.do(graph) | changed if changed else False
+
+
+def _peephole(graph: graphs.Graph, disable_shape_peepholes: bool = False, addmm_fusion_enabled: bool = False) -> bool:
+    return _cleaned(graph, peephole.do(graph) | (addmm_fusion_enabled and fuse_addmm.do(graph)))
 
 
 def _remove_mutation(graph: graphs.Graph) -> bool:
-    changed = remove_list_mutation.do(graph) | remove_mutation.do(graph)
-    return dce.do(graph) | changed if changed else False
+    return _cleaned(graph, remove_list_mutation.do(graph) | remove_mutation.do(graph))
+
+
+def _batch_mm(graph: graphs.Graph) -> bool:
+    return _cleaned(graph, batch_mm.do(graph))
+
+
+def _constants(graph: graphs.Graph) -> bool:
+    return _cleaned(graph, constant_propagation.do(graph))
 
 
 def _values_only(graph: graphs.Graph) -> bool:
-    return constant_propagation.do(graph, values_only=True)
+    return _cleaned(graph, constant_propagation.do(graph, values_only=True))
 
 
 def _all_tuples(graph: graphs.Graph) -> bool:
@@ -77,13 +89,13 @@ def _canonicalize(graph: graphs.Graph, keep_unique_names: bool = True) -> bool:
 
 PASSES: Final[dict[str, Callable[..., Any]]] = {
     "autocast": autocast.do,
-    "batch_mm": batch_mm.do,
+    "batch_mm": _batch_mm,
     "canonicalize": _canonicalize,
     "canonicalize_graph_fuser_ops": canonicalize_ops.do,
     "check_inplace": check_inplace.do,
     "complete_shape_analysis": _complete,
     "constant_pooling": constant_pooling.do,
-    "constant_propagation": constant_propagation.do,
+    "constant_propagation": _constants,
     "constant_propagation_immutable_types": _values_only,
     "create_autodiff_subgraphs": create_autodiff_subgraphs.do,
     "create_functional_graphs": create_functional_graphs.do,
@@ -116,7 +128,7 @@ PASSES: Final[dict[str, Callable[..., Any]]] = {
     "propagate_dtype": retype.propagate_dtypes,
     "propagate_requires_grad": propagate_requires_grad.do,
     "propagate_shapes": shapes.propagate,
-    "propagate_shapes_on_graph": shapes.propagate,
+    "propagate_shapes_on_graph": compute.propagate,
     "refine_integer_values": refine_from_conditions.integers,
     "refine_tuple_types": retype.refine_tuples,
     "remove_dropout": remove_dropout.do,

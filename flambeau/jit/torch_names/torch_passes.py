@@ -12,14 +12,18 @@ from flambeau.autodiff.not_differentiable import NotDifferentiableError
 from flambeau.executor.executor import attach
 from flambeau.interpreter.machine import interpret
 from flambeau.ir.clone import clone_graph
-from flambeau.ir.graph import Graph
+from flambeau.ir.constants import CONSTANT
+from flambeau.ir.graph import Graph, Node
 from flambeau.ir.literals import TensorLiteral
 from flambeau.ir.parser import parse_ir as parse
 from flambeau.jit.compilation_unit import create_function_from_graph
 from flambeau.jit.function import ScriptFunction
+from flambeau.jit.symbolic_shapes.compute import ShapeComputeGraphMapping, build_compute
+from flambeau.jit.symbolic_shapes.registry import register, shape_graph
 from flambeau.jit.torch_names.handle import ModuleHandle
 from flambeau.jit.torch_names.pass_table import PASSES
-from flambeau.passes import retype, rewrite_patterns
+from flambeau.passes import canonicalize, retype, rewrite_patterns
+from flambeau.program.instances import definition_of
 from flambeau.schema.dtype import float32
 from flambeau.schema.types import TENSOR, TensorType, Type
 from flambeau.tensor.create import tensor
@@ -154,3 +158,57 @@ def _jit_interpret_graph(graph: Graph, inputs: tuple[Any, ...]) -> Any:
     """Run a graph once: its result, or a tuple of several."""
     results = interpret(graph, inputs)
     return results[0] if len(results) == 1 else results
+
+
+def _jit_pass_propagate_shapes_on_graph_and_build_compute(graph: Graph) -> ShapeComputeGraphMapping | None:
+    """The sizes of all tensors as a graph of those of the inputs, and symbols for them in the types of the graph; None
+    where an operator has no shape function.
+
+    >>> g = parse_ir("graph(%x : Tensor(*, 3), %y : Tensor(3, *)):\\n  %z = aten::mm(%x, %y)\\n  return (%z)")
+    >>> mapping = _jit_pass_propagate_shapes_on_graph_and_build_compute(g)
+    >>> next(g.outputs()).type().symbolic_sizes(), [n.kind() for n in mapping.partial_eval_shape_graph().nodes()][2:]
+    ([-2, -3], ['aten::__getitem__', 'aten::__getitem__'])
+    """
+    return build_compute(graph)
+
+
+def _jit_register_shape_compute_graph_for_node(node: Node, graph: Graph) -> None:
+    """Have a graph say the sizes of what the operator of a node gives: it takes what that takes, for tensors the lists
+    of their sizes. Raises RuntimeError for a node that calls no operator, ValueError for another number of parameters
+    or results.
+    """
+    register(node, graph)
+
+
+def _jit_shape_compute_graph_for_node(node: Node) -> Graph | None:
+    """The graph of the sizes of what a node gives; None where no shape function is known.
+
+    >>> node = parse_ir("graph(%x, %y):\\n  %z = aten::mm(%x, %y)\\n  return (%z)").findNode("aten::mm")
+    >>> sizes = _create_function_from_graph("sizes", _jit_shape_compute_graph_for_node(node))
+    >>> sizes([2, 3], [3, 5])
+    [2, 5]
+    """
+    return shape_graph(node)
+
+
+def _jit_object_is_non_holding(node: Node) -> bool:
+    """Whether the object that a constant is keeps nothing alive of what it was compiled in: no constant does.
+
+    Raises RuntimeError for a node that is no constant, or whose value is no object of a program.
+    """
+    held = node.attributes.get("value") if node.op == CONSTANT else None
+    if definition_of(held) is None:
+        raise RuntimeError(f"expected a constant whose value is an object of a class, not a {node.op}")
+    return True
+
+
+def _jit_pass_canonicalize(graph: Graph, keep_unique_names: bool = True) -> Graph:
+    """A copy whose values are numbered in order of definition; without `keep_unique_names` none has another name.
+
+    >>> g = parse_ir("graph(%x):\\n  %y = aten::relu(%x)\\n  return (%y)")
+    >>> [v.debugName() for v in _jit_pass_canonicalize(g, False).inputs()], [v.debugName() for v in g.inputs()]
+    (['0'], ['x'])
+    """
+    copy = clone_graph(graph)
+    canonicalize.do(copy, keep_names=keep_unique_names)
+    return copy

@@ -1,0 +1,1 @@
+"""Sizes of results as programs of the sizes of operands: shape functions in the language, and graphs made of them."""

@@ -1,0 +1,36 @@
+"""`flambeau.save` and `flambeau.load` under the name of the module that PyTorch's users import them from.
+
+>>> import io
+>>> file = io.BytesIO()
+>>> save([1, 2], file)
+>>> _ = file.seek(0)
+>>> _is_zipfile(file), file.tell(), load(file)
+(True, 0, [1, 2])
+"""
+
+from __future__ import annotations
+
+from typing import IO, Final
+
+from flambeau.jit.loading.load import load_values as load
+from flambeau.serialize.archive_writer.values_file import save
+
+_BEGINNING: Final = b"PK\x03\x04"
+
+
+def _is_zipfile(f: IO[bytes]) -> bool:
+    """Whether a file that is open for reading goes on, from where it stands, as a container of archives does.
+
+    It stands there again afterwards.
+
+    >>> import io
+    >>> _is_zipfile(io.BytesIO(b"text"))
+    False
+    """
+    start = f.tell()
+    beginning = f.read(len(_BEGINNING))
+    f.seek(start)
+    return beginning == _BEGINNING
+
+
+__all__ = ["load", "save"]

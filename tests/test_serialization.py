@@ -1,0 +1,24 @@
+"""`flambeau.serialization`: what says whether a file is a container of archives."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import flambeau
+from flambeau import serialization
+
+
+def test_containers_are_told_from_other_files(tmp_path: Path) -> None:
+    assert (serialization.load, serialization.save) == (flambeau.load, flambeau.save)
+    path = tmp_path / "values.pt"
+    flambeau.save({"a": flambeau.ones(1)}, path)
+    with path.open("rb") as file:
+        assert serialization._is_zipfile(file)
+        assert file.tell() == 0
+    for other in (b"", b"PK", b"text", b"\x80\x02"):
+        assert not serialization._is_zipfile(io.BytesIO(other))
+    behind = io.BytesIO(b"xx" + path.read_bytes())
+    behind.seek(2)
+    assert serialization._is_zipfile(behind)
+    assert behind.tell() == 2
