@@ -21,6 +21,7 @@ graph(%x : int[],
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from flambeau.analysis import shapes
@@ -32,7 +33,8 @@ from flambeau.ir.graph import Graph, Node, Value
 from flambeau.jit.symbolic_shapes.registry import SIZES, is_registered, shape_graph, type_of_sizes
 from flambeau.jit.symbolic_shapes.simplify import simplify
 from flambeau.passes import canonicalize
-from flambeau.schema.types import TensorType
+from flambeau.schema.rule_tables import RuleTable
+from flambeau.schema.types import INT, TensorType
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.record import dataclass
 
@@ -111,7 +113,7 @@ class _Builder:
                 continue
             if size is None or size not in symbols:
                 index = insert_constant(self.computed, place)
-                item = self.computed.insert("aten::__getitem__", [parameter, index], [SIZES.element]).result()
+                item = self.computed.insert("aten::__getitem__", [parameter, index], [INT]).result()
                 symbols[-1 - len(symbols) - 10**6 if size is None else size] = item
             else:
                 item = symbols[size]
@@ -128,8 +130,7 @@ class _Builder:
         if node.op in (_LIST, "prim::TupleConstruct"):
             self._cloned(node)
             return True
-        definition = node.definition
-        if definition is not None and definition.name == "aten::size" and len(operands) == 1:
+        if node.op == "aten::size" and len(operands) == 1:
             self.sizes[node.result()] = operands[0]
             return True
         if not any(map(_holds_tensor, (*node.operands, *node.results))):
@@ -167,18 +168,26 @@ class _Builder:
         return True
 
     def _about(self, node: Node, operands: list[Value]) -> bool:
-        """A question about one size, the number of dimensions."""
-        name = "" if node.definition is None else node.definition.name
-        if name == "aten::size" and len(operands) == 2:
-            asked = self.computed.insert("aten::__getitem__", operands, [SIZES.element])
-        elif name in ("aten::dim", "aten::len") and len(operands) == 1 and isinstance(
-            node.operand(0).static_type, TensorType
-        ):
-            asked = self.computed.insert("aten::len", operands, [SIZES.element])
-        else:
+        """A question about one size, or the number of dimensions."""
+        kind = _questions.get(node.op)
+        if kind is None or not isinstance(node.operand(0).static_type, TensorType):
             return False
+        asked = self.computed.insert(kind(operands), operands, [INT])
         self.sizes[node.result()] = asked.result()
         return True
+
+
+_questions: Final[RuleTable[Callable[[list[Value]], str]]] = RuleTable("what answers it, of a list of sizes")
+
+
+@_questions("aten::size")
+def _one_size(operands: list[Value]) -> str:
+    return "aten::__getitem__"
+
+
+@_questions("aten::dim", "aten::len")
+def _how_many(operands: list[Value]) -> str:
+    return "aten::len"
 
 
 def _holds_tensor(value: Value) -> bool:
