@@ -8,9 +8,9 @@
 
 Native code knows no objects; this way it serves whole methods. What a method assigns, gives away, or reads as a list
 stays where it is: such a method keeps its object. Bools, texts, members of enums and None are written into the graph,
-one function for each combination met (`training` decides what a dropout is), and so are ints that alone decide which
-way a method takes, as long as few come. Whether a parameter asks for gradients, and whether they are recorded at all,
-are such bools as well, where the method looks at it.
+one function for each combination met (`training` decides what a dropout is), and so are numbers that alone decide
+which way a method takes, as long as few come. Whether a parameter asks for gradients, and whether they are recorded at
+all, are such bools as well, where the method looks at it.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ from flambeau.util.record import dataclass, replace
 
 MAX_VARIANTS: Final = 8
 """Combinations of bools and texts for which a method has a function of its own."""
-MAX_WITH_INTS: Final = 4
-"""Combinations up to which the ints that decide are written in too; from then on they are arguments."""
+MAX_WITH_NUMBERS: Final = 4
+"""Combinations up to which the numbers that decide are written in too; from then on they are arguments."""
 MOST_ITEMS: Final = 64
 """Items of a dict that a function takes apart, at most."""
 _WRITTEN_IN = (BoolType, StringType, NoneType, EnumType, DeviceType)
@@ -81,7 +81,7 @@ class Promotion:
     ) -> None:  # fmt: skip
         """`make` gives the graph when a function of it has to be made; `hidden` are the types of its last parameters,
         `returned` that of its result, which depend on no attribute's value. `deciding` are the hidden parameters that
-        are ints by which alone the method chooses ways.
+        are numbers by which alone the method chooses ways.
         """
         # The function itself is not kept: it is the key under which this is found.
         self._name, self._schema, self._doc = function.name, function.schema, function.doc
@@ -95,8 +95,8 @@ class Promotion:
         always = tuple(
             k < read and (isinstance(t, _WRITTEN_IN) or is_constant_dict(t)) for k, t in enumerate(hidden)
         )
-        with_ints = tuple(fixed or k in deciding for k, fixed in enumerate(always))
-        self._choices = ((with_ints, MAX_WITH_INTS),) * bool(deciding) + ((always, MAX_VARIANTS),)
+        with_numbers = tuple(fixed or k in deciding for k, fixed in enumerate(always))
+        self._choices = ((with_numbers, MAX_WITH_NUMBERS),) * bool(deciding) + ((always, MAX_VARIANTS),)
         """Which of the attributes are constants of a function, and how many functions there may be that way."""
         self._has_dicts = any(isinstance(t, DictType) for t in hidden)
         self._is_checked = self._has_dicts or assigned > 0

@@ -1,4 +1,4 @@
-"""What a method asks of its object's tensors, of the mode, and of its ints, as answers that functions are made for.
+"""What a method asks of its object's tensors, of the mode, and of its numbers, as answers that functions are made for.
 
 ```
 %b : bool = prim::requires_grad(%layer_weight)        graph(..., %layer_weight_requires_grad : bool,
@@ -17,7 +17,7 @@ from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.effects import own_effect, own_writes
 from flambeau.analysis.gradients import is_about_tensor
 from flambeau.ir import constants, kinds
-from flambeau.ir.graph import Graph, Node, Value
+from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.schema.opdef import Effect
 from flambeau.schema.types import BOOL, BoolType, FloatType, IntType
 
@@ -27,6 +27,7 @@ ASKS: Final = "requires_grad"
 """The last name of a path that ends at what is known of a tensor."""
 GRAD_MODE: Final = "is_grad_enabled()"
 """The path of what holds on the thread: no attribute has such a name."""
+_NUMBERS: Final = (IntType, FloatType, BoolType)
 _ASKING: Final = "prim::requires_grad"
 _MODE: Final = "aten::is_grad_enabled"
 _DATA: Final = "prim::data"
@@ -98,29 +99,49 @@ def _may_change_mode(node: Node) -> bool:
 
 
 def deciding(graph: Graph, hidden: Sequence[Value]) -> tuple[int, ...]:
-    """Which of the values are ints that decide by themselves, or with other such, which way the graph takes.
+    """Which of the values are numbers that decide which way the graph takes: by themselves, or with other such and
+    bools.
 
-    A number of heads that must be even is one; one that is compared with a size decides nothing that could be known.
+    A number of heads that must be even is one, and a probability that may be 0; one that is compared with a size
+    decides nothing that could be known.
     """
-    sources: dict[Value, frozenset[int]] = {
-        v: frozenset((k,)) for k, v in enumerate(hidden) if isinstance(v.static_type, IntType)
-    }
+    sources = {v: frozenset((k,)) for k, v in enumerate(hidden) if isinstance(v.static_type, IntType | FloatType)}
+    if not sources:
+        return ()
+    sources |= {v: frozenset() for v in hidden if isinstance(v.static_type, BoolType)}
     decide: set[int] = set()
-    for node in graph.all_nodes() if sources else ():
-        if node.op == "prim::If" and node.operand(0) in sources:
-            decide |= sources[node.operand(0)]
-        found = _sources(node, sources)
-        if found:
-            sources.update(dict.fromkeys(node.results, found))
+    _follow(graph.body, sources, decide)
     return tuple(sorted(decide))
 
 
-def _sources(node: Node, sources: dict[Value, frozenset[int]]) -> frozenset[int]:
-    """The ints on which alone the results of a node depend; none where they depend on something else."""
-    if not node.operands or node.nested_blocks or own_effect(node) is not Effect.NONE or own_writes(node):
-        return frozenset()
-    if not all(isinstance(v.static_type, IntType | FloatType | BoolType) for v in node.results):
-        return frozenset()
-    if not all(v in sources or constants.is_constant(v) for v in node.operands):
-        return frozenset()
-    return frozenset().union(*[sources.get(v, ()) for v in node.operands])
+def _follow(block: Block, sources: dict[Value, frozenset[int]], decide: set[int]) -> None:
+    """Find out of which numbers alone each value of a block is made, and which of them decide."""
+    for node in block:
+        for inner in node.nested_blocks:
+            _follow(inner, sources, decide)
+        if node.op == "prim::If":
+            found = _sources(node.operands, sources)
+            decide.update(found or ())
+            for value in node.results:
+                given = [b.returns[value.index] for b in node.nested_blocks]
+                chosen = None if found is None else _sources(given, sources)
+                if found is not None and chosen is not None and isinstance(value.static_type, _NUMBERS):
+                    sources[value] = found | chosen
+        elif node.operands and _is_about_numbers(node):
+            found = _sources(node.operands, sources)
+            if found is not None:
+                sources.update(dict.fromkeys(node.results, found))
+
+
+def _is_about_numbers(node: Node) -> bool:
+    """Whether a node computes numbers, and does nothing else."""
+    if node.nested_blocks or own_effect(node) is not Effect.NONE or own_writes(node):
+        return False
+    return all(isinstance(v.static_type, _NUMBERS) for v in node.results)
+
+
+def _sources(values: Sequence[Value], sources: dict[Value, frozenset[int]]) -> frozenset[int] | None:
+    """The numbers of which values are made; None where they depend on something else."""
+    if not all(v in sources or constants.is_constant(v) for v in values):
+        return None
+    return frozenset().union(*[sources.get(v, ()) for v in values])

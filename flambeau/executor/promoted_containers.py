@@ -82,6 +82,8 @@ def key_of(value: Any, *, is_written_in: bool) -> Hashable:
             return len(value)
         case dict():
             return tuple(value.items()) if is_written_in else tuple(value)
+        case float():
+            return value.hex() if is_written_in else None  # 0.0 and -0.0 are equal, and nan is not itself
         case _:
             return value if is_written_in else None
 

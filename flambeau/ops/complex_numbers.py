@@ -10,6 +10,7 @@ from flambeau.ops.families.pointwise import binary, same, unary
 from flambeau.ops.families.promotion import float_of
 from flambeau.schema.dtype import DType, bool_, float16, float32, float64
 from flambeau.schema.opdef import ErrorSample, Sample
+from flambeau.schema.traits import Traits
 from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 
@@ -95,6 +96,7 @@ declare(
     "aten::positive(Tensor(a) self) -> Tensor(a)",
     kernel=_positive,
     family="view",
+    traits=Traits(may_be_operand=True),
     on_tensors=True,
     dtype=lambda self: self.dtype,
     shape=lambda self: self.sizes,

@@ -278,6 +278,7 @@ declare(
     kernel=lambda self: self,
     on_tensors=True,
     family="view",
+    traits=Traits(may_be_operand=True),
     dtype=same_dtype,
     shape=same_shape,
     is_function=False,

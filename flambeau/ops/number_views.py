@@ -68,6 +68,7 @@ view(
     dtype=lambda self: None if self.dtype is None else self.dtype.to_real(),
     shape=lambda self: self.sizes,
     doc="The real parts; a view.",
+    traits=Traits(may_be_operand=True),
     is_method=False,
     samples=lambda: (Sample(args=(_complex_sample(),)), Sample(args=(sample(2),))),
 )
@@ -124,6 +125,7 @@ for _name in ("resolve_conj", "resolve_neg", "lift_fresh"):
     view(
         f"aten::{_name}(Tensor(a) self) -> Tensor(a)",
         kernel=lambda self: self,
+        traits=Traits(may_be_operand=True),
         shape=lambda self: self.sizes,
         doc="The tensor itself: conjugation and negation are never put off here.",
     )

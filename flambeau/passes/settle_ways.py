@@ -21,7 +21,7 @@ from typing import Final
 
 from flambeau.analysis.manager import alias_analysis, forget_analyses
 from flambeau.ir.graph import Graph, Node
-from flambeau.passes import constant_propagation, dce, peephole, remove_list_mutation
+from flambeau.passes import constant_propagation, dce, peephole, remove_list_mutation, settle_identity
 from flambeau.passes.peephole_answers import answers
 
 _LIST: Final = "prim::ListConstruct"
@@ -37,6 +37,7 @@ def do(graph: Graph) -> bool:
         if all(graph.find(kind) is None for kind in _WORTHWHILE):
             break
         is_simpler = _unpack_literals(graph)
+        is_simpler |= settle_identity.do(graph)
         if not (peephole.do(graph) or is_simpler):
             break
         changed = True

@@ -70,6 +70,8 @@ class Traits:
     """What it writes without saying so in its schema: the running statistics of a norm in training."""
     may_copy: bool = False
     """Of a view: whether it gives a copy where no view shows what is asked for."""
+    may_be_operand: bool = False
+    """Of a view: whether it gives its operand itself where there is nothing to change."""
     stores: bool = False
     """Whether it puts elements of another operand into its first one, as they are, and does nothing else."""
     changes_layout: bool = False

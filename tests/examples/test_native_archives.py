@@ -26,6 +26,7 @@ NATIVE = (
     "hooks_script",
     "indexing_script",
     "lstmcell_trace",
+    "mha_script",
     "modcontainers_script",
     "nanogpt_trace",
     "newton_script",

@@ -14,7 +14,7 @@ from flambeau.codegen.graph.side_exits import SideExits
 from flambeau.codegen.graph.slots import Slots
 from flambeau.codegen.graph.value_table import ValueTable
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.ir.graph import Block, Node, Value
+from flambeau.ir.graph import Block, Graph, Node, Value
 
 
 class EmittedFunction(Protocol):
@@ -38,6 +38,9 @@ class EmittedFunction(Protocol):
     """The slot with how many iterations are left until the next look at the clock."""
     can_share: bool
     """Whether loops over `prange` may run on several threads."""
+    graph: Graph
+    has_arguments: bool
+    """Whether the parameters of its graph are what Python passed, and not what another function did."""
     has_unknown: bool
     """Whether a way was left out that calls a function of which nothing tells yet what it gives."""
 

@@ -129,6 +129,7 @@ class FunctionEmitter:
         self.poll_counter = self.e.slot("i64", 8)
         self.scope = Scope(graph.find("prim::Loop") is not None)
         self.can_share = has_record and observer is None
+        self.has_arguments = False
         self.has_unknown = False
         """Whether a way was left out that calls a function of which nothing tells yet what it gives."""
         if observer is not None:
@@ -137,6 +138,7 @@ class FunctionEmitter:
     def run(self, parameters: Sequence[Representation]) -> FunctionText:
         """The text of the function, for parameters that look like this."""
         e, parts = self.e, self.parts
+        self.has_arguments = True
         refuse_shared(self.graph, self.alias)
         e.entry.append(f"  store i64 {POLL_INTERVAL}, ptr {self.poll_counter}")
         if self.module.callees:

@@ -8,6 +8,7 @@ from flambeau.codegen.graph.representation import (
     Optional,
     Representation,
     Tupled,
+    Unlike,
     holds_blocks,
     word_count,
 )
@@ -67,5 +68,7 @@ def _block_words(rep: Representation, start: int = 0) -> list[tuple[int, Represe
             return block_words
         case Optional():
             return _block_words(rep.inner, start + 1)
+        case Unlike():
+            return [(start + 1, rep.longest)]
         case _:
             return []

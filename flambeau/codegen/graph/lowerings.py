@@ -52,6 +52,7 @@ from flambeau.codegen.graph.lowering_tables import (
 )
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import (
+    ArrayValue,
     CannotCompileError,
     FixedValue,
     ListValue,
@@ -59,10 +60,14 @@ from flambeau.codegen.graph.native_values import (
     OptionalValue,
     Scalar,
     TupleValue,
+    UnlikeValue,
     constant_of,
+    describe,
 )
 from flambeau.codegen.graph.representation import Array, Bool, Element, Int, Listed, Tupled
 from flambeau.codegen.kernel.dtypes import KernelError
+from flambeau.codegen.layouts import LEAF
+from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Node
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.opdef import OpDef
@@ -77,6 +82,7 @@ def lower(fn: EmittedFunction, node: Node) -> None:
 
 
 def _lower(fn: EmittedFunction, node: Node) -> None:
+    _refuse_unlike(fn, node)
     definition = node.definition
     is_language = definition is not None and definition.scalar is not None and definition.family == "language"
     if definition is not None and is_language and pointwise.is_numbers(fn, node):
@@ -100,6 +106,18 @@ def _lower(fn: EmittedFunction, node: Node) -> None:
         groups.operator(fn, node)
         for exit_point in fn.parts.exit_points[exits_before:]:
             exit_point.reason = str(reason)
+
+
+def _refuse_unlike(fn: EmittedFunction, node: Node) -> None:
+    """Tensors of several dtypes or ranks are passed on, and nothing else."""
+    if node.op in lowers and lowers[node.op] in (_tuple, _is, _is_not, _unwrap):
+        return
+    for value in node.operands:
+        native = fn.values.get(value)
+        inner = native.inner if isinstance(native, OptionalValue) else native
+        if isinstance(inner, UnlikeValue):
+            one, *others = map(describe, inner.rep.kinds)
+            raise CannotCompileError(f"a value is {one} on one way and {others[0]} on another")
 
 
 def _rule(fn: EmittedFunction, node: Node) -> Lowering | None:
@@ -193,6 +211,10 @@ def _derive_index(fn: EmittedFunction, node: Node) -> None:
 
 
 def _is(fn: EmittedFunction, node: Node) -> None:
+    same = _same_argument(fn, node)
+    if same is not None:
+        fn.values.set(node.result(), Scalar(Bool(), same))
+        return
     value = _compared_with_none(fn, node)
     if isinstance(value, OptionalValue):
         fn.values.set(node.result(), Scalar(Bool(), fn.e.binary("xor", value.present, fn.e.like(value.present, 1))))
@@ -201,11 +223,28 @@ def _is(fn: EmittedFunction, node: Node) -> None:
 
 
 def _is_not(fn: EmittedFunction, node: Node) -> None:
+    same = _same_argument(fn, node)
+    if same is not None:
+        fn.values.set(node.result(), Scalar(Bool(), fn.e.binary("xor", same, fn.e.like(same, 1))))
+        return
     value = _compared_with_none(fn, node)
     if isinstance(value, OptionalValue):
         fn.values.set(node.result(), Scalar(Bool(), value.present))
     else:
         fn.values.set(node.result(), constant_of(not _is_none(value)))
+
+
+def _same_argument(fn: EmittedFunction, node: Node) -> Register | None:
+    """Whether two tensors among the arguments are the same object; None for other values."""
+    natives = [fn.values.get(v) for v in node.operands[:2]]
+    if not all(isinstance(n, ArrayValue) for n in natives):
+        return None
+    if not fn.has_arguments or not all(v in fn.graph.parameters for v in node.operands[:2]):
+        raise CannotCompileError("identity of tensors that the function made")
+    objects = [
+        memory.load_word(fn.e, n.owner, LEAF.word("object"), "ptr") for n in natives if isinstance(n, ArrayValue)
+    ]
+    return fn.e.icmp("eq", *objects)
 
 
 def _compared_with_none(fn: EmittedFunction, node: Node) -> Native:

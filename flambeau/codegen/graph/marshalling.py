@@ -104,6 +104,21 @@ class Arguments:
                 return []
             case forms.OneOf():
                 return [rep.values.index(value)]
+            case forms.Unlike():
+                kind = forms.Array(value.dtype, value._array.ndim)
+                return unlike_words(rep, kind, self._words(value, kind, number))
+
+
+def unlike_words(rep: forms.Unlike, kind: forms.Array, words: Sequence[int]) -> list[int]:
+    """The words of a tensor that is of one of several kinds."""
+    return [rep.kinds.index(kind), *words, *[0] * (word_count(rep) - 1 - len(words))]
+
+
+def kind_of_unlike(rep: forms.Unlike, words: Iterator[int]) -> tuple[forms.Array, Iterator[int]]:
+    """Which kind of tensor the next words are, and its own words."""
+    kind = rep.kinds[next(words)]
+    own = [next(words) for _ in range(word_count(rep.longest))]
+    return kind, iter(own[: word_count(kind)])
 
 
 def _array_at(rep: forms.Array, words: Sequence[int]) -> npt.NDArray[Any]:
@@ -193,6 +208,8 @@ def _read(rep: Representation, words: Iterator[int], seen: _Seen) -> Any:
             return rep.value
         case forms.OneOf():
             return rep.values[next(words)]
+        case forms.Unlike():
+            return _read(*kind_of_unlike(rep, words), seen)
         case forms.Unknown():
             return None
 
@@ -312,6 +329,9 @@ def _result_words(rep: Representation, value: Any, context: int, operands: Shown
             return []
         case forms.OneOf():
             return [rep.values.index(value)]
+        case forms.Unlike():
+            kind = forms.Array(value.dtype, value._array.ndim)
+            return unlike_words(rep, kind, _array_words(kind, value, context, operands))
 
 
 def _check(dtype: DType, rank: int, value: Any) -> None:
@@ -427,6 +447,9 @@ class _Taking:
                     self.measure(r, own)
             case forms.Optional() if words[0] & 1:
                 self.measure(rep.inner, words[1:])
+            case forms.Unlike():
+                kind, own_words = kind_of_unlike(rep, iter(words))
+                self.measure(kind, list(own_words))
 
     def take(self, rep: Representation, words: Iterator[int]) -> Any:
         """The object of the next words."""
@@ -449,6 +472,8 @@ class _Taking:
                 for _ in range(word_count(rep.inner)):
                     next(words)
                 return None
+            case forms.Unlike():
+                return self.take(*kind_of_unlike(rep, words))
             case _:
                 return _read(rep, words, self._seen)
 

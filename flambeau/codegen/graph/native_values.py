@@ -129,8 +129,27 @@ class ChoiceValue:
     index: Register
 
 
+@dataclass(slots=True)
+class UnlikeValue:
+    """A tensor of one of several dtypes and ranks."""
+
+    rep: forms.Unlike
+    kind: Register
+    owner: Register
+    rest: tuple[Register, ...]
+    """The words behind its owner."""
+
+
 Native: TypeAlias = (
-    Scalar | ComplexValue | ArrayValue | ListValue | TupleValue | OptionalValue | FixedValue | ChoiceValue
+    Scalar
+    | ComplexValue
+    | ArrayValue
+    | ListValue
+    | TupleValue
+    | OptionalValue
+    | FixedValue
+    | ChoiceValue
+    | UnlikeValue
 )
 
 
@@ -157,6 +176,10 @@ def words_of(value: Native) -> Iterator[Register]:
             yield from words_of(value.inner)
         case ChoiceValue():
             yield value.index
+        case UnlikeValue():
+            yield value.kind
+            yield value.owner
+            yield from value.rest
         case FixedValue():
             return
 
@@ -193,6 +216,9 @@ def _take(rep: Representation, words: list[Register]) -> tuple[Native, list[Regi
             return FixedValue(rep), words
         case forms.OneOf():
             return ChoiceValue(rep, words[0]), words[1:]
+        case forms.Unlike():
+            count = forms.word_count(rep)
+            return UnlikeValue(rep, words[0], words[1], tuple(words[2:count])), words[count:]
         case forms.Unknown():
             return FixedValue(forms.Fixed(None)), words
 
@@ -211,10 +237,29 @@ def join(a: Representation, b: Representation) -> Representation:
     """
     if a == b or (_is_single(a) and _is_single(b) and a.dtype == b.dtype):
         return a
-    joined = _of_one_kind(a, b) or _with_absence(a, b) or _with_absence(b, a) or _choice(a, b)
+    joined = _of_one_kind(a, b) or _with_absence(a, b) or _with_absence(b, a) or _choice(a, b) or _unlike(a, b)
     if joined is None:
         raise CannotCompileError(f"a value is {describe(a)} on one way and {describe(b)} on another")
     return joined
+
+
+def _unlike(a: Representation, b: Representation) -> forms.Unlike | None:
+    """A tensor of any dtype and rank that either may have."""
+    kinds: list[forms.Array] = []
+    for rep in (a, b):
+        match rep:
+            case forms.Unlike():
+                kinds += rep.kinds
+            case forms.Array() | forms.Element():
+                kinds.append(in_memory(rep))
+            case _:
+                return None
+    return forms.Unlike(tuple(dict.fromkeys(kinds)))
+
+
+def in_memory(rep: forms.Array | forms.Element) -> forms.Array:
+    """A tensor of which nothing is known but dtype and rank."""
+    return forms.Array(rep.dtype, rep.rank if isinstance(rep, forms.Array) else 0)
 
 
 def _of_one_kind(a: Representation, b: Representation) -> Representation | None:
@@ -293,6 +338,8 @@ def describe(rep: Representation) -> str:
             return repr(rep.value)
         case forms.OneOf():
             return " or ".join(map(repr, rep.values))
+        case forms.Unlike():
+            return " or ".join(map(describe, rep.kinds))
         case _:
             return type(rep).__name__.lower()
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from flambeau.codegen.callable_type import MISSED
 from flambeau.codegen.graph import representation as forms
+from flambeau.codegen.graph.marshalling import kind_of_unlike
 from flambeau.codegen.graph.representation import Representation, word_count
 from flambeau.codegen.graph.signature import Parameter, Signature
 from flambeau.codegen.layouts import BLOCK, BLOCK_DATA, BLOCK_PADDING, CONTEXT, FOREVER, LEAF, LIST
@@ -183,6 +184,8 @@ class _Call:
                 return self.list(r, next(words))
             case forms.Array():
                 return self.array_at(r, words)
+            case forms.Unlike():
+                return self.array_at(*kind_of_unlike(r, words))
 
     def array_at(self, r: forms.Array, words: Iterator[int]) -> Any:
         """The tensor of the next words."""

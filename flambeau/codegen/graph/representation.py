@@ -11,6 +11,8 @@ A value of each representation is a fixed number of words, in this order::
     Optional(inner)         1 or 0, then the words of the value, which mean nothing after a 0
     Fixed(value)            nothing: the value is known when the code is made (None, a dtype's code, a device)
     OneOf(values)           which of these values it is, counted from 0: of texts, or of members of an enum
+    Unlike(kinds)           which of the kinds of tensor it is, counted from 0, then that one's words, and words that
+                            mean nothing up to the longest's
 
 ``owner`` and a list's word are addresses of blocks. A block starts with the words of
 `codegen.layouts.BLOCK`::
@@ -118,6 +120,18 @@ class OneOf:
 
 
 @dataclass(frozen=True, slots=True)
+class Unlike:
+    """A tensor in memory whose dtype and rank are known at run time only: one of several. It is only passed on."""
+
+    kinds: tuple[Array, ...]
+
+    @property
+    def longest(self) -> Array:
+        """The kind of the most axes."""
+        return max(self.kinds, key=lambda kind: kind.rank)
+
+
+@dataclass(frozen=True, slots=True)
 class Unknown:
     """What a list will hold that is empty so far; only while code is being made."""
 
@@ -126,7 +140,7 @@ class Unknown:
 
 
 Representation: TypeAlias = (
-    Int | Float | Bool | Complex | Array | Element | Listed | Tupled | Optional | Fixed | OneOf | Unknown
+    Int | Float | Bool | Complex | Array | Element | Listed | Tupled | Optional | Fixed | OneOf | Unlike | Unknown
 )
 
 
@@ -143,6 +157,8 @@ def word_count(r: Representation) -> int:
             return sum(map(word_count, r.items))
         case Optional():
             return 1 + word_count(r.inner)
+        case Unlike():
+            return 1 + word_count(r.longest)
         case Fixed() | Unknown():
             return 0
 
@@ -168,6 +184,8 @@ def llvm_words(r: Representation) -> tuple[str, ...]:
             return tuple(t for item in r.items for t in llvm_words(item))
         case Optional():
             return ("i1", *llvm_words(r.inner))
+        case Unlike():
+            return ("i64", *llvm_words(r.longest))
         case Fixed() | Unknown():
             return ()
 
@@ -184,7 +202,7 @@ def element_llvm(dtype: DType) -> str:
 def holds_blocks(r: Representation) -> bool:
     """Whether a value refers to blocks, which must be counted."""
     match r:
-        case Array() | Listed():
+        case Array() | Listed() | Unlike():
             return True
         case Tupled():
             return any(map(holds_blocks, r.items))

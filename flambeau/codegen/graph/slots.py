@@ -12,6 +12,7 @@ from flambeau.codegen.graph.native_values import (
     Native,
     OptionalValue,
     Scalar,
+    UnlikeValue,
     words_of,
 )
 from flambeau.codegen.graph.representation import (
@@ -22,6 +23,7 @@ from flambeau.codegen.graph.representation import (
     Optional,
     Representation,
     Tupled,
+    Unlike,
     llvm_words,
 )
 from flambeau.codegen.graph.side_exits import SideExits
@@ -129,6 +131,8 @@ class Slots:
                 return native_values.ChoiceValue(rep, self._index_among(rep.values, native))
             case Optional():
                 return self._perhaps(native, rep)
+            case Unlike() if isinstance(native, Scalar | ArrayValue | UnlikeValue):
+                return self._unlike(native, rep)
             case Tupled() if isinstance(native, native_values.TupleValue):
                 items = [self.converted(i, r) for i, r in zip(native.items, rep.items, strict=True)]
                 return native_values.TupleValue(tuple(items), rep.is_list, rep.keys)
@@ -142,6 +146,23 @@ class Slots:
             absent = native_values.from_words(rep.inner, native_values.unused(rep.inner))
             return OptionalValue(rep, Register("false", "i1", 1), absent)
         return OptionalValue(rep, Register("true", "i1", 1), self.converted(native, rep.inner))
+
+    def _unlike(self, native: Scalar | ArrayValue | UnlikeValue, rep: Unlike) -> UnlikeValue:
+        """A tensor as one of several kinds, or of more kinds than before."""
+        if isinstance(native, UnlikeValue):
+            kind = memory.number(rep.kinds.index(native.rep.kinds[0]))
+            for k, own in enumerate(native.rep.kinds[1:], 1):
+                is_this = self.e.icmp("eq", native.kind, memory.number(k))
+                kind = self.e.select(is_this, memory.number(rep.kinds.index(own)), kind)
+            owner, rest = native.owner, native.rest
+        else:
+            assert isinstance(native.rep, Array | Element)
+            one = native_values.in_memory(native.rep)
+            kind = memory.number(rep.kinds.index(one))
+            _, owner, *others = (kind, *words_of(self.converted(native, one)))
+            rest = tuple(others)
+        meaningless = native_values.unused(rep)[2 + len(rest) :]
+        return UnlikeValue(rep, kind, owner, (*rest, *meaningless))
 
     def _index_among(
         self, values: Sequence[object], native: native_values.FixedValue | native_values.ChoiceValue

@@ -112,6 +112,8 @@ class ValueTable:
                 return [b for item in native.items for b in self.blocks(item)]
             case OptionalValue():
                 return self.blocks(native.inner)
+            case native_values.UnlikeValue():
+                return [(native.owner, native.rep.longest)]
             case _:
                 return []
 

@@ -47,6 +47,8 @@ class Boxing:
                 return f.call(self._maker(r, lambda boxing, source: boxing.make_optional(r, source)), words)
             case forms.Listed():
                 return f.call(self._maker(r, lambda boxing, source: boxing.make_list(r, source)), words)
+            case forms.Unlike():
+                return f.call(self._maker(r, lambda boxing, source: boxing.make_unlike(r, source)), words)
             case _:
                 raise CannotCompileError("a result that holds what is no number, tensor, tuple or list of those")
 
@@ -124,6 +126,15 @@ class Boxing:
         with f.when(f.compare("ne", f.load(words), 0)):
             f.ret(self.box(r.inner, f.at(words, 1)))
         f.ret(self.reference(f.module.symbol("none")))
+
+    def make_unlike(self, r: forms.Unlike, words: Value) -> None:
+        """Return a tensor of the kind that the first word names."""
+        f = self.f
+        kind, own = f.load(words), f.at(words, 1)
+        for k, each in enumerate(r.kinds[:-1]):
+            with f.when(f.compare("eq", kind, k)):
+                f.ret(self.box(each, own))
+        f.ret(self.box(r.kinds[-1], own))
 
     def make_list(self, r: forms.Listed, words: Value) -> None:
         """Return a list; one that came up before among the results is the same list again: its block remembers it."""

@@ -12,7 +12,7 @@ import pytest
 import flambeau
 from flambeau import Tensor, nn
 from flambeau.codegen import available
-from flambeau.executor.parameter_promotion import MAX_VARIANTS, MAX_WITH_INTS, promotion_of
+from flambeau.executor.parameter_promotion import MAX_VARIANTS, MAX_WITH_NUMBERS, promotion_of
 from flambeau.jit.arguments import ArgumentError
 from flambeau.jit.modules.promoted_method import PromotedMethod
 from tests.jit.modules.module_support import same
@@ -518,9 +518,35 @@ def test_ints_that_decide_are_written_in_until_there_are_too_many() -> None:
             agree(eager, scripted)
             assert scripted.forward._seen.native is not None
     cache = scripted.forward.promotion.variants_cache
-    assert len(cache) == MAX_WITH_INTS + 1, "the last takes any number of heads"
+    assert len(cache) == MAX_WITH_NUMBERS + 1, "the last takes any number of heads"
     names = [[a.name for a in variant.schema.arguments] for variant in cache.values]
-    assert [("heads" in n, "width" in n) for n in names] == [(False, True)] * MAX_WITH_INTS + [(True, True)]
+    assert [("heads" in n, "width" in n) for n in names] == [(False, True)] * MAX_WITH_NUMBERS + [(True, True)]
+
+
+class Dropping(nn.Module):
+    """Draws only where there is something to drop."""
+
+    def __init__(self, rate: float) -> None:
+        super().__init__()
+        self.rate = rate
+
+    def forward(self, x: Tensor) -> Tensor:
+        rate = self.rate if self.training else 0.0
+        if rate > 0.0:
+            x = nn.functional.dropout(x, rate)
+        return x * 2.0
+
+
+def test_floats_that_decide_are_written_in() -> None:
+    scripted = flambeau.script(Dropping(0.0), verify=True)
+    with flambeau.no_grad():
+        for rate in (0.0, -0.0, 0.0):
+            scripted.rate = rate
+            for _ in range(4):
+                assert same(scripted(X), X * 2)
+            assert scripted.forward.explain(measure=False).is_native
+        scripted.rate = 1.0
+        assert same(scripted(X), X * 0)
 
 
 def test_whether_gradients_are_recorded_is_asked_at_each_call() -> None:
