@@ -196,14 +196,8 @@ def _read(rep: Representation, words: Iterator[int], seen: _Seen) -> Any:
             return _read_optional(rep, words, seen)
         case forms.Element():
             return wrap(_bits_element(next(words), rep.dtype))
-        case forms.Float():
-            return _bits_float(next(words))
-        case forms.Complex():
-            return complex(_bits_float(next(words)), _bits_float(next(words)))
-        case forms.Bool():
-            return bool(next(words) & 1)
-        case forms.Int():
-            return next(words)
+        case forms.Int() | forms.Float() | forms.Complex() | forms.Bool():
+            return _read_number(rep, words)
         case forms.Fixed():
             return rep.value
         case forms.OneOf():
@@ -212,6 +206,18 @@ def _read(rep: Representation, words: Iterator[int], seen: _Seen) -> Any:
             return _read(*kind_of_unlike(rep, words), seen)
         case forms.Unknown():
             return None
+
+
+def _read_number(rep: forms.Int | forms.Float | forms.Complex | forms.Bool, words: Iterator[int]) -> Any:
+    match rep:
+        case forms.Float():
+            return _bits_float(next(words))
+        case forms.Complex():
+            return complex(_bits_float(next(words)), _bits_float(next(words)))
+        case forms.Bool():
+            return bool(next(words) & 1)
+        case forms.Int():
+            return next(words)
 
 
 def _read_optional(rep: forms.Optional, words: Iterator[int], seen: _Seen) -> Any:

@@ -159,14 +159,8 @@ class _Call:
     def value(self, r: Representation, words: Iterator[int]) -> Any:
         """The object of the next words."""
         match r:
-            case forms.Int():
-                return next(words)
-            case forms.Float():
-                return struct.unpack("d", struct.pack("q", next(words)))[0]
-            case forms.Complex():
-                return complex(*struct.unpack("2d", struct.pack("2q", next(words), next(words))))
-            case forms.Bool():
-                return bool(next(words))
+            case forms.Int() | forms.Float() | forms.Complex() | forms.Bool():
+                return _number(r, words)
             case forms.Fixed():
                 return r.value
             case forms.OneOf():
@@ -254,6 +248,19 @@ def _fill(address: int, words: list[int]) -> None:
     """Write words to memory."""
     for k, value in enumerate(words):
         ctypes.c_int64.from_address(address + 8 * k).value = value
+
+
+def _number(r: forms.Int | forms.Float | forms.Complex | forms.Bool, words: Iterator[int]) -> Any:
+    """The number of the next words."""
+    match r:
+        case forms.Int():
+            return next(words)
+        case forms.Float():
+            return struct.unpack("d", struct.pack("q", next(words)))[0]
+        case forms.Complex():
+            return complex(*struct.unpack("2d", struct.pack("2q", next(words), next(words))))
+        case forms.Bool():
+            return bool(next(words))
 
 
 def _number_word(r: forms.Int | forms.Float | forms.Bool, value: Any) -> int:
