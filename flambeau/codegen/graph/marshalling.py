@@ -10,6 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from flambeau.codegen.graph import representation as forms
+from flambeau.codegen.graph.number_words import (
+    bits_element,
+    element_bits,
+    kind_of_unlike,
+    number_words,
+    read_number,
+    unlike_words,
+)
 from flambeau.codegen.graph.representation import Representation, word_count
 from flambeau.codegen.graph.shown_tensors import Shown, item_words
 from flambeau.codegen.layouts import BLOCK, BLOCK_DATA, BLOCK_PADDING, CONTEXT, FOREVER, LEAF, LIST
@@ -31,30 +39,6 @@ def word(address: int, index: int) -> int:
 def set_word(address: int, index: int, value: int) -> None:
     """Write a word."""
     ctypes.c_int64.from_address(address + 8 * index).value = value
-
-
-def _float_bits(value: float) -> int:
-    return ctypes.c_int64.from_buffer(ctypes.c_double(value)).value
-
-
-def _bits_float(bits: int) -> float:
-    return ctypes.c_double.from_buffer(ctypes.c_int64(bits)).value
-
-
-def _element_bits(array: npt.NDArray[Any]) -> int:
-    return int.from_bytes(np.ascontiguousarray(array).tobytes()[:8].ljust(8, b"\0"), "little", signed=True)
-
-
-def _bits_element(bits: int, dtype: DType) -> npt.NDArray[Any]:
-    raw = bits.to_bytes(8, "little", signed=True)[: dtype.itemsize]
-    return np.frombuffer(raw, dtype.numpy).copy().reshape(())
-
-
-def _number_words(value: complex) -> list[int]:
-    """The words of a number."""
-    if isinstance(value, complex):
-        return [_float_bits(value.real), _float_bits(value.imag)]
-    return [_float_bits(value) if isinstance(value, float) else int(value)]
 
 
 class Arguments:
@@ -97,9 +81,9 @@ class Arguments:
             case forms.Optional():
                 return [1, *self._words(value, rep.inner, number)]
             case forms.Element():
-                return [_element_bits(value._array)]
+                return [element_bits(value._array)]
             case forms.Int() | forms.Bool() | forms.Float() | forms.Complex():
-                return _number_words(value)
+                return number_words(value)
             case forms.Fixed() | forms.Unknown():
                 return []
             case forms.OneOf():
@@ -107,18 +91,6 @@ class Arguments:
             case forms.Unlike():
                 kind = forms.Array(value.dtype, value._array.ndim)
                 return unlike_words(rep, kind, self._words(value, kind, number))
-
-
-def unlike_words(rep: forms.Unlike, kind: forms.Array, words: Sequence[int]) -> list[int]:
-    """The words of a tensor that is of one of several kinds."""
-    return [rep.kinds.index(kind), *words, *[0] * (word_count(rep) - 1 - len(words))]
-
-
-def kind_of_unlike(rep: forms.Unlike, words: Iterator[int]) -> tuple[forms.Array, Iterator[int]]:
-    """Which kind of tensor the next words are, and its own words."""
-    kind = rep.kinds[next(words)]
-    own = [next(words) for _ in range(word_count(rep.longest))]
-    return kind, iter(own[: word_count(kind)])
 
 
 def _array_at(rep: forms.Array, words: Sequence[int]) -> npt.NDArray[Any]:
@@ -195,9 +167,9 @@ def _read(rep: Representation, words: Iterator[int], seen: _Seen) -> Any:
         case forms.Optional():
             return _read_optional(rep, words, seen)
         case forms.Element():
-            return wrap(_bits_element(next(words), rep.dtype))
+            return wrap(bits_element(next(words), rep.dtype))
         case forms.Int() | forms.Float() | forms.Complex() | forms.Bool():
-            return _read_number(rep, words)
+            return read_number(rep, words)
         case forms.Fixed():
             return rep.value
         case forms.OneOf():
@@ -206,18 +178,6 @@ def _read(rep: Representation, words: Iterator[int], seen: _Seen) -> Any:
             return _read(*kind_of_unlike(rep, words), seen)
         case forms.Unknown():
             return None
-
-
-def _read_number(rep: forms.Int | forms.Float | forms.Complex | forms.Bool, words: Iterator[int]) -> Any:
-    match rep:
-        case forms.Float():
-            return _bits_float(next(words))
-        case forms.Complex():
-            return complex(_bits_float(next(words)), _bits_float(next(words)))
-        case forms.Bool():
-            return bool(next(words) & 1)
-        case forms.Int():
-            return next(words)
 
 
 def _read_optional(rep: forms.Optional, words: Iterator[int], seen: _Seen) -> Any:
@@ -319,9 +279,9 @@ def _result_words(rep: Representation, value: Any, context: int, operands: Shown
             return _array_words(rep, value, context, operands)
         case forms.Element():
             _check(rep.dtype, 0, value)
-            return [_element_bits(value._array)]
+            return [element_bits(value._array)]
         case forms.Int() | forms.Bool() | forms.Float() | forms.Complex():
-            return _number_words(value)
+            return number_words(value)
         case forms.Tupled():
             return [w for v, r in zip(value, rep.items, strict=True) for w in _result_words(r, v, context, operands)]
         case forms.Listed():

@@ -11,7 +11,7 @@ import numpy as np
 
 from flambeau.codegen.callable_type import MISSED
 from flambeau.codegen.graph import representation as forms
-from flambeau.codegen.graph.marshalling import kind_of_unlike
+from flambeau.codegen.graph.number_words import kind_of_unlike
 from flambeau.codegen.graph.representation import Representation, word_count
 from flambeau.codegen.graph.signature import Parameter, Signature
 from flambeau.codegen.layouts import BLOCK, BLOCK_DATA, BLOCK_PADDING, CONTEXT, FOREVER, LEAF, LIST
