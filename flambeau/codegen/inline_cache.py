@@ -32,6 +32,17 @@ MAX_SIZED = 16
 """Launches for any size beside them."""
 MAX_PATTERNS = 2048
 """Launches of patterns."""
+LookOf = tuple[type, "np.dtype[Any]", tuple[int, ...], tuple[int, ...]]
+"""Of an input: its class, and of its array the dtype, sizes and strides."""
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A launch, and the calls that it is for."""
+
+    launch: Launch
+    looks: tuple[LookOf, ...]
+    told: tuple[tuple[int, ...], ...]
 
 
 @dataclass(slots=True)
@@ -85,11 +96,13 @@ class InlineCache:
 
     def __init__(self, most: int = MAX_CHAIN) -> None:
         """`most`: how many calls of exactly some sizes and strides it knows."""
-        self._most = most
+        self.most = most
         self.cell = CELL.pack()
         """What the entry reads, and where it counts the calls that it served."""
         self._keep: list[Any] = []
         self._known: set[Any] = set()
+        self.published: list[Published] = []
+        """Launches for calls of exactly some sizes and strides, the oldest first."""
         self._lock = Lock()
         self._count = 0
         self._sized_count = 0
@@ -117,9 +130,15 @@ class InlineCache:
             type(x) is np.ndarray or (type(x), a.dtype.name) in _NUMBERS for x, a in zip(values, arrays, strict=True)
         ):
             return False
+        looks = tuple([(type(x), a.dtype, a.shape, a.strides) for x, a in zip(values, arrays, strict=True)])
         with self._lock:
-            self._add(launch, values, arrays, told)
+            self._add(Published(launch, looks, tuple(map(tuple, told))))
             return self._changes(values, arrays)
+
+    def add_published(self, known: Published) -> None:
+        """Publish a launch for the calls that it is for."""
+        with self._lock:
+            self._add(known)
 
     def add_sized(
         self, launches: Sequence[SizedLaunch], values: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]
@@ -142,7 +161,7 @@ class InlineCache:
                     sizes = 0 if x.ndim or loops.geometry else self._numbers(())
                     inputs += [self._object(x.dtype), x.ndim, sizes, x.itemsize if sizes == 0 else sizes]
                 elif type(x) in (int, float) and loops.geometry <= WRITTEN:
-                    inputs += self._number(x, np.asarray(x))
+                    inputs += self._number(type(x), np.asarray(x).dtype)
                 else:  # numbers of axes too: CPython has one object for each small int
                     inputs += [0, IDENTITY, self._object(x), 0]
             self._keep.append(loops)
@@ -192,7 +211,7 @@ class InlineCache:
             inputs: list[int] = []
             for x, a in zip(values, arrays, strict=True):
                 is_array = type(x) is np.ndarray
-                inputs += [self._object(a.dtype), a.ndim, 0, a.itemsize] if is_array else self._number(x, a)
+                inputs += [self._object(a.dtype), a.ndim, 0, a.itemsize] if is_array else self._number(type(x), a.dtype)
             buckets = (ctypes.c_int64 * BUCKETS)()
             index = CELL.word("looks")
             words = {"next": self.cell[index], "inputs": self._numbers(inputs), "n": len(arrays)}
@@ -233,14 +252,12 @@ class InlineCache:
         self._known.add(look)
         return True
 
-    def _add(
-        self, launch: Launch, values: Sequence[Any], arrays: Sequence[npt.NDArray[Any]], told: Sequence[Sequence[int]]
-    ) -> None:
-        looks = [(type(x), a.dtype, a.shape, a.strides) for x, a in zip(values, arrays, strict=True)]
-        look = (*looks, *map(tuple, told))
-        if self._count >= self._most or launch.runs is None or look in self._known:
+    def _add(self, known: Published) -> None:
+        launch, look = known.launch, (*known.looks, *known.told)
+        if self._count >= self.most or launch.runs is None or look in self._known:
             return
         self._known.add(look)
+        self.published.append(known)
         self._count += 1
         outputs: list[int] = []
         for o in launch.outputs:
@@ -251,18 +268,18 @@ class InlineCache:
             row = self._row(o) if size <= READY_UP_TO else 0
             outputs += [self._object(o.dtype), len(o.shape), self._numbers(o.shape), strides, size, int(o.large), row]
         inputs: list[int] = []
-        for x, a in zip(values, arrays, strict=True):
-            if type(x) is np.ndarray:
-                inputs += [self._object(a.dtype), a.ndim, self._numbers(a.shape), self._numbers(a.strides)]
+        for kind, dtype, shape, steps in known.looks:
+            if kind is np.ndarray:
+                inputs += [self._object(dtype), len(shape), self._numbers(shape), self._numbers(steps)]
             else:
-                inputs += self._number(x, a)
+                inputs += self._number(kind, dtype)
         words = self._words(self._kernel(launch), launch.words, len(launch.outputs), inputs, outputs) | {
             "next": self.cell[0], "high": launch.high, "step": launch.step, "pieces": launch.pieces,
             "flags": RELEASE_GIL if launch.nanoseconds >= RELEASE_FROM else 0,
             "pool": threads.run_address(launch.threads) if launch.step else 0,
         }  # fmt: skip
-        if told:
-            words["inputs"] = self._numbers([*inputs, *self._told(told)])
+        if known.told:
+            words["inputs"] = self._numbers([*inputs, *self._told(known.told)])
         launch_record = self._record(words)
         self._last = self._last or launch_record
         self.cell[0] = ctypes.addressof(launch_record)
@@ -272,7 +289,7 @@ class InlineCache:
         inputs: list[int] = []
         for x, a in zip(values, arrays, strict=True):
             is_array = type(x) is np.ndarray
-            inputs += [self._object(a.dtype), a.ndim, 0, a.itemsize] if is_array else self._number(x, a)
+            inputs += [self._object(a.dtype), a.ndim, 0, a.itemsize] if is_array else self._number(type(x), a.dtype)
         outputs: list[int] = []
         for o in sized.launch.outputs:
             outputs += [self._object(o.dtype), len(o.shape), 0, 0, o.dtype.itemsize, 0, 0]
@@ -313,9 +330,9 @@ class InlineCache:
             self._last[LAUNCH.word("next")] = ctypes.addressof(launch_record)
         self._last = launch_record
 
-    def _number(self, values: Any, array: npt.NDArray[Any]) -> list[int]:
+    def _number(self, kind: type, dtype: np.dtype[Any]) -> list[int]:
         """The record of a Python number."""
-        return [0, _NUMBERS[type(values), array.dtype.name], self._object(type(values)), 0]
+        return [0, _NUMBERS[kind, dtype.name], self._object(kind), 0]
 
     def _told(self, told: Sequence[Sequence[int]]) -> list[int]:
         """The records of what calls must have been told."""

@@ -115,9 +115,13 @@ def _callable_type() -> type | None:
     layouts = object_layouts()
     if layouts is None:
         return None
-    m = life_module(layouts)
+
+    def write() -> tuple[str, Sequence[str]]:
+        m = life_module(layouts)
+        return m.text(), (*m.imported, *m.symbols)
+
     try:
-        code = engine().link(m.text(), LIFE_EXPORTS, imports_of(m), is_glue=True)
+        code = engine().link_entry(about("life"), LIFE_EXPORTS, write, addresses, optimise=False)
     except NativeError:  # kernels say so; without an entry they are called from Python
         return None
     clear, dealloc, traverse, has_gc, not_from_python = 51, 52, 71, 1 << 14, 1 << 7
@@ -141,10 +145,12 @@ def keep(code: NativeCode) -> NativeCode:
 
 def imports_of(m: ModuleBuilder, more: Mapping[str, int] | None = None) -> dict[str, int]:
     """The addresses of what a module imports: functions of Python and NumPy, objects by name, and ``more``."""
-    return _addresses((*m.imported, *m.symbols), m.prefix, more)
+    return addresses((*m.imported, *m.symbols), more, m.prefix)
 
 
-def _addresses(names: Iterable[str], prefix: str, more: Mapping[str, int] | None = None) -> dict[str, int]:
+def addresses(
+    names: Iterable[str], more: Mapping[str, int] | None = None, prefix: str = IMPORTED
+) -> dict[str, int]:
     """The same by the names of what is imported, and what its symbols begin with."""
     known = {name: id(value) for name, value in _OBJECTS.items()}
     known["inference_blocks"] = ctypes.addressof(grad_mode.inference_blocks)
@@ -239,16 +245,22 @@ def _support(entry: str) -> NativeCode | None:
         return m.text(), (*m.imported, *m.symbols)
 
     exports = _SYMBOLS.get(entry, (entry,))
-    addresses_of = functools.partial(_addresses, prefix=IMPORTED, more=more)
+    addresses_of = functools.partial(addresses, more=more)
     try:
-        return engine().link_entry(_about(entry), exports, write, addresses_of)
+        return engine().link_entry(about(entry), exports, write, addresses_of)
     except NativeError:
         return None
 
 
-def _about(entry: str) -> str:
+def about(entry: str) -> str:
     """What tells the code of an entry from all other code."""
-    return f"{entry} {sys.version} {np.__version__} {object_layouts()!r}"
+    return f"{entry} {_around()}"
+
+
+@functools.cache
+def _around() -> str:
+    """What the code of all entries depends on."""
+    return f"{sys.version} {np.__version__} {object_layouts()!r}"
 
 
 @functools.cache
@@ -262,8 +274,8 @@ def loops_code() -> tuple[NativeCode, tuple[int, int, int]] | None:
         code = engine().link(loops_text(), LOOP_EXPORTS, {}, is_glue=True, optimise=True)
     except NativeError:
         return None
-    addresses = keep(entry).addresses
-    return keep(code), (addresses["tensors"], addresses["any_tensors"], addresses["writing_tensors"])
+    known = keep(entry).addresses
+    return keep(code), (known["tensors"], known["any_tensors"], known["writing_tensors"])
 
 
 @functools.cache
@@ -286,7 +298,7 @@ def has_cached_loops() -> bool:
         return False
     if object_layouts() is None or numpy_functions() is None:
         return False
-    has_entries = all(engine().has_entry(_about(entry)) for entry in ("operators", "products", "make"))
+    has_entries = all(engine().has_entry(about(entry)) for entry in ("operators", "products", "make"))
     return has_entries and engine().is_cached(loops_text(), is_glue=True, optimise=True)
 
 

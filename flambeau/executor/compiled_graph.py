@@ -6,8 +6,9 @@ which computes their results, or raises the error that the program's failing pla
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.effects import own_writes
@@ -19,11 +20,13 @@ from flambeau.codegen.graph.exit_points import ExitPoint
 from flambeau.codegen.graph.module import Prepare
 from flambeau.codegen.graph.native import NativeFunction
 from flambeau.codegen.graph.native_values import CannotCompileError
+from flambeau.codegen.graph.read_function import ReadFunction
 from flambeau.codegen.graph.representation import Array, Representation, Tupled
 from flambeau.codegen.inline_cache import InlineCache
 from flambeau.codegen.kernel import KernelError
 from flambeau.codegen.llvm.compiler import NativeError
 from flambeau.executor.fused import kernel_of
+from flambeau.executor.native_records import KeptNative, Looks
 from flambeau.interpreter.code import Code, called_from
 from flambeau.interpreter.compile import compile_graph
 from flambeau.interpreter.machine import run
@@ -48,6 +51,21 @@ StandIn = Callable[["CompiledGraph", NativeFunction], NativeFunction]
 """Gives what is called instead of a native function."""
 
 
+class Read(Protocol):
+    """What an earlier process left of a plan."""
+
+    @property
+    def looks(self) -> Looks:
+        """What is known of the plan's graph."""
+
+    @property
+    def inline_caches(self) -> dict[str, InlineCache]:
+        """Launches by name of the group."""
+
+    def native(self, density: Density) -> KeptNative | None:
+        """The function for tensors that lie in memory in one way."""
+
+
 class Interpreted:
     """What stands in the place of a native function that cannot be compiled."""
 
@@ -56,12 +74,13 @@ class CompiledGraph:
     """The native code of one plan; `None` from a call means that the interpreter has to serve it."""
 
     def __init__(
-        self, name: str, graph: Graph, choices: Choices = USUAL, *, enters: bool = True, prepare: Prepare | None = None,
-        asked: Callable[[Node, str], None] | None = None,
+        self, name: str, graph: Graph | Callable[[], Graph], choices: Choices = USUAL, *, enters: bool = True,
+        prepare: Prepare | None = None, asked: Callable[[Node, str], None] | None = None, read: Read | None = None,
     ) -> None:  # fmt: skip
         """`enters`: whether users' calls may go to native code directly. `prepare`: see `codegen.graph.module`.
 
-        `asked` is told of a node that native code has had Python run often, and why.
+        `asked` is told of a node that native code has had Python run often, and why. `read` is what an earlier process
+        left of it: then `graph` gives the graph.
         """
         self._asked = asked
         self._times: dict[int, int] = {}
@@ -69,11 +88,9 @@ class CompiledGraph:
         self._enters = enters
         self._choices = choices
         self._prepare = prepare
-        self.has_loop = graph.find("prim::Loop") is not None or any(callee_of(n) for n in graph.all_nodes())
-        """Whether it may take long: it has a loop, or calls a function that calls itself."""
         self.name = name
-        self.graph = graph
-        self._types = tuple([v.static_type for v in graph.parameters])
+        self._read, self._graph = read, graph
+        self.looks = looks_of(self.graph) if read is None else read.looks
         self.variants_cache: SpecialisationCache[Density, NativeFunction | Interpreted] = SpecialisationCache(
             f"native functions of {name}", MAX_VARIANTS + 1, describe=_describe_density, compare=_compare
         )
@@ -85,8 +102,24 @@ class CompiledGraph:
         """The node that has no native form, where it is one."""
         self.is_refused = False
         """Whether that is because LLVM refused it."""
-        self._written = tuple(_written_inputs(graph))
         self._entries: list[Entry] = []
+
+    @property
+    def graph(self) -> Graph:
+        """What it computes."""
+        if not isinstance(self._graph, Graph):
+            self._graph = self._graph()
+        return self._graph
+
+    @property
+    def has_loop(self) -> bool:
+        """Whether it may take long: it has a loop, or calls a function that calls itself."""
+        return self.looks.has_loop
+
+    @property
+    def is_read(self) -> bool:
+        """Whether an earlier process left native code."""
+        return self._read is not None
 
     @property
     def variants(self) -> list[NativeFunction]:
@@ -95,7 +128,7 @@ class CompiledGraph:
 
     def variant_for(self, arguments: Sequence[Any]) -> NativeFunction | None:
         """The native function for tensors that lie in memory like these."""
-        density = _density(self._types, arguments)
+        density = _density(self.looks.types, arguments)
         if density is None:
             return None
         variant = self.variants_cache.get(density)
@@ -118,7 +151,7 @@ class CompiledGraph:
         native = self.variant_for(arguments)
         if native is None:
             return None
-        written = [t for number in self._written for t in _tensors_in(arguments[number])]
+        written = [t for number in self.looks.written for t in _tensors_in(arguments[number])]
         if not all(t._array.flags.writeable and may_write(t._storage.version) for t in written):
             return None
         if stand_in is not None:
@@ -132,13 +165,7 @@ class CompiledGraph:
     @no_collection()
     def _compiled(self, arguments: Sequence[Any], density: Density) -> NativeFunction | Interpreted:
         try:
-            _refuse_named_tuples(self.graph)
-            parameters = self._parameters(arguments, density)
-            with deep_recursion():
-                native = NativeFunction(
-                    self.graph, parameters, self._run_exit_point, self._inline_cache,
-                    choices=self._choices, prepare=self._prepare,
-                )  # fmt: skip
+            native = self._read_native(density) or self._new_native(arguments, density)
         except RecursionError:
             self.reason = TOO_DEEP
             return Interpreted()
@@ -155,6 +182,28 @@ class CompiledGraph:
             self._enter(native, arguments)
         return native
 
+    def _new_native(self, arguments: Sequence[Any], density: Density) -> NativeFunction:
+        _refuse_named_tuples(self.graph)
+        parameters = self._parameters(arguments, density)
+        with deep_recursion():
+            return NativeFunction(
+                self.graph, parameters, self._run_exit_point, self._inline_cache,
+                choices=self._choices, prepare=self._prepare,
+            )  # fmt: skip
+
+    def _read_native(self, density: Density) -> NativeFunction | None:
+        """The function that an earlier process left for such tensors; None where it left none, or its code is gone."""
+        kept = None if self._read is None else self._read.native(density)
+        if self._read is None or kept is None:
+            return None
+        caches = [self._read.inline_caches[name] for name in kept.groups]
+        with contextlib.suppress(NativeError):
+            return ReadFunction(
+                lambda: self.graph, kept.parameters, kept.linkage, kept.key, self._run_exit_point, caches,
+                choices=self._choices, prepare=self._prepare,
+            )  # fmt: skip
+        return None
+
     def _give_up(self, error: NativeError) -> None:
         """Interpret from now on, and say so: that LLVM refuses our code is a mistake of ours."""
         self.is_refused = True
@@ -165,10 +214,10 @@ class CompiledGraph:
     def _enter(self, native: NativeFunction, arguments: Sequence[Any]) -> None:
         """A native entry for a new variant, which asks the entry before it for what does not fit."""
         parameters = tuple([
-            Parameter(rep, number in self._written, ones_of(rep, argument))
+            Parameter(rep, number in self.looks.written, ones_of(rep, argument))
             for number, (rep, argument) in enumerate(zip(native.parameters, arguments, strict=True))
         ])
-        signature = Signature(parameters, native.emitted.results, native.emitted.record_words)
+        signature = Signature(parameters, native.linkage.results, native.linkage.record_words)
         try:
             entry = make_entry(signature, native.address, self.fast_path or missed, native.fail)
         except CannotCompileError:
@@ -220,6 +269,12 @@ class CompiledGraph:
             return run(code, arguments)
         with blas.at_most(self._choices.num_threads):
             return run(code, arguments)
+
+
+def looks_of(graph: Graph) -> Looks:
+    """What calls need to know of a graph."""
+    has_loop = graph.find("prim::Loop") is not None or any(callee_of(n) for n in graph.all_nodes())
+    return Looks(has_loop, tuple([v.static_type for v in graph.parameters]), tuple(_written_inputs(graph)))
 
 
 def _unknown(type_: Type, argument: Any) -> str:

@@ -16,7 +16,8 @@ from flambeau.executor.compiled_graph import CompiledGraph
 from flambeau.executor.devices.explained import device_caches, device_compilation
 from flambeau.executor.fused import FusedKernel, kernel_of
 from flambeau.executor.listing import functions, kernel_launches, operators, place, shown_shapes
-from flambeau.executor.plan import FUSION, ExecutionPlan, is_worthwhile
+from flambeau.executor.plan import ExecutionPlan, is_worthwhile
+from flambeau.executor.plan_body import FUSION
 from flambeau.executor.region import Region, is_region
 from flambeau.executor.report import Compilation, Interpreted, KernelReport, NativeReport, Work
 from flambeau.executor.timing import best_seconds
@@ -240,7 +241,7 @@ def _kernels(plan: ExecutionPlan, measure: bool | None) -> Iterator[KernelReport
         known = kernel_report(kernel, measure)
         if not kernel.kernels and kernel in compiled - by_launches:
             known = replace(known, state=INSIDE)
-        elif (known.variants or kernel.routine) and known.state == "native" and kernel in by_launches:
+        elif (known.variants or kernel.routine or kernel.is_read) and known.state == "native" and kernel in by_launches:
             known = replace(known, state=CALLED)
         yield known
 

@@ -15,6 +15,7 @@ from flambeau.codegen import available, native_call
 from flambeau.codegen.choices import USUAL, Choices
 from flambeau.codegen.inline_cache import InlineCache
 from flambeau.codegen.kernel import KernelError
+from flambeau.codegen.launches import Launch
 from flambeau.codegen.llvm.compiler import NativeError
 from flambeau.codegen.lower import RepeatedResultsError, lower_graph
 from flambeau.codegen.routines.kernel import MOST_SIZES, RoutineKernel
@@ -60,10 +61,10 @@ class FusedKernel:
 
     def __init__(
         self, name: str, graph: Graph, choices: Choices = USUAL, shared: Shared | None = None,
-        lowered: LoweredGroups | None = None, kept: KeptKernels | None = None,
+        lowered: LoweredGroups | None = None, kept: KeptKernels | None = None, launches: InlineCache | None = None,
     ) -> None:  # fmt: skip
         """`shared`, `lowered` and `kept` belong to all groups of a plan: kernels in use, kernels lowered beforehand,
-        and those on disk."""
+        and those on disk. `launches` are those that an earlier process left."""
         self.name = name
         self._choices = choices
         self._shared: Shared = {} if shared is None else shared
@@ -74,7 +75,7 @@ class FusedKernel:
         self._several = len(graph.returns) > 1
         self._routine = routine_of(graph)
         has_many = self._routine or self._told_count
-        self._inline_cache = InlineCache(MOST_SIZES) if has_many else InlineCache()
+        self._inline_cache = launches or (InlineCache(MOST_SIZES) if has_many else InlineCache())
         """What the entries know: plans of the inputs seen so far."""
         self._slow_calls = 0
         self.natives_cache: SpecialisationCache[Spec, CompiledKernel | RoutineKernel | Refused] = SpecialisationCache(
@@ -82,7 +83,9 @@ class FusedKernel:
         )
         self.refused_types: Sequence[Type] | None = None
         """Of inputs for which it is no one kernel because some results have fewer dimensions than others."""
-        self._state = "not called yet"
+        self.is_read = launches is not None and bool(launches.published)
+        """Whether an earlier process left launches."""
+        self._state = "native" if self.is_read else "not called yet"
         self._milliseconds = 0.0
         self._code: Code | None = None
 
@@ -135,6 +138,11 @@ class FusedKernel:
         except (KernelError, ZeroDivisionError, IndexError):
             return None
         return tuple(map(wrap, result)) if self._several else wrap(result)
+
+    def launch_again(self, launch: Launch) -> Launch | None:
+        """A launch of a routine made once more; None for one that no routine of this group made."""
+        found = (k.again(launch) for k in self.natives_cache.values if isinstance(k, RoutineKernel))
+        return next((one for one in found if one is not None), None)
 
     @property
     def code(self) -> Code:

@@ -14,16 +14,18 @@ from flambeau.executor import rehearsal
 from flambeau.executor.compiled_graph import CompiledGraph
 from flambeau.executor.devices.calls import HOST_PASSES, DeviceCalls, is_for_device
 from flambeau.executor.forks import attach_tasks
-from flambeau.executor.fused import FusedKernel, Shared, kernel_of
+from flambeau.executor.fused import FusedKernel, kernel_of
 from flambeau.executor.inlined_graph import cast_graph
 from flambeau.executor.joined_tasks import JoinedTasks
 from flambeau.executor.kept_kernels import KeptKernels
+from flambeau.executor.kept_natives import NativesWriter, read_natives
 from flambeau.executor.lowered_groups import LoweredGroups
 from flambeau.executor.options import CUDA_GRAPHS, FUSING, Options
+from flambeau.executor.plan_body import FUSION, PlanBody, attach_kernels, new_kernels
 from flambeau.executor.prepared_graph import is_prepared_apart
 from flambeau.executor.region import Region, with_regions
 from flambeau.executor.split_groups import split_by_types, split_groups
-from flambeau.executor.stored import plan_place
+from flambeau.executor.stored import Place, plan_place
 from flambeau.executor.strict_fusion import check_strict_fusion
 from flambeau.executor.watch import Watch
 from flambeau.interpreter.code import Code
@@ -48,7 +50,6 @@ from flambeau.util.progress import progress
 from flambeau.util.record import dataclass, field, replace
 from flambeau.util.user_code import warn_user
 
-FUSION = "prim::FusionGroup"
 CALLS_BEFORE_NATIVE = 2
 """Calls for which the machine serves a graph without loops: so little is not worth the time of compiling it."""
 
@@ -58,13 +59,12 @@ class ExecutionPlan:
     """A function made ready for arguments of one spec."""
 
     spec: specs.Spec
-    graph: Graph
-    """Optimised for the spec."""
-    code: Code
+    make_body: Callable[[], PlanBody]
+    """Gives the graph, kernels and bytecode, where it has them not yet."""
     cause: str
     milliseconds: float
     stages: tuple[tuple[str, float], ...]
-    kernels: list[FusedKernel] = field(default_factory=list)
+    known_body: PlanBody | None = None
     fast_path: Callable[..., Any] | None = None
     """For a plan that is one fused group and nothing else: takes the arguments as users give them and gives the result,
     or `MISSED` where they are not exactly what was seen before."""
@@ -87,6 +87,8 @@ class ExecutionPlan:
     """What runs it for tensors of CUDA devices; None for those of the host."""
     kept: KeptKernels | None = None
     """The kernels of its groups on disk; None where there are no groups."""
+    natives: NativesWriter | None = None
+    """Keeps native functions on disk; None where they are not, or come from there."""
     watch: Watch | None = None
     """Counts what is interpreted although native code was wanted."""
     joined: JoinedTasks | None = None
@@ -94,6 +96,30 @@ class ExecutionPlan:
     is_settled: bool = False
     """Whether groups will stay as they are."""
     lock: Lock = field(default_factory=Lock)
+
+    @property
+    def body(self) -> PlanBody:
+        """Its graph, kernels and bytecode."""
+        body = self.known_body
+        if body is None:
+            with self.lock:
+                body = self.known_body = self.known_body or self.make_body()
+        return body
+
+    @property
+    def graph(self) -> Graph:
+        """Optimised for the spec."""
+        return self.body.graph
+
+    @property
+    def code(self) -> Code:
+        """What the machine runs where there is no native code."""
+        return self.body.code
+
+    @property
+    def kernels(self) -> list[FusedKernel]:
+        """Of its groups."""
+        return self.body.kernels
 
     def run(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """The results for arguments of the spec: from native code, or from the machine where there is none."""
@@ -122,13 +148,12 @@ class ExecutionPlan:
     def _run(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         if self.on_device is not None:
             return self.on_device(arguments)
-        if self.whole is not None and (self.is_hot or self.whole.has_loop or self.runs > CALLS_BEFORE_NATIVE):
+        if self.whole is not None and self._is_native:
             if not self.is_settled:
                 self._settle()
             results = self.whole(arguments)
             if results is not None:
-                if self.kept is not None:
-                    self.kept.write()
+                self._keep()
                 return results
             self.cut()
         results = run(self.code, arguments) if self.joined is None else self.joined.run(self.code, arguments)
@@ -137,6 +162,20 @@ class ExecutionPlan:
         if self.watch is not None:
             self.watch.tell()
         return results
+
+    @property
+    def _is_native(self) -> bool:
+        """Whether native code for the whole serves now, if there is any."""
+        whole = self.whole
+        assert whole is not None
+        return self.is_hot or whole.has_loop or whole.is_read or self.runs > CALLS_BEFORE_NATIVE
+
+    def _keep(self) -> None:
+        """Keep on disk what is new after a call of native code."""
+        if self.kept is not None:
+            self.kept.write()
+        if self.natives is not None and self.whole is not None:
+            self.natives.write(self.whole, self.kernels)
 
     def _settle(self) -> None:
         """Cut the groups that turned out to be no one kernel, before there is native code for the whole graph."""
@@ -147,8 +186,11 @@ class ExecutionPlan:
             if split_by_types({n: k.refused_types for n, k in kernels if k.refused_types is not None}):
                 new = [n for n in self.graph.find_all(FUSION) if "kernel" not in n.attributes]
                 kept = [k for _, k in kernels if k.refused_types is None]
-                self.kernels = kept + _new_kernels(new, self.choices, {}, None, len(self.kernels))
-                self.code = compile_graph(self.graph, self.code.name)
+                body = self.body
+                body.kernels = kept + new_kernels(new, self.choices, {}, None, len(body.kernels))
+                body.code = compile_graph(body.graph, body.code.name)
+                if self.natives is not None:
+                    self.natives.cut()
             self.is_settled = True
 
     def cut(self) -> None:
@@ -157,7 +199,7 @@ class ExecutionPlan:
             if self.watch is not None:
                 self.watch.calls(self.graph, self.whole.reason, self.whole.blamed)
             self.regions, code = with_regions(self.graph, self.code.name, self.choices, self.prepare, self.watch)
-            self.code = code or self.code
+            self.body.code = code or self.code
 
     @property
     def calls(self) -> int:
@@ -220,8 +262,12 @@ def _host_plan(
     prepared: Graph | None,
 ) -> ExecutionPlan:
     clock = _Clock()
+    place = plan_place(function, arguments, options) if record is None else None
+    if place is not None and options.backend == "native" and available():
+        plan = _read_plan(function, spec, place, options, cause, clock)
+        if plan is not None:
+            return plan
     with progress(f"compiling {function.short_name}") as tell:
-        place = plan_place(function, arguments, options) if record is None else None
         graph = None if place is None else place.read()
         lowered: LoweredGroups = {}
         if graph is None:
@@ -239,8 +285,9 @@ def _host_plan(
         code = compile_graph(graph, function.name)
         clock.lap("bytecode")
     fast_path = kernels[0].entry(missed) if _is_one_group(graph) else None
+    body = PlanBody(graph, code, kernels)
     plan = ExecutionPlan(
-        spec, graph, code, cause, clock.total(), clock.laps(), kernels, fast_path,
+        spec, lambda: body, cause, clock.total(), clock.laps(), body, fast_path,
         choices=options.choices, kept=kept if kernels else None,
     )  # fmt: skip
     if options.backend == "native" and available() and fast_path is None and is_worthwhile(graph):
@@ -248,10 +295,43 @@ def _host_plan(
         plan.whole = CompiledGraph(
             function.name, graph, options.choices, prepare=plan.prepare, asked=plan.watch.operator
         )
+        if place is not None and not sites:
+            plan.natives = NativesWriter(place, options.num_threads)
     if sites and options.backend == "native":
         plan.joined = JoinedTasks(function, options, sites)
     if log.level("executor"):
         log.write("executor", _told(function, plan))
+    return plan
+
+
+def _read_plan(
+    function: Function, spec: specs.Spec, place: Place, options: Options, cause: str, clock: _Clock
+) -> ExecutionPlan | None:
+    """The plan whose native function an earlier process left; None where there is none. Its graph is read later, if
+    something asks for it."""
+    found = read_natives(place, options.num_threads)
+    content = None if found is None else found[0].content()
+    if found is None or content is None:
+        return None
+    place, read = found
+    kept = KeptKernels(place)
+
+    def make_body() -> PlanBody:
+        graph = place.value_of(content)
+        if not isinstance(graph, Graph):
+            raise InternalError("the cache on disk", f"the graph of {function.short_name} cannot be read")
+        check_strict_fusion(graph, is_fused=not options.passes_left_out & FUSING)
+        kernels = attach_kernels(graph, options.choices, {}, kept, read.inline_caches)
+        return PlanBody(graph, compile_graph(graph, function.name), kernels)
+
+    clock.lap("read from the cache")
+    plan = ExecutionPlan(
+        spec, make_body, cause, clock.total(), clock.laps(), choices=options.choices, kept=kept, is_settled=True
+    )
+    plan.prepare, plan.watch = prepare_callees(options), Watch(function)
+    plan.whole = CompiledGraph(
+        function.name, lambda: plan.graph, options.choices, prepare=plan.prepare, asked=plan.watch.operator, read=read
+    )
     return plan
 
 
@@ -275,8 +355,9 @@ def _device_plan(
         with_graphs = CUDA_GRAPHS not in options.without and options.backend == "native"
         calls = DeviceCalls(graph, function.name, with_graphs=with_graphs)
         clock.lap("bytecode")
+    body = PlanBody(graph, calls.code, [])
     plan = ExecutionPlan(
-        spec, graph, calls.code, cause, clock.total(), clock.laps(), choices=options.choices, on_device=calls
+        spec, lambda: body, cause, clock.total(), clock.laps(), body, choices=options.choices, on_device=calls
     )
     if log.level("executor"):
         log.write("executor", _told(function, plan))
@@ -406,25 +487,6 @@ def _optimised(
         warn_user(f"{error}. The function runs unoptimised; please report this", RuntimeWarning)
         return unchanged()
     return graph
-
-
-def attach_kernels(
-    graph: Graph, choices: Choices = USUAL, lowered: LoweredGroups | None = None, kept: KeptKernels | None = None
-) -> list[FusedKernel]:
-    """Give each fused group its kernel; `lowered` has those that are lowered already, `kept` those on disk."""
-    return _new_kernels(graph.find_all(FUSION), choices, {}, lowered, kept=kept)
-
-
-def _new_kernels(
-    nodes: Sequence[Node], choices: Choices, shared: Shared, lowered: LoweredGroups | None, first: int = 0,
-    kept: KeptKernels | None = None,
-) -> list[FusedKernel]:  # fmt: skip
-    kernels = []
-    for number, node in enumerate(nodes, first):
-        kernel = FusedKernel(f"group_{number}", node.attribute("Subgraph"), choices, shared, lowered, kept)
-        node.attributes["kernel"] = kernel.entry()
-        kernels.append(kernel)
-    return kernels
 
 
 class _Clock:

@@ -24,7 +24,8 @@ from flambeau.executor.explain import WHOLE, kernel_report
 from flambeau.executor.fused import FusedKernel, kernel_of
 from flambeau.executor.ledger import Ledger, Profile, RegionCost, lines_of
 from flambeau.executor.limits import least_seconds
-from flambeau.executor.plan import FUSION, ExecutionPlan
+from flambeau.executor.plan import ExecutionPlan
+from flambeau.executor.plan_body import FUSION
 from flambeau.executor.region import Region
 from flambeau.interpreter.code import Block, Code, Op, step_by_step
 from flambeau.interpreter.machine import run

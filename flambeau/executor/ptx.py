@@ -7,7 +7,8 @@ from typing import Any
 
 from flambeau.codegen.cuda.bound_program import Layout
 from flambeau.codegen.cuda.groups import Group, groups_ptx
-from flambeau.executor.plan import FUSION, ExecutionPlan
+from flambeau.executor.plan import ExecutionPlan
+from flambeau.executor.plan_body import FUSION
 from flambeau.specialise.spec import refine
 from flambeau.tensor.tensor import Tensor
 

@@ -27,7 +27,13 @@ import numpy as np
 from flambeau.analysis.gradients import Flow
 from flambeau.autodiff.eager_gradient import EagerGradient
 from flambeau.autodiff.graph_gradient import Gradient
+from flambeau.codegen.graph import representation
+from flambeau.codegen.graph.native import Linkage
+from flambeau.codegen.graph.tensor_constants import TensorConstant
+from flambeau.codegen.kept_codes import KeptCode, KeptCodes
+from flambeau.codegen.kept_launches import KeptLaunch, KeptTable
 from flambeau.codegen.kernel import nest
+from flambeau.codegen.llvm.loader import Prelinked
 from flambeau.codegen.lower import Lowered
 from flambeau.codegen.products import Tiling
 from flambeau.codegen.products.match import Product
@@ -35,6 +41,7 @@ from flambeau.codegen.schedule import Pack, Schedule
 from flambeau.codegen.schedules import ScheduledKernel
 from flambeau.codegen.shapes import Span
 from flambeau.codegen.specialize import Specialized
+from flambeau.executor.native_records import KeptNative, KeptWhole, Looks
 from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.program.function import Function
 from flambeau.program.origin import NO_NAMES, Names
@@ -54,6 +61,10 @@ OWN_OPERATORS: Final = ("aten::", "prim::", "prims::", "flambeau::")
 """Beginnings of the names of operators that are the same in every process."""
 LARGEST_TENSOR: Final = 1 << 16
 """Bytes of a constant tensor in a record: what is larger is a weight, and is where the program is."""
+
+
+KERNEL: Final = "kernel"
+"""What plans give the nodes of their groups, and give them anew when their graphs are read."""
 
 
 class RecordError(ValueError):
@@ -89,7 +100,10 @@ _OF_FIELDS: Final[frozenset[type]] = frozenset(
 ) | {Device, Flow, Gradient, Source, SourceRange} | frozenset({
     nest.Buffer, nest.Const, nest.Position, nest.Extent, nest.Within, nest.Load, nest.Let, nest.Running, nest.Store,
     nest.Accumulate, nest.Carry, nest.Loop, nest.Kernel, Lowered, Span, Specialized, ScheduledKernel, Schedule, Pack,
-    Tiling, Product,
+    Tiling, Product, KeptCode, KeptCodes, Prelinked, KeptTable, KeptLaunch, KeptNative, KeptWhole, Looks, Linkage,
+    TensorConstant,
+    representation.Int, representation.Float, representation.Bool, representation.Array, representation.Element,
+    representation.Listed, representation.Tupled, representation.Optional, representation.Fixed, representation.OneOf,
 })  # fmt: skip
 """Classes whose fields say all of an instance."""
 
@@ -152,7 +166,7 @@ class _Writer(pickle.Pickler):
         operands = [numbers[v] for v in node.operands]
         blocks = [self._block(b, numbers) for b in node.nested_blocks]
         results = [self._value(v, numbers) for v in node.results]
-        attributes = dict(node.attributes) if node.attributes else None
+        attributes = {k: v for k, v in node.attributes.items() if k != KERNEL} or None
         return node.op, operands, blocks, results, attributes, node.range, node.call_chain, node.scope
 
 

@@ -46,9 +46,16 @@ class Place:
     def read(self) -> Any:
         """What is kept there, which a function is noted to rely on; None where there is nothing, or nothing that this
         process can use."""
-        content = self.cache.load(self.key, self.processor)
-        if content is None:
-            return None
+        content = self.content()
+        return None if content is None else self.value_of(content)
+
+    def content(self) -> bytes | None:
+        """The record that is kept there; None where there is nothing."""
+        return self.cache.load(self.key, self.processor)
+
+    def value_of(self, content: bytes) -> Any:
+        """What a record from there holds, which a function is noted to rely on; None where this process cannot use it.
+        """
         try:
             value = loads(content, self.origin.names)
         except RecordError as error:

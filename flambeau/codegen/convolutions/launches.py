@@ -199,9 +199,10 @@ def _launch(
     nanoseconds = sum(one.problem.nanoseconds for one in slices)
     each, pieces = pieces_of(units, nanoseconds)
     code = sums_code(like.dtype.char)
+    kept = tuple([(p.words, p.tables, p.kept) for p in {id(s.problem): s.problem for s in slices}.values()])
     return Launch(
         (output,), words_of_block, units, None, each, pieces, nanoseconds,
-        routine=Routine(code.native, sums.OF_LAUNCH, (call, listed, tuple(slices), activation)),
+        routine=Routine(code.native, sums.OF_LAUNCH, (call, listed, kept, activation)),
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from flambeau.codegen import native_call
@@ -18,8 +18,10 @@ from flambeau.codegen.graph.signature import Parameter, Signature, ones_of
 from flambeau.codegen.layouts import GRAPH_CELL
 from flambeau.codegen.llvm.compiler import NativeError
 from flambeau.codegen.llvm.engine import NativeCode, engine
+from flambeau.codegen.llvm.entry_constants import DESCR, FIXED, fixed_values
 from flambeau.codegen.llvm.entry_graph import graph_entry
 from flambeau.codegen.llvm.entry_objects import EXPORTS, objects_module
+from flambeau.schema.dtype import by_name as dtype_by_name
 from flambeau.util.native_type import HEAD
 from flambeau.util.record import dataclass
 
@@ -70,9 +72,15 @@ def _objects_code() -> NativeCode | None:
     layouts = native_call.object_layouts()
     if layouts is None or native_call.numpy_functions() is None or not _float_is_plain():
         return None
-    m = objects_module(layouts)
+
+    def write() -> tuple[str, Sequence[str]]:
+        m = objects_module(layouts)
+        return m.text(), (*m.imported, *m.symbols)
+
     try:
-        code = engine().link(m.text(), tuple(EXPORTS), native_call.imports_of(m), is_glue=True)
+        code = engine().link_entry(
+            native_call.about("objects"), tuple(EXPORTS), write, native_call.addresses, optimise=False
+        )
     except NativeError:
         return None
     return native_call.keep(code)
@@ -87,11 +95,25 @@ def _entry_code(signature: Signature) -> NativeCode | None:
     support, layouts = _objects_code(), native_call.object_layouts()
     if support is None or layouts is None:
         return None
-    stub = graph_entry(signature, layouts)
     known = {name: support.addresses[name] for name in EXPORTS}
-    known |= {f"descr_{k}": id(dtype.numpy) for k, dtype in enumerate(stub.dtypes)}
-    known |= {f"fixed_{k}": id(value) for k, value in enumerate(stub.fixed)}
+    fixed = [*fixed_values(signature)]
+
+    def write() -> tuple[str, Sequence[str]]:
+        stub = graph_entry(signature, layouts)
+        return stub.m.text(), (*stub.m.imported, *stub.m.symbols)
+
+    def addresses(names: Sequence[str]) -> dict[str, int]:
+        dtypes = [name.removeprefix(DESCR) for name in names if name.startswith(DESCR)]
+        more = {DESCR + name: id(dtype_by_name(name).numpy) for name in dtypes}
+        return native_call.addresses(names, known | more | {f"{FIXED}{k}": id(value) for k, value in enumerate(fixed)})
+
     try:
-        return engine().link(stub.m.text(), ("entry",), native_call.imports_of(stub.m, known), is_glue=True)
+        about = native_call.about(f"graph {signature!r} {_shared_values(fixed)}")
+        return engine().link_entry(about, ("entry",), write, addresses, optimise=False)
     except NativeError:
         return None
+
+
+def _shared_values(fixed: Sequence[object]) -> tuple[int, ...]:
+    """Which fixed values are one object: of each, the place of the first that it is."""
+    return tuple([next(k for k, other in enumerate(fixed) if other is value) for value in fixed])

@@ -6,6 +6,7 @@ Each native function used to hold a copy, whose compilation took longer than tha
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from functools import cache
 
 from flambeau.codegen.graph.group_launches import NO_LAUNCH, add_run_group
@@ -46,14 +47,17 @@ def python_imports() -> dict[str, int]:
     }
 
 
+def _text() -> tuple[str, Sequence[str]]:
+    m = runtime_module()
+    add_run_group(m, RUN_GROUP)
+    return m.text() + METADATA, ()
+
+
 def group_runner_address() -> int:
     """Where `RUN_GROUP` is, compiled at the first call. Raises NativeError."""
     jit = engine()
     with _lock:
         code = _compiled.get(jit)
         if code is None:
-            m = runtime_module()
-            add_run_group(m, RUN_GROUP)
-            text = m.text() + METADATA
-            code = _compiled[jit] = jit.link(text, (RUN_GROUP,), python_imports(), is_glue=True, optimise=True)
+            code = _compiled[jit] = jit.link_entry("groups", (RUN_GROUP,), _text, lambda names: python_imports())
     return code.addresses[RUN_GROUP]

@@ -25,7 +25,7 @@ from flambeau.codegen.graph.routines.library import routine_addresses
 from flambeau.codegen.graph.runtime import SERVE
 from flambeau.codegen.graph.shown_tensors import shown
 from flambeau.codegen.graph.teams import RUN_ALONE, RUN_PIECES
-from flambeau.codegen.graph.tensor_constants import TensorBlocks
+from flambeau.codegen.graph.tensor_constants import TensorBlocks, TensorConstant
 from flambeau.codegen.inline_cache import InlineCache
 from flambeau.codegen.layouts import CONTEXT
 from flambeau.codegen.llvm.emitter import Target
@@ -33,13 +33,28 @@ from flambeau.codegen.llvm.engine import NativeCode, c_imports, engine
 from flambeau.ir.graph import Graph, Node
 from flambeau.passes.inline import callee_of
 from flambeau.util import thread_count
+from flambeau.util.cached import cached_property
 from flambeau.util.errors import CALLS_TOO_DEEP, InternalError
-from flambeau.util.record import replace
+from flambeau.util.record import dataclass, replace
 
 OUT_OF_MEMORY = "a tensor or a list of the program did not fit into memory"
 ExitHandler = Callable[[ExitPoint, Sequence[Any]], Sequence[Any]]
 """Runs the nodes of an exit point in Python on the values of its inputs; gives the values of its outputs."""
 _FUNCTION = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+
+
+@dataclass(frozen=True, slots=True)
+class Linkage:
+    """What the code of a function is linked with, and how it is called: all that who finds the code needs."""
+
+    cells: tuple[str, ...]
+    """The symbols of the chains of launches of fused groups."""
+    routines: tuple[str, ...]
+    libm: tuple[str, ...]
+    tensors: tuple[TensorConstant, ...]
+    is_parallel: bool
+    results: tuple[Representation, ...]
+    record_words: int
 
 
 class NativeFunction:
@@ -53,44 +68,59 @@ class NativeFunction:
         inline_cache_of: Callable[[ExitPoint], InlineCache],
         *, choices: Choices = USUAL, prepare: Prepare | None = None,
     ) -> None:  # fmt: skip
+        start = time.perf_counter()
         self.graph = graph
         self.prepare = prepare
         self.choices = choices
-        start = time.perf_counter()
         self.parameters = tuple(parameters)
-        self.emitted: FunctionText = self._compiled()
         if self.emitted.cost:
             refused = CannotCompileError(self.emitted.cost)
             refused.node = self.emitted.costly
             raise refused
+        caches = [inline_cache_of(exit_point) for exit_point in self.emitted.groups]
+        self._begin(_linkage_of(self.emitted), caches, run_exit_point, start)
+
+    def _begin(
+        self, linkage: Linkage, inline_caches: Sequence[InlineCache], run_exit_point: ExitHandler, start: float
+    ) -> None:
+        self.linkage = linkage
         self.run_exit_point = run_exit_point
-        self.inline_caches = [inline_cache_of(exit_point) for exit_point in self.emitted.groups]
+        self.inline_caches = inline_caches
         self._serve = _server(weakref.ref(self))
-        self.tensors = TensorBlocks(self.emitted.tensors)
-        self.code: NativeCode = self._link()
+        self.tensors = TensorBlocks(linkage.tensors)
+        self.code: NativeCode = self._link(self._imports())
         self._function = _FUNCTION(self.code.addresses[SYMBOL])
         self.milliseconds = (time.perf_counter() - start) * 1e3
         self.calls = 0
 
+    @cached_property
+    def emitted(self) -> FunctionText:
+        """The text, and what was learned while it was written."""
+        return self._compiled()
+
     def _compiled(self) -> FunctionText:
         return compile_function(self.graph, self.parameters, self._target(), prepare=self.prepare)
 
-    def _link(self) -> NativeCode:
-        imports = python_imports()
-        if self.emitted.groups:
+    def _imports(self) -> dict[str, int]:
+        """The addresses of what the code refers to elsewhere, but for functions of other compilers."""
+        imports, linkage = python_imports(), self.linkage
+        if linkage.cells:
             imports[RUN_GROUP] = group_runner_address()
-        if self.emitted.routines:
+        if linkage.routines:
             known = routine_addresses()
-            imports.update({symbol: known[symbol] for symbol in self.emitted.routines})
+            imports.update({symbol: known[symbol] for symbol in linkage.routines})
         imports[SERVE] = id(self._serve)
-        if self.emitted.parallel:
+        if linkage.is_parallel:
             imports[RUN_PIECES] = threads.run_address(self.choices.num_threads or thread_count.ANY)
             imports[RUN_ALONE] = threads.run_address(1)
-        imports.update(c_imports(self.emitted.libm))
-        imports.update({code.symbol: code.address for code in self.emitted.foreign})
+        imports.update(c_imports(linkage.libm))
         imports.update(self.tensors.addresses)
-        for exit_point, inline_cache in zip(self.emitted.groups, self.inline_caches, strict=True):
-            imports[exit_point.cell] = ctypes.addressof(inline_cache.cell)
+        for cell, inline_cache in zip(linkage.cells, self.inline_caches, strict=True):
+            imports[cell] = ctypes.addressof(inline_cache.cell)
+        return imports
+
+    def _link(self, imports: dict[str, int]) -> NativeCode:
+        imports.update({code.symbol: code.address for code in self.emitted.foreign})
         return engine().link(
             self.emitted.text, (SYMBOL,), imports, optimise=self.is_optimised, is_glue=not self.choices.optimise
         )
@@ -116,8 +146,8 @@ class NativeFunction:
         What the function does to the lists in the arguments number ``changed`` is done to them; others are copied.
         """
         self.calls += 1
-        results = (ctypes.c_int64 * max(1, marshalling.count(self.emitted.results)))()
-        record = (ctypes.c_int64 * self.emitted.record_words)()
+        results = (ctypes.c_int64 * max(1, marshalling.count(self.linkage.results)))()
+        record = (ctypes.c_int64 * self.linkage.record_words)()
         context = CONTEXT.pack(record=ctypes.addressof(record))
         address = ctypes.addressof(context)
         CONTEXT.write(address, "previous", address)
@@ -129,7 +159,7 @@ class NativeFunction:
                 code = self._function(address, holder.address, ctypes.addressof(results))
                 if code:
                     self.fail(code, address)
-                reps = self.emitted.results
+                reps = self.linkage.results
             finally:
                 taken = marshalling.take(reps, list(results), holder, changed)
             return taken
@@ -186,6 +216,13 @@ class NativeFunction:
         tensors = shown(exit_point.input_reps, inputs, values)
         marshalling.write(exit_point.output_reps, results, outputs, context, tensors)
         return 0
+
+
+def _linkage_of(text: FunctionText) -> Linkage:
+    return Linkage(
+        tuple([exit_point.cell for exit_point in text.groups]), text.routines, text.libm, text.tensors,
+        bool(text.parallel), text.results, text.record_words,
+    )  # fmt: skip
 
 
 def _raising(error: Exception, at: Node | None) -> ExitPoint:

@@ -237,19 +237,22 @@ class Shim(NativeFunction):
             marshalling.free_ring(context)
         return 0
 
-    def _link(self) -> NativeCode:
+    def _imports(self) -> dict[str, int]:
         imports = {
             PREFIX + name: ctypes.cast(getattr(ctypes.pythonapi, c_name), ctypes.c_void_p).value or 0
             for name, c_name in _API.items()
         }
-        if self.emitted.groups:
+        if self.linkage.cells:
             imports[RUN_GROUP] = group_runner_address()
         imports.update({SERVE: id(self._serve), _FAIL: id(self._failed)})
-        imports.update(c_imports(self.emitted.libm))
-        imports.update({code.symbol: code.address for code in self.emitted.foreign})
+        imports.update(c_imports(self.linkage.libm))
         imports.update(self.tensors.addresses)
-        for exit_point, inline_cache in zip(self.emitted.groups, self.inline_caches, strict=True):
-            imports[exit_point.cell] = ctypes.addressof(inline_cache.cell)
+        for cell, inline_cache in zip(self.linkage.cells, self.inline_caches, strict=True):
+            imports[cell] = ctypes.addressof(inline_cache.cell)
+        return imports
+
+    def _link(self, imports: dict[str, int]) -> NativeCode:
+        imports.update({code.symbol: code.address for code in self.emitted.foreign})
         optimise = self.choices.optimise
         return engine().link(self._text(), (SYMBOL, SHIM), imports, optimise=optimise, is_glue=not optimise)
 

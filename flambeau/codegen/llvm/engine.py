@@ -26,6 +26,7 @@ from flambeau.codegen.llvm.lanes import PREFIX
 from flambeau.codegen.llvm.memory import ALLOCATE, FREE
 from flambeau.codegen.llvm.nest import NativeText
 from flambeau.codegen.llvm.object_cache import ObjectCache, key_of, object_cache
+from flambeau.codegen.llvm.object_file import NotLinkedError
 from flambeau.codegen.llvm.processor import Processor
 from flambeau.util.locks import NoForkLock
 from flambeau.util.progress import progress
@@ -44,6 +45,10 @@ class NativeCode:
     is_from_cache: bool
     """Whether the object was found on disk."""
     owner: Any = field(repr=False)
+    key: str = ""
+    """Under which the cache on disk has the object; empty where it has not."""
+    imports: tuple[str, ...] = ()
+    """What it refers to elsewhere, for code that is no kernel."""
 
 
 def available() -> bool:
@@ -95,7 +100,7 @@ class Engine:
                 cache.store(key, content, self.processor.name)
         addresses, owner = self._linked(content, exports, imports)
         spent = (time.perf_counter() - start) * 1e3
-        return NativeCode(addresses, text, len(content), spent, is_from_cache, owner)
+        return NativeCode(addresses, text, len(content), spent, is_from_cache, owner, key, tuple(imports))
 
     def link_entry(
         self,
@@ -103,11 +108,14 @@ class Engine:
         exports: tuple[str, ...],
         write: Callable[[], tuple[str, Sequence[str]]],
         addresses_of: Callable[[Sequence[str]], dict[str, int]],
+        *,
+        optimise: bool = True,
     ) -> NativeCode:
         """``link`` code that every process needs, for ``what`` a text says, without writing it where the cache has it.
 
         ``write`` gives the text and the names of what it imports, ``addresses_of`` where these are by symbol. The cache
-        notes for each such text under which key its code lies: that becomes better at the end of a process.
+        notes for each such text under which key its code lies: with ``optimise`` that becomes better at the end of a
+        process.
         """
         start = time.perf_counter()
         cache = object_cache()
@@ -119,8 +127,8 @@ class Engine:
             return NativeCode(addresses, "", len(content), (time.perf_counter() - start) * 1e3, True, owner)
         text, names = write()
         if cache:
-            cache.store(place, json.dumps([self._key(text, True, True), *names]).encode(), self.processor.name)
-        return self.link(text, exports, addresses_of(names), is_glue=True, optimise=True)
+            cache.store(place, json.dumps([self._key(text, True, optimise), *names]).encode(), self.processor.name)
+        return self.link(text, exports, addresses_of(names), is_glue=True, optimise=optimise)
 
     def has_entry(self, what: str) -> bool:
         """Whether the cache has what ``link_entry`` would make."""
@@ -159,7 +167,7 @@ class Engine:
             kernel = KernelText(symbol, needs, lambda: emit().text)
         addresses, owner = self._linked(content, (symbol,), imports(needs))
         spent = (time.perf_counter() - start) * 1e3
-        return kernel, NativeCode(addresses, "", len(content), spent, kept is not None, owner)
+        return kernel, NativeCode(addresses, "", len(content), spent, kept is not None, owner, key)
 
     def link_written(
         self, what: str, exports: tuple[str, ...], write: Callable[[], str], imports: dict[str, int]
@@ -180,7 +188,28 @@ class Engine:
             cache.store(key, content, self.processor.name)
         addresses, owner = self._linked(content, exports, imports)
         spent = (time.perf_counter() - start) * 1e3
-        return NativeCode(addresses, "", len(content), spent, is_from_cache, owner)
+        return NativeCode(addresses, "", len(content), spent, is_from_cache, owner, key, tuple(imports))
+
+    def content(self, key: str, *, is_kernel: bool) -> bytes | None:
+        """The object that the cache has under a key, `NativeCode.key` of any process; None where it has none."""
+        cache = object_cache()
+        content = None if cache is None else cache.load(key, self.processor.name)
+        if content is None or not is_kernel:
+            return content
+        kept = unpacked(content)
+        return None if kept is None else kept[1]
+
+    def link_known(
+        self, key: str, exports: tuple[str, ...], imports: dict[str, int], *, is_kernel: bool
+    ) -> NativeCode | None:
+        """Link what the cache has under a key; None where it has nothing."""
+        start = time.perf_counter()
+        content = self.content(key, is_kernel=is_kernel)
+        if content is None:
+            return None
+        addresses, owner = self._linked(content, exports, imports)
+        spent = (time.perf_counter() - start) * 1e3
+        return NativeCode(addresses, "", len(content), spent, True, owner, key)
 
     def _key(self, text: str, is_glue: bool, optimise: bool) -> str:
         return key_of(self.identity, f"glue={is_glue} optimise={optimise}", text)
@@ -193,8 +222,8 @@ class Engine:
     def _linked(self, content: bytes, exports: tuple[str, ...], imports: dict[str, int]) -> tuple[dict[str, int], Any]:
         if loader.is_supported():
             try:
-                image = loader.link(content, exports, lambda name: imports.get(name) or _c_address(name))
-            except loader.NotLinkedError:
+                image = loader.link(content, exports, lambda name: imports.get(name) or c_address(name))
+            except NotLinkedError:
                 pass
             else:
                 return image.addresses, image
@@ -269,8 +298,9 @@ def _c_library() -> ctypes.CDLL:
 
 
 @cache
-def _c_address(name: str) -> int | None:
-    """A C function that LLVM calls of itself, where the processor lacks an instruction: fma, roundeven, memset."""
+def c_address(name: str) -> int | None:
+    """A C function that kernels call, or LLVM of itself where the processor lacks an instruction: fma, roundeven."""
+    name = name.removeprefix(PREFIX)
     for library in (ctypes.CDLL(None), _c_library()):
         if hasattr(library, name):
             return ctypes.cast(getattr(library, name), ctypes.c_void_p).value

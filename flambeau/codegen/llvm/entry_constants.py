@@ -5,34 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flambeau.codegen.graph.representation import Fixed, Listed, OneOf, Optional, Representation, Tupled
+from flambeau.codegen.graph.signature import Signature
 from flambeau.codegen.layouts import ObjectLayouts
 from flambeau.codegen.llvm.builder import ModuleBuilder, Value
 from flambeau.schema.dtype import DType
 
+DESCR, FIXED = "descr_", "fixed_"
+
 
 class StubConstants:
-    """Symbols of a module for a signature, in the order in which they are first asked for."""
+    """Symbols of a module for a signature: `DESCR` before the name of an element type, `FIXED` before the place of a
+    fixed value among those of the signature.
+    """
 
-    def __init__(self, m: ModuleBuilder, layouts: ObjectLayouts) -> None:
+    def __init__(self, m: ModuleBuilder, layouts: ObjectLayouts, signature: Signature) -> None:
         self.m, self.layouts = m, layouts
-        self.dtypes: list[DType] = []
-        """Imported as ``descr_0``, ..."""
-        self.fixed: list[object] = []
-        """Imported as ``fixed_0``, ..."""
+        self._fixed = [*fixed_values(signature)]
         self._functions: dict[tuple[str, str, tuple[int, ...]], str] = {}
 
     def descr(self, dtype: DType) -> Value:
         """NumPy's descriptor of an element type."""
-        if dtype not in self.dtypes:
-            self.dtypes.append(dtype)
-        return self.m.symbol(f"descr_{self.dtypes.index(dtype)}")
+        return self.m.symbol(DESCR + dtype.name)
 
     def object(self, value: object) -> Value:
         """A fixed value: this very object."""
-        index = next((k for k, other in enumerate(self.fixed) if other is value), len(self.fixed))
-        if index == len(self.fixed):
-            self.fixed.append(value)
-        return self.m.symbol(f"fixed_{index}")
+        index = next(k for k, other in enumerate(self._fixed) if other is value)
+        return self.m.symbol(f"{FIXED}{index}")
 
     def function_for(self, purpose: str, r: Representation) -> tuple[str, bool]:
         """The name of the function for a purpose and a representation, and whether it has to be built."""
@@ -40,6 +38,14 @@ class StubConstants:
         is_new = key not in self._functions
         name = self._functions.setdefault(key, f"{purpose.split()[0]}_{len(self._functions)}")
         return name, is_new
+
+
+def fixed_values(signature: Signature) -> Iterator[object]:
+    """The fixed values of parameters and results, in order."""
+    for parameter in signature.parameters:
+        yield from _fixed_values(parameter.representation)
+    for result in signature.results:
+        yield from _fixed_values(result)
 
 
 def _fixed_values(r: Representation) -> Iterator[object]:

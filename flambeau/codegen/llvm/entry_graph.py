@@ -23,7 +23,7 @@ from flambeau.codegen.llvm.entry_unboxing import Unboxing, leaves_of
 def graph_entry(signature: Signature, layouts: ObjectLayouts) -> StubConstants:
     """A module with ``entry`` for a signature, and what it refers to. Raises `CannotCompileError`."""
     m = ModuleBuilder(C_INTERFACE | EXPORTS)
-    constants = StubConstants(m, layouts)
+    constants = StubConstants(m, layouts, signature)
     _Entry(signature, constants).build()
     return constants
 

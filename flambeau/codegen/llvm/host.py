@@ -128,6 +128,7 @@ def is_remembered() -> bool:
     return identity is not None and cache is not None and cache.has(_key(identity))
 
 
+@cache
 def _key(identity: str) -> str:
     return key_of("host", llvm_version(), identity)
 

@@ -17,27 +17,32 @@ import platform
 import struct
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
+from flambeau.codegen.llvm.object_file import (
+    BITS,
+    CODE,
+    RESERVED,
+    UNDEFINED,
+    WRITABLE,
+    NotLinkedError,
+    Object,
+    Relocation,
+    Symbol,
+    read_object,
+)
 from flambeau.util.record import dataclass, field
 
 Find = Callable[[str], int | None]
 """The address of a symbol that an object does not define."""
 
-_WRITABLE, _ALLOCATED, _CODE, _THREAD_LOCAL = 1, 2, 4, 0x400
-_BITS, _SYMBOLS, _ADDENDS, _NO_BITS, _UNWINDING = 1, 2, 4, 8, 0x70000001
-_UNDEFINED, _RESERVED, _INDIRECT = 0, 0xFF00, 10
 _ABSOLUTE, _RELATIVE, _CALL, _FROM_TABLE = 1, 2, 4, (9, 41, 42)
 _STUB = b"\xff\x25\x00\x00\x00\x00"
 """A jump to the address in the next eight bytes."""
 _READ, _WRITE, _EXECUTE = 1, 2, 4
 _PRIVATE_ANONYMOUS = 0x22
-
-
-class NotLinkedError(Exception):
-    """An object has something in it that this linker does not know."""
 
 
 @dataclass(slots=True, weakref_slot=True)
@@ -46,6 +51,8 @@ class Image:
 
     addresses: dict[str, int]
     """Where each symbol that was asked for starts."""
+    of_objects: list[dict[str, int]] = field(default_factory=list)
+    """The same of each object."""
 
 
 def is_supported() -> bool:
@@ -55,112 +62,99 @@ def is_supported() -> bool:
 
 def link(content: bytes, exports: tuple[str, ...], find: Find) -> Image:
     """Put an object into memory. Raises NotLinkedError where something in it is not understood."""
-    source = _read(content)
-    layout = _arrange(source)
-    base = _allocate(layout.size)
+    return load(prelinked([content]), [exports], [find])
+
+
+@dataclass(frozen=True, slots=True)
+class Prelinked:
+    """Objects arranged as they will lie in memory, but for addresses, which are of one process."""
+
+    content: bytes
+    parts: tuple[tuple[int, int, int], ...]
+    """Start, size and protection of each."""
+    inner: tuple[tuple[int, int], ...]
+    """Words that are addresses of the memory itself: their places, and the distance from its start."""
+    outer: tuple[tuple[int, int, str, int], ...]
+    """Words that are addresses elsewhere: their places, the object that asks, the symbol, and what is added."""
+    symbols: tuple[dict[str, int], ...]
+    """Where what each object defines starts."""
+
+
+def prelinked(contents: Sequence[bytes]) -> Prelinked:
+    """All of linking that needs no address. Raises NotLinkedError where something in an object is not understood."""
+    sources = [read_object(content) for content in contents]
+    layout = _arrange(sources)
+    memory = bytearray(layout.size)
+    inner: list[tuple[int, int]] = []
+    outer: list[tuple[int, int, str, int]] = []
+
+    def put(place: int, number: int, symbol: int, addend: int) -> None:
+        known = sources[number].symbols[symbol]
+        if known.section == UNDEFINED:
+            outer.append((place, number, known.name, addend))
+        else:
+            inner.append((place, _offset(sources[number], symbol) + addend))
+
+    for content, source in zip(contents, sources, strict=True):
+        for s in source.sections:
+            if s.place is not None and s.kind == BITS:
+                memory[s.place : s.place + s.size] = content[s.offset : s.offset + s.size]
+    for (number, symbol), place in layout.stubs.items():
+        struct.pack_into("<6s", memory, place, _STUB)
+        put(place + len(_STUB), number, symbol, 0)
+    for (number, symbol), place in layout.table.items():
+        put(place, number, symbol, 0)
+    for number, source in enumerate(sources):
+        for r in source.relocations:
+            assert r.section.place is not None
+            if r.kind == _ABSOLUTE:
+                put(r.section.place + r.offset, number, r.symbol, r.addend)
+            else:
+                _relocate(memory, r, layout, source, number)
+    defined = tuple([
+        {s.name: _offset(source, k) for k, s in enumerate(source.symbols) if s.name and _is_there(source, s)}
+        for source in sources
+    ])  # fmt: skip
+    return Prelinked(bytes(memory), tuple(layout.parts), tuple(inner), tuple(outer), defined)
+
+
+def load(linked: Prelinked, exports: Sequence[tuple[str, ...]], finds: Sequence[Find]) -> Image:
+    """Put objects into memory; of each, what it exports is noted, in order, and `finds` gives addresses elsewhere.
+
+    Raises NotLinkedError for a symbol that nobody defines.
+    """
+    words = {at: _found(name, finds[number]) + addend for at, number, name, addend in linked.outer}
+    for number, names in enumerate(exports):
+        for name in names:
+            if name not in linked.symbols[number]:
+                raise NotLinkedError(f"there is no symbol {name}")
+    size = len(linked.content)
+    if not all(0 <= at <= size - 8 for at in (*words, *(at for at, _ in linked.inner))):
+        raise NotLinkedError("a word lies outside of the memory")
+    base = _allocate(size)
     image = Image({})
     # When the process ends, code may still be running in threads, and destructors are still to come.
-    weakref.finalize(image, _c().munmap, base, layout.size).atexit = False
-    memory = bytearray(layout.size)
-    for s in source.sections:
-        if s.place is not None and s.kind == _BITS:
-            memory[s.place : s.place + s.size] = content[s.offset : s.offset + s.size]
-    addresses = {k: _address(source, k, base, find) for k in {r.symbol for r in source.relocations}}
-    for symbol, place in layout.stubs.items():
-        struct.pack_into("<6sQ", memory, place, _STUB, addresses[symbol])
-    for symbol, place in layout.table.items():
-        struct.pack_into("<Q", memory, place, addresses[symbol])
-    for r in source.relocations:
-        _relocate(memory, base, r, layout, addresses[r.symbol])
-    ctypes.memmove(base, bytes(memory), layout.size)
-    for start, size, protection in layout.parts:
-        if size and _c().mprotect(base + start, size, protection):
+    weakref.finalize(image, _c().munmap, base, size).atexit = False
+    ctypes.memmove(base, linked.content, size)
+    for at, distance in linked.inner:
+        words[at] = base + distance
+    for at, value in words.items():
+        ctypes.c_uint64.from_address(base + at).value = value & (1 << 64) - 1
+    for start, length, protection in linked.parts:
+        if length and _c().mprotect(base + start, length, protection):
             raise NotLinkedError("the system does not let memory be executed")
-    wanted = {s.name: k for k, s in enumerate(source.symbols) if s.section != _UNDEFINED}
-    for name in exports:
-        if name not in wanted:
-            raise NotLinkedError(f"there is no symbol {name}")
-        image.addresses[name] = _address(source, wanted[name], base, find)
+    for number, names in enumerate(exports):
+        own = {name: base + linked.symbols[number][name] for name in names}
+        image.of_objects.append(own)
+        image.addresses.update(own)
     return image
 
 
-# -- reading ----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class _Section:
-    kind: int
-    flags: int
-    offset: int
-    size: int
-    link: int
-    info: int
-    alignment: int
-    place: int | None = None
-    """Where it comes to be, from the start of the memory; None for what is not needed there."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Symbol:
-    name: str
-    section: int
-    value: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Relocation:
-    section: _Section
-    offset: int
-    kind: int
-    symbol: int
-    addend: int
-
-
-@dataclass(slots=True)
-class _Object:
-    sections: list[_Section]
-    symbols: list[_Symbol] = field(default_factory=list)
-    relocations: list[_Relocation] = field(default_factory=list)
-
-
-def _read(content: bytes) -> _Object:
-    if content[:6] != b"\x7fELF\x02\x01" or struct.unpack_from("<HH", content, 16) != (1, 62):
-        raise NotLinkedError("this is no relocatable object for x86-64")
-    (start,) = struct.unpack_from("<Q", content, 40)
-    size, count = struct.unpack_from("<HH", content, 58)
-    sections = []
-    for k in range(count):
-        _, kind, flags, _, at, length, link, info, alignment, _ = struct.unpack_from(
-            "<IIQQQQIIQQ", content, start + k * size
-        )
-        sections.append(_Section(kind, flags, at, length, link, info, alignment))
-    source = _Object(sections)
-    for s in sections:
-        is_needed = s.flags & _ALLOCATED and s.kind != _UNWINDING
-        if is_needed and (s.kind not in (_BITS, _NO_BITS) or s.flags & _THREAD_LOCAL):
-            raise NotLinkedError(f"a section of type {s.kind} with flags {s.flags}")
-        s.place = 0 if is_needed else None
-        if s.kind == _SYMBOLS:
-            source.symbols = _symbols(content, s, sections[s.link])
-    for s in sections:
-        if s.kind == _ADDENDS and sections[s.info].place is not None:
-            for at in range(s.offset, s.offset + s.size, 24):
-                offset, info, addend = struct.unpack_from("<QQq", content, at)
-                relocation = _Relocation(sections[s.info], offset, info & 0xFFFFFFFF, info >> 32, addend)
-                source.relocations.append(relocation)
-    return source
-
-
-def _symbols(content: bytes, table: _Section, names: _Section) -> list[_Symbol]:
-    symbols = []
-    for at in range(table.offset, table.offset + table.size, 24):
-        name, info, _, section, value, _ = struct.unpack_from("<IBBHQQ", content, at)
-        begin = names.offset + name
-        text = content[begin : content.index(b"\0", begin)].decode()
-        if info & 15 == _INDIRECT:
-            raise NotLinkedError(f"symbol {text} is found by running code")
-        symbols.append(_Symbol(text, section, value))
-    return symbols
+def _found(name: str, find: Find) -> int:
+    address = find(name)
+    if address is None:
+        raise NotLinkedError(f"symbol {name} is not defined")
+    return address
 
 
 # -- arranging --------------------------------------------------------------------------------------------------------
@@ -171,30 +165,32 @@ class _Layout:
     size: int
     parts: list[tuple[int, int, int]]
     """Start, size and protection of each."""
-    stubs: dict[int, int]
-    """Places by symbol."""
-    table: dict[int, int]
+    stubs: dict[tuple[int, int], int]
+    """Places by the number of the object, and of the symbol in it."""
+    table: dict[tuple[int, int], int]
 
 
-def _arrange(source: _Object) -> _Layout:
+def _arrange(sources: Sequence[Object]) -> _Layout:
     """Give each section its place."""
-    stubs: dict[int, int] = {}
-    table: dict[int, int] = {}
-    for r in source.relocations:
-        if r.kind == _CALL and source.symbols[r.symbol].section == _UNDEFINED:
-            stubs[r.symbol] = 0
-        elif r.kind in _FROM_TABLE:
-            table[r.symbol] = 0
+    stubs: dict[tuple[int, int], int] = {}
+    table: dict[tuple[int, int], int] = {}
+    sections = [s for source in sources for s in source.sections if s.place is not None]
+    for number, source in enumerate(sources):
+        for r in source.relocations:
+            if r.kind == _CALL and source.symbols[r.symbol].section == UNDEFINED:
+                stubs[number, r.symbol] = 0
+            elif r.kind in _FROM_TABLE:
+                table[number, r.symbol] = 0
     parts: list[tuple[int, int, int]] = []
     at = 0
     for wanted, protection, more, step in (
-        (_CODE, _READ | _EXECUTE, stubs, 16),
+        (CODE, _READ | _EXECUTE, stubs, 16),
         (0, _READ, table, 8),
-        (_WRITABLE, _READ | _WRITE, {}, 1),
+        (WRITABLE, _READ | _WRITE, {}, 1),
     ):
         start = at
-        for s in source.sections:
-            if s.place is not None and s.flags & (_CODE | _WRITABLE) == wanted:
+        for s in sections:
+            if s.flags & (CODE | WRITABLE) == wanted:
                 s.place = at = _up(at, s.alignment)
                 at += s.size
         at = _up(at, 16)
@@ -203,7 +199,7 @@ def _arrange(source: _Object) -> _Layout:
             at += step
         at = _up(at, mmap.PAGESIZE)
         parts.append((start, at - start, protection))
-    if any(s.place is not None and s.flags & _CODE and s.flags & _WRITABLE for s in source.sections):
+    if any(s.flags & CODE and s.flags & WRITABLE for s in sections):
         raise NotLinkedError("a section of code that writes itself")
     return _Layout(max(at, mmap.PAGESIZE), parts, stubs, table)
 
@@ -216,32 +212,35 @@ def _up(at: int, step: int) -> int:
 # -- linking ----------------------------------------------------------------------------------------------------------
 
 
-def _address(source: _Object, number: int, base: int, find: Find) -> int:
+def _is_there(source: Object, symbol: Symbol) -> bool:
+    """Whether an object defines a symbol in what is put into memory."""
+    return 0 < symbol.section < RESERVED and source.sections[symbol.section].place is not None
+
+
+def _offset(source: Object, number: int) -> int:
+    """Where a symbol starts that the object defines."""
     symbol = source.symbols[number]
-    if symbol.section == _UNDEFINED:
-        external = find(symbol.name)
-        if external is None:
-            raise NotLinkedError(f"symbol {symbol.name} is not defined")
-        return external
-    place = None if symbol.section >= _RESERVED else source.sections[symbol.section].place
+    place = None if symbol.section >= RESERVED else source.sections[symbol.section].place
     if place is None:
         raise NotLinkedError(f"symbol {symbol.name} is in section {symbol.section}")
-    return base + place + symbol.value
+    return place + symbol.value
 
 
-def _relocate(memory: bytearray, base: int, r: _Relocation, layout: _Layout, target: int) -> None:
+def _relocate(memory: bytearray, r: Relocation, layout: _Layout, source: Object, number: int) -> None:
+    """Write a distance within the memory."""
     assert r.section.place is not None
     place = r.section.place + r.offset
-    if r.kind == _ABSOLUTE:
-        struct.pack_into("<Q", memory, place, (target + r.addend) & (1 << 64) - 1)
-        return
     if r.kind in _FROM_TABLE:
-        target = base + layout.table[r.symbol]
-    elif r.kind == _CALL:
-        target = base + layout.stubs[r.symbol] if r.symbol in layout.stubs else target
-    elif r.kind != _RELATIVE:
+        target = layout.table[number, r.symbol]
+    elif r.kind == _CALL and (number, r.symbol) in layout.stubs:
+        target = layout.stubs[number, r.symbol]
+    elif r.kind in (_CALL, _RELATIVE):
+        if source.symbols[r.symbol].section == UNDEFINED:
+            raise NotLinkedError("a symbol is out of reach")
+        target = _offset(source, r.symbol)
+    else:
         raise NotLinkedError(f"a relocation of type {r.kind}")
-    distance = target + r.addend - base - place
+    distance = target + r.addend - place
     if not -(1 << 31) <= distance < 1 << 31:
         raise NotLinkedError("a symbol is out of reach")
     struct.pack_into("<i", memory, place, distance)

@@ -127,7 +127,7 @@ class Callee:
             if not isinstance(result, Int | Float | Bool | Array | Element):
                 what = f"a result of type {self.schema.returns[0].type.annotation}"
                 raise TypeError(TAKES.format(schema=self.schema, what=what))
-        return shim, frozenset(whole._written)
+        return shim, frozenset(whole.looks.written)
 
 
 def _example(rep: Representation) -> Any:

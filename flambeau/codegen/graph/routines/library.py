@@ -29,7 +29,9 @@ def routine_addresses() -> dict[str, int]:
     with _lock:
         code = _compiled.get(jit)
         if code is None:
-            code = _compiled[jit] = jit.link(_text(), tuple(ROUTINES), {}, is_glue=True, optimise=True)
+            code = _compiled[jit] = jit.link_entry(
+                "routines", tuple(ROUTINES), lambda: (_text(), ()), lambda names: {}
+            )
     return {symbol: code.addresses[symbol] for symbol in ROUTINES}
 
 

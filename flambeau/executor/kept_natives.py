@@ -1,0 +1,128 @@
+"""The native functions of a plan, kept beside it in the cache on disk with the launches of its groups: a first call of
+another process needs neither the plan's graph nor a kernel's, and finds every address by a key.
+
+What is kept holds for the threads that launches were made for. A function that runs operators in Python, or calls what
+is not in the cache, is not kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from flambeau.codegen import threads
+from flambeau.codegen.graph.native import NativeFunction
+from flambeau.codegen.inline_cache import MAX_CHAIN, InlineCache, Published
+from flambeau.codegen.kept_codes import CodeWriter, NotKeptError
+from flambeau.codegen.kept_launches import KeptLaunch, LaunchReader, kept_launch
+from flambeau.codegen.llvm.compiler import NativeError
+from flambeau.executor.compiled_graph import CompiledGraph, Density
+from flambeau.executor.fused import FusedKernel, kernel_of
+from flambeau.executor.native_records import KeptNative, KeptWhole
+from flambeau.executor.plan_body import FUSION, name_of_group
+from flambeau.executor.stored import Place
+from flambeau.util import log
+
+CUT: Final = "cut"
+"""What is kept of a plan whose groups were cut when they first ran lies beside this."""
+WRITES: Final = 4
+"""How often what is new of a plan is written."""
+
+
+class ReadNatives:
+    """What was kept of a plan, taken up by this process."""
+
+    def __init__(self, kept: KeptWhole) -> None:
+        """Raises NotKeptError or NativeError where code is gone."""
+        self._natives = kept.natives
+        self.looks = kept.looks
+        self.inline_caches: dict[str, InlineCache] = {}
+        launches = LaunchReader(kept.codes)
+        for name, (most, known) in kept.launches.items():
+            cache = self.inline_caches[name] = InlineCache(most)
+            for one in known:
+                cache.add_published(launches.published(one))
+
+    def native(self, density: Density) -> KeptNative | None:
+        """The function for tensors that lie like these."""
+        return next((n for n in self._natives if n.density == density), None)
+
+
+def read_natives(place: Place, wanted_threads: int | None) -> tuple[Place, ReadNatives] | None:
+    """What is kept of the plan of a place, and where its graph is; None where nothing is kept, or nothing that this
+    process can take up."""
+    beside = _beside(place)
+    if not beside.is_there():
+        place = place.beside(CUT)
+        beside = _beside(place)
+    kept = beside.read() if beside.is_there() else None
+    if not isinstance(kept, KeptWhole) or kept.threads != threads.threads_for(wanted_threads):
+        return None
+    try:
+        return place, ReadNatives(kept)
+    except (NotKeptError, NativeError) as error:
+        if log.level("cache"):
+            log.write("cache", f"the native function of a plan is made anew: {error}")
+        return None
+
+
+class NativesWriter:
+    """Keeps the native functions of a plan that was made here, after calls that made new ones."""
+
+    def __init__(self, place: Place, wanted_threads: int | None) -> None:
+        self._place = place
+        self._threads = threads.threads_for(wanted_threads)
+        self._writes = self._size = 0
+        self._is_cut = False
+
+    def cut(self) -> None:
+        """Note that groups of the plan are others now than those of the graph on disk."""
+        self._is_cut = True
+
+    def write(self, whole: CompiledGraph, kernels: Sequence[FusedKernel]) -> None:
+        """Keep what is new after a call of native code."""
+        size = len(whole.variants_cache) + sum(len(k.inline_cache.published) for k in kernels)
+        if size == self._size or self._writes == WRITES:
+            return
+        self._size, self._writes = size, self._writes + 1
+        try:
+            kept = _kept(whole, self._threads)
+        except NotKeptError as reason:
+            if log.level("cache"):
+                log.write("cache", f"the native function of {whole.name} is not kept: {reason}")
+            return
+        if self._is_cut:
+            self._place = self._place.beside(CUT)
+            self._place.keep(whole.graph)
+            self._is_cut = False
+        _beside(self._place).keep(kept)
+
+
+def _beside(place: Place) -> Place:
+    return place.beside("native")
+
+
+def _kept(whole: CompiledGraph, count: int) -> KeptWhole:
+    names = {kernel_of(node): name_of_group(k) for k, node in enumerate(whole.graph.find_all(FUSION))}
+    natives = tuple([
+        _kept_native(density, native, names)
+        for density, native in whole.variants_cache.items
+        if isinstance(native, NativeFunction)
+    ])  # fmt: skip
+    called = {name for native in natives for name in native.groups}
+    writer = CodeWriter()
+    launches = {name: _kept_launches(kernel, writer) for kernel, name in names.items() if name in called}
+    return KeptWhole(count, whole.looks, natives, launches, writer.written())
+
+
+def _kept_native(density: Density, native: NativeFunction, names: dict[FusedKernel, str]) -> KeptNative:
+    text = native.emitted
+    if text.operators or text.foreign or text.callees or not native.code.key:
+        raise NotKeptError("it calls what is not in the cache")
+    groups = tuple([names[kernel_of(exit_point.nodes[0])] for exit_point in text.groups])
+    return KeptNative(density, native.parameters, native.linkage, native.code.key, groups)
+
+
+def _kept_launches(kernel: FusedKernel, writer: CodeWriter) -> tuple[int, tuple[KeptLaunch, ...]]:
+    published: list[Published] = kernel.inline_cache.published[:MAX_CHAIN]
+    return kernel.inline_cache.most, tuple([kept_launch(one, kernel.launch_again, writer) for one in published])
