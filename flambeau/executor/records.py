@@ -102,8 +102,9 @@ _OF_FIELDS: Final[frozenset[type]] = frozenset(
     nest.Accumulate, nest.Carry, nest.Loop, nest.Kernel, Lowered, Span, Specialized, ScheduledKernel, Schedule, Pack,
     Tiling, Product, KeptCode, KeptCodes, Prelinked, KeptTable, KeptLaunch, KeptNative, KeptWhole, Looks, Linkage,
     TensorConstant,
-    representation.Int, representation.Float, representation.Bool, representation.Array, representation.Element,
-    representation.Listed, representation.Tupled, representation.Optional, representation.Fixed, representation.OneOf,
+    representation.Int, representation.Float, representation.Bool, representation.Complex, representation.Array,
+    representation.Element, representation.Listed, representation.Tupled, representation.Optional, representation.Fixed,
+    representation.OneOf,
 })  # fmt: skip
 """Classes whose fields say all of an instance."""
 
