@@ -98,6 +98,11 @@ class NativesWriter:
         _beside(self._place).keep(kept)
 
 
+def writer_for(place: Place | None, wanted_threads: int | None) -> NativesWriter | None:
+    """What keeps the native functions of a plan; None where nothing is kept of it."""
+    return None if place is None else NativesWriter(place, wanted_threads)
+
+
 def _beside(place: Place) -> Place:
     return place.beside("native")
 

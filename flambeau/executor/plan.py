@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,36 +10,30 @@ from flambeau.codegen.callable_type import missed
 from flambeau.codegen.choices import USUAL, Choices
 from flambeau.codegen.graph.module import Prepare
 from flambeau.executor import rehearsal
-from flambeau.executor.compiled_graph import CompiledGraph
+from flambeau.executor.compiled_graph import CompiledGraph, Read
 from flambeau.executor.devices.calls import HOST_PASSES, DeviceCalls, is_for_device
 from flambeau.executor.forks import attach_tasks
 from flambeau.executor.fused import FusedKernel, kernel_of
-from flambeau.executor.inlined_graph import cast_graph
 from flambeau.executor.joined_tasks import JoinedTasks
 from flambeau.executor.kept_kernels import KeptKernels
-from flambeau.executor.kept_natives import NativesWriter, read_natives
+from flambeau.executor.kept_natives import NativesWriter, read_natives, writer_for
 from flambeau.executor.lowered_groups import LoweredGroups
 from flambeau.executor.options import CUDA_GRAPHS, FUSING, Options
-from flambeau.executor.plan_body import FUSION, PlanBody, attach_kernels, new_kernels
-from flambeau.executor.prepared_graph import is_prepared_apart
+from flambeau.executor.plan_body import FUSION, Body, PlanBody, attach_kernels, new_kernels
+from flambeau.executor.plan_graph import Clock, new_graph, prepare_callees
 from flambeau.executor.region import Region, with_regions
-from flambeau.executor.split_groups import split_by_types, split_groups
+from flambeau.executor.split_groups import split_by_types
 from flambeau.executor.stored import Place, plan_place
 from flambeau.executor.strict_fusion import check_strict_fusion
 from flambeau.executor.watch import Watch
 from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import compile_graph
 from flambeau.interpreter.machine import run
-from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph, Node
-from flambeau.passes import pipeline
-from flambeau.passes.device_steps import for_devices
 from flambeau.passes.pipeline import PassRecord
-from flambeau.passes.steps import Step
 from flambeau.program.function import Function
-from flambeau.schema.types import TupleType, Type
+from flambeau.schema.types import TupleType
 from flambeau.specialise import spec as specs
-from flambeau.specialise.parameters import specialise
 from flambeau.util import blas, log
 from flambeau.util.depth import TOO_DEEP, deep_recursion
 from flambeau.util.errors import CompileError, InternalError
@@ -48,7 +41,6 @@ from flambeau.util.locks import Lock
 from flambeau.util.no_collection import no_collection
 from flambeau.util.progress import progress
 from flambeau.util.record import dataclass, field, replace
-from flambeau.util.user_code import warn_user
 
 CALLS_BEFORE_NATIVE = 2
 """Calls for which the machine serves a graph without loops: so little is not worth the time of compiling it."""
@@ -59,12 +51,11 @@ class ExecutionPlan:
     """A function made ready for arguments of one spec."""
 
     spec: specs.Spec
-    make_body: Callable[[], PlanBody]
-    """Gives the graph, kernels and bytecode, where it has them not yet."""
+    body: Body
+    """The graph, kernels and bytecode."""
     cause: str
     milliseconds: float
     stages: tuple[tuple[str, float], ...]
-    known_body: PlanBody | None = None
     fast_path: Callable[..., Any] | None = None
     """For a plan that is one fused group and nothing else: takes the arguments as users give them and gives the result,
     or `MISSED` where they are not exactly what was seen before."""
@@ -98,28 +89,19 @@ class ExecutionPlan:
     lock: Lock = field(default_factory=Lock)
 
     @property
-    def body(self) -> PlanBody:
-        """Its graph, kernels and bytecode."""
-        body = self.known_body
-        if body is None:
-            with self.lock:
-                body = self.known_body = self.known_body or self.make_body()
-        return body
-
-    @property
     def graph(self) -> Graph:
         """Optimised for the spec."""
-        return self.body.graph
+        return self.body.graph()
 
     @property
     def code(self) -> Code:
         """What the machine runs where there is no native code."""
-        return self.body.code
+        return self.body().code
 
     @property
     def kernels(self) -> list[FusedKernel]:
         """Of its groups."""
-        return self.body.kernels
+        return self.body().kernels
 
     def run(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """The results for arguments of the spec: from native code, or from the machine where there is none."""
@@ -186,7 +168,7 @@ class ExecutionPlan:
             if split_by_types({n: k.refused_types for n, k in kernels if k.refused_types is not None}):
                 new = [n for n in self.graph.find_all(FUSION) if "kernel" not in n.attributes]
                 kept = [k for _, k in kernels if k.refused_types is None]
-                body = self.body
+                body = self.body()
                 body.kernels = kept + new_kernels(new, self.choices, {}, None, len(body.kernels))
                 body.code = compile_graph(body.graph, body.code.name)
                 if self.natives is not None:
@@ -199,7 +181,7 @@ class ExecutionPlan:
             if self.watch is not None:
                 self.watch.calls(self.graph, self.whole.reason, self.whole.blamed)
             self.regions, code = with_regions(self.graph, self.code.name, self.choices, self.prepare, self.watch)
-            self.body.code = code or self.code
+            self.body().code = code or self.code
 
     @property
     def calls(self) -> int:
@@ -261,19 +243,18 @@ def _host_plan(
     record: Callable[[PassRecord], None] | None,
     prepared: Graph | None,
 ) -> ExecutionPlan:
-    clock = _Clock()
+    """A plan for tensors of the host: as an earlier process left it, or made now."""
+    clock = Clock()
     place = plan_place(function, arguments, options) if record is None else None
-    if place is not None and options.backend == "native" and available():
-        plan = _read_plan(function, spec, place, options, cause, clock)
-        if plan is not None:
-            return plan
+    plan = _read_plan(function, spec, place, options, cause, clock)
+    if plan is not None:
+        return plan
     with progress(f"compiling {function.short_name}") as tell:
         graph = None if place is None else place.read()
         lowered: LoweredGroups = {}
         if graph is None:
-            graph = _new_graph(function, arguments, options, record, prepared, lowered, clock, tell)
-            if place is not None:
-                place.keep(graph)
+            graph = new_graph(function, arguments, options, record, prepared, lowered, clock, tell)
+            _keep(graph, place)
         else:
             clock.lap("read from the cache")
         check_strict_fusion(graph, is_fused=not options.passes_left_out & FUSING)
@@ -285,18 +266,13 @@ def _host_plan(
         code = compile_graph(graph, function.name)
         clock.lap("bytecode")
     fast_path = kernels[0].entry(missed) if _is_one_group(graph) else None
-    body = PlanBody(graph, code, kernels)
     plan = ExecutionPlan(
-        spec, lambda: body, cause, clock.total(), clock.laps(), body, fast_path,
+        spec, Body.of(graph, code, kernels), cause, clock.total(), clock.laps(), fast_path,
         choices=options.choices, kept=kept if kernels else None,
     )  # fmt: skip
-    if options.backend == "native" and available() and fast_path is None and is_worthwhile(graph):
-        plan.prepare, plan.watch = prepare_callees(options), Watch(function)
-        plan.whole = CompiledGraph(
-            function.name, graph, options.choices, prepare=plan.prepare, asked=plan.watch.operator
-        )
-        if place is not None and not sites:
-            plan.natives = NativesWriter(place, options.num_threads)
+    if _may_be_native(options) and fast_path is None and is_worthwhile(graph):
+        _let_be_native(plan, function, options)
+        plan.natives = None if sites else writer_for(place, options.num_threads)
     if sites and options.backend == "native":
         plan.joined = JoinedTasks(function, options, sites)
     if log.level("executor"):
@@ -304,11 +280,30 @@ def _host_plan(
     return plan
 
 
+def _keep(graph: Graph, place: Place | None) -> None:
+    if place is not None:
+        place.keep(graph)
+
+
+def _may_be_native(options: Options) -> bool:
+    return options.backend == "native" and available()
+
+
+def _let_be_native(plan: ExecutionPlan, function: Function, options: Options, read: Read | None = None) -> None:
+    """Have native code for the whole of a plan, to be made or, where there is some, to be `read`."""
+    plan.prepare, plan.watch = prepare_callees(options), Watch(function)
+    plan.whole = CompiledGraph(
+        function.name, plan.body.graph, options.choices, prepare=plan.prepare, asked=plan.watch.operator, read=read
+    )
+
+
 def _read_plan(
-    function: Function, spec: specs.Spec, place: Place, options: Options, cause: str, clock: _Clock
+    function: Function, spec: specs.Spec, place: Place | None, options: Options, cause: str, clock: Clock
 ) -> ExecutionPlan | None:
     """The plan whose native function an earlier process left; None where there is none. Its graph is read later, if
     something asks for it."""
+    if place is None or not _may_be_native(options):
+        return None
     found = read_natives(place, options.num_threads)
     content = None if found is None else found[0].content()
     if found is None or content is None:
@@ -326,12 +321,11 @@ def _read_plan(
 
     clock.lap("read from the cache")
     plan = ExecutionPlan(
-        spec, make_body, cause, clock.total(), clock.laps(), choices=options.choices, kept=kept, is_settled=True
+        spec, Body(make_body), cause, clock.total(), clock.laps(), choices=options.choices, kept=kept, is_settled=True
     )
-    plan.prepare, plan.watch = prepare_callees(options), Watch(function)
-    plan.whole = CompiledGraph(
-        function.name, lambda: plan.graph, options.choices, prepare=plan.prepare, asked=plan.watch.operator, read=read
-    )
+    _let_be_native(plan, function, options, read)
+    if log.level("executor"):
+        log.write("executor", _told(function, plan))
     return plan
 
 
@@ -345,85 +339,32 @@ def _device_plan(
     prepared: Graph | None,
 ) -> ExecutionPlan:
     """A plan for tensors of CUDA devices."""
-    clock = _Clock()
+    clock = Clock()
     options = replace(options, without=options.without | HOST_PASSES)
     with progress(f"compiling {function.short_name}") as tell:
-        graph = _new_graph(function, arguments, options, record, prepared, {}, clock, tell, is_on_device=True)
+        graph = new_graph(function, arguments, options, record, prepared, {}, clock, tell, is_on_device=True)
         check_strict_fusion(graph, is_fused=not options.passes_left_out & FUSING)
         attach_tasks(graph, options)
         clock.lap("groups")
         with_graphs = CUDA_GRAPHS not in options.without and options.backend == "native"
         calls = DeviceCalls(graph, function.name, with_graphs=with_graphs)
         clock.lap("bytecode")
-    body = PlanBody(graph, calls.code, [])
+    body = Body.of(graph, calls.code, [])
     plan = ExecutionPlan(
-        spec, lambda: body, cause, clock.total(), clock.laps(), body, choices=options.choices, on_device=calls
+        spec, body, cause, clock.total(), clock.laps(), choices=options.choices, on_device=calls
     )
     if log.level("executor"):
         log.write("executor", _told(function, plan))
     return plan
 
 
-def _new_graph(
-    function: Function,
-    arguments: Sequence[Any],
-    options: Options,
-    record: Callable[[PassRecord], None] | None,
-    prepared: Graph | None,
-    lowered: LoweredGroups,
-    clock: _Clock,
-    tell: Callable[[str], None],
-    *,
-    is_on_device: bool = False,
-) -> Graph:
-    """The graph for arguments like these after the passes, in groups of which each has a kernel; those go into
-    `lowered`."""
-
-    def specialised() -> Graph:
-        return specialise(_start(function, options, record), arguments)
-
-    graph = specialised() if prepared is None else prepared
-    clock.lap("specialise")
-    tell("passes")
-    steps = pipeline.STEPS if prepared is None else pipeline.STEPS_ON_PREPARED
-    steps = for_devices(steps) if is_on_device else steps
-    graph = _optimised(graph, specialised, options, _watching(function, record), steps)
-    clock.lap("passes")
-    if options.backend == "native":
-        split_groups(graph, lowered)
-    return graph
-
-
-def _start(function: Function, options: Options, record: Callable[[PassRecord], None] | None) -> Graph:
-    """What a plan is a copy of: the graph with its calls inlined, unless somebody wants to see that, or not to have it.
-    """
-    inlined = cast_graph(function)
-    return inlined if record is None and is_prepared_apart(options) else function.graph
-
-
 def _told(function: Function, plan: ExecutionPlan) -> str:
-    known, groups = specs.describe(plan.spec), len(plan.kernels)
-    text = f"compiled {function.short_name} for ({known}) in {plan.milliseconds:.1f} ms, {groups} groups: {plan.cause}"
+    known = specs.describe(plan.spec)
+    groups = "as kept" if plan.body.known is None else f"{len(plan.kernels)} groups"
+    text = f"compiled {function.short_name} for ({known}) in {plan.milliseconds:.1f} ms, {groups}: {plan.cause}"
     if log.level("executor") > 1:
         text += "".join(f"\n  {stage} {milliseconds:.2f} ms" for stage, milliseconds in plan.stages)
     return text
-
-
-def _watching(function: Function, record: Callable[[PassRecord], None] | None) -> Callable[[PassRecord], None] | None:
-    """`record`, which also logs what each pass did if that is wanted."""
-    wanted = log.level("passes")
-    if not wanted:
-        return record
-
-    def log_and_record(done: PassRecord) -> None:
-        if done.changed or wanted > 2:
-            text = f"{function.short_name}: {done.name} {'changed' if done.changed else 'left'} the graph"
-            text += f" in {done.seconds * 1e3:.2f} ms"
-            log.write("passes", f"{text}\n{done.diff}" if done.changed and wanted > 1 else text)
-        if record is not None:
-            record(done)
-
-    return log_and_record
 
 
 _TRIVIAL = frozenset({"prim::Constant", "prim::TupleConstruct", "prim::ListConstruct"})
@@ -432,25 +373,6 @@ _TRIVIAL = frozenset({"prim::Constant", "prim::TupleConstruct", "prim::ListConst
 def is_worthwhile(graph: Graph) -> bool:
     """Whether native code for the whole graph is faster than the machine."""
     return any(n.op not in _TRIVIAL for n in graph.body)
-
-
-def prepare_callees(options: Options) -> Prepare:
-    """What makes the graphs of functions that call themselves ready to be called from native code."""
-
-    def prepare(function: Function, types: Sequence[Type]) -> Graph:
-        def typed() -> Graph:
-            graph = clone_graph(function.graph)
-            for value, type_ in zip(graph.parameters, types, strict=True):
-                value.set_type(type_)
-            return graph
-
-        graph = _optimised(typed(), typed, options)
-        lowered: LoweredGroups = {}
-        split_groups(graph, lowered)
-        attach_kernels(graph, options.choices, lowered)
-        return graph
-
-    return prepare
 
 
 def _is_one_group(graph: Graph) -> bool:
@@ -463,44 +385,3 @@ def _is_one_group(graph: Graph) -> bool:
         plain = isinstance(results[0].static_type, TupleType) and results[0].static_type.name is None
         return plain and len(group) > 1 and list(nodes[1].operands) == group
     return len(nodes) == 1 and len(group) == 1 and results == group
-
-
-def _optimised(
-    graph: Graph,
-    unchanged: Callable[[], Graph],
-    options: Options,
-    record: Callable[[PassRecord], None] | None = None,
-    steps: Sequence[Step] = pipeline.STEPS,
-) -> Graph:
-    """The graph after the passes; if one of them fails, which is warned of, what `unchanged` gives."""
-    try:
-        pipeline.optimise(
-            graph,
-            without=options.passes_left_out,
-            check=options.verify,
-            record=record,
-            steps=steps,
-        )
-    except InternalError as error:
-        if options.verify:
-            raise
-        warn_user(f"{error}. The function runs unoptimised; please report this", RuntimeWarning)
-        return unchanged()
-    return graph
-
-
-class _Clock:
-    def __init__(self) -> None:
-        self._start = self._last = time.perf_counter()
-        self._laps: list[tuple[str, float]] = []
-
-    def lap(self, stage: str) -> None:
-        now = time.perf_counter()
-        self._laps.append((stage, (now - self._last) * 1e3))
-        self._last = now
-
-    def laps(self) -> tuple[tuple[str, float], ...]:
-        return tuple(self._laps)
-
-    def total(self) -> float:
-        return (self._last - self._start) * 1e3

@@ -4,7 +4,7 @@ there is none. A plan whose native function is in the cache on disk needs none o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from flambeau.codegen.choices import USUAL, Choices
 from flambeau.codegen.inline_cache import InlineCache
@@ -13,6 +13,7 @@ from flambeau.executor.kept_kernels import KeptKernels
 from flambeau.executor.lowered_groups import LoweredGroups
 from flambeau.interpreter.code import Code
 from flambeau.ir.graph import Graph, Node
+from flambeau.util.locks import Lock
 from flambeau.util.record import dataclass
 
 FUSION = "prim::FusionGroup"
@@ -26,6 +27,35 @@ class PlanBody:
     """Optimised for the spec."""
     code: Code
     kernels: list[FusedKernel]
+
+
+class Body:
+    """The body of a plan, made when something first asks."""
+
+    def __init__(self, make: Callable[[], PlanBody]) -> None:
+        self._make = make
+        self._lock = Lock()
+        self.known: PlanBody | None = None
+        """None before something asked."""
+
+    @classmethod
+    def of(cls, graph: Graph, code: Code, kernels: list[FusedKernel]) -> Body:
+        """One that there is already."""
+        known = PlanBody(graph, code, kernels)
+        body = cls(lambda: known)
+        body.known = known
+        return body
+
+    def __call__(self) -> PlanBody:
+        """Make it, if there is none."""
+        if self.known is None:
+            with self._lock:
+                self.known = self.known or self._make()
+        return self.known
+
+    def graph(self) -> Graph:
+        """The graph alone."""
+        return self().graph
 
 
 def name_of_group(number: int) -> str:

@@ -52,7 +52,7 @@ x = given(sys.argv[2])
 with flambeau.no_grad():
     module(x).numpy().tofile(sys.argv[3])
 assert is_read(module)
-assert plan_of(module).known_body is None, "the graph was read, though nothing asked for it"
+assert plan_of(module).body.known is None, "the graph was read, though nothing asked for it"
 assert "llvmlite.binding" not in sys.modules, "LLVM was loaded"
 with flambeau.no_grad():
     assert module(x[:1]).shape[0] == 1
@@ -174,7 +174,7 @@ def test_the_graph_is_read_when_something_else_comes(left: Path, cache: Path) ->
         with pytest.raises(Exception, match=r"too long"):
             module(flambeau.ones(1, 13, 16))
         assert np.array_equal(module(given("attends")).numpy().reshape(-1), answer_of(left, "attends"))
-    assert plan_of(module).known_body is not None
+    assert plan_of(module).body.known is not None
     text = str(module.forward.explain())
     assert "read from the cache" in text
     assert "native from end to end" in text

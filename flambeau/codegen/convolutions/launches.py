@@ -199,11 +199,17 @@ def _launch(
     nanoseconds = sum(one.problem.nanoseconds for one in slices)
     each, pieces = pieces_of(units, nanoseconds)
     code = sums_code(like.dtype.char)
-    kept = tuple([(p.words, p.tables, p.kept) for p in {id(s.problem): s.problem for s in slices}.values()])
+    kept = _tables_of(slices)
     return Launch(
         (output,), words_of_block, units, None, each, pieces, nanoseconds,
         routine=Routine(code.native, sums.OF_LAUNCH, (call, listed, kept, activation)),
     )  # fmt: skip
+
+
+def _tables_of(slices: Sequence[Slice]) -> tuple[Any, ...]:
+    """What the words of slices point to."""
+    problems = {id(one.problem): one.problem for one in slices}
+    return tuple([(p.words, p.tables, p.kept) for p in problems.values()])
 
 
 def _words_behind(bounds: tuple[float, float], added: Array | None, size: int) -> dict[str, int]:

@@ -96,9 +96,7 @@ def prelinked(contents: Sequence[bytes]) -> Prelinked:
             inner.append((place, _offset(sources[number], symbol) + addend))
 
     for content, source in zip(contents, sources, strict=True):
-        for s in source.sections:
-            if s.place is not None and s.kind == BITS:
-                memory[s.place : s.place + s.size] = content[s.offset : s.offset + s.size]
+        _put_sections(memory, content, source)
     for (number, symbol), place in layout.stubs.items():
         struct.pack_into("<6s", memory, place, _STUB)
         put(place + len(_STUB), number, symbol, 0)
@@ -111,11 +109,19 @@ def prelinked(contents: Sequence[bytes]) -> Prelinked:
                 put(r.section.place + r.offset, number, r.symbol, r.addend)
             else:
                 _relocate(memory, r, layout, source, number)
-    defined = tuple([
-        {s.name: _offset(source, k) for k, s in enumerate(source.symbols) if s.name and _is_there(source, s)}
-        for source in sources
-    ])  # fmt: skip
-    return Prelinked(bytes(memory), tuple(layout.parts), tuple(inner), tuple(outer), defined)
+    return Prelinked(bytes(memory), tuple(layout.parts), tuple(inner), tuple(outer), tuple(map(_defined, sources)))
+
+
+def _put_sections(memory: bytearray, content: bytes, source: Object) -> None:
+    """Copy what an object has for memory to its places."""
+    for s in source.sections:
+        if s.place is not None and s.kind == BITS:
+            memory[s.place : s.place + s.size] = content[s.offset : s.offset + s.size]
+
+
+def _defined(source: Object) -> dict[str, int]:
+    """Where what an object defines starts."""
+    return {s.name: _offset(source, k) for k, s in enumerate(source.symbols) if s.name and _is_there(source, s)}
 
 
 def load(linked: Prelinked, exports: Sequence[tuple[str, ...]], finds: Sequence[Find]) -> Image:

@@ -38,7 +38,7 @@ from flambeau.codegen.graph.shim import Shim, leaves
 from flambeau.codegen.kernel import KernelError
 from flambeau.executor.compiled_graph import CompiledGraph
 from flambeau.executor.options import Options
-from flambeau.executor.plan import prepare_callees
+from flambeau.executor.plan_graph import prepare_callees
 from flambeau.ir.graph import Graph
 from flambeau.jit.with_numba import numba_results
 from flambeau.jit.with_numba.numba_errors import described
