@@ -35,6 +35,7 @@ PICTURES: Final[Mapping[str, Callable[[Any], Any]]] = {
     "mandelbrot": lambda m: m.image(320, 320, 60).float().sqrt(),
     "image": lambda m: m.sobel(m.load()),
     "life": _life,
+    "diffusion": lambda m: m.run(m.hot_plate(240, 320), 400),
     "kmeans": lambda m: _clustered(m),
 }
 """Examples that compute pictures: the module to grey levels."""

@@ -17,6 +17,7 @@ from benchmarks.workloads import (
     loops,
     loops_with_tensors,
     matrix_slices,
+    nests,
     operators,
     places,
     pointwise,
@@ -34,7 +35,7 @@ KINDS = {
     "array loops": array_loops, "array programs": array_programs, "loops with tensors": loops_with_tensors,
     "operators": operators, "tasks": tasks, "matrix slices": matrix_slices, "threads": threads, "gradients": gradients,
     "loop gradients": loop_gradients, "training": training, "transforms": transforms,
-    "images": images,
+    "images": images, "nests": nests,
 }  # fmt: skip
 
 

@@ -89,8 +89,8 @@ class Bound:
 class Arguments:
     """What calls of a nest take, in order, and what is found out from that."""
 
-    def __init__(self, nest: Nest, args: Sequence[Argument] | None, memory: Memory) -> None:
-        self.nest, self.memory = nest, memory
+    def __init__(self, nest: Nest, args: Sequence[Argument] | None) -> None:
+        self.nest = nest
         self.sizes = nest.sizes()
         found = {e for t in nest.inputs for e in t.shape if isinstance(e, Var)}
         if args is None:
@@ -108,8 +108,8 @@ class Arguments:
         if missing:
             raise ScheduleError(f"args lacks {_names(missing)}, which the nest needs")
 
-    def bind(self, given: tuple[Any, ...]) -> Bound:
-        """Arrays and numbers of a call. Raises TypeError and ValueError that say what was expected."""
+    def bind(self, given: tuple[Any, ...], memory: Memory) -> Bound:
+        """Arrays and numbers of a call, in that memory. Raises TypeError and ValueError that say what was expected."""
         if len(given) != len(self.args):
             raise TypeError(f"expected {len(self.args)} arguments ({_names(self.args)}), got {len(given)}")
         arrays: dict[Tensor, Any] = {}
@@ -117,7 +117,7 @@ class Arguments:
         outputs = self.nest.outputs
         for a, value in zip(self.args, given, strict=True):
             if isinstance(a, Tensor):
-                arrays[a] = self.memory.array(a, value, is_written=any(a is t for t in outputs))
+                arrays[a] = memory.array(a, value, is_written=any(a is t for t in outputs))
             else:
                 numbers[a] = _number(a, value)
         for t in arrays:
@@ -127,9 +127,9 @@ class Arguments:
         results: list[Any] = []
         for t in outputs:
             if t not in arrays:
-                arrays[t] = self.memory.empty(self.shape_of(t, numbers), numpy_dtype(t.dtype))
+                arrays[t] = memory.empty(self.shape_of(t, numbers), numpy_dtype(t.dtype))
             results.append(arrays[t])
-        self._check_apart(arrays)
+        self._check_apart(arrays, memory)
         return Bound(arrays, numbers, results)
 
     def shape_of(self, t: Tensor, numbers: Mapping[Var, Any]) -> tuple[int, ...]:
@@ -153,11 +153,11 @@ class Arguments:
             where = f" with {sizes}" if sizes else ""
             raise ValueError(f"{t.name} has shape {_shape_text(t)}{where}, which is {expected}; got {array.shape}")
 
-    def _check_apart(self, arrays: Mapping[Tensor, Any]) -> None:
+    def _check_apart(self, arrays: Mapping[Tensor, Any], memory: Memory) -> None:
         """Results share no memory with anything else: the code relies on that."""
         for t in self.nest.outputs:
             for other, array in arrays.items():
-                if other is not t and self.memory.may_overlap(arrays[t], array):
+                if other is not t and memory.may_overlap(arrays[t], array):
                     raise ValueError(f"{t.name} and {other.name} share memory: give the result an array of its own")
 
 

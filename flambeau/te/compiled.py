@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from flambeau.codegen import threads
@@ -37,8 +37,11 @@ class Compiled:
     memory with something else, IndexError and ZeroDivisionError as Python does.
     """
 
+    memory: Memory = HostMemory()
+    """Where the arrays of calls lie."""
+
     def __init__(self, nest: Nest, args: Sequence[Argument] | None) -> None:
-        self.arguments = Arguments(nest, args, self._memory())
+        self.arguments = Arguments(nest, args)
         self.text = str(nest)
         """The nest's text."""
         self._body = copied(nest.body, lambda name: name)
@@ -49,13 +52,13 @@ class Compiled:
         return self.arguments.args
 
     def __call__(self, *given: Any) -> Any:
-        bound = self.arguments.bind(given)
-        self._run(bound)
-        results = tuple(self.arguments.memory.result(array, given) for array in bound.results)
-        return results[0] if len(results) == 1 else results
+        return self._called(given, self.memory, self._run)
 
-    def _memory(self) -> Memory:
-        return HostMemory()
+    def _called(self, given: tuple[Any, ...], memory: Memory, run: Callable[[Bound], None]) -> Any:
+        bound = self.arguments.bind(given, memory)
+        run(bound)
+        results = tuple(memory.result(array, given) for array in bound.results)
+        return results[0] if len(results) == 1 else results
 
     def _run(self, bound: Bound) -> None:
         raise NotImplementedError

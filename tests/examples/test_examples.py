@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import flambeau
-from examples import fannkuch, image, kmeans, life, lstm, mandelbrot, mlp, nbody, newton, spectral_norm
+from examples import diffusion, fannkuch, image, kmeans, life, lstm, mandelbrot, mlp, nbody, newton, spectral_norm
 from flambeau.jit.function import ScriptFunction
 
 PATHS = ("python", "reference", "interpreter", "native")
@@ -172,8 +172,21 @@ def test_mlp_scripted_and_traced() -> None:
     np.testing.assert_allclose(traced(y).detach().numpy(), model(y).detach().numpy(), rtol=1e-5, atol=1e-6)
 
 
+def test_diffusion_is_what_numpy_computes() -> None:
+    start = diffusion.hot_plate(37, 300)
+    plate = start.numpy().copy()
+    for _ in range(4):
+        around = plate[:-2, 1:-1] + plate[2:, 1:-1] + plate[1:-1, :-2] + plate[1:-1, 2:]
+        inside = plate[1:-1, 1:-1]
+        plate = plate.copy()
+        plate[1:-1, 1:-1] = inside + (around * np.float32(0.25) - inside) * np.float32(0.8)
+    for is_scheduled in (False, True):
+        after = diffusion.run(start, 4, is_scheduled=is_scheduled)
+        np.testing.assert_allclose(after.numpy(), plate, rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize(
-    "module", [fannkuch, nbody, newton, spectral_norm, lstm, mlp, kmeans, image], ids=lambda m: m.__name__
+    "module", [diffusion, fannkuch, nbody, newton, spectral_norm, lstm, mlp, kmeans, image], ids=lambda m: m.__name__
 )
 def test_examples_run_as_programs(module: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     import runpy

@@ -67,6 +67,8 @@ class CudaCode(Compiled):
     an argument was. Raises ScheduleError for what is bound to nothing, RuntimeError where no device can be used.
     """
 
+    memory: Memory = DeviceMemory()
+
     def __init__(self, nest: Nest, args: Sequence[Argument] | None = None) -> None:
         super().__init__(nest, args)
         self._tensors = [*nest.inputs, *nest.outputs]
@@ -88,19 +90,10 @@ class CudaCode(Compiled):
 
         Raises SimulationError for races, for accesses outside and for reads of what nobody wrote.
         """
-        host = HostMemory()
-        self.arguments.memory = host
-        try:
-            bound = self.arguments.bind(given)
-        finally:
-            self.arguments.memory = self._memory()
-        sizes, memory = self._sizes(bound), self._given(bound, np.asarray)
-        run_program(self._device.program, sizes, memory)
-        results = tuple(host.result(array, given) for array in bound.results)
-        return results[0] if len(results) == 1 else results
+        return self._called(given, HostMemory(), self._simulated)
 
-    def _memory(self) -> Memory:
-        return DeviceMemory()
+    def _simulated(self, bound: Bound) -> None:
+        run_program(self._device.program, self._sizes(bound), self._given(bound, np.asarray))
 
     def _sizes(self, bound: Bound) -> dict[str, int]:
         return {name: number_of(e, bound.numbers) for name, e in self._device.sizes.items()}
