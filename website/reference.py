@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 import flambeau
-from flambeau import func, jit, nn
+from flambeau import func, jit, nn, te
 from flambeau.nn import functional
 from website.stage import ROOT, Pages
 
@@ -22,6 +22,7 @@ INDEX = """# Reference
 - [The package](package.md): tensors, dtypes, `script`, `trace` and what else `flambeau` itself has.
 - [`flambeau.jit`](jit.md): compiling, tracing, freezing, archives, errors.
 - [`flambeau.func`](func.md): functions that transform functions.
+- [`flambeau.te`](te.md): loop nests, schedules and the code that comes of them.
 - [`flambeau.autograd.functional`](autograd_functional.md): Jacobians, Hessians and products with them at given inputs.
 - Layers of [`flambeau.nn`](nn/index.md), by kind.
 - [`flambeau.nn.functional`](functional.md): functions of networks that are no operators by themselves.
@@ -30,7 +31,18 @@ All of it is made from docstrings and declarations: `help(flambeau.nn.Conv2d)` s
 """
 PRODUCTS = ("hessian", "hvp", "jacobian", "jvp", "vhp", "vjp")
 """What `flambeau.autograd.functional` has."""
-WITH_MEMBERS = {"flambeau.jit.ScriptFunction": ["graph_for", "passes", "explain", "profile", "ptx", "save"]}
+LOOP_NESTS = (
+    "Cached", "CudaCode", "LoopNest", "NativeCode", "ScheduleError", "cast", "compute", "eq", "maximum", "minimum",
+    "ne", "placeholder", "power", "reduce", "var", "where",
+)  # fmt: skip
+"""What `flambeau.te` has beside functions of single numbers."""
+STEPS = [n for n, v in vars(te.LoopNest).items() if inspect.isfunction(v) and not n.startswith("_")]
+WITH_MEMBERS = {
+    "flambeau.jit.ScriptFunction": ["graph_for", "passes", "explain", "profile", "ptx", "save"],
+    "flambeau.te.LoopNest": STEPS,
+    "flambeau.te.NativeCode": ["llvm_ir", "optimised_ir", "asm"],
+    "flambeau.te.CudaCode": ["mapped", "ptx", "simulate"],
+}
 """Classes whose methods are shown as well."""
 
 
@@ -44,6 +56,7 @@ def pages(_: Path) -> Pages:
         "reference/package.md": _page("The package", "flambeau", explicit),
         "reference/jit.md": _page("flambeau.jit", "flambeau.jit", compiling),
         "reference/func.md": _page("flambeau.func", "flambeau.func", func.__all__),
+        "reference/te.md": _page("flambeau.te", "flambeau.te", LOOP_NESTS),
         "reference/autograd_functional.md": _page(
             "flambeau.autograd.functional", "flambeau.autograd.functional", PRODUCTS
         ),

@@ -21,6 +21,8 @@ array([4., 4.], dtype=float32)
 
 from __future__ import annotations
 
+from flambeau.te.compiled import Interpreted, NativeCode
+from flambeau.te.device.compiled import CudaCode
 from flambeau.te.errors import ScheduleError
 from flambeau.te.expressions import Expr, Var, cast, var
 from flambeau.te.intrinsics import (
@@ -71,9 +73,9 @@ from flambeau.te.statements import Loop
 from flambeau.te.tensors import Tensor, compute, placeholder, reduce
 
 __all__ = [
-    "Cached", "Expr", "Loop", "LoopNest", "ScheduleError", "Tensor", "Var", "acos", "acosh", "asin", "asinh", "atan",
-    "atanh", "cast", "ceil", "compute", "cos", "cosh", "eq", "erf", "erfc", "exp", "exp2", "expm1", "floor", "frac",
-    "isfinite", "isinf", "isnan", "lgamma", "log", "log1p", "log2", "log10", "maximum", "minimum", "ne", "placeholder",
-    "power", "reciprocal", "reduce", "round", "rsqrt", "sigmoid", "sin", "sinh", "sqrt", "tan", "tanh", "trunc", "var",
-    "where",
+    "Cached", "CudaCode", "Expr", "Interpreted", "Loop", "LoopNest", "NativeCode", "ScheduleError", "Tensor", "Var",
+    "acos", "acosh", "asin", "asinh", "atan", "atanh", "cast", "ceil", "compute", "cos", "cosh", "eq", "erf",
+    "erfc", "exp", "exp2", "expm1", "floor", "frac", "isfinite", "isinf", "isnan", "lgamma", "log", "log1p", "log2",
+    "log10", "maximum", "minimum", "ne", "placeholder", "power", "reciprocal", "reduce", "round", "rsqrt",
+    "sigmoid", "sin", "sinh", "sqrt", "tan", "tanh", "trunc", "var", "where",
 ]  # fmt: skip

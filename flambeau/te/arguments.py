@@ -124,6 +124,8 @@ class Arguments:
             self._meet_sizes(t, arrays[t], numbers)
         for t, array in arrays.items():
             self._check_shape(t, array, numbers)
+        for t in self.nest.tensors:
+            self.shape_of(t, numbers)
         results: list[Any] = []
         for t in outputs:
             if t not in arrays:

@@ -39,4 +39,4 @@ class _Copy:
             self.buffers[old] = new
             return Allocate(new)
         buffer = self.buffers.get(s.buffer, s.buffer)
-        return Store(buffer, tuple(map(self.expr, s.indices)), self.expr(s.value), s.reducer, s.tensor)
+        return Store(buffer, tuple(map(self.expr, s.indices)), self.expr(s.value), s.reducer, s.tensor, s.is_wide)

@@ -32,7 +32,6 @@ def rfactor(nest: Nest, loop: Loop) -> Loop:
             raise ScheduleError(
                 f"{s.name} lies in {loop.name} and reduces nothing: reorder it out of {loop.name} first"
             )
-    assert store.tensor is not None
     at, target, reducer = store.indices, store.buffer, store.reducer
     parts = Buffer(nest.fresh(f"{target.name}_{loop.name}"), (loop.extent,), target.computed)
     place = simplify(loop.var - loop.start)

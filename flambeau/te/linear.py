@@ -189,6 +189,13 @@ def variables(e: Expr) -> set[Var]:
     return {v for part in parts for v in variables(part)}
 
 
+def conjuncts(condition: Expr) -> list[Expr]:
+    """The conditions that hold together where one holds."""
+    if isinstance(condition, Op) and condition.op == "logical_and":
+        return [part for a in condition.args for part in conjuncts(a)]
+    return [condition]
+
+
 def ceil_div(a: Expr, b: Expr) -> Expr:
     """How many pieces of `b` there are in `a`, the last one begun counted."""
     return simplify((a + b - 1) // b)

@@ -28,7 +28,7 @@ def mark(nest: Nest, loop: Loop, kind: str) -> None:
     if kind == VECTOR:
         _check_vector(nest, loop)
     elif kind == UNROLL:
-        _fixed_extent(loop, MOST_UNROLLED, "unroll")
+        _check_unrolled(nest, loop)
     else:
         if kind == THREAD:
             _fixed_extent(loop, MOST_THREADS, "bind")
@@ -47,6 +47,18 @@ def _fixed_extent(loop: Loop, most: int, verb: str) -> int:
     if size > most:
         raise ScheduleError(f"{loop.name} has {size} iterations, and {verb} takes up to {most}: split it first")
     return size
+
+
+def _check_unrolled(nest: Nest, loop: Loop) -> None:
+    total = _fixed_extent(loop, MOST_UNROLLED, "unroll")
+    for s in (*nest.path(loop), *loops_of(loop.body)):
+        if isinstance(s, Loop) and s.kind == UNROLL:
+            total *= constant_of(s.extent) or 1
+    if total > MOST_UNROLLED:
+        raise ScheduleError(
+            f"{loop.name} with the unrolled loops around and inside it would be written out {total} times, and unroll "
+            f"takes up to {MOST_UNROLLED}: leave one of them a loop"
+        )
 
 
 def _check_vector(nest: Nest, loop: Loop) -> None:
@@ -94,6 +106,11 @@ def _check_independent(nest: Nest, loop: Loop, kind: str) -> None:
             )
     own = {s.buffer for s in walk(loop.body) if isinstance(s, Allocate)}
     for s in stores(loop.body):
+        if s.is_wide and s.buffer not in own:
+            raise ScheduleError(
+                f"a cache in {loop.name} writes back elements of {s.buffer.name} that other iterations compute: it "
+                f"cannot be {word}"
+            )
         if s.buffer not in own and loop.var not in _in_indices(s):
             if loop.reduces:
                 raise ScheduleError(

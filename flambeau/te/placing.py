@@ -9,7 +9,21 @@ from flambeau.te.linear import simplify
 from flambeau.te.nest import Nest
 from flambeau.te.regions import loads_of, loops_over, region_of
 from flambeau.te.splitting import is_plain
-from flambeau.te.statements import Allocate, Body, Loop, Store, When, path_to, stores, substituted, walk, with_loads
+from flambeau.te.statements import (
+    BLOCK,
+    PARALLEL,
+    THREAD,
+    Allocate,
+    Body,
+    Loop,
+    Store,
+    When,
+    path_to,
+    stores,
+    substituted,
+    walk,
+    with_loads,
+)
 from flambeau.te.tensors import Tensor
 from flambeau.util.record import dataclass
 
@@ -107,8 +121,12 @@ def cache(nest: Nest, t: Tensor, loop: Loop, name: str) -> Cached:
     nest.check_memory_in(loop)
     region = region_of(t.buffer, loop.body)
     own = [s for s in stores(loop.body) if s.buffer is t.buffer]
-    if not own and not any(True for _ in loads_of(t.buffer, loop.body)):
+    is_read = any(True for _ in loads_of(t.buffer, loop.body))
+    if not own and not is_read:
         raise ScheduleError(f"nothing in {loop.name} reads or writes {t.name}, so there is nothing to cache")
+    is_wide = bool(own) and not region.is_exact
+    if is_wide:
+        _check_alone(nest, t, loop)
     local = Buffer(nest.fresh(name), region.size, t.buffer.computed)
     known = nest.known_at(loop).inside(loop.var, loop.start, loop.stop)
     _read_from(loop.body, t.buffer, local, region.low)
@@ -117,12 +135,16 @@ def cache(nest: Nest, t: Tensor, loop: Loop, name: str) -> Cached:
     def copies(*, is_back: bool) -> tuple[list[Loop], Body]:
         names = [Var(nest.fresh(f"{local.name}_{k}")) for k in range(t.ndim)]
         here = tuple(names)
-        return loops_over(region, names, known, lambda at: [
-            Store(t.buffer, at, Load(local, here)) if is_back else Store(local, here, Load(t.buffer, at))
-        ])  # fmt: skip
+
+        def copy(at: tuple[Expr, ...]) -> Body:
+            if is_back:
+                return [Store(t.buffer, at, Load(local, here), is_wide=is_wide)]
+            return [Store(local, here, Load(t.buffer, at))]
+
+        return loops_over(region, names, known, copy)
 
     filled: Body = []
-    if not own or not region.is_exact or all(s.reducer for s in own):
+    if is_read or not region.is_exact or all(s.reducer for s in own):
         loops, filled = copies(is_back=False)
         found.filled.extend(loops)
     loop.body = [Allocate(local), *filled, *loop.body]
@@ -131,6 +153,16 @@ def cache(nest: Nest, t: Tensor, loop: Loop, name: str) -> Cached:
         found.written_back.extend(loops)
         loop.body += back
     return found
+
+
+def _check_alone(nest: Nest, t: Tensor, loop: Loop) -> None:
+    """Raise ScheduleError for a loop whose iterations run at the same time, or which lies in such a one."""
+    for around in (*nest.path(loop), loop):
+        if isinstance(around, Loop) and around.kind in (PARALLEL, BLOCK, THREAD):
+            raise ScheduleError(
+                f"what an iteration of {loop.name} writes of {t.name} is no whole part of it, and {around.name} is "
+                f"{around.kind}: writing it back would undo what others write; cache in a loop around whole tiles"
+            )
 
 
 def compute_inline(nest: Nest, t: Tensor) -> None:

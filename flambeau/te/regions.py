@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from flambeau.te.expressions import Buffer, Expr, Load, Var, integer
-from flambeau.te.linear import Linear, constant_of, linear, simplify
+from flambeau.te.expressions import Buffer, Expr, Load, Op, Var, integer
+from flambeau.te.linear import Linear, conjuncts, constant_of, is_same, linear, simplify
 from flambeau.te.proofs import Known, extremes, never_negative
-from flambeau.te.statements import Body, Loop, Store, When, expressions_of, loads_in, loops_of, stores, walk
+from flambeau.te.statements import Body, Loop, Store, When, expressions_of, loads_in, loops_of, path_to, stores, walk
 from flambeau.util.record import dataclass
 
 
@@ -30,7 +30,7 @@ def region_of(buffer: Buffer, body: Body) -> Region:
     inner = Known({s.var: (s.start, s.stop) for s in loops_of(body)})
     low: list[Expr] = []
     size: list[Expr] = []
-    is_exact = True
+    is_exact = all(_keeps_to_bounds(s, body) for s in _stores_to(buffer, body))
     for d, whole in enumerate(buffer.shape):
         span = None if d in checked else _span([indices[d] for indices in at], inner)
         low.append(integer(0) if span is None else simplify(span[0].expr()))
@@ -67,6 +67,25 @@ def _span(indices: list[Expr], inner: Known) -> tuple[Linear, Linear] | None:
         low = least if below < 0 else low
         high = most if above > 0 else high
     return None if low is None or high is None else (low, high)
+
+
+def _keeps_to_bounds(s: Store, body: Body) -> bool:
+    """Whether all that keeps a store from happening is that its element is not there."""
+    for around in path_to(body, s) or ():
+        if isinstance(around, When) and not all(_is_bound(part, s) for part in conjuncts(around.condition)):
+            return False
+    return True
+
+
+def _is_bound(condition: Expr, s: Store) -> bool:
+    """Whether a comparison says that an index of a store lies within its buffer."""
+    if not isinstance(condition, Op) or condition.op not in ("lt", "ge"):
+        return False
+    left, right = condition.args
+    for index, size in zip(s.indices, s.buffer.shape, strict=True):
+        if is_same(simplify(left), simplify(index)):
+            return constant_of(right) == 0 if condition.op == "ge" else is_same(simplify(right), simplify(size))
+    return False
 
 
 def _covers(index: Expr, inner: Known) -> bool:

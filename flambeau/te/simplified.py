@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from flambeau.te.expressions import Const, Expr, Op
-from flambeau.te.linear import constant_of
+from flambeau.te.expressions import Const, Expr, Load, Op
+from flambeau.te.linear import conjuncts, constant_of
 from flambeau.te.nest import Nest
 from flambeau.te.proofs import Known, never_negative
-from flambeau.te.statements import SERIAL, Allocate, Body, Loop, When, replace_in
+from flambeau.te.statements import SERIAL, Allocate, Body, Loop, Store, When, replace_in
 
 
 def simplify_body(nest: Nest) -> None:
@@ -21,11 +21,13 @@ def _simple(body: Body, known: Known) -> Body:
             found += _loop(s, known)
         elif isinstance(s, When):
             s.body = _simple(s.body, known.under(s.condition))
-            if _holds(s, known):
+            if _holds(s.condition, known):
                 found += s.body
-            elif s.body and not (isinstance(s.condition, Const) and not s.condition.value):
+            elif s.body and not _never_holds(s.condition, known):
                 found.append(s)
         else:
+            if isinstance(s, Store):
+                s.value = _chosen(s.value, known)
             found.append(s)
     return found
 
@@ -41,17 +43,37 @@ def _loop(s: Loop, known: Known) -> Body:
     return [s] if s.body else []
 
 
-def _holds(s: When, known: Known) -> bool:
-    from_condition = Known({}).under(s.condition).positive
-    parts = _parts_of(s)
-    return len(from_condition) == parts and all(never_negative(p, known) for p in from_condition)
+def _holds(condition: Expr, known: Known) -> bool:
+    """Whether a condition always holds."""
+    if isinstance(condition, Const):
+        return bool(condition.value)
+    parts = conjuncts(condition)
+    if not all(isinstance(p, Op) and p.op in ("lt", "le", "gt", "ge") for p in parts):
+        return False
+    sums = Known({}).under(condition).positive
+    return len(sums) == len(parts) and all(never_negative(total, known) for total in sums)
 
 
-def _parts_of(s: When) -> int:
-    """How many comparisons a condition consists of; more than are understood where it has others."""
-    def count(e: Expr) -> int:
-        if isinstance(e, Op) and e.op == "logical_and":
-            return sum(map(count, e.args))
-        return 1 if isinstance(e, Op) and e.op in ("lt", "le", "gt", "ge") else 1000
+def _never_holds(condition: Expr, known: Known) -> bool:
+    """Whether a condition never holds: the opposite of a part of it always does."""
+    if isinstance(condition, Const):
+        return not condition.value
+    opposites = (Known({}).otherwise(part).positive for part in conjuncts(condition))
+    return any(len(sums) == 1 and never_negative(sums[0], known) for sums in opposites)
 
-    return count(s.condition)
+
+def _chosen(e: Expr, known: Known) -> Expr:
+    """An expression without choices whose condition always holds, or never."""
+    if isinstance(e, Load):
+        return Load(e.buffer, tuple(_chosen(i, known) for i in e.indices), e.checked)
+    if not isinstance(e, Op):
+        return e
+    if e.op == "select":
+        condition, first, second = e.args
+        if _holds(condition, known):
+            return _chosen(first, known)
+        if _never_holds(condition, known):
+            return _chosen(second, known)
+        return Op("select", (condition, _chosen(first, known), _chosen(second, known)), e.dtype)
+    return Op(e.op, tuple(_chosen(a, known) for a in e.args), e.dtype)
+

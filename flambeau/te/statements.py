@@ -52,6 +52,8 @@ class Store:
     reducer: str = ""
     tensor: Tensor | None = None
     """Whose elements it computes; None for copies."""
+    is_wide: bool = False
+    """Whether it may write back elements that other iterations compute."""
 
 
 @dataclass(slots=True, eq=False)

@@ -91,6 +91,8 @@ SCHEDULES: list[tuple[str, Callable[[], LoopNest], Callable[[LoopNest], object]]
     ("i_inner has 512 iterations, and vectorize takes up to 256: split it first",
      product, lambda s: s.vectorize(s.split("i", 512)[1])),
     ("i has n iterations, which calls decide: unroll takes a loop of fixed length", product, lambda s: s.unroll("i")),
+    ("j with the unrolled loops around and inside it would be written out 1600 times, and unroll takes up to 1024",
+     lambda: LoopNest(te.compute("X", (40, 40), lambda i, j: i + j)), lambda s: (s.unroll("i"), s.unroll("j"))),
     ("k is a reduction axis: its iterations all change C, so it cannot be parallel; use rfactor('k')",
      product, lambda s: s.parallel("k")),
     ("j lies in i, which is parallel already: fuse them, or mark one",

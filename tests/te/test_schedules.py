@@ -7,7 +7,7 @@ import pytest
 
 import flambeau
 from flambeau import te
-from flambeau.te import LoopNest
+from flambeau.te import LoopNest, ScheduleError
 from tests.te.running import agrees
 
 DATA = np.random.default_rng(0)
@@ -192,6 +192,37 @@ def test_simplify_leaves_out_what_never_happens() -> None:
         "        D[i_outer * 4 + i_inner_inner] = i_outer * 8 + i_inner_inner * 2\n"
     )
     agrees(nest, np.arange(8) * 2)
+
+
+def test_choices_go_where_slices_decide_them() -> None:
+    nest = LoopNest(te.compute("D", 8, lambda i: te.where((i > 0) & (i < 7), i - 1, 0)))
+    nest.slice_tail(nest.slice_head("i", 1)[1], 1)
+    nest.simplify()
+    assert body(nest) == (
+        "D[0] = 0\n"
+        "for i_body_body in range(1, 7):\n"
+        "    D[i_body_body] = i_body_body - 1\n"
+        "D[7] = 0\n"
+    )  # fmt: skip
+    agrees(nest, np.array([0, 0, 1, 2, 3, 4, 5, 0]))
+
+
+def test_caches_of_parts_are_filled_and_stay_with_one_thread() -> None:
+    C = te.compute("C", 16, lambda i: i * 3)
+    nest = LoopNest(C)
+    outer, inner = nest.split("i", 8)
+    nest.split(inner, 3)
+    kept = nest.cache(C, outer)
+    assert (str(kept.buffer.shape[0]), len(kept.filled)) == ("9", 1), "the ninth element is the next tile's"
+    agrees(nest, np.arange(16) * 3)
+    with pytest.raises(ScheduleError, match="writes back elements of C that other iterations compute"):
+        nest.parallel(outer)
+    nest = LoopNest(C)
+    outer, inner = nest.split("i", 8)
+    nest.split(inner, 3)
+    nest.parallel(outer)
+    with pytest.raises(ScheduleError, match="is no whole part of it, and i_outer is parallel"):
+        nest.cache(C, "i_inner_outer")
 
 
 def test_history_shows_the_nest_after_each_step() -> None:

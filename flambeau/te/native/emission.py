@@ -121,7 +121,8 @@ class Emission(Values):
         self.needs_memory = True
         total = int_constant(itemsize(buffer), "i64", 1)
         for size in buffer.shape:
-            total = self.e.binary("mul", total, self.scalar(size, place))
+            here = self.e.intrinsic("smax", self.scalar(size, place), int_constant(0, "i64", 1))
+            total = self.e.binary("mul", total, here)
         raw, self.frame.pointers[buffer] = allocate_aligned(self.e, total)
         return [raw]
 
