@@ -29,7 +29,7 @@ from flambeau.executor.gradients import Asking
 from flambeau.ir import kinds
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph, Value
-from flambeau.passes import remove_mutation
+from flambeau.passes import constant_propagation, fold_control, lower_tuples, peephole, remove_mutation
 from flambeau.program.function import Function
 from flambeau.program.origin import Provenance
 from flambeau.program.signature import schema_of
@@ -204,14 +204,23 @@ def _gradient(graph: Graph, flow: Flow, asks: Asking) -> Gradient | Refusal:
             return Refusal(LISTS.format(number=number))
     settled(graph)
     remove_mutation.do(graph)
-    results = _results(graph, flow.results)
-    if results is None:
+    if _results(graph, flow.results) is None:
+        _decide_ranks(graph)
+    if _results(graph, flow.results) is None:
         return Refusal(RESULTS)
     sources = [v for v, asked in zip(graph.parameters, asks, strict=True) if asked is True]
     ready(graph, sources)
     results = _results(graph, flow.results)
     assert results is not None
     return gradient_of_graph(graph, sources, results)
+
+
+def _decide_ranks(graph: Graph) -> None:
+    """Take the branches that ranks decide, so that tuples which they give are written out."""
+    peephole.do(graph)
+    constant_propagation.do(graph, facts=True)
+    fold_control.do(graph, facts=True)
+    lower_tuples.do(graph)
 
 
 def _needs_elements(value: Value) -> bool:
@@ -262,6 +271,9 @@ def _collect(value: Value, marks: Marks, found: list[Value]) -> bool:
     if not holds_tensors(type_):
         return True  # a number is one of Python's when the call has ended
     is_made = node is not None and node.op in kinds.BUILD and is_only_read(value)
-    if isinstance(marks, tuple) and is_made and node is not None and len(marks) == len(node.operands):
-        return all(_collect(v, m, found) for v, m in zip(node.operands, marks, strict=True))
-    return False
+    if not is_made or node is None:
+        return False
+    each = marks if isinstance(marks, tuple) else (marks,) * len(node.operands)
+    return len(each) == len(node.operands) and all(
+        _collect(v, m, found) for v, m in zip(node.operands, each, strict=True)
+    )
