@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from flambeau.codegen import available
-from flambeau.codegen.convolutions import group_norm_rules as group_norm_rules
+from flambeau.codegen.convolutions import group_norm_rules, norms, row_norm_rules, run, windows
 from flambeau.codegen.convolutions import launches as launches
 from flambeau.codegen.convolutions import norm_gradients as norm_gradient_rules
-from flambeau.codegen.convolutions import norms, row_norm_rules, run, windows
 from flambeau.codegen.convolutions import window_rules as window_rules
 from flambeau.codegen.sampling import launches as sampling
 from flambeau.executor.eager import machine
@@ -20,6 +19,7 @@ from flambeau.util.inversions import (
     CONVOLUTION,
     CONVOLUTION_WEIGHT,
     GRID_SAMPLING,
+    GROUP_NORM,
     LARGEST_OF_WINDOWS,
     LAYER_NORM_GRADIENTS,
     NORM_GRADIENTS,
@@ -109,6 +109,18 @@ def channel_norm(
     True
     """
     return norms.normalise(x, weight, bias, eps) if available() else None
+
+
+@GROUP_NORM.provide
+def group_norm(x: Array, weight: Array | None, bias: Array | None, groups: int, eps: float) -> Array | None:
+    """`x` (batch, channels, *sizes) with each of so many groups of channels at mean 0 and variance 1, times weights
+    plus biases. None where there is no code for it.
+
+    >>> found = group_norm(np.ones((1, 2, 16), np.float32), None, None, 1, 1e-5)
+    >>> (found is not None) == available()
+    True
+    """
+    return group_norm_rules.normalise(x, weight, bias, groups, eps) if available() else None
 
 
 @NORM_GRADIENTS.provide

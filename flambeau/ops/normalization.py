@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import prod
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from flambeau.ops.families.arrays import (
     Array,
@@ -25,8 +25,9 @@ from flambeau.schema.dtype import DType, bfloat16, float16, float32, float64
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.traits import Role, Traits
 from flambeau.schema.types import TensorType
-from flambeau.tensor.array_library import np
+from flambeau.tensor.array_library import is_host_array, np
 from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.util.inversions import CHANNEL_NORM, GROUP_NORM
 
 ULP: Final = {float16: 4.0, bfloat16: 4.0, float32: 64.0, float64: 64.0}
 
@@ -133,6 +134,15 @@ def rms_norm_kernel(
     return contiguous(result.astype(input.dtype, copy=False))
 
 
+def _standardised_rows(rows: Array, eps: float) -> tuple[Array, Array, Array]:
+    """The same of each row (1, rows, elements), by native code where there is some."""
+    if rows.shape[-1] > 1 and is_host_array(rows):
+        found = CHANNEL_NORM.implementation(rows, None, None, eps)
+        if found is not None:
+            return found[0], found[1], found[3]
+    return standardised(rows, (2,), eps)
+
+
 def native_group_norm_kernel(
     input: Array,
     weight: Array | None,
@@ -157,8 +167,7 @@ def native_group_norm_kernel(
                 f"{list(one.shape)} and input of shape {list(input.shape)}"
             )
     check_parameters("GroupNormKernelImpl", input, weight, bias)
-    grouped = widened(input).reshape(N, group, (C // group) * HxW)
-    result, mean, scale = standardised(grouped, (2,), eps)
+    result, mean, scale = _standardised_rows(widened(input).reshape(1, N * group, (C // group) * HxW), eps)
     shape = (1, C) + (1,) * (input.ndim - 2)
     result = with_affine(
         result.reshape(input.shape),
@@ -184,6 +193,10 @@ def group_norm_kernel(
     samples, channels = input.shape[:2]
     if not input.size:
         return np.empty(input.shape, input.dtype)
+    if is_host_array(input):
+        found = GROUP_NORM.implementation(input, weight, bias, num_groups, eps)
+        if found is not None:
+            return cast(Array, found)
     rest = prod(input.shape[2:])
     return native_group_norm_kernel(input, weight, bias, samples, channels, rest, num_groups, eps)[0]
 

@@ -133,6 +133,10 @@ CHANNEL_NORM: Final = Inversion[Callable[..., Any]](
     "roots; None where there is no such code (`executor.convolution_kernels`)",
     lambda *arguments: None,
 )
+GROUP_NORM: Final = Inversion[Callable[..., Any]](
+    "normalises groups of channels of an array by native code; None where there is no such code "
+    "(`executor.convolution_kernels`)", lambda *arguments: None,
+)  # fmt: skip
 LAYER_NORM_GRADIENTS: Final = Inversion[Callable[..., Any]](
     "gives the gradients of a norm over trailing dimensions, of weight and bias in parts, by native code; None where "
     "there is none (`executor.convolution_kernels`)",

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import ctypes
+from array import array
 from collections.abc import Sequence
 from functools import cache, partial
 from math import prod
-from typing import Final
+from typing import Any, Final
+
+import numpy as np
 
 from flambeau.codegen.convolutions import group_norms
 from flambeau.codegen.convolutions.launches import result_of
 from flambeau.codegen.convolutions.norms import NANOSECONDS
 from flambeau.codegen.convolutions.problem import Array, bits_of
-from flambeau.codegen.convolutions.run import TYPES, linked, pieces_of
+from flambeau.codegen.convolutions.run import TYPES, Code, address, pieces_of
 from flambeau.codegen.convolutions.words import GROUPS, GROUPS_AT, GROUPS_WORDS, NORM
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.launches import Launch
-from flambeau.codegen.llvm.engine import NativeCode
 from flambeau.codegen.routines.table import Operands, Prepare, Routine, operands_of, routines, single_node
 from flambeau.ir.graph import Graph
 
@@ -25,9 +27,9 @@ _NOTHING: Final = GROUPS_AT - 1
 
 
 @cache
-def _code(character: str) -> NativeCode:
+def _code(character: str) -> Code:
     """The code for a dtype."""
-    return linked(group_norms.groups_text, character, (group_norms.SYMBOL,))
+    return Code(group_norms.groups_text, character, group_norms.SYMBOL)
 
 
 @routines("aten::group_norm")
@@ -47,23 +49,10 @@ def _instance_norm(graph: Graph) -> Prepare:
 def _prepare(operands: Operands, groups: int, arrays: Sequence[Array]) -> Launch:
     """The launch for arrays like these; a group for each channel where `groups` is 0."""
     x = operands.array("input", arrays)
-    vectors = [operands.array(name, arrays) for name in ("weight", "bias")]
-    if x is None or x.ndim < 3 or x.dtype.char not in TYPES or not x.size or not x.flags.c_contiguous:
+    if x is None:
         raise KernelError("no norm of groups of such a tensor")
-    channels = x.shape[1]
-    groups = groups or channels
-    if groups < 1 or channels % groups:
-        raise KernelError("groups that do not divide the channels")
-    asked = (channels,), x.dtype, (x.itemsize,)
-    if any(v is not None and (v.shape, v.dtype, v.strides) != asked for v in vectors):
-        raise KernelError("other vectors than one number for each channel, side by side")
-    if channels // groups * prod(x.shape[2:]) == 1:
-        raise KernelError("groups of one number")
-    plane, each = prod(x.shape[2:]), channels // groups
-    norm = NORM.pack(
-        images=each, plane=plane, x_image=plane * x.itemsize, x_channel=each * plane * x.itemsize,
-        eps=bits_of(float(operands.constants["eps"]), x.itemsize),
-    )  # fmt: skip
+    groups = _checked_groups(x, [operands.array(name, arrays) for name in ("weight", "bias")], groups)
+    norm = _norm(x, groups, float(operands.constants["eps"]))
     place = dict.fromkeys(("input", "weight", "bias"), _NOTHING) | {k: 1 + at for k, at in operands.places.items()}
     call = GROUPS.pack(
         norm=ctypes.addressof(norm), x=place["input"], weight=place["weight"], bias=place["bias"], y=1 + len(arrays),
@@ -76,5 +65,49 @@ def _prepare(operands: Operands, groups: int, arrays: Sequence[Array]) -> Launch
     step, pieces = pieces_of(units, nanoseconds)
     return Launch(
         (output,), words, units, None, step, pieces, nanoseconds,
-        routine=Routine(_code(x.dtype.char), group_norms.SYMBOL, (norm, call)),
+        routine=Routine(_code(x.dtype.char).native, group_norms.SYMBOL, (norm, call)),
+    )  # fmt: skip
+
+
+def normalise(x: Array, weight: Array | None, bias: Array | None, groups: int, eps: float) -> Array | None:
+    """Each group of channels with mean 0 and variance 1, times weights plus biases; None where there is no code."""
+    try:
+        groups = _checked_groups(x, (weight, bias), groups)
+    except KernelError:
+        return None
+    norm, y = _norm(x, groups, eps), np.empty(x.shape, x.dtype)
+    words = array("q", bytes(GROUPS_WORDS * 8))
+    places: dict[str, int] = {}
+    for at, (name, one) in enumerate((("x", x), ("weight", weight), ("bias", bias), ("y", y)), 1):
+        places[name] = _NOTHING if one is None else at
+        if one is not None:
+            words[at] = address(one)
+    call = GROUPS.pack(norm=ctypes.addressof(norm), groups=groups, **places)
+    words[GROUPS_AT] = ctypes.addressof(call)
+    _code(x.dtype.char).run(words, len(x) * groups, x.size * NANOSECONDS)
+    return y
+
+
+def _checked_groups(x: Array, vectors: Sequence[Array | None], groups: int) -> int:
+    """How many groups there are, as many as channels where `groups` is 0. Raises `KernelError` for what has no code."""
+    if x.ndim < 3 or x.dtype.char not in TYPES or not x.size or not x.flags.c_contiguous:
+        raise KernelError("no norm of groups of such a tensor")
+    channels = x.shape[1]
+    groups = groups or channels
+    if groups < 1 or channels % groups:
+        raise KernelError("groups that do not divide the channels")
+    asked = (channels,), x.dtype, (x.itemsize,)
+    if any(v is not None and (v.shape, v.dtype, v.strides) != asked for v in vectors):
+        raise KernelError("other vectors than one number for each channel, side by side")
+    if channels // groups * prod(x.shape[2:]) == 1:
+        raise KernelError("groups of one number")
+    return groups
+
+
+def _norm(x: Array, groups: int, eps: float) -> Any:
+    """The words of a norm of groups."""
+    plane, each = prod(x.shape[2:]), x.shape[1] // groups
+    return NORM.pack(
+        images=each, plane=plane, x_image=plane * x.itemsize, x_channel=each * plane * x.itemsize,
+        eps=bits_of(eps, x.itemsize),
     )  # fmt: skip

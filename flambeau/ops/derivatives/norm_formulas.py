@@ -45,12 +45,27 @@ def _layer_gradients(f: Any, grad: Any, input: Any, weight: Any, dims: int, eps:
     return by_input, f.unsqueeze(by_weight, 0), f.unsqueeze(by_bias, 0)
 
 
-@decomposed("aten::rms_norm")
-def _rms_norm(f: Any, input: Any, normalized_shape: Sequence[int], weight: Any, eps: float | None) -> Any:
-    _, inner = _trailing(input, normalized_shape)
+def _rms_scale(f: Any, input: Any, inner: list[int], eps: float | None) -> Any:
     least = 2.220446049250313e-16 if eps is None and input.itemsize == 8 else 1.1920928955078125e-07
-    scaled = input * f.rsqrt(f.mean(input * input, inner, True) + (least if eps is None else eps))
-    return scaled if weight is None else scaled * weight
+    return f.rsqrt(f.mean(input * input, inner, True) + (least if eps is None else eps))
+
+
+def _rms_input(
+    f: Any, grad: Any, input: Any, normalized_shape: Sequence[int], weight: Any, eps: float | None
+) -> Any:
+    _, inner = _trailing(input, normalized_shape)
+    scale = _rms_scale(f, input, inner, eps)
+    grad = grad if weight is None else grad * weight
+    return scale * (grad - input * (scale * scale * f.mean(grad * input, inner, True)))
+
+
+def _rms_weight(f: Any, grad: Any, input: Any, normalized_shape: Sequence[int], eps: float | None) -> Any:
+    outer, inner = _trailing(input, normalized_shape)
+    by_element = grad * input * _rms_scale(f, input, inner, eps)
+    return f.sum(by_element, outer) if outer else by_element
+
+
+formulas("aten::rms_norm", input=_rms_input, weight=_rms_weight)
 
 
 def _grouped(x: Any, groups: int) -> list[int]:
@@ -59,9 +74,12 @@ def _grouped(x: Any, groups: int) -> list[int]:
 
 
 def _group_input(f: Any, grad: Any, input: Any, num_groups: int, weight: Any, eps: float) -> Any:
-    sizes = _grouped(input, num_groups)
+    each = input.shape[1] // num_groups
+    for size in input.shape[2:]:
+        each = each * size
+    rows = [1, input.shape[0] * num_groups, each]
     grad = grad if weight is None else grad * f.reshape(weight, _channels(input)[1])
-    by_group = _by_input(f, f.reshape(grad, sizes), f.reshape(input, sizes), list(range(2, len(sizes))), eps)
+    by_group, _, _ = f.own("batch_norm_gradients", f.reshape(grad, rows), f.reshape(input, rows), None, eps)
     return f.reshape(by_group, list(input.shape))
 
 
