@@ -50,6 +50,8 @@ class CallFormulas:
     """There: what is kept of the arguments and the result of a call."""
     together: Callable[[Values], Sequence[Any] | None]
     """Computes what all steps give from large arrays; None for what it does not serve."""
+    folds: bool
+    """Whether what is kept may be large where the gradient is not: a sum, a mean, a loss."""
 
 
 class OperatorNode(Node):
@@ -120,7 +122,9 @@ class OperatorNode(Node):
         if self.counts is not None:
             return self._of_lists(values, self.counts)
         gradient = values[0]
-        if type(gradient) is Tensor and gradient._array.size >= LARGE:
+        if type(gradient) is Tensor and (
+            gradient._array.size >= LARGE or (self.formulas.folds and _are_large(values))
+        ):
             return self._of_large(values)
         shapes = self.shapes
         results: Gradients = [None] * len(self.edges)
@@ -140,6 +144,8 @@ class OperatorNode(Node):
         kept, gradient, formulas = self.kept, gradients[0], self.formulas
         quick = formulas.quick
         if quick is None or kept is None or type(gradient) is not Tensor or gradient._array.size >= LARGE:
+            return self.apply(gradients)
+        if formulas.folds and _keeps_large(kept):
             return self.apply(gradients)
         results = quick(kept, gradient)
         if results is None:
@@ -214,6 +220,16 @@ class OperatorNode(Node):
 
 _TENSORS: Final = (tuple, SavedTensor)
 """How tensors are kept."""
+
+
+def _are_large(values: Sequence[Any]) -> bool:
+    return any(type(value) is Tensor and value._array.size >= LARGE for value in values)
+
+
+def _keeps_large(kept: Sequence[Any]) -> bool:
+    """Whether one of the tensors that were kept, with its memory or without, is large."""
+    arrays = (value[0]._array if len(value) == 2 else value[0] for value in kept if type(value) is tuple)
+    return any(array.size >= LARGE for array in arrays)
 
 
 def _kept(value: Any, index: int) -> Any:

@@ -68,7 +68,8 @@ class Rule:
         together, keeps = self._together(formulas, places), direct or ()
         name = self.definition.schema.name.partition("::")[2]
         work = None if direct is None else quick(name, formulas, steps, places, direct, len(self.operands))
-        return CallFormulas(steps, work, kept, names, direct, keeper(keeps), together)
+        folds = self.definition.scalar is None and self.definition.family != "view"
+        return CallFormulas(steps, work, kept, names, direct, keeper(keeps), together, folds)
 
     def _together(self, formulas: Sequence[tuple[int, Formula]], places: Mapping[str, int]) -> Together:
         """What computes all gradients of a call on large arrays."""

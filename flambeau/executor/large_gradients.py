@@ -141,8 +141,15 @@ def _proxy(builder: Builder, value: Any) -> Any:
 def _pays(graph: Graph) -> bool:
     """Whether kernels compute all of a graph, and go over the elements less often than NumPy."""
     steps = [n for n in graph.nodes() if any(isinstance(v.static_type, TensorType) for v in n.results)]
-    computing = [n for n in steps if not _is_view(n)]
+    computing = [n for n in steps if not _is_view(n) and not _is_of_numbers(n)]
     return len(computing) > 1 and all(map(_is_in_kernels, computing))
+
+
+def _is_of_numbers(node: Node) -> bool:
+    """Whether a node makes a tensor without axes of numbers."""
+    types = [v.static_type for v in node.results]
+    made = all(isinstance(t, TensorType) and t.rank == 0 for t in types)
+    return made and not any(isinstance(v.static_type, TensorType) for v in node.operands)
 
 
 def _is_view(node: Node) -> bool:
