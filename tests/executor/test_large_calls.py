@@ -103,6 +103,10 @@ PROGRAMS: dict[str, Any] = {
     "leaky_relu": (functional.leaky_relu, []),
     "quotient with a row": (lambda x, w: x * w / (1 + w * w), [WEIGHT]),
     "softmax": (lambda x: flambeau.softmax(x, 0), []),
+    "variance of all": (lambda x: x.var(), []),
+    "deviation of rows": (lambda x: x.std(1), []),
+    "mse_loss": (lambda x, w: functional.mse_loss(x, w.repeat(ROWS, 1)), [WEIGHT]),
+    "rms_norm": (lambda x, w: functional.rms_norm(x, (COLUMNS,), w), [WEIGHT]),
     "layer_norm": (lambda x, w, b: functional.layer_norm(x, (COLUMNS,), w, b), [WEIGHT, WEIGHT]),
 }
 
