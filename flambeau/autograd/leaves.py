@@ -92,11 +92,19 @@ class Leaves:
                 continue
             array = gradient._array
             is_held = sys.getrefcount(gradient) > UNHELD  # by a hook, or by whoever has a result's gradient
-            is_own = not is_held and id(gradient._storage) not in shared and array is gradient._storage.base
+            is_own = not is_held and id(gradient._storage) not in shared and _is_all(gradient)
             shared.add(id(gradient._storage))
             accumulate(leaf, gradient, may_keep=is_own and bool(array.flags.c_contiguous))
             if known_leaf(leaf) is not None:
                 _afterwards(leaf, gradient)
+
+
+def _is_all(tensor: Tensor) -> bool:
+    """Whether a tensor is all that its memory holds."""
+    array, storage = tensor._array, tensor._storage
+    if array is storage.base:
+        return True
+    return tensor.device.type == "cuda" and array.nbytes == storage.nbytes
 
 
 def _extras(leaf: Tensor) -> Extras | None:

@@ -116,10 +116,14 @@ class CUDAGraph:
         """Give the stream in use of the graph's device all the work again. Raises RuntimeError if there is none."""
         if self._graph is None:
             raise RuntimeError(NOT_CAPTURED)
-        with using(self._device):
-            chosen = library.cupy().cuda.get_current_stream()
-            self._streams.add(chosen.ptr)
-            self._graph.launch(chosen)
+        cuda = library.cupy().cuda
+        if cuda.runtime.getDevice() != self._device:
+            with using(self._device):
+                self.replay()
+            return
+        chosen = cuda.get_current_stream()
+        self._streams.add(chosen.ptr)
+        self._graph.launch(chosen)
 
     def reset(self) -> None:
         """Forget the work; its memory is everybody's, when no tensor has it."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 import numpy as np
 
-from flambeau.cuda import library
+from flambeau.cuda import capturing, library
 from flambeau.cuda.storage import Extent
 from flambeau.tensor.tensor import Tensor, wrap
 
@@ -24,6 +26,28 @@ def empty_like(tensor: Tensor) -> Tensor:
     block = library.cupy().cuda.alloc_pinned_memory(max(array.nbytes, 1))
     memory = np.asarray(_PinnedExtent(int(block.ptr), max(array.nbytes, 1), block))
     return wrap(np.ndarray(array.shape, array.dtype, memory))
+
+
+_copied: Final[list[tuple[Any, Any]]] = []
+"""Events behind copies that nobody waits for, with the memory that they read."""
+
+
+def keep_until_copied(tensor: Tensor) -> None:
+    """Keep the memory of a tensor that the stream in use copies from until it has done so: nobody gets it before."""
+    if not is_pinned(tensor):
+        return  # the driver has taken what it needs
+    owner, cuda = tensor._storage.owner, library.cupy().cuda
+    capture = None
+    if capturing.underway:
+        capture = capturing.capture_of(int(cuda.runtime.getDevice()), cuda.get_current_stream())
+    if capture is not None:
+        capture.kept.append(owner)  # each replay reads it
+        return
+    event = cuda.Event(disable_timing=True)
+    event.record()
+    while _copied and _copied[0][0].done:
+        del _copied[0]
+    _copied.append((event, owner))
 
 
 def is_pinned(tensor: Tensor) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 from flambeau.cuda import library
 from flambeau.cuda.allocator import used_by
 from flambeau.cuda.devices import device as using
+from flambeau.cuda.pinned import keep_until_copied
 from flambeau.cuda.storage import TO_DEVICE, TO_HOST, CudaStorage, copy
 from flambeau.cuda.streams import Stream
 from flambeau.schema.device import Device
@@ -54,6 +55,9 @@ def on_device(self: Tensor, device: Device, *, waits: bool = True) -> Tensor:
         array, order = np.ascontiguousarray(array).reshape(array.shape), layout.contiguous_strides(array.shape)
     result = empty(array.shape, self.dtype, device, order)
     copy(result.data_ptr(), array.ctypes.data, array.nbytes, TO_DEVICE, device, waits=waits)
+    if not waits:
+        with using(device.index):
+            keep_until_copied(self)
     return result
 
 

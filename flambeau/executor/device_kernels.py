@@ -11,9 +11,13 @@ from collections.abc import Hashable, Sequence
 from typing import Any, Final
 
 from flambeau.codegen import available
+from flambeau.codegen.cuda.schedule import ACCESS_BYTES
 from flambeau.cuda.tensors import cuda_class, is_on_device
 from flambeau.executor.devices import place_checks as _place_checks  # noqa: F401  (places that arrays name there)
+from flambeau.executor.devices.addresses import address_of
+from flambeau.executor.devices.found_errors import GroupErrors
 from flambeau.executor.devices.groups import DeviceGroup
+from flambeau.executor.devices.launches import GroupLaunch
 from flambeau.executor.large_calls import graph_of_call, is_worthwhile
 from flambeau.ops.cuda_devices.cuda_rules import overwrite
 from flambeau.ops.families.overwrite import check_writeable
@@ -29,6 +33,8 @@ from flambeau.util.inversions import DEVICE_KERNEL
 MAX_PATTERNS: Final = 32
 """Patterns of arguments of one operator that kernels are made for; calls of others run by their kernels over arrays."""
 PLAIN: Final = cuda_class(Tensor)
+MAX_LAUNCHES: Final = 256
+"""Calls whose launches are kept."""
 FAMILIES: Final = frozenset({"pointwise", "reduce", "row"})
 
 
@@ -41,41 +47,76 @@ class DeviceKernels:
             f"device kernels of {definition.full_name}", MAX_PATTERNS, describe=str
         )
         """By pattern; False where no kernel is of use."""
+        self._launches: dict[Hashable, tuple[GroupLaunch, GroupErrors]] = {}
+        """By all that decides about a launch, for calls that are made again."""
 
     def __call__(self, arguments: Sequence[Any]) -> Any:
         """The result of a call; NotImplemented where no kernel gives it."""
-        pattern = tuple(map(_pattern, arguments))
-        if None in pattern:
-            return NotImplemented
-        try:
-            group = self.groups.get(pattern)
-        except TypeError:  # an argument that cannot be looked up
-            return NotImplemented
+        group = self._group_of(arguments)
         if group is None:
-            if len(self.groups) >= MAX_PATTERNS:
-                return NotImplemented
-            group = self.groups.get_or_make(pattern, lambda cause: self._group(arguments))
-        if isinstance(group, bool):
             return NotImplemented
         results = group.on_device([a for a in arguments if isinstance(a, Tensor)])
         return NotImplemented if results is None else results[0]
 
+    def _group_of(self, arguments: Sequence[Any]) -> DeviceGroup | None:
+        """The kernels for calls of this pattern, made now if it is new; None where there are none."""
+        pattern = tuple(map(_pattern, arguments))
+        if None in pattern:
+            return None
+        try:
+            group = self.groups.get(pattern)
+        except TypeError:  # an argument that cannot be looked up
+            return None
+        if group is None:
+            if len(self.groups) >= MAX_PATTERNS:
+                return None
+            group = self.groups.get_or_make(pattern, lambda cause: self._group(arguments))
+        return None if isinstance(group, bool) else group
+
     def quickly(self, arguments: Sequence[Any]) -> Any:
         """The same before anybody else is asked, where nobody has to be: no tensor asks for gradients, and all are
         tensors of devices and nothing more."""
-        if is_grad_enabled():
-            for argument in arguments:
-                if isinstance(argument, Tensor) and argument.asks():
-                    return NotImplemented
+        asks, key, given = is_grad_enabled(), [], []
         for argument in arguments:
-            if isinstance(argument, Tensor) and type(argument) is not PLAIN:
+            if type(argument) is PLAIN:
+                if (asks and argument.asks()) or argument.is_wrapped_number:
+                    return NotImplemented
+                array = argument._array
+                place = argument._storage.device.index
+                key.append((array.dtype, array.shape, array.strides, place, address_of(array) % ACCESS_BYTES == 0))
+                given.append(argument)
+            elif isinstance(argument, Tensor):
                 return NotImplemented
-        return self(arguments)
+            else:
+                key.append(_pattern(argument))
+        try:
+            known = self._launches.get(tuple(key))
+        except TypeError:  # an argument that cannot be looked up
+            return NotImplemented
+        if known is None:
+            known = self._known_launch(tuple(key), arguments, given)
+            if known is None:
+                return NotImplemented
+        launch, errors = known
+        return launch(given, errors.here())[0] if launch.may_fail else launch(given)[0]
+
+    def _known_launch(
+        self, key: Hashable, arguments: Sequence[Any], given: Sequence[Any]
+    ) -> tuple[GroupLaunch, GroupErrors] | None:
+        """What launches the kernel of a call; it is kept for others like it."""
+        group = self._group_of(arguments)
+        launch = None if group is None else group.launch_for(given)
+        if group is None or launch is None:
+            return None
+        if len(self._launches) >= MAX_LAUNCHES:
+            self._launches.clear()
+        self._launches[key] = launch, group.errors
+        return launch, group.errors
 
     def _group(self, arguments: Sequence[Any]) -> DeviceGroup | bool:
         definition = self._definition
-        looks_up = definition.accumulator in LOOKUPS
-        if definition.family != "pointwise" and not looks_up and not is_worthwhile(definition, arguments):
+        is_ours = definition.family == "pointwise" or definition.accumulator in LOOKUPS
+        if not is_ours and not is_worthwhile(definition, arguments):
             return False  # what folds in one step is a library's
         graph = graph_of_call(definition, arguments, [False] * len(arguments))
         return False if graph is None else DeviceGroup(definition.schema.name.partition("::")[2], graph)

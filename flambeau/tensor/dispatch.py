@@ -238,7 +238,26 @@ class Operator:
         except TypeError:
             return _foreign(function or self.function, args, {})
         result = run(binding.definition, binding.arguments(args, {}))
+        if special.exists and id(binding.definition) in below.QUICK and binding.finish is None:
+            self._note_quick(binding, args)
         return result if binding.finish is None else binding.finish(result)
+
+    def _note_quick(self, binding: CallBinding, args: tuple[Any, ...]) -> None:
+        """Have calls of tensors of a device, and numbers, asked there first."""
+        types = tuple(map(type, args))
+        if not all(t in _NUMBERS or below.is_only_on_device(t) for t in types):
+            return
+        definition = binding.definition
+
+        def quickly(*args: Any) -> Any:
+            quick = below.QUICK.get(id(definition))
+            if quick is not None and not kernels.table.overridden_names:
+                result = quick(binding.arguments(args, {}))
+                if result is not NotImplemented:
+                    return result
+            return self.call_positional(args)
+
+        self.fast_path[types[0] if len(types) == 1 else types] = quickly
 
     def call_with_keywords(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any], function: Function | None = None
@@ -294,6 +313,7 @@ def _foreign(function: Function, args: Sequence[Any], kwargs: Mapping[str, Any])
     raise
 
 
+_NUMBERS: Final = frozenset({int, float, bool, type(None)})
 _SEQUENCES: Final = (list, tuple)
 """Types of arguments whose elements decide too what a call means."""
 

@@ -98,3 +98,25 @@ def test_operators_made_of_others_take_large_tensors(cuda: Any) -> None:
         found.backward()
         wanted.backward()
         assert_equal(asking.grad, here.grad)
+
+
+def test_launches_are_for_how_addresses_lie(cuda: Any) -> None:
+    """What begins at a multiple of 16 bytes is read in accesses of that size; a view that does not, is not."""
+    x, base = R(8192).to("cuda"), R(8193).to("cuda")
+
+    def activated(x: Tensor) -> Tensor:
+        return F.gelu(x)
+
+    for script in (F.gelu, flambeau.script(activated)):
+        for value in (x, base[1:], x):
+            assert_equal(script(value), F.gelu(value.cpu()))
+    kernels = [k for k in _launches_of("aten::gelu") if 8192 in k.bound.special.sizes.values()]
+    assert sorted(len(k.bound.schedule.wide) for k in kernels) == [1, 2]
+
+
+def _launches_of(name: str) -> list[Any]:
+    from flambeau.executor import device_kernels
+
+    found = device_kernels._kernels[name]
+    assert found is not None
+    return [launch for launch, _ in found._launches.values()]

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from flambeau.codegen.cuda.mapped import (
     WARP,
     Assign,
+    AtomicAdd,
     Barrier,
     For,
     If,
@@ -127,6 +128,9 @@ class Builder:
 
     def write(self, memory: str, value: str, *at: Operand) -> None:
         self.add(Write(memory, at, value))
+
+    def atomic_add(self, memory: str, value: str, *at: Operand) -> None:
+        self.add(AtomicAdd(memory, at, value))
 
     def read_vector(self, memory: str, dtype: str, count: int, dimension: int, *at: Operand) -> list[str]:
         """Neighbours along a dimension."""

@@ -12,6 +12,7 @@ from flambeau.codegen.cuda.device_math import device_functions
 from flambeau.codegen.cuda.mapped import (
     WARP,
     Assign,
+    AtomicAdd,
     Barrier,
     For,
     If,
@@ -235,6 +236,8 @@ class _Emission:
             e.raw(f"store {t.llvm} {self.operand(s.initial)}, ptr {slot}")
         elif isinstance(s, Write):
             self.write(s)
+        elif isinstance(s, AtomicAdd):
+            self.atomic_add(s)
         elif isinstance(s, ReadVector):
             self.read_vector(s)
         elif isinstance(s, WriteVector):
@@ -290,6 +293,14 @@ class _Emission:
         if t.kind == "bool":
             value = self.e.convert("zext", value, "i8")
         self.e.raw(f"store {t.memory} {value}, {self.address(m, s.at)}, align {t.itemsize}")
+
+    def atomic_add(self, s: AtomicAdd) -> None:
+        m = self.kernel.memory(s.memory)
+        t, value = element_type(m.dtype), self.operand(s.value)
+        op = "fadd" if t.is_float else "add"
+        scope = 'syncscope("device") ' if m.space == "global" else ""
+        place = self.address(m, s.at)
+        self.e.define(f"atomicrmw {op} {place}, {t.memory} {value} {scope}monotonic, align {t.itemsize}", t.memory, 1)
 
     def unchanging(self, memory: str) -> str:
         """What says that nobody writes a memory while the kernel runs, so that its loads may go through the cache for

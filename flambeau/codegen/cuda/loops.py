@@ -10,6 +10,8 @@ from flambeau.util.record import replace
 
 BUSY = 1 << 14
 """Threads that keep a device busy."""
+ATOMIC = frozenset({"float32", "float64", "int32", "int64"})
+"""Element types that devices add to memory in one access."""
 
 
 def is_scan(loop: Loop) -> bool:
@@ -67,3 +69,9 @@ def residues_for(kernel: Kernel, sizes: dict[str, int]) -> int:
         while wanted * 2 <= named and threads * wanted < BUSY:
             wanted *= 2
     return wanted
+
+
+def adds_alone(kernel: Kernel) -> bool:
+    """Whether all that is done at places that values say is to add, what devices add at once."""
+    changes = [s for s in walk(kernel.body) if isinstance(s, Store) and s.at]
+    return all(s.op == "add" and kernel.buffer(s.buffer).dtype in ATOMIC for s in changes)

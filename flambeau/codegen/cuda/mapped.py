@@ -93,6 +93,16 @@ class Write:
 
 
 @dataclass(frozen=True, slots=True)
+class AtomicAdd:
+    """``add memory[at], value``: no other addition to that place comes between its load and its store; which of them
+    comes first, nothing says."""
+
+    memory: str
+    at: tuple[Operand, ...]
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
 class ReadVector:
     """``a, b: dtype = load memory[at]``: neighbours along one dimension, where elements lie side by side, in one access
     whose address is a multiple of its size."""
@@ -169,7 +179,7 @@ class If:
     body: tuple[Statement, ...]
 
 
-Access: TypeAlias = Read | Write | ReadVector | WriteVector
+Access: TypeAlias = Read | Write | AtomicAdd | ReadVector | WriteVector
 Statement: TypeAlias = Const | Let | Special | Index | Access | Var | Assign | Shuffle | Barrier | For | If
 
 

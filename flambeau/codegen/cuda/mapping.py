@@ -39,6 +39,8 @@ from flambeau.codegen.kernel.nest import (
 )
 from flambeau.util.record import dataclass, field, replace
 
+MAX_ATOMIC_BLOCKS = 1 << 16
+"""Blocks of additions in no order."""
 PIECES = "pieces"
 TEAMS = "teams"
 
@@ -171,6 +173,8 @@ class _Mapper:
     def _grid(self, launch: _Launch, loop: Loop, schedule: CudaSchedule) -> Grid:
         """The blocks for a loop."""
         change = change_of(loop)
+        if change is not None and schedule.atomic:
+            return Grid(loop.axes, schedule.threads, MAX_ATOMIC_BLOCKS)
         if change is not None:
             own = own_axes(self.kernel, loop, change)
             return Grid(own, schedule.threads, schedule.max_blocks, schedule.residues)

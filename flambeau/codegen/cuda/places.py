@@ -3,6 +3,8 @@
 So nothing is left to chance, whatever is put together: a place that is named twice has the value that the loop nest
 means. Iterations over axes that the result has itself are shared out as they are. Along the others each of ``residues``
 threads goes over all iterations, and makes those changes whose place, divided by their number, leaves its own.
+
+Where the order does not matter, sums may be atomic instead: each iteration is any thread's.
 """
 
 from __future__ import annotations
@@ -21,6 +23,13 @@ AHEAD = 4
 def change_loop(mapper: ThreadMapper, loop: Loop, change: Store, place: Place) -> None:
     """Every iteration of a loop that changes places."""
     b, residues = mapper.b, mapper.schedule.residues
+    if mapper.schedule.atomic:
+        with b.loop(mapper.team, mapper.total(loop), mapper.teams) as iteration:
+            inside = place.child()
+            mapper.split(loop.axes, iteration, inside)
+            mapper.body(tuple(s for s in loop.body if s is not change), inside)
+            b.atomic_add(change.buffer, inside.values[change.value], *mapper.index(change.buffer, inside, change.at))
+        return
     if sum(isinstance(s, Store) for s in loop.body) > 1:
         raise KernelError("several stores in a loop that changes places have no CUDA kernel yet")
     own = own_axes(mapper.kernel, loop, change)

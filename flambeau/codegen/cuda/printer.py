@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from flambeau.codegen.cuda.mapped import (
     Assign,
+    AtomicAdd,
     Barrier,
     For,
     If,
@@ -84,6 +85,8 @@ def _simple(s: Statement) -> str:
             return f"{s.name}: {s.dtype} = load {s.memory}[{_list(s.at)}]"
         case Write():
             return f"store {s.memory}[{_list(s.at)}], {s.value}"
+        case AtomicAdd():
+            return f"add {s.memory}[{_list(s.at)}], {s.value}"
         case ReadVector():
             return f"{', '.join(s.names)}: {s.dtype} = load {s.memory}[{_list(s.at)}] along {s.dimension}"
         case WriteVector():

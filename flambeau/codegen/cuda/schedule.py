@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 
-from flambeau.codegen.cuda.loops import has_scans, residues_for
+from flambeau.backends.cuda import sums
+from flambeau.codegen.cuda.loops import adds_alone, has_scans, residues_for
 from flambeau.codegen.cuda.mapped import WARP
 from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.codegen.kernel.nest import Kernel, Load, Loop, Statement, Store, scatters, walk
@@ -77,6 +78,8 @@ class CudaSchedule:
     across: str = ""
     residues: int = 1
     """Threads that share the places along an axis that values go along, where they change them."""
+    atomic: bool = False
+    """Additions at places that values say are atomic, in no order, instead of by the one thread that has a place."""
 
     @property
     def team_size(self) -> int:
@@ -110,6 +113,8 @@ class CudaSchedule:
             flags.append(f"tiles of {', '.join(self.turned)}, which lie along {self.across}")
         if self.residues > 1:
             flags.append(f"places shared by {self.residues}")
+        if self.atomic:
+            flags.append("additions in no order")
         return f"{self.team} of {self.threads} threads, at most {self.max_blocks} blocks {' '.join(flags)}".rstrip()
 
 
@@ -120,6 +125,8 @@ def choose(special: Specialized, aligned: frozenset[str] | None = None) -> CudaS
     narrow = _most_iterations(special.kernel.body, sizes) < 1 << 30
     outer = [s for s in special.kernel.body if isinstance(s, Loop)]
     if scatters(special.kernel):
+        if adds_alone(special.kernel) and not sums.deterministic:
+            return CudaSchedule(narrow=narrow, atomic=True)
         return CudaSchedule(threads=128, narrow=narrow, residues=residues_for(special.kernel, sizes))
     if len(outer) == 1 and not outer[0].carries:
         inner = _widest([s for s in walk(outer[0].body) if isinstance(s, Loop)], sizes)

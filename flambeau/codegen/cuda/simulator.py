@@ -17,6 +17,7 @@ from flambeau.codegen.cuda.bound_program import BoundProgram
 from flambeau.codegen.cuda.mapped import (
     WARP,
     Assign,
+    AtomicAdd,
     Barrier,
     For,
     If,
@@ -151,6 +152,8 @@ class _Launch:
             self.read(s, active)
         elif isinstance(s, Write):
             self.write(s, active)
+        elif isinstance(s, AtomicAdd):
+            self.atomic_add(s, active)
         elif isinstance(s, ReadVector | WriteVector):
             self.vector(s, active)
         elif isinstance(s, Var):
@@ -196,7 +199,7 @@ class _Launch:
 
     # --- memory
 
-    def places(self, s: Read | Write, active: Array) -> tuple[Array, ...]:
+    def places(self, s: Read | Write | AtomicAdd, active: Array) -> tuple[Array, ...]:
         """The index of each active thread along each dimension."""
         m: Memory = self.kernel.memory(s.memory)
         shape = memory_shape(m, self.sizes)
@@ -211,7 +214,7 @@ class _Launch:
             found.append(index)
         return tuple(found)
 
-    def flat(self, s: Read | Write, places: tuple[Array, ...]) -> Array:
+    def flat(self, s: Read | Write | AtomicAdd, places: tuple[Array, ...]) -> Array:
         if not places:
             return np.zeros(1, np.int64)
         shape = memory_shape(self.kernel.memory(s.memory), self.sizes)
@@ -234,6 +237,15 @@ class _Launch:
             self.checked(s, lambda: self.touched[s.memory].write(flat, threads, self.block, self.time))
         value = self.operand(s.value)[active]
         self.memory[s.memory][places] = value if places else value[0]
+
+    def atomic_add(self, s: AtomicAdd, active: Array) -> None:
+        """Additions to one place do not meet; with plain stores they do, as loads."""
+        places = self.places(s, active)
+        threads = self.threads[active]
+        flat = np.broadcast_to(self.flat(s, places), threads.shape)
+        self.checked(s, lambda: self.touched[s.memory].read(flat, threads, self.block, self.time))
+        value = self.operand(s.value)[active]
+        np.add.at(self.memory[s.memory], places or (), value if places else value.sum())
 
     def vector(self, s: ReadVector | WriteVector, active: Array) -> None:
         """One access after another, to places whose first lies at a multiple of their number."""

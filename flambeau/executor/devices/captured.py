@@ -10,12 +10,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from operator import attrgetter, call, is_
-from typing import Any, Final
+from operator import call, is_
+from typing import Any
 from weakref import ref
 
 from flambeau.cuda import capturing, library, tensors
 from flambeau.cuda.allocator import temporaries
+from flambeau.cuda.devices import device as using
 from flambeau.cuda.graphs import CUDAGraph
 from flambeau.cuda.storage import WITHIN, copy
 from flambeau.cuda.streams import Stream, stream
@@ -27,7 +28,7 @@ from flambeau.tensor.tensor import Tensor, view_of, window
 from flambeau.util.record import dataclass
 
 Run = Callable[[Sequence[Any]], tuple[Any, ...]]
-_array_of: Final = attrgetter("_array")
+
 
 class CaptureError(Exception):
     """That a call cannot be a graph, and why."""
@@ -194,14 +195,26 @@ class CapturedCall:
 
     def replay(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """The results for arguments that fit."""
-        for k, target, nbytes, _ in self._own:
-            copy(target, address_of(arguments[k]._array), nbytes, WITHIN, self._device)
+        if self._own:
+            self._fill(arguments)
         self._graph.replay()
         self.replays += 1
         for k in self._written:
             arguments[k].bump_version()
         copies = self.copies
         return tuple([r.after_replay(arguments, copies=copies) for r in self._results])
+
+
+    def _fill(self, arguments: Sequence[Any]) -> None:
+        """Copy the arguments that are copied."""
+        cuda = library.cupy().cuda
+        if cuda.runtime.getDevice() != self._device.index:
+            with using(self._device.index):
+                self._fill(arguments)
+            return
+        stream, copy_bytes = cuda.get_current_stream().ptr, cuda.runtime.memcpyAsync
+        for k, target, nbytes, _ in self._own:
+            copy_bytes(target, address_of(arguments[k]._array), nbytes, WITHIN, stream)
 
 
 def like(tensor: Tensor) -> Tensor:

@@ -12,13 +12,16 @@ from typing import Any, Final
 
 import numpy as np
 
+from flambeau.backends.cuda import sums
 from flambeau.codegen import available
 from flambeau.codegen.cuda.bound_program import Layout
 from flambeau.codegen.cuda.runtime import CudaKernel
+from flambeau.codegen.cuda.schedule import ACCESS_BYTES
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.lower import lower_graph
 from flambeau.cuda import library
 from flambeau.cuda.numbers import number_on_device
+from flambeau.executor.devices.addresses import address_of
 from flambeau.executor.devices.device_code import on_devices
 from flambeau.executor.devices.found_errors import GroupErrors
 from flambeau.executor.devices.launches import GroupLaunch
@@ -26,6 +29,7 @@ from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import compile_graph
 from flambeau.interpreter.machine import run
 from flambeau.ir.graph import Graph
+from flambeau.passes.fusible import CHANGES
 from flambeau.schema.device import Device
 from flambeau.specialise.cache import SpecialisationCache
 from flambeau.specialise.spec import Spec, describe, refine, spec_of
@@ -68,6 +72,7 @@ class DeviceGroup:
         self.state = "not called yet"
         self._code: Code | None = None
         self.errors = GroupErrors(name, graph)
+        self._adds = any(n.definition is not None and n.definition.accumulator in CHANGES for n in graph.nodes())
 
     @property
     def code(self) -> Code:
@@ -97,14 +102,21 @@ class DeviceGroup:
 
     def on_device(self, inputs: Sequence[Any]) -> list[Tensor] | None:
         """The results by a kernel; None where there is none for such inputs."""
-        key = tuple(map(_kind, inputs))
-        launch = self.launches_cache.get(key)
+        launch = self.launch_for(inputs)
         if launch is None:
-            launch = self.launches_cache.get_or_make(key, lambda cause: self._new_launch(inputs))
-        if isinstance(launch, Refused):
             return None
         given = _on_one_device(inputs, launch.device, launch.dtypes)
         return launch(given, self.errors.here()) if launch.may_fail else launch(given)
+
+    def launch_for(self, inputs: Sequence[Any]) -> GroupLaunch | None:
+        """What launches the kernels for inputs that lie like these; None where there are none."""
+        key: Hashable = tuple(map(_kind, inputs))
+        if self._adds:
+            key = key, sums.deterministic
+        launch = self.launches_cache.get(key)
+        if launch is None:
+            launch = self.launches_cache.get_or_make(key, lambda cause: self._new_launch(inputs))
+        return None if isinstance(launch, Refused) else launch
 
     def _new_launch(self, inputs: Sequence[Any]) -> GroupLaunch | Refused:
         start = time.perf_counter()
@@ -150,7 +162,8 @@ def _kind(value: Any) -> Any:
     if isinstance(value, Tensor):
         array = value._array
         if getattr(type(value), "_is_on_device", False):
-            return array.dtype, array.shape, array.strides, value._storage.device.index
+            is_aligned = not address_of(array) % ACCESS_BYTES
+            return array.dtype, array.shape, array.strides, value._storage.device.index, is_aligned
         return array.dtype, array.shape, value.is_wrapped_number
     return type(value)
 

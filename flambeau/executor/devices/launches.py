@@ -19,14 +19,15 @@ from flambeau.codegen.cuda.mapped import MappedKernel, memory_shape, shared_byte
 from flambeau.codegen.cuda.runtime import CudaKernel, may_fail
 from flambeau.codegen.cuda.threads import ERROR
 from flambeau.codegen.kernel.dtypes import element_type
-from flambeau.cuda import capturing, late_errors, library, tensors
+from flambeau.cuda import capturing, late_errors, library
 from flambeau.cuda.devices import device as using
 from flambeau.cuda.storage import CudaStorage
 from flambeau.executor.devices.addresses import address_of
 from flambeau.executor.devices.found_errors import unnamed_error
 from flambeau.schema.device import Device
 from flambeau.tensor import layout
-from flambeau.tensor.tensor import Tensor
+from flambeau.tensor.settled import settle
+from flambeau.tensor.tensor import Tensor, window
 from flambeau.util.record import dataclass
 
 
@@ -35,24 +36,28 @@ class _Made:
     """Memory that a launch allocates."""
 
     sizes: tuple[int, ...]
-    strides: tuple[int, ...]
+    byte_strides: tuple[int, ...]
     dtype: np.dtype[Any]
-
-    @property
-    def nbytes(self) -> int:
-        """How much there is of it."""
-        return prod(self.sizes) * self.dtype.itemsize
+    nbytes: int
+    """How much there is of it."""
 
     def new(self, device: Device) -> Tensor:
         """New memory, not initialised."""
-        return tensors.in_storage(CudaStorage(device, self.nbytes), self.sizes, self.strides, self.dtype)
+        storage = CudaStorage(device, self.nbytes)
+        memory: Any = storage.base if self.nbytes else bytearray()
+        return settle(window(np.ndarray(self.sizes, self.dtype, memory, 0, self.byte_strides), storage))
+
+
+def _made(sizes: Sequence[int], strides: Sequence[int], dtype: np.dtype[Any]) -> _Made:
+    item = dtype.itemsize
+    return _Made(tuple(sizes), tuple([s * item for s in strides]), dtype, prod(sizes) * item)
 
 
 def _result(output: OutputLayout) -> _Made:
     strides: Sequence[int] = layout.contiguous_strides(output.memory_shape)
     if output.permutation is not None:
         strides = [strides[k] for k in output.permutation]
-    return _Made(tuple(output.shape), tuple(strides), output.dtype)
+    return _made(output.shape, strides, output.dtype)
 
 
 @dataclass(slots=True)
@@ -173,4 +178,4 @@ class GroupLaunch:
 
 def _work(memory: Any, sizes: dict[str, int]) -> _Made:
     shape = memory_shape(memory, sizes)
-    return _Made(shape, tuple(layout.contiguous_strides(shape)), element_type(memory.dtype).numpy)
+    return _made(shape, layout.contiguous_strides(shape), element_type(memory.dtype).numpy)

@@ -18,9 +18,13 @@ from flambeau.serialize.archive_reader.pickle_names import read_pickle
 from flambeau.serialize.archive_reader.program import extra_files, is_program, read_program
 from flambeau.util.no_collection import no_collection
 
-Place = str | Device | Mapping[str, str] | None
+Place = str | Device | Mapping[str, str] | Callable[[Any, str], Any] | None
 Source = str | os.PathLike[str] | IO[bytes]
 WRONG_PLACE: Final = "map_location should be either None, string, device or a dict of those, but got type: {kind}"
+WRONG_RESULT: Final = (
+    "map_location gave {given!r} for a storage on {location!r}: return the storage moved (storage.cuda(1), "
+    "storage.cpu()), the storage itself, or None to leave it where it was"
+)
 IS_PROGRAM: Final = (
     "'flambeau.load' received a zip file that looks like a TorchScript archive dispatching to 'flambeau.jit.load' "
     "(call 'flambeau.jit.load' directly to silence this warning)"
@@ -40,7 +44,9 @@ def load(
 
     Args:
         f: a path, or a file object opened for reading bytes, which is read from where it stands.
-        map_location: the device that tensors go to, or a dict from the one that they were on to the one they go to.
+        map_location: the device that tensors go to, a dict from the one that they were on to the one they go to, or a
+            function of a storage and the name of the device that it was on, which gives the storage moved
+            (`lambda storage, location: storage.cuda(1)`), or None to leave it where it was.
         _extra_files: names of files in the archive; their contents are put in as values, as bytes where the dict has
             bytes, else as text if they are text.
         _restore_shapes: give the parameters of traced methods the sizes of the example inputs, in their graphs.
@@ -117,6 +123,41 @@ def _as_text(data: bytes) -> str | bytes:
         return data
 
 
+class MovedStorage:
+    """Stands for a storage that is about to be loaded, for functions that say where to.
+
+    >>> MovedStorage("cpu").cuda(1).device
+    device(type='cuda', index=1)
+    """
+
+    def __init__(self, device: str) -> None:
+        self.device = Device(device)
+
+    def cpu(self) -> MovedStorage:
+        """On the host."""
+        return MovedStorage("cpu")
+
+    def cuda(self, device: int | str | Device | None = None, non_blocking: bool = False) -> MovedStorage:
+        """On a CUDA device, the one in use if None."""
+        return MovedStorage("cuda" if device is None else f"cuda:{device}" if isinstance(device, int) else str(device))
+
+    def to(self, device: str | Device, non_blocking: bool = False) -> MovedStorage:
+        """On a device."""
+        return MovedStorage(str(device))
+
+
+def _by_function(function: Callable[[Any, str], Any]) -> Callable[[str], str]:
+    def place(location: str) -> str:
+        given = function(MovedStorage("cpu"), location)
+        if given is None:
+            return location
+        if not isinstance(given, MovedStorage):
+            raise RuntimeError(WRONG_RESULT.format(given=given, location=location))
+        return str(given.device)
+
+    return place
+
+
 def _place(map_location: Place) -> Callable[[str], str]:
     match map_location:
         case None:
@@ -127,6 +168,8 @@ def _place(map_location: Place) -> Callable[[str], str]:
         case Mapping():
             table = {str(k): str(v) for k, v in map_location.items()}
             return lambda location: table.get(location, location)
+        case _ if callable(map_location):
+            return _by_function(map_location)
     raise ValueError(WRONG_PLACE.format(kind=type(map_location)))
 
 

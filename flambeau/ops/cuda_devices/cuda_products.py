@@ -10,8 +10,11 @@ from flambeau.cuda.cublas.products import folded, product, shaped, transposed
 from flambeau.cuda.tensors import empty, is_on_device
 from flambeau.ops.cuda_devices.cuda_calls import CUDA_RULES
 from flambeau.ops.cuda_devices.cuda_rules import overwrite
+from flambeau.schema import registry
 from flambeau.schema.opdef import OpDef
 from flambeau.tensor import layout
+from flambeau.tensor.below import QUICK, is_only_on_device
+from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.tensor.tensor import Tensor
 
 
@@ -99,3 +102,24 @@ def _added(added: Tensor, first: Tensor, second: Tensor, beta: float, alpha: flo
     if beta:
         overwrite(into, added)
     return product(first, second, into, alpha, beta)
+
+
+def _quickly(definition: OpDef, rule: Any) -> Any:
+    """What runs a product before anybody else is asked, where nobody has to be."""
+
+    def run(arguments: Sequence[Any]) -> Any:
+        asks = is_grad_enabled()
+        for argument in arguments:
+            if isinstance(argument, Tensor) and ((asks and argument.asks()) or not is_only_on_device(type(argument))):
+                return NotImplemented
+        return rule(definition, arguments)
+
+    return run
+
+
+for _name, _rule in (
+    ("aten::mm", _plain), ("aten::bmm", _plain), ("aten::matmul", _any), ("aten::linear", _linear),
+    ("aten::addmm", _plus), ("aten::baddbmm", _plus),
+):  # fmt: skip
+    _definition = registry.get(_name)
+    QUICK[id(_definition)] = _quickly(_definition, _rule)

@@ -12,6 +12,7 @@ from flambeau.schema.dtype import int64
 from flambeau.tensor.random import Generator
 from flambeau.utils.data.collating import default_collate, default_convert
 from flambeau.utils.data.datasets import IterableDataset
+from flambeau.utils.data.pinning import pinned
 from flambeau.utils.data.samplers import BatchSampler, RandomSampler, SequentialSampler
 from flambeau.utils.data.worker import END_OF_DATA, Fetcher, Order, WorkerError
 from flambeau.utils.data.workers import Workers
@@ -41,7 +42,8 @@ class DataLoader:
         batch_sampler: gives lists of numbers.
         num_workers: processes that make batches; 0 for this one.
         collate_fn: makes a batch of a list of items.
-        pin_memory, pin_memory_device: accepted; memory is that of the CPU.
+        pin_memory: batches lie in memory that devices copy from while the host goes on, if there is a device.
+        pin_memory_device: accepted; that memory is the same for all devices.
         drop_last: leave the last batch out if it is shorter.
         timeout: seconds to wait for a batch of the workers; 0 for any time.
         worker_init_fn: called in each worker with its number.
@@ -136,7 +138,7 @@ class DataLoader:
                 batch = fetcher(numbers)
             except StopIteration:
                 return
-            yield batch
+            yield pinned(batch) if self.pin_memory else batch
 
     def __len__(self) -> int:
         if not self._is_iterable:
@@ -198,7 +200,7 @@ class _Batches:
         if isinstance(batch, WorkerError):
             self._stop()
             batch.reraise()
-        return batch
+        return pinned(batch) if self._loader.pin_memory else batch
 
     def _wait(self) -> Any:
         while True:

@@ -7,11 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from flambeau.backends.cuda import sums
 from flambeau.codegen import reference
 from flambeau.codegen.cuda import loops
 from flambeau.codegen.cuda import schedule as choices
 from flambeau.codegen.cuda.bound_program import Layout, bind_program
 from flambeau.codegen.cuda.emit import emit_module
+from flambeau.codegen.cuda.mapped import AtomicAdd, Write
+from flambeau.codegen.cuda.printer import print_program
+from flambeau.codegen.cuda.ptx import programs_ptx
+from flambeau.codegen.cuda.races import SimulationError
 from flambeau.codegen.cuda.simulator import simulate
 from flambeau.codegen.kernel import Kernel, parse_kernel
 from flambeau.codegen.kernel.dtypes import KernelError
@@ -148,7 +153,55 @@ def test_places_along_an_axis(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("residues", [1, 4])
 def test_changed_rows(dtype: str, op: str, residues: int) -> None:
     kernel = parse_kernel(CHANGED_ROWS.format(dtype=dtype, op=op and op + " "))
-    check(kernel, [draw(dtype, 5, 3), places(5, 11, 3), draw(dtype, 11, 3, seed=2)], residues=residues, threads=32)
+    given = [draw(dtype, 5, 3), places(5, 11, 3), draw(dtype, 11, 3, seed=2)]
+    check(kernel, given, residues=residues, threads=32, atomic=False)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
+def test_additions_in_no_order(dtype: str) -> None:
+    """What is exact in any order has the same bits; blocks and threads add to one place at once."""
+    kernel = parse_kernel(CHANGED_ROWS.format(dtype=dtype, op="add "))
+    given = [np.ones((5, 40), dtype), places(5, 30, 40), np.arange(1200).reshape(30, 40).astype(dtype)]
+    schedule = bound_for(kernel, *given).schedule
+    assert schedule.atomic
+    assert "additions in no order" in schedule.key()
+    check(kernel, given)
+    bound = bound_for(kernel, *given)
+    assert bound.program is not None
+    text = emit_module(bound.program.kernels)
+    assert text.count("atomicrmw") == 1
+    assert "monotonic" in text
+    assert ("red.global.add" in (ptx := programs_ptx([bound.program], "sm_90", {}))) or "atom.global.add" in ptx
+    assert "= %" not in print_program(bound.program).split("add y0[")[1].splitlines()[0]
+
+
+def test_additions_can_be_told_to_have_an_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = parse_kernel(CHANGED_ROWS.format(dtype="float32", op="add "))
+    given = [draw("float32", 5, 3), places(5, 11, 3), draw("float32", 11, 3, seed=2)]
+    monkeypatch.setattr(sums, "deterministic", True)
+    assert not bound_for(kernel, *given).schedule.atomic
+    check(kernel, given)
+
+
+def test_a_plain_store_beside_additions_is_a_race() -> None:
+    kernel = parse_kernel(CHANGED_ROWS.format(dtype="float32", op="add "))
+    given = [np.ones((5, 4), np.float32), places(5, 300, 4), np.ones((300, 4), np.float32)]
+    bound = bound_for(kernel, *given)
+    assert bound.program is not None
+    changes = bound.program.kernels[1]
+    plain = replace(changes, body=tuple(_plain(s) for s in changes.body))
+    wrong = replace(bound, program=replace(bound.program, kernels=(bound.program.kernels[0], plain)))
+    simulate(bound, *given)
+    with pytest.raises(SimulationError, match="race"):
+        simulate(wrong, *given)
+
+
+def _plain(s: Any) -> Any:
+    """A statement with stores where additions were."""
+    if isinstance(s, AtomicAdd):
+        return Write(s.memory, s.at, s.value)
+    inner = getattr(s, "body", None)
+    return s if inner is None else replace(s, body=tuple(map(_plain, inner)))
 
 
 @pytest.mark.parametrize("residues", [1, 2, 8])
@@ -167,6 +220,7 @@ def test_no_changes() -> None:
 def test_one_column_is_shared_by_many_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = parse_kernel(CHANGED_ROWS.format(dtype="float32", op="add "))
     given = [draw("float32", 40, 1), places(40, 50, 1), draw("float32", 50, 1)]
+    monkeypatch.setattr(sums, "deterministic", True)
     assert bound_for(kernel, *given).schedule.residues == 32
     monkeypatch.setattr(loops, "BUSY", 8)
     assert bound_for(kernel, *given).schedule.residues == 8
