@@ -170,7 +170,7 @@ class DeviceUpdate:
         count = len(members) * len(many.order)
         length = count + sum(map(len, values))
         if tables.places is None or tables.places.nbytes != length * WORD:
-            tables.places, tables.words = CudaStorage(device, length * WORD), None
+            tables.places, tables.words = _new_table(length * WORD, device, capture), None
         words = _words(many, kernel, members, {n: k for k, n in enumerate(numbers)}, values, tables.places.address)
         if tables.words is None or not np.array_equal(words, tables.words):
             _bring(words, tables.places, device, capture)
@@ -220,9 +220,18 @@ def _words(
 
 def _brought(words: Any, device: Device, capture: Any) -> CudaStorage:
     """A table in new memory of a device."""
-    result = CudaStorage(device, words.nbytes)
+    result = _new_table(words.nbytes, device, capture)
     _bring(words, result, device, capture)
     return result
+
+
+def _new_table(nbytes: int, device: Device, capture: Any) -> CudaStorage:
+    """Memory for a table. That of a capture is not the graph's, whose earlier work may use the same in each replay,
+    while what the table holds is brought there once."""
+    if capture is None:
+        return CudaStorage(device, nbytes)
+    memory = library.cupy().cuda.Memory(nbytes)
+    return CudaStorage(device, nbytes, memory, int(memory.ptr))
 
 
 def _bring(words: Any, table: CudaStorage, device: Device, capture: Any) -> None:

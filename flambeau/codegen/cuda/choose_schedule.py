@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 
 from flambeau.codegen.cuda.columns import has_columns, has_pieces
-from flambeau.codegen.cuda.loops import has_scans
+from flambeau.codegen.cuda.loops import has_scans, is_scan
 from flambeau.codegen.cuda.mapped import WARP
 from flambeau.codegen.cuda.recomputed import recomputed
 from flambeau.codegen.cuda.rows import row_axis
+from flambeau.codegen.cuda.scans import WIDTH as SCAN_WIDTH
 from flambeau.codegen.cuda.schedule import (
     ACCESS_BYTES,
     MAX_WIDE_BLOCKS,
@@ -39,6 +40,8 @@ FEW_COLUMNS, FEW_ROWS = 8, 16
 """Columns below which, and rows up to which, a tile has another shape."""
 FOLD_BLOCKS = 4
 """Blocks of a fold over everything for each processor."""
+SCAN_BLOCKS = 8
+"""Blocks of a scan over everything for each processor."""
 IN_FLIGHT = 4
 """Accesses of a thread under way at a time."""
 
@@ -51,8 +54,12 @@ def choose_schedule(
     schedule = replace(choose(special, aligned), processors=processors)
     kernel = special.kernel
     outer = [s for s in kernel.body if isinstance(s, Loop)]
-    if scatters(kernel) or has_scans(kernel.body):
+    if scatters(kernel):
         return schedule
+    if has_scans(kernel.body):
+        is_of_all = any(s.carries for s in outer) and not schedule.alone
+        blocks = SCAN_BLOCKS * processors if is_of_all else schedule.max_blocks
+        return replace(schedule, wide=_side_by_side_in_scans(special, aligned), max_blocks=blocks)
     if schedule.alone:
         return _held(special, kernel.body, 1, schedule, aligned)
     if len(outer) == 1 and not outer[0].carries:
@@ -184,19 +191,21 @@ def _wide(
     """The buffers whose elements are neighbours along the last of these axes, and how many of them a thread takes in
     one access: no more than ``most``, and rows have no rest but where it may be."""
     inner, sizes = axes[-1], special.sizes
-    dense = {
-        b.name: element_type(b.dtype).itemsize
-        for b in special.kernel.buffers
-        if b.role != "scratch" and special.strides.get((b.name, inner)) == element_type(b.dtype).itemsize
-    }
-    used = {s.buffer for s in walk(body) if isinstance(s, Load | Store)}
-    dense = {name: item for name, item in dense.items() if name in used}
+    dense = _dense(special, inner, body)
     width = min(ACCESS_BYTES // max(dense.values(), default=ACCESS_BYTES), MOST_WIDE)
     while width > 1 and ((sizes[inner] % width and not may_rest) or width > most):
         width //= 2
     while width > 1 and not all(_begins(special, n, inner, width * item, aligned) for n, item in dense.items()):
         width //= 2
     return tuple(dense), width
+
+
+def _dense(special: Specialized, axis: str, body: tuple[Statement, ...]) -> dict[str, int]:
+    """The buffers that some statements use whose elements are neighbours along an axis, with the bytes of an element.
+    """
+    used = {s.buffer for s in walk(body) if isinstance(s, Load | Store)}
+    items = {b.name: element_type(b.dtype).itemsize for b in special.kernel.buffers if b.role != "scratch"}
+    return {n: i for n, i in items.items() if n in used and special.strides.get((n, axis)) == i}
 
 
 def _begins(special: Specialized, name: str, inner: str, nbytes: int, aligned: frozenset[str] | None) -> bool:
@@ -224,6 +233,24 @@ def _fold(
     if any(_is_apart(special, loop, set(wide)) for loop in outer if loop.axes):
         wide, width = (), 1
     return replace(plain, width=width, wide=wide, vectors=IN_FLIGHT if width > 1 else 2 * IN_FLIGHT)
+
+
+def _side_by_side_in_scans(special: Specialized, aligned: frozenset[str] | None) -> tuple[str, ...]:
+    """The buffers of scans that threads read and write several neighbours of at a time: none where a thread's
+    neighbours are not all there, or none of them."""
+    scans = [s for s in walk(special.kernel.body) if isinstance(s, Loop) and is_scan(s)]
+    axes = {loop.axes for loop in scans}
+    if len(axes) != 1 or len(next(iter(axes))) != 1:
+        return ()
+    [(axis,)] = axes
+    if not special.sizes[axis] or special.sizes[axis] % SCAN_WIDTH:
+        return ()
+    body = tuple(s for loop in scans for s in loop.body)
+    return tuple(
+        name
+        for name, item in _dense(special, axis, body).items()
+        if item * SCAN_WIDTH <= ACCESS_BYTES and _begins(special, name, axis, SCAN_WIDTH * item, aligned)
+    )
 
 
 def _is_apart(special: Specialized, loop: Loop, wide: set[str]) -> bool:

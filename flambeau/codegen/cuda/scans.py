@@ -118,19 +118,42 @@ class _Scan:
         last = b.index("sub", stop, 1)
         with b.loop(first, stop, mapper.schedule.team_size * WIDTH) as tile:
             own = b.index("add", tile, b.index("mul", mapper.lane, WIDTH))
-            lanes, there = [], []
-            for k in range(WIDTH):
-                iteration = b.index("add", own, k)
-                there.append(b.test("lt", iteration, stop))
-                lane = self.place.child()
-                mapper.split(self.loop.axes, b.index("min", iteration, last), lane)
-                lanes.append(lane)
+            if mapper.schedule.wide:
+                lanes, there = self._side_by_side(own, stop)
+            else:
+                lanes, there = self._one_by_one(own, stop, last)
             for s in self.loop.body:
                 self._statement(s, lanes, there)
+
+    def _one_by_one(self, own: Operand, stop: Operand, last: Operand) -> tuple[list[Place], list[str]]:
+        """The neighbours from a place on, and whether each is there; behind the end the last one stands for them."""
+        b, lanes, there = self.mapper.b, [], []
+        for k in range(WIDTH):
+            iteration = b.index("add", own, k)
+            there.append(b.test("lt", iteration, stop))
+            lane = self.place.child()
+            self.mapper.split(self.loop.axes, b.index("min", iteration, last), lane)
+            lanes.append(lane)
+        return lanes, there
+
+    def _side_by_side(self, own: Operand, stop: Operand) -> tuple[list[Place], list[str]]:
+        """The same where all of them are there, or none: the last ones stand for those behind the end."""
+        b = self.mapper.b
+        is_there = b.test("lt", own, stop)
+        first = b.index("min", own, b.index("sub", stop, WIDTH))
+        lanes = []
+        for k in range(WIDTH):
+            lane = self.place.child()
+            lane.at[self.loop.axes[0]] = b.index("add", first, k)
+            lanes.append(lane)
+        return lanes, [is_there] * WIDTH
 
     def _statement(self, s: Statement, lanes: list[Place], there: list[str]) -> None:
         if isinstance(s, nest.Accumulate):
             self._accumulate(s, lanes, there)
+            return
+        if self.mapper.schedule.wide and isinstance(s, nest.Load | nest.Store):
+            self._access(s, lanes, there[0])
             return
         for k, (lane, is_there) in enumerate(zip(lanes, there, strict=True)):
             if isinstance(s, nest.Running):
@@ -140,6 +163,16 @@ class _Scan:
                     self.mapper.statement(s, lane)
             else:
                 self.mapper.statement(s, lane)
+
+    def _access(self, s: nest.Load | nest.Store, lanes: list[Place], is_there: str) -> None:
+        """What neighbours read or write, in one access where they lie side by side."""
+        axis = self.loop.axes[0]
+        if isinstance(s, nest.Store):
+            with self.mapper.b.when(is_there):
+                self.mapper.write_lanes(s, axis, lanes)
+            return
+        for lane, name in zip(lanes, self.mapper.read_lanes(s, axis, lanes), strict=True):
+            lane.values[s.name] = name
 
     def _accumulate(self, s: nest.Accumulate, lanes: list[Place], there: list[str]) -> None:
         b, state = self.mapper.b, self.states[s.carry]

@@ -214,7 +214,8 @@ class CapturedCall:
             return
         stream, copy_bytes = cuda.get_current_stream().ptr, cuda.runtime.memcpyAsync
         for k, target, nbytes, _ in self._own:
-            copy_bytes(target, address_of(arguments[k]._array), nbytes, WITHIN, stream)
+            if nbytes:
+                copy_bytes(target, address_of(arguments[k]._array), nbytes, WITHIN, stream)
 
 
 def like(tensor: Tensor) -> Tensor:

@@ -201,3 +201,21 @@ def test_a_scan_without_its_barriers_is_a_race() -> None:
     bound = bound_for(rows("float32", "sum"), x, schedule=TEAMS["block"])
     with pytest.raises(SimulationError, match="fold"):
         simulate(without_barriers(bound), x)
+
+
+@pytest.mark.parametrize("columns", [4, 36, 132, 300])
+def test_neighbours_in_one_access(columns: int) -> None:
+    """Rows that threads hold whole groups of neighbours of are read and written 16 bytes at a time."""
+    bound = check(rows("float32", "sum"), draw("float32", 3, columns))
+    assert bound.schedule.wide == ("x0", "y0")
+    assert check(rows("float32", "sum"), draw("float32", 3, columns + 1)).schedule.wide == ()
+    assert check(rows("float32", "sum"), draw("float32", 3, columns + 4)[:, :-4]).schedule.wide == ("x0", "y0")
+    assert "x0" not in check(rows("float32", "sum"), draw("float32", 3, columns + 1)[:, 1:]).schedule.wide
+    assert check(rows("float64", "sum"), draw("float64", 3, columns)).schedule.wide == ()
+
+
+@pytest.mark.parametrize("size", [4, 256, 260, 1032])
+def test_neighbours_of_everything(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    monkeypatch.setattr(choices, "ALONE_UP_TO", 0)
+    bound = check(EVERYTHING, draw("float32", size))
+    assert bound.schedule.wide == ("x0", "y0")
