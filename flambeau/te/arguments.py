@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, Protocol, TypeAlias
 
 import ml_dtypes
@@ -12,7 +13,7 @@ import numpy.typing as npt
 
 from flambeau.codegen import reference_scalar as scalar
 from flambeau.te.errors import ScheduleError
-from flambeau.te.expressions import Const, Expr, Op, Var
+from flambeau.te.expressions import INDEX, Const, Expr, Op, Var
 from flambeau.te.nest import Nest
 from flambeau.te.tensors import Tensor
 from flambeau.tensor.bridge import from_numpy
@@ -23,6 +24,7 @@ Array: TypeAlias = npt.NDArray[Any]
 Argument: TypeAlias = "Tensor | Var"
 
 
+@cache
 def numpy_dtype(name: str) -> np.dtype[Any]:
     """The dtype of NumPy with a name that nests use."""
     return np.dtype(ml_dtypes.bfloat16) if name == "bfloat16" else np.dtype(name)
@@ -97,6 +99,13 @@ class Arguments:
             args = [*nest.inputs, *(v for v in self.sizes if v not in found)]
         self.args = list(args)
         self._check(found)
+        self._taken = [(a, any(a is t for t in nest.outputs)) for a in self.args]
+        self._is_given_results = any(is_written for _, is_written in self._taken)
+        """Only arrays that calls give can share memory with others."""
+        self._is_checked = any(isinstance(a, Var) and a.dtype == INDEX for a in self.args) or any(
+            not isinstance(e, Var | Const) for t in nest.tensors for e in t.shape
+        )
+        """Whether sizes do not follow from shapes alone."""
 
     def _check(self, found: set[Var]) -> None:
         known = [*self.nest.inputs, *self.nest.outputs]
@@ -114,39 +123,34 @@ class Arguments:
             raise TypeError(f"expected {len(self.args)} arguments ({_names(self.args)}), got {len(given)}")
         arrays: dict[Tensor, Any] = {}
         numbers: dict[Var, Any] = {}
-        outputs = self.nest.outputs
-        for a, value in zip(self.args, given, strict=True):
+        for (a, is_written), value in zip(self._taken, given, strict=True):
             if isinstance(a, Tensor):
-                arrays[a] = memory.array(a, value, is_written=any(a is t for t in outputs))
+                arrays[a] = memory.array(a, value, is_written=is_written)
             else:
                 numbers[a] = _number(a, value)
-        for t in arrays:
-            self._meet_sizes(t, arrays[t], numbers)
+        are_plain = True
         for t, array in arrays.items():
-            self._check_shape(t, array, numbers)
-        for t in self.nest.tensors:
-            self.shape_of(t, numbers)
+            are_plain = _meets(t, array, numbers) and are_plain
+        if not are_plain or self._is_checked:
+            for t, array in arrays.items():
+                self._check_shape(t, array, numbers)
+            for t in self.nest.tensors:
+                self.shape_of(t, numbers)
         results: list[Any] = []
-        for t in outputs:
+        for t in self.nest.outputs:
             if t not in arrays:
                 arrays[t] = memory.empty(self.shape_of(t, numbers), numpy_dtype(t.dtype))
             results.append(arrays[t])
-        self._check_apart(arrays, memory)
+        if self._is_given_results:
+            self._check_apart(arrays, memory)
         return Bound(arrays, numbers, results)
 
     def shape_of(self, t: Tensor, numbers: Mapping[Var, Any]) -> tuple[int, ...]:
         """The shape of a tensor. Raises ValueError for a size below zero."""
-        shape = tuple(number_of(e, numbers) for e in t.shape)
-        if any(n < 0 for n in shape):
+        shape = tuple([numbers[e] if type(e) is Var else number_of(e, numbers) for e in t.shape])
+        if shape and min(shape) < 0:
             raise ValueError(f"{t.name} would have shape {shape}; its sizes are {_shape_text(t)}")
         return shape
-
-    def _meet_sizes(self, t: Tensor, array: Any, numbers: dict[Var, Any]) -> None:
-        if array.ndim != t.ndim:
-            raise ValueError(f"{t.name} has {t.ndim} dimensions, {_shape_text(t)}; got an array of shape {array.shape}")
-        for e, size in zip(t.shape, array.shape, strict=True):
-            if isinstance(e, Var):
-                numbers.setdefault(e, size)
 
     def _check_shape(self, t: Tensor, array: Any, numbers: Mapping[Var, Any]) -> None:
         expected = self.shape_of(t, numbers)
@@ -163,6 +167,17 @@ class Arguments:
                     raise ValueError(f"{t.name} and {other.name} share memory: give the result an array of its own")
 
 
+def _meets(t: Tensor, array: Any, numbers: dict[Var, Any]) -> bool:
+    """Take the sizes of an array as numbers; whether they are the ones known, and no expressions of others."""
+    if array.ndim != t.ndim:
+        raise ValueError(f"{t.name} has {t.ndim} dimensions, {_shape_text(t)}; got an array of shape {array.shape}")
+    is_plain = True
+    for e, size in zip(t.shape, array.shape, strict=True):
+        known = numbers.setdefault(e, size) if type(e) is Var else e.value if type(e) is Const else None
+        is_plain = is_plain and known == size
+    return is_plain
+
+
 def _names(args: Sequence[Argument]) -> str:
     return ", ".join(a.name for a in args) or "nothing"
 
@@ -173,9 +188,11 @@ def _shape_text(t: Tensor) -> str:
 
 def _array(t: Tensor, value: Any, *, is_written: bool) -> Array:
     """The memory of an argument: copied where it is read and does not lie row by row."""
+    dtype = numpy_dtype(t.dtype)
+    if type(value) is np.ndarray and value.dtype == dtype and value.flags.c_contiguous and not is_written:
+        return value
     if isinstance(value, EagerTensor):
         value = value.detach().numpy()
-    dtype = numpy_dtype(t.dtype)
     if not isinstance(value, np.ndarray):
         if is_written:
             raise TypeError(

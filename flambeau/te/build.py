@@ -36,21 +36,21 @@ def in_order(outputs: Sequence[Tensor]) -> list[Tensor]:
 
 def statements_for(t: Tensor, name: Callable[[str], str]) -> Body:
     """Loops that compute a tensor; `name` gives names that no other loop has."""
+    assert t.body is not None
     fresh = [Var(name(v.name)) for v in t.axes]
-    inner = element_of(t, t.buffer, tuple(fresh), tuple(fresh), name)
+    inner = element_of(t, t.body, t.buffer, tuple(fresh), tuple(fresh), name)
     for var, size in reversed(list(zip(fresh, t.shape, strict=True))):
         inner = [Loop(var, integer(0), size, inner)]
     return inner
 
 
 def element_of(
-    t: Tensor, buffer: Buffer, at: tuple[Expr, ...], where: tuple[Expr, ...], name: Callable[[str], str]
+    t: Tensor, body: Expr, buffer: Buffer, at: tuple[Expr, ...], where: tuple[Expr, ...], name: Callable[[str], str]
 ) -> Body:
-    """What computes a tensor's element at some indices, and stores it in a buffer's element `where`."""
-    assert t.body is not None
+    """What computes a tensor's element at some indices by its expression, and stores it in a buffer's `where`."""
     places: dict[Var, Expr] = dict(zip(t.axes, at, strict=True))
     fresh = {v: Var(name(v.name)) for v, _ in t.reduced}
-    inner: Body = [Store(buffer, where, simplify(substituted(t.body, places | fresh)), t.reducer, t)]
+    inner: Body = [Store(buffer, where, simplify(substituted(body, places | fresh)), t.reducer, t)]
     for v, size in reversed(t.reduced):
         inner = [Loop(fresh[v], integer(0), size, inner, reduces=True)]
     if t.reducer:

@@ -57,7 +57,7 @@ class Compiled:
     def _called(self, given: tuple[Any, ...], memory: Memory, run: Callable[[Bound], None]) -> Any:
         bound = self.arguments.bind(given, memory)
         run(bound)
-        results = tuple(memory.result(array, given) for array in bound.results)
+        results = tuple([memory.result(array, given) for array in bound.results])
         return results[0] if len(results) == 1 else results
 
     def _run(self, bound: Bound) -> None:
@@ -105,6 +105,7 @@ class NativeCode(Compiled):
             imports.update(memory_imports())
         self._code = jit.link(self._native.text, (SYMBOL,), imports, optimise=True)
         self._entry = _ENTRY(self._code.addresses[SYMBOL])
+        self._block = ctypes.c_int64 * (2 + len(self._tensors) + len(self.arguments.sizes))
         self._threads = thread_count.ANY if num_threads is None else num_threads
 
     @property
@@ -125,9 +126,9 @@ class NativeCode(Compiled):
     def _run(self, bound: Bound) -> None:
         error = ctypes.c_int32(0)
         shares = threads.run_address(self._threads if threads.is_supported() else 1)
-        addresses = [ctypes.addressof(error), shares, *(bound.arrays[t].ctypes.data for t in self._tensors)]
+        addresses = [ctypes.addressof(error), shares, *[bound.arrays[t].ctypes.data for t in self._tensors]]
         numbers = self.arguments.sizes
-        block = (ctypes.c_int64 * (len(addresses) + len(numbers)))(*addresses)
+        block = self._block(*addresses)
         start = ctypes.addressof(block) + 8 * len(addresses)
         for k, v in enumerate(numbers):
             number = bound.numbers[v]

@@ -59,6 +59,8 @@ class Nest:
         for t in self.tensors:
             if self.fresh(t.name) != t.name:
                 raise ScheduleError(f"two tensors of the nest are called {t.name}; give each a name of its own")
+        self.bodies = {t: t.body for t in self.tensors if t.body is not None}
+        """The expressions of tensors, in which those that were put in place are no longer read."""
         self.body: Body = []
         for t in self.tensors:
             if t.body is not None and t not in given:

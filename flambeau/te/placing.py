@@ -51,7 +51,7 @@ def compute_at(nest: Nest, t: Tensor, loop: Loop) -> list[Loop]:
     nest.release(own)
     names = [Var(nest.fresh(v.name)) for v in t.axes]
     loops, computed = loops_over(
-        region, names, known, lambda at: element_of(t, local, at, tuple(names), nest.fresh)
+        region, names, known, lambda at: element_of(t, nest.bodies[t], local, at, tuple(names), nest.fresh)
     )
     for s in own:
         nest.put(s, [])
@@ -176,22 +176,25 @@ def compute_inline(nest: Nest, t: Tensor) -> None:
         raise ScheduleError(f"an index of {t.name} is looked at while the nest runs, which its expression would not be")
     for s in own:
         nest.put(s, [])
+    body = nest.bodies[t]
     for s in walk(nest.body):
         if isinstance(s, Loop):
-            s.start, s.stop = _inlined(s.start, t), _inlined(s.stop, t)
+            s.start, s.stop = _inlined(s.start, t, body), _inlined(s.stop, t, body)
         elif isinstance(s, When):
-            s.condition = _inlined(s.condition, t)
+            s.condition = _inlined(s.condition, t, body)
         elif isinstance(s, Store):
-            s.indices, s.value = tuple(_inlined(i, t) for i in s.indices), _inlined(s.value, t)
+            s.indices, s.value = tuple(_inlined(i, t, body) for i in s.indices), _inlined(s.value, t, body)
+    for other in nest.bodies:
+        nest.bodies[other] = _inlined(nest.bodies[other], t, body)
 
 
-def _inlined(e: Expr, t: Tensor) -> Expr:
+def _inlined(e: Expr, t: Tensor, body: Expr) -> Expr:
+    """An expression in which a tensor's elements are what its own expression says."""
     if isinstance(e, Op):
-        return Op(e.op, tuple(_inlined(a, t) for a in e.args), e.dtype)
+        return Op(e.op, tuple(_inlined(a, t, body) for a in e.args), e.dtype)
     if isinstance(e, Load):
-        at = tuple(_inlined(i, t) for i in e.indices)
+        at = tuple(_inlined(i, t, body) for i in e.indices)
         if e.buffer is not t.buffer:
             return Load(e.buffer, at, e.checked)
-        assert t.body is not None
-        return simplify(_inlined(substituted(t.body, dict(zip(t.axes, at, strict=True))), t))
+        return simplify(substituted(body, dict(zip(t.axes, at, strict=True))))
     return e

@@ -153,6 +153,18 @@ def test_compute_inline() -> None:
     agrees(nest, (X + 1).prod(1), X)
 
 
+def test_what_is_inlined_stays_so_in_what_is_placed_later() -> None:
+    C = te.compute("C", n, lambda i: A[i, 0] + 1)
+    D = te.compute("D", n, lambda i: C[i] * 2)
+    E = te.compute("E", n, lambda i: D[i] - 3)
+    for place in (lambda s: s.compute_inline(D), lambda s: s.compute_at(D, s.loops(E)[0])):
+        nest = LoopNest(E)
+        nest.compute_inline(C)
+        place(nest)
+        assert "C[" not in str(nest)
+        agrees(nest, (X[:, 0] + 1) * 2 - 3, X)
+
+
 def test_cache_fills_and_writes_back_what_a_loop_touches() -> None:
     nest = product()
     io, jo, ii, ji = nest.tile("i", "j", 2, 4)
