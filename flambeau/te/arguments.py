@@ -50,7 +50,7 @@ class Memory(Protocol):
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """An array for a result."""
 
-    def result(self, array: Any, given: tuple[Any, ...]) -> Any:
+    def result(self, array: Any, arguments: tuple[Any, ...]) -> Any:
         """A result as calls with these arguments give it."""
 
     def may_overlap(self, a: Any, b: Any) -> bool:
@@ -68,9 +68,9 @@ class HostMemory:
         """An array for a result."""
         return np.empty(shape, dtype)
 
-    def result(self, array: Array, given: tuple[Any, ...]) -> Any:
-        """A tensor where a tensor was given."""
-        return from_numpy(array) if any(isinstance(value, EagerTensor) for value in given) else array
+    def result(self, array: Array, arguments: tuple[Any, ...]) -> Any:
+        """A tensor where a tensor is among the arguments."""
+        return from_numpy(array) if any(isinstance(value, EagerTensor) for value in arguments) else array
 
     def may_overlap(self, a: Array, b: Array) -> bool:
         """Whether two arrays may share memory."""
@@ -89,16 +89,16 @@ class Bound:
 
 
 class Arguments:
-    """What calls of a nest take, in order, and what is found out from that."""
+    """What calls of a nest take, in order, and which sizes follow from it."""
 
     def __init__(self, nest: Nest, args: Sequence[Argument] | None) -> None:
         self.nest = nest
         self.sizes = nest.sizes()
-        found = {e for t in nest.inputs for e in t.shape if isinstance(e, Var)}
+        in_shapes = {e for t in nest.inputs for e in t.shape if isinstance(e, Var)}
         if args is None:
-            args = [*nest.inputs, *(v for v in self.sizes if v not in found)]
+            args = [*nest.inputs, *(v for v in self.sizes if v not in in_shapes)]
         self.args = list(args)
-        self._check(found)
+        self._check(in_shapes)
         self._taken = [(a, any(a is t for t in nest.outputs)) for a in self.args]
         self._is_given_results = any(is_written for _, is_written in self._taken)
         """Only arrays that calls give can share memory with others."""
@@ -107,23 +107,23 @@ class Arguments:
         )
         """Whether sizes do not follow from shapes alone."""
 
-    def _check(self, found: set[Var]) -> None:
+    def _check(self, in_shapes: set[Var]) -> None:
         known = [*self.nest.inputs, *self.nest.outputs]
         for a in self.args:
             if isinstance(a, Tensor) and not any(a is t for t in known):
                 raise ScheduleError(f"{a.name} is neither read nor given by the nest: args takes {_names(known)}")
         missing = [t for t in self.nest.inputs if not any(t is a for a in self.args)]
-        missing += [v for v in self.sizes if v not in found and not any(v is a for a in self.args)]  # type: ignore[misc]
+        missing += [v for v in self.sizes if v not in in_shapes and not any(v is a for a in self.args)]  # type: ignore[misc]
         if missing:
             raise ScheduleError(f"args lacks {_names(missing)}, which the nest needs")
 
-    def bind(self, given: tuple[Any, ...], memory: Memory) -> Bound:
+    def bind(self, values: tuple[Any, ...], memory: Memory) -> Bound:
         """Arrays and numbers of a call, in that memory. Raises TypeError and ValueError that say what was expected."""
-        if len(given) != len(self.args):
-            raise TypeError(f"expected {len(self.args)} arguments ({_names(self.args)}), got {len(given)}")
+        if len(values) != len(self.args):
+            raise TypeError(f"expected {len(self.args)} arguments ({_names(self.args)}), got {len(values)}")
         arrays: dict[Tensor, Any] = {}
         numbers: dict[Var, Any] = {}
-        for (a, is_written), value in zip(self._taken, given, strict=True):
+        for (a, is_written), value in zip(self._taken, values, strict=True):
             if isinstance(a, Tensor):
                 arrays[a] = memory.array(a, value, is_written=is_written)
             else:
@@ -207,8 +207,8 @@ def _array(t: Tensor, value: Any, *, is_written: bool) -> Array:
     if is_written:
         what = "is read-only" if value.flags.c_contiguous else "does not lie row by row in memory"
         raise ValueError(f"{t.name} is written, and the array {what}: give one as np.empty makes it")
-    found: Array = np.ascontiguousarray(value).reshape(value.shape)
-    return found
+    copied: Array = np.ascontiguousarray(value).reshape(value.shape)
+    return copied
 
 
 def _number(v: Var, value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -28,7 +29,7 @@ _WORDS: dict[str, Any] = {
 }  # fmt: skip
 
 
-class Compiled:
+class Compiled(ABC):
     """A nest as it was when `codegen` was called, to be called itself.
 
     A call takes the arguments that `codegen` says, arrays of NumPy or tensors, and gives the results: arrays, or
@@ -60,8 +61,9 @@ class Compiled:
         results = tuple([memory.result(array, given) for array in bound.results])
         return results[0] if len(results) == 1 else results
 
+    @abstractmethod
     def _run(self, bound: Bound) -> None:
-        raise NotImplementedError
+        """Run the nest on the arrays and numbers of a call."""
 
     def __str__(self) -> str:
         return self.text

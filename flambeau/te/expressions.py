@@ -7,6 +7,7 @@ both promote to, numbers take the dtype of what they stand beside.
 from __future__ import annotations
 
 import itertools
+from abc import abstractmethod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -145,9 +146,9 @@ class Expr:
         """The value in another dtype."""
         return cast(self, dtype)
 
+    @abstractmethod
     def text(self, strength: int = 0) -> str:
         """Its text, in brackets where what stands around binds more strongly."""
-        raise NotImplementedError
 
     def __str__(self) -> str:
         return self.text()

@@ -50,11 +50,11 @@ class Nest:
     """The statements of some tensors, with fresh names for loops and memory."""
 
     def __init__(self, outputs: Tensor | Sequence[Tensor]) -> None:
-        given = [outputs] if isinstance(outputs, Tensor) else list(outputs)
-        _check_outputs(given)
-        self.tensors = in_order(given)
+        results = [outputs] if isinstance(outputs, Tensor) else list(outputs)
+        _check_outputs(results)
+        self.tensors = in_order(results)
         """Placeholders and computed tensors, each after what it reads."""
-        self.outputs = given
+        self.outputs = results
         self._names: set[str] = {v.name for t in self.tensors for v in _numbers_of(t)}
         for t in self.tensors:
             if self.fresh(t.name) != t.name:
@@ -63,7 +63,7 @@ class Nest:
         """The expressions of tensors, in which those that were put in place are no longer read."""
         self.body: Body = []
         for t in self.tensors:
-            if t.body is not None and t not in given:
+            if t.body is not None and t not in results:
                 self.body.append(Allocate(t.buffer))
         for t in self.tensors:
             if t.body is not None:
@@ -73,7 +73,7 @@ class Nest:
 
     @property
     def inputs(self) -> list[Tensor]:
-        """The placeholders, in the order in which they were made."""
+        """The placeholders, in the order in which they were defined."""
         return sorted((t for t in self.tensors if t.is_placeholder), key=lambda t: t.number)
 
     def __str__(self) -> str:
@@ -90,12 +90,12 @@ class Nest:
 
     def fresh(self, name: str) -> str:
         """The name, with a number behind it where something is called so already."""
-        stem, number, found = re.sub(r"_\d+$", "", name), 0, name
-        while found in self._names:
+        stem, number, unused = re.sub(r"_\d+$", "", name), 0, name
+        while unused in self._names:
             number += 1
-            found = f"{stem}_{number}"
-        self._names.add(found)
-        return found
+            unused = f"{stem}_{number}"
+        self._names.add(unused)
+        return unused
 
     def release(self, body: Body) -> None:
         """Let the names of loops that are no longer in the nest be used again."""
@@ -144,9 +144,9 @@ class Nest:
 
     def path(self, s: Statement) -> list[Loop | When]:
         """What a statement lies in, outermost first."""
-        found = path_to(self.body, s)
-        assert found is not None, s
-        return found
+        around = path_to(self.body, s)
+        assert around is not None, s
+        return around
 
     def container(self, s: Statement) -> Body:
         """The list that a statement stands in."""
@@ -180,10 +180,10 @@ class Nest:
         return known
 
     def sizes(self) -> list[Var]:
-        """The variables that no loop has, in the order in which they were made: sizes and numbers of calls."""
+        """The variables that no loop has, in the order in which they were defined: sizes and numbers of calls."""
         shapes = [e for t in (*self.inputs, *self.outputs) for e in t.shape]
-        found = {v for e in [*shapes, *(e for s in walk(self.body) for e in expressions_of(s))] for v in variables(e)}
-        return sorted(found - {loop.var for loop in loops_of(self.body)}, key=lambda v: v.number)
+        used = {v for e in [*shapes, *(e for s in walk(self.body) for e in expressions_of(s))] for v in variables(e)}
+        return sorted(used - {loop.var for loop in loops_of(self.body)}, key=lambda v: v.number)
 
 
 def _numbers_of(t: Tensor) -> set[Var]:
@@ -193,10 +193,10 @@ def _numbers_of(t: Tensor) -> set[Var]:
     return (body | sizes) - {*t.axes, *(v for v, _ in t.reduced)}
 
 
-def _check_outputs(given: list[Tensor]) -> None:
-    if not given:
+def _check_outputs(outputs: list[Tensor]) -> None:
+    if not outputs:
         raise ScheduleError("a loop nest computes something: give a tensor, or several")
-    for t in given:
+    for t in outputs:
         if not isinstance(t, Tensor):
             raise ScheduleError(f"a loop nest computes tensors of te.compute and te.reduce, got {type(t).__name__}")
         if t.is_placeholder:
@@ -210,9 +210,9 @@ def step(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, 
 
     @wraps(method)
     def recorded(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        given = [_shown(a) for a in args] + [f"{name}={_shown(a)}" for name, a in kwargs.items()]
+        shown = [_shown(a) for a in args] + [f"{name}={_shown(a)}" for name, a in kwargs.items()]
         result = method(self, *args, **kwargs)
-        self.steps.append(Step(f"{method.__name__}({', '.join(given)})", str(self)))
+        self.steps.append(Step(f"{method.__name__}({', '.join(shown)})", str(self)))
         return result
 
     return recorded
