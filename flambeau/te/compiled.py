@@ -15,7 +15,7 @@ from flambeau.te.arguments import Argument, Arguments, Bound, HostMemory, Memory
 from flambeau.te.copies import copied
 from flambeau.te.errors import ScheduleError
 from flambeau.te.interpret import outside_text, run
-from flambeau.te.native.emission import SYMBOL, emit_nest
+from flambeau.te.native.emission import NO_MEMORY, SYMBOL, emit_nest
 from flambeau.te.native.values import FIRST_OUTSIDE
 from flambeau.te.nest import Nest
 from flambeau.te.statements import BLOCK, THREAD, loops_of
@@ -35,7 +35,7 @@ class Compiled(ABC):
     A call takes the arguments that `codegen` says, arrays of NumPy or tensors, and gives the results: arrays, or
     tensors where it was given one. What is read and does not lie row by row is copied first. Raises TypeError for a
     wrong number of arguments and for wrong dtypes, ValueError for shapes that do not fit and for results that share
-    memory with something else, IndexError and ZeroDivisionError as Python does.
+    memory with something else, IndexError and ZeroDivisionError as Python does, and MemoryError.
     """
 
     memory: Memory = HostMemory()
@@ -136,6 +136,8 @@ class NativeCode(Compiled):
             number = bound.numbers[v]
             _WORDS[v.dtype].from_address(start + 8 * k).value = number.item() if hasattr(number, "item") else number
         self._entry(ctypes.addressof(block), 0, 0)
+        if error.value == NO_MEMORY:
+            raise MemoryError("there is not enough memory for the temporaries of the nest")
         if error.value == ZERO_DIVISOR:
             raise ZeroDivisionError("ZeroDivisionError")
         if error.value >= FIRST_OUTSIDE:

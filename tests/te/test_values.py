@@ -176,6 +176,17 @@ def test_gathers_of_rows_and_what_is_not_taken() -> None:
     agrees(nest, np.where(i[:, None] >= 0, a[i.clip(0)], -1).astype(np.float32), a, i)
 
 
+def test_memory_that_there_is_not_is_an_error() -> None:
+    n = te.var("n")
+    T = te.compute("T", (n, n, n), lambda i, j, k: i + j + k)
+    U = te.compute("U", (n, n), lambda i, j: T[i, j, 0])
+    code = LoopNest(te.compute("R", 1, lambda i: te.where(n > 0, U[0, 0] + T[0, 0, 0], 0))).codegen("llvm")
+    assert code(3).tolist() == [0]
+    for size in (1 << 18, 1 << 40):
+        with pytest.raises(MemoryError, match="not enough memory for the temporaries of the nest"):
+            code(size)
+
+
 def test_fastmath_lets_floats_be_regrouped() -> None:
     A = te.placeholder("A", 64)
     nest = LoopNest(te.compute("R", 64, lambda i: A[i] * 3 + 1))

@@ -22,6 +22,9 @@ from flambeau.util.record import dataclass
 
 ON_STACK = 1 << 15
 """Bytes of local memory of fixed size up to which it is on the stack, where the passes make registers of it."""
+MOST_BYTES = 1 << 62
+NO_MEMORY = -1
+"""Stands in the error flag where memory could not be allocated."""
 PIECES = 64
 """Pieces that a parallel loop is cut into at most."""
 SYMBOL = "flambeau_nest"
@@ -97,6 +100,7 @@ class Emission(Values):
                 self.statement(s, place)
         for raw in reversed(freed):
             free(self.e, raw)
+            self.frame.allocated.remove(raw)
         for s in body:
             if isinstance(s, Allocate):
                 del self.frame.pointers[s.buffer]
@@ -119,12 +123,32 @@ class Emission(Values):
             self.frame.pointers[buffer] = self.e.slot(f"[{max(count, 1)} x {memory_type(buffer)}]")
             return []
         self.needs_memory = True
-        total = int_constant(itemsize(buffer), "i64", 1)
-        for size in buffer.shape:
-            here = self.e.intrinsic("smax", self.scalar(size, place), int_constant(0, "i64", 1))
-            total = self.e.binary("mul", total, here)
-        raw, self.frame.pointers[buffer] = allocate_aligned(self.e, total)
+        raw, self.frame.pointers[buffer] = allocate_aligned(self.e, self.bytes_of(buffer, place))
+        self.leave_without(raw)
+        self.frame.allocated.append(raw)
         return [raw]
+
+    def bytes_of(self, buffer: Buffer, place: Place) -> Value:
+        """How much memory a buffer takes; more than there can be where that does not fit 64 bits."""
+        e = self.e
+        total = int_constant(itemsize(buffer), "i128", 1)
+        for size in buffer.shape:
+            here = e.intrinsic("smax", self.scalar(size, place), int_constant(0, "i64", 1))
+            total = e.binary("mul", total, e.convert("zext", here, "i128"))
+        is_too_large = e.icmp("ugt", total, int_constant(MOST_BYTES, "i128", 1))
+        return e.select(is_too_large, int_constant(MOST_BYTES, "i64", 1), e.convert("trunc", total, "i64"))
+
+    def leave_without(self, raw: Value) -> None:
+        """Return from the function where memory could not be allocated, with that in the error flag."""
+        e = self.e
+        failed, after = e.label("no_memory"), e.label("allocated")
+        e.branch_if(e.define(f"icmp eq ptr {raw}, null", "i1", 1), failed, after)
+        e.start(failed)
+        e.raw(f"store i32 {NO_MEMORY}, ptr {self.frame.error}, align 4")
+        for earlier in reversed(self.frame.allocated):
+            free(e, earlier)
+        e.raw("ret void")
+        e.start(after)
 
     def when(self, s: When, place: Place) -> None:
         """A condition: a branch where it is one for all lanes, else fewer lanes count."""

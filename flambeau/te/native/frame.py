@@ -5,7 +5,7 @@ from __future__ import annotations
 from flambeau.codegen.llvm.emitter import Emitter, Value
 from flambeau.te.expressions import Buffer, Expr, Var
 from flambeau.te.proofs import Known
-from flambeau.util.record import dataclass, replace
+from flambeau.util.record import dataclass, field, replace
 
 
 @dataclass(slots=True, eq=False)
@@ -20,6 +20,8 @@ class Frame:
     """The address of the error flag."""
     run: Value
     """The address of what shares out the pieces of a parallel loop."""
+    allocated: list[Value] = field(default_factory=list)
+    """Memory that has to be given back at the place that is written."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
