@@ -41,8 +41,7 @@ def _fixed_extent(loop: Loop, most: int, verb: str) -> int:
     if size is None:
         raise ScheduleError(
             f"{loop.name} has {loop.extent} iterations, which calls decide: {verb} takes a loop of fixed length; "
-            f"split it "
-            f"first, and {verb} the inner loop"
+            f"split it first, and {verb} the inner loop"
         )
     if size > most:
         raise ScheduleError(f"{loop.name} has {size} iterations, and {verb} takes up to {most}: split it first")
@@ -115,7 +114,6 @@ def _check_independent(nest: Nest, loop: Loop, kind: str) -> None:
             if loop.reduces:
                 raise ScheduleError(
                     f"{loop.name} is a reduction axis: its iterations all change {s.buffer.name}, so it cannot be "
-                    f"{word}; "
-                    f"use rfactor({loop.name!r}), which gives each iteration a result of its own"
+                    f"{word}; use rfactor({loop.name!r}), which gives each iteration a result of its own"
                 )
             raise ScheduleError(f"the iterations of {loop.name} all write {s.buffer.name}: it cannot be {word}")

@@ -165,8 +165,7 @@ class Nest:
             if isinstance(around, Loop) and around.kind == VECTOR:
                 raise ScheduleError(
                     f"{loop.name} lies in {around.name}, which is a vector: memory there would be one for all its "
-                    f"lanes; "
-                    f"take this step first, then vectorize a loop inside"
+                    f"lanes; take this step first, then vectorize a loop inside"
                 )
 
     def known_at(self, s: Statement) -> Known:

@@ -59,8 +59,7 @@ def _chain(nest: Nest, loops: Sequence[Loop]) -> list[Loop | When]:
         if not any(s is loop for s in path):
             raise ScheduleError(
                 f"{loop.name} and {deepest.name} do not lie in one another: reorder takes loops of one nest of loops, "
-                f"as "
-                f"{', '.join(s.name for s in path if isinstance(s, Loop))}"
+                f"as {', '.join(s.name for s in path if isinstance(s, Loop))}"
             )
     first = next(k for k, s in enumerate(path) if any(s is loop for loop in loops))
     return path[first:]
@@ -78,8 +77,7 @@ def _check_bounds(chain: Sequence[Loop | When], loops: Sequence[Loop]) -> None:
             for var in sorted(needs - before, key=lambda v: v.name):
                 raise ScheduleError(
                     f"the range of {s.name} is {s.start} to {s.stop}, which depends on {var.name}: it cannot go "
-                    f"outside "
-                    f"that loop"
+                    f"outside that loop"
                 )
             before.add(s.var)
 
@@ -100,17 +98,15 @@ def _check_apart(nest: Nest, around: Loop | When, chain: Sequence[Loop | When]) 
             name = around.name if isinstance(around, Loop) else "if"
             raise ScheduleError(
                 f"{local.buffer.name} lives in one iteration of {name}: loops inside cannot go outside it; reorder "
-                f"them "
-                f"before compute_at and cache"
+                f"them before compute_at and cache"
             )
         if isinstance(around, Loop):
             refused = _conflict(nest, around, others, [inner])
             if refused is not None:
                 raise ScheduleError(
                     f"what stands beside {_name(inner)} in {around.name} and what is inside share {refused.name}, "
-                    f"which is "
-                    f"not known to be other elements in each iteration of {around.name}: they cannot get loops of "
-                    f"their own"
+                    f"which is not known to be other elements in each iteration of {around.name}: they cannot get "
+                    f"loops of their own"
                 )
 
 

@@ -222,7 +222,7 @@ def _parameter_names(name: str, body: Callable[..., Operand], count: int) -> lis
     names = [p.name for p in listed if p.default is p.empty]
     if len(names) != count:
         raise ScheduleError(
-            f"the body of {name} takes {len(names)} indices, and there are {count} sizes: one for each dimension, then "
-            f"one for each that is reduced"
+            f"the body of {name} takes {len(names)} indices, and there are {count} sizes: one for each dimension, "
+            f"then one for each that is reduced"
         )
     return names

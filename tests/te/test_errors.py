@@ -102,6 +102,35 @@ SCHEDULES: list[tuple[str, Callable[[], LoopNest], Callable[[LoopNest], object]]
      product, lambda s: s.compute_at("C", "i")),
     ("i is a loop of C itself: compute_at takes a loop in which C is read", chain, lambda s: s.compute_at("C", "i")),
     ("nothing in j reads C; it is read in k", lambda: _three(), lambda s: s.compute_at("C", "j")),
+    ("C is read outside j too: compute_at takes a loop around all that reads it, which j and k have in common",
+     lambda: _shared(), lambda s: s.compute_at("C", "j")),
+    ("C is computed in the loops of D: place D first, then C",
+     lambda: _stages(), lambda s: (s.compute_at("C", "j"), s.compute_at("D", "k"))),
+    ("C has no loops any more: a step before put its expression where it is read",
+     chain, lambda s: (s.compute_inline("C"), s.loops("C"))),
+    ("m lies in j, which is a vector: memory there would be one for all its lanes",
+     lambda: _rows(), lambda s: (s.vectorize("j"), s.cache("R", "m"))),
+    ("R is a reduction, whose value is no expression: compute_at puts it into a loop",
+     lambda: _rows(), lambda s: s.compute_inline("R")),
+    ("H is rounded to float16 in memory, which its expression is not: give it float32",
+     lambda: _half(), lambda s: s.compute_inline("H")),
+    ("an index of C is looked at while the nest runs, which its expression would not be",
+     lambda: _looked_at(), lambda s: s.compute_inline("C")),
+    ("i lies in k and reduces nothing: reorder it out of k first",
+     lambda: _rows(), lambda s: (s.reorder("k", "i"), s.rfactor("k"))),
+    ("the range of j depends on i: such loops are no rectangle to fuse",
+     lambda: _triangle(), lambda s: s.fuse("i", "j")),
+    ("the range of j depends on i, so lanes would end at different places",
+     lambda: _triangle(), lambda s: s.vectorize("i")),
+    ("i is a vector already, and k lies in one nest with it: one of them",
+     lambda: _rows(), lambda s: (s.vectorize("i"), s.vectorize("k"))),
+    ("m is parallel, and lies in j: a vector cannot start threads",
+     lambda: _rows(), lambda s: (s.parallel("m"), s.vectorize("j"))),
+    ("R_k is allocated in each iteration of i: vectorize a loop inside, or compute R_k further outside",
+     lambda: _rows(), lambda s: (s.rfactor("k"), s.vectorize("i"))),
+    ("i_inner has 2048 iterations, and bind takes up to 1024: split it first",
+     product, lambda s: s.bind(s.split("i", 2048)[1], "thread")),
+    ("a loop nest computes tensors of te.compute and te.reduce, got int", chain, lambda s: LoopNest([3])),
     ("C has its place already, by a step before", chain, lambda s: (s.compute_at("C", "j"), s.compute_inline("C"))),
     ("nothing in i reads or writes D, so there is nothing to cache", chain, lambda s: s.cache("D", "i")),
     ("rfactor takes a loop along which one tensor is reduced, which i is not: k", product, lambda s: s.rfactor("i")),
@@ -126,6 +155,38 @@ def _crossing(nest: LoopNest) -> None:
     outer, inner = nest.split("j", 4)
     nest.compute_at("C", outer)
     nest.reorder(inner, outer)
+
+
+def _shared() -> LoopNest:
+    C = te.compute("C", 8, lambda i: B[i] + 1)
+    return LoopNest([te.compute("D", 8, lambda j: C[j]), te.compute("E", 8, lambda k: C[k])])
+
+
+def _stages() -> LoopNest:
+    C = te.compute("C", 8, lambda i: B[i] + 1)
+    D = te.compute("D", 8, lambda j: C[j] + 1)
+    return LoopNest(te.compute("E", 8, lambda k: D[k]))
+
+
+def _rows() -> LoopNest:
+    R = te.reduce("R", 8, "sum", lambda i, k: B[k] + i, over=8)
+    return LoopNest(te.compute("Y", (8, 8), lambda j, m: R[m]))
+
+
+def _half() -> LoopNest:
+    H = te.compute("H", 8, lambda i: B[i], "float16")
+    return LoopNest(te.compute("Y", 8, lambda j: H[j]))
+
+
+def _looked_at() -> LoopNest:
+    C = te.compute("C", 8, lambda i: B[i])
+    return LoopNest(te.compute("Y", 8, lambda j: C[te.cast(I[j], "int64")]))
+
+
+def _triangle() -> LoopNest:
+    nest = LoopNest(te.compute("Y", (8, 8), lambda i, j: i + j))
+    nest.loop("j").stop = nest.loop("i").var + 1
+    return nest
 
 
 def _three() -> LoopNest:

@@ -202,8 +202,8 @@ class _Kernel:
         sizes = tuple(constant_of(e) for e in buffer.shape)
         if any(n is None for n in sizes):
             raise ScheduleError(
-                f"{buffer.name} has sizes {', '.join(map(str, buffer.shape))}, and memory of a block is of fixed size: "
-                f"split the loops in which it is read"
+                f"{buffer.name} has sizes {', '.join(map(str, buffer.shape))}, and memory of a block is of fixed "
+                f"size: split the loops in which it is read"
             )
         name = f"{buffer.name}.shared"
         shape = tuple(n for n in sizes if n is not None)
