@@ -36,6 +36,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells start what ru
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     gc.collect()
     gc.freeze()
+    gc.set_threshold(10_000, 20, 20)  # of what tests make, most is freed by counts of references
     level = os.environ.get(VARIABLE)
     if not level or not available():
         return

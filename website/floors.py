@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from flambeau.util.markup import escape
@@ -44,7 +44,7 @@ def imports() -> Counter[tuple[str, str]]:
     for path in package.rglob("*.py"):
         here = path.relative_to(package).parts[0].removesuffix(".py")
         targets: set[str] = set()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in _statements(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom) and node.module is not None:
                 names = [f"{node.module}.{a.name}" for a in node.names] if node.module == "flambeau" else [node.module]
             elif isinstance(node, ast.Import):
@@ -54,6 +54,14 @@ def imports() -> Counter[tuple[str, str]]:
             targets.update(n.split(".")[1] for n in names if n.startswith("flambeau."))
         found.update((here, there) for there in targets if there != here)
     return found
+
+
+def _statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """The statements of a tree, those within others too; expressions import nothing."""
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for statement in getattr(tree, name, ()):
+            yield statement
+            yield from _statements(statement)
 
 
 def picture() -> str:

@@ -6,34 +6,40 @@ HTML inside Markdown count as well.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
-from html.parser import HTMLParser
+from html import unescape
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 FETCHED = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src", "video": "src"}
 """What a browser loads to show a page; all of it has to be part of the site."""
+NO_TAGS = re.compile(r"<!--.*?-->|(?<=>)[^<]*</style>|(<script\b[^>]*>).*?</script>", re.DOTALL)
+TAG = re.compile(r"""<([a-zA-Z][a-zA-Z0-9]*)\s((?:"[^"]*"|'[^']*'|[^>"'])*)>""")
+ATTRIBUTE = re.compile(r"""([a-zA-Z-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
 
 
-class Page(HTMLParser):
+class Page:
     """The links, loaded files and anchors of one page."""
 
     def __init__(self, text: str) -> None:
-        super().__init__(convert_charrefs=True)
         self.links: list[str] = []
         self.fetched: list[str] = []
         self.anchors: set[str] = set()
-        self.feed(text)
+        for tag, attributes in TAG.findall(NO_TAGS.sub(r"\1", text)):
+            self._note(tag.lower(), attributes)
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def _note(self, tag: str, text: str) -> None:
         """Note what a tag refers to, and what it can be referred to by."""
-        found = {name: value or "" for name, value in attrs}
-        self.anchors.update(found[name] for name in ("id", "name") if name in found)
-        if tag == "a" and "href" in found:
-            self.links.append(found["href"])
-        elif tag in FETCHED and FETCHED[tag] in found and found.get("rel") != "canonical":
-            self.fetched.append(found[FETCHED[tag]])
+        if tag != "a" and tag not in FETCHED and "id" not in text and "name" not in text:
+            return
+        attributes = {n.lower(): unescape(a or b or c) for n, a, b, c in ATTRIBUTE.findall(text)}
+        self.anchors.update(attributes[name] for name in ("id", "name") if name in attributes)
+        if tag == "a" and "href" in attributes:
+            self.links.append(attributes["href"])
+        elif tag in FETCHED and FETCHED[tag] in attributes and attributes.get("rel") != "canonical":
+            self.fetched.append(attributes[FETCHED[tag]])
 
 
 def broken(site: Path) -> Iterator[str]:

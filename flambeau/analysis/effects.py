@@ -66,7 +66,7 @@ def own_effect(node: Node) -> Effect:
         return Effect.WORLD
     if kind in kinds.ORDERED:
         return Effect.ORDERED
-    if kinds.is_known(kind):
+    if kind in kinds.STRUCTURAL:
         return Effect.NONE
     definition = node.definition
     return Effect.WORLD if definition is None else definition.effect
@@ -76,7 +76,7 @@ def own_writes(node: Node) -> bool:
     """Whether the node writes memory, apart from what is nested in it."""
     if node.op in kinds.OPAQUE or node.op == "prim::SetAttr" or node.op.startswith("^"):
         return True
-    if kinds.is_known(node.op):
+    if node.op in kinds.STRUCTURAL:
         return False
     definition = node.definition
     return definition is None or definition.schema.is_mutable or bool(hidden_writes(node))

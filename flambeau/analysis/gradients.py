@@ -115,7 +115,7 @@ class _Walk:
         self._asking = [v for v, asks in zip(graph.parameters, asking, strict=True) if asks]
         self._needs = {*self._asking, *attributes}
         self._assigned: set[Node] = set()
-        self._nodes = list(graph.all_nodes())
+        self._nodes = graph.listed_nodes()
         self._writers = [n for n in self._nodes if n.definition is not None and n.definition.schema.is_mutable]
         self._alias = AliasAnalysis(graph, apart=True) if self._writers else None
         self._reached = {} if self._alias is None else self._values_written(self._alias)

@@ -43,6 +43,8 @@ def holds_tensors(type_: Type) -> bool:
 
 def tensors_in(type_: Type) -> Iterator[TensorType]:
     """The types of tensors in a type, but those of which there are none so far."""
+    if type_.__class__ is TensorType:
+        return iter(() if type_ is NEVER else (type_,))
     return (t for t in type_.walk() if isinstance(t, TensorType) and t is not NEVER)
 
 

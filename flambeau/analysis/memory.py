@@ -6,7 +6,7 @@ outside (a wildcard). A place that has escaped may be reached through the wildca
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from flambeau.schema.set_type import SetType
@@ -189,6 +189,6 @@ def any_overlap(a: Iterable[Place], b: Iterable[Place]) -> bool:
     return any(x.overlaps(y) for x in first if x.escaped for y in second if y.escaped)
 
 
-def of_kind(places: Iterable[Place], wanted: Keys) -> Iterator[Place]:
+def of_kind(places: Iterable[Place], wanted: Keys) -> list[Place]:
     """Those places that may be memory of these kinds."""
-    return (p for p in places if compatible(p.keys, wanted))
+    return [p for p in places if compatible(p.keys, wanted)]

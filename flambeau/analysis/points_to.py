@@ -243,7 +243,7 @@ class PointsTo:
             self._fresh(value)
             if node.op not in kinds.GROUPS:
                 self._add(value, self.memory.reach(self._all_of(node.operands)))
-        if node.op not in kinds.GROUPS and any(_may_write(n) for g in subgraphs(graph) for n in g.all_nodes()):
+        if node.op not in kinds.GROUPS and any(_may_write(n) for g in subgraphs(graph) for n in g.listed_nodes()):
             self._opaque(node)
 
     # -- operators ----------------------------------------------------------------------------------------------------

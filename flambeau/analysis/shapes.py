@@ -52,7 +52,7 @@ def propagate(graph: Graph) -> bool:
     What the types of other values said before is forgotten: it may stem from an example. Parameters that the graph
     resizes keep no sizes.
     """
-    nodes = list(graph.all_nodes())
+    nodes = graph.listed_nodes()
     tensors = _tensors(nodes)
     told = [*graph.parameters, *tensors]
     before = [v.static_type for v in told]
@@ -63,7 +63,7 @@ def propagate(graph: Graph) -> bool:
 
 def erase(graph: Graph) -> None:
     """Forget everything about the tensors in a graph, parameters and constants excepted."""
-    _erase(_tensors(list(graph.all_nodes())))
+    _erase(_tensors(graph.listed_nodes()))
 
 
 def _erase(tensors: Sequence[Value]) -> None:
@@ -285,7 +285,7 @@ def may_resize(node: Node) -> bool:
         return False
     called = _called_graph(node)
     if called is not None:
-        return any(_resizes_here(n) for graph in _reached(called) for n in graph.all_nodes())
+        return any(_resizes_here(n) for graph in _reached(called) for n in graph.listed_nodes())
     return _resizes_here(node)
 
 

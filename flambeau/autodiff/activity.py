@@ -28,14 +28,14 @@ def relevant(
     alias: AliasAnalysis | None = None,
 ) -> set[Value]:
     """The values that depend on `sources` and that `results` depend on, in ways that have derivatives."""
-    nodes = list(graph.all_nodes())
+    nodes = graph.listed_nodes()
     written = values_written(graph, nodes, alias)
     return _dependent(nodes, set(sources), written) & _needed(nodes, set(results), written)
 
 
 def dependent(graph: Graph, sources: Iterable[Value]) -> set[Value]:
     """The values that depend on `sources` in ways that have derivatives."""
-    nodes = list(graph.all_nodes())
+    nodes = graph.listed_nodes()
     return _dependent(nodes, set(sources), values_written(graph, nodes))
 
 

@@ -27,7 +27,7 @@ from flambeau.schema.types import TENSOR, ListType
 def do(graph: Graph, values: set[Value]) -> bool:
     """Decompose the operators whose operands are among `values`; whether there were any."""
     changed = False
-    waiting = [n for n in graph.all_nodes() if any(v in values for v in n.operands)]
+    waiting = [n for n in graph.listed_nodes() if any(v in values for v in n.operands)]
     sizes: SymbolicSizes | None = None
     for node in waiting:
         definition = node.definition

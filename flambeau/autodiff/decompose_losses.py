@@ -33,7 +33,7 @@ same_sizes: Final = RuleTable[Callable[[Node], Value]]("an operand of a row func
 
 def do(graph: Graph, values: set[Value]) -> bool:
     """Decompose losses of matrices whose operands are among `values`; whether there were any."""
-    nodes = [n for n in graph.all_nodes() if n.op in picked_losses and n.operand(0) in values and _is_plain(n)]
+    nodes = [n for n in graph.listed_nodes() if n.op in picked_losses and n.operand(0) in values and _is_plain(n)]
     if not nodes:
         return False
     builder = Builder(graph, SymbolicSizes(graph))

@@ -57,7 +57,7 @@ def without(graph: Graph, seeds: int, missing: Collection[int]) -> WayBack:
 def _replace(graph: Graph, missing: list[Value], present: list[Value]) -> None:
     """Put `prim::AutogradZero` in the place of what comes from missing gradients, where it is added or given."""
     gone = dependent(graph, missing) - dependent(graph, present)
-    sums: list[Node] = [n for n in graph.all_nodes() if n.op == ADD]
+    sums: list[Node] = [n for n in graph.listed_nodes() if n.op == ADD]
     for node in [*sums, graph.body.return_node]:
         for number, value in enumerate(node.operands):
             if value in gone and value.defining_node not in sums:

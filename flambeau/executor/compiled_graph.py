@@ -273,7 +273,7 @@ class CompiledGraph:
 
 def looks_of(graph: Graph) -> Looks:
     """What calls need to know of a graph."""
-    has_loop = graph.find("prim::Loop") is not None or any(callee_of(n) for n in graph.all_nodes())
+    has_loop = graph.find("prim::Loop") is not None or any(callee_of(n) for n in graph.listed_nodes())
     return Looks(has_loop, tuple([v.static_type for v in graph.parameters]), tuple(_written_inputs(graph)))
 
 
@@ -334,7 +334,7 @@ def _used(node: Node) -> list[Value]:
 
 def _written_inputs(graph: Graph) -> list[int]:
     """The parameters through which tensors are written; others may change because they share memory with them."""
-    if not any(map(own_writes, graph.all_nodes())):
+    if not any(map(own_writes, graph.listed_nodes())):
         return []
     apart = AliasAnalysis(graph, apart=True)
     return [k for k, v in enumerate(graph.parameters) if apart.has_tensor_writers(v)]

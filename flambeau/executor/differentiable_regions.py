@@ -93,7 +93,7 @@ def recorded_code(
 
 def has_loop(function: Function) -> bool:
     """Whether a function, or what it calls, has a loop."""
-    return any(node.op == "prim::Loop" for node in inlined_graph(function).all_nodes())
+    return any(node.op == "prim::Loop" for node in inlined_graph(function).listed_nodes())
 
 
 def _attached(

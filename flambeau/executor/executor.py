@@ -201,7 +201,7 @@ class Executor:
     def _is_overridden(self) -> bool:
         """Whether users replaced the kernel of an operator in the function: then each operator is dispatched."""
         names = kernels.table.overridden_names
-        return bool(names) and any(node.op in names for node in inlined_graph(self.function).all_nodes())
+        return bool(names) and any(node.op in names for node in inlined_graph(self.function).listed_nodes())
 
     def _run(self, plan: ExecutionPlan | None, spec: specs.Spec, arguments: Sequence[Any]) -> Any:
         """A call by the plan for its spec, which is made now if there is none; gradients are not looked at."""

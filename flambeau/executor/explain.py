@@ -216,7 +216,7 @@ def _between(plan: ExecutionPlan) -> list[Interpreted]:
 
 
 def _all_of(graph: Graph, reason: str) -> list[Interpreted]:
-    return [_named(n, reason) for n in graph.all_nodes() if n.op not in _CONSTANTS]
+    return [_named(n, reason) for n in graph.listed_nodes() if n.op not in _CONSTANTS]
 
 
 def _named(node: Node, reason: str) -> Interpreted:

@@ -81,7 +81,7 @@ def has_node(function: Function, what: str, is_meant: Callable[[Node], bool]) ->
     kept = None if place is None else place.read()
     if isinstance(kept, bool):
         return kept
-    found = any(map(is_meant, inlined_graph(function).all_nodes()))
+    found = any(map(is_meant, inlined_graph(function).listed_nodes()))
     if place is not None:
         place.keep(found)
     return found

@@ -66,7 +66,7 @@ def _line(where: SourceRange) -> str:
 def _reads_numbers(graph: Graph) -> bool:
     known = _reads.get(graph)
     if known is None:
-        known = _reads[graph] = any(map(is_reading, graph.all_nodes()))
+        known = _reads[graph] = any(map(is_reading, graph.listed_nodes()))
     return known
 
 

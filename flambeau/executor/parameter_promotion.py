@@ -265,7 +265,7 @@ def _lift(function: Function) -> _Lifted | None:
     reads: dict[Path, list[Node]] = {}
     types: dict[Path, Type] = {}
     objects: list[Node] = []
-    if not _collect(owner, (), reads, types, objects) or any(map(tells_apart, graph.all_nodes())):
+    if not _collect(owner, (), reads, types, objects) or any(map(tells_apart, graph.listed_nodes())):
         return None
     if types and not changes_nothing_else(graph, dropouts_too=True):
         return None

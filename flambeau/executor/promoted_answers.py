@@ -42,7 +42,7 @@ def answer_about(graph: Graph, origins: dict[Value, Path]) -> list[Path] | None:
     """
     flags: dict[Path, Value] = {}
     alias: AliasAnalysis | None = None
-    for node in [n for n in graph.all_nodes() if n.op == _ASKING]:
+    for node in [n for n in graph.listed_nodes() if n.op == _ASKING]:
         tensor = node.operand(0)
         path = origins.get(_uncast(tensor))
         if path is None:
@@ -85,7 +85,7 @@ def answer_mode(graph: Graph) -> list[Path]:
     not change it; its path.
     """
     questions = graph.find_all(_MODE)
-    if not questions or any(map(_may_change_mode, graph.all_nodes())):
+    if not questions or any(map(_may_change_mode, graph.listed_nodes())):
         return []
     answer = graph.add_parameter(BOOL, _MODE.partition("::")[2])
     for node in questions:

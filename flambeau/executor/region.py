@@ -150,7 +150,7 @@ def _counted(graph: Graph) -> tuple[int | None, int]:
     """Which input says how often the loop of a region runs, None where it has loops within or ends by itself, and the
     nodes of an iteration."""
     loop = graph.find("prim::Loop")
-    if loop is None or any(n is not loop and n.op == "prim::Loop" for n in graph.all_nodes()):
+    if loop is None or any(n is not loop and n.op == "prim::Loop" for n in graph.listed_nodes()):
         return None, 0
     places = [k for k, v in enumerate(graph.parameters) if v is loop.operand(0)]
     return (places[0] if places else None), sum(1 for _ in nodes_within(loop))

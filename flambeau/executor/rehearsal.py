@@ -31,7 +31,7 @@ def is_unseen(graph: Graph, arguments: Sequence[Any]) -> bool:
     """
     if not _are_values(arguments) or sum(t._array.nbytes for t in _tensors(arguments)) > MOST_BYTES:
         return False
-    return all(map(_is_quiet, graph.all_nodes())) and not _writes_to_others(graph)
+    return all(map(_is_quiet, graph.listed_nodes())) and not _writes_to_others(graph)
 
 
 def leaves_no_trace(graph: Graph) -> bool:
@@ -62,10 +62,10 @@ def _is_off(node: Node) -> bool:
 
 def _writes_to_others(graph: Graph) -> bool:
     """Whether a graph writes to anything that it did not make."""
-    if not any(map(own_writes, graph.all_nodes())):
+    if not any(map(own_writes, graph.listed_nodes())):
         return False
     aliases = AliasAnalysis(graph, apart=True)
-    constants = [v for node in graph.all_nodes() if node.op == CONSTANT for v in node.results]
+    constants = [v for node in graph.listed_nodes() if node.op == CONSTANT for v in node.results]
     return any(aliases.has_writers(v) for v in (*graph.parameters, *constants))
 
 

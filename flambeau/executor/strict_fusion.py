@@ -25,7 +25,7 @@ def check_strict_fusion(graph: Graph, *, is_fused: bool) -> None:
         where = mark.range
         mark.erase()
         if where is not None and is_fused:
-            alone = [n for n in graph.all_nodes() if _computes(n) and _is_within(n, where)]
+            alone = [n for n in graph.listed_nodes() if _computes(n) and _is_within(n, where)]
             if alone:
                 text = UNFUSED.format(operators="".join(f"\t{line}\n" for line in _described(alone)))
                 raise ExecutionError(f"{text}:\n{where.highlight()}")

@@ -33,7 +33,7 @@ from flambeau.ir.value_names import ValueNames
 from flambeau.schema import match
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.registry import registrations
-from flambeau.schema.types import TENSOR, TensorType, Type, without_refinement
+from flambeau.schema.types import TENSOR, SimpleType, TensorType, Type, without_refinement
 from flambeau.util.source import SourceRange
 
 RETURN = "prim::Return"
@@ -191,8 +191,7 @@ class Node(User[Value, "Block"], NodeMethods[Value, "Block"]):
         """The operator overload that the operand types select, or None for structural and unknown operators."""
         version = registrations.count
         if self._definition is None or self._definition[0] != version:
-            operands = tuple([without_refinement(v.static_type) for v in self._operands])
-            results = tuple([without_refinement(v.static_type) for v in self._results])
+            operands, results = _plain_types(self._operands), _plain_types(self._results)
             self._definition = (version, match.overload_of_plain(version, self.op, operands, results))
         return self._definition[1]
 
@@ -376,13 +375,18 @@ class Graph(ValueNames, InsertionPoint[Node, Block], GraphMethods[Value, Node, B
         """Every node at every depth, in program order, outer before inner."""
         return self.body.walk()
 
+    def listed_nodes(self) -> list[Node]:
+        """The same as the graph is now, for whoever changes it meanwhile, or looks at all of them."""
+        return self.body.listed()
+
     def find_all(self, op: str) -> list[Node]:
         """Every node of an operator, at every depth."""
         return self.body.find_all(op)
 
     def find(self, op: str) -> Node | None:
         """The first node of an operator, at any depth."""
-        return next((n for n in self.all_nodes() if n.op == op), None)
+        nodes = self.body.find_all(op)
+        return nodes[0] if nodes else None
 
     # -- building -----------------------------------------------------------------------------------------------------
 
@@ -429,6 +433,12 @@ class Graph(ValueNames, InsertionPoint[Node, Block], GraphMethods[Value, Node, B
             return text
         shown = f"<div style='overflow:auto;max-height:40em'>{picture}</div>"
         return f"{shown}<details><summary>text</summary>{text}</details>"
+
+
+def _plain_types(values: Iterable[Value]) -> tuple[Type, ...]:
+    """The types of values without what is known of tensors."""
+    types = [v.static_type for v in values]
+    return tuple([t if isinstance(t, SimpleType) else without_refinement(t) for t in types])
 
 
 def walk(block: Block) -> Iterator[Node]:

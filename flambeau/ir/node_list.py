@@ -179,6 +179,21 @@ class NodeList(Generic[NodeT]):
                     block = around
                     node = owner._next if owner._owner is block else block._after_removed(following)
 
+    def listed(self) -> list[NodeT]:
+        """Every node at every depth as the block is now, outer before inner."""
+        nodes: list[NodeT] = []
+        starts: list[Any] = [self._first]
+        while starts:
+            node = starts.pop()
+            while node._next is not None:  # nothing follows the return of a block
+                nodes.append(node)
+                if node._blocks:
+                    starts.append(node._next)
+                    starts.extend([block._first for block in reversed(node._blocks)])
+                    break
+                node = node._next
+        return nodes
+
     def find_all(self, op: str) -> list[NodeT]:
         """Every node of an operator at every depth, outer before inner."""
         matches: list[NodeT] = []

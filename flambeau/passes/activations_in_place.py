@@ -25,7 +25,7 @@ from flambeau.schema.types import TensorType
 def to_in_place(graph: Graph) -> bool:
     """Have activations write into their operands where nobody can tell."""
     changed = False
-    for node in list(graph.all_nodes()):
+    for node in graph.listed_nodes():
         if _is_activation(node) and registry.overloads(f"{node.op}_") and _may_write(graph, node):
             node.set_op(f"{node.op}_")
             changed = True

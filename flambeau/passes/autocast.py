@@ -75,7 +75,7 @@ _Entered = tuple[tuple[Value, _Settings], ...]
 
 def has_autocast(graph: Graph) -> bool:
     """Whether a graph has blocks in mixed precision, or asks whether there is any."""
-    return any(_is_context(n) or n.op in _asks or _has_within(n) for n in graph.all_nodes())
+    return any(_is_context(n) or n.op in _asks or _has_within(n) for n in graph.listed_nodes())
 
 
 def _has_within(node: Node) -> bool:
@@ -108,7 +108,7 @@ class _Writer:
 
     def write(self) -> None:
         self.block(self.graph.body, ())
-        contexts = [n for n in self.graph.all_nodes() if _is_context(n)]
+        contexts = [n for n in self.graph.listed_nodes() if _is_context(n)]
         for node in self.left:
             if not any(value.uses() for value in node.results):
                 node.erase()

@@ -28,7 +28,7 @@ def do(graph: Graph) -> bool:
     while place is not None and place.op == CONSTANT:
         known.setdefault(_key(place), place)
         place = place.next
-    for node in list(graph.all_nodes()):
+    for node in graph.listed_nodes():
         inner = node.attributes.get(SUBGRAPH)
         if isinstance(inner, Graph):
             changed = do(inner) or changed

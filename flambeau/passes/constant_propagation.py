@@ -74,7 +74,7 @@ class _Folder:
         """Fold in program order; a branch that is taken for certain takes the place of its `prim::If` on the way."""
         changed = False
         conditions: dict[Value, Any] | None = {} if facts else None
-        for node in list(self._graph.all_nodes()):
+        for node in self._graph.listed_nodes():
             if node.is_erased:
                 continue
             if node.op == "prim::If":

@@ -27,7 +27,7 @@ _FREE: Final = frozenset({"self", "dtype", "other", "copy", "non_blocking"})
 def do(graph: Graph) -> bool:
     """Replace every conversion between two different dtypes that keeps device and format."""
     dtypes = known_dtypes(graph)
-    found = [n for n in graph.all_nodes() if _is_conversion(n) and _is_plain(n, dtypes)]
+    found = [n for n in graph.listed_nodes() if _is_conversion(n) and _is_plain(n, dtypes)]
     for node in found:
         type_ = node.result().static_type
         assert isinstance(type_, TensorType)

@@ -38,7 +38,7 @@ def do(graph: Graph) -> bool:
 class _Merger:
     def __init__(self, graph: Graph) -> None:
         self._facts = alias_analysis(graph)
-        self._resizing = [n for n in graph.all_nodes() if may_resize(n)]
+        self._resizing = [n for n in graph.listed_nodes() if may_resize(n)]
 
     def block(self, block: Block, outer: Known) -> bool:
         known = dict(outer)

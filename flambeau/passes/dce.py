@@ -26,7 +26,7 @@ from flambeau.schema.opdef import Effect
 def do(graph: Graph) -> bool:
     """Remove dead nodes, results of `prim::If`, carried values, at every depth and in subgraphs."""
     changed = False
-    nodes = list(graph.all_nodes())
+    nodes = graph.listed_nodes()
     for node in nodes:
         inner = node.attributes.get(SUBGRAPH)
         if isinstance(inner, Graph):

@@ -46,7 +46,7 @@ def do(graph: Graph, *, facts: bool = False) -> bool:
 
 def _inside_out(graph: Graph) -> list[Node]:
     """All control flow, inner before outer: what an inner one becomes may fold an outer one at once."""
-    return [node for node in graph.all_nodes() if node.op in CONTROL][::-1]
+    return [node for node in graph.listed_nodes() if node.op in CONTROL][::-1]
 
 
 def take_known_way(node: Node, conditions: dict[Value, Any] | None) -> bool:

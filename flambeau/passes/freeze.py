@@ -178,7 +178,7 @@ def _is_plain(value: Any) -> bool:
 def _fold_reads(graph: Graph, kept: Attributes, wanted: Callable[[Any], bool]) -> bool:
     """Read now what attributes hold, if it is `wanted` and not kept."""
     changed = inline.do(graph)
-    for node in list(graph.all_nodes()):
+    for node in graph.listed_nodes():
         if node.op == "prim::ModuleContainerIndex":
             raise RuntimeError(CONTAINER_INDEX)
         if node.op == "prim::CallMethod" and isinstance(node.operand(0).static_type, InterfaceType):

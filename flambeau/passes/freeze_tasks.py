@@ -48,7 +48,7 @@ def fold_task(node: Node, fold: Callable[[Graph], None]) -> bool:
 
 
 def _keeps_objects(body: Graph) -> bool:
-    return any(n.op == CONSTANT and is_object(n.attributes.get("value")) for n in body.all_nodes())
+    return any(n.op == CONSTANT and is_object(n.attributes.get("value")) for n in body.listed_nodes())
 
 
 def _changes_constants(body: Graph) -> bool:

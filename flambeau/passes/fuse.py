@@ -37,7 +37,7 @@ _NEEDS_ELEMENTS = frozenset({"max", "min", "max_at", "min_at", "argmax", "argmin
 def do(graph: Graph) -> bool:
     """Make groups in every block."""
     fusible = Fusible(graph)
-    fusible_nodes = [n for n in graph.all_nodes() if fusible.is_fusible(n)]
+    fusible_nodes = [n for n in graph.listed_nodes() if fusible.is_fusible(n)]
     candidates = {n for n in fusible_nodes if _takes_sizes_along(graph, n)}
     if len(candidates) < SMALLEST:
         return False

@@ -25,7 +25,7 @@ from flambeau.passes.fusible import Fusible
 def do(graph: Graph) -> bool:
     """Make a group of each such operator that is in none; whether there was any."""
     fusible = Fusible(graph)
-    found = [n for n in graph.all_nodes() if fusible.is_alone(n)]
+    found = [n for n in graph.listed_nodes() if fusible.is_alone(n)]
     for node in found:
         _outline(graph, node)
     return bool(found)

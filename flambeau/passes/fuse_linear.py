@@ -25,7 +25,7 @@ TRANSPOSE = "aten::t"
 def do(graph: Graph) -> bool:
     """Make all the linears that there are."""
     changed = False
-    for node in list(graph.all_nodes()):
+    for node in graph.listed_nodes():
         if node.op == "aten::addmm" and _is_one(node.operand(3)) and _is_one(node.operand(4)):
             bias, x, transposed = node.operands[:3]
             if _rank(transposed) == 2 or _is_transposed(transposed):

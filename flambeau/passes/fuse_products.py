@@ -29,7 +29,7 @@ LARGEST = 32
 def do(graph: Graph) -> bool:
     """Make a group of every product that a kernel can take."""
     fusible = Fusible(graph)
-    if not any(fusible.is_product(n) for n in graph.all_nodes()):
+    if not any(fusible.is_product(n) for n in graph.listed_nodes()):
         return False
     facts = alias_analysis(graph)
     groups = [g for block in blocks(graph.body) for g in _groups(block, fusible, facts)]

@@ -28,7 +28,7 @@ from flambeau.schema.types import NoneType, TensorType
 def do(graph: Graph) -> bool:
     """Make a group of every node whose operator has a routine, in every block."""
     fusible = Fusible(graph)
-    found = [n for n in graph.all_nodes() if fusible.is_routine(n) or fusible.is_told(n)]
+    found = [n for n in graph.listed_nodes() if fusible.is_routine(n) or fusible.is_told(n)]
     if not found:
         return False
     facts = alias_analysis(graph)

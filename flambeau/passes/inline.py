@@ -66,7 +66,7 @@ class _Inliner:
     def inline(self, graph: Graph) -> bool:
         """Inline every call of a graph."""
         changed = False
-        for node in list(graph.all_nodes()):
+        for node in graph.listed_nodes():
             inner = node.attributes.get(SUBGRAPH)
             if isinstance(inner, Graph):
                 changed |= self.inline(inner)

@@ -22,7 +22,7 @@ def do(graph: Graph) -> bool:
     """Inline every task that is only waited for, those within tasks first."""
     changed = False
     for one in list(subgraphs(graph))[::-1]:
-        for node in list(one.all_nodes()):
+        for node in one.listed_nodes():
             if node.op == "prim::fork":
                 changed = _inline(node) or changed
     return changed

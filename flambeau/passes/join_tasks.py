@@ -61,7 +61,7 @@ class _Joiner:
             for fork in forks:
                 _check(fork.attributes[SUBGRAPH])
                 _put_in_place(fork)
-        for node in list(copy.all_nodes()):
+        for node in copy.listed_nodes():
             if node.op == "prim::CallFunction":
                 self._call_copy(node)
         for wait in copy.find_all("aten::wait"):

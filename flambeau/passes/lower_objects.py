@@ -26,7 +26,7 @@ def do(graph: Graph) -> bool:
     """Lower every object that can be; one that was held by another can be once that is gone."""
     changed = False
     while True:
-        lowered = [_lower(node) for node in list(graph.all_nodes()) if node.op == CREATE]
+        lowered = [_lower(node) for node in graph.listed_nodes() if node.op == CREATE]
         if not any(lowered):
             return changed
         changed = True

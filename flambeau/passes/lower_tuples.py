@@ -27,15 +27,15 @@ UNINITIALISED = "prim::Uninitialized"
 def do(graph: Graph, *, signature: bool = False) -> bool:
     """Split tuples at every depth, then forward elements."""
     changed = _split_signature(graph) if signature else False
-    for node in list(graph.all_nodes()):
+    for node in graph.listed_nodes():
         if node.op == "prim::If":
             changed = _split_if(node) or changed
         elif node.op == "prim::Loop":
             changed = _split_loop(node) or changed
-    for node in list(graph.all_nodes()):
+    for node in graph.listed_nodes():
         if node.is_inserted and node.op in (UNPACK, "prim::TupleIndex", "prim::TupleSlice"):
             changed = _forward(node) or changed
-    for node in reversed([n for n in graph.all_nodes() if n.op == CONSTRUCT]):
+    for node in reversed([n for n in graph.listed_nodes() if n.op == CONSTRUCT]):
         if not node.result().is_used:
             node.erase()
             changed = True

@@ -54,7 +54,7 @@ def matches(pattern: Graph, graph: Graph) -> Iterator[Match]:
     taken: set[Node] = set()
     last = pattern.returns[0].defining_node
     assert last is not None
-    for node in list(graph.all_nodes()):
+    for node in graph.listed_nodes():
         if node.op != last.op and last.op != MODULE:
             continue
         match = Match()

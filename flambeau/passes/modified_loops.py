@@ -29,7 +29,7 @@ NO_LIMIT: Final = 2**63 - 1
 def do(graph: Graph) -> bool:
     """Rewrite every such loop, at every depth. Returns whether there was one."""
     changed = False
-    for node in list(graph.all_nodes()):
+    for node in graph.listed_nodes():
         inner = node.attributes.get(SUBGRAPH)
         if isinstance(inner, Graph):
             changed = do(inner) or changed

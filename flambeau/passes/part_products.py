@@ -21,7 +21,7 @@ from flambeau.schema.types import TensorType
 
 def do(graph: Graph) -> bool:
     """Part all that can be; whether there was any."""
-    found = [(node, parts) for node in graph.all_nodes() if (parts := _parts(node)) is not None]
+    found = [(node, parts) for node in graph.listed_nodes() if (parts := _parts(node)) is not None]
     for node, (op, operands, added) in found:
         with graph.inserting(node), graph.at_range(node.range):
             known = node.result().static_type

@@ -40,7 +40,7 @@ class _Peephole:
 
     def run(self) -> bool:
         changed = False
-        for node in list(self._graph.all_nodes()):
+        for node in self._graph.listed_nodes():
             for rule in self._rules.get(node.op, ()):
                 rewritten = rule(node)
                 if rewritten is not KEEP and self._replace(node, rewritten):

@@ -23,7 +23,7 @@ from flambeau.schema.types import TensorType
 
 def do(graph: Graph) -> bool:
     """Set what the types of tensors say, parameters excepted; whether any type changed."""
-    nodes = list(graph.all_nodes())
+    nodes = graph.listed_nodes()
     parameters = [v.static_type for v in graph.parameters]
     asks = [not isinstance(t, TensorType) or t.requires_grad is not False for t in parameters]
     unknown = [v for node in nodes if _may_give_anything(node) for v in node.results]

@@ -69,7 +69,7 @@ class Recursion:
             self._found[member] = len(circle) > 1 or member in itself
 
     def _callees(self, graph: Graph) -> Iterator[Function]:
-        for node in list(graph.all_nodes()):
+        for node in graph.listed_nodes():
             inner = node.attributes.get(SUBGRAPH)
             if isinstance(inner, Graph):
                 yield from self._callees(inner)

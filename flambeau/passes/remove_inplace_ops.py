@@ -48,7 +48,7 @@ keeps_form: Final = RuleTable[Callable[[Node], bool]]("whether its functional fo
 
 def do(graph: Graph) -> bool:
     """Make every write functional that can be; whether there was any."""
-    if not any(_is_write(node) for node in graph.all_nodes()):
+    if not any(_is_write(node) for node in graph.listed_nodes()):
         return False
     facts = alias_analysis(graph)
     holders = holders_of(graph, facts, contained=True)

@@ -34,7 +34,7 @@ def do(graph: Graph, wanted: Callable[[Node], bool] = lambda node: True, *, chec
     Without `checks_dtype`, a write of one operand alone is taken to succeed.
     """
     may_go = partial(_may_go, wanted=wanted, checks_dtype=checks_dtype)
-    writes = [n for n in graph.all_nodes() if may_go(n)]
+    writes = [n for n in graph.listed_nodes() if may_go(n)]
     if not writes:
         return False
     facts = alias_analysis(graph)
@@ -107,7 +107,7 @@ def _keeps_sizes(type_: Type, target: TensorType) -> bool:
 
 def _is_within_sizes(operand: Value, target: Value) -> bool:
     """Whether the target was broadcast with all that the operand was computed of, so that the operand is no larger."""
-    if any(map(shapes.may_resize, target.owner_block.graph.all_nodes())):
+    if any(map(shapes.may_resize, target.owner_block.graph.listed_nodes())):
         return False
     leaves, _ = _pointwise_sources(operand)
     target_leaves, through = _pointwise_sources(target)

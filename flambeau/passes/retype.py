@@ -55,7 +55,7 @@ def erase_numbers(graph: Graph) -> bool:
     changed = False
     for value in graph.parameters:
         changed |= _as_tensor(value)
-    for node in list(graph.all_nodes()):
+    for node in graph.listed_nodes():
         if constants.is_constant(node.result()) if len(node.results) == 1 else False:
             held = constants.constant_value(node.result())
             if isinstance(held, bool | int | float | complex):

@@ -21,7 +21,7 @@ KINDS = (ITEM, PART, PLACES)
 def do(graph: Graph) -> bool:
     """Settle every item whose places are known well enough."""
     changed = False
-    for node in [n for n in graph.all_nodes() if n.op in KINDS]:
+    for node in [n for n in graph.listed_nodes() if n.op in KINDS]:
         places = named(node)
         if places is not None and _is_settled(places):
             with graph.inserting(node):

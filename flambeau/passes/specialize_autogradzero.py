@@ -45,10 +45,10 @@ class State(enum.Enum):
 
 def do(graph: Graph) -> bool:
     """Specialise a graph whose tensors that are parameters are defined; whether anything changed."""
-    if not any(node.op in _OURS for node in graph.all_nodes()):
+    if not any(node.op in _OURS for node in graph.listed_nodes()):
         return False
     states = _States(graph)
-    changed = [_rewrite(node, states) for node in list(graph.all_nodes()) if node.op in _OURS | {"prim::If"}]
+    changed = [_rewrite(node, states) for node in graph.listed_nodes() if node.op in _OURS | {"prim::If"}]
     return dce.do(graph) or any(changed)
 
 

@@ -25,7 +25,7 @@ def do(graph: Graph) -> bool:
     >>> do(layer.graph), layer.graph.find("aten::linear") is None
     (True, True)
     """
-    found = [node for node in graph.all_nodes() if _is_frozen(node)]
+    found = [node for node in graph.listed_nodes() if _is_frozen(node)]
     for node in found:
         _rewrite(graph, node)
     return bool(found)

@@ -131,8 +131,8 @@ def test_subgraphs_freeze_with_their_graph() -> None:
 
 
 READERS = {
-    Graph: {"all_nodes", "at_range", "find", "find_all", "inserting", "nodes", "set_insertion_point"},
-    Block: {"find_all", "is_inside", "walk"},
+    Graph: {"all_nodes", "at_range", "find", "find_all", "inserting", "listed_nodes", "nodes", "set_insertion_point"},
+    Block: {"find_all", "is_inside", "listed", "walk"},
     Node: {"attribute", "is_before", "operand", "result"},
     Value: {"uses"},
 }

@@ -140,7 +140,7 @@ def _has_order(node: Node, callers: tuple[object, ...] = ()) -> bool:
         if function is None:
             return True
         callers = (*callers, function)
-        return function not in callers[:-1] and any(_has_order(n, callers) for n in function.graph.all_nodes())
+        return function not in callers[:-1] and any(_has_order(n, callers) for n in function.graph.listed_nodes())
     return node.op != "prim::RaiseException" and own_effect(node) is not Effect.NONE
 
 

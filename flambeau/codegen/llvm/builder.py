@@ -151,22 +151,23 @@ class FunctionBuilder(Emitter):
         """An operand where a type is needed."""
         if isinstance(operand, int):
             return int_constant(operand, kind, 1)
-        value = operand
-        if (value.type != kind or value.lanes != 1) and value.full_type != kind:
-            raise BuildError(f"{self.heading}: {value} is {value.full_type}, not {kind}")
-        return value
+        if operand.full_type != kind:
+            raise BuildError(f"{self.heading}: {operand} is {operand.full_type}, not {kind}")
+        return operand
 
     def raw(self, text: str) -> None:
         """An instruction as text."""
         if not self._is_open:
             raise BuildError(f"{self.heading}: an instruction behind the end of {self.block}: {text}")
-        super().raw(text)
+        self.lines.append("  " + text)
 
     def define(self, text: str, element: str, lanes: int = 1) -> Value:
         """An instruction as text, and its result."""
         if not self._is_open:
             raise BuildError(f"{self.heading}: an instruction behind the end of {self.block}: {text}")
-        return super().define(text, element, lanes)
+        self.counter += 1
+        self.lines.append(f"  %v{self.counter} = {text}")
+        return Value(f"%v{self.counter}", element, lanes)
 
     def op(self, name: str, a: Value, b: Operand) -> Value:
         """Arithmetic: ``add``, ``and``, ``shl`` and their like."""

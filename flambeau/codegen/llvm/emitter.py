@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Sequence
+from typing import Self
 
 from flambeau.util.record import dataclass, field
 
@@ -18,24 +19,38 @@ SPLITTER = 2.0**27 + 1.0
 """A double times this, and less what that is more than the double, is the upper half of its digits."""
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
-    """An SSA value or a constant: its text, its element type, its number of lanes (1: a scalar)."""
+class Value(str):
+    """An SSA value or a constant: its text, its element type, its number of lanes (1: a scalar).
 
+    Instructions are written with its text thousands of times: it is that text.
+    """
+
+    __slots__ = ("full_type", "lanes", "text", "type")
     text: str
     type: str
     lanes: int
+    full_type: str
 
-    @property
-    def full_type(self) -> str:
-        return self.type if self.lanes == 1 else vector_type(self.type, self.lanes)
+    def __new__(cls, text: str, type: str, lanes: int) -> Self:
+        value = super().__new__(cls, text)
+        value.text, value.type, value.lanes = text, type, lanes
+        value.full_type = type if lanes == 1 else f"<{lanes} x {type}>"
+        return value
 
     @property
     def bits(self) -> int:
         return BITS[self.type]
 
-    def __str__(self) -> str:
-        return self.text
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Value) and str.__eq__(self, other) and self.full_type == other.full_type
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = str.__hash__
+
+    def __repr__(self) -> str:
+        return f"{self.full_type} {self.text}"
 
 
 def vector_type(element: str, lanes: int) -> str:

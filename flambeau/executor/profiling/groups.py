@@ -194,7 +194,7 @@ def settle_types(node: Node) -> None:
 
 def values_of(graph: Graph) -> list[Value]:
     """All values of a graph but constants."""
-    nodes = [n for n in graph.all_nodes() if n.op != constants.CONSTANT]
+    nodes = [n for n in graph.listed_nodes() if n.op != constants.CONSTANT]
     inner = [v for n in nodes for v in (*n.results, *(p for block in n.nested_blocks for p in block.parameters))]
     return [*graph.parameters, *inner]
 

@@ -141,7 +141,7 @@ class ProfiledFunction:
                 fallbacks.append(fallback)
             inner = function_of(one.node.attribute(SUBGRAPH), f"{self.function.name}_group_{number}")
             one.node.attributes[KERNEL] = RegionCall(Executor(inner, self.options, is_noted=False))
-        for node in [n for n in graph.all_nodes() if n.op == CONSTANT and not n.result().is_used]:
+        for node in [n for n in graph.listed_nodes() if n.op == CONSTANT and not n.result().is_used]:
             node.erase()
         if self.options.verify:
             verify(graph, stage="specialisation on what was recorded")

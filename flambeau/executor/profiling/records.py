@@ -84,7 +84,7 @@ def profiled_run(graph: Graph, name: str) -> ProfiledRun:
     copy = clone_graph(graph, copies)
     originals = {new: old for old, new in copies.items()}
     records: dict[Value, list[Record]] = {}
-    for node in [n for n in copy.all_nodes() if _is_watched(n)]:
+    for node in [n for n in copy.listed_nodes() if _is_watched(n)]:
         _watch(copy, node, originals, records)
     for block in list(blocks(copy.body)):
         _watch(copy, block.return_node, originals, records)

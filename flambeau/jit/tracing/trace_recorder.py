@@ -420,7 +420,7 @@ def random_operators(function: Function) -> list[str]:
     """The operators that draw random numbers in a compiled function and all that it calls."""
     copy = clone_graph(function.graph)
     inline.do(copy)
-    return [n.op for n in copy.all_nodes() if n.definition is not None and n.definition.effect.value == "random"]
+    return [n.op for n in copy.listed_nodes() if n.definition is not None and n.definition.effect.value == "random"]
 
 
 def plain(value: Any) -> Any:

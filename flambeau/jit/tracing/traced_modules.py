@@ -184,7 +184,7 @@ def resolve_reads(graph: Graph, own: Value, type_: ClassType) -> None:
     """Read attributes of the module whose method this is one name after another; everything gets its type."""
     own.set_type(type_)
     owners: dict[str, Value] = {"": own}
-    for node in list(graph.all_nodes()):
+    for node in graph.listed_nodes():
         if node.op not in (READ, "prim::SetAttr") or node.operand(0) is not own:
             continue
         *parents, name = node.attribute("name").split(".")
@@ -225,7 +225,7 @@ def reads_to_inputs(graph: Graph, self_value: Value, tensors: Mapping[str, objec
     by_path: dict[str, Value] = {}
     for path, tensor in tensors.items():
         by_path[path] = graph.add_parameter(constants.type_of(tensor), path.replace(".", "_"))
-    for node in list(graph.all_nodes()):
+    for node in graph.listed_nodes():
         if node.op == READ and node.operand(0) is self_value:
             node.result().replace_uses_with(by_path[node.attribute("name")])
             node.erase()

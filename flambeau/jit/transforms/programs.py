@@ -143,7 +143,7 @@ def _result(kind: str, function: Function, *, has_aux: bool) -> Type:
 
 def _refuse_random(kind: str, function: Function) -> None:
     """Raise TypeError for a function that draws random numbers: a program would run it again with others."""
-    if any(map(is_random, inlined_graph(function).all_nodes())):
+    if any(map(is_random, inlined_graph(function).listed_nodes())):
         raise TypeError(REPEATED.format(kind=kind, name=function.short_name))
 
 
@@ -289,7 +289,7 @@ def vmap(kind: str, function: Function, in_dims: Any = 0, out_dims: Any = 0, ran
     """The results for each example, one example after the other, each its own way."""
     if randomness not in ("error", "different", "same"):
         raise ValueError(RANDOMNESS.format(randomness))
-    if randomness != "different" and any(map(is_random, inlined_graph(function).all_nodes())):
+    if randomness != "different" and any(map(is_random, inlined_graph(function).listed_nodes())):
         raise TypeError(RANDOM.format(kind=kind, name=function.short_name))
     dims = in_dims_of(function, in_dims) or []
     batched = tuple([n for n, dim in enumerate(dims) if dim is not None])

@@ -149,7 +149,7 @@ class Pointwise:
         return None if common is None else self.compute(common, args)
 
     def _known_common(self, args: Sequence[Any], *, is_certain: bool) -> DType | None:
-        common = common_dtype(args[i] for i in self.operands)
+        common = common_dtype([args[i] for i in self.operands])
         if common is None or common.category not in self.accepts:
             return None
         try:

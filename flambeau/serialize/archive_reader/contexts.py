@@ -27,7 +27,7 @@ _CLASSES: Final = {
 
 def restore_contexts(graph: Graph) -> None:
     """Put blocks in mixed precision in the place of the objects that stand for them."""
-    for node in list(graph.all_nodes()):
+    for node in graph.listed_nodes():
         type_ = node.result().static_type if node.op == "prim::CreateObject" else None
         if not isinstance(type_, ClassType):
             continue

@@ -32,7 +32,7 @@ def finish(graph: Graph) -> None:
     """Change the graph in place."""
     forget_temporaries(graph)
     restore_contexts(graph)
-    for node in list(graph.all_nodes()):
+    for node in graph.listed_nodes():
         if node.op in _TASKS:
             _hold(node.attributes[SUBGRAPH])
         elif node.op in _folds and all(is_constant(v) for v in node.operands):

@@ -54,11 +54,11 @@ attributes."""
 
 def with_context_objects(graph: Graph) -> Graph:
     """The graph with objects in the place of Python's contexts; itself if it has none."""
-    if not any(_replacement(node) for part in subgraphs(graph) for node in part.all_nodes()):
+    if not any(_replacement(node) for part in subgraphs(graph) for node in part.listed_nodes()):
         return graph
     copy = clone_graph(graph)
     for part in subgraphs(copy):
-        for node in list(part.all_nodes()):
+        for node in part.listed_nodes():
             definition = _replacement(node)
             if definition is not None:
                 _replace(part, node, definition)
