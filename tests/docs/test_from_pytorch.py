@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import linecache
 import re
 import warnings
@@ -30,8 +31,8 @@ def namespace(library: Any, functional: Any, name: str) -> dict[str, Any]:
     source, filename = SETUP.replace("TENSOR", f"{name}.tensor"), f"<from pytorch: {name}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
     found = {
-        name: library, "F": functional, "nn": library.nn, "Tensor": library.Tensor, "x": library.tensor(NUMBERS),
-        "ints": [3, 1, 2], "text": TEXT, "__name__": "from_pytorch",
+        name: library, "F": functional, "jit": library.jit, "nn": library.nn, "Tensor": library.Tensor,
+        "x": library.tensor(NUMBERS), "ints": [3, 1, 2], "text": TEXT, "__name__": "from_pytorch",
     }  # fmt: skip
     exec(compile(source, filename, "exec"), found)
     return found
@@ -58,11 +59,45 @@ def test_both_columns_give_the_same(theirs: str, ours: str) -> None:
     assert got == want
 
 
+class Helpers:
+    """What calls of either package may use besides."""
+
+    def __init__(self, library: Any) -> None:
+        self.library = library
+
+    def after(self, fn: Any, *passes: str) -> list[str]:
+        """The kinds of the nodes that passes leave of a function's graph."""
+        graph = self.library.jit.script(fn).inlined_graph.copy()
+        for name in (*passes, "dce"):
+            getattr(self.library._C, f"_jit_pass_{name}")(graph)
+        return [n.kind().removeprefix("aten::") for n in graph.nodes() if n.kind() != "prim::Constant"]
+
+    def loaded(self, module: Any, **extra: Any) -> Any:
+        """A module, saved and loaded again."""
+        file = io.BytesIO()
+        self.library.jit.save(module, file, _extra_files=extra)
+        file.seek(0)
+        return self.library.jit.load(file, _extra_files=extra)
+
+    def extra(self, files: dict[str, str | bytes]) -> dict[str, str | bytes]:
+        """What files that are saved beside a module come back as, asked for in the same way."""
+        file = io.BytesIO()
+        self.library.jit.save(self.library.jit.script(self.library.nn.ReLU()), file, _extra_files=files)
+        file.seek(0)
+        found = {name: type(content)() for name, content in files.items()}
+        self.library.jit.load(file, _extra_files=found)
+        return found
+
+
 def run(library: Any, program: str, call: str) -> str:
     """What a call of a program gives, or why it is refused."""
     scope = load(f"{program}\n", library)
-    scope |= {"x": library.tensor(NUMBERS), "tensor": library.tensor, "einsum": library.einsum}
-    scope |= {name: getattr(library.jit, name) for name in ("script", "trace", "fuser")}
+    scope |= {name: getattr(library, name) for name in ("tensor", "einsum", "ops")} | {"C": library._C}
+    scope |= {name: getattr(library.jit, name) for name in ("script", "trace", "freeze", "fuser", "CompilationUnit")}
+    columns = namespace(library, library.nn.functional, library.__name__)
+    scope |= {name: columns[name] for name in ("x", "nn", "Net", "Lists", "Forks")}
+    helpers = Helpers(library)
+    scope |= {name: getattr(helpers, name) for name in ("after", "loaded", "extra")}
     try:
         return repr(eval(call, scope))
     except Exception as error:
@@ -88,4 +123,4 @@ def test_cases_beside_torchscript(program: str, call: str, theirs: str, ours: st
 
 def test_the_tables_are_there() -> None:
     assert len(ROWS) >= 25
-    assert len(CASES) >= 30
+    assert len(CASES) >= 70
