@@ -1,5 +1,7 @@
 """A folder of TorchScript archives with recorded calls, checked: `python -m flambeau.testing.archives FOLDER...`.
 
+With `--again` each is loaded, saved, loaded from what was saved, and then called.
+
 Beside `NAME.pt` lie `NAME.inputs.npz` and `NAME.outputs.npz`. In each of the two, `spec` is JSON text and the arrays
 stand beside it. The inputs are a list of calls `{"method", "args", "kwargs"}`, made in order on one loaded module; the
 outputs have for each `{"value": V}` or `{"raises": [type, text]}`. A value `V` is `{"t": "tensor", "a": array, "dtype",
@@ -8,6 +10,7 @@ outputs have for each `{"value": V}` or `{"raises": [type, text]}`. A value `V` 
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 import time
@@ -24,6 +27,7 @@ from flambeau.util.errors import ArchiveError
 from flambeau.util.record import dataclass, field
 
 RTOL, ATOL = 1e-4, 1e-5
+AGAIN = "--again"
 
 
 @dataclass(slots=True)
@@ -39,8 +43,9 @@ class Report:
     load_seconds: float = 0.0
 
 
-def check(archive: Path, *, optimized: bool = True) -> Report:
-    """Load an archive and make its recorded calls; unless `optimized`, without compiling machine code for them."""
+def check(archive: Path, *, optimized: bool = True, again: bool = False) -> Report:
+    """Load an archive and make its recorded calls; unless `optimized`, without compiling machine code for them. With
+    `again` it is saved and loaded once more before."""
     report = Report(archive.stem)
     with np.load(_beside(archive, "inputs")) as inputs, np.load(_beside(archive, "outputs")) as outputs:
         calls, wanted = json.loads(str(inputs["spec"])), json.loads(str(outputs["spec"]))
@@ -48,6 +53,8 @@ def check(archive: Path, *, optimized: bool = True) -> Report:
         start = time.perf_counter()
         try:
             module = flambeau.jit.load(archive)
+            if again:
+                module = flambeau.jit.load(io.BytesIO(module.save_to_buffer()))
         except ArchiveError as error:
             report.refused = str(error)
             return report
@@ -163,7 +170,7 @@ def _tensor_differences(actual: Any, expected: Tensor, path: str) -> Iterator[st
         yield f"the elements of {path} differ by up to {np.max(np.abs(np.subtract(a, b, dtype=np.complex128)))}"
 
 
-def main(folders: Sequence[str], *, optimized: bool = True) -> int:
+def main(folders: Sequence[str], *, optimized: bool = True, again: bool = False) -> int:
     """Check every archive in some folders; how many do not do what they did."""
     failed = calls = agreed = loaded = refused = 0
     for folder in folders:
@@ -172,7 +179,7 @@ def main(folders: Sequence[str], *, optimized: bool = True) -> int:
         for archive in sorted(Path(folder).glob("*.pt")):
             if not _beside(archive, "inputs").exists():
                 continue
-            report = check(archive, optimized=optimized)
+            report = check(archive, optimized=optimized, again=again)
             calls, agreed = calls + report.calls, agreed + report.agreed
             loaded, refused = loaded + (not report.refused), refused + bool(report.refused)
             for text in report.differences:
@@ -186,4 +193,5 @@ def main(folders: Sequence[str], *, optimized: bool = True) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(min(main(sys.argv[1:]), 1))
+    asked = sys.argv[1:]
+    sys.exit(min(main([a for a in asked if a != AGAIN], again=AGAIN in asked), 1))

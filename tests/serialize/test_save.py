@@ -387,3 +387,22 @@ def test_values_are_those_at_the_time() -> None:
     before = module.save_to_buffer()
     module.whole = 77
     assert records(before)["data.pkl"] != records(module.save_to_buffer())["data.pkl"]
+
+
+def long_program(x: Tensor) -> Tensor:
+    # A source of some lines, which most places in the code name.
+    y = x * 2 + 1
+    y = y * 2 + 1
+    y = y * 2 + 1
+    y = y * 2 + 1
+    return y * 2 + 1
+
+
+def test_sources_are_written_once() -> None:
+    scripted = flambeau.script(long_program)
+    [table] = [data for name, data in records(scripted.save_to_buffer()).items() if name.endswith("debug_pkl")]
+    lists = [code.name for code, _, _ in pickletools.genops(table) if code.name == "REDUCE"]
+    assert 1 <= len(lists) <= 2, "of the program, and of what is nowhere"
+    loaded = jit.load(io.BytesIO(scripted.save_to_buffer()))
+    ranges = {str(node.range).rpartition("test_save.py")[2] for node in loaded.graph.nodes() if node.op == "aten::mul"}
+    assert len(ranges) == 5

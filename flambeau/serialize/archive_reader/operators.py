@@ -20,6 +20,7 @@ from flambeau.serialize.archive_reader.code_file import STRING, parse_code
 from flambeau.serialize.archive_reader.container_reader import Container
 from flambeau.serialize.archive_reader.permissions import Permissions
 from flambeau.serialize.archive_reader.special_operators import SPECIAL
+from flambeau.serialize.archive_reader.upgrades import upgrade_of
 from flambeau.tensor.opaque_objects import MAKERS
 from flambeau.util.errors import FrontendError
 from flambeau.util.names import ROOT, in_root
@@ -106,7 +107,8 @@ def _mentions(node: ast.AST, words: frozenset[str]) -> bool:
 
 
 def _is_there(name: str) -> bool:
-    return bool(registry.overloads(name)) or name in SPECIAL or name in _FORMS
+    is_upgraded = name.startswith("aten::") and upgrade_of(name.removeprefix("aten::"), 0) is not None
+    return bool(registry.overloads(name)) or name in SPECIAL or name in _FORMS or is_upgraded
 
 
 def _look(text: str, record: str, permissions: Permissions, objections: Objections, words: frozenset[str]) -> None:

@@ -1,7 +1,8 @@
 """Operators whose meaning changed: code of older archives calls functions that do what they did then.
 
 Before version 4 `div` of integers rounded towards zero, before 5 `full` made floats of integers unless it was given a
-dtype, before 8 and 9 `linspace` and `logspace` made 100 numbers if not told how many.
+dtype, before 8 and 9 `linspace` and `logspace` made 100 numbers if not told how many. In archives of all versions
+`stft` without `return_complex` gives what its operands are, and `istft` takes pairs of numbers.
 """
 
 from __future__ import annotations
@@ -67,6 +68,39 @@ def {name}_out(start: number, end: number, steps: Optional[int]=None{base}, *, o
     count = steps
   return torch.{name}(start, end, count{pass_on}, out=out)
 """
+_STFT: Final = """
+def stft(self: Tensor, n_fft: int, hop_length: Optional[int]=None, win_length: Optional[int]=None,
+    window: Optional[Tensor]=None, normalized: bool=False, onesided: Optional[bool]=None,
+    return_complex: Optional[bool]=None) -> Tensor:
+  if return_complex is None:
+    is_complex = torch.is_complex(self)
+    if window is not None:
+      is_complex = torch.__or__(is_complex, torch.is_complex(window))
+    found = torch.stft(self, n_fft, hop_length, win_length, window, normalized, onesided, True)
+    if is_complex:
+      result = found
+    else:
+      result = torch.view_as_real(found)
+  else:
+    result = torch.stft(self, n_fft, hop_length, win_length, window, normalized, onesided, return_complex)
+  return result
+"""
+_ISTFT: Final = """
+def istft(self: Tensor, n_fft: int, hop_length: Optional[int]=None, win_length: Optional[int]=None,
+    window: Optional[Tensor]=None, center: bool=True, normalized: bool=False, onesided: Optional[bool]=None,
+    length: Optional[int]=None, return_complex: bool=False) -> Tensor:
+  if torch.is_complex(self):
+    given = self
+  else:
+    given = torch.view_as_complex(self)
+  return torch.istft(given, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex)
+"""
+_SUBCMUL: Final = """
+def _test_serialization_subcmul(self: Tensor, other: Tensor, alpha: number=2) -> Tensor:
+  return torch.sub(self, torch.mul(other, alpha))
+"""
+_IN_ALL_VERSIONS: Final = frozenset({"stft", "istft", "_test_serialization_subcmul"})
+"""Names that mean in archives, whatever their version, what the functions below do."""
 _CHANGES: Final[dict[str, str]] = {
     "div": (
         _DIVIDE.format(name="div", more="", pass_on="", decides="other")
@@ -79,6 +113,9 @@ _CHANGES: Final[dict[str, str]] = {
     "full": _FULL,
     "linspace": _SPACE.format(name="linspace", base="", pass_on=""),
     "logspace": _SPACE.format(name="logspace", base=", base: float=10.", pass_on=", base"),
+    "stft": _STFT,
+    "istft": _ISTFT,
+    "_test_serialization_subcmul": _SUBCMUL,
 }
 """Functions that do what an operator of `aten` meant before, by its name; since when it does not is in the format."""
 
@@ -89,7 +126,7 @@ def upgrade_of(name: str, version: int) -> str | None:
     >>> upgrade_of("div", 3), upgrade_of("div", 4), upgrade_of("add", 1)
     ('div', None, None)
     """
-    return name if name in _CHANGES and version < _since(name) else None
+    return name if name in _CHANGES and (name in _IN_ALL_VERSIONS or version < _since(name)) else None
 
 
 def _since(name: str) -> int:
@@ -98,7 +135,8 @@ def _since(name: str) -> int:
 
 @cache
 def _functions(name: str) -> tuple[Function, ...]:
-    functions = read_code(_CHANGES[name], filename=f"<{name} before version {_since(name)}>")
+    when = "in archives" if name in _IN_ALL_VERSIONS else f"before version {_since(name)}"
+    functions = read_code(_CHANGES[name], filename=f"<{name} {when}>")
     for function in functions:
         attach(function)
     return tuple(functions)

@@ -50,6 +50,25 @@ class _Whole:
         return place if self.text.isascii() else len(self.text[:place].encode("utf-8", "surrogatepass"))
 
 
+def _write_text(stream: PickleStream, text: _Text) -> None:
+    """A source, in full where it comes first: most of the entries are of few."""
+    if stream.get(text):
+        return
+    lines, name, first = text
+    stream.name(PICKLE_MODULE, _INT_LIST)
+    stream.begin_tuple()
+    stream.begin_list()
+    for line in lines:
+        stream.plain(line)
+    stream.end_list()
+    stream.end_tuple()
+    stream.reduce()
+    stream.plain(name)
+    stream.plain(first)
+    stream.close_tuple(3)
+    stream.put(text)
+
+
 class _Table:
     def __init__(self) -> None:
         self._strings: dict[str, int] = {"": 0}
@@ -62,23 +81,13 @@ class _Table:
         stream.begin_tuple()
         stream.plain(DEBUG_FORMAT)
         stream.begin_tuple()
-        for text in self._strings:
-            stream.plain(text)
+        for string in self._strings:
+            stream.plain(string)
         stream.end_tuple()
         stream.begin_tuple()
-        for offset, (lines, name, first), start, end, tag in entries:
+        for offset, text, start, end, tag in entries:
             stream.plain(offset)
-            stream.name(PICKLE_MODULE, _INT_LIST)
-            stream.begin_tuple()
-            stream.begin_list()
-            for line in lines:
-                stream.plain(line)
-            stream.end_list()
-            stream.end_tuple()
-            stream.reduce()
-            stream.plain(name)
-            stream.plain(first)
-            stream.close_tuple(3)
+            _write_text(stream, text)
             stream.plain(start)
             stream.plain(end)
             stream.close_tuple(3)
