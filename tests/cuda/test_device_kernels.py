@@ -120,3 +120,14 @@ def _launches_of(name: str) -> list[Any]:
     found = device_kernels._kernels[name]
     assert found is not None
     return [launch for launch, _ in found._launches.values()]
+
+
+def test_numbers_that_come_again_are_kept(cuda: Any) -> None:
+    def scaled(x: Tensor, a: float, n: int) -> Tensor:
+        return F.gelu(x * a + n)
+
+    script = flambeau.script(scaled, without=("cuda_graphs",))
+    x = R(3, 5)
+    for a, n in ((0.5, 2), (0.5, 2), (0.5, 2), (-0.0, 2), (-0.0, 0), (float("inf"), 1), (0.5, 2)):
+        found, wanted = script(x.to("cuda"), a, n), script(x, a, n)
+        assert bool(((found.cpu() == wanted) | ((found.cpu() - wanted).abs() < 1e-5) | wanted.isnan()).all())
