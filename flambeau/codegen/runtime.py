@@ -70,7 +70,7 @@ class CompiledKernel:
     ) -> None:
         """`kept`: schedules from an earlier process, and for later ones."""
         self.kernel = kernel
-        self._choices = choices
+        self.choices = choices
         self.spans = spans
         """What the shapes of a call must fulfil beyond broadcasting."""
         self.variants: list[Variant] = []
@@ -100,7 +100,7 @@ class CompiledKernel:
 
     def __call__(self, *inputs: Any) -> Any:
         arrays = self._arrays(inputs)
-        return self._call(self._find_launch(arrays), arrays)
+        return self.call(self._find_launch(arrays), arrays)
 
     def launch_for(self, arrays: list[Array]) -> Launch:
         """The launch for inputs like these. Raises ``KernelError`` where they do not fit."""
@@ -113,7 +113,8 @@ class CompiledKernel:
             launch = self.launches_cache.get_or_make(key, lambda cause: self._new_launch(arrays))
         return launch
 
-    def _call(self, launch: Launch, arrays: list[Array]) -> Any:
+    def call(self, launch: Launch, arrays: list[Array]) -> Any:
+        """Run a launch on arrays like those that it was made for."""
         outputs = [o.allocate() for o in launch.outputs]
         if launch.variant is not None:
             self._run(launch, arrays, outputs)
@@ -134,11 +135,11 @@ class CompiledKernel:
         if told:
             inline_cache.add(launch, inputs, arrays, told)
         elif inline_cache.add(launch, inputs, arrays):
-            sized = sized_launches(self.kernel, self.spans, arrays, self._choices, self.schedules.kept)
+            sized = sized_launches(self.kernel, self.spans, arrays, self.choices, self.schedules.kept)
             inline_cache.add_sized(sized, inputs, arrays)
         else:
             inline_cache.add_pattern(launch, inputs, arrays)
-        return self._call(launch, arrays)
+        return self.call(launch, arrays)
 
     def _run(self, launch: Launch, arrays: list[Array], outputs: list[Array]) -> None:
         flag = ctypes.c_int32(0)

@@ -6,7 +6,8 @@ import math
 from itertools import combinations, permutations
 from typing import Any
 
-from flambeau.codegen import threads
+from flambeau.codegen import threads, tuned_choices
+from flambeau.codegen.alternatives import alternatives
 from flambeau.codegen.call_geometry import Geometry, Output
 from flambeau.codegen.choices import Choices
 from flambeau.codegen.choose_schedule import PREPARED_FROM, choose
@@ -14,6 +15,7 @@ from flambeau.codegen.costs import NANOSECONDS, estimate_nanoseconds
 from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.codegen.kernel.nest import Kernel, axis_groups
 from flambeau.codegen.llvm.engine import engine
+from flambeau.codegen.llvm.object_cache import key_of
 from flambeau.codegen.llvm.stages import is_staged
 from flambeau.codegen.prepare import prepare
 from flambeau.codegen.products import Tiling, choose_tiling, is_product
@@ -142,8 +144,10 @@ def _words_of_class(class_: Range) -> str:
     return str(least) if least == most else f"{least} to {most}"
 
 
-def _scheduled(kernel: Kernel, geometry: Geometry, ranges: dict[str, Range], choices: Choices) -> ScheduledKernel:
-    """The specialised kernel of a call with its schedule."""
+def _scheduled(
+    kernel: Kernel, geometry: Geometry, ranges: dict[str, Range], choices: Choices, *, is_tuned: bool = True
+) -> ScheduledKernel:
+    """The specialised kernel of a call with its schedule: the one that tuning found, or the default."""
     special = specialize(kernel, geometry.sizes, geometry.strides, geometry.loop_order)
     least, most = ({axis: bounds[k] for axis, bounds in ranges.items()} for k in range(2))
     typical = resized(special, least)
@@ -157,9 +161,49 @@ def _scheduled(kernel: Kernel, geometry: Geometry, ranges: dict[str, Range], cho
         # What remembers places remembers those of the longest call.
         narrow = schedule.narrow and math.prod(most.values()) < 2**31
         schedule = replace(schedule, narrow=narrow, fastmath=choices.fastmath or schedule.fastmath)
+    text = variant_text(typical.kernel, schedule)
+    tuned = tuned_choices.choice(_tuning_key(text, ranges)) if is_tuned else ""
+    if tuned:
+        largest = resized(special, most)
+        count = threads.threads_for(choices.num_threads)
+        schedule = alternatives(schedule, typical, special, largest, engine().target, count).get(tuned, schedule)
+    return _kept(typical, schedule, least)
+
+
+def _kept(typical: Specialized, schedule: Schedule, least: dict[str, int]) -> ScheduledKernel:
     nanoseconds = estimate_nanoseconds(typical) / max(math.prod(least.values()), 1)
     text = variant_text(typical.kernel, schedule)
     return ScheduledKernel(typical, schedule, is_staged(typical.kernel, schedule), nanoseconds, text)
+
+
+def _tuning_key(text: str, ranges: dict[str, Range]) -> str:
+    """Under which a choice is kept: of a kernel under its default schedule, for the classes of its sizes."""
+    return key_of(text, repr(sorted(ranges.items())))
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The schedules of a kernel for calls of a pattern: that which is chosen by itself, and others by name."""
+
+    key: str
+    pattern: tuple[Any, ...]
+    kernels: dict[str, ScheduledKernel]
+    """The default has an empty name."""
+
+
+def candidates(schedules: Schedules, geometry: Geometry, ranges: dict[str, Range]) -> Candidates:
+    """What tuning measures for a call. Raises ``KernelError`` as scheduling does."""
+    kernel, choices = schedules.kernel, schedules.choices
+    default = _scheduled(kernel, geometry, ranges, choices, is_tuned=False)
+    special = specialize(kernel, geometry.sizes, geometry.strides, geometry.loop_order)
+    least, most = ({axis: bounds[k] for axis, bounds in ranges.items()} for k in range(2))
+    others = alternatives(
+        default.schedule, default.typical, special, resized(special, most), engine().target,
+        threads.threads_for(choices.num_threads),
+    )  # fmt: skip
+    found = {name: _kept(default.typical, schedule, least) for name, schedule in others.items()}
+    key = _tuning_key(default.text, ranges)
+    return Candidates(key, schedules.pattern(geometry, ranges), {"": default, **found})
 
 
 def _tiling(typical: Specialized, special: Specialized, largest: Specialized, choices: Choices) -> Tiling | None:

@@ -17,6 +17,7 @@ import numpy as np
 from flambeau.codegen import available
 from flambeau.codegen.llvm import host
 from flambeau.codegen.llvm.object_cache import ObjectCache, key_of, object_cache
+from flambeau.codegen.tuned_choices import stamp
 from flambeau.executor.frozen_callees import freeze_callees
 from flambeau.executor.options import Options
 from flambeau.executor.records import OWN_OPERATORS, RecordError, dumps, loads
@@ -107,7 +108,7 @@ def place_under(origin: Origin, *what: str) -> Place | None:
         processor = host.chosen_processor().name
     except host.ProcessorError:
         return None
-    around = (str(defaults.float_dtype()), np.__version__, str(available()), _sources())
+    around = (str(defaults.float_dtype()), np.__version__, str(available()), _sources(), stamp())
     return Place(cache, key_of("program", origin.key, *what, *around), processor, origin)
 
 

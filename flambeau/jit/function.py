@@ -18,6 +18,7 @@ from flambeau.executor.options import Options
 from flambeau.executor.profiling.switches import forget, graph_for
 from flambeau.executor.report import Explanation, PassReport
 from flambeau.executor.stored import graph_to_show
+from flambeau.executor.tune import TuningReport, tune
 from flambeau.frontend.trees.tree_views import Def
 from flambeau.interpreter.fork_site import ForkSite
 from flambeau.ir.clone import clone_graph
@@ -318,6 +319,26 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
         """Make all plans anew when they are needed."""
         self._executor.forget_plans()
         forget(self._executor)
+
+    def tune(self, *args: Any, **kwargs: Any) -> TuningReport:
+        """Measure other schedules of its kernels for arguments like these, and keep those that are faster.
+
+        Winners go to the cache on disk under the kernel's pattern and the classes of its sizes: calls of other sizes
+        of these classes, other functions with such a kernel and later processes have them. A gain within what
+        measurements differ by is not kept. Sums may be added in another order than before. Prints as a table; while it
+        measures, a bar shows on a terminal. The function is called as `compile` does it.
+
+        Raises RuntimeError where the cache is turned off, or the function does not run natively.
+
+        >>> import flambeau
+        >>> from flambeau import Tensor
+        >>> unit = flambeau.CompilationUnit("def f(x: Tensor, y: Tensor): return flambeau.relu(x @ y)")
+        >>> report = unit.f.tune(flambeau.ones(8, 16), flambeau.ones(16, 32))
+        >>> all(kernel.after <= kernel.before for kernel in report.kernels)
+        True
+        """
+        arguments = self._full(args, kwargs)
+        return tune(self._executor, arguments)
 
     def explain(self, *, measure: bool | None = None) -> Explanation:
         """What was compiled, why and how long it took; what became native, what did not and why; what kernels cost.

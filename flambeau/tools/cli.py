@@ -1,4 +1,4 @@
-"""The command line: `flambeau show FILE.py:FN|model.pt`, `opt -p dce,cse FILE.ir`, `cache info|clear`, `doctor`."""
+"""The command line: `show FILE.py:FN`, `opt -p dce,cse FILE.ir`, `cache info|clear`, `warm`, `tune`, `doctor`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from flambeau.jit.function import ScriptFunction
 from flambeau.jit.modules.script_module import RecursiveScriptModule
 from flambeau.passes import pipeline
 from flambeau.passes.steps import Step
-from flambeau.tools import doctor
+from flambeau.tools import doctor, warm
 from flambeau.util.errors import CompileError, FrontendError, InternalError, ParseError, VerifyError
 
 Stage = Callable[[ScriptFunction, Sequence[Any]], Any]
@@ -95,6 +95,15 @@ def _parser() -> argparse.ArgumentParser:
     cache = commands.add_parser("cache", help="look at the compiled code that is kept on disk, or delete it")
     cache.add_argument("action", choices=["info", "clear"], help="what is there, or delete it")
     cache.set_defaults(run=_cache)
+    warm_up = commands.add_parser("warm", help="make the native code that most models need, once for this machine")
+    warm_up.add_argument("--only", default="", metavar="NAME", help="a part of it: 'convolution', 'float32'")
+    warm_up.set_defaults(run=_warm)
+    faster = commands.add_parser("tune", help="measure other schedules of a model's kernels, and keep the faster ones")
+    faster.add_argument("target", metavar="model.pt|FILE.py:FN", help="as for show")
+    faster.add_argument(
+        "--args", metavar="EXPR", required=True, help="arguments of a usual call, as for show: 'flambeau.ones(1, 64)'"
+    )
+    faster.set_defaults(run=_tune)
     check = commands.add_parser("doctor", help="say what this installation can do, and what slows it down")
     check.set_defaults(run=lambda _: doctor.report(sys.stdout))
     return parser
@@ -277,6 +286,28 @@ def _cache(options: argparse.Namespace) -> int:
     print(f"files  {info.files}" + (f": {kinds}" if kinds else ""))
     print(f"bytes  {info.bytes:,} of at most {info.bound:,}")
     print(f"hits   {info.hits:,} of {asked:,} look-ups" if asked else "hits   none yet")
+    return 0
+
+
+# -- warm -------------------------------------------------------------------------------------------------------------
+
+
+def _warm(options: argparse.Namespace) -> int:
+    try:
+        print(warm.warm(options.only))
+    except RuntimeError as error:
+        raise CommandError(str(error)) from error
+    return 0
+
+
+def _tune(options: argparse.Namespace) -> int:
+    function, module = load_target(options.target)
+    arguments = _arguments(options.args, module)
+    try:
+        with flambeau.no_grad():
+            print(function.tune(*arguments))
+    except (RuntimeError, TypeError) as error:
+        raise CommandError(f"{options.target} cannot be tuned: {error}") from error
     return 0
 
 

@@ -73,17 +73,23 @@ class Tiling(Schedule):
 
 
 def choose_tiling(
-    typical: Specialized, special: Specialized, largest: Specialized, target: Target, threads: int
-) -> Tiling | None:
+    typical: Specialized, special: Specialized, largest: Specialized, target: Target, threads: int,
+    wanted: tuple[str, int, int] | None = None,
+) -> Tiling | None:  # fmt: skip
     """A tiling for calls like `special`, whose sizes are of the same classes as those of `typical`, the least, and of
     `largest`; None for what is no product, or one that plain loops serve.
+
+    `wanted`: the form, rows and vectors of a tile to take in place of those that are chosen; None where BLAS cannot
+    serve that is wanted.
     """
     product = match(special)
     if product is None or 0 in special.sizes.values():
         return None
     lanes = target.vector_bits // element_type(product.b.dtype).bits
     m = typical.sizes[product.row] if product.row is not None else 1
-    form, rows, vectors = _form(typical, special, product, m, lanes, target)
+    form, rows, vectors = wanted or _form(typical, special, product, m, lanes, target)
+    if wanted is not None and not _can_be(form, special, product):
+        return None
     if form == "stream" and not _fits_stream(largest, product):
         form = "tiles"
     if not form:
@@ -148,7 +154,20 @@ def _fits_stream(largest: Specialized, product: Product) -> bool:
 def _is_for_blas(special: Specialized, product: Product, panel: int, work: int, target: Target) -> bool:
     """Whether BLAS is there, can read the factors as they lie, and is the faster one."""
     enough = BLAS_FROM if target.vector_bits > 128 else BLAS_FROM_NARROW
-    if (panel <= LARGEST_PANEL and work < enough) or blas() is None:
+    return (panel > LARGEST_PANEL or work >= enough) and _is_readable_by_blas(special, product)
+
+
+def _can_be(form: str, special: Specialized, product: Product) -> bool:
+    """Whether a product can be computed in a form: tiles that are not copied want columns side by side."""
+    if form == "blas":
+        return product.row is not None and _is_readable_by_blas(special, product)
+    size = element_type(product.b.dtype).itemsize
+    return form == "packed" or special.strides[product.b.name, product.column] == size
+
+
+def _is_readable_by_blas(special: Specialized, product: Product) -> bool:
+    """Whether BLAS is there, and can read the factors as they lie."""
+    if blas() is None:
         return False
     size = element_type(product.b.dtype).itemsize
     assert product.row is not None
