@@ -220,7 +220,11 @@ def _diff(f: Any, self: Any, n: int, dim: int, prepend: Any, append: Any) -> Any
 def _repeat_each(f: Any, self: Any, repeats: int, dim: int | None, output_size: Any) -> Any:
     if dim is None:
         self, dim = f.reshape(self, [-1]), 0
-    return f.index_select(self, dim, f.repeat_interleave(f.arange(self.shape[dim]), repeats))
+    if not isinstance(repeats, int) or repeats < 0 or not self.dim() or output_size is not None:
+        return f.index_select(self, dim, f.repeat_interleave(f.arange(self.shape[dim]), repeats))
+    sizes, dim = list(self.shape), dim % self.dim()
+    each = f.expand(f.unsqueeze(self, dim + 1), [*sizes[: dim + 1], repeats, *sizes[dim + 1 :]])
+    return f._unsafe_view(f.clone(each), [*sizes[:dim], sizes[dim] * repeats, *sizes[dim + 1 :]])
 
 
 @decomposed("aten::repeat_interleave.self_Tensor")
