@@ -48,3 +48,9 @@ def test_compiled_losses_have_the_same_gradients() -> None:
     for gradient, sign in zip(found, (1, -1), strict=True):
         assert gradient is not None
         np.testing.assert_allclose(gradient.numpy(), sign * slope)
+
+
+def test_gradients_of_rms_norm_of_complex_numbers_are_those_of_differences() -> None:
+    x = flambeau.randn(3, 4, dtype=flambeau.complex128, requires_grad=True)
+    w = flambeau.randn(4, dtype=flambeau.complex128, requires_grad=True)
+    assert flambeau.autograd.gradcheck(lambda x, w: flambeau.nn.functional.rms_norm(x, (4,), w), (x, w))

@@ -54,14 +54,16 @@ def _rms_input(
     f: Any, grad: Any, input: Any, normalized_shape: Sequence[int], weight: Any, eps: float | None
 ) -> Any:
     _, inner = _trailing(input, normalized_shape)
-    scale = _rms_scale(f, input, inner, eps)
-    grad = grad if weight is None else grad * weight
-    return scale * (grad - input * (scale * scale * f.mean(grad * input, inner, True)))
+    x = f.conj(input)
+    scale = _rms_scale(f, x, inner, eps)
+    grad = grad if weight is None else grad * f.conj(weight)
+    return scale * (grad - x * (scale * scale * f.mean(grad * x, inner, True)))
 
 
 def _rms_weight(f: Any, grad: Any, input: Any, normalized_shape: Sequence[int], eps: float | None) -> Any:
     outer, inner = _trailing(input, normalized_shape)
-    by_element = grad * input * _rms_scale(f, input, inner, eps)
+    x = f.conj(input)
+    by_element = grad * x * _rms_scale(f, x, inner, eps)
     return f.sum(by_element, outer) if outer else by_element
 
 
