@@ -87,6 +87,19 @@ def test_kernels_of_graphs_show_their_nests() -> None:
     assert kernel.get_code_text("asm")
 
 
+def test_sizes_with_names_and_dtypes() -> None:
+    X = _te.Placeholder("X", _te.Dtype.Double, [4, 3])
+    Y = _te.Compute("Y", [_te.DimArg(4, "row"), _te.DimArg(_te.ExprHandle.int(3), "column")], lambda i, j: X.load(i, j))
+    nest = _te.LoopNest([Y])
+    [inner] = nest.get_innermost_loops_for(Y.buf())
+    outer = nest.get_parent_loop(inner)
+    assert outer is not None
+    assert [outer.name, inner.name, nest.get_parent_loop(outer)] == ["i", "j", None]
+    x, y = np.arange(12.0).reshape(4, 3), np.zeros((4, 3))
+    _te.construct_codegen("llvm", nest, [X, Y]).call([x, y])
+    np.testing.assert_array_equal(x, y)
+
+
 def test_it_is_a_module() -> None:
     import flambeau._C._te as module
 

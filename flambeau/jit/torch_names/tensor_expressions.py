@@ -44,6 +44,20 @@ class ExprHandle:
     )  # fmt: skip
 
 
+class Dtype:
+    """Dtypes by the names that they have there: `Dtype.Float`."""
+
+    Byte, Char, Short, Int, Long = "uint8", "int8", "int16", "int32", "int64"
+    Half, BFloat16, Float, Double, Bool = "float16", "bfloat16", "float32", "float64", "bool"
+
+
+class DimArg:
+    """A size with a name for its loop, which the body's parameters give here."""
+
+    def __init__(self, dim: Any, name: str = "") -> None:
+        self.dim, self.name = dim, name
+
+
 def VarHandle(name: str, dtype: Any = "int64") -> Var:
     """A variable; integers are sizes and indices, of 64 bits."""
     kind = _dtype(dtype)
@@ -56,7 +70,8 @@ def _dtype(dtype: Any) -> str:
 
 
 def _sizes(dims: Sequence[Any]) -> list[Any]:
-    return [int(d.value) if isinstance(d, Const) else d for d in dims]
+    plain = (d.dim if isinstance(d, DimArg) else d for d in dims)
+    return [int(d.value) if isinstance(d, Const) else d for d in plain]
 
 
 class BufHandle:
@@ -64,6 +79,10 @@ class BufHandle:
 
     def __init__(self, name: str, dims: Sequence[Any], dtype: Any) -> None:
         self.ours: Tensor = placeholder(name, _sizes(dims), _dtype(dtype))
+
+    def buf(self) -> BufHandle:
+        """Itself: a tensor is its buffer."""
+        return self
 
     def load(self, *indices: Any) -> Expr:
         """An element, by a list of indices or by indices."""
@@ -133,6 +152,15 @@ class LoopNest:
     def get_loops_for(self, tensor: BufHandle) -> list[Loop]:
         """The loops that compute a tensor, outermost first."""
         return self.ours.loops(tensor.ours)
+
+    def get_innermost_loops_for(self, tensor: BufHandle) -> list[Loop]:
+        """The innermost loop that computes a tensor."""
+        return self.ours.loops(tensor.ours)[-1:]
+
+    def get_parent_loop(self, loop: Loop) -> Loop | None:
+        """The loop that another lies in; None for an outermost one."""
+        around = [s for s in self.ours.path(loop) if isinstance(s, Loop)]
+        return around[-1] if around else None
 
     def split_with_mask(self, loop: Loop, factor: int) -> Loop:
         """The inner loop of `split`; its condition keeps to what there is."""
