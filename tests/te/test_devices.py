@@ -60,6 +60,16 @@ def test_rows_keep_what_is_shared_in_the_memory_of_a_block() -> None:
     assert code.simulate(X[:0]).shape == (0, 6)
 
 
+def test_a_sum_of_everything_is_put_together_by_one_thread() -> None:
+    nest = LoopNest(te.reduce("S", (), "sum", lambda i, k: A[i, k], over=(n, 6)))
+    outer, _ = nest.split("i", parts=32)
+    nest.rfactor(outer)
+    nest.bind(outer, "thread")
+    code = nest.codegen("cuda")
+    assert code.mapped.count("mapped nest_") == 3
+    np.testing.assert_allclose(code.simulate(X), X.sum(), rtol=1e-5)
+
+
 def test_memory_of_a_thread_is_registers() -> None:
     nest = LoopNest(te.reduce("S", (n, 6), "sum", lambda i, j, k: A[i, k] * A[i, j], over=6))
     i, j, _ = nest.loops("S")

@@ -1,7 +1,8 @@
 """Statements as kernels: each outermost statement is one launch, in which a loop is bound to blocks or to threads.
 
 What stands in a block outside its loops over threads is done by the first thread; all wait for each other behind each
-such statement. Local memory of a block is shared memory, that of a thread is registers.
+such statement. A statement whose loops all go along a reduction is done by one thread. Local memory of a block is
+shared memory, that of a thread is registers.
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ class _Kernel:
         blocks = [loop for loop in loops if loop.kind == BLOCK]
         threads = [constant_of(loop.extent) or 1 for loop in loops if loop.kind == THREAD]
         first = loops[0].name if loops else "a statement"
-        if not blocks and not threads:
+        if not blocks and not threads and not all(loop.reduces for loop in loops):
             raise ScheduleError(
                 f"nothing in {first} is bound to blocks or threads of a device: write nest.bind(loop, 'block') and "
                 f"nest.bind(loop, 'thread')"
