@@ -46,6 +46,18 @@ def _row_major(array: Array) -> Array:
     return np.ndarray(array.shape, array.dtype, bytearray(), 0, strides)
 
 
+def ambiguous_truth(size: int) -> str:
+    """What is said of the truth of a tensor that has not one element.
+
+    >>> ambiguous_truth(0)
+    'Boolean value of Tensor with no values is ambiguous'
+    """
+    if not size:
+        return "Boolean value of Tensor with no values is ambiguous"
+    advice = "write x.any() or x.all(), and & and | in place of 'and' and 'or'"
+    return f"Boolean value of Tensor with more than one value is ambiguous: {advice}"
+
+
 class Tensor(GradientState, TensorMethods):
     """A window on a storage: element type, sizes, strides and where it begins, all held by one NumPy array.
     Operators are methods too (`t.add(u)`, `t.add_(u)`), installed from their declarations.
@@ -286,8 +298,7 @@ class Tensor(GradientState, TensorMethods):
     def __bool__(self) -> bool:
         array = self._array
         if array.size != 1:
-            how_many = "more than one value" if array.size else "no values"
-            raise RuntimeError(f"Boolean value of Tensor with {how_many} is ambiguous")
+            raise RuntimeError(ambiguous_truth(array.size))
         return bool(self.item())
 
     def _only_element(self) -> Any:

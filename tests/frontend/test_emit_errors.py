@@ -148,7 +148,7 @@ def test_use_of_a_name_of_one_arm_shows_both_places() -> None:
     with pytest.raises(CompileError) as caught:
         compile_source("def f(x: int):\n    if x > 1:\n        y = 1\n    return y\n", Names())
     assert str(caught.value) == (
-        "y is not defined in the false branch:\n"
+        "y is not defined in the false branch. Give it a value there, or before the `if`:\n"
         '  File "<string>", line 2\n'
         "def f(x: int):\n    if x > 1:\n    ~~~~~~~~~\n        y = 1\n        ~~~~~ <--- HERE\n    return y\n"
         "and was used here:\n"

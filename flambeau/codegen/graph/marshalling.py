@@ -105,6 +105,14 @@ def _array_at(rep: forms.Array, words: Sequence[int]) -> npt.NDArray[Any]:
     return np.ndarray(sizes, rep.dtype.numpy, memory, -low, strides)
 
 
+def _part_of(
+    argument: Tensor, dtype: DType, data: int, sizes: tuple[int, ...], strides: tuple[int, ...]
+) -> npt.NDArray[Any]:
+    """Elements of an argument's memory, which they hold: as arrays they may outlive the argument."""
+    storage = argument._storage
+    return np.ndarray(sizes, dtype.numpy, storage.bytes, 0 if 0 in sizes else data - storage.address, strides)
+
+
 class _Seen:
     """How Python sees the tensors of native code: an argument as the tensor it is, others by their memory, which
     nothing holds; tensors on one block are on one storage.
@@ -125,14 +133,13 @@ class _Seen:
 
     def tensor(self, rep: forms.Array, words: Sequence[int]) -> Tensor:
         """The tensor of an array's words."""
-        array = _array_at(rep, words)
         argument = self.argument(words[0])
         if argument is None:
-            return self._on_block(words[0], array)
+            return self._on_block(words[0], _array_at(rep, words))
         own = argument._array
         sizes, strides = tuple(words[2 : 2 + rep.rank]), tuple(words[2 + rep.rank :])
         is_same = own.__array_interface__["data"][0] == words[1] and (own.shape, own.strides) == (sizes, strides)
-        return argument if is_same else share(argument, array)
+        return argument if is_same else share(argument, _part_of(argument, rep.dtype, words[1], sizes, strides))
 
     def _on_block(self, block: int, array: npt.NDArray[Any]) -> Tensor:
         storage = self._storages.get(block) if array.size else None

@@ -49,7 +49,7 @@ from flambeau.schema.types import ANY, BOOL, INT, TENSOR, TensorType, TupleType,
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
 
-ONE_ARM = "{name} is not defined in the {arm} branch"
+ONE_ARM = "{name} is not defined in the {arm} branch. Give it a value there, or before the `if`"
 TWO_TYPES = "Type mismatch: {name} is set to type {first} in the true branch and type {second} in the false branch"
 TERNARY_TYPES = "if-expression's true branch has type {first} but false branch has type {second}"
 MADE_THERE = (

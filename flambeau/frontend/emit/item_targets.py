@@ -15,7 +15,7 @@ from flambeau.ir.graph import Value
 from flambeau.schema.types import FLOAT, INT, ListType, NamedType, TensorType, TupleType, Type
 from flambeau.util.errors import CompileError
 
-TUPLE_TARGET = "{type} does not support subscripted assignment"
+TUPLE_TARGET = "{type} does not support subscripted assignment: a tuple stays what it is, a list, `[a, b]`, does not"
 
 
 def assign_item(e: Emitter, target: Subscript, value: Value) -> None:

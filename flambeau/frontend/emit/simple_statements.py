@@ -20,6 +20,7 @@ from flambeau.frontend.emit.values.object_methods import has_method
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given
 from flambeau.frontend.emit.with_statements import leave_contexts
+from flambeau.frontend.emit.wrong_results import about_result
 from flambeau.frontend.scopes.array_annotations import VARIABLES
 from flambeau.frontend.scopes.type_annotations import ARRAYS_NOT_HERE, names_array, type_of_tree
 from flambeau.frontend.trees.tree_views import (
@@ -143,7 +144,8 @@ def _as_declared(e: Emitter, tree: Return, value: Value, declared: Type) -> Valu
     type_, conversion = conversion_to(value, declared, implicit=True)
     if not is_subtype(type_, declared):
         text = WRONG_RETURN.format(wanted=declared.annotation, found=value.static_type.annotation)
-        text += why_no_interface(value.static_type, declared) + about_numbers(value.static_type) + about_power(value)
+        text += why_no_interface(value.static_type, declared) + about_numbers(value.static_type)
+        text += about_power(value) + about_result(value, tree.value, declared)
         raise CompileError(text, tree.range)
     return value if is_subtype(value.static_type, declared) else conversion(e)
 

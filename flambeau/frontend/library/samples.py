@@ -52,13 +52,34 @@ def on_line(x: float, xp: Any, fp: Any) -> float:
     return value
 
 
-def convolve(a: Any, v: Any) -> Any:
-    """Each element by each, summed where their places add up alike. Raises ValueError for nothing."""
+def convolve(a: Any, v: Any, mode: str = "full") -> Any:
+    """Each element by each, summed where their places add up alike. Raises ValueError for nothing.
+
+    Of the sums, `mode` takes all ("full"), as many as the longer array has elements ("same"), or those of as many
+    products as the shorter one has ("valid").
+    """
     if len(a) == 0:
         raise ValueError("a cannot be empty")
     if len(v) == 0:
         raise ValueError("v cannot be empty")
-    return spread(a, v) if len(a) >= len(v) else spread(v, a)
+    sums = spread(a, v) if len(a) >= len(v) else spread(v, a)
+    more, less = max(len(a), len(v)), min(len(a), len(v))
+    if mode == "same":
+        start = (less - 1) // 2
+        return sums[start : start + more]
+    if mode == "valid":
+        return sums[less - 1 : more]
+    if mode != "full":
+        raise ValueError(f"mode '{mode}' is none of full, same and valid")
+    return sums
+
+
+def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
+    """`convolve` with the second array backwards. Raises ValueError where it is longer than the first."""
+    if len(v) > len(a):
+        raise ValueError("np.correlate takes the longer array first here")
+    backwards = np.conj(np.flip(v, 0).copy())
+    return convolve(a, backwards, mode)
 
 
 def spread(long: Any, short: Any) -> Any:

@@ -56,7 +56,8 @@ class Resolver(Protocol):
 
 def recursion_error(name: str, where: SourceRange | None) -> CompileError:
     """The refusal of a function that is reached again while it is being compiled."""
-    return CompileError(f"function '{name}' is called recursively. Recursive calls are not supported", where)
+    text = f"function '{name}' is called recursively. Recursive calls are not supported"
+    return CompileError(f"{text} unless the function declares what it returns: `def {name}(...) -> int:`", where)
 
 
 class Names:

@@ -10,7 +10,7 @@ from flambeau.ops.language.declare import declare, to_bool, to_float, to_int
 from flambeau.ops.language.text import value_text
 from flambeau.schema.dtype import Category
 from flambeau.schema.traits import Fails, Role, Traits
-from flambeau.tensor.tensor import Tensor
+from flambeau.tensor.tensor import Tensor, ambiguous_truth
 
 _INTEGER = re.compile(r"\s*[+-]?\d+(_\d+)*\s*")
 
@@ -37,8 +37,7 @@ def truth(tensor: Tensor) -> bool:
     """Whether the only element is nonzero. Raises RuntimeError for any other number of elements."""
     size = tensor._array.size
     if size != 1:
-        how_many = "no values" if size == 0 else "more than one value"
-        raise RuntimeError(f"Boolean value of Tensor with {how_many} is ambiguous")
+        raise RuntimeError(ambiguous_truth(size))
     return bool(tensor.item())
 
 

@@ -19,6 +19,7 @@ from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.frontend.trees.tree_views import Apply, Attribute, Clause, Comprehension, Ident, NoneLit, Var
 from flambeau.ir.graph import Value
+from flambeau.schema.array_type import ArrayType
 from flambeau.schema.element_type import ElementBool, ElementFloat, ElementInt, element_of, kinds_of
 from flambeau.schema.set_type import SetType
 from flambeau.schema.subtype import unify, unify_all
@@ -37,6 +38,7 @@ from flambeau.schema.types import (
     TensorType,
     TupleType,
     Type,
+    is_number,
 )
 from flambeau.util.errors import CompileError
 from flambeau.util.instead import instead
@@ -98,10 +100,13 @@ def _extreme_item(e: Emitter, tree: Apply, name: str) -> Value:
     """The least or the greatest of what one argument has."""
     where, source = tree.callee.range, e.sugared(tree.args[0])
     value = source.value if isinstance(source, SimpleValue) else None
-    others = TupleType | DictType | SetType | NamedType | StringType
+    others = TupleType | DictType | SetType | NamedType | StringType | ArrayType
     if value is None or isinstance(value.static_type, others):
         value = _listed(e, tree, source)
     type_ = value.static_type
+    if is_number(type_):
+        text = f"'{type_.annotation}' object is not iterable: {name}(a, b) compares numbers"
+        raise CompileError(text, tree.args[0].range)
     if isinstance(type_, ListType) and isinstance(type_.element, StringType | TupleType | ListType | NamedType):
         check_sortable(e, where, value)
         return call_operator(e, where, "python::extreme", [value, e.constant(name == "max")])

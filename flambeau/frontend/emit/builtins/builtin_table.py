@@ -9,6 +9,8 @@ import warnings
 from collections import OrderedDict
 from typing import Any, Final
 
+import numpy as np
+
 from flambeau.frontend.emit.builtins import builtin_forms as forms
 from flambeau.frontend.emit.builtins import builtin_ordering as ordering
 from flambeau.frontend.emit.builtins import iterables
@@ -17,6 +19,7 @@ from flambeau.frontend.emit.builtins.class_tests import emit_issubclass
 from flambeau.frontend.emit.builtins.decorators import DECORATORS
 from flambeau.frontend.emit.builtins.functional_forms import FUNCTIONAL_FORMS
 from flambeau.frontend.emit.builtins.lazy_search import ALL_FORM, ANY_FORM
+from flambeau.frontend.emit.builtins.limits_of_dtypes import LimitsClass
 from flambeau.frontend.emit.builtins.operator_functions import OPERATOR_FUNCTIONS
 from flambeau.frontend.emit.builtins.printing import PrintFunction
 from flambeau.frontend.emit.builtins.standard_library import NOT_IN_PROGRAMS
@@ -175,6 +178,7 @@ FORMS: Final[dict[Any, Sugared]] = {
 BUILTINS: Final[dict[Any, Sugared]] = {
     **{function: OperatorValue(name) for function, name in OPERATORS.items()},
     **{function: NumberFunction(OPERATORS[function]) for function in (abs, divmod, pow)},
+    np.finfo: LimitsClass("finfo"), np.iinfo: LimitsClass("iinfo"),
     **{getattr(cmath, name): OperatorValue(f"aten::{CMATH_NAMES.get(name, name)}") for name in CMATH},
     **{getattr(math, name): OperatorValue(f"aten::{name}") for name in MATH},
     **{getattr(math, name): OperatorValue(kind) for name, kind in RENAMED.items()},

@@ -16,7 +16,7 @@ from flambeau.frontend.closures.call_arguments import emit_all
 from flambeau.frontend.closures.instantiation import instantiate
 from flambeau.frontend.closures.template import TemplateResolver
 from flambeau.frontend.emit.values.sugared import Builtin, Emitter, Sugared
-from flambeau.frontend.library import bisection, heaps, order_statistics, samples, without_nans
+from flambeau.frontend.library import array_functions, bisection, heaps, order_statistics, samples, without_nans
 from flambeau.frontend.trees.tree_views import Apply, Def, Expr, Var
 from flambeau.schema.array_type import holds_arrays
 from flambeau.schema.types import Type
@@ -29,9 +29,14 @@ _PAIRS: Final = (
 )
 _OF_ARRAYS: Final = (
     (order_statistics, ("median", "quantile", "percentile", "unique")),
-    (samples, ("interp", "convolve", "trapezoid", "gradient", "histogram", "meshgrid", "cov", "corrcoef")),
+    (samples, ("interp", "convolve", "correlate", "trapezoid", "gradient", "histogram", "meshgrid", "cov", "corrcoef")),
+    (array_functions, (
+        "append", "insert", "delete", "isin", "array_equal", "allclose", "digitize", "sinc", "heaviside", "polyval",
+        "union1d", "intersect1d", "setdiff1d", "average", "split", "array_split", "fill_diagonal", "copyto",
+        "atleast_1d", "atleast_2d",
+    )),
     (without_nans, ("nansum", "nanmean", "nanmax", "nanmin", "nanstd", "nanvar")),
-)
+)  # fmt: skip
 LIBRARY: Final[dict[Any, types.FunctionType]] = {
     getattr(theirs, name): getattr(ours, name) for theirs, ours, names in _PAIRS for name in names
 }
@@ -40,7 +45,7 @@ ARRAY_LIBRARY: Final[dict[Any, types.FunctionType]] = {
     getattr(np, name): getattr(ours, name) for ours, names in _OF_ARRAYS for name in names if hasattr(np, name)
 }
 """What stands for functions of NumPy, where they are given arrays."""
-_ROOMS: Final = (heaps, bisection, order_statistics, samples, without_nans)
+_ROOMS: Final = (array_functions, heaps, bisection, order_statistics, samples, without_nans)
 _OWN: Final = frozenset(
     value for ours in _ROOMS for value in vars(ours).values() if isinstance(value, types.FunctionType)
 )

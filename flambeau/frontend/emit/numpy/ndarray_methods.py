@@ -38,6 +38,8 @@ INSTEAD: Final = {
     "ptp": instead("write {code}", "x.max() - x.min()", of="np.ptp(x)", given="x: np.ndarray"),
 }
 OUTSIDE: Final = "call it outside and pass the result in"
+_NUMPYS_KEYWORDS: Final = {"dim": "axis", "keepdim": "keepdims", "unbiased": "ddof", "correction": "ddof"}
+"""Keywords of PyTorch, and what NumPy calls them."""
 NO_KEYWORD: Final = "{name}: the keyword '{keyword}' has no form for arrays in programs"
 UNSIGNED: Final = "{name} of unsigned integers: x.astype(np.int64) first, as sums of unsigned integers are uint64"
 SQUEEZED: Final = "cannot select an axis to squeeze out which has size not equal to one"
@@ -284,6 +286,15 @@ def _item(c: Call) -> Value:
     return array
 
 
+def _searchsorted(c: Call) -> Value:
+    """The first place of equals, or with side="right" the one behind the last."""
+    side = "left" if "side" not in c.arguments else constant_text(c.arguments["side"])
+    if side not in ("left", "right"):
+        raise CompileError('searchsorted takes side="left" or side="right", written out', c.where)
+    keywords = [Given(c.e.constant(side == "right"), c.where, "right")]
+    return call_operator(c.e, c.where, "aten::searchsorted", [c.array, c.arguments["v"]], keywords)
+
+
 def _squeeze(c: Call) -> Value:
     axis = c.number("axis")
     if axis is None:
@@ -326,7 +337,7 @@ METHODS: Final[dict[str, tuple[tuple[str, ...], Method]]] = {
     "trace": ((), lambda c: c.op("sum", c.op("diagonal", c.array))),
     "diagonal": ((), lambda c: c.op("diagonal", c.array)),
     "conj": ((), _conj), "conjugate": ((), _conj),
-    "searchsorted": (("v",), lambda c: c.op("searchsorted", c.array, c.arguments["v"])),
+    "searchsorted": (("v", "side"), _searchsorted),
     "take": (("indices", "axis"), _take),
 }  # fmt: skip
 """Each method with its parameters in order, and what it is."""
@@ -388,7 +399,9 @@ def call_method(
     by_name = dict(zip(parameters, values, strict=False))
     for keyword in keywords:
         if keyword.name not in parameters:
-            raise CompileError(NO_KEYWORD.format(name=name, keyword=keyword.name), keyword.where)
+            text = NO_KEYWORD.format(name=name, keyword=keyword.name)
+            known = _NUMPYS_KEYWORDS.get(keyword.name)
+            raise CompileError(text + (f". NumPy calls it {known}" if known in parameters else ""), keyword.where)
         by_name[keyword.name] = keyword.value
     required = parameters[0] if name in _REQUIRED else None
     if required is not None and required not in by_name:

@@ -42,9 +42,10 @@ _SPELLED: Final = {
 _METHODS: Final = (
     "std", "var", "max", "min", "amax", "amin", "round", "around", "argsort", "copy", "transpose", "nonzero", "repeat",
     "swapaxes", "take", "trace", "diagonal", "searchsorted", "cumprod", "sort", "empty_like", "full_like",
-    "count_nonzero", "diff", "flip", "vstack", "hstack", "size", "shape", "ndim", "bincount", "invert", "average",
+    "count_nonzero", "diff", "flip", "vstack", "hstack", "size", "shape", "ndim", "bincount", "invert",
     "tile", "pad", "column_stack", "dstack", "nan_to_num", "flatnonzero", "argwhere", "ptp",
-    "real", "imag", "angle",
+    "real", "imag", "angle", "select", "einsum", "kron", "inner", "take_along_axis", "broadcast_to",
+    "ascontiguousarray", "cross", "moveaxis",
 )  # fmt: skip
 ARRAY_FUNCTIONS: Final[dict[Any, str]] = {getattr(np, name): name for name in _METHODS if hasattr(np, name)}
 """Functions that arrays alone have."""
@@ -76,18 +77,34 @@ def array_call(
         result = array_call(e, where, name, operator, args, [k for k in keywords if k is not into])
         return _written_into(e, where, name, result, into)
     if name in _RULES:
+        _check_arguments(where, name, len(args), keywords)
         return _RULES[name](_Function(e, where, name, values, {k.name: k.value for k in keywords}))
     method = _SPELLED.get(name, name)
     if values and method in METHODS and is_array(values[0]):
         rest = [Given(k.value, k.where, {"a_min": "min", "a_max": "max"}.get(k.name, k.name)) for k in keywords]
         return call_method(e, where, method, values[0], args[1:], rest)
-    if operator.startswith("aten::linalg"):
+    if operator.startswith(("aten::linalg", "aten::fft")):
         values = [_floats(e, v, where) for v in values]
         names = [Given(k.value, k.where, {"axis": "dim", "keepdims": "keepdim"}.get(k.name, k.name)) for k in keywords]
         return call_operator(e, where, operator, values, names)
     if keywords:
         raise CompileError(NO_KEYWORD.format(name=name, keyword=keywords[0].name), keywords[0].where)
     return _by_operands(e, where, name, operator, values)
+
+
+def takes_keyword(name: str, keyword: str) -> bool:
+    """Whether a function has a rule that looks at a keyword."""
+    return keyword in _TAKES.get(name, (1, ()))[1]
+
+
+def _check_arguments(where: SourceRange, name: str, count: int, keywords: Sequence[Given]) -> None:
+    """Raise CompileError for arguments that the function's rule does not look at."""
+    most, known = _TAKES.get(name, (1, ()))
+    if count > most:
+        raise CompileError(f"np.{name} takes at most {most} argument(s) by their places here", where)
+    for keyword in keywords:
+        if keyword.name not in known:
+            raise CompileError(NO_KEYWORD.format(name=name, keyword=keyword.name), keyword.where)
 
 
 def _written_into(e: Emitter, where: SourceRange, name: str, result: Value, into: Given) -> Value:
@@ -259,7 +276,8 @@ def _count(f: _Function) -> Value:
 
 
 def _diff(f: _Function) -> Value:
-    return f.op("diff", f.values[0], f.e.constant(1), f.axis(2, -1))
+    times = f.named.get("n", f.values[1] if len(f.values) > 1 else f.e.constant(1))
+    return f.op("diff", f.values[0], times, f.axis(2, -1))
 
 
 def _roll(f: _Function) -> Value:
@@ -271,8 +289,52 @@ def _roll(f: _Function) -> Value:
 
 
 def _bincount(f: _Function) -> Value:
-    least = f.named.get("minlength", f.e.constant(0))
-    return f.op("bincount", f.values[0], f.e.constant(None), least)
+    weights = f.named.get("weights", f.values[1] if len(f.values) > 1 else f.e.constant(None))
+    least = f.named.get("minlength", f.values[2] if len(f.values) > 2 else f.e.constant(0))
+    return f.op("bincount", f.values[0], _doubles(f, weights), least)
+
+
+def _doubles(f: _Function, value: Value) -> Value:
+    """An array as float64s; None as it is."""
+    return arrays.converted(f.e, value, float64) if is_array(value) else value
+
+
+def _select(f: _Function) -> Value:
+    """The first choice whose condition holds, element by element."""
+    conditions, choices = (_items(f, value) for value in f.values[:2])
+    if len(conditions) != len(choices):
+        raise CompileError("np.select takes as many conditions as choices", f.where)
+    result = f.named.get("default", f.values[2] if len(f.values) > 2 else f.e.constant(0))
+    for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
+        result = _where(_Function(f.e, f.where, "where", [condition, choice, result], {}))
+    return result
+
+
+def _items(f: _Function, value: Value) -> list[Value]:
+    """What a tuple or list has that is written out."""
+    if isinstance(value.static_type, TupleType):
+        return unpack_tuple(f.e, value)
+    if value.defining_node is not None and value.defining_node.op == "prim::ListConstruct":
+        return list(value.defining_node.operands)
+    raise CompileError(f"np.{f.name} takes lists that are written out here", f.where)
+
+
+def _einsum(f: _Function) -> Value:
+    text, *operands = f.values
+    return f.op("einsum", text, pack_list(f.e, promoted(f.e, f.where, operands), TENSOR))
+
+
+def _of_two(f: _Function) -> Value:
+    """An operator of the same name on two arrays of one dtype."""
+    return f.op(f.name, *promoted(f.e, f.where, f.values))
+
+
+def _take_along(f: _Function) -> Value:
+    return f.op("gather", f.values[0], f.axis(2, -1), f.values[1])
+
+
+def _broadcast_to(f: _Function) -> Value:
+    return f.op("expand", f.values[0], pack_list(f.e, _counts(f, f.values[1]), INT))
 
 
 def _counts(f: _Function, value: Value) -> list[Value]:
@@ -327,12 +389,26 @@ def _angle(f: _Function) -> Value:
     return f.op("angle", _floats(f.e, f.values[0], f.where))
 
 
+_TAKES: Final[dict[str, tuple[int, tuple[str, ...]]]] = {
+    "where": (3, ()), "concatenate": (2, ("axis",)), "stack": (2, ("axis",)), "zeros_like": (1, ("dtype",)),
+    "ones_like": (1, ("dtype",)), "empty_like": (1, ("dtype",)), "full_like": (2, ("dtype",)),
+    "expand_dims": (2, ("axis",)), "sort": (2, ("axis",)), "dot": (2, ()), "diff": (3, ("n", "axis")),
+    "roll": (3, ("axis",)), "bincount": (3, ("weights", "minlength")), "outer": (2, ()), "tile": (2, ("reps",)),
+    "pad": (3, ("pad_width", "mode", "constant_values")), "select": (3, ("default",)), "einsum": (9, ()),
+    "kron": (2, ()), "cross": (2, ()), "moveaxis": (3, ()), "inner": (2, ()), "take_along_axis": (3, ("axis",)),
+    "broadcast_to": (2, ()),
+}  # fmt: skip
+"""How many arguments a rule looks at by their places, and which by name; of others it is the first alone."""
 _RULES: Final[dict[str, Callable[[_Function], Value]]] = {
     "where": _where, "concatenate": lambda f: f.joined("cat", f.parts(), f.axis(1, 0)),
     "stack": lambda f: f.joined("stack", f.parts(), f.axis(1, 0)),
     "vstack": _stacked("stack", 0, 0), "hstack": _stacked("cat", 0, 1),
     "zeros_like": _like, "ones_like": _like, "empty_like": _like, "full_like": _like, "expand_dims": _expand,
     "sort": _sort, "dot": _dot, "count_nonzero": _count, "diff": _diff, "roll": _roll,
+    "cross": lambda f: f.op("linalg_cross", *promoted(f.e, f.where, f.values)),
+    "moveaxis": lambda f: f.op("movedim", *f.values),
+    "select": _select, "einsum": _einsum, "kron": _of_two, "inner": _of_two, "take_along_axis": _take_along,
+    "broadcast_to": _broadcast_to, "ascontiguousarray": lambda f: f.op("contiguous", f.values[0]),
     "bincount": _bincount, "shape": lambda f: shape_of(f.e, f.where, f.values[0]),
     "size": lambda f: f.op("numel", f.values[0]),
     "ndim": lambda f: f.e.constant(dtype_and_rank(f.values[0], f.where)[1]),

@@ -17,7 +17,7 @@ from flambeau.frontend.emit.numpy.ndarray_methods import call_method, constant_i
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
-from flambeau.frontend.trees.tree_views import Apply
+from flambeau.frontend.trees.tree_views import Apply, Const
 from flambeau.ir.graph import Value
 from flambeau.schema.array_type import ArrayType, array_of, holds_arrays
 from flambeau.schema.dtype import DType, bool_, by_code, complex128, float64, from_numpy_dtype, int64
@@ -72,6 +72,7 @@ class NumpyCreation(Sugared):
 
     def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared | None:
         """A call whose dtype is one of Python's types, `np.zeros(3, dtype=int)`, or whose items are written out."""
+        self._refuse_number_as_dtype(tree)
         named = {k.name: dtype_named(e, k.value) for k in tree.keywords if k.name == "dtype"}
         trees = list(tree.args)
         last = dtype_named(e, trees[-1]) if "dtype" in self.parameters[: len(trees)] else None
@@ -89,6 +90,15 @@ class NumpyCreation(Sugared):
         if items is None:
             return self.call(e, tree.callee.range, args, keywords)
         return self._of_literal(e, tree.callee.range, items, args, keywords)
+
+    def _refuse_number_as_dtype(self, tree: Apply) -> None:
+        """Refuse `np.ones(2, 3)`, whose 3 NumPy takes for a dtype as well."""
+        place = self.parameters.index("dtype") if "dtype" in self.parameters else len(tree.args)
+        if len(tree.args) > place and isinstance(tree.args[place], Const):
+            sizes = ", ".join(t.range.text for t in tree.args)
+            text = f"np.{self.name} takes a dtype here, not a number"
+            hint = f": sizes are one tuple, np.{self.name}(({sizes}))" if self.parameters[0] == "shape" else ""
+            raise CompileError(text + hint, tree.args[place].range)
 
     def _of_literal(
         self, e: Emitter, where: SourceRange, items: ArrayLiteral, args: Sequence[Given], keywords: Sequence[Given]

@@ -6,7 +6,7 @@ np.sum(x, axis=0)    →    aten::sum(%x, dim=0)
 from __future__ import annotations
 
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -21,14 +21,16 @@ from flambeau.frontend.emit.numpy.element_functions import (
     of_complex_number,
     of_numbers,
 )
-from flambeau.frontend.emit.numpy.numpy_arrays import ARRAY_FUNCTIONS, array_call
+from flambeau.frontend.emit.numpy.ndarray_methods import dtype_named
+from flambeau.frontend.emit.numpy.numpy_arrays import ARRAY_FUNCTIONS, array_call, takes_keyword
 from flambeau.frontend.emit.numpy.reversed_views import flipped_view
 from flambeau.frontend.emit.numpy.ufunc_at import SIGNS, UfuncAt
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
+from flambeau.frontend.trees.tree_views import Apply, Starred
 from flambeau.schema.array_type import holds_arrays
-from flambeau.schema.types import TensorType
+from flambeau.schema.types import TensorType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.instead import instead
 from flambeau.util.record import dataclass, replace
@@ -56,6 +58,7 @@ _LINALG: Final = (
     "cholesky", "cond", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "matrix_norm", "matrix_power",
     "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "svd", "vecdot", "vector_norm",
 )  # fmt: skip
+_FFT: Final = ("fft", "ifft", "rfft", "irfft", "fft2", "ifft2", "fftn", "ifftn", "fftshift", "ifftshift")
 _METHODS: Final = (types.BuiltinMethodType, types.MethodType)
 _REFUSED: Final = ("dtype", "where", "initial", "order", "casting")
 KEYWORDS: Final = {"axis": "dim", "keepdims": "keepdim", "a": "self", "a_min": "min", "a_max": "max"}
@@ -63,6 +66,7 @@ KEYWORDS: Final = {"axis": "dim", "keepdims": "keepdim", "a": "self", "a_min": "
 FUNCTIONS: Final[dict[Any, str]] = {
     getattr(np, name): f"aten::{_RENAMED.get(name, name)}" for name in (*_SAME, *_RENAMED) if hasattr(np, name)
 } | {getattr(np.linalg, name): f"aten::linalg_{name}" for name in _LINALG if hasattr(np.linalg, name)}
+FUNCTIONS.update({getattr(np.fft, name): f"aten::fft_{name}" for name in _FFT})
 """Each function of NumPy by the operator it is."""
 
 
@@ -76,6 +80,7 @@ MEANS_THE_SAME: Final = {
 }
 """Functions of NumPy without a form here that the package has with the same meaning: what to write."""
 _EXTREMES: Final = {"maximum": "max", "minimum": "min"}
+Call = Callable[[Emitter, SourceRange, Sequence[Given], Sequence[Given]], Sugared]
 _EITHER_ORDER: Final = frozenset({"add", "multiply", *_EXTREMES})
 
 
@@ -89,6 +94,10 @@ class ArrayFunctionValue(Sugared):
     def kind(self) -> str:
         """The name of this kind of value in error messages."""
         return f"function np.{self.name}"
+
+    def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared | None:
+        """A call whose dtype is one of Python's types: `np.zeros_like(x, dtype=int)`."""
+        return with_dtype(e, tree, self.call)
 
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """What the function gives for arrays. Raises CompileError for anything else."""
@@ -113,10 +122,15 @@ class NumpyFunction(Sugared):
         """The name of this kind of value in error messages."""
         return f"function np.{self.name}"
 
+    def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared | None:
+        """A call whose dtype is one of Python's types: `np.ones_like(x, dtype=int)`."""
+        return with_dtype(e, tree, self.call)
+
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The operator's result."""
         of_arrays = e.arrays and any(holds_arrays(g.value.static_type) for g in (*args, *keywords))
-        self._refuse_keywords(keywords, () if of_arrays else ("out",))
+        told = [k for k in keywords if not (of_arrays and takes_keyword(self.name, k.name))]
+        self._refuse_keywords(told, () if of_arrays else ("out",))
         if of_arrays:
             return SimpleValue(as_number(e, array_call(e, where, self.name, self.operator, args, keywords)))
         function = getattr(np, self.name, None)
@@ -140,6 +154,18 @@ class NumpyFunction(Sugared):
         if name == "at" and self.name in SIGNS:
             return UfuncAt(self.name)
         return Sugared.attribute(self, e, where, name)
+
+
+def with_dtype(e: Emitter, tree: Apply, call: Call) -> Sugared | None:
+    """A call whose keyword `dtype` names one of Python's types, or a text; None for any other."""
+    codes = {k.name: dtype_named(e, k.value) for k in tree.keywords if k.name == "dtype"}
+    if codes.get("dtype") is None or any(isinstance(a, Starred) for a in tree.args):
+        return None
+    args = [Given(e.value(t), t.range) for t in tree.args]
+    keywords = [
+        Given(codes.get(k.name) or e.value(k.value), k.value.range, k.name) for k in tree.keywords
+    ]
+    return call(e, tree.callee.range, args, keywords)
 
 
 def _in_order(name: str, operator: str, operands: list[Given]) -> tuple[str, list[Given], list[Given]]:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final
+from difflib import get_close_matches
+from typing import Any, Final
 
+import numpy as np
+
+from flambeau.schema.array_type import ArrayType
+from flambeau.schema.set_type import SetType
 from flambeau.schema.types import ClassType, DictType, ListType, OptionalType, StringType, TensorType, Type
+from flambeau.tensor.tensor import Tensor
 from flambeau.util.instead import instead
 from flambeau.util.not_here import IN_PROGRAMS
 
@@ -25,6 +31,17 @@ ADVICE: Final[dict[type[Type], dict[str, str]]] = {
         "astype": instead("Write {code}, or ", "x.to(flambeau.float64)", of="x.astype(np.float64)", given="x: Tensor")
         + instead("{code}.", "x.double()", of="x.astype(np.float64)", given="x: Tensor"),
         "copy": instead("Write {code}.", "x.clone()", of="x.copy()", given="x: Tensor"),
+    },
+    ArrayType: {
+        "append": "Arrays keep their sizes: " + instead(
+            "collect numbers in a list, {code}, and make an array of it at the end.", "xs.append(v)",
+            given="xs: list[float], v: float", gives="xs",
+        ),
+        "length": instead("Write {code}.", "len(x)", given="x: np.ndarray"),
+        "unsqueeze": instead("Write {code}.", "x[:, None]", given="x: np.ndarray"),
+        "numpy": "It is an array already.",
+        "clone": instead("Write {code}.", "x.copy()", given="x: np.ndarray"),
+        "view": instead("Write {code}.", "x.reshape(-1)", given="x: np.ndarray"),
     },
     StringType: {"encode": _BYTES, "maketrans": _LETTERS, "translate": _LETTERS},
     ListType: {"push": _APPEND, "add": _APPEND, "size": _LENGTH, "shape": _LENGTH},
@@ -53,6 +70,11 @@ ASSIGNED: Final = {
 """Of a tensor, where they are assigned."""
 
 
+_IN_PYTHON: Final[dict[type[Type], Any]] = {
+    StringType: str, ListType: list, DictType: dict, SetType: set, TensorType: Tensor, ArrayType: np.ndarray,
+}  # fmt: skip
+"""Where the names of attributes are that somebody may have meant."""
+_ALIKE: Final = 0.75
 NOT_INITIALISED = " Did you forget to initialize an attribute in __init__()?"
 
 
@@ -68,6 +90,10 @@ def advice(type_: Type, name: str) -> str:
     if isinstance(type_, ClassType):
         return NOT_INITIALISED
     text = ADVICE.get(type(type_), {}).get(name)
+    if text is None and type(type_) in _IN_PYTHON:
+        names = [n for n in dir(_IN_PYTHON[type(type_)]) if not n.startswith("_")]
+        alike = get_close_matches(name, names, 1, _ALIKE)
+        text = f"Did you mean '{alike[0]}'?" if alike and alike[0] != name else None
     return "" if text is None else f" {text}"
 
 

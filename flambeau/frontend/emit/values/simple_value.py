@@ -138,7 +138,8 @@ class SimpleValue(Sugared):
                 return whole.call(e, where, args, keywords)
             method = "forward" if getattr(type_.definition, "is_module", False) else "__call__"
             return self.attribute(e, where, method).call(e, where, args, keywords)
-        raise CompileError(f"cannot call a {self.kind}", where)
+        text = ": without the parentheses it is the value itself" if not args and not keywords else ""
+        raise CompileError(f"cannot call a {self.kind}{text}", where)
 
     def as_tuple(self, e: Emitter, where: SourceRange, size: int | None = None) -> list[Sugared]:
         """The items of a tuple, or of a list whose length is checked when the program runs."""

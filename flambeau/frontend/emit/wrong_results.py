@@ -1,0 +1,37 @@
+"""Says what to write for a result of another type than was declared, where that can be told.
+
+return n / 2        with `-> int`          →    ". `n / 2` is a float, as in Python: write n // 2"
+return xs.sort()    with `-> List[int]`    →    ". `xs.sort()` works in place and gives None: ..."
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from flambeau.frontend.trees.tree_base import Tree
+from flambeau.frontend.trees.tree_views import Apply, Select
+from flambeau.ir.graph import Value
+from flambeau.schema.subtype import is_subtype
+from flambeau.schema.types import FLOAT, INT, NONE, OptionalType, Type
+from flambeau.util.instead import instead
+
+_QUOTIENT: Final = instead(
+    ". `{text}` is a float, as in Python: write {code}", "n // 2", of="int(n / 2)", given="n: int", shown="{whole}"
+)
+_IN_PLACE: Final = ". `{call}()` works in place and gives None: return what it changed in a line of its own"
+_MAY_BE_NONE: Final = ". It may be None: write `assert {name} is not None` before, or say what is to come back then"
+
+
+def about_result(value: Value, tree: Tree, declared: Type) -> str:
+    """What goes behind the message that a result, which a tree gives, is of another type than declared."""
+    found, node = value.static_type, value.defining_node
+    if isinstance(found, OptionalType) and is_subtype(found.element, declared):
+        name = node.attribute("name") if node is not None and node.op == "prim::Load" else "it"
+        return _MAY_BE_NONE.format(name=name)
+    if found == FLOAT and declared == INT and node is not None and node.op == "aten::div" and node.range is not None:
+        text = node.range.text
+        if all(v.static_type == INT for v in node.operands) and text.count("/") == 1:
+            return _QUOTIENT.format(text=text, whole=text.replace("/", "//"))
+    if found == NONE and isinstance(tree, Apply) and isinstance(tree.callee, Select):
+        return _IN_PLACE.format(call=tree.callee.range.text)
+    return ""

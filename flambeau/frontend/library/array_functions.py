@@ -1,0 +1,163 @@
+"""NumPy's functions that put arrays together, take them apart and compare them, in the language itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def append(arr: Any, values: Any) -> Any:
+    """The elements of one array, and behind them those of another, or a number."""
+    if isinstance(values, np.ndarray):
+        return np.concatenate((arr.reshape(-1), values.reshape(-1)))
+    return np.concatenate((arr.reshape(-1), np.full(1, values)))
+
+
+def insert(arr: Any, obj: int, values: Any) -> Any:
+    """A number put in before a place of a flat array. Raises IndexError for a place that is not there."""
+    flat = arr.reshape(-1)
+    place = obj + len(flat) if obj < 0 else obj
+    if place < 0 or place > len(flat):
+        raise IndexError(f"index {obj} is out of bounds for axis 0 with size {len(flat)}")
+    return np.concatenate((flat[:place], np.full(1, values, dtype=arr.dtype), flat[place:]))
+
+
+def delete(arr: Any, obj: int) -> Any:
+    """A flat array without one place. Raises IndexError for a place that is not there."""
+    flat = arr.reshape(-1)
+    place = obj + len(flat) if obj < 0 else obj
+    if place < 0 or place >= len(flat):
+        raise IndexError(f"index {obj} is out of bounds for axis 0 with size {len(flat)}")
+    return np.concatenate((flat[:place], flat[place + 1 :]))
+
+
+def isin(element: Any, test_elements: Any) -> Any:
+    """Of each element, whether it is among others."""
+    others, flat = np.sort(test_elements.reshape(-1)), element.reshape(-1)
+    out = np.zeros(len(flat), dtype=np.bool_)
+    for i in range(len(flat)):
+        low, high = 0, len(others)
+        while low < high:
+            middle = (low + high) // 2
+            if others[middle] < flat[i]:
+                low = middle + 1
+            else:
+                high = middle
+        out[i] = low < len(others) and others[low] == flat[i]
+    return out.reshape(element.shape)
+
+
+def array_equal(a1: Any, a2: Any) -> bool:
+    """Whether two arrays have one shape and equal elements."""
+    if a1.ndim != a2.ndim:
+        return False
+    else:
+        return a1.shape == a2.shape and bool((a1 == a2).all())
+
+
+def allclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08) -> bool:
+    """Whether all elements are about equal."""
+    return bool(((np.abs(a - b) <= atol + rtol * np.abs(b)) | (a == b)).all())
+
+
+def digitize(x: Any, bins: Any, right: bool = False) -> Any:
+    """Of each element, the number of bounds, which ascend, up to it; below it with `right`."""
+    flat = x.reshape(-1)
+    out = np.zeros(len(flat), dtype=np.int64)
+    for i in range(len(flat)):
+        low, high = 0, len(bins)
+        while low < high:
+            middle = (low + high) // 2
+            if bins[middle] < flat[i] or (not right and bins[middle] == flat[i]) or flat[i] != flat[i]:
+                low = middle + 1
+            else:
+                high = middle
+        out[i] = low
+    return out.reshape(x.shape)
+
+
+def sinc(x: Any) -> Any:
+    """sin(pi x) / (pi x), 1 at 0."""
+    y = np.pi * np.where(x == 0, 1.0e-20, x)
+    return np.sin(y) / y
+
+
+def heaviside(x1: Any, x2: Any) -> Any:
+    """0 below 0, 1 above, and `x2` at 0; of nan, nan."""
+    steps = np.where(x1 < 0, 0.0, np.where(x1 > 0, 1.0, x2))
+    return np.where(np.isnan(x1), x1, steps)
+
+
+def polyval(p: Any, x: Any) -> Any:
+    """A polynomial whose coefficients begin with that of the highest power."""
+    result = x * 0 + p[0] * 0
+    for k in range(len(p)):
+        result = result * x + p[k]
+    return result
+
+
+def union1d(ar1: Any, ar2: Any) -> Any:
+    """The distinct elements of both, in order."""
+    return np.unique(np.concatenate((ar1.reshape(-1), ar2.reshape(-1))))
+
+
+def intersect1d(ar1: Any, ar2: Any) -> Any:
+    """The distinct elements that both have, in order."""
+    ours = np.unique(ar1)
+    return ours[np.isin(ours, ar2)]
+
+
+def setdiff1d(ar1: Any, ar2: Any) -> Any:
+    """The distinct elements that the second has not, in order."""
+    ours = np.unique(ar1)
+    return ours[~np.isin(ours, ar2)]
+
+
+def average(a: Any, weights: Any = None) -> Any:
+    """The mean, by weights of the same sizes."""
+    return a.mean() if weights is None else (a * weights).sum() / weights.sum()
+
+
+def split(ary: Any, indices_or_sections: int) -> Any:
+    """Parts of equal length along the first axis, views of the array. Raises ValueError where that leaves a rest."""
+    size = len(ary) // indices_or_sections
+    if size * indices_or_sections != len(ary):
+        raise ValueError("array split does not result in an equal division")
+    return [ary[k * size : (k + 1) * size] for k in range(indices_or_sections)]
+
+
+def array_split(ary: Any, indices_or_sections: int) -> Any:
+    """Parts along the first axis whose lengths differ by one at most, the longer ones first: views of the array."""
+    size, rest = len(ary) // indices_or_sections, len(ary) % indices_or_sections
+    parts = [ary[k * (size + 1) : (k + 1) * (size + 1)] for k in range(rest)]
+    start = rest * (size + 1)
+    parts += [ary[start + k * size : start + (k + 1) * size] for k in range(indices_or_sections - rest)]
+    return parts
+
+
+def atleast_1d(a: Any) -> Any:
+    """An array with one axis or more."""
+    if a.ndim == 0:
+        return a.reshape(1)
+    else:
+        return a
+
+
+def atleast_2d(a: Any) -> Any:
+    """An array with two axes or more: of one axis, a row."""
+    if a.ndim < 2:
+        return a.reshape(1, -1)
+    else:
+        return a
+
+
+def fill_diagonal(a: Any, val: Any) -> None:
+    """A number written to all places (i, i) of a matrix."""
+    for i in range(min(a.shape[0], a.shape[1])):
+        a[i, i] = val
+
+
+def copyto(dst: Any, src: Any) -> None:
+    """Elements written over those of another array."""
+    dst[...] = src
