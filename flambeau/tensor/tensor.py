@@ -28,6 +28,7 @@ from flambeau.tensor.methods import TensorMethods
 from flambeau.tensor.observer import thread
 from flambeau.tensor.size import Size
 from flambeau.tensor.storage import Storage
+from flambeau.tensor.truth import ambiguous_truth
 from flambeau.util.made_objects import Maker
 
 Array = np.ndarray[Any, Any]
@@ -44,18 +45,6 @@ def _row_major(array: Array) -> Array:
         return array
     strides = [array.itemsize * s for s in layout.contiguous_strides(array.shape)]
     return np.ndarray(array.shape, array.dtype, bytearray(), 0, strides)
-
-
-def ambiguous_truth(size: int) -> str:
-    """What is said of the truth of a tensor that has not one element.
-
-    >>> ambiguous_truth(0)
-    'Boolean value of Tensor with no values is ambiguous'
-    """
-    if not size:
-        return "Boolean value of Tensor with no values is ambiguous"
-    advice = "write x.any() or x.all(), and & and | in place of 'and' and 'or'"
-    return f"Boolean value of Tensor with more than one value is ambiguous: {advice}"
 
 
 class Tensor(GradientState, TensorMethods):

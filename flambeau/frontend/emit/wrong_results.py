@@ -28,10 +28,17 @@ def about_result(value: Value, tree: Tree, declared: Type) -> str:
     if isinstance(found, OptionalType) and is_subtype(found.element, declared):
         name = node.attribute("name") if node is not None and node.op == "prim::Load" else "it"
         return _MAY_BE_NONE.format(name=name)
-    if found == FLOAT and declared == INT and node is not None and node.op == "aten::div" and node.range is not None:
-        text = node.range.text
-        if all(v.static_type == INT for v in node.operands) and text.count("/") == 1:
-            return _QUOTIENT.format(text=text, whole=text.replace("/", "//"))
+    if found == FLOAT and declared == INT:
+        return _about_quotient(value)
     if found == NONE and isinstance(tree, Apply) and isinstance(tree.callee, Select):
         return _IN_PLACE.format(call=tree.callee.range.text)
     return ""
+
+
+def _about_quotient(value: Value) -> str:
+    """What to write in place of a quotient of ints; nothing for any other float."""
+    node = value.defining_node
+    if node is None or node.op != "aten::div" or node.range is None or any(v.static_type != INT for v in node.operands):
+        return ""
+    text = node.range.text
+    return _QUOTIENT.format(text=text, whole=text.replace("/", "//")) if text.count("/") == 1 else ""

@@ -10,7 +10,8 @@ from flambeau.ops.language.declare import declare, to_bool, to_float, to_int
 from flambeau.ops.language.text import value_text
 from flambeau.schema.dtype import Category
 from flambeau.schema.traits import Fails, Role, Traits
-from flambeau.tensor.tensor import Tensor, ambiguous_truth
+from flambeau.tensor.tensor import Tensor
+from flambeau.tensor.truth import ambiguous_truth
 
 _INTEGER = re.compile(r"\s*[+-]?\d+(_\d+)*\s*")
 
