@@ -14,6 +14,7 @@ from flambeau.analysis.alias import AliasAnalysis
 from flambeau.codegen.choices import USUAL, Choices
 from flambeau.codegen.graph.module import Prepare
 from flambeau.executor.compiled_graph import CompiledGraph, StandIn
+from flambeau.executor.element_reads import read_elements
 from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import compile_graph
 from flambeau.interpreter.machine import run
@@ -110,7 +111,9 @@ class Region:
         results = native(inputs, self._lists, stand_in) if native is not None else None
         if results is None:
             if self._code is None:
-                self._code = compile_graph(self.graph, self.name, self._count)
+                plain = clone_graph(self.graph)
+                read_elements(plain)
+                self._code = compile_graph(plain, self.name, self._count)
             results = run(self._code, inputs)
         return tuple(results) if self._several else results[0]
 
@@ -177,6 +180,7 @@ def with_regions(
     copy = clone_graph(graph)
     regions: list[Region] = []
     _cut(copy.body, lambda region: Region(name, region, choices, prepare, watch), regions)
+    read_elements(copy)
     if not regions and (watch is None or copy.find("prim::Loop") is None):
         return regions, None
     return regions, compile_graph(copy, name, None if watch is None else watch.loop)
