@@ -11,8 +11,11 @@ from flambeau.codegen.llvm.emitter import Value as Register
 
 HINTS = """!20 = !{!"branch_weights", i32 1, i32 1048576}
 !21 = !{!"branch_weights", i32 1048576, i32 1}
-!22 = !{!"llvm.loop.unroll.count", i32 8}"""
-"""What branches and loops say to LLVM: rarely taken, nearly always taken, several iterations one after the other."""
+!22 = !{!"llvm.loop.unroll.count", i32 8}
+!23 = !{!"llvm.loop.vectorize.enable", i1 false}"""
+"""What branches and loops say to LLVM: rarely taken, nearly always taken, several iterations one after the other, no
+vectors.
+"""
 
 
 def each(fn: EmittedFunction, size: Register, body: Callable[[Register], None]) -> None:

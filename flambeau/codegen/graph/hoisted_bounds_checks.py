@@ -48,7 +48,7 @@ def span_of(fn: EmittedFunction, iterations: Iterations, trip: Register) -> Span
             start, end = (_rising if affine.slope > 0 else _falling)(e, first, size)
             starts[start], ends[end] = None, None
     if factors:
-        answers.append(_are_small(e, list(factors)))
+        answers.append(are_small(e, list(factors)))
     end = functools.reduce(lambda a, b: e.intrinsic("smin", a, b), ends)
     if answers:
         end = e.select(functools.reduce(lambda a, b: e.binary("and", a, b), answers), end, number(0))
@@ -93,7 +93,7 @@ def _fits(e: LaneEmitter, affine: Affine, first: Register, size: Register, last:
     return fits
 
 
-def _are_small(e: LaneEmitter, numbers: list[Register]) -> Register:
+def are_small(e: LaneEmitter, numbers: list[Register]) -> Register:
     """Whether all have 32 bits: then sums of a few, and of products of two, have 64."""
     union: Register | None = None
     for given in numbers:
@@ -146,7 +146,8 @@ def checked_index(fn: EmittedFunction, scalar: Scalar, size: Register, node: Nod
         if iterations.may_need(affine):
             iterations.needs[affine, size] = None
         if (affine, size) in iterations.needs:
-            return _index_of(fn, affine)
+            is_moving = iterations.moving is not None and iterations.moving[1] is affine
+            return scalar.register if is_moving and affine.step is not None else _index_of(fn, affine)
     index, known = scalar.register, memory.literal(scalar.register)
     if known is not None and known >= 0:
         fn.exits.fail_if(e.icmp("sge", number(known), size), node)

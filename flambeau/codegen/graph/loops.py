@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flambeau.analysis.parallel_loops import is_parallel
-from flambeau.codegen.graph import lanes_emit, meetings, memory
+from flambeau.codegen.graph import counted_while, lanes_emit, meetings, memory
 from flambeau.codegen.graph.control import poll, rounds
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.hoisted_bounds_checks import Span, span_of
 from flambeau.codegen.graph.lanes import is_true, lane_schedule
 from flambeau.codegen.graph.lanes_emitter import Accesses
 from flambeau.codegen.graph.memory import number
-from flambeau.codegen.graph.native_values import Affine, Scalar
+from flambeau.codegen.graph.native_values import Affine, Scalar, words_of
 from flambeau.codegen.graph.parallel_loops import emit_parallel
 from flambeau.codegen.graph.representation import Float, Int, Representation
 from flambeau.codegen.graph.scope import Iterations
@@ -60,12 +60,31 @@ def emit_loop(fn: EmittedFunction, node: Node) -> None:
         first = None if schedule is None else lanes_emit.emit(fn, body, schedule, carried.slots, trip)
         if first is not None:
             fn.parts.lanes.append(node)
+        if is_innermost:
+            condition = _count_first(fn, node, carried) or condition
         _plain(fn, body, carried, trip, None if counts else condition, first or number(0))
     fn.scope.iterations = outer
     fn.scope.loop_depth -= 1
     fn.parts.tight_loops += is_innermost and len(fn.parts.operators) == operators
     for value, rep, slots in zip(node.results, carried.reps, carried.slots, strict=True):
         fn.values.set_new(value, fn.slots.load(slots, rep))
+
+
+def _count_first(fn: EmittedFunction, node: Node, carried: _Carried) -> Register | None:
+    """The iterations of a `while` that can be counted; gives whether the loop as it was written has more to do."""
+    e, induction = fn.e, counted_while.induction_of(node)
+    distance = None if induction is None else counted_while.distance_of(fn, induction)
+    if induction is None or distance is None:
+        return None
+    counted, after = e.label("counted"), e.label("uncounted")
+    e.branch_if(counted_while.is_far(fn, distance), counted, after)
+    e.start(counted)
+    trip, affine = counted_while.iterations_of(fn, distance)
+    _chunks(fn, node.nested_blocks[0], carried, trip, (carried.parameters[induction.position], affine))
+    e.branch(after)
+    e.start(after)
+    variable = fn.slots.load(carried.slots[induction.position], carried.reps[induction.position])
+    return counted_while.holds(fn, induction, next(words_of(variable)))
 
 
 def _start(fn: EmittedFunction, node: Node, body: Block) -> _Carried:
@@ -102,9 +121,11 @@ def _is_small_group(node: Node) -> bool:
 def _round(fn: EmittedFunction, body: Block, carried: _Carried, index: Register, affine: Affine | None) -> None:
     """One iteration: the body on what the slots hold, and the slots filled for the next."""
     fn.values.set(body.parameters[0], Scalar(Int(), index, affine))
-    before = []
+    before, moving = [], None if fn.scope.iterations is None else fn.scope.iterations.moving
     for parameter, rep, slots in zip(carried.parameters, carried.reps, carried.slots, strict=True):
         native = fn.slots.load(slots, rep)
+        if moving is not None and moving[0] is parameter:
+            native = Scalar(Int(), next(words_of(native)), moving[1])
         before.append(native)
         fn.values.set(parameter, native)
         fn.values.owned.discard(parameter)
@@ -153,15 +174,19 @@ def _plain(
     e.start(after)
 
 
-def _chunks(fn: EmittedFunction, body: Block, carried: _Carried, trip: Register) -> None:
-    """An innermost counted loop, in runs of many iterations with a poll before each."""
+def _chunks(
+    fn: EmittedFunction, body: Block, carried: _Carried, trip: Register, moving: tuple[Value, Affine] | None = None
+) -> None:
+    """An innermost counted loop, in runs of many iterations with a poll before each; `moving` is a parameter of which
+    is known how it moves: then only the iterations that need no checks are run.
+    """
     e = fn.e
     held, e.lines = e.lines, []
     copies = []
     start, end = Register(e.name("from"), "i64", 1), Register(e.name("to"), "i64", 1)
     heads = [e.label("fast"), e.label("checked")]
     again = e.label("again")
-    iterations, accesses = Iterations(Register("", "i64", 1), e.counter), Accesses()
+    iterations, accesses = Iterations(Register("", "i64", 1), e.counter, moving), Accesses()
     for head, fast in ((heads[0], iterations), (heads[1], None)):
         e.lines = []
         e.start(head)
@@ -169,12 +194,16 @@ def _chunks(fn: EmittedFunction, body: Block, carried: _Carried, trip: Register)
         _iterations(fn, body, carried, start, end, fast)
         e.branch(again)
         copies.append(e.lines)
-        if not iterations.needs:
+        if not iterations.needs or moving is not None:
             break
     fn.scope.iterations = e.accesses = None
     e.lines = held
     apart = meetings.iterations_of(e, accesses)
     span = span_of(fn, iterations, trip) if iterations.needs else Span(number(0), trip)
+    if moving is not None:  # the loop as it was written does the rest
+        is_first = e.icmp("sle", span.first, number(0))
+        span = Span(number(0), e.select(is_first, e.intrinsic("smin", span.end, trip), number(0)))
+        trip = span.end
     place, chunk, after, before = e.label("chunks"), e.label("chunk"), e.label("after"), e.label("before")
     e.branch(before)
     e.start(before)
@@ -184,7 +213,7 @@ def _chunks(fn: EmittedFunction, body: Block, carried: _Carried, trip: Register)
     e.branch_if(e.icmp("slt", start, trip), chunk, after)
     e.start(chunk)
     is_fast = e.icmp("slt", start, span.end)
-    limit = e.select(is_fast, span.end, trip) if iterations.needs else trip
+    limit = e.select(is_fast, span.end, trip) if len(copies) == 2 else trip
     if memory.literal(span.first) != 0:
         is_before = e.icmp("slt", start, span.first)
         limit = e.select(is_before, e.intrinsic("smin", span.first, trip), limit)
@@ -229,6 +258,8 @@ def _iterations(
     leaves = any(LEAVES in line for line in e.lines[first_line:])
     may_unroll = iterations is not None and (leaves or _is_chain(fn, carried))
     note = _unrolled(fn) if may_unroll and _is_plain(body, e.lines[first_line:]) else ""
+    if iterations is not None and iterations.strides:
+        note = _noted(fn, "!23")
     e.raw(f"br i1 {e.icmp('slt', following, end)}, label %{head}, label %{done}{note}")
     e.start(done)
 
@@ -253,6 +284,10 @@ def _is_plain(body: Block, lines: list[str]) -> bool:
 
 def _unrolled(fn: EmittedFunction) -> str:
     """What to say at the end of a loop several of whose iterations are to be written one after the other."""
+    return _noted(fn, "!22")
+
+
+def _noted(fn: EmittedFunction, hint: str) -> str:
     number_ = 30 + len(fn.parts.notes)
-    fn.parts.notes.append(f"!{number_} = distinct !{{!{number_}, !22}}")
+    fn.parts.notes.append(f"!{number_} = distinct !{{!{number_}, {hint}}}")
     return f", !llvm.loop !{number_}"

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from flambeau.codegen.graph.native_values import Affine
 from flambeau.codegen.llvm.emitter import Value as Register
+from flambeau.ir.graph import Value
 from flambeau.util.record import dataclass, field
 
 
@@ -17,6 +18,8 @@ class Iterations:
     index: Register
     before: int
     """The number of the last register made before the loop."""
+    moving: tuple[Value, Affine] | None = None
+    """A carried value that moves evenly too, and how."""
     needs: dict[tuple[Affine, Register], None] = field(default_factory=dict)
     """Indexes and the sizes they must stay within."""
     is_straight: bool = True
@@ -28,6 +31,11 @@ class Iterations:
         """Whether a register was set before the loop. Registers are numbered as they are made."""
         digits = register.text.lstrip("%abcdefghijklmnopqrstuvwxyz")
         return not register.text.startswith("%") or not digits or int(digits) <= self.before
+
+    @property
+    def strides(self) -> bool:
+        """Whether the carried value moves by more than one: of such loops LLVM makes vectors that gain nothing."""
+        return self.moving is not None and (self.moving[1].step is not None or abs(self.moving[1].slope) > 1)
 
     def may_need(self, affine: Affine) -> bool:
         """Whether the iterations of the fast copy may be those in which an index here is within its size.
