@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import flambeau
+from flambeau import Tensor
 
 UNIT = """
 def summed(x: Tensor) -> Tensor:
@@ -40,3 +41,19 @@ def test_e4_only_large_arrays_are_gone_over_in_long_runs() -> None:
     for shape, schedule in (((4096, 1024), "x512+256"), ((256, 1024), "x256 ")):
         unit.summed(flambeau.ones(*shape))
         assert schedule in unit.summed.loops
+
+
+@pytest.mark.parametrize("shape", [(2200, 512), (1050, 1300)])
+def test_c20_passes_over_columns_go_down_and_up(shape: tuple[int, int]) -> None:
+    def likely(x: Tensor) -> Tensor:
+        return flambeau.softmax(x, 0)
+
+    def first_and_spread(x: Tensor) -> tuple[Tensor, Tensor]:
+        return x.argmax(0), x.var(0, unbiased=False)
+
+    x = np.random.default_rng(1).integers(-9, 9, shape).astype(np.float32)
+    e = np.exp(x.astype(np.float64) - x.max(0))
+    np.testing.assert_allclose(flambeau.script(likely)(flambeau.from_numpy(x)).numpy(), e / e.sum(0), rtol=1e-4)
+    places, variance = flambeau.script(first_and_spread)(flambeau.from_numpy(x))
+    assert (places.numpy() == x.argmax(0)).all()
+    np.testing.assert_allclose(variance.numpy(), x.astype(np.float64).var(0), rtol=1e-4)

@@ -90,6 +90,19 @@ def _plain_places(body: tuple[Statement, ...]) -> set[str]:
     return carries_of_positions
 
 
+def _returning(passes: list[Loop]) -> tuple[Loop, ...]:
+    """Every second of some passes over the same axis, where the order of iterations is not part of what they mean."""
+    if len({p.axes[:1] for p in passes}) != 1 or not all(map(_has_no_order, passes)):
+        return ()
+    return tuple(passes[1::2])
+
+
+def _has_no_order(loop: Loop) -> bool:
+    statements = walk((loop,))
+    places = any(isinstance(s, Running | Position) or (isinstance(s, Store) and s.at) for s in statements)
+    return not places and not any(isinstance(s, Accumulate) and s.position for s in statements)
+
+
 __all__ = ["ATTRIBUTES", "FunctionParts", "NativeText", "NestEmitter", "Scope", "emit_function", "emit_kernel"]
 
 CHEAP = frozenset({"add", "sub", "mul", "neg", "abs", "minimum", "maximum", "select"})
@@ -108,6 +121,8 @@ class NestEmitter(ValueEmitter):
         self.main = loops[0] if len(loops) == 1 else None
         inner = [s for s in self.main.body if isinstance(s, Loop)] if self.main is not None else []
         self.last_pass = inner[-1] if inner and schedule.next_row else None
+        self.backward = _returning(inner) if schedule.prefetch else ()
+        """Passes over rows that begin where the one before them ended: what it read last is still in the cache."""
         others = [s for s in kernel.body if isinstance(s, Store | Accumulate)]
         self.splits = len(loops) == 1 and not others and not loops[0].carries and bool(loops[0].axes)
         self.plain_places = _plain_places(kernel.body)
@@ -469,6 +484,10 @@ class NestEmitter(ValueEmitter):
     def enter(self, loop: Loop, index: Value, scope: Scope) -> None:
         """Move the pointers of the buffers used inside to this iteration."""
         e, axis = self.e, loop.axes[0]
+        turned = any(loop is p for p in self.backward)
+        if turned:
+            last = e.binary("sub nsw", self.sizes[axis], int_constant(1, "i64", 1))
+            index = e.binary("sub nsw", last, index)
         scope.index[axis] = index
         used = {s.buffer for s in walk(loop.body) if isinstance(s, Load | Store)}
         for name in self.buffers:
@@ -487,7 +506,8 @@ class NestEmitter(ValueEmitter):
             scope.pointers[name] = e.define(f"getelementptr i8, ptr {base}, i64 {offset}", "ptr", 1)
             if self.schedule.prefetch and scope.in_vector and loop.carries and name in self.schedule.unit:
                 row = self.schedule.lanes * element_type(buffer.dtype).numpy.itemsize
-                memory.prefetch(e, scope.pointers[name], stride, self.schedule.prefetch, row)
+                iterations = -self.schedule.prefetch if turned else self.schedule.prefetch
+                memory.prefetch(e, scope.pointers[name], stride, iterations, row)
             if axis == self.schedule.vector_axis:
                 steps = e.splat(stride, self.schedule.lanes)
                 scope.offsets[name] = e.binary("mul", memory.iota(self.schedule.lanes), steps)
