@@ -57,3 +57,28 @@ def test_c20_passes_over_columns_go_down_and_up(shape: tuple[int, int]) -> None:
     places, variance = flambeau.script(first_and_spread)(flambeau.from_numpy(x))
     assert (places.numpy() == x.argmax(0)).all()
     np.testing.assert_allclose(variance.numpy(), x.astype(np.float64).var(0), rtol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("offset", [0.0, 1000.0])
+def test_c20_a_variance_of_columns_is_one_pass(dtype: type, offset: float) -> None:
+    unit = flambeau.jit.CompilationUnit(UNIT)
+    x = (np.random.default_rng(2).standard_normal((2500, 700)) + offset).astype(dtype)
+    exact = x.astype(np.float64).var(0)
+    tolerance = 1e-10 if dtype is np.float64 else 1e-5 * max(1.0, offset / 100)
+    np.testing.assert_allclose(unit.varied(flambeau.from_numpy(x)).numpy(), exact, rtol=tolerance)
+
+
+def test_c20_columns_with_what_is_no_number_stay_by_themselves() -> None:
+    unit = flambeau.jit.CompilationUnit(UNIT)
+    x = np.random.default_rng(3).standard_normal((3000, 520)).astype(np.float32)
+    x[7, 3], x[0, 5], x[2999, 6], x[1, 8] = np.nan, np.inf, -np.inf, 3e38
+    x[:, 9] = 0.25
+    with np.errstate(all="ignore"):
+        exact = x.var(0)
+    found = unit.varied(flambeau.from_numpy(x)).numpy()
+    assert np.isnan(found[[3, 5, 6]]).all()
+    assert found[8] == np.inf
+    assert found[9] == 0.0
+    others = np.setdiff1d(np.arange(520), [3, 5, 6, 8])
+    np.testing.assert_allclose(found[others], exact[others], rtol=1e-5)
