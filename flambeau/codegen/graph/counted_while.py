@@ -27,6 +27,7 @@ LARGEST = 48
 ENDLESS = (1 << 63) - 1
 """Iterations that a loop makes at most, where it is a `while`."""
 _SWAPPED: Final = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+_SIGNS: Final = {"add": 1, "sub": -1}
 
 
 @dataclass(slots=True)
@@ -78,14 +79,13 @@ def _comparison(condition: Value, variable: Value, body: Block) -> tuple[str, Va
 def _step(following: Value, variable: Value, body: Block) -> tuple[Value, int] | None:
     """What is added to the variable in each iteration, and the sign it is added with."""
     node = following.defining_node
-    if node is None or node.owner_block is not body or node.op not in ("aten::add", "aten::sub") or not _are_ints(node):
+    if node is None or node.owner_block is not body or not _are_ints(node):
         return None
+    sign = _SIGNS.get(node.op.removeprefix("aten::"))
     left, right = node.operands
-    if right is variable and node.op == "aten::add":
+    if right is variable and sign == 1:
         left, right = right, left
-    if left is not variable or not _is_outside(right, body):
-        return None
-    return right, 1 if node.op == "aten::add" else -1
+    return (right, sign) if sign is not None and left is variable and _is_outside(right, body) else None
 
 
 def _are_ints(node: Node) -> bool:

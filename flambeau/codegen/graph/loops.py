@@ -56,18 +56,23 @@ def emit_loop(fn: EmittedFunction, node: Node) -> None:
     if counts and is_innermost:
         _chunks(fn, body, carried, trip)
     else:
-        schedule = lane_schedule(node) if counts else None
-        first = None if schedule is None else lanes_emit.emit(fn, body, schedule, carried.slots, trip)
-        if first is not None:
-            fn.parts.lanes.append(node)
-        if is_innermost:
-            condition = _count_first(fn, node, carried) or condition
-        _plain(fn, body, carried, trip, None if counts else condition, first or number(0))
+        first = _lanes_first(fn, node, carried, trip) if counts else None
+        further = _count_first(fn, node, carried) if is_innermost else None
+        _plain(fn, body, carried, trip, None if counts else further or condition, first or number(0))
     fn.scope.iterations = outer
     fn.scope.loop_depth -= 1
     fn.parts.tight_loops += is_innermost and len(fn.parts.operators) == operators
     for value, rep, slots in zip(node.results, carried.reps, carried.slots, strict=True):
         fn.values.set_new(value, fn.slots.load(slots, rep))
+
+
+def _lanes_first(fn: EmittedFunction, node: Node, carried: _Carried, trip: Register) -> Register | None:
+    """The iterations of a counted loop that run several at a time; gives with which one the others begin."""
+    schedule = lane_schedule(node)
+    first = None if schedule is None else lanes_emit.emit(fn, node.nested_blocks[0], schedule, carried.slots, trip)
+    if first is not None:
+        fn.parts.lanes.append(node)
+    return first
 
 
 def _count_first(fn: EmittedFunction, node: Node, carried: _Carried) -> Register | None:

@@ -15,6 +15,7 @@ from flambeau.codegen.kernel.nest import Accumulate, Carry, Const, Extent, Kerne
 from flambeau.codegen.llvm import reduce
 from flambeau.codegen.llvm.definitions import Scope
 from flambeau.codegen.llvm.emitter import Emitter, int_constant
+from flambeau.codegen.schedule import Schedule
 from flambeau.util.record import dataclass
 
 
@@ -49,30 +50,45 @@ class Emitting(Protocol):
     def finish(self, carry: Carry, state: reduce.State, scope: Scope) -> None: ...
 
 
+def joined_passes(kernel: Kernel, main: Loop | None, schedule: Schedule) -> Moments | None:
+    """The two passes of a variance of columns that are worth joining: where memory is asked for ahead, it is slow."""
+    if main is None or not schedule.prefetch or main.axes[:1] != (schedule.vector_axis,) or schedule.jam > 1:
+        return None
+    joined = moments_of(kernel, main.body)
+    return joined if joined is not None and joined.total.axes[0] not in dict(schedule.fixed) else None
+
+
 def moments_of(kernel: Kernel, body: Sequence[Statement]) -> Moments | None:
     """The first sum over rows among some statements of a kernel, if the next loop sums squared deviations from its
     mean.
     """
-    loops = [s for s in body if isinstance(s, Loop)]
-    if len(loops) < 2:
+    loops = [s for s in body if isinstance(s, Loop)][:2]
+    summed = [_summed(loop) for loop in loops]
+    if len(loops) < 2 or summed[0] is None or summed[1] is None or not _go_together(*loops):
         return None
-    total, spread = loops[:2]
-    value, square = _summed(total), _summed(spread)
-    if value is None or square is None or total.axes != spread.axes or len(total.axes) != 1:
+    (total, spread), (values, value), (squares, square) = loops, summed[0], summed[1]
+    names = _same_values(values, squares)
+    if names is None or value not in names:
         return None
-    if total.carries[0].dtype != spread.carries[0].dtype or not element_type(total.carries[0].dtype).is_float:
-        return None
-    means = _means(kernel, total)
-    names = _same_values(value[0], square[0])
-    rest = square[0][len(value[0]) :]
-    if names is None or len(rest) != 2 or not all(isinstance(s, Let) for s in rest):
-        return None
-    deviation, squared = rest
-    assert isinstance(deviation, Let)
-    assert isinstance(squared, Let)
-    is_deviation = deviation.op == "sub" and deviation.args[0] == names.get(value[1]) and deviation.args[1] in means
-    is_square = squared.op == "mul" and squared.args == (deviation.name, deviation.name) and squared.name == square[1]
-    return Moments(total, spread, value[1]) if is_deviation and is_square else None
+    deviations = [(names[value], mean) for mean in _means(kernel, total)]
+    return Moments(total, spread, value) if _squared(squares[len(values) :], square) in deviations else None
+
+
+def _go_together(total: Loop, spread: Loop) -> bool:
+    """Whether both go over the same rows, and sum floats of the same kind."""
+    dtype = total.carries[0].dtype
+    return total.axes == spread.axes and len(total.axes) == 1 and spread.carries[0].dtype == dtype and (
+        element_type(dtype).is_float
+    )
+
+
+def _squared(statements: list[Statement], square: str) -> tuple[str, ...] | None:
+    """What the operands of a difference are of which nothing but the square is computed."""
+    match statements:
+        case [Let(op="sub") as deviation, Let(op="mul") as squared]:
+            is_square = squared.args == (deviation.name, deviation.name) and squared.name == square
+            return deviation.args if is_square else None
+    return None
 
 
 def _summed(loop: Loop) -> tuple[list[Statement], str] | None:

@@ -20,7 +20,6 @@ from flambeau.codegen.kernel.nest import (
     Let,
     Load,
     Loop,
-    Position,
     Running,
     Statement,
     Store,
@@ -28,7 +27,7 @@ from flambeau.codegen.kernel.nest import (
     walk,
 )
 from flambeau.codegen.kernel.opset import TRAPPING, reduced_dtype
-from flambeau.codegen.llvm import memory, moments, pack, reduce, rests, scatter
+from flambeau.codegen.llvm import memory, moments, pack, pass_order, reduce, rests, scatter
 from flambeau.codegen.llvm.definitions import Scope, ValueEmitter
 from flambeau.codegen.llvm.emitter import Target, Value, int_constant
 from flambeau.codegen.schedule import Schedule
@@ -77,40 +76,6 @@ def emit_function(kernel: Kernel, schedule: Schedule, target: Target) -> Functio
     return FunctionParts(body, tuple(emitter.e.declarations), tuple(emitter.e.libm), may_fail)
 
 
-def _plain_places(body: tuple[Statement, ...]) -> set[str]:
-    carries_of_positions: set[str] = set()
-    for loop in (s for s in body if isinstance(s, Loop)):
-        inner = list(walk((loop,)))
-        axes = tuple(a for s in inner if isinstance(s, Loop) for a in s.axes)
-        positions = {s.name for s in inner if isinstance(s, Position) and s.axes == axes}
-        carries = {c.name for c in loop.carries}
-        folds = [s for s in inner if isinstance(s, Accumulate) and s.carry in carries]
-        carries_of_positions |= {s.carry for s in folds if s.position in positions}
-        carries_of_positions |= _plain_places(loop.body)
-    return carries_of_positions
-
-
-def _moments(kernel: Kernel, main: Loop | None, schedule: Schedule) -> moments.Moments | None:
-    """The two passes of a variance of columns that are worth joining: where memory is asked for ahead, it is slow."""
-    if main is None or not schedule.prefetch or main.axes[:1] != (schedule.vector_axis,) or schedule.jam > 1:
-        return None
-    joined = moments.moments_of(kernel, main.body)
-    return joined if joined is not None and joined.total.axes[0] not in dict(schedule.fixed) else None
-
-
-def _returning(passes: list[Loop]) -> tuple[Loop, ...]:
-    """Every second of some passes over the same axis, where the order of iterations is not part of what they mean."""
-    if len({p.axes[:1] for p in passes}) != 1 or not all(map(_has_no_order, passes)):
-        return ()
-    return tuple(passes[1::2])
-
-
-def _has_no_order(loop: Loop) -> bool:
-    statements = walk((loop,))
-    places = any(isinstance(s, Running | Position) or (isinstance(s, Store) and s.at) for s in statements)
-    return not places and not any(isinstance(s, Accumulate) and s.position for s in statements)
-
-
 __all__ = ["ATTRIBUTES", "FunctionParts", "NativeText", "NestEmitter", "Scope", "emit_function", "emit_kernel"]
 
 CHEAP = frozenset({"add", "sub", "mul", "neg", "abs", "minimum", "maximum", "select"})
@@ -129,14 +94,14 @@ class NestEmitter(ValueEmitter):
         self.main = loops[0] if len(loops) == 1 else None
         inner = [s for s in self.main.body if isinstance(s, Loop)] if self.main is not None else []
         self.last_pass = inner[-1] if inner and schedule.next_row else None
-        self.moments = _moments(kernel, self.main, schedule)
+        self.moments = moments.joined_passes(kernel, self.main, schedule)
         if self.moments is not None:
             inner.remove(self.moments.spread)
-        self.backward = _returning(inner) if schedule.prefetch else ()
+        self.backward = pass_order.returning(inner) if schedule.prefetch else ()
         """Passes over rows that begin where the one before them ended: what it read last is still in the cache."""
         others = [s for s in kernel.body if isinstance(s, Store | Accumulate)]
         self.splits = len(loops) == 1 and not others and not loops[0].carries and bool(loops[0].axes)
-        self.plain_places = _plain_places(kernel.body)
+        self.plain_places = reduce.plain_places(kernel.body)
         """Carried states of argmax and argmin whose places count the iterations of their loops."""
         self.read_running = {s.carry for s in walk(kernel.body) if isinstance(s, Running)}
         self.prefixed: set[str] = set()
@@ -495,23 +460,17 @@ class NestEmitter(ValueEmitter):
             self.body(loop.body, child)
             scope.carries.update({n: child.carries[n] for n in scope.carries})
 
-    def ask_for_next_row(self, buffer: Buffer, base: Value, index: Value) -> None:
-        """Ask for the elements of the next row at this place."""
-        assert self.main is not None
-        stride = self.strides.get((buffer.name, self.main.axes[0]))
-        if stride is None or buffer.name not in self.schedule.unit or buffer.name in self.packed:
-            return
-        element = element_type(buffer.dtype)
-        place = self.e.define(f"getelementptr {element.memory}, ptr {base}, i64 {index}", "ptr", 1)
-        memory.prefetch(self.e, place, stride, 1, self.schedule.lanes * element.itemsize)
+    def is_read_in_rows(self, buffer: Buffer) -> bool:
+        """Whether it is an input, read where it lies, whose elements lie side by side."""
+        return buffer.role == "in" and buffer.name in self.schedule.unit and buffer.name not in self.packed
 
     def enter(self, loop: Loop, index: Value, scope: Scope) -> None:
         """Move the pointers of the buffers used inside to this iteration."""
         e, axis = self.e, loop.axes[0]
-        turned = any(loop is p for p in self.backward)
-        if turned:
+        ahead = self.schedule.prefetch
+        if any(loop is p for p in self.backward):
             last = e.binary("sub nsw", self.sizes[axis], int_constant(1, "i64", 1))
-            index = e.binary("sub nsw", last, index)
+            index, ahead = e.binary("sub nsw", last, index), -ahead
         scope.index[axis] = index
         used = {s.buffer for s in walk(loop.body) if isinstance(s, Load | Store)}
         for name in self.buffers:
@@ -519,8 +478,8 @@ class NestEmitter(ValueEmitter):
             if name not in used or axis not in buffer.axes:
                 continue
             base = scope.pointers[name]
-            if loop is self.last_pass and axis == self.schedule.vector_axis and buffer.role == "in":
-                self.ask_for_next_row(buffer, base, index)
+            if loop is self.last_pass and axis == self.schedule.vector_axis and self.is_read_in_rows(buffer):
+                pass_order.ask_for_next_row(self, buffer, base, index)
             if axis == self.schedule.vector_axis and name in self.schedule.unit:
                 element = element_type(buffer.dtype).memory
                 scope.pointers[name] = e.define(f"getelementptr inbounds {element}, ptr {base}, i64 {index}", "ptr", 1)
@@ -528,10 +487,7 @@ class NestEmitter(ValueEmitter):
             stride = self.strides[name, axis]
             offset = e.binary("mul nsw", index, stride)
             scope.pointers[name] = e.define(f"getelementptr i8, ptr {base}, i64 {offset}", "ptr", 1)
-            if self.schedule.prefetch and scope.in_vector and loop.carries and name in self.schedule.unit:
-                row = self.schedule.lanes * element_type(buffer.dtype).numpy.itemsize
-                iterations = -self.schedule.prefetch if turned else self.schedule.prefetch
-                memory.prefetch(e, scope.pointers[name], stride, iterations, row)
+            pass_order.ask_ahead(self, loop, buffer, ahead, scope)
             if axis == self.schedule.vector_axis:
                 steps = e.splat(stride, self.schedule.lanes)
                 scope.offsets[name] = e.binary("mul", memory.iota(self.schedule.lanes), steps)

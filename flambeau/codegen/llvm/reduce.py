@@ -5,11 +5,26 @@ from __future__ import annotations
 import math
 
 from flambeau.codegen.kernel.dtypes import ElementType
+from flambeau.codegen.kernel.nest import Accumulate, Loop, Position, Statement, walk
 from flambeau.codegen.llvm.arith_float import extremum
 from flambeau.codegen.llvm.emitter import Emitter, Value, float_constant, int_constant
 
 State = list[Value]
 """One value, or a value and its position for argmax and argmin; a position below zero means none yet."""
+
+
+def plain_places(body: tuple[Statement, ...]) -> set[str]:
+    """The carried states whose positions count the iterations of their loops."""
+    carries_of_positions: set[str] = set()
+    for loop in (s for s in body if isinstance(s, Loop)):
+        inner = list(walk((loop,)))
+        axes = tuple(a for s in inner if isinstance(s, Loop) for a in s.axes)
+        positions = {s.name for s in inner if isinstance(s, Position) and s.axes == axes}
+        carries = {c.name for c in loop.carries}
+        folds = [s for s in inner if isinstance(s, Accumulate) and s.carry in carries]
+        carries_of_positions |= {s.carry for s in folds if s.position in positions}
+        carries_of_positions |= plain_places(loop.body)
+    return carries_of_positions
 
 
 def is_positional(reducer: str) -> bool:
