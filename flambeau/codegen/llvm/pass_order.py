@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from flambeau.codegen.kernel.dtypes import element_type
@@ -19,7 +19,7 @@ class Emitting(Protocol):
     e: Emitter
     schedule: Schedule
     main: Loop | None
-    strides: Mapping[tuple[str, str], Value]
+    strides: dict[tuple[str, str], Value]
 
 
 def returning(passes: Sequence[Loop]) -> tuple[Loop, ...]:
