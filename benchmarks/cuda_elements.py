@@ -7,15 +7,13 @@ parts of the largest result. Without a card it says so and ends.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import sys
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
+from benchmarks import cuda_report
 from benchmarks.cuda_element_references import REFERENCES
 from benchmarks.cuda_models import Rows, by_events, by_waiting
 from flambeau.cuda import library, tensors
@@ -172,14 +170,10 @@ def measure(rows: Rows, name: str, way: str, inputs: Inputs, prepare: Callable[[
 
 def main(arguments: list[str] | None = None) -> int:
     """Measure, print, and write a file."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--out", type=Path, help="write the rows there, as JSON")
-    parser.add_argument("--seconds", type=float, default=SECONDS, help="begin no row after so many seconds")
+    parser = cuda_report.parser_of(__doc__, SECONDS)
     parser.add_argument("--only", nargs="*", choices=WORKLOADS, help="these workloads")
     chosen = parser.parse_args(arguments)
-    reason = library.unavailable()
-    if reason is not None:
-        print(f"nothing to measure: {reason}")
+    if not cuda_report.is_measurable():
         return 0
     rows, copied = Rows(chosen.seconds), copy_speed()
     print(f"copy: {copied / 1e12:.2f} TB/s", flush=True)
@@ -194,10 +188,7 @@ def main(arguments: list[str] | None = None) -> int:
         if "microseconds" in row:
             name, ratio, error = row["workload"], row.get("torch_over_this", 0.0), row["error_in_parts"]
             print(f"{name:20} {row['way']:14} {row['microseconds']:10} {row['of_copy']:8} {ratio:10} {error:9.1e}")
-    if chosen.out is not None:
-        device = library.cupy().cuda.runtime.getDeviceProperties(0)["name"].decode()
-        result = {"device": device, "copy_bytes_per_second": copied, "rows": rows.rows}
-        chosen.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    cuda_report.write(chosen.out, rows.rows, copy_bytes_per_second=copied)
     return 0
 
 

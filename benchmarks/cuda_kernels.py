@@ -7,16 +7,14 @@ says so and ends.
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks import cuda_report
 from benchmarks.cuda_models import Rows, by_events, by_waiting
 from flambeau.cuda import library
 from flambeau.util.record import dataclass
@@ -187,13 +185,8 @@ def scripted(name: str) -> Any:
 
 def main(arguments: list[str] | None = None) -> int:
     """Measure, print, and write a file."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--out", type=Path, help="write the rows there, as JSON")
-    parser.add_argument("--seconds", type=float, default=SECONDS, help="begin no row after so many seconds")
-    chosen = parser.parse_args(arguments)
-    reason = library.unavailable()
-    if reason is not None:
-        print(f"nothing to measure: {reason}")
+    chosen = cuda_report.parser_of(__doc__, SECONDS).parse_args(arguments)
+    if not cuda_report.is_measurable():
         return 0
     rows, bandwidth = Rows(chosen.seconds), copy_bandwidth()
     print(f"a copy moves {bandwidth / 1e6:.2f} TB/s", flush=True)
@@ -207,10 +200,7 @@ def main(arguments: list[str] | None = None) -> int:
     for ways in later:
         _measured(lambda ways=ways: ways.torch(compiled=True))
     rows.ratios()
-    properties = library.cupy().cuda.runtime.getDeviceProperties(0)
-    result = {"device": properties["name"].decode(), "copy_bytes_per_microsecond": bandwidth, "rows": rows.rows}
-    if chosen.out is not None:
-        chosen.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    cuda_report.write(chosen.out, rows.rows, copy_bytes_per_microsecond=bandwidth)
     return 0
 
 

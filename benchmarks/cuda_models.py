@@ -6,16 +6,14 @@ around work that is waited for elsewhere. A row that cannot run says why. Withou
 
 from __future__ import annotations
 
-import argparse
-import json
 import linecache
 import statistics
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
+from benchmarks import cuda_report
 from flambeau.cuda import library
 
 SECONDS = 85.0
@@ -305,15 +303,11 @@ def of_torch_compile(rows: Rows) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Measure, print, and write a file."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--out", type=Path, help="write the rows there, as JSON")
-    parser.add_argument("--seconds", type=float, default=SECONDS, help="begin no row after so many seconds")
+    parser = cuda_report.parser_of(__doc__, SECONDS)
     parser.add_argument("--workloads", default="", help="only rows whose workload has one of these texts (a,b)")
     parser.add_argument("--ways", default="", help="only rows whose way has one of these texts (a,b)")
     chosen = parser.parse_args(arguments)
-    reason = library.unavailable()
-    if reason is not None:
-        print(f"nothing to measure: {reason}")
+    if not cuda_report.is_measurable():
         return 0
     rows = Rows(chosen.seconds, chosen.workloads, chosen.ways)
     for part in (of_flambeau, of_torch, of_jax, of_torch_compile):
@@ -322,10 +316,7 @@ def main(arguments: list[str] | None = None) -> int:
         except ImportError as error:
             print(f"left out: {error}", flush=True)
     rows.ratios()
-    properties = library.cupy().cuda.runtime.getDeviceProperties(0)
-    result = {"device": properties["name"].decode(), "rows": rows.rows}
-    if chosen.out is not None:
-        chosen.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    cuda_report.write(chosen.out, rows.rows)
     return 0
 
 

@@ -1,7 +1,7 @@
 """Errors that kernels find, told by what waits for the device next.
 
 A kernel that meets what no program may do, a place outside of a tensor or an integer divided by zero, goes on with what
-does no harm, and writes a number to a word of the host's memory which it was given. So no call waits for its kernels;
+does no harm, and writes a number to a word of the host's memory of its own. So no call waits for its kernels;
 whatever waits for the device looks at the words, and raises for the first that was written, with the operator and the
 program's line. The device stays usable.
 """
@@ -67,7 +67,7 @@ class _Words:
         self.lasting: list[PinnedWords] = [PinnedWords(WORDS)]
         """Of graphs, as long as there are these."""
         self.told: dict[int, tuple[int, Told]] = {}
-        """What a word at an address stands for, and its number among all that were given out."""
+        """What a word at an address stands for, and its number among all that were handed out."""
         self.free = self.lasting[0].addresses()
         self.numbers = itertools.count()
         self.lock = Lock()
@@ -96,11 +96,11 @@ class _Words:
         if not parts:
             return
         with self.lock:
-            found = [(self.told[p.address(k)], int(p.array[k]), p, k) for p in parts for k in p.written()]
-            for _, _, part, place in found:
+            failures = [(self.told[p.address(k)], int(p.array[k]), p, k) for p in parts for k in p.written()]
+            for _, _, part, place in failures:
                 part.array[place] = 0
-        if found:
-            (_, told), number, _, _ = min(found, key=lambda each: each[0][0])
+        if failures:
+            (_, told), number, _, _ = min(failures, key=lambda each: each[0][0])
             raise told(number)
 
 
@@ -128,11 +128,11 @@ _making: Final = Lock()
 
 
 def _words() -> _Words:
-    found = _state.by_library.get(library.which())
-    if found is None:
+    words = _state.by_library.get(library.which())
+    if words is None:
         with _making:
-            found = _state.by_library.setdefault(library.which(), _Words())
-    return found
+            words = _state.by_library.setdefault(library.which(), _Words())
+    return words
 
 
 def word(told: Told) -> int:
@@ -159,6 +159,6 @@ def given() -> None:
 
 def tell() -> None:
     """Raise the first error that kernels have found. Whoever has waited for a device calls this."""
-    found: Any = _state.by_library.get(library.which())
-    if found is not None:
-        found.tell()
+    words: Any = _state.by_library.get(library.which())
+    if words is not None:
+        words.tell()

@@ -57,8 +57,8 @@ class _WithOdds(Distribution):
 
     @property
     def _given(self) -> Tensor:
-        found: Tensor = self.__dict__["probs" if "probs" in self.__dict__ else "logits"]
-        return found
+        parameter: Tensor = self.__dict__["probs" if "probs" in self.__dict__ else "logits"]
+        return parameter
 
     def __getattr__(self, name: str) -> Any:
         if name == "probs" and "logits" in self.__dict__:
@@ -124,8 +124,8 @@ class Bernoulli(_WithOdds):
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """0 and 1, along a new first axis."""
-        given = self._given
-        values = F.arange(2, dtype=given.dtype, device=given.device)
+        parameter = self._given
+        values = F.arange(2, dtype=parameter.dtype, device=parameter.device)
         values = F.view(values, [2] + [1] * len(self.batch_shape))
         return F.expand(values, [2, *self.batch_shape]) if expand else values
 
@@ -257,18 +257,18 @@ class Categorical(Distribution):
     ) -> None:
         name = type(self).__name__
         is_probs = one_of(name, probs, logits)
-        given = probs if is_probs else logits
-        assert given is not None
-        if given.dim() < 1:
+        weights = probs if is_probs else logits
+        assert weights is not None
+        if weights.dim() < 1:
             which = "probs" if is_probs else "logits"
             raise ValueError(f"{name}: `{which}` has one axis or more, the last for the values")
         if is_probs:
-            if bool(F.any(F.lt(given.detach(), 0))):
-                raise ValueError(f"{name}: probs are weights that are 0 or more, but got {given}")
-            self.__dict__["probs"] = F.div(given, F.sum(given, [-1], True))
+            if bool(F.any(F.lt(weights.detach(), 0))):
+                raise ValueError(f"{name}: probs are weights that are 0 or more, but got {weights}")
+            self.__dict__["probs"] = F.div(weights, F.sum(weights, [-1], True))
         else:
-            self.__dict__["logits"] = F.sub(given, F.logsumexp(given, [-1], True))
-        super().__init__(given.shape[:-1], validate_args=validate_args)
+            self.__dict__["logits"] = F.sub(weights, F.logsumexp(weights, [-1], True))
+        super().__init__(weights.shape[:-1], validate_args=validate_args)
 
     def __getattr__(self, name: str) -> Any:
         if name == "probs" and "logits" in self.__dict__:
@@ -284,8 +284,8 @@ class Categorical(Distribution):
 
     @property
     def _given(self) -> Tensor:
-        found: Tensor = self.__dict__["probs" if "probs" in self.__dict__ else "logits"]
-        return found
+        parameter: Tensor = self.__dict__["probs" if "probs" in self.__dict__ else "logits"]
+        return parameter
 
     @property
     def support(self) -> Constraint:

@@ -31,11 +31,11 @@ def broadcast_all(*values: Number) -> list[Tensor]:
     for value in values:
         if not isinstance(value, Tensor | int | float):
             raise ValueError(f"parameters of distributions are tensors or numbers, but got a {type(value).__name__}")
-    found = next((v for v in values if isinstance(v, Tensor)), None)
-    dtype: DType = get_default_dtype() if found is None or not found.is_floating_point() else found.dtype
-    device = None if found is None else found.device
-    made = [v if isinstance(v, Tensor) else tensor(v, dtype=dtype, device=device) for v in values]
-    return broadcast(*made)
+    first = next((v for v in values if isinstance(v, Tensor)), None)
+    dtype: DType = get_default_dtype() if first is None or not first.is_floating_point() else first.dtype
+    device = None if first is None else first.device
+    tensors = [v if isinstance(v, Tensor) else tensor(v, dtype=dtype, device=device) for v in values]
+    return broadcast(*tensors)
 
 
 class Distribution:
@@ -87,18 +87,18 @@ class Distribution:
 
     def expand(self: D, batch_shape: Sequence[int]) -> D:
         """The same distribution, repeated for a larger batch."""
-        made = type(self).__new__(type(self))
+        expanded = type(self).__new__(type(self))
         for name in self.arg_constraints:
             value = self.__dict__.get(name)
             if isinstance(value, Tensor):
                 own = value.shape[len(self.batch_shape) :]
-                made.__dict__[name] = F.expand(value, [*batch_shape, *own])
-        self._expand_into(made, batch_shape)
-        Distribution.__init__(made, batch_shape, self.event_shape, validate_args=False)
-        made._validate_args = self._validate_args
-        return made
+                expanded.__dict__[name] = F.expand(value, [*batch_shape, *own])
+        self._expand_into(expanded, batch_shape)
+        Distribution.__init__(expanded, batch_shape, self.event_shape, validate_args=False)
+        expanded._validate_args = self._validate_args
+        return expanded
 
-    def _expand_into(self, made: Any, batch_shape: Sequence[int]) -> None:
+    def _expand_into(self, expanded: Any, batch_shape: Sequence[int]) -> None:
         """What else the expanded one has, for kinds that have more than parameters."""
 
     def _extended_shape(self, sample_shape: Sequence[int] = ()) -> Size:
@@ -185,17 +185,17 @@ class Distribution:
                 f"{type(self).__name__}: values are tensors, but got a {type(value).__name__}: write "
                 f"flambeau.tensor({value!r})"
             )
-        wanted, found = self._extended_shape(), value.shape
+        wanted, shape = self._extended_shape(), value.shape
         events = len(self._event_shape)
-        if events and tuple(found[len(found) - events :]) != tuple(self._event_shape):
+        if events and tuple(shape[len(shape) - events :]) != tuple(self._event_shape):
             raise ValueError(
                 f"{type(self).__name__}: the last sizes of a value are {tuple(self._event_shape)}, but got a value of "
-                f"shape {tuple(found)}"
+                f"shape {tuple(shape)}"
             )
-        for a, b in zip(reversed(found), reversed(wanted), strict=False):
+        for a, b in zip(reversed(shape), reversed(wanted), strict=False):
             if 1 not in (a, b) and a != b:
                 raise ValueError(
-                    f"{type(self).__name__}: a value of shape {tuple(found)} does not broadcast with the "
+                    f"{type(self).__name__}: a value of shape {tuple(shape)} does not broadcast with the "
                     f"distribution's shape {tuple(wanted)}: its last axes are those of the batch and of one value"
                 )
         support = self.support
@@ -206,8 +206,8 @@ class Distribution:
             )
 
     def __repr__(self) -> str:
-        given = {n: self.__dict__[n] for n in self.arg_constraints if isinstance(self.__dict__.get(n), Tensor)}
-        parts = [f"{n}: {v if v.numel() == 1 else tuple(v.shape)}" for n, v in given.items()]
+        parameters = {n: self.__dict__[n] for n in self.arg_constraints if isinstance(self.__dict__.get(n), Tensor)}
+        parts = [f"{n}: {v if v.numel() == 1 else tuple(v.shape)}" for n, v in parameters.items()]
         return f"{type(self).__name__}({', '.join(parts)})"
 
 

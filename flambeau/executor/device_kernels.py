@@ -76,7 +76,7 @@ class DeviceKernels:
     def quickly(self, arguments: Sequence[Any]) -> Any:
         """The same before anybody else is asked, where nobody has to be: no tensor asks for gradients, and all are
         tensors of devices and nothing more."""
-        asks, key, given = is_grad_enabled(), [], []
+        asks, key, operands = is_grad_enabled(), [], []
         for argument in arguments:
             if type(argument) is PLAIN:
                 if (asks and argument.asks()) or argument.is_wrapped_number:
@@ -84,7 +84,7 @@ class DeviceKernels:
                 array = argument._array
                 place = argument._storage.device.index
                 key.append((array.dtype, array.shape, array.strides, place, address_of(array) % ACCESS_BYTES == 0))
-                given.append(argument)
+                operands.append(argument)
             elif isinstance(argument, Tensor):
                 return NotImplemented
             else:
@@ -94,18 +94,18 @@ class DeviceKernels:
         except TypeError:  # an argument that cannot be looked up
             return NotImplemented
         if known is None:
-            known = self._known_launch(tuple(key), arguments, given)
+            known = self._known_launch(tuple(key), arguments, operands)
             if known is None:
                 return NotImplemented
         launch, errors = known
-        return launch(given, errors.here())[0] if launch.may_fail else launch(given)[0]
+        return launch(operands, errors.here())[0] if launch.may_fail else launch(operands)[0]
 
     def _known_launch(
-        self, key: Hashable, arguments: Sequence[Any], given: Sequence[Any]
+        self, key: Hashable, arguments: Sequence[Any], operands: Sequence[Any]
     ) -> tuple[GroupLaunch, GroupErrors] | None:
         """What launches the kernel of a call; it is kept for others like it."""
         group = self._group_of(arguments)
-        launch = None if group is None else group.launch_for(given)
+        launch = None if group is None else group.launch_for(operands)
         if group is None or launch is None:
             return None
         if len(self._launches) >= MAX_LAUNCHES:
@@ -184,10 +184,10 @@ def _plain(definition: OpDef) -> OpDef | None:
     if definition.full_name not in _plains:
         wanted = [(a.name, str(a.type)) for a in definition.schema.arguments]
         wanted = wanted[:-1] if definition.family == "out" else wanted
-        found = [
+        overloads = [
             d
             for d in registry.overloads(registry.out_of_place(definition.name))
             if d.family in FAMILIES and [(a.name, str(a.type)) for a in d.schema.arguments] == wanted
         ]
-        _plains[definition.full_name] = found[0] if len(found) == 1 else None
+        _plains[definition.full_name] = overloads[0] if len(overloads) == 1 else None
     return _plains[definition.full_name]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from flambeau.codegen import available
 from flambeau.codegen.callable_type import missed
@@ -217,8 +217,8 @@ def make_plan(
     try:
         with deep_recursion():
             spec = specs.spec_of(arguments)
-            make = _device_plan if is_for_device(function, spec) else _host_plan
-            return make(function, arguments, spec, options, cause, record, prepared)
+            request = _Request(function, arguments, spec, options, cause, record, prepared)
+            return _device_plan(request) if is_for_device(function, spec) else _host_plan(request)
     except RecursionError:
         raise CompileError(TOO_DEEP, _deepest(function.graph).range) from None
 
@@ -234,16 +234,21 @@ def _deepest(graph: Graph) -> Node:
     return deepest.first or deepest.owner_node or deepest.return_node
 
 
-def _host_plan(
-    function: Function,
-    arguments: Sequence[Any],
-    spec: specs.Spec,
-    options: Options,
-    cause: str,
-    record: Callable[[PassRecord], None] | None,
-    prepared: Graph | None,
-) -> ExecutionPlan:
+class _Request(NamedTuple):
+    """What a plan is asked for, as `make_plan` has it, and its spec."""
+
+    function: Function
+    arguments: Sequence[Any]
+    spec: specs.Spec
+    options: Options
+    cause: str
+    record: Callable[[PassRecord], None] | None
+    prepared: Graph | None
+
+
+def _host_plan(request: _Request) -> ExecutionPlan:
     """A plan for tensors of the host: as an earlier process left it, or made now."""
+    function, arguments, spec, options, cause, record, prepared = request
     clock = Clock()
     place = plan_place(function, arguments, options) if record is None else None
     plan = _read_plan(function, spec, place, options, cause, clock)
@@ -329,16 +334,9 @@ def _read_plan(
     return plan
 
 
-def _device_plan(
-    function: Function,
-    arguments: Sequence[Any],
-    spec: specs.Spec,
-    options: Options,
-    cause: str,
-    record: Callable[[PassRecord], None] | None,
-    prepared: Graph | None,
-) -> ExecutionPlan:
+def _device_plan(request: _Request) -> ExecutionPlan:
     """A plan for tensors of CUDA devices."""
+    function, arguments, spec, options, cause, record, prepared = request
     clock = Clock()
     options = replace(options, without=options.without | HOST_PASSES)
     with progress(f"compiling {function.short_name}") as tell:

@@ -63,8 +63,10 @@ def tells_apart(node: Node) -> bool:
     """
     if node.op != "prim::Enter":
         return is_about_tensor(node) and node.op not in (_ASKING, _DATA)
-    made = node.operand(0).defining_node
-    name = "" if made is None else str(made.result().static_type) if made.op == "prim::CreateObject" else made.op[1:]
+    creator = node.operand(0).defining_node
+    if creator is None:
+        return True
+    name = str(creator.result().static_type) if creator.op == "prim::CreateObject" else creator.op[1:]
     return name.rpartition(".")[2] not in ("no_grad", "inference_mode")
 
 
@@ -120,17 +122,17 @@ def _follow(block: Block, sources: dict[Value, frozenset[int]], decide: set[int]
         for inner in node.nested_blocks:
             _follow(inner, sources, decide)
         if node.op == "prim::If":
-            found = _sources(node.operands, sources)
-            decide.update(found or ())
+            numbers = _sources(node.operands, sources)
+            decide.update(numbers or ())
             for value in node.results:
-                given = [b.returns[value.index] for b in node.nested_blocks]
-                chosen = None if found is None else _sources(given, sources)
-                if found is not None and chosen is not None and isinstance(value.static_type, _NUMBERS):
-                    sources[value] = found | chosen
+                ways = [b.returns[value.index] for b in node.nested_blocks]
+                chosen = None if numbers is None else _sources(ways, sources)
+                if numbers is not None and chosen is not None and isinstance(value.static_type, _NUMBERS):
+                    sources[value] = numbers | chosen
         elif node.operands and _is_about_numbers(node):
-            found = _sources(node.operands, sources)
-            if found is not None:
-                sources.update(dict.fromkeys(node.results, found))
+            numbers = _sources(node.operands, sources)
+            if numbers is not None:
+                sources.update(dict.fromkeys(node.results, numbers))
 
 
 def _is_about_numbers(node: Node) -> bool:

@@ -34,13 +34,16 @@ def blocks(block: Block) -> Iterator[Block]:
         yield from node.nested_blocks
 
 
-def nodes_within(node: Node) -> Iterator[Node]:
+def nodes_within(node: Node) -> list[Node]:
     """The node, every node nested in it, and the returns of the blocks in it."""
-    yield node
-    for block in node.nested_blocks:
-        for inner in block:
-            yield from nodes_within(inner)
-        yield block.return_node
+    nodes = [node]
+    for block in node._blocks:
+        inner = block._first
+        while inner._next is not None:  # nothing follows the return of a block
+            nodes += nodes_within(inner) if inner._blocks else (inner,)
+            inner = inner._next
+        nodes.append(block.return_node)
+    return nodes
 
 
 def operands_within(node: Node) -> Iterator[Value]:

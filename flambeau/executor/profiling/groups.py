@@ -88,8 +88,8 @@ def make_groups(graph: Graph, settings: Settings) -> list[Node]:
     def is_candidate(node: Node, facts: AliasAnalysis) -> bool:
         return _is_candidate(node, facts, folds=settings.folds)
 
-    found = [g for block in list(blocks(graph.body)) for g in grown_groups(block, facts, is_candidate)]
-    return [outline(group, GROUP) for group in found if _size(group) >= SMALLEST]
+    groups = [g for block in list(blocks(graph.body)) for g in grown_groups(block, facts, is_candidate)]
+    return [outline(group, GROUP) for group in groups if _size(group) >= SMALLEST]
 
 
 def _size(group: Sequence[Node]) -> int:
@@ -136,12 +136,12 @@ def guard(node: Node, types: Sequence[TensorType]) -> Guarded:
     graph = node.graph
     kind, check = ("prim::TypeCheck", TypeCheck) if node.op == GROUP else ("prim::RequiresGradCheck", RequiresGradCheck)
     tensors = [v for v in node.operands if isinstance(v.static_type, TensorType)]
-    given: list[Type] = [*types, BOOL]
-    made = graph.create(kind, tensors, given).insert_before(node)
-    made.attributes["types"] = list(types)
-    holds = made.attributes[KERNEL] = check(types)
+    result_types: list[Type] = [*types, BOOL]
+    type_check = graph.create(kind, tensors, result_types).insert_before(node)
+    type_check.attributes["types"] = list(types)
+    holds = type_check.attributes[KERNEL] = check(types)
     declared = [without_refinement(v.static_type) for v in node.results]
-    branch = graph.create("prim::If", [made.results[-1]], declared).insert_before(node)
+    branch = graph.create("prim::If", [type_check.results[-1]], declared).insert_before(node)
     for old, new in zip(node.results, branch.results, strict=True):
         old.replace_uses_with(new)
     first, second = branch.add_block(), branch.add_block()
@@ -151,14 +151,14 @@ def guard(node: Node, types: Sequence[TensorType]) -> Guarded:
         call = graph.insert("prim::CallFunction", [callee.result(), *operands], [TupleType(tuple(declared))])
         for value in graph.insert("prim::TupleUnpack", [call.result()], declared).results:
             second.add_return(value)
-    checked = dict(zip(tensors, made.results, strict=False))
+    checked = dict(zip(tensors, type_check.results, strict=False))
     for index, value in enumerate(operands):
         if value in checked:
             node.replace_operand(index, checked[value])
     node.move_before(first.return_node)
     for value in node.results:
         first.add_return(value)
-    for each in (made, branch, call):
+    for each in (type_check, branch, call):
         each.copy_metadata(node)
     return Guarded(node, holds, callee, call)
 
@@ -185,8 +185,8 @@ def settle_types(node: Node) -> None:
     seen = {v: v.static_type for v in values_of(graph)}
     shapes.propagate(graph)
     for value, type_ in seen.items():
-        found = value.static_type
-        if isinstance(type_, TensorType) and isinstance(found, TensorType) and found.sizes == type_.sizes:
+        actual = value.static_type
+        if isinstance(type_, TensorType) and isinstance(actual, TensorType) and actual.sizes == type_.sizes:
             value.set_type(type_)
     for value, inner in zip(node.results, graph.returns, strict=True):
         value.set_type(inner.static_type)

@@ -52,9 +52,9 @@ class ThreadValues:
         a, d = (self.value(x, known) for x in e.args)
         is_size = (constant_of(e.args[1]) or 0) > 0 or never_negative(e.args[1] - 1, known)
         if e.dtype == INDEX and e.op in ("floordiv", "remainder") and is_size and never_negative(e.args[0], known):
-            found = self.b.index("div" if e.op == "floordiv" else "rem", a, d)
-            assert isinstance(found, str)
-            return found
+            quotient = self.b.index("div" if e.op == "floordiv" else "rem", a, d)
+            assert isinstance(quotient, str)
+            return quotient
         if not isinstance(e.args[1], Const) or not e.args[1].value:
             self.fail_where(self.b.let("eq", d, self.b.const(0, e.dtype)), ZERO_DIVISOR)
         return self.b.let(e.op, a, d)
@@ -69,12 +69,12 @@ class ThreadValues:
         """One of two values, of which only one is computed."""
         b, (asked, first, second) = self.b, e.args
         condition = self.value(asked, known)
-        found = b.var(b.const(zero_of(e.dtype), e.dtype), e.dtype)
+        variable = b.var(b.const(zero_of(e.dtype), e.dtype), e.dtype)
         with b.when(condition):
-            b.assign(found, self.value(first, known.under(asked)))
+            b.assign(variable, self.value(first, known.under(asked)))
         with b.when(b.let("logical_not", condition)):
-            b.assign(found, self.value(second, known.otherwise(asked)))
-        return found
+            b.assign(variable, self.value(second, known.otherwise(asked)))
+        return variable
 
     # --- elements
 
@@ -93,10 +93,10 @@ class ThreadValues:
             inside = b.let("logical_and", inside, b.let("ge", at[d], b.const(0, INDEX)))
             inside = b.let("logical_and", inside, b.let("lt", at[d], size))
         self.fail_where(b.let("logical_not", inside), OUTSIDE)
-        found = b.var(b.const(zero_of(dtype), dtype), dtype)
+        variable = b.var(b.const(zero_of(dtype), dtype), dtype)
         with b.when(inside):
-            b.assign(found, b.read(name, dtype, *at))
-        return found
+            b.assign(variable, b.read(name, dtype, *at))
+        return variable
 
     def write(self, buffer: Buffer, indices: tuple[Expr, ...], value: str, known: Known) -> None:
         """Store an element."""
@@ -108,14 +108,14 @@ class ThreadValues:
 
     def place(self, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[int, ...]:
         """The indices of an element in registers. Raises ScheduleError where they are not numbers."""
-        found = tuple(constant_of(substituted(i, self.fixed)) for i in indices)
-        if any(i is None for i in found):
+        constants = tuple(constant_of(substituted(i, self.fixed)) for i in indices)
+        if any(i is None for i in constants):
             at = ", ".join(map(str, indices))
             raise ScheduleError(
                 f"{buffer.name}[{at}] is memory of one thread, which is its registers: unroll the loops whose indices "
                 f"stand there, or compute {buffer.name} outside the loop that is bound to threads"
             )
-        return tuple(i for i in found if i is not None)
+        return tuple(i for i in constants if i is not None)
 
 
 def zero_of(dtype: str) -> int | float | bool:
