@@ -45,6 +45,21 @@ class ProfiledPlan:
         self.code = ProfiledCode(profiled)
 
     @property
+    def loops(self) -> str:
+        """The loop nests of the groups, with their schedules; empty while runs are counted."""
+        return "".join(group.loops() for group in self._groups)
+
+    @property
+    def llvm_ir(self) -> str:
+        """The LLVM IR of the groups' native code; empty while runs are counted."""
+        return "".join(group.llvm_ir() for group in self._groups)
+
+    @property
+    def _groups(self) -> tuple[Executor, ...]:
+        specialised = self._profiled.specialised
+        return () if specialised is None else specialised.groups
+
+    @property
     def fallbacks(self) -> list[ProfiledPlan]:
         """What runs where guards fail, each with a graph of its own; none where plans are made by arguments."""
         specialised = self._profiled.specialised

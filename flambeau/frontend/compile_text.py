@@ -12,13 +12,13 @@ from typing import Any
 from flambeau.frontend.closures.template import Template, TemplateResolver
 from flambeau.frontend.compile_function import compile_def, declared_schema
 from flambeau.frontend.scopes.array_annotations import TEXTS, refuse_arrays
-from flambeau.frontend.scopes.name_resolution import Resolver, recursion_error
+from flambeau.frontend.scopes.name_resolution import ObjectResolver, Resolver, recursion_error
 from flambeau.frontend.scopes.parameter_defaults import written_defaults
 from flambeau.frontend.trees import tree_views as t
 from flambeau.frontend.trees.function_conversion import parse_source
-from flambeau.ir.graph import Graph
+from flambeau.ir.graph import Graph, Value
 from flambeau.program.function import Function
-from flambeau.schema.types import Type
+from flambeau.schema.types import NamedType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
 
@@ -30,7 +30,7 @@ def compile_source(text: str, resolver: Resolver, *, filename: str = "<string>")
     Raises CompileError or FrontendError.
     """
     trees = parse_source(text, filename)
-    unit = _SourceUnit(trees, resolver)
+    unit = (_WithObjects if isinstance(resolver, ObjectResolver) else _SourceUnit)(trees, resolver)
     return [unit.compiled(tree) for tree in trees]
 
 
@@ -121,3 +121,34 @@ class _SourceUnit:
     def sugared(self, value: Any, where: SourceRange) -> Any:
         """What a Python value is to programs, as the enclosing resolver says."""
         return self.outer.sugared(value, where)
+
+
+class _WithObjects(_SourceUnit):
+    """The same where the resolver around them knows objects: methods are compiled when they are first reached."""
+
+    outer: Resolver
+
+    @property
+    def _objects(self) -> ObjectResolver:
+        assert isinstance(self.outer, ObjectResolver)
+        return self.outer
+
+    def compile_method(self, owner: NamedType, name: str, where: SourceRange) -> Function | None:
+        """A method of a class outside, as the enclosing resolver says."""
+        return self._objects.compile_method(owner, name, where)
+
+    def object_attribute(self, owner: Value | type, name: str, where: SourceRange) -> Any:
+        """What is no stored value of an object, as the enclosing resolver says."""
+        return self._objects.object_attribute(owner, name, where)
+
+    def object_items(self, owner: Value, where: SourceRange) -> list[tuple[str, Type]] | None:
+        """What a container holds, as the enclosing resolver says."""
+        return self._objects.object_items(owner, where)
+
+    def object_keys(self, owner: Value, where: SourceRange) -> list[str] | None:
+        """The keys of a container, as the enclosing resolver says."""
+        return self._objects.object_keys(owner, where)
+
+    def call_object(self, owner: Value, where: SourceRange) -> Any:
+        """What a call of an object is, as the enclosing resolver says."""
+        return self._objects.call_object(owner, where)

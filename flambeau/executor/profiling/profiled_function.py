@@ -66,6 +66,8 @@ class Specialised:
     graph: Graph
     code: Code
     guards: tuple[TypeCheck, ...]
+    groups: tuple[Executor, ...]
+    """What runs the groups, with plans and kernels of their own."""
     fallbacks: tuple[ProfiledFunction, ...]
     """What runs where a guard fails, each specialised in its turn; none behind the last level."""
 
@@ -131,7 +133,7 @@ class ProfiledFunction:
                 if isinstance(value.static_type, TensorType):
                     value.set_type(seen or without_refinement(value.static_type))
             guarded = self._differentiable(graph) + self._groups(graph)
-        fallbacks = []
+        fallbacks, groups = [], []
         for number, one in enumerate(guarded):
             otherwise = fallback_of(one.node, f"{self.function.name}_fallback_{number}")
             fallback = self._fallback(otherwise)
@@ -140,13 +142,14 @@ class ProfiledFunction:
             if isinstance(fallback, ProfiledFunction):
                 fallbacks.append(fallback)
             inner = function_of(one.node.attribute(SUBGRAPH), f"{self.function.name}_group_{number}")
-            one.node.attributes[KERNEL] = RegionCall(Executor(inner, self.options, is_noted=False))
+            groups.append(Executor(inner, self.options, is_noted=False))
+            one.node.attributes[KERNEL] = RegionCall(groups[-1])
         for node in [n for n in graph.listed_nodes() if n.op == CONSTANT and not n.result().is_used]:
             node.erase()
         if self.options.verify:
             verify(graph, stage="specialisation on what was recorded")
         code = compile_graph(graph, self.function.name)
-        return Specialised(graph, code, tuple(one.guard for one in guarded), tuple(fallbacks))
+        return Specialised(graph, code, tuple(one.guard for one in guarded), tuple(groups), tuple(fallbacks))
 
     def _differentiable(self, graph: Graph) -> list[Guarded]:
         """Put what gradients went through into graphs of their own, each behind a guard on who asks for them."""

@@ -166,6 +166,16 @@ def test_a_bailout_can_be_asked_for() -> None:
         code.request_bailout(1)
 
 
+def test_the_kernels_of_groups_can_be_read() -> None:
+    fn, x = scripted(products), flambeau.ones(3)
+    fn(x, x)
+    assert plan_of(fn).loops == plan_of(fn).llvm_ir == ""
+    fn(x, x), fn(x, x)
+    plan = plan_of(fn)
+    assert "tanh" in plan.loops
+    assert "define" in plan.llvm_ir
+
+
 def joined(x: Tensor, y: Tensor) -> Tensor:
     z = flambeau.cat([x, y], 0).unsqueeze(0) * 2
     a, b = flambeau.chunk(z, 2, 1)
