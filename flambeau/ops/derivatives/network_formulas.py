@@ -173,3 +173,16 @@ def _prelu(f: Any, self: Any, weight: Any) -> Any:
 def _glu(f: Any, self: Any, dim: int) -> Any:
     first, second = f.chunk(self, 2, dim)
     return first * f.sigmoid(second)
+
+
+def _conjugate(f: Any, weight: Any) -> Any:
+    """Of a tensor, or of one of Python's numbers."""
+    return f.conj(weight) if hasattr(weight, "dim") else weight.conjugate() if isinstance(weight, complex) else weight
+
+
+formulas(
+    "aten::lerp",
+    self=lambda f, grad, weight: grad * (1 - _conjugate(f, weight)),
+    end=lambda f, grad, weight: grad * _conjugate(f, weight),
+    weight=lambda f, grad, self, end: grad * f.conj(end - self),
+)
