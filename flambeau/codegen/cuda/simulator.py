@@ -7,6 +7,7 @@ not take part in; the message says which thread of which block, and which statem
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -48,8 +49,30 @@ _INDEX = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.floor_divide, "rem": np.remainder,
     "min": np.minimum, "lt": np.less, "eq": np.equal,
 }  # fmt: skip
-_VECTOR = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "eq": np.equal, "lt": np.less, "ge": np.greater_equal}
+
+
+def _largest(a: Array, b: Array) -> Array:
+    return np.where(a != a, a, np.where((b != b) | ~(a >= b), b, a))
+
+
+def _smallest(a: Array, b: Array) -> Array:
+    return np.where(a != a, a, np.where((b != b) | ~(a <= b), b, a))
+
+
+_VECTOR: dict[str, Callable[..., Any]] = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "eq": np.equal, "ne": np.not_equal, "lt": np.less,
+    "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "maximum": _largest, "minimum": _smallest,
+}  # fmt: skip
 """Operations that NumPy does for all threads at once as ``reference_scalar`` does for one, on numbers."""
+_ON_BOOLS: dict[str, Callable[..., Any]] = {
+    "logical_and": np.logical_and, "logical_or": np.logical_or, "logical_not": np.logical_not,
+}  # fmt: skip
+"""The same, on bools."""
+
+
+def _keeps_floats(source: np.dtype[Any], target: np.dtype[Any]) -> bool:
+    """Whether a conversion is between float32 and float64."""
+    return source.kind == "f" and target.kind == "f" and min(source.itemsize, target.itemsize) >= 4
 
 
 def simulate(bound: BoundProgram, *inputs: Array) -> tuple[Array, ...]:
@@ -184,9 +207,13 @@ class _Launch:
         args = [self.operand(a) for a in s.args]
         if s.op == "select":
             return np.where(args[0], args[1], args[2])
-        if s.op in _VECTOR and args[0].dtype != bool:
+        vector = (_ON_BOOLS if args[0].dtype == bool else _VECTOR).get(s.op)
+        if vector is not None:
             with np.errstate(all="ignore"):
-                return np.asarray(_VECTOR[s.op](*args))
+                return np.asarray(vector(*args))
+        if s.op == "cast" and _keeps_floats(args[0].dtype, element_type(s.dtype).numpy):
+            with np.errstate(all="ignore"):
+                return args[0].astype(element_type(s.dtype).numpy)
         result = np.zeros(len(active), element_type(s.dtype).numpy)
         for t in np.flatnonzero(active):
             one = tuple(a[t] for a in args)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 from flambeau.backends import cuda as switches
@@ -46,7 +47,7 @@ def call(function: str, *arguments: Any) -> None:
 
 @dataclass(slots=True)
 class Handle:
-    """What calls are made with, of one thread and device."""
+    """What calls are made with on one device, by one thread at a time."""
 
     pointer: Any
     place: tuple[int, int]
@@ -56,23 +57,32 @@ class Handle:
     math: int = USUAL_MATH
 
 
-class _Handles(threading.local):
-    def __init__(self) -> None:
-        self.by_device: dict[int, Handle] = {}
+_idle: Final[dict[tuple[int, int], list[Handle]]] = {}
+"""Handles that no thread uses, by library and device: making one takes as long as thousands of calls."""
 
 
-_handles = _Handles()
-
-
-def handle() -> Any:
-    """This thread's handle for the device in use, on its current stream, with memory to work in."""
+@contextmanager
+def handle() -> Iterator[Any]:
+    """Within the block, a handle for the device in use, on the current stream, with memory to work in."""
     cuda = library.cupy().cuda
     device = int(cuda.runtime.getDevice())
-    known = _handles.by_device.get(device)
-    if known is None:
+    idle = _idle.setdefault((library.which(), device), [])
+    try:
+        known = idle.pop()
+    except IndexError:
         pointer = ctypes.c_void_p()
         call("cublasCreate_v2", ctypes.byref(pointer))
-        known = _handles.by_device[device] = Handle(pointer, (-1, 0), {})
+        known = Handle(pointer, (-1, 0), {})
+    try:
+        _prepare(known, device)
+        yield known.pointer
+    finally:
+        idle.append(known)
+
+
+def _prepare(known: Handle, device: int) -> None:
+    """Have a handle compute on the current stream, as the switches say."""
+    cuda = library.cupy().cuda
     stream = cuda.get_current_stream()
     capture = capturing.capture_of(device, stream) if capturing.underway else None
     place = (stream.ptr, 0 if capture is None else capture.number)
@@ -89,7 +99,6 @@ def handle() -> Any:
     if math != known.math:
         call("cublasSetMathMode", known.pointer, math)
         known.math = math
-    return known.pointer
 
 
 def computed_in(dtype: str) -> int:

@@ -63,21 +63,23 @@ def _multiply(first: Tensor, second: Tensor, result: Tensor, alpha: float, beta:
     kind = binding.DTYPES[name]
     ends = (binding.computed_in(name), DEFAULT_WAY)
     starts = (
-        binding.handle(), left.way, right.way, columns, rows, inner, ctypes.byref(scalar(alpha)),
+        left.way, right.way, columns, rows, inner, ctypes.byref(scalar(alpha)),
         ctypes.c_void_p(left.address), kind, left.leading,
     )  # fmt: skip
     target, addend = ctypes.c_void_p(result.data_ptr()), ctypes.byref(scalar(beta))
     source = ctypes.c_void_p(right.address)
     if count == 1:
         middle = (source, kind, right.leading, addend, target, kind, columns)
-        binding.call("cublasGemmEx", *starts, *middle, *ends)
+        with binding.handle() as handle:
+            binding.call("cublasGemmEx", handle, *starts, *middle, *ends)
         return
     wide = ctypes.c_longlong
     batches = (
         wide(left.batch), source, kind, right.leading, wide(right.batch), addend, target, kind, columns,
         wide(rows * columns), count,
     )  # fmt: skip
-    binding.call("cublasGemmStridedBatchedEx", *starts, *batches, *ends)
+    with binding.handle() as handle:
+        binding.call("cublasGemmStridedBatchedEx", handle, *starts, *batches, *ends)
 
 
 def _in_place(tensor: Tensor) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,7 @@ def pretended_cublas(pretended_cuda: Any, monkeypatch: Any) -> list[str]:
         target[...] = alpha._obj.value * (left @ right) + before
 
     monkeypatch.setattr(binding, "is_available", lambda: True)
-    monkeypatch.setattr(binding, "handle", lambda: 0)
+    monkeypatch.setattr(binding, "handle", lambda: nullcontext(0))
     monkeypatch.setattr(binding, "call", call)
     return called
 
@@ -108,23 +109,39 @@ def test_products_agree_on_a_card(cuda: Any) -> None:
 
 def test_handles_have_a_workspace_for_each_stream_and_capture(pretended_cuda: Any, monkeypatch: Any) -> None:
     given: list[tuple[Any, ...]] = []
+
+    def use() -> None:
+        with binding.handle():
+            pass
+
     monkeypatch.setattr(binding, "call", lambda *arguments: given.append(arguments))
-    monkeypatch.setattr(binding, "_handles", binding._Handles())
-    binding.handle()
-    binding.handle()
+    monkeypatch.setattr(binding, "_idle", {})
+    use()
+    use()
     assert [name for name, *_ in given] == ["cublasCreate_v2", "cublasSetStream_v2", "cublasSetWorkspace_v2"]
     graph = flambeau.cuda.CUDAGraph()
     with flambeau.cuda.graph(graph):
-        binding.handle()
-        binding.handle()
-    binding.handle()
+        use()
+        use()
+    use()
     assert [name for name, *_ in given].count("cublasSetWorkspace_v2") == 3
     outside, inside, again = [a[2].value for a in given if a[0] == "cublasSetWorkspace_v2"]
     assert outside == again
     assert inside != outside
     assert len(graph._kept) == 1
     monkeypatch.setattr(flambeau.backends.cuda.matmul, "allow_fp16_reduced_precision_reduction", False)
-    binding.handle()
-    binding.handle()
+    use()
+    use()
     assert given[-1][0::2] == ("cublasSetMathMode", binding.NO_REDUCED_SUMS)
     assert given[-2][0] != "cublasSetMathMode"
+
+
+def test_handles_are_for_one_thread_at_a_time(pretended_cuda: Any, monkeypatch: Any) -> None:
+    made: list[str] = []
+    monkeypatch.setattr(binding, "call", lambda name, *_: made.append(name))
+    monkeypatch.setattr(binding, "_idle", {})
+    with binding.handle() as first, binding.handle() as second:
+        assert first is not second
+    with binding.handle() as again:
+        assert again in (first, second)
+    assert made.count("cublasCreate_v2") == 2
