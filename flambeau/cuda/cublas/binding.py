@@ -15,6 +15,7 @@ from flambeau.backends import cuda as switches
 from flambeau.cuda import capturing, library
 from flambeau.cuda.allocator import allocate
 from flambeau.cuda.shared_libraries import load
+from flambeau.util.locks import Lock
 from flambeau.util.record import dataclass
 
 FAILED: Final = "cuBLAS: {function} gives status {status}"
@@ -59,6 +60,7 @@ class Handle:
 
 _idle: Final[dict[tuple[int, int], list[Handle]]] = {}
 """Handles that no thread uses, by library and device: making one takes as long as thousands of calls."""
+_making: Final = Lock()
 
 
 @contextmanager
@@ -67,17 +69,30 @@ def handle() -> Iterator[Any]:
     cuda = library.cupy().cuda
     device = int(cuda.runtime.getDevice())
     idle = _idle.setdefault((library.which(), device), [])
-    try:
-        known = idle.pop()
-    except IndexError:
-        pointer = ctypes.c_void_p()
-        call("cublasCreate_v2", ctypes.byref(pointer))
-        known = Handle(pointer, (-1, 0), {})
+    known = _taken(idle) or _new(idle)
     try:
         _prepare(known, device)
         yield known.pointer
     finally:
         idle.append(known)
+
+
+def _taken(idle: list[Handle]) -> Handle | None:
+    try:
+        return idle.pop()
+    except IndexError:  # all are in use
+        return None
+
+
+def _new(idle: list[Handle]) -> Handle:
+    """A new handle, or one that was given back while another thread made its own: one is made at a time."""
+    with _making:
+        known = _taken(idle)
+        if known is None:
+            pointer = ctypes.c_void_p()
+            call("cublasCreate_v2", ctypes.byref(pointer))
+            known = Handle(pointer, (-1, 0), {})
+        return known
 
 
 def _prepare(known: Handle, device: int) -> None:
