@@ -12,6 +12,7 @@ from typing import Final
 
 from flambeau.codegen import threads
 from flambeau.codegen.graph.native import NativeFunction
+from flambeau.codegen.graph.representation import Array, Representation
 from flambeau.codegen.inline_cache import MAX_CHAIN, InlineCache, Published
 from flambeau.codegen.kept_codes import CodeWriter, NotKeptError
 from flambeau.codegen.kept_launches import KeptLaunch, LaunchReader, kept_launch
@@ -125,7 +126,13 @@ def _kept_native(density: Density, native: NativeFunction, names: dict[FusedKern
     if text.operators or text.foreign or text.callees or not native.code.key:
         raise NotKeptError("it calls what is not in the cache")
     groups = tuple([names[kernel_of(exit_point.nodes[0])] for exit_point in text.groups])
-    return KeptNative(density, native.parameters, native.linkage, native.code.key, groups)
+    return KeptNative(density, _shared(native.parameters), native.linkage, native.code.key, groups)
+
+
+def _shared(values: Sequence[Representation]) -> tuple[Representation, ...]:
+    """The same with one object for all equal arrays: a model has hundreds of parameters, of a few kinds."""
+    first: dict[Representation, Representation] = {}
+    return tuple([first.setdefault(value, value) if isinstance(value, Array) else value for value in values])
 
 
 def _kept_launches(kernel: FusedKernel, writer: CodeWriter) -> tuple[int, tuple[KeptLaunch, ...]]:

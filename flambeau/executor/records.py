@@ -137,6 +137,8 @@ class _Writer(pickle.Pickler):
 
     def _shared(self, value: Any) -> Any:
         """One of all equal types: a graph has thousands."""
+        if type(value) is tuple and value and isinstance(value[0], Type):
+            return tuple(map(self._shared, value))
         if not isinstance(value, Type):
             return value
         return self._types.setdefault((value, getattr(value, "inferred", False)), value)
