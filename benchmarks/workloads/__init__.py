@@ -11,6 +11,7 @@ from benchmarks.workloads import (
     broadcasting,
     calls,
     elements,
+    generation,
     gradients,
     images,
     loop_gradients,
@@ -35,7 +36,7 @@ KINDS = {
     "array loops": array_loops, "array programs": array_programs, "loops with tensors": loops_with_tensors,
     "operators": operators, "tasks": tasks, "matrix slices": matrix_slices, "threads": threads, "gradients": gradients,
     "loop gradients": loop_gradients, "training": training, "transforms": transforms,
-    "images": images, "nests": nests,
+    "images": images, "nests": nests, "generation": generation,
 }  # fmt: skip
 
 

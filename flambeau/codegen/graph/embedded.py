@@ -42,6 +42,8 @@ APART_FROM, MOST_APART = 1 << 7, 1 << 13
 """Iterations from which floats that lie apart are summed in eight lanes, and from which by a launch: one after another,
 60,000 of them in float32 were a hundred units in the last place off, where NumPy's sum is one off.
 """
+MOST_TURNED = 1 << 9
+"""Iterations from which a product goes by a launch whose operands its lanes would have to gather: kernels turn them."""
 LANES_APART = 8
 REST = 4
 """Elements at a time of what a fold has beyond whole turns."""
@@ -64,12 +66,16 @@ class Nest:
     """The axis that its outermost loop runs over."""
     never_empty: frozenset[str]
     """Axes along which a fold has no answer for no elements, or that one result has and another has not."""
+    is_turned: bool
+    """Whether a kernel would copy operands of a product so that lanes lie side by side, which the nest does not."""
     in_lanes: FunctionParts | None = None
     """The same for many iterations, where `parts` sums floats that lie apart one after the other."""
 
     @property
     def most_work(self) -> int:
         """Iterations of all loops from which its kernel is chosen."""
+        if self.is_turned:
+            return MOST_TURNED
         return MOST_WORK if self.in_lanes is None else MOST_APART
 
 
@@ -128,7 +134,8 @@ def _new_nest(graph: Graph, types: Sequence[Type], reps: Sequence[Representation
     except KernelError:
         return None
     axis = first.axes[0] if first is not None and first.axes else None
-    return Nest(lowered, special, block_layout(special.kernel), parts, axis, _never_empty(kernel), in_lanes)
+    is_turned = bool(choose(special, target, False).packs)
+    return Nest(lowered, special, block_layout(special.kernel), parts, axis, _never_empty(kernel), is_turned, in_lanes)
 
 
 def _never_empty(kernel: Kernel) -> frozenset[str]:

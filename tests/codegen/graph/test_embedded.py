@@ -11,6 +11,7 @@ import pytest
 import flambeau
 from benchmarks.programs import matrix_slices, numpy_matrix_slices
 from flambeau import Tensor
+from flambeau.codegen.graph import embedded
 from tests.codegen.graph.loop_programs import native_functions
 
 RNG = np.random.default_rng(15)
@@ -248,3 +249,22 @@ def test_c15_long_columns_are_summed_as_exactly_as_rows(n: int) -> None:
     native(flambeau.from_numpy(np.concatenate([special, special[:1]])), n, out)
     assert np.isnan(out.numpy()[:3, 1]).all()
     assert np.isposinf(out.numpy()[:3, 2]).all()
+
+
+def test_products_whose_operands_kernels_turn_go_by_launches_where_they_are_not_tiny() -> None:
+    @flambeau.script
+    def f(x: Tensor, weight: Tensor) -> Tensor:
+        y = x.sum()
+        for k in range(x.size(1)):
+            y = y + flambeau.nn.functional.linear(x[:, k : k + 1].t(), weight)[0, -1]
+        return y
+
+    before = set(embedded._nests)
+    for width, times in ((4, 4), (40, 4)):
+        x, weight = flambeau.ones(width, times), flambeau.ones(width, width)
+        for _ in range(3):
+            assert float(f(x, weight)) == times * width * 2
+    made = [n for graph in set(embedded._nests) - before for n in embedded._nests[graph].values() if n is not None]
+    turned = [n for n in made if n.is_turned]
+    assert turned
+    assert all(n.most_work == embedded.MOST_TURNED for n in turned)
