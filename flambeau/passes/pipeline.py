@@ -54,6 +54,7 @@ from flambeau.passes import (
     loop_unrolling,
     lower_dicts,
     lower_grad_of,
+    lower_no_grad,
     lower_objects,
     lower_tuples,
     modified_loops,
@@ -143,6 +144,13 @@ STEPS: tuple[Step, ...] = (
         preserves_aliases=True,
         after=(("inline", "arguments of calls are often constants"),),
         before=(("shapes", "what a shape depends on is often computed from constants"),),
+    ),
+    Step(
+        phase="prepare",
+        name="lower_no_grad",
+        run=lower_no_grad.do,
+        after=(("lower_tuples", "what comes in a tuple is a value by itself"),),
+        before=(("shapes", "what comes in is detached"),),
     ),
     Step(
         phase="prepare",
