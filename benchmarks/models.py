@@ -34,8 +34,9 @@ from benchmarks.compile_cost import printed
 
 HEAD = ("", "native", "flambeau", "torch.jit", "frozen", "onnxruntime", "torch.jit / ours", "onnxruntime / ours")
 TIMEOUT = 300.0
-WARM_UP = 16
-"""Calls before any is counted: graphs become native within them, ours and torch's. No thread makes plans meanwhile."""
+WARM_UP = 24
+"""Calls before any is counted: graphs become native within them, ours and torch's, and tasks are found to be short. No
+thread makes plans meanwhile."""
 OPSET = 17
 Runner = Callable[[], Any]
 

@@ -37,7 +37,7 @@ from flambeau.executor.plan import ExecutionPlan, make_plan
 from flambeau.executor.precisions import Precisions, alone
 from flambeau.executor.prepared_graph import PreparedGraph
 from flambeau.executor.repeated_calls import RepeatedCall
-from flambeau.executor.report import Explanation, PassReport
+from flambeau.executor.report import Compilation, Explanation, PassReport
 from flambeau.interpreter import reference
 from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import code_of
@@ -419,7 +419,10 @@ class Executor:
 
     def explain(self, measure: bool | None = None) -> Explanation:
         """Every plan: with cause and time, what became native, what did not and why."""
-        plans = [compilation_of(p, measure) for p in self.plans]
+        plans: list[Compilation] = []
+        for plan in self.plans:
+            joined = None if plan.joined is None else plan.joined.executor
+            plans += [compilation_of(plan, measure)] if joined is None else joined.explain(measure).compilations
         for gradient in self.derivatives.gradient_plans:
             for half in gradient.functions:
                 named = executor_of(half)

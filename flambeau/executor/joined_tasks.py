@@ -60,6 +60,11 @@ class JoinedTasks:
         """Whether calls are answered without tasks."""
 
     @property
+    def executor(self) -> Any:
+        """Of the function without tasks, while it answers; None while there are tasks."""
+        return self._executor if self.is_on else None
+
+    @property
     def short_way(self) -> Callable[..., Any] | None:
         """Takes the arguments of a call, and gives its result, or `MISSED`; None while there are tasks."""
         return self._short_way if self.is_on else None

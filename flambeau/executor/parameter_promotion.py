@@ -38,7 +38,7 @@ from flambeau.executor.promoted_containers import (
 from flambeau.executor.stored import place_of
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph, Node, Value
-from flambeau.passes import constant_propagation, lower_dicts, remove_dropout, settle_ways
+from flambeau.passes import constant_propagation, lower_dicts, narrow_tasks, remove_dropout, settle_ways
 from flambeau.program.function import Function
 from flambeau.schema.function import Argument, FunctionSchema
 from flambeau.schema.types import (
@@ -261,6 +261,7 @@ def _lift(function: Function) -> _Lifted | None:
     if not function.graph.parameters or not _is_module(function.graph.parameters[0].static_type):
         return None
     graph = clone_graph(cast_graph(function))
+    narrow_tasks.do(graph)
     owner, count = graph.parameters[0], len(graph.parameters) - 1
     reads: dict[Path, list[Node]] = {}
     types: dict[Path, Type] = {}

@@ -243,14 +243,26 @@ def _get_known(fn: EmittedFunction, node: Node, sequence: TupleValue) -> None:
     if at is not None and -len(sequence.items) <= at < len(sequence.items):
         fn.values.set_view(node.result(), sequence.items[at])
         return
-    if not sequence.items or any(holds_blocks(i.rep) or i.rep != sequence.items[0].rep for i in sequence.items):
-        raise CannotCompileError("an item at an index that is not known, of items that differ")
+    rep = _common_rep(sequence)
     index = wrapped(fn, sequence, node.operand(1), node)
-    words = list(words_of(sequence.items[0]))
-    for k, other in enumerate(sequence.items[1:], 1):
+    first, *others = [fn.slots.converted(i, rep) for i in sequence.items]
+    words = list(words_of(first))
+    for k, other in enumerate(others, 1):
         here = e.icmp("eq", index, number(k))
         words = [e.select(here, b, a) for a, b in zip(words, words_of(other), strict=True)]
-    fn.values.set(node.result(), native_values.from_words(sequence.items[0].rep, words))
+    fn.values.set_view(node.result(), native_values.from_words(rep, words))
+
+
+def _common_rep(sequence: TupleValue) -> Representation:
+    """How any item of a list of known length looks. Raises `CannotCompileError` where they differ in more than gaps."""
+    reps = [i.rep for i in sequence.items]
+    kinds = {Array(r.dtype, r.rank) if isinstance(r, Array) else r for r in reps}
+    if len(kinds) != 1 or (holds_blocks(reps[0]) and not isinstance(reps[0], Array)):
+        raise CannotCompileError("an item at an index that is not known, of items that differ")
+    rep: Representation = reps[0]
+    for other in reps[1:]:
+        rep = native_values.join(rep, other)
+    return rep
 
 
 def set_item(fn: EmittedFunction, node: Node) -> None:
