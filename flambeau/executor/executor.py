@@ -29,7 +29,7 @@ from flambeau.executor import large_calls as _large_calls  # noqa: F401  (the sa
 from flambeau.executor import recurrent_kernels as _recurrent_kernels  # noqa: F401  (steps of recurrent layers)
 from flambeau.executor.compiled_gradients import GradientPlan
 from flambeau.executor.derivatives import Derivatives
-from flambeau.executor.explain import caches_of, compilation_of
+from flambeau.executor.explain import caches_of, compilation_of, compilations_of
 from flambeau.executor.first_tier import FirstTier
 from flambeau.executor.inlined_graph import has_node, inlined_graph
 from flambeau.executor.options import Options
@@ -37,7 +37,7 @@ from flambeau.executor.plan import ExecutionPlan, make_plan
 from flambeau.executor.precisions import Precisions, alone
 from flambeau.executor.prepared_graph import PreparedGraph
 from flambeau.executor.repeated_calls import RepeatedCall
-from flambeau.executor.report import Compilation, Explanation, PassReport
+from flambeau.executor.report import Explanation, PassReport
 from flambeau.interpreter import reference
 from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import code_of
@@ -419,10 +419,7 @@ class Executor:
 
     def explain(self, measure: bool | None = None) -> Explanation:
         """Every plan: with cause and time, what became native, what did not and why."""
-        plans: list[Compilation] = []
-        for plan in self.plans:
-            joined = None if plan.joined is None else plan.joined.executor
-            plans += [compilation_of(plan, measure)] if joined is None else joined.explain(measure).compilations
+        plans = [c for p in self.plans for c in compilations_of(p, measure)]
         for gradient in self.derivatives.gradient_plans:
             for half in gradient.functions:
                 named = executor_of(half)

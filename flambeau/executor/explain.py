@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from flambeau.codegen import available
 from flambeau.codegen.launches import Launch
@@ -34,6 +34,15 @@ NO_FORM, RUN = "it has no native form", "native code has Python run it"
 INSIDE, CALLED = "native inside the function around it", "native, called by the function around it"
 SHARED_LIST = "it works on a list or dict shared with Python, of which native code would have a copy"
 _CONSTANTS = ("prim::Constant", "prim::Uninitialized")
+
+
+def compilations_of(plan: ExecutionPlan, measure: bool | None) -> Sequence[Compilation]:
+    """What there is to say of a plan, or of what answers in its place while its tasks are short."""
+    joined = None if plan.joined is None else plan.joined.executor
+    if joined is None:
+        return (compilation_of(plan, measure),)
+    told: Sequence[Compilation] = joined.explain(measure).compilations
+    return told
 
 
 def compilation_of(plan: ExecutionPlan, measure: bool | None) -> Compilation:

@@ -15,6 +15,7 @@ argument itself, which asks as before.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from flambeau.analysis.gradients import is_open, is_real
@@ -34,29 +35,36 @@ def do(graph: Graph) -> bool:
     around = _around(graph)
     if around is None:
         return False
-    context, enter, leave = around
-    within = [n for n in graph.all_nodes() if n not in around]
-    if any(is_open(n) or n.op == "prim::GetAttr" or _makes_leaf(n) for n in within):
-        return False
     taken = [v for v in graph.parameters if _may_ask(v.static_type)]
-    if not all(isinstance(v.static_type, TensorType) for v in taken):
+    within = [n for n in graph.all_nodes() if n not in around]
+    if any(map(_tells, within)) or not all(isinstance(v.static_type, TensorType) for v in taken):
         return False
     if any(_may_be(v, set(taken), set()) for v in graph.returns):
         return False
-    with graph.inserting(enter):
-        for value in taken:
-            uses = list(value.uses())
-            detached = graph.insert("aten::detach", (value,), (value.static_type,)).result()
-            for user, offset in uses:
-                user.replace_operand(offset, detached)
+    _detach(graph, taken, around[1])
     for node in within:
         if node.op == _MODE:
             with graph.inserting(node):
                 node.result().replace_uses_with(constants.insert_constant(graph, False))
             node.erase()
-    for node in (leave, enter, context):
+    for node in reversed(around):
         node.erase()
     return True
+
+
+def _tells(node: Node) -> bool:
+    """Whether a node looks at the need of gradients, or has another tensor that may ask for them."""
+    return is_open(node) or node.op == "prim::GetAttr" or _makes_leaf(node)
+
+
+def _detach(graph: Graph, taken: Sequence[Value], place: Node) -> None:
+    """Put detached tensors in the place of arguments, from a node on."""
+    with graph.inserting(place):
+        for value in taken:
+            uses = list(value.uses())
+            detached = graph.insert("aten::detach", (value,), (value.static_type,)).result()
+            for user, offset in uses:
+                user.replace_operand(offset, detached)
 
 
 def _around(graph: Graph) -> tuple[Node, Node, Node] | None:
