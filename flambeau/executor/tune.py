@@ -34,7 +34,7 @@ from flambeau.util.record import dataclass
 
 Array = npt.NDArray[Any]
 Measure = Callable[[Sequence[Callable[[], object]]], list[list[float]]]
-"""Times some functions in turn: of each, seconds of each round."""
+"""Times some functions alternately: of each, seconds of each round."""
 NO_CACHE: Final = (
     "tuning keeps what it finds in the cache on disk, which FLAMBEAU_CACHE turns off or which has no home directory: "
     "set FLAMBEAU_CACHE_DIR to a directory"
@@ -59,7 +59,7 @@ MOST_BYTES: Final = 1 << 28
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """What tuning found of one kernel, for calls of one pattern."""
+    """What tuning says of one kernel, for calls of one pattern."""
 
     group: str
     """The fused group, with its operators."""
@@ -123,7 +123,7 @@ def tune(executor: Executor, arguments: Sequence[Any], measure: Measure | None =
         raise RuntimeError(IS_SEEN.format(name=executor.name))
     calls = [*_calls(plan.kernels)]
     bar = ProgressBar(f"tuning {executor.name}", len(calls))
-    found: list[Tuned] = []
+    results: list[Tuned] = []
     choices: dict[str, str] = {}
     seen: set[str] = set()
     try:
@@ -133,13 +133,13 @@ def tune(executor: Executor, arguments: Sequence[Any], measure: Measure | None =
             if tuned is not None:
                 key, result = tuned
                 choices[key] = result.winner
-                found.append(result)
+                results.append(result)
     finally:
         bar.end()
     if choices:
         tuned_choices.keep(choices)
         executor.forget_plans()
-    return TuningReport(executor.name, tuple(found))
+    return TuningReport(executor.name, tuple(results))
 
 
 def _calls(kernels: Sequence[FusedKernel]) -> Iterator[tuple[FusedKernel, CompiledKernel, tuple[Layout, ...]]]:
@@ -154,7 +154,7 @@ def _calls(kernels: Sequence[FusedKernel]) -> Iterator[tuple[FusedKernel, Compil
 def _tuned(
     group: FusedKernel, kernel: CompiledKernel, layouts: tuple[Layout, ...], measure: Measure, seen: set[str]
 ) -> tuple[str, Tuned] | None:
-    """The key and what was found; None where nothing can be chosen, or was chosen already for calls of the pattern."""
+    """The key and the choice; None where nothing can be chosen, or was chosen already for calls of the pattern."""
     arrays = [_array(layout, k) for k, layout in enumerate(layouts)]
     if sum(a.nbytes for a in arrays) > MOST_BYTES:
         return None
@@ -176,15 +176,15 @@ def _tuned(
 
 def _launches(known: Candidates, kernel: CompiledKernel, arrays: list[Array]) -> dict[str, Launch]:
     """The launch of each candidate that there is code for."""
-    found: dict[str, Launch] = {}
+    launches: dict[str, Launch] = {}
     for name, scheduled in known.kernels.items():
         schedules = Schedules(kernel.kernel, kernel.spans, kernel.choices, 1, {known.pattern: scheduled})
         try:
-            found[name] = launch_by(schedules, arrays)
+            launches[name] = launch_by(schedules, arrays)
         except (KernelError, NativeError):
             if not name:
                 raise
-    return found
+    return launches
 
 
 class _Run:
@@ -199,10 +199,10 @@ class _Run:
 
 def _confirmed(runs: Mapping[str, Callable[[], object]], measure: Measure) -> tuple[str, float, float]:
     """What `chosen` says; a winner is measured once more beside the default alone, and has to win again."""
-    found = chosen(dict(zip(runs, measure([*runs.values()]), strict=True)))
-    if not found[0]:
-        return found
-    both = {name: runs[name] for name in ("", found[0])}
+    choice = chosen(dict(zip(runs, measure([*runs.values()]), strict=True)))
+    if not choice[0]:
+        return choice
+    both = {name: runs[name] for name in ("", choice[0])}
     return chosen(dict(zip(both, measure([*both.values()]), strict=True)))
 
 
@@ -229,7 +229,7 @@ def _spread(times: Sequence[float]) -> float:
 
 
 def in_turn(functions: Sequence[Callable[[], object]]) -> list[list[float]]:
-    """Seconds of a call, of each function in each round; functions take turns, so that what slows a machine down for a
+    """Seconds of a call, of each function in each round; functions alternate, so that what slows a machine down for a
     while slows all of them.
     """
     counts = []

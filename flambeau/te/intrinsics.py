@@ -40,7 +40,7 @@ def maximum(a: Operand, b: Operand) -> Expr:
 
 
 def power(a: Operand, b: Operand) -> Expr:
-    """`a ** b`."""
+    """The first to the power of the second, as `a ** b` is."""
     return apply("pow", a, b)
 
 
