@@ -72,6 +72,8 @@ def test_the_search_finds_tables() -> None:
 
 def test_i14_rules_are_for_operators_that_there_are() -> None:
     for name, purposes in listing().items():
+        if name.startswith("example::"):
+            continue  # an example of a docstring, which may run in the same process, has declared it
         is_there = registry.overloads(name.partition(".")[0]) or kinds.is_known(name) or name in UNREGISTERED
         assert is_there, f"{name} has rules ({', '.join(purposes)}), but there is no such operator"
 
