@@ -90,6 +90,11 @@ OPERATOR: Final = (
     "{what} has no native form here",
     "apply it to whole tensors outside of the loop, or write out with elements what it does",
 )
+LISTS: Final = (
+    "lists of lists have no native form in a part of a function",
+    "give the loop a function of its own, whose arguments are numbers, tensors and lists: texts and dicts are what "
+    "keeps this one from being native as a whole",
+)
 METHOD: Final = (
     "a method that calls itself has no native form",
     "write it as a function outside of the class, which takes what it reads of the object as arguments",
@@ -202,6 +207,8 @@ def _why(node: Node, reason: str) -> Why:
     known = KINDS.get(node.op) or _called(node) or _of_types(node) or _within(node)
     if known is not None:
         return known
+    if not reason:
+        return LISTS
     short = reason.partition(" (")[0].removeprefix(f"{node.op}: ")
     name = node.op.partition("::")[2].removeprefix("__").removesuffix("__")
     if node.op in reason and "no native form" in reason:

@@ -44,7 +44,7 @@ from flambeau.nn.module import Module
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.function import Function
 from flambeau.schema.array_type import array_of, holds_tensors
-from flambeau.schema.dtype import DType, bool_, float64, int64
+from flambeau.schema.dtype import DType, bool_, complex128, float64, int64
 from flambeau.schema.types import EnumType, NamedType, OptionalType, TensorType, TupleType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.names import qualified_name
@@ -369,13 +369,19 @@ def _makes_arrays(template: Template) -> bool:
     return any(isinstance(c, Select) and makes_array(python_value(c, resolver)) for c in calls)
 
 
+_USUAL: Final = (
+    (float64, 1), (float64, 2), (int64, 1), (int64, 2), (float64, 3), (bool_, 2), (bool_, 1), (complex128, 1),
+    (complex128, 2),
+)  # fmt: skip
+
+
 def _check(function: ArrayFunction, declared: Mapping[str, Type]) -> None:
     """Compile a function for arrays of the usual dtypes and ranks until one is taken.
 
     Raises the refusal that comes last in the program if none is.
     """
     furthest: CompileError | None = None
-    for dtype, rank in ((float64, 1), (float64, 2), (int64, 1), (int64, 2), (float64, 3), (bool_, 2), (bool_, 1)):
+    for dtype, rank in _USUAL:
         try:
             function.compiled_for({name: with_arrays(type_, dtype, rank) for name, type_ in declared.items()})
             return

@@ -83,7 +83,8 @@ def instantiate(
         types, captured.constants, tuple(extra), variables, frozenset(captured.cells), captured.aliases, e.arrays,
         symbols=None if called is None else called.symbols,
     )  # fmt: skip
-    function = compiled(template, bound, where, open_)
+    so_far = e.flow.array_result if e.scope.name == template.tree.name else None
+    function = compiled(template, bound, where, open_, so_far)
     if transforms:
         function = _transformed(function, transforms, len(values) - len(captured.values), captured.cells, where)
     result = SimpleValue(call_function(e, where, function, (), values))

@@ -14,7 +14,7 @@ from flambeau.frontend.scopes.type_annotations import names_array, type_of_tree
 from flambeau.frontend.trees.tree_views import Def
 from flambeau.ir.graph import Graph
 from flambeau.program.function import Function
-from flambeau.schema.array_type import array_of
+from flambeau.schema.array_type import ArrayType, array_of
 from flambeau.schema.element_type import kinds_of
 from flambeau.schema.function import Argument as FormalArgument
 from flambeau.schema.function import FunctionSchema
@@ -53,7 +53,13 @@ class TemplateResolver(Protocol):
         """The template of a Python function; None for what has no source of its own."""
 
 
-def compiled(template: Template, bound: Bound, where: SourceRange, open_: tuple[int, ...]) -> Function:
+def compiled(
+    template: Template, bound: Bound, where: SourceRange, open_: tuple[int, ...], so_far: Type | None = None
+) -> Function:
+    """The function for what a call binds. Of one that calls itself, `so_far` is what its returns have given up to here.
+
+    Raises CompileError where a function that calls itself does not say what it gives.
+    """
     tree = template.tree
     meanings = tuple((n, identity(c)) for n, c in bound.constants.items())
     elements = tuple(kinds_of(part) for type_ in bound.types.values() for part in type_.walk())
@@ -62,7 +68,7 @@ def compiled(template: Template, bound: Bound, where: SourceRange, open_: tuple[
     if done is not None:
         return done[0]
     if key in template.active:
-        return _promised(template, key, bound, where)
+        return _promised(template, key, bound, where, so_far)
     template.active.add(key)
     try:
         function = template.compile(tree, template.resolver, defaults=fitting_defaults(template, bound), bound=bound)
@@ -70,6 +76,7 @@ def compiled(template: Template, bound: Bound, where: SourceRange, open_: tuple[
         template.active.discard(key)
         promised = template.promised.pop(key, None)
     if promised is not None:  # what calls it already calls this object
+        _check_promise(promised, function, tree)
         promised.graph, promised.schema = function.graph, function.schema
         function = promised
     template.done[key] = (function, bound)
@@ -93,7 +100,15 @@ def _is_of(value: Any, type_: Type) -> bool:
         return False
 
 
-def _promised(template: Template, key: Any, bound: Bound, where: SourceRange) -> Function:
+def _check_promise(promised: Function, function: Function, tree: Def) -> None:
+    """Raise CompileError for arrays that are of another kind than those that calls of itself were told."""
+    told, given = promised.result, function.result
+    if isinstance(told, ArrayType) and told.dtype is not None and told != given:
+        text = f"'{tree.name}' calls itself, and gives {told} in one return and {given or 'something else'} in others"
+        raise CompileError(f"{text}: let all returns give arrays of one dtype and number of dimensions", tree.range)
+
+
+def _promised(template: Template, key: Any, bound: Bound, where: SourceRange, so_far: Type | None) -> Function:
     """The function that is being compiled, for calls of itself. Raises CompileError if it does not say its result."""
     tree = template.tree
     if tree.decl.returns is None:
@@ -115,5 +130,5 @@ def _promised(template: Template, key: Any, bound: Bound, where: SourceRange) ->
         schema = FunctionSchema(tree.name, "", tuple(arguments), (result,))
         promised = template.promised[key] = Function(tree.name, Graph(tree.name), schema)
         if result.type == TENSOR and names_array(tree.decl.returns, template.resolver):
-            promised.result = array_of(None, None)
+            promised.result = so_far if isinstance(so_far, ArrayType) else array_of(None, None)
     return template.promised[key]
