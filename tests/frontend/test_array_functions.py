@@ -136,3 +136,26 @@ def test_parts_of_arguments_outlive_the_arguments() -> None:
         np.testing.assert_array_equal(found[1], np.diagonal(MATRIX))
         np.testing.assert_array_equal(found[2], MATRIX[::2, 1:])
         assert len(others) == 4
+
+
+def in_lists(x: np.ndarray):
+    rows = []
+    for k in range(3):
+        rows.append(x[k] * k)
+    joined = np.array(rows), np.stack(rows), np.stack(rows, axis=1), np.concatenate(rows)
+    joined_too = np.vstack(rows), np.hstack(rows)
+    return joined, joined_too, np.array(rows, dtype=np.float32), np.array([r * 2 for r in x])
+
+
+def parts_in_lists(x: np.ndarray):
+    return np.concatenate([x[k : k + 1] for k in range(3)]), np.vstack([x[k : k + 1] for k in range(3)])
+
+
+@pytest.mark.parametrize("function", [in_lists, parts_in_lists])
+def test_lists_of_arrays_are_joined(function: Callable[..., Any]) -> None:
+    x = np.arange(12.0).reshape(3, 4)
+    scripted = flambeau.script(function)
+    for _ in range(2):
+        for found, expected in zip(flat(scripted(x)), flat(function(x)), strict=True):
+            np.testing.assert_array_equal(found, expected)
+            assert found.dtype == expected.dtype

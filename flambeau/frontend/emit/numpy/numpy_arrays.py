@@ -14,6 +14,7 @@ from flambeau.frontend.emit.binary_operators import binary
 from flambeau.frontend.emit.comparisons import compare
 from flambeau.frontend.emit.implicit_conversions import pack_list, unpack_tuple
 from flambeau.frontend.emit.numpy import array_promotion as arrays
+from flambeau.frontend.emit.numpy.array_lists import item_of, joined_list
 from flambeau.frontend.emit.numpy.array_promotion import dtype_and_rank, is_array, promoted
 from flambeau.frontend.emit.numpy.element_arithmetic import positive
 from flambeau.frontend.emit.numpy.ndarray_methods import (
@@ -204,9 +205,18 @@ class _Function:
             return promoted(self.e, self.where, list(value.defining_node.operands))
         raise CompileError(f"np.{self.name} takes a tuple of arrays that is written out here", self.where)
 
-    def joined(self, name: str, parts: Sequence[Value], axis: int) -> Value:
+    def is_written_out(self) -> bool:
+        """Whether the arrays are in a tuple, or in a list that is written out."""
+        value = self.values[0]
+        node = value.defining_node
+        is_list = node is not None and node.op == "prim::ListConstruct" and bool(node.operands)  # else a comprehension
+        return isinstance(value.static_type, TupleType) or is_list
+
+    def joined(self, name: str, axis: int) -> Value:
         """`cat` or `stack` of arrays."""
-        return self.op(name, pack_list(self.e, parts, TENSOR), axis)
+        if item_of(self.values[0]) is not None and not self.is_written_out():
+            return joined_list(self.e, self.where, name, self.values[0], axis)
+        return self.op(name, pack_list(self.e, self.parts(), TENSOR), axis)
 
 
 def _sign(f: _Function) -> Value:
@@ -244,9 +254,9 @@ def _where(f: _Function) -> Value:
 
 def _stacked(rank_one: str, axis: int, otherwise: int) -> Callable[[_Function], Value]:
     def emit(f: _Function) -> Value:
-        parts = f.parts()
-        is_flat = dtype_and_rank(parts[0], f.where)[1] == 1
-        return f.joined(rank_one if is_flat else "cat", parts, axis if is_flat else otherwise)
+        item = item_of(f.values[0])
+        is_flat = (dtype_and_rank(f.parts()[0], f.where)[1] if item is None or f.is_written_out() else item.rank) == 1
+        return f.joined(rank_one if is_flat else "cat", axis if is_flat else otherwise)
 
     return emit
 
@@ -400,8 +410,8 @@ _TAKES: Final[dict[str, tuple[int, tuple[str, ...]]]] = {
 }  # fmt: skip
 """How many arguments a rule looks at by their places, and which by name; of others it is the first alone."""
 _RULES: Final[dict[str, Callable[[_Function], Value]]] = {
-    "where": _where, "concatenate": lambda f: f.joined("cat", f.parts(), f.axis(1, 0)),
-    "stack": lambda f: f.joined("stack", f.parts(), f.axis(1, 0)),
+    "where": _where, "concatenate": lambda f: f.joined("cat", f.axis(1, 0)),
+    "stack": lambda f: f.joined("stack", f.axis(1, 0)),
     "vstack": _stacked("stack", 0, 0), "hstack": _stacked("cat", 0, 1),
     "zeros_like": _like, "ones_like": _like, "empty_like": _like, "full_like": _like, "expand_dims": _expand,
     "sort": _sort, "dot": _dot, "count_nonzero": _count, "diff": _diff, "roll": _roll,

@@ -12,6 +12,7 @@ import numpy as np
 
 from flambeau.analysis.operator_rules import result_types
 from flambeau.frontend.emit.implicit_conversions import pack_list, unpack_tuple
+from flambeau.frontend.emit.numpy.array_lists import joined_list
 from flambeau.frontend.emit.numpy.array_literals import ArrayLiteral, array_literal
 from flambeau.frontend.emit.numpy.ndarray_methods import call_method, constant_int, dtype_named
 from flambeau.frontend.emit.schema_matching import call_operator
@@ -222,7 +223,8 @@ def _array_of(e: Emitter, where: SourceRange, name: str, bound: Bound, dtype: Va
             first = call_method(e, where, "astype", first, [Given(dtype, where)], ())
         return first if name == "asarray" else call_method(e, where, "copy", first, (), ())
     if isinstance(first.static_type, ListType | TupleType) and holds_arrays(first.static_type):
-        return call_operator(e, where, "aten::stack", [first])
+        stacked = joined_list(e, where, "stack", first, 0)
+        return stacked if dtype is None else call_method(e, where, "astype", stacked, [Given(dtype, where)], ())
     result = _MAKERS[name](e, where, {k: _listed(e, v) for k, v in bound.items()}, dtype)
     node = result.defining_node
     assert node is not None
