@@ -83,8 +83,7 @@ def instantiate(
         types, captured.constants, tuple(extra), variables, frozenset(captured.cells), captured.aliases, e.arrays,
         symbols=None if called is None else called.symbols,
     )  # fmt: skip
-    so_far = e.flow.array_result if e.scope.name == template.tree.name else None
-    function = compiled(template, bound, where, open_, so_far)
+    function = compiled(template, bound, where, open_, _given_so_far(e, template))
     if transforms:
         function = _transformed(function, transforms, len(values) - len(captured.values), captured.cells, where)
     result = SimpleValue(call_function(e, where, function, (), values))
@@ -164,3 +163,8 @@ def _gather(
 
 def _param(name: str, where: SourceRange) -> Param:
     return Param(where, Ident(where, name), None, None, True)
+
+
+def _given_so_far(e: Emitter, template: Template) -> Type | None:
+    """What the returns of the function have given up to here, if it is itself that is called."""
+    return e.flow.array_result if e.scope.name == template.tree.name else None
