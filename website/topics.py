@@ -74,7 +74,8 @@ def topic_of(definitions: Iterable[OpDef]) -> str:
 
 def topic_of_module(module: str) -> str:
     """The topic of a module of `flambeau.ops`; nothing where none has it."""
-    return OF_MODULE.get(module) or OF_MODULE.get(f"{module.partition('/')[0]}/*", "")
+    folder, _, name = module.rpartition("/")
+    return OF_MODULE.get(module) or OF_MODULE.get(name) or OF_MODULE.get(f"{folder.partition('/')[0]}/*", "")
 
 
 def declaring_module(definition: OpDef) -> str:

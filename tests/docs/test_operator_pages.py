@@ -32,7 +32,7 @@ def test_c08_every_module_that_declares_operators_has_a_topic() -> None:
     for module in modules:
         assert topics.topic_of_module(module), f"give flambeau.ops.{module} a topic in website/topics.py"
     for module in topics.OF_MODULE:
-        assert list(topics.OPS.glob(f"{module}.py" if "*" not in module else module)) or module == "language/*", module
+        assert list(topics.OPS.rglob(f"{module}.py" if "*" not in module else module)) or module == "language/*", module
 
 
 def test_c08_every_operator_is_on_one_page(pages: dict[str, str]) -> None:

@@ -174,7 +174,7 @@ def test_c00_products_at_the_levels_that_this_machine_has(
 
 
 def test_refused() -> None:
-    with pytest.raises(LoweringError, match="bools"):
+    with pytest.raises(LoweringError, match="a product in bool"):
         compiled("mm", (2, 2), "bool")
     with pytest.raises(LoweringError, match="dimensions"):
         compiled("mm", (2, 1), "float32")
