@@ -63,8 +63,9 @@ LARGEST_TENSOR: Final = 1 << 16
 """Bytes of a constant tensor in a record: what is larger is a weight, and is where the program is."""
 
 
-KERNEL: Final = "kernel"
-"""What plans give the nodes of their groups, and give them anew when their graphs are read."""
+FUSION, KERNEL = "prim::FusionGroup", "kernel"
+"""What plans give the nodes of their groups, and give them anew when their graphs are read; kernels of other nodes,
+ways back of single operators, are part of the graph."""
 
 
 class RecordError(ValueError):
@@ -169,7 +170,8 @@ class _Writer(pickle.Pickler):
         operands = [numbers[v] for v in node.operands]
         blocks = [self._block(b, numbers) for b in node.nested_blocks]
         results = [self._value(v, numbers) for v in node.results]
-        attributes = {k: v for k, v in node.attributes.items() if k != KERNEL} or None
+        made_anew = KERNEL if node.op == FUSION else ""
+        attributes = {k: v for k, v in node.attributes.items() if k != made_anew} or None
         return node.op, operands, blocks, results, attributes, node.range, node.call_chain, node.scope
 
 

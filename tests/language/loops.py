@@ -14,5 +14,5 @@ ROWS = [
     accepted("a loop with else that returns", "def f(x: List[int], v: int):\n    for i, e in enumerate(x):\n        if e == v:\n            break\n    else:\n        return \"none\"\n    return str(i) + str(e)", "f([4, 5], 5)", "f([4, 5], 6)", torch=False),
     accepted("while with else and variables", "def f(n: int):\n    i = 2\n    while i * i <= n:\n        if n % i == 0:\n            divisor = i\n            break\n        i += 1\n    else:\n        divisor = n\n    return divisor", "f(15)", "f(13)", torch=False),
     accepted("variables behind while True", "def f(n: int):\n    while True:\n        m = n * 2\n        if m > 10:\n            r = \"big\"\n            break\n        n += 1\n    return r, m", "f(1)", "f(200)", torch=False),
-    refused("a variable that not every break leaves", "def f(n: int):\n    while True:\n        if n > 10:\n            r = 1\n            break\n        if n > 5:\n            break\n        n += 1\n    return r", "undefined value r"),
+    refused("a variable that not every break leaves", "def f(n: int):\n    while True:\n        if n > 10:\n            r = 1\n            break\n        if n > 5:\n            break\n        n += 1\n    return r", "cannot access local variable 'r' where it is not associated with a value", calls=("f(6)",), kind=UnboundLocalError, torch=False),
 ]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +20,19 @@ RECORDED = sorted(path.name.removesuffix(".grads.npz") for path in FOLDER.glob("
 @pytest.mark.parametrize("name", RECORDED)
 def test_gradients_are_those_recorded(name: str) -> None:
     assert list(gradient_differences(FOLDER / f"{name}.pt")) == []
+
+
+def test_a_second_process_has_the_same_gradients(tmp_path: Path) -> None:
+    """What it finds on disk has the ways back of single operators too, which are no kernels of groups."""
+    check = (
+        "from pathlib import Path; from flambeau.testing.archive_gradients import gradient_differences; "
+        f"print(list(gradient_differences(Path({str(FOLDER / 'wordlm_lstm_trace.pt')!r}))))"
+    )
+    environment = {**os.environ, "FLAMBEAU_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", check]
+    for _ in range(2):
+        ran = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
+        assert (ran.returncode, ran.stdout) == (0, "[]\n"), ran.stderr
 
 
 def test_a_gradient_that_differs_is_told(tmp_path: Path) -> None:

@@ -111,9 +111,9 @@ def _log(a: Arithmetic, x: Pair) -> Pair:
     return Pair(a, s.select(is_near, near, s.log(length)), s.atan2(x.im, x.re))
 
 
-@lowers("aten::polar")
+@lowers("aten::polar", "python::rect")
 def _polar(fn: EmittedFunction, node: Node) -> None:
-    """`cmath.rect`: a length and an angle."""
+    """`torch.polar` and `cmath.rect`: a length and an angle. They differ where either is not finite."""
     a = Arithmetic(fn, node)
     length, angle = (a.real(fn.values.get(v)) for v in node.operands)
     s = a.s

@@ -74,7 +74,7 @@ class RMSNorm(Module):
 
     >>> import flambeau
     >>> flambeau.nn.RMSNorm(2)(flambeau.tensor([3.0, 4.0]))
-    tensor([0.8485, 1.1314], grad_fn=<MulBackward0>)
+    tensor([0.8485, 1.1314], grad_fn=<RmsNormBackward0>)
     """
 
     __constants__ = ("normalized_shape", "eps", "elementwise_affine")

@@ -133,10 +133,8 @@ def _pair(name: str, kernel: Callable[[float, float], Any], *, scalar: str = "",
 
 
 def _polar(length: float, angle: float) -> complex:
-    try:
-        return cmath.rect(length, angle)
-    except ValueError:  # an angle that is not finite
-        return complex(math.nan, math.nan)
+    with np.errstate(all="ignore"):
+        return complex(float(length * np.cos(angle)), float(length * np.sin(angle)))
 
 
 _pair("atan2", math.atan2, scalar="atan2")

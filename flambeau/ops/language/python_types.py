@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from flambeau.ops.language import int64
-from flambeau.ops.language.declare import KEYS, NEVER, OTHER_KEY, as_floats, declare, same, to_int
+from flambeau.ops.language.declare import KEYS, NEVER, OTHER_KEY, as_floats, declare, to_int
 from flambeau.schema.dtype import Category, by_code
 from flambeau.schema.dtype_limits import NOT_FLOATING, NOT_INTEGER, limit
 
@@ -230,9 +230,10 @@ declare("python::isclose(float a, float b, *, float rel_tol=1e-09, float abs_tol
 for _name, _meaning in (("log2", as_floats("log2")), ("cbrt", None), ("exp2", None)):
     declare(f"python::{_name}(float x) -> float", _checked(getattr(math, _name)), scalar=_meaning)
     declare(f"python::{_name}.int(int x) -> float", _checked(getattr(math, _name)), scalar=_meaning)
-for _name in ("hypot", "nextafter"):
-    for _a in ("float", "int"):
-        for _b in ("float", "int"):
+for _a in ("float", "int"):
+    for _b in ("float", "int"):
+        declare(f"python::rect.{_a}_{_b}({_a} r, {_b} phi) -> complex", _checked(cmath.rect))
+        for _name in ("hypot", "nextafter"):
             declare(f"python::{_name}.{_a}_{_b}({_a} a, {_b} b) -> float", _checked(getattr(math, _name)))
 declare("python::trunc(float x) -> int", int64.from_float, scalar=to_int)
 declare("python::isqrt(int n) -> int", _checked(math.isqrt))
@@ -240,7 +241,7 @@ declare("python::real(complex z) -> float", lambda z: z.real)
 declare("python::imag(complex z) -> float", lambda z: z.imag)
 declare("python::conjugate(complex self) -> complex", complex.conjugate)
 for _name in ("int", "float"):
-    declare(f"python::conjugate.{_name}({_name} self) -> {_name}", lambda x: x, scalar=same("positive"))
+    declare(f"python::conjugate.{_name}({_name} self) -> {_name}", lambda x: x, scalar=lambda s, x: x)
 declare("python::ulp(float x) -> float", math.ulp)
 declare("python::comb(int n, int k) -> int", _checked(lambda n, k: int64.wrap(math.comb(n, k))))
 declare("python::perm(int n, int k) -> int", _checked(lambda n, k: int64.wrap(math.perm(n, k))))

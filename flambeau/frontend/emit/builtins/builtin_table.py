@@ -127,14 +127,13 @@ CMATH: Final = [
     "log",
     "log10",
     "phase",
-    "rect",
     "sin",
     "sinh",
     "sqrt",
     "tan",
     "tanh",
 ]
-CMATH_NAMES: Final = {"phase": "angle", "rect": "polar"}
+CMATH_NAMES: Final = {"phase": "angle"}
 
 FORMS: Final[dict[Any, Sugared]] = {
     **CASTS,
@@ -189,6 +188,7 @@ BUILTINS: Final[dict[Any, Sugared]] = {
     OrderedDict: FormValue("dict", forms.emit_dict),
     **NOT_IN_PROGRAMS,
     cmath.polar: OperatorValue("python::polar"),
+    cmath.rect: OperatorValue("python::rect"),
     **OPERATOR_FUNCTIONS,
     **DECORATORS,
     **FUNCTIONAL_FORMS,
