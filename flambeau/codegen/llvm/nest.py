@@ -27,7 +27,7 @@ from flambeau.codegen.kernel.nest import (
     walk,
 )
 from flambeau.codegen.kernel.opset import TRAPPING, reduced_dtype
-from flambeau.codegen.llvm import memory, moments, pack, pass_order, reduce, rests, scatter
+from flambeau.codegen.llvm import memory, pack, pass_order, reduce, rests, scatter
 from flambeau.codegen.llvm.definitions import Scope, ValueEmitter
 from flambeau.codegen.llvm.emitter import Target, Value, int_constant
 from flambeau.codegen.schedule import Schedule
@@ -94,9 +94,6 @@ class NestEmitter(ValueEmitter):
         self.main = loops[0] if len(loops) == 1 else None
         inner = [s for s in self.main.body if isinstance(s, Loop)] if self.main is not None else []
         self.last_pass = inner[-1] if inner and schedule.next_row else None
-        self.moments = moments.joined_passes(kernel, self.main, schedule)
-        if self.moments is not None:
-            inner.remove(self.moments.spread)
         self.backward = pass_order.returning(inner) if schedule.prefetch else ()
         """Passes over rows that begin where the one before them ended: what it read last is still in the cache."""
         others = [s for s in kernel.body if isinstance(s, Store | Accumulate)]
@@ -154,8 +151,6 @@ class NestEmitter(ValueEmitter):
             self.statement(statement, scope)
 
     def statement(self, s: Statement, scope: Scope) -> None:
-        if self.moments is not None and s is self.moments.spread:
-            return
         if isinstance(s, Loop):
             self.loop(s, scope)
         elif isinstance(s, Store) and s.at:
@@ -221,9 +216,6 @@ class NestEmitter(ValueEmitter):
             if across and carry.name in self.read_running:
                 self.prefixed.add(carry.name)
             inside.carries[carry.name] = self.start_of(carry, loop, lanes if across else 1, lanes)
-        joined = self.moments if self.moments is not None and loop is self.moments.total else None
-        if joined is not None:
-            moments.begin(self, joined, inside, lanes)
         if not loop.axes:
             self.body(loop.body, inside)
         elif loop.axes[0] == self.schedule.vector_axis:
@@ -232,8 +224,6 @@ class NestEmitter(ValueEmitter):
             self.plain_loop(loop, inside)
         for carry in loop.carries:
             self.finish(carry, self.end_of(carry, inside.carries.pop(carry.name), across), scope)
-        if joined is not None:
-            moments.end(self, joined, inside, scope)
         scope.carries = inside.carries
 
     def has_vector_loop(self, loop: Loop) -> bool:
@@ -294,13 +284,7 @@ class NestEmitter(ValueEmitter):
         elif self.schedule.jam > 1 and all(self.is_short(s) for s in loop.body):
             self.jammed(loop, low, high, scope)
         else:
-            self.counted(loop, low, high, 1, scope, lambda child: self.row(loop, child))
-
-    def row(self, loop: Loop, scope: Scope) -> None:
-        """One iteration of a loop over an axis that is not the vector axis."""
-        self.body(loop.body, scope)
-        if self.moments is not None and loop is self.moments.total:
-            moments.row(self, self.moments, scope)
+            self.counted(loop, low, high, 1, scope, lambda child: self.body(loop.body, child))
 
     def is_short(self, s: Statement) -> bool:
         """Whether a statement is no loop, or one that is unrolled and holds no other."""
