@@ -322,9 +322,8 @@ print("done")
 
 def ran(program: str, tmp_path: Path) -> tuple[int, str, str]:
     environment = {**os.environ, "FLAMBEAU_CACHE_DIR": str(tmp_path / "cache")}
-    done = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=60, check=False
-    )
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", program]  # Python 3.12 warns of each fork
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
     return done.returncode, done.stdout, done.stderr
 
 

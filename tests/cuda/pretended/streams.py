@@ -168,7 +168,7 @@ class Stream(_BaseStream):
 
     def __del__(self) -> None:
         own = getattr(self, "own", None)
-        if own is not None:
+        if own is not None and engine is not None:  # it is gone while the interpreter ends
             engine.drop(own)
 
     @staticmethod
