@@ -163,7 +163,7 @@ def _plain(
     e.branch(head)
     e.start(head)
     index = e.define(f"load i64, ptr {counter}", "i64", 1)
-    is_endless = memory.literal(trip) == (1 << 63) - 1
+    is_endless = memory.literal(trip) == counted_while.ENDLESS
     more = Register("true", "i1", 1) if is_endless else e.icmp("slt", index, trip)
     if condition is not None:
         holds = e.define(f"load i1, ptr {again}", "i1", 1)
@@ -262,7 +262,7 @@ def _iterations(
     e.raw(f"store i64 {following}, ptr {counter}")
     leaves = any(LEAVES in line for line in e.lines[first_line:])
     may_unroll = iterations is not None and (leaves or _is_chain(fn, carried))
-    note = _unrolled(fn) if may_unroll and _is_plain(body, e.lines[first_line:]) else ""
+    note = _noted(fn, "!22") if may_unroll and _is_plain(body, e.lines[first_line:]) else ""
     if iterations is not None and iterations.strides:
         note = _noted(fn, "!23")
     e.raw(f"br i1 {e.icmp('slt', following, end)}, label %{head}, label %{done}{note}")
@@ -287,12 +287,8 @@ def _is_plain(body: Block, lines: list[str]) -> bool:
     return not has_loops and not calls and len(lines) <= LARGEST_UNROLLED
 
 
-def _unrolled(fn: EmittedFunction) -> str:
-    """What to say at the end of a loop several of whose iterations are to be written one after the other."""
-    return _noted(fn, "!22")
-
-
 def _noted(fn: EmittedFunction, hint: str) -> str:
+    """What to say at the end of a loop, so that LLVM heeds one of `control.HINTS` in it."""
     number_ = 30 + len(fn.parts.notes)
     fn.parts.notes.append(f"!{number_} = distinct !{{!{number_}, {hint}}}")
     return f", !llvm.loop !{number_}"
