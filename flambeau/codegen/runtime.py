@@ -22,7 +22,7 @@ from flambeau.codegen.inline_cache import InlineCache
 from flambeau.codegen.kernel.dtypes import KernelError, element_type
 from flambeau.codegen.kernel.nest import Kernel
 from flambeau.codegen.launches import Launch, launch_by
-from flambeau.codegen.llvm.abi import OUTSIDE
+from flambeau.codegen.llvm.abi import NO_MEMORY, OUT_OF_MEMORY, OUTSIDE
 from flambeau.codegen.schedules import KeptSchedules, Schedules
 from flambeau.codegen.shapes import Span
 from flambeau.codegen.sized_launches import sized_launches
@@ -61,8 +61,8 @@ def start(launch: Launch, words: array[int]) -> None:
 class CompiledKernel:
     """A kernel that can be called with one array (or number) per input; gives one array, or a tuple of several.
 
-    Raises ``KernelError`` for inputs that do not fit, ``ZeroDivisionError`` for an integer division by zero and
-    ``IndexError`` for an index that lies outside.
+    Raises ``KernelError`` for inputs that do not fit, ``ZeroDivisionError`` for an integer division by zero,
+    ``IndexError`` for an index that lies outside and ``MemoryError`` where there is no memory to work in.
     """
 
     def __init__(
@@ -145,6 +145,8 @@ class CompiledKernel:
         flag = ctypes.c_int32(0)
         words = block_of(launch, arrays + outputs, flag)
         start(launch, words)
+        if flag.value == NO_MEMORY:
+            raise MemoryError(OUT_OF_MEMORY)
         if flag.value == OUTSIDE:
             raise IndexError(f"{self.kernel.name}: index out of range")
         if flag.value:

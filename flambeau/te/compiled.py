@@ -9,13 +9,13 @@ from typing import Any
 
 from flambeau.codegen import threads
 from flambeau.codegen.choices import FASTMATH
-from flambeau.codegen.llvm.abi import ZERO_DIVISOR
+from flambeau.codegen.llvm.abi import NO_MEMORY, ZERO_DIVISOR
 from flambeau.codegen.llvm.engine import available, c_imports, engine, memory_imports
 from flambeau.te.arguments import Argument, Arguments, Bound, HostMemory, Memory
 from flambeau.te.copies import copied
 from flambeau.te.errors import ScheduleError
 from flambeau.te.interpret import outside_text, run
-from flambeau.te.native.emission import NO_MEMORY, SYMBOL, emit_nest
+from flambeau.te.native.emission import SYMBOL, emit_nest
 from flambeau.te.native.values import FIRST_OUTSIDE
 from flambeau.te.nest import Nest
 from flambeau.te.statements import BLOCK, THREAD, loops_of

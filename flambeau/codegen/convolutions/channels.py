@@ -140,6 +140,7 @@ def _build_kernel(m: VectorModule) -> None:
     lanes, size = m.floats.lanes, m.floats.itemsize
     vectors = f.op("mul", f.op("add", f.bytes_of(get["channels"]), 128), 3)
     raw = f.call("allocate", f.op("add", f.op("add", get["room"], vectors), 64))
+    f.leave_without_memory(raw, f.word_of(block, 0, "ptr"))
     address = f.define(f"ptrtoint ptr {raw} to i64", "i64")
     copy = f.moved(raw, f.op("and", f.op("sub", word(0), address), 63))
     with f.loop(f.op("sdiv", get["copy_bytes"], lanes * size)) as k:

@@ -96,6 +96,7 @@ def _build_units(m: VectorModule) -> None:
     words, low, high = f.parameters
     get = {name: f.get(words, PROBLEM, name) for name in PROBLEM.fields}
     raw = f.call("allocate", f.op("add", get["copy_bytes"], 64))
+    f.leave_without_memory(raw, get["error"])
     all_rows, all_columns = (f.get(get["parts"], PART, name) for name in ("rows", "columns"))
     row_bytes = f.bytes_of(get["pitch"])
     with f.loop(f.op("sub", high, low)) as k:

@@ -167,6 +167,7 @@ def _build_kernel(m: VectorModule) -> None:
     vector_bytes = f.op("add", f.bytes_of(get["filters"]), 128)
     room = f.op("mul", f.op("add", get["places"], 1), get["place_bytes"])  # one more for what is left out
     raw = f.call("allocate", f.op("add", f.op("add", room, 192), f.op("mul", vector_bytes, 2)))
+    f.leave_without_memory(raw, f.word_of(block, 0, "ptr"))
     address = f.define(f"ptrtoint ptr {raw} to i64", "i64")
     turned = f.moved(raw, f.op("and", f.op("sub", word(0), address), 63))
     scale = f.moved(turned, room, 64)

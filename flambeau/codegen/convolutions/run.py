@@ -25,14 +25,15 @@ from flambeau.codegen.convolutions.problem import (
 )
 from flambeau.codegen.convolutions.vectors import Floats
 from flambeau.codegen.convolutions.words import PROBLEM
+from flambeau.codegen.llvm.abi import OUT_OF_MEMORY
 from flambeau.codegen.llvm.engine import NativeCode, engine, memory_imports
 from flambeau.codegen.native_call import object_layouts
 from flambeau.util.thread_count import ANY
 
 TYPES: Final = {"f": "float", "d": "double"}
 """What is computed natively, by NumPy's characters."""
-_QUICK_OBJECTS = ctypes.PYFUNCTYPE(None, *[ctypes.c_void_p] * 5)
-_OBJECTS = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)
+_QUICK_OBJECTS = ctypes.PYFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 5)
+_OBJECTS = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 5)
 _CALL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 _QUICK = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 RELEASE_FROM: Final = 20_000.0
@@ -43,7 +44,7 @@ MOST_PIECES: Final = 64
 """Pieces that threads share."""
 _FILTERS_TOGETHER: Final = 12
 """What the filters that a thread takes are a multiple of."""
-_EACH, _UNITS, _DATA_AT = (PROBLEM.word(name) for name in ("filters_each", "units", "data_at"))
+_EACH, _UNITS, _DATA_AT, _ERROR = (PROBLEM.word(name) for name in ("filters_each", "units", "data_at", "error"))
 _X, _W, _BIAS, _Y = (PROBLEM.word(name) for name in ("x", "w", "bias", "y"))
 
 
@@ -63,7 +64,9 @@ class Code:
         self.slow: Any = _CALL(self.address)
 
     def run(self, words: array[int], units: int, nanoseconds: float) -> None:
-        """Compute all units, by several threads where that pays."""
+        """Compute all units, by several threads where that pays. Raises MemoryError."""
+        error = ctypes.c_int32(0)
+        words[_ERROR] = ctypes.addressof(error)
         block = words.buffer_info()[0]
         if nanoseconds < RELEASE_FROM:
             self.quick(block, 0, units)
@@ -73,6 +76,8 @@ class Code:
             pieces = min(units, MOST_PIECES)
             step = -(-units // pieces)
             threads.run(ANY)(self.address, block, units, step, -(-units // step))
+        if error.value:
+            raise MemoryError(OUT_OF_MEMORY)
 
 
 def pieces_of(units: int, nanoseconds: float) -> tuple[int, int]:
@@ -128,9 +133,10 @@ class Convolution:
             self._block = problem.words.buffer_info()[0]
 
     def __call__(self, x: Array, w: Array, bias: Array | None, y: Array) -> None:
-        """Fill `y`. A bias lies side by side."""
+        """Fill `y`. A bias lies side by side. Raises MemoryError."""
         if self._of_objects is not None and not (self._is_shared and threads.get_num_threads() > 1):
-            self._of_objects(self._block, id(x), id(w), None if bias is None else id(bias), id(y))
+            if self._of_objects(self._block, id(x), id(w), None if bias is None else id(bias), id(y)):
+                raise MemoryError(OUT_OF_MEMORY)
             return
         from_x, from_w, to = address(x), address(w), address(y)
         from_bias = 0 if bias is None else address(bias)

@@ -160,6 +160,7 @@ def _build_filters(m: VectorModule) -> None:
     get = {name: f.get(words, PROBLEM, name) for name in PROBLEM.fields}
     room = f.op("add", get["copy_bytes"], f.op("mul", get["slopes_bytes"], get["filters_each"]))
     raw = f.call("allocate", f.op("add", room, 4096 + 64))
+    f.leave_without_memory(raw, get["error"])
     address = f.define(f"ptrtoint ptr {raw} to i64", "i64")
     copy = f.moved(raw, f.op("and", f.op("sub", word(0), address), 63))
     slopes = f.moved(copy, get["copy_bytes"])

@@ -159,16 +159,17 @@ def _build_part(m: VectorModule, wide: tuple[TileShape, ...]) -> None:
 
 
 def _build_of_objects(m: VectorModule) -> None:
-    f = m.function(f"void {OF_OBJECTS}", "ptr words", "ptr x", "ptr w", "ptr bias", "ptr y", exported=True)
+    f = m.function(f"i32 {OF_OBJECTS}", "ptr words", "ptr x", "ptr w", "ptr bias", "ptr y", exported=True)
     words, x, w, bias, y = f.parameters
-    own = f.slot(f"[{PROBLEM.words} x i64]", 16)
+    own, error = f.slot(f"[{PROBLEM.words} x i64]", 16), f.slot("i32", 4)
+    f.store(error, 0, "i32")
     f.copy(own, words, PROBLEM.words * WORD, align=8)
     at = f.get(words, PROBLEM, "data_at")
     x, w, y = (f.load(f.moved(one, at), "ptr") for one in (x, w, y))
     bias = f.choose(f.is_null(bias), lambda: NULL, lambda: f.load(f.moved(bias, at), "ptr"))
-    f.put(own, PROBLEM, x=x, w=w, bias=bias, y=y)
+    f.put(own, PROBLEM, x=x, w=w, bias=bias, y=y, error=error)
     f.call(SYMBOL, own, 0, f.get(words, PROBLEM, "units"))
-    f.ret()
+    f.ret(f.load(error, "i32"))
 
 
 def _build_launch(m: VectorModule) -> None:
@@ -182,13 +183,11 @@ def _build_launch(m: VectorModule) -> None:
     slices = f.get(call, CALL, "slices")
     own = f.slot(f"[{PROBLEM.words} x i64]", 16)
     channel_bytes = f.op("add", f.bytes_of(f.get(call, CALL, "channels")), 64)
-    room = f.choose(
-        f.compare("ne", f.get(call, CALL, "is_scaled"), 0),
-        lambda: f.call("allocate", f.op("mul", channel_bytes, 2)), lambda: NULL,
-    )  # fmt: skip
-    is_scaled = f.negated(f.is_null(room))
+    is_scaled, error = f.compare("ne", f.get(call, CALL, "is_scaled"), 0), f.word_of(block, 0, "ptr")
+    room = f.choose(is_scaled, lambda: f.call("allocate", f.op("mul", channel_bytes, 2)), lambda: NULL)
     shift = f.pick(is_scaled, f.moved(room, channel_bytes), NULL, "ptr")
     with f.when(is_scaled):
+        f.leave_without_memory(room, error)
         f.call("make_scales", block, call, room, shift)
 
     def run(one: Value, low: Value, high: Value) -> None:
@@ -196,7 +195,7 @@ def _build_launch(m: VectorModule) -> None:
         from_x, from_y, beside = (f.get(one, SLICE, name) for name in ("from_x", "from_y", "from_residual"))
         near = f.pick(f.is_null(residual), NULL, f.moved(residual, beside), "ptr")
         f.put(own, PROBLEM, x=f.moved(x, from_x), w=w, bias=f.pick(is_scaled, NULL, bias, "ptr"), y=f.moved(y, from_y))
-        f.put(own, PROBLEM, scale=room, shift=shift, residual=near)
+        f.put(own, PROBLEM, scale=room, shift=shift, residual=near, error=error)
         f.call(SYMBOL, own, low, high)
 
     single, several, done = f.label("single"), f.label("several"), f.label("convolved")
@@ -246,6 +245,7 @@ def _build_units(m: VectorModule) -> None:
     largest = max(shape.filters for shape in shapes(m.floats))
     room = f.op("add", get["copy_bytes"], f.op("mul", get["sums_bytes"], largest))
     raw = f.call("allocate", f.op("add", room, 64))
+    f.leave_without_memory(raw, get["error"])
     address = f.define(f"ptrtoint ptr {raw} to i64", "i64")
     copy = f.moved(raw, f.op("and", f.op("sub", word(0), address), 63))
     sums = f.moved(copy, get["copy_bytes"])

@@ -155,6 +155,7 @@ def _build_planes(m: VectorModule, kind: Kind) -> None:
     get = {name: f.get(words, TAPS, name) for name in TAPS.fields}
     t = m.floats.type
     room = f.call("allocate", get["room_bytes"])
+    f.leave_without_memory(room, f.word_of(block, 0, "ptr"))
     with f.loop(f.op("sub", high, low)) as k:
         unit = f.op("add", low, k)
         image, channel = f.op("udiv", unit, get["channels"]), f.op("urem", unit, get["channels"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from flambeau.codegen.llvm.abi import NO_MEMORY
 from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder, Operand, word
 from flambeau.codegen.llvm.emitter import Target, Value, float_constant, float_literal, vector_type
 from flambeau.codegen.llvm.memory import ALLOCATE, FREE, iota, suffix
@@ -75,6 +76,12 @@ class VectorFunction(FunctionBuilder):
         for offset in offsets:
             base = self.at(base, offset, "i8")
         return base
+
+    def leave_without_memory(self, raw: Value, error: Value) -> None:
+        """Return from a function without results where memory could not be allocated, with that in the error flag."""
+        with self.when(self.is_null(raw)):
+            self.store(error, NO_MEMORY, "i32")
+            self.ret()
 
     def vector(self, address: Value, mask: Value | None = None) -> Value:
         """A vector in memory; zeros where a mask has none."""

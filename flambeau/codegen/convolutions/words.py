@@ -16,7 +16,7 @@ PROBLEM: Final[Layout] = words_layout(
     "i64 is_in_place, i64 least, i64 most, i64 slopes_bytes, i64 filters_each, "
     "i64 data_at, i64 units, ptr scale, ptr shift, ptr residual, i64 residual_image, i64 residual_filter, "
     "i64 residual_row, i64 residual_column, i64 last_least, i64 last_most, "
-    "ptr activation"
+    "ptr activation, ptr error"
 )
 """A convolution of images in two dimensions.
 
@@ -26,7 +26,7 @@ but ``pitch`` and ``image_size`` are bytes. ``planes`` are the input's planes in
 ``data_at`` is where array objects have the address of their elements. Behind the sums: with a ``scale`` and a
 ``shift``, a number for each filter, sums are scaled, shifted (the bias is in the shift then) and clamped to bounds,
 whose bits are ``least`` and ``most``; with a ``residual`` its number is added, and the result clamped to the ``last``
-bounds. At the end comes an ``activation``, a function over numbers that lie side by side.
+bounds. At the end comes an ``activation``, a function over numbers that lie side by side. ``error`` is the error flag.
 """
 
 PART: Final[Layout] = words_layout("ptr table, i64 steps, i64 y_from, i64 rows, i64 columns")

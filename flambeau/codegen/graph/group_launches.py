@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flambeau.codegen.graph.abi import NO_MEMORY
 from flambeau.codegen.layouts import BLOCK_DATA, CONTEXT, LAUNCH, OUTPUT, RELEASE_GIL
+from flambeau.codegen.llvm.abi import NO_MEMORY as NO_SCRATCH
 from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder, Value
 from flambeau.codegen.llvm.entry_patterns import FRAME_WORDS
 from flambeau.codegen.llvm.launch_inputs import WordInputs
@@ -43,7 +44,9 @@ def add_run_group(m: ModuleBuilder, name: str) -> None:
     with f.when(f.compare("ne", f.op("and", f.get(launch, LAUNCH, "flags"), RELEASE_GIL), 0)):
         _give_up_gil(f, context)
     f.call("start", launch, block.address, count)
-    f.ret(f.convert("zext", f.compare("ne", f.load(error, "i32"), 0), "i64"))
+    failure = f.load(error, "i32")
+    f.return_if(f.compare("eq", failure, NO_SCRATCH), NO_MEMORY)
+    f.ret(f.convert("zext", f.compare("ne", failure, 0), "i64"))
 
 
 def _give_up_gil(f: FunctionBuilder, context: Value) -> None:

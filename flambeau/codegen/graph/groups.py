@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flambeau.codegen.graph import embedded, lists, memory, native_values, result_types
+from flambeau.codegen.graph.abi import NO_MEMORY
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.interpreter_calls import call_python, rep_of_result
 from flambeau.codegen.graph.literals import as_rules_take
@@ -84,6 +85,7 @@ def _by_launches(
         f"i64 {len(exit_point.inputs)}, ptr {outputs})", "i64", 1,
     )  # fmt: skip
     fn.exits.fail_if(e.icmp("eq", code, memory.number(1)), node)
+    fn.exits.leave_without_memory_if(e.icmp("eq", code, memory.number(NO_MEMORY)))
     fn.exits.leave_unless_zero(code)
     return [_result_of(fn, rep, words) for rep, words in zip(reps, room, strict=True)]
 

@@ -101,13 +101,18 @@ class SideExits:
         if e.lanes > 1:
             raise CannotCompileError("a new tensor in each iteration of a loop")
         block = e.define(f"call ptr @new_block(ptr {self.context}, i64 {size})", "ptr", 1)
+        self.leave_without_memory_if(e.icmp("eq", block, Register("null", "ptr", 1)))
+        return block
+
+    def leave_without_memory_if(self, condition: Register) -> None:
+        """Leave the function where a condition holds, because there was no memory for the node at hand."""
+        e = self.e
         failed, fine = e.label("failed"), e.label("fine")
-        e.raw(f"br i1 {e.icmp('eq', block, Register('null', 'ptr', 1))}, label %{failed}, label %{fine}, {RARE}")
+        e.raw(f"br i1 {condition}, label %{failed}, label %{fine}, {RARE}")
         e.start(failed)
         self.leave_with(memory.number(abi.NO_MEMORY_AT - len(self.parts.allocating)))
         self.parts.allocating.append(self.current)
         e.start(fine)
-        return block
 
 
 def _is_constant(value: Value) -> bool:

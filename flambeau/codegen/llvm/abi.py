@@ -11,8 +11,10 @@ from __future__ import annotations
 from flambeau.codegen.kernel.nest import Kernel
 from flambeau.util.record import dataclass
 
-ZERO_DIVISOR, OUTSIDE = 1, 2
-"""What stands in the error flag after a call in which an integer was divided by zero, or an index lay outside."""
+NO_MEMORY, ZERO_DIVISOR, OUTSIDE = -1, 1, 2
+"""What stands in the error flag after a call for which there was no memory to work in, in which an integer was divided
+by zero, or an index lay outside."""
+OUT_OF_MEMORY = "there is not enough memory for what operators keep while they run"
 
 
 @dataclass(frozen=True, slots=True)

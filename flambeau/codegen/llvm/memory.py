@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from typing import Protocol
 
 from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.codegen.kernel.nest import Buffer, Kernel
+from flambeau.codegen.llvm.abi import NO_MEMORY
 from flambeau.codegen.llvm.emitter import Emitter, Value, int_constant, vector_type
 from flambeau.codegen.schedule import Schedule
 
@@ -131,7 +134,7 @@ def allocate_scratch(
 
 
 def allocate_aligned(e: Emitter, size: Value) -> tuple[Value, Value]:
-    """Memory as it was allocated, and its first 64-byte boundary."""
+    """Memory as it was allocated, null if there is none (`leave_without_memory`), and its first 64-byte boundary."""
     e.declare(f"declare ptr @{ALLOCATE}(i64)")
     padded = e.binary("add", size, int_constant(CACHE_LINE, "i64", 1))
     raw = e.define(f"call ptr @{ALLOCATE}(i64 {padded})", "ptr", 1)
@@ -140,16 +143,32 @@ def allocate_aligned(e: Emitter, size: Value) -> tuple[Value, Value]:
     return raw, e.define(f"getelementptr i8, ptr {raw}, i64 {pad}", "ptr", 1)
 
 
+def leave_without_memory(e: Emitter, wanted: Sequence[Value], error: Value, others: Sequence[Value] = ()) -> None:
+    """Return from the function where some memory that was wanted is null, with that in the error flag; what there is of
+    it, and the others, is freed.
+    """
+    if not wanted:
+        return
+    failed, fine = e.label("no_memory"), e.label("allocated")
+    missing = [e.define(f"icmp eq ptr {raw}, null", "i1", 1) for raw in wanted]
+    e.branch_if(functools.reduce(lambda a, b: e.binary("or", a, b), missing), failed, fine)
+    e.start(failed)
+    e.raw(f"store i32 {NO_MEMORY}, ptr {error}, align 4")
+    for raw in (*wanted, *others):
+        free(e, raw)
+    e.raw("ret void")
+    e.start(fine)
+
+
 def free(e: Emitter, raw: Value) -> None:
     """Give memory back."""
     e.declare(f"declare void @{FREE}(ptr)")
     e.raw(f"call void @{FREE}(ptr {raw})")
 
 
-def free_scratch(e: Emitter, kernel: Kernel, pointers: dict[str, Value]) -> None:
-    """Give the memory back."""
-    for buffer in kernel.scratch:
-        free(e, pointers["@raw " + buffer.name])
+def scratch_of(kernel: Kernel, pointers: dict[str, Value]) -> list[Value]:
+    """The memory of the scratch buffers, as it was allocated."""
+    return [pointers["@raw " + buffer.name] for buffer in kernel.scratch]
 
 
 def prefetch(e: Emitter, pointer: Value, stride: Value, iterations: int, size: int) -> None:

@@ -72,6 +72,8 @@ def emit_function(kernel: Kernel, schedule: Schedule, target: Target) -> Functio
     emitter = NestEmitter(kernel, schedule, target)
     emitter.whole()
     body = emitter.instructions()
+    assert not kernel.scratch, "such a kernel has no memory of its own"
+    assert not emitter.packed, "nor copies of inputs"
     may_fail = any(isinstance(s, Let) and s.op in TRAPPING for s in walk(kernel.body))
     return FunctionParts(body, tuple(emitter.e.declarations), tuple(emitter.e.libm), may_fail)
 
@@ -124,6 +126,8 @@ class NestEmitter(ValueEmitter):
             e, self.kernel, self.schedule, self.sizes, self.strides, scope.pointers
         )
         self.packed = pack.allocate(e, self.kernel, self.schedule, self.sizes, self.strides)
+        wanted = [*memory.scratch_of(self.kernel, scope.pointers), *(p.raw for p in self.packed.values())]
+        memory.leave_without_memory(e, wanted, self.error)
         for p in self.packed.values():
             if p.pack.whole:
                 assert self.schedule.vector_axis is not None
@@ -131,9 +135,8 @@ class NestEmitter(ValueEmitter):
                 pack.copy_whole(e, p, scope.pointers[p.pack.buffer], self.sizes[p.pack.along], size)
                 scope.pointers[p.pack.buffer] = p.base
         self.body(self.kernel.body, scope)
-        memory.free_scratch(e, self.kernel, scope.pointers)
-        for p in self.packed.values():
-            memory.free(e, p.raw)
+        for raw in wanted:
+            memory.free(e, raw)
 
     def function(self, symbol: str) -> str:
         """The text of the function whose instructions have been emitted."""

@@ -54,14 +54,15 @@ class _Loops:
 
     def memory(self) -> tuple[Value, Value]:
         """(what to free, room for the columns of a tile), on the stack if that is enough."""
-        e, t = self.e, self.p.type
+        p, e, t = self.p, self.e, self.p.type
         row = self.width * t.itemsize
         here = e.slot(f"[{MOST_ON_STACK} x i8]")
-        bytes_ = e.binary("mul nsw", self.p.size(self.product.inner), word(row))
+        bytes_ = e.binary("mul nsw", p.size(self.product.inner), word(row))
         much, after, before = e.label("much"), e.label("after"), e.block
         e.branch_if(e.icmp("sgt", bytes_, word(MOST_ON_STACK)), much, after)
         e.start(much)
         raw, base = memory.allocate_aligned(e, bytes_)
+        memory.leave_without_memory(e, [raw], p.error)
         end = e.block
         e.branch(after)
         e.start(after)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from flambeau.codegen.kernel.nest import Store
 from flambeau.codegen.llvm.emitter import Value, float_literal
-from flambeau.codegen.llvm.memory import ALLOCATE, FREE
+from flambeau.codegen.llvm.memory import ALLOCATE, FREE, leave_without_memory
 from flambeau.codegen.llvm.nest import Scope
 from flambeau.codegen.products.base import ProductEmitter, word
 from flambeau.codegen.products.blas import SYMBOL, blas
@@ -47,6 +47,7 @@ class Large:
         else:
             step = e.binary("mul nsw", self.n, word(size))
             base = raw = e.call_function("ptr", ALLOCATE, e.binary("mul nsw", m, step))
+            leave_without_memory(e, [raw], p.error)
         self.call(scope, base, e.binary("sdiv", step, word(size)), m)
         if not self.is_done():
             p.counted(p.loop_over(self.row), word(0), m, 1, scope, lambda child: self.finish(child, base, step))

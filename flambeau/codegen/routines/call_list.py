@@ -16,6 +16,7 @@ from typing import Any, Final
 from flambeau.codegen.call_geometry import Output
 from flambeau.codegen.launches import Launch
 from flambeau.codegen.layouts import Layout, words_layout
+from flambeau.codegen.llvm.abi import NO_MEMORY
 from flambeau.codegen.llvm.builder import IMPORTED, FunctionBuilder, ModuleBuilder, Value, word
 from flambeau.codegen.llvm.engine import NativeCode, engine
 from flambeau.codegen.routines.table import Routine
@@ -120,7 +121,7 @@ def _add_calls(m: ModuleBuilder) -> None:
     flag = f.word_of(block, 0, "ptr")
     memory = f.call("allocate", f.op("add", f.get(calls, CALLS, "scratch"), ALIGNED))
     with f.when(f.is_null(memory)):
-        f.store(flag, 1, "i32")
+        f.store(flag, NO_MEMORY, "i32")
         f.ret()
     start = f.define(f"ptrtoint ptr {memory} to i64", "i64")
     scratch = f.op("and", f.op("add", start, ALIGNED - 1), -ALIGNED)

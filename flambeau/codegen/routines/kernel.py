@@ -12,6 +12,7 @@ from numpy.lib.stride_tricks import as_strided
 from flambeau.codegen.inline_cache import InlineCache
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.launches import Launch
+from flambeau.codegen.llvm.abi import NO_MEMORY, OUT_OF_MEMORY
 from flambeau.codegen.routines.table import is_native, routines
 from flambeau.codegen.runtime import block_of, start
 from flambeau.ir.graph import Graph
@@ -55,6 +56,8 @@ class RoutineKernel:
         if launch.runs is not None:
             flag = ctypes.c_int32(0)
             start(launch, block_of(launch, [*inputs, *outputs], flag))
+            if flag.value == NO_MEMORY:
+                raise MemoryError(OUT_OF_MEMORY)
             if flag.value:
                 raise KernelError(f"{self.name}: what tensors say is refused")
         return outputs[0] if len(outputs) == 1 else tuple(outputs)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.codegen.llvm import reduce
 from flambeau.codegen.llvm.emitter import Emitter, Target, Value, int_constant
-from flambeau.codegen.llvm.memory import allocate_aligned, free
+from flambeau.codegen.llvm.memory import allocate_aligned, free, leave_without_memory
 from flambeau.codegen.llvm.nest import ATTRIBUTES
 from flambeau.te.expressions import Buffer, Load, Op, Var
 from flambeau.te.linear import constant_of
@@ -23,8 +23,6 @@ from flambeau.util.record import dataclass
 ON_STACK = 1 << 15
 """Bytes of local memory of fixed size up to which it is on the stack, where the passes make registers of it."""
 MOST_BYTES = 1 << 62
-NO_MEMORY = -1
-"""Stands in the error flag where memory could not be allocated."""
 PIECES = 64
 """Pieces that a parallel loop is cut into at most."""
 SYMBOL = "flambeau_nest"
@@ -124,7 +122,7 @@ class Emission(Values):
             return []
         self.needs_memory = True
         raw, self.frame.pointers[buffer] = allocate_aligned(self.e, self.bytes_of(buffer, place))
-        self.leave_without(raw)
+        leave_without_memory(self.e, [raw], self.frame.error, self.frame.allocated)
         self.frame.allocated.append(raw)
         return [raw]
 
@@ -137,18 +135,6 @@ class Emission(Values):
             total = e.binary("mul", total, e.convert("zext", here, "i128"))
         is_too_large = e.icmp("ugt", total, int_constant(MOST_BYTES, "i128", 1))
         return e.select(is_too_large, int_constant(MOST_BYTES, "i64", 1), e.convert("trunc", total, "i64"))
-
-    def leave_without(self, raw: Value) -> None:
-        """Return from the function where memory could not be allocated, with that in the error flag."""
-        e = self.e
-        failed, after = e.label("no_memory"), e.label("allocated")
-        e.branch_if(e.define(f"icmp eq ptr {raw}, null", "i1", 1), failed, after)
-        e.start(failed)
-        e.raw(f"store i32 {NO_MEMORY}, ptr {self.frame.error}, align 4")
-        for earlier in reversed(self.frame.allocated):
-            free(e, earlier)
-        e.raw("ret void")
-        e.start(after)
 
     def when(self, s: When, place: Place) -> None:
         """A condition: a branch where it is one for all lanes, else fewer lanes count."""
