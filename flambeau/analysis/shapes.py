@@ -29,6 +29,7 @@ from flambeau.analysis.constant_evaluation import known
 from flambeau.analysis.lattice import NEVER, fit, holds_tensors, join
 from flambeau.analysis.list_contents import ListContents, is_tensor_list
 from flambeau.analysis.manager import alias_analysis
+from flambeau.analysis.modes import is_about_mode
 from flambeau.analysis.operator_rules import result_types
 from flambeau.ir import constants, kinds, literals
 from flambeau.ir.graph import Block, Graph, Node, Value
@@ -279,6 +280,8 @@ def _given_type(value: Value) -> Type:
 
 def may_resize(node: Node) -> bool:
     """Whether the node may change the sizes of a tensor that exists."""
+    if is_about_mode(node):
+        return False
     if node.op.startswith("^"):
         return not getattr(node.attributes.get("callable"), "keeps_sizes", False)
     if node.op in kinds.STRUCTURAL and node.op not in kinds.OPAQUE:

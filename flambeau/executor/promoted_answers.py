@@ -16,6 +16,7 @@ from typing import Final
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.effects import own_effect, own_writes
 from flambeau.analysis.gradients import is_about_tensor
+from flambeau.analysis.modes import may_record
 from flambeau.ir import constants, kinds
 from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.schema.opdef import Effect
@@ -63,11 +64,7 @@ def tells_apart(node: Node) -> bool:
     """
     if node.op != "prim::Enter":
         return is_about_tensor(node) and node.op not in (_ASKING, _DATA)
-    creator = node.operand(0).defining_node
-    if creator is None:
-        return True
-    name = str(creator.result().static_type) if creator.op == "prim::CreateObject" else creator.op[1:]
-    return name.rpartition(".")[2] not in ("no_grad", "inference_mode")
+    return may_record(node)
 
 
 def _uncast(value: Value) -> Value:

@@ -54,7 +54,7 @@ def do(graph: Graph) -> bool:
 
 def _tells(node: Node) -> bool:
     """Whether a node looks at the need of gradients, or has another tensor that may ask for them."""
-    return is_open(node) or node.op == "prim::GetAttr" or _makes_leaf(node)
+    return is_open(node) or node.op == "prim::GetAttr" or makes_leaf(node)
 
 
 def _detach(graph: Graph, taken: Sequence[Value], place: Node) -> None:
@@ -88,7 +88,7 @@ def _may_ask(type_: Type) -> bool:
     )
 
 
-def _makes_leaf(node: Node) -> bool:
+def makes_leaf(node: Node) -> bool:
     """Whether a node makes a tensor that asks for gradients whatever the mode is."""
     arguments = () if node.definition is None else node.definition.schema.arguments
     return any(

@@ -17,7 +17,7 @@ from flambeau.ir import constants
 from flambeau.ir.graph import Node, Value
 from flambeau.passes.peephole_rules import KEEP, Chain, Constant, Literal, Rule, rewrites
 from flambeau.schema.rule_tables import RuleLists
-from flambeau.schema.types import BOOL, BoolType, IntType
+from flambeau.schema.types import BOOL, BoolType, IntType, TensorType
 
 answers: Final = RuleLists[Rule]("answer to what a list or a tensor is asked")
 """These rules by themselves: they need nothing of what is known of tensors."""
@@ -30,6 +30,13 @@ _LONGEST: Final = 8
 def _never(node: Node) -> Any:
     """There are no nested tensors."""
     return Constant(False)
+
+
+@rewrites("prim::requires_grad")
+def _asks(node: Node) -> Any:
+    """Whether a tensor asks for gradients of which it is known that it does not."""
+    type_ = node.operand(0).static_type
+    return Constant(False) if isinstance(type_, TensorType) and type_.requires_grad is False else KEEP
 
 
 @rewrites("aten::any", "aten::all")

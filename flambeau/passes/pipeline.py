@@ -41,6 +41,7 @@ from flambeau.passes import (
     create_autodiff_subgraphs,
     cse,
     dce,
+    drop_modes,
     fold_control,
     fold_into_branches,
     fuse,
@@ -136,10 +137,7 @@ STEPS: tuple[Step, ...] = (
         after=(("inline", "functions return tuples that their callers take apart"),),
     ),
     Step(
-        phase="prepare",
-        name="constant_propagation",
-        run=constant_propagation.do,
-        preserves_aliases=True,
+        phase="prepare", name="constant_propagation", run=constant_propagation.do, preserves_aliases=True,
         after=(("inline", "arguments of calls are often constants"),),
         before=(("shapes", "what a shape depends on is often computed from constants"),),
     ),
@@ -158,10 +156,7 @@ STEPS: tuple[Step, ...] = (
         before=(("shapes", "what is None says nothing of the tensor that it might have been"),),
     ),
     Step(
-        phase="prepare",
-        name="shapes",
-        run=shapes.propagate,
-        preserves_aliases=True,
+        phase="prepare", name="shapes", run=shapes.propagate, preserves_aliases=True,
         after=(
             ("inline", "the facts of arguments go into the functions called"),
             ("lower_tuples", "tuples hide the facts of their elements"),
@@ -183,6 +178,11 @@ STEPS: tuple[Step, ...] = (
             ("peephole", "views are simplified with others"),
             ("refresh_shapes", "what it makes has facts of its own"),
         ),
+    ),
+    Step(
+        phase="simplify", name="drop_modes", run=drop_modes.do,
+        after=(("inline", "contexts are made in functions that are called"),),
+        before=(("peephole", "what they hide is simplified with all else"),),
     ),
     Step(
         phase="simplify",

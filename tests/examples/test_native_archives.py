@@ -30,6 +30,7 @@ NATIVE = (
     "modcontainers_script",
     "nanogpt_trace",
     "newton_script",
+    "nograd_script",
     "sieve_script",
     "vae_script",
     "wordlm_lstm_trace",

@@ -82,6 +82,14 @@ def test_what_types_say_becomes_a_constant(body: str, type_: str, value: str) ->
     expect(peephole.do, HEAD + body + "\n return (%r)", HEAD + after + "\n return (%r)")
 
 
+@pytest.mark.parametrize("asks", [0, 1, None])
+def test_what_is_known_not_to_ask_answers(asks: int | None) -> None:
+    head = f"graph(%x : Tensor({'*' if asks is None else f'requires_grad={asks}'})):\n"
+    before = head + "  %r : bool = prim::requires_grad(%x)\n  return (%r)"
+    after = head + "  %r : bool = prim::Constant[value=0]()\n  return (%r)"
+    expect(peephole.do, before, after if asks == 0 else before)
+
+
 def test_what_the_way_taken_gives_is_not_none() -> None:
     text = """%c : bool = aten::__is__(%x, %none)
       %y : Tensor? = prim::If(%c)
