@@ -26,7 +26,8 @@ from flambeau.tensor.python_forms import nonzero
 from flambeau.tensor.subclasses import special as subclasses
 from flambeau.tensor.tensor import Tensor, install_method
 
-_OPERANDS: Final = (Tensor, int, float, complex, SymbolicNumber, np.ndarray, np.generic)
+_NUMBERS: Final = (int, float, complex)
+_OPERANDS: Final = (Tensor, *_NUMBERS, SymbolicNumber, np.ndarray, np.generic)
 
 BINARY: Final = {
     "__add__": "add", "__sub__": "sub", "__mul__": "mul", "__truediv__": "div", "__floordiv__": "floor_divide",
@@ -43,38 +44,48 @@ def _is_operand(other: Any) -> bool:
     return isinstance(other, _OPERANDS) or is_foreign(other)
 
 
-def _binary(special: str, name: str, is_reflected: bool = False) -> Callable[[Tensor, Any], Any]:
-    target = operator_of(name)
-    find = target.fast_path.get
-    short = name.removeprefix("aten::")
-
-    if is_reflected:
-
-        def method(self: Tensor, other: Any) -> Any:
-            if isinstance(other, SymbolicNumber):
-                return _reflected_symbolic(self, other, name)
-            if subclasses.exists or thread.handlers:
-                result = answer(method, (self, other), {}, is_operator=True)
-                if result is not _NOBODY:
-                    return result
-            return call(name, other, self) if _is_operand(other) else NotImplemented
-    else:
-
-        def method(self: Tensor, other: Any) -> Any:
-            fast_path = find((type(self), type(other)))
-            if fast_path is not None and not thread.handlers:
-                return fast_path(self, other)
-            if subclasses.exists or thread.handlers or not isinstance(other, _OPERANDS):
-                asked = method if special in COMPARISONS else getattr(Tensor, short, method)
-                result = answer(asked, (self, other), {}, is_operator=True)
-                if result is not _NOBODY:
-                    return result
-            return target.call_positional((self, other)) if _is_operand(other) else NotImplemented
-
+def _named(method: Callable[..., Any], special: str) -> Callable[..., Any]:
     method.__name__ = special
     method.__qualname__ = f"Tensor.{special}"
     method.is_overridable = True  # type: ignore[attr-defined]
     return method
+
+
+def _binary(special: str, name: str) -> Callable[[Tensor, Any], Any]:
+    target = operator_of(name)
+    find = target.fast_path.get
+    short = name.removeprefix("aten::")
+
+    def method(self: Tensor, other: Any) -> Any:
+        fast_path = find((type(self), type(other)))
+        if fast_path is not None and not thread.handlers:
+            return fast_path(self, other)
+        if subclasses.exists or thread.handlers or not isinstance(other, _OPERANDS):
+            asked = method if special in COMPARISONS else getattr(Tensor, short, method)
+            result = answer(asked, (self, other), {}, is_operator=True)
+            if result is not _NOBODY:
+                return result
+        return target.call_positional((self, other)) if _is_operand(other) else NotImplemented
+
+    return _named(method, special)
+
+
+def _reflected(special: str, name: str) -> Callable[[Tensor, Any], Any]:
+    """The method for a tensor that stands behind; a number before it stays a number, in a trace too, where it can."""
+    target = operator_of(name)
+
+    def method(self: Tensor, other: Any) -> Any:
+        if isinstance(other, SymbolicNumber):
+            return _reflected_symbolic(self, other, name)
+        if subclasses.exists or thread.handlers:
+            result = answer(method, (self, other), {}, is_operator=True)
+            if result is not _NOBODY:
+                return result
+        if isinstance(other, _NUMBERS) and target.candidates[0].traits.commutes:
+            return target(self, other)
+        return call(name, other, self) if _is_operand(other) else NotImplemented
+
+    return _named(method, special)
 
 
 def _missing(self: Tensor, name: str) -> Any:
@@ -125,7 +136,7 @@ def _arithmetic() -> dict[str, Callable[..., Any]]:
     for special, name in BINARY.items():
         stem = special.removeprefix("__")
         methods[special] = _binary(special, f"aten::{name}")
-        methods.setdefault(f"__r{stem}", _binary(f"__r{stem}", f"aten::{name}", is_reflected=True))
+        methods.setdefault(f"__r{stem}", _reflected(f"__r{stem}", f"aten::{name}"))
         if special != "__matmul__":
             methods[f"__i{stem}"] = _binary(f"__i{stem}", f"aten::{name}_")
     for special, name in COMPARISONS.items():

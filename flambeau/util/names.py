@@ -53,4 +53,11 @@ def qualified_name(value: Any) -> str:
     parts = [*module.split("."), value.__name__]
     if parts[0] == "__main__":
         parts = parts[1:]
-    return in_root(".".join(p if p.isidentifier() else p.strip("<>") or "_" for p in parts))
+    return in_root(".".join(_word(p) for p in parts))
+
+
+def _word(part: str) -> str:
+    """A part of a name as an identifier: a lambda's is `_lambda`."""
+    if part.isidentifier():
+        return part
+    return "_lambda" if part == "<lambda>" else part.strip("<>") or "_"

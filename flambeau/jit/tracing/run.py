@@ -24,7 +24,7 @@ from flambeau.jit.tracing.trace_recorder import Recorder
 from flambeau.jit.tracing.traced_modules import TracedMethod
 from flambeau.nn.module import Module
 from flambeau.nn.uninitialized import UNINITIALIZED, is_lazy
-from flambeau.passes import constant_pooling, dce
+from flambeau.passes import dce
 from flambeau.schema import types as t
 from flambeau.tensor.settled import apart, is_readable
 from flambeau.tensor.tensor import Tensor
@@ -85,8 +85,8 @@ class Recorded:
         methods = trace_modules.split(self.graph, self.self_value, taken)
         for method in methods:
             taken.setdefault(method.path, set()).add(method.name)
-            _tidy(method.graph)
-        _tidy(self.graph)
+            dce.do(method.graph)
+        dce.do(self.graph)
         return methods
 
 
@@ -127,7 +127,7 @@ class Run:
         recorded.flat, recorded.result = clone_graph(graph), with_tensors(result)
         for one in (recorded.flat, graph) if self.module is None else (recorded.flat,):
             trace_modules.drop_markers(one)
-            _tidy(one)
+            dce.do(one)
         return recorded
 
 
@@ -136,11 +136,6 @@ def _definition_of(func: Any) -> SourceRange | None:
     function = inspect.unwrap(getattr(func, "forward", func) if isinstance(func, Module) else func)
     code = getattr(getattr(function, "__func__", function), "__code__", None)
     return None if code is None else range_of_line(code.co_filename, code.co_firstlineno)
-
-
-def _tidy(graph: Graph) -> None:
-    dce.do(graph)
-    constant_pooling.do(graph)
 
 
 def _refuse_untraceable(module: Module) -> None:

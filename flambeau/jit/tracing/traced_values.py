@@ -115,6 +115,9 @@ class TracedValues:
     def _constant(self, argument: Any, type_: t.Type) -> Value:
         """What is the same in each call."""
         if isinstance(argument, list | tuple) and isinstance(type_, t.ListType | t.OptionalType):
+            element = type_.element if isinstance(type_, t.OptionalType) else type_
+            if argument and all(isinstance(item, int | float) for item in argument):
+                return self._sequence(argument, element)
             argument = list(argument)
         if argument is None or isinstance(argument, bool | int | float | complex | str):
             own = constants.type_of(argument)

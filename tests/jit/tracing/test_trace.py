@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import warnings
 from typing import Any
 
@@ -21,6 +22,29 @@ def test_records_operators_and_stays_open_in_sizes() -> None:
     traced = flambeau.trace(lambda x: (x * 2 + 1).reshape(x.shape[0] * x.shape[1]), flambeau.ones(2, 3))
     assert traced(flambeau.zeros(4, 5)).shape == (20,)
     assert "aten::size" in str(traced.graph)
+
+
+def test_each_node_has_its_constants_before_it() -> None:
+    """Function constants of calls too, of which there is one at each call."""
+    twice = flambeau.script(flambeau.nn.functional.relu)
+    kinds = [n.op for n in flambeau.trace(lambda x: twice(twice(x)).sum([0]), flambeau.ones(2, 2)).graph.nodes()]
+    calls = ["prim::Constant"] * 2 + ["prim::CallFunction"]
+    assert kinds[:6] == calls * 2
+    assert kinds[6:] == ["prim::Constant", "prim::ListConstruct", "prim::Constant", "prim::Constant", "aten::sum"]
+
+
+@pytest.mark.parametrize("fn", [lambda x: 2 * x, lambda x: 2 + x, lambda x: 2.5 * x, lambda x: True * x])
+def test_numbers_before_tensors_have_no_dtype_of_their_own(fn: Any) -> None:
+    """Of a tensor without axes, the result has its dtype after saving and loading too."""
+    x = flambeau.tensor(3, dtype=flambeau.int32)
+    traced = flambeau.trace(fn, x)
+    buffer = io.BytesIO()
+    flambeau.jit.save(traced, buffer)
+    buffer.seek(0)
+    loaded = flambeau.jit.load(buffer)
+    assert "CONSTANTS" not in traced.code
+    assert loaded(x).dtype == traced(x).dtype == fn(x).dtype
+    assert loaded(x) == fn(x)
 
 
 def branchy(x: Tensor) -> Tensor:
@@ -192,7 +216,7 @@ def test_sizes_are_operands_of_operators() -> None:
 def test_constants_have_the_types_of_their_values() -> None:
     """A list of dimensions, a device and a dtype are given where None is possible: their constants cannot be None."""
     traced = flambeau.trace(lambda x: x.sum([0]) + flambeau.zeros(2, device="cpu"), flambeau.ones(2, 2))
-    types = {str(n.result().static_type) for n in traced.graph.find_all("prim::Constant")}
+    types = {str(v.static_type) for n in traced.graph.nodes() for v in n.results}
     assert {"int[]", "Device"} <= types
     assert not [t for t in types if "?" in t]
 

@@ -147,7 +147,8 @@ def test_tasks_of_modules() -> None:
     model = Layers()
     traced = flambeau.trace(model, X)
     assert kinds(traced) == [
-        "prim::fork", "prim::fork", "aten::wait", "aten::sum", "aten::wait", "aten::sum", "aten::mul", "aten::add",
+        "prim::fork", "prim::fork", "aten::wait", "prim::ListConstruct", "aten::sum", "aten::wait",
+        "aten::sum", "aten::mul", "aten::add",
     ]  # fmt: skip
     with flambeau.no_grad():
         model.second.weight.add_(1)  # a parameter is still the module's
