@@ -175,7 +175,8 @@ def _arguments(advice: Advice) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Tensor | np.ndarray | np.generic):
-        return np.round(np.asarray(value, dtype=float), 6).tolist()
+        array = np.asarray(value)
+        return np.round(array.astype(complex if np.iscomplexobj(array) else float), 6).tolist()
     return round(value, 6) if isinstance(value, float) else value
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import flambeau
+from flambeau import Tensor
 from flambeau.util.errors import CompileError
 
 EXPRESSIONS = (
@@ -242,13 +243,38 @@ def test_c07_what_differs_is_refused_with_what_to_write() -> None:
 
 def test_c07_advice_names_what_exists() -> None:
     from flambeau.frontend.emit.numpy.ndarray_methods import INSTEAD
-    from flambeau.frontend.emit.numpy.numpy_functions import MEANS_THE_SAME
+    from flambeau.frontend.emit.numpy.numpy_advice import MEANS_THE_SAME, name_of
 
     for name in MEANS_THE_SAME:
-        assert hasattr(np, name), name
-        assert hasattr(flambeau, name), name
+        function: Any = np
+        for part in name.split(".")[1:]:
+            function = getattr(function, part, None)
+        assert function is None or name_of(function, function.__module__) == name, "None: not in this NumPy"
     for name in INSTEAD:
         assert name == "ptp" or hasattr(np.ndarray, name)
+
+
+def test_functions_of_numpy_that_programs_do_not_have_are_refused_with_what_the_package_has() -> None:
+    def product(x: Tensor) -> Tensor:
+        return np.tensordot(x, x, 1)  # type: ignore[return-value]
+
+    def powers(x: Tensor) -> Tensor:
+        return x + np.logspace(0, 2, 3)  # type: ignore[return-value]
+
+    def joined(x: Tensor) -> Tensor:
+        return np.kron(x, x)  # type: ignore[return-value]
+
+    def frequencies(x: Tensor) -> Tensor:
+        return x + np.fft.fftfreq(4)
+
+    for function, text in (
+        (product, "programs have no np.tensordot: write flambeau.tensordot"),
+        (powers, "programs have no np.logspace: write flambeau.logspace, which is told how many numbers"),
+        (joined, "np.kron is for arrays: annotate what it is given as np.ndarray, or write flambeau.kron"),
+        (frequencies, "programs have no np.fft.fftfreq: write flambeau.fft.fftfreq"),
+    ):
+        with pytest.raises(CompileError, match=text):
+            flambeau.script(function)
 
 
 def test_c07_a_loop_over_elements_is_native() -> None:

@@ -62,7 +62,7 @@ INSTEAD: Final[dict[str, tuple[ModuleType, dict[str, str]]]] = {
     "time": (time, dict.fromkeys(("time", "perf_counter", "monotonic", "process_time"), A_CLOCK)),
 }  # fmt: skip
 """By module and name."""
-NOT_HERE = "programs have no {module}.{name}: write {instead}"
+NOT_HERE = "programs have no {name}: write {instead}"
 
 
 def refusal(name: str, text: str) -> FormValue:
@@ -75,7 +75,7 @@ def refusal(name: str, text: str) -> FormValue:
 
 
 NOT_IN_PROGRAMS: Final[dict[Any, Sugared]] = {
-    getattr(module, name): refusal(name, NOT_HERE.format(module=title, name=name, instead=instead))
+    getattr(module, name): refusal(name, NOT_HERE.format(name=f"{title}.{name}", instead=instead))
     for title, (module, names) in INSTEAD.items()
     for name, instead in names.items()
 }

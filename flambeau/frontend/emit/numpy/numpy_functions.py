@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from flambeau.frontend.emit.builtins.library_functions import FOR_ARRAYS, OUTSIDE, array_library_function
+from flambeau.frontend.emit.builtins.library_functions import FOR_ARRAYS, array_library_function
 from flambeau.frontend.emit.builtins.standard_library import NOT_HERE, OF_THE_PACKAGE, refusal
 from flambeau.frontend.emit.numpy.array_promotion import as_number
 from flambeau.frontend.emit.numpy.element_arithmetic import as_python
@@ -22,6 +22,7 @@ from flambeau.frontend.emit.numpy.element_functions import (
     of_numbers,
 )
 from flambeau.frontend.emit.numpy.ndarray_methods import dtype_named
+from flambeau.frontend.emit.numpy.numpy_advice import advice_on, name_of
 from flambeau.frontend.emit.numpy.numpy_arrays import ARRAY_FUNCTIONS, array_call, takes_keyword
 from flambeau.frontend.emit.numpy.reversed_views import flipped_view
 from flambeau.frontend.emit.numpy.ufunc_at import SIGNS, UfuncAt
@@ -32,7 +33,6 @@ from flambeau.frontend.trees.tree_views import Apply, Starred
 from flambeau.schema.array_type import holds_arrays
 from flambeau.schema.types import TensorType, Type
 from flambeau.util.errors import CompileError
-from flambeau.util.instead import instead
 from flambeau.util.record import dataclass, replace
 from flambeau.util.source import SourceRange
 
@@ -70,15 +70,6 @@ FUNCTIONS.update({getattr(np.fft, name): f"aten::fft_{name}" for name in _FFT})
 """Each function of NumPy by the operator it is."""
 
 
-_EXAMPLES: Final = {
-    "einsum": ("('i,i->i', x, x)", "x: Tensor"), "kron": ("(x, x)", "x: Tensor"), "cross": ("(x, x + 1)", "x: Tensor"),
-    "vander": ("(x)", "x: Tensor"), "inner": ("(x, x)", "x: Tensor"),
-}  # fmt: skip
-MEANS_THE_SAME: Final = {
-    name: instead("{code}", f"flambeau.{name}{call}", of=f"np.{name}{call}", given=given, shown=f"flambeau.{name}")
-    for name, (call, given) in _EXAMPLES.items()
-}
-"""Functions of NumPy without a form here that the package has with the same meaning: what to write."""
 _EXTREMES: Final = {"maximum": "max", "minimum": "min"}
 Call = Callable[[Emitter, SourceRange, Sequence[Given], Sequence[Given]], Sugared]
 _EITHER_ORDER: Final = frozenset({"add", "multiply", *_EXTREMES})
@@ -104,7 +95,7 @@ class ArrayFunctionValue(Sugared):
         if self.name in OF_COMPLEX_NUMBERS and not keywords and len(args) == 1 and are_numbers(args):
             return SimpleValue(of_complex_number(e, where, self.name, args[0].value))
         if not any(holds_arrays(g.value.static_type) for g in (*args, *keywords)):
-            raise CompileError(FOR_ARRAYS.format(name=self.name, instead=OUTSIDE), where)
+            raise CompileError(FOR_ARRAYS.format(name=self.name, instead=advice_on(f"np.{self.name}")), where)
         if self.name == "flip":
             return flipped_view(e, where, args, keywords)
         return SimpleValue(as_number(e, array_call(e, where, self.name, "", args, keywords)))
@@ -203,6 +194,6 @@ def numpy_function(value: Any) -> Sugared | None:
         return None
     name = getattr(value, "__name__", "")
     if module.startswith("numpy.random"):
-        return refusal(name, NOT_HERE.format(module="np.random", name=name, instead=OF_THE_PACKAGE))
-    written = MEANS_THE_SAME.get(name, OUTSIDE)
-    return refusal(name, NOT_HERE.format(module="np", name=name, instead=written))
+        return refusal(name, NOT_HERE.format(name=f"np.random.{name}", instead=OF_THE_PACKAGE))
+    full_name = name_of(value, module)
+    return refusal(name, NOT_HERE.format(name=full_name, instead=advice_on(full_name)))
