@@ -66,7 +66,8 @@ class Code:
     def run(self, words: array[int], units: int, nanoseconds: float) -> None:
         """Compute all units, by several threads where that pays. Raises MemoryError."""
         error = ctypes.c_int32(0)
-        words[_ERROR] = ctypes.addressof(error)
+        if len(words) == PROBLEM.words:  # norms take no memory, and their blocks have no word for it
+            words[_ERROR] = ctypes.addressof(error)
         block = words.buffer_info()[0]
         if nanoseconds < RELEASE_FROM:
             self.quick(block, 0, units)
