@@ -7,11 +7,11 @@
 ...   %v : Tensor = aten::t(%y)
 ...   %w : Tensor = aten::add_(%v, %n, %n)
 ...   return (%y)''')
->>> facts = AliasAnalysis(graph)
+>>> aliases = AliasAnalysis(graph)
 >>> values = {v.name: v for n in graph.nodes() for v in n.results}
->>> facts.may_alias(values["y"], values["v"]), facts.may_alias(graph.parameters[0], values["y"])
+>>> aliases.may_alias(values["y"], values["v"]), aliases.may_alias(graph.parameters[0], values["y"])
 (True, False)
->>> [n.op for n in facts.writers(values["y"])]
+>>> [n.op for n in aliases.writers(values["y"])]
 ['aten::add_']
 
 Parameters of the graph, what calls return and what is read from objects may be any outside memory of their type. New

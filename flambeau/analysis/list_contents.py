@@ -23,8 +23,8 @@ from flambeau.schema.types import ListType, TensorType, Type, is_number, without
 class ListContents:
     """What the lists of a graph hold, as far as a walk over the graph has come."""
 
-    def __init__(self, graph: Graph, nodes: Sequence[Node], facts: Callable[[], AliasAnalysis]) -> None:
-        """`facts` is asked only for graphs that have lists of tensors and write to lists."""
+    def __init__(self, graph: Graph, nodes: Sequence[Node], aliases: Callable[[], AliasAnalysis]) -> None:
+        """`aliases` is asked only for graphs that have lists of tensors and write to lists."""
         self._elements: dict[Value, Type] = {}
         self._stores: dict[Node, list[Value]] = {}
         self._open: set[Value] = set()
@@ -34,16 +34,16 @@ class ListContents:
         lists = [v for v in graph.parameters if _holds_tensor_lists(v.static_type)] + new
         writers = [n for n in nodes if _may_write_lists(n)] if lists else []
         if writers:
-            self._find_stores(lists, writers, facts())
+            self._find_stores(lists, writers, aliases())
 
-    def _find_stores(self, lists: list[Value], writers: list[Node], facts: AliasAnalysis) -> None:
-        written_by = list(map(facts.writes, writers))
+    def _find_stores(self, lists: list[Value], writers: list[Node], aliases: AliasAnalysis) -> None:
+        written_by = list(map(aliases.writes, writers))
         for value in lists:
             is_flat = isinstance(value.static_type, ListType) and isinstance(value.static_type.element, TensorType)
             is_parameter = value.defining_node is None
-            places = facts.places(value)
+            places = aliases.places(value)
             for node, written in zip(writers, written_by, strict=True):
-                if is_parameter and not is_flat and facts.may_reach(value, written):
+                if is_parameter and not is_flat and aliases.may_reach(value, written):
                     self._open.add(value)
                 if not any_overlap(written, places):
                     continue

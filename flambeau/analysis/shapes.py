@@ -91,7 +91,7 @@ class _Propagation:
         self._alias: AliasAnalysis | None = None
         self._unstable = self._written_by(may_resize)
         self._asked = self._written_by(lambda node: node.op == "aten::requires_grad_")
-        self._lists = ListContents(graph, nodes, self._facts)
+        self._lists = ListContents(graph, nodes, self._aliases)
         self._conditions: dict[Value, Any] = {}
         """What is known of the condition of each `prim::If` that was come to, as of the last time."""
 
@@ -105,7 +105,7 @@ class _Propagation:
         for value in self._tensors:
             value.set_type(lattice.settled(value.static_type))
 
-    def _facts(self) -> AliasAnalysis:
+    def _aliases(self) -> AliasAnalysis:
         if self._alias is None:
             self._alias = alias_analysis(self._graph)
         return self._alias
@@ -115,9 +115,9 @@ class _Propagation:
         writers = [n for n in self._nodes if condition(n)]
         if not writers:
             return set()
-        facts = self._facts()
+        aliases = self._aliases()
         tensors = [*(v for v in self._graph.parameters if holds_tensors(v.static_type)), *self._tensors]
-        return {v for v in tensors if any(facts.writes_to(n, v) for n in writers)}
+        return {v for v in tensors if any(aliases.writes_to(n, v) for n in writers)}
 
     def _block(self, block: Block) -> None:
         for node in block:

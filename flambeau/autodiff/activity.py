@@ -44,14 +44,14 @@ def values_written(graph: Graph, nodes: Sequence[Node], alias: AliasAnalysis | N
     writers = [n for n in nodes if own_writes(n)]
     if not writers:
         return {}
-    facts = alias or AliasAnalysis(graph, apart=True)
+    aliases = alias or AliasAnalysis(graph, apart=True)
     values = [*graph.parameters]
     for node in nodes:
         values += [*node.results, *(v for block in node.nested_blocks for v in block.parameters)]
     written: dict[Node, list[Value]] = {}
     for value in values:
         if is_real(value.static_type):
-            for writer in facts.writers(value):
+            for writer in aliases.writers(value):
                 written.setdefault(writer, []).append(value)
     return written
 

@@ -80,10 +80,10 @@ def make_variables(graph: Graph, accesses: Mapping[Path, Sequence[Node]], types:
     to_ssa(graph)
     clean(graph)
     result, *assigned = graph.returns
-    facts = AliasAnalysis(graph, apart=True)
+    aliases = AliasAnalysis(graph, apart=True)
     own = graph.parameters[-len(assigned) :]
     for value, before in zip(assigned, own, strict=True):
-        if any(facts.may_alias(value, given) for given in graph.parameters[1:] if given is not before):
+        if any(aliases.may_alias(value, given) for given in graph.parameters[1:] if given is not before):
             return False
     parts = [*([] if result.static_type == NONE else [result]), *assigned]
     for number in reversed(range(len(graph.returns))):

@@ -218,8 +218,8 @@ def _gradient(graph: Graph, flow: Flow, asks: Asking) -> Gradient | Refusal:
 def _decide_ranks(graph: Graph) -> None:
     """Take the branches that ranks decide, so that tuples which they give are written out."""
     peephole.do(graph)
-    constant_propagation.do(graph, facts=True)
-    fold_control.do(graph, facts=True)
+    constant_propagation.do(graph, by_types=True)
+    fold_control.do(graph, by_types=True)
     lower_tuples.do(graph)
 
 

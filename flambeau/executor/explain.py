@@ -46,7 +46,7 @@ def compilations_of(plan: ExecutionPlan, measure: bool | None) -> Sequence[Compi
 
 
 def compilation_of(plan: ExecutionPlan, measure: bool | None) -> Compilation:
-    """The facts of a plan. `measure`: whether kernels are timed; None for those that do not move much memory."""
+    """What is reported of a plan. `measure`: whether kernels are timed; None for those that do not move much memory."""
     if plan.on_device is not None:
         return device_compilation(
             plan.spec, plan.cause, plan.milliseconds, plan.stages, plan.graph, plan.calls, plan.on_device
@@ -129,12 +129,12 @@ def _waits(plan: ExecutionPlan) -> bool:
 
 def _natives(plan: ExecutionPlan) -> Iterator[NativeReport]:
     if plan.whole is not None:
-        yield _facts(WHOLE, plan.graph, [plan.whole], plan.whole.calls or plan.runs, plan.whole.reason)
+        yield _report_of_graph(WHOLE, plan.graph, [plan.whole], plan.whole.calls or plan.runs, plan.whole.reason)
     for number, region in enumerate(plan.regions or ()):
-        yield _facts(f"region_{number}", region.graph, region.natives, region.calls, region.reason)
+        yield _report_of_graph(f"region_{number}", region.graph, region.natives, region.calls, region.reason)
 
 
-def _facts(name: str, graph: Graph, wholes: list[CompiledGraph], calls: int, reason: str) -> NativeReport:
+def _report_of_graph(name: str, graph: Graph, wholes: list[CompiledGraph], calls: int, reason: str) -> NativeReport:
     natives = [native for whole in wholes for native in whole.variants]
     return NativeReport(
         name=name,
@@ -242,7 +242,7 @@ def _named(node: Node, reason: str) -> Interpreted:
 
 
 def _kernels(plan: ExecutionPlan, measure: bool | None) -> Iterator[KernelReport]:
-    """The facts of the groups of a plan, those that are part of a native function named as such."""
+    """What is reported of the groups of a plan, those that are part of a native function named as such."""
     natives = [native for _, native in functions(plan)]
     by_launches = {kernel_of(s.nodes[0]) for native in natives for s in native.emitted.groups if not s.is_embedded}
     compiled = {kernel_of(n) for native in natives for n in native.graph.find_all(FUSION)}
@@ -256,7 +256,7 @@ def _kernels(plan: ExecutionPlan, measure: bool | None) -> Iterator[KernelReport
 
 
 def kernel_report(kernel: FusedKernel, measure: bool | None) -> KernelReport:
-    """The facts of a fused group."""
+    """What is reported of a fused group."""
     variants = list(dict.fromkeys(v for k in kernel.kernels for v in k.variants))
     return KernelReport(
         name=kernel.name,

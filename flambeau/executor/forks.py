@@ -100,8 +100,8 @@ def _shares_containers(body: Graph) -> bool:
     given = [v for v in body.parameters if _holds_containers(v.static_type)]
     if not given:
         return False
-    facts = AliasAnalysis(body)
-    return any(facts.has_writers(v) for v in given) or any(_holds_containers(v.static_type) for v in body.returns)
+    aliases = AliasAnalysis(body)
+    return any(aliases.has_writers(v) for v in given) or any(_holds_containers(v.static_type) for v in body.returns)
 
 
 def _holds_containers(type_: Type) -> bool:

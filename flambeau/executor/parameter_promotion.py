@@ -362,8 +362,8 @@ def _gives_away(graph: Graph, hidden: Sequence[Value]) -> bool:
     tensors = [v for v in hidden if isinstance(v.static_type, TensorType | OptionalType | ListType)]
     if not tensors:
         return False
-    facts = AliasAnalysis(graph, apart=True)
-    if any(map(facts.is_returned, tensors)):
+    aliases = AliasAnalysis(graph, apart=True)
+    if any(map(aliases.is_returned, tensors)):
         return True
     lists = [v for v in tensors if isinstance(v.static_type, ListType)]
     return bool(lists) and any(map(AliasAnalysis(graph).is_written, lists))  # under whatever name

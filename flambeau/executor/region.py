@@ -81,8 +81,9 @@ class Region:
         )
         self._code: Code | None = None
         self._counter, self._nodes = _counted(graph)
-        facts = AliasAnalysis(graph)
-        self._lists = [k for k, v in enumerate(graph.parameters) if _has_lists(v.static_type) and facts.has_writers(v)]
+        aliases = AliasAnalysis(graph)
+        lists = [k for k, v in enumerate(graph.parameters) if _has_lists(v.static_type)]
+        self._lists = [k for k in lists if aliases.has_writers(graph.parameters[k])]
         """Inputs with lists that may be changed: what native code did to its copy is done to the list."""
 
     @property

@@ -44,7 +44,7 @@ unary(
 
 
 def _bitwise(name: str, special: str, symbol: str, meaning: str, doc: str, reference: Any) -> None:
-    facts: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "scalar": lambda s, x, y: getattr(s, meaning)(x, y),
         "accepts": BITS,
         "refusal": f"\"{name}_cpu\" not implemented for '{{}}'",
@@ -55,14 +55,14 @@ def _bitwise(name: str, special: str, symbol: str, meaning: str, doc: str, refer
         f"aten::{name}.Tensor(Tensor self, Tensor other) -> Tensor",
         f"aten::{name}.Scalar(Tensor self, Scalar other) -> Tensor",
         f"aten::{name}.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
-        **facts,
+        **fields,
     )
     binary(
         f"aten::{special}.Tensor(Tensor self, Tensor other) -> Tensor",
         f"aten::{special}.Scalar(Tensor self, Scalar other) -> Tensor",
         out=None,
         traits=Traits(spelling=symbol, spelling_in_place=f"{symbol}="),
-        **facts,
+        **fields,
     )
 
 
@@ -72,7 +72,7 @@ _bitwise("bitwise_xor", "__xor__", "^", "bitxor", "Bits that are set in exactly 
 
 
 def _shift(name: str, special: str, symbol: str, kernel: str, meaning: str, doc: str) -> None:
-    facts: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "scalar": lambda s, x, y: getattr(s, meaning)(x, y),
         "accepts": frozenset({Category.INTEGER}),
         "refusal": f"\"{kernel}_cpu\" not implemented for '{{}}'",
@@ -82,13 +82,13 @@ def _shift(name: str, special: str, symbol: str, kernel: str, meaning: str, doc:
         f"aten::{name}.Tensor(Tensor self, Tensor other) -> Tensor",
         f"aten::{name}.Tensor_Scalar(Tensor self, Scalar other) -> Tensor",
         f"aten::{name}.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
-        **facts,
+        **fields,
     )
     binary(
         f"aten::{special}.Tensor(Tensor self, Tensor other) -> Tensor",
         f"aten::{special}.Scalar(Tensor self, Scalar other) -> Tensor",
         traits=Traits(spelling=symbol, spelling_in_place=f"{symbol}="),
-        **facts,
+        **fields,
     )
 
 

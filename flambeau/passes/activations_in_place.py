@@ -65,15 +65,15 @@ def _may_write(graph: Graph, node: Node) -> bool:
         dtype = source.static_type.dtype if isinstance(source.static_type, TensorType) else None
         if dtype is None or not dtype.is_floating_point:
             return False
-    facts = AliasAnalysis(graph)
-    if not facts.is_new(source) or facts.escapes(source):
+    aliases = AliasAnalysis(graph)
+    if not aliases.is_new(source) or aliases.escapes(source):
         return False
     return all(
-        use.user is node or use.user.is_before(node) for v in _same_memory(graph, facts, node) for use in v.uses()
+        use.user is node or use.user.is_before(node) for v in _same_memory(graph, aliases, node) for use in v.uses()
     )
 
 
-def _same_memory(graph: Graph, facts: AliasAnalysis, node: Node) -> list[Value]:
+def _same_memory(graph: Graph, aliases: AliasAnalysis, node: Node) -> list[Value]:
     source = node.operand(0)
     values = [v for n in graph.all_nodes() for v in (*n.results, *(p for b in n.nested_blocks for p in b.parameters))]
-    return [v for v in values if isinstance(v.static_type, TensorType) and facts.may_contain_alias(v, source)]
+    return [v for v in values if isinstance(v.static_type, TensorType) and aliases.may_contain_alias(v, source)]

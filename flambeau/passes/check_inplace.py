@@ -40,10 +40,10 @@ def do(graph: Graph) -> bool:
         if node.op.startswith("^") and node.attributes.get("inplace"):
             raise RuntimeError(_at(node, PYTHON.format(name=node.op[1:])))
     groups = graph.find_all(GROUP)
-    facts = AliasAnalysis(graph) if groups else None
+    aliases = AliasAnalysis(graph) if groups else None
     for group in groups:
         for value in (*group.operands, *group.results):
-            writers = [] if facts is None or not isinstance(value.static_type, TensorType) else facts.writers(value)
+            writers = [] if aliases is None or not isinstance(value.static_type, TensorType) else aliases.writers(value)
             if writers:
                 text = WRITTEN.format(writer=writers[0].op, name=value.name)
                 raise RuntimeError(_at(writers[0], text))

@@ -33,25 +33,25 @@ _CONSTANT_OR_CONTAINER = frozenset({constants.CONSTANT, *_CONTAINERS})
 _FAMILIES_NOT_RUN = frozenset({"random", "in_place", "out"})
 
 
-def do(graph: Graph, *, values_only: bool = False, facts: bool = False) -> bool:
+def do(graph: Graph, *, values_only: bool = False, by_types: bool = False) -> bool:
     """Fold until nothing more folds; with `values_only` only what takes and gives numbers, strings and the like, which
-    needs no look at who shares memory; with `facts` control flow too whose way the types of tensors tell.
+    needs no look at who shares memory; with `by_types` control flow too whose way the types of tensors tell.
     """
     changed = False
     # What needs no look at who shares memory goes first: that look takes longest, and less of the graph is left for it.
     # A run in program order folds all that follows from what it folds, so that only other ways give it more to do.
     is_open = True
     while is_open:
-        changed |= _Folder(graph, True).run(facts)
-        is_open = fold_control.do(graph, facts=facts)
+        changed |= _Folder(graph, True).run(by_types)
+        is_open = fold_control.do(graph, by_types=by_types)
         changed |= is_open
     if values_only:
         return changed
     folder = _Folder(graph, False)
     is_open = True
     while is_open:
-        is_folded = folder.run(facts)
-        is_open = is_folded and fold_control.do(graph, facts=facts)
+        is_folded = folder.run(by_types)
+        is_open = is_folded and fold_control.do(graph, by_types=by_types)
         folder.is_stale |= is_open
         changed |= is_folded
         is_open = is_open or folder.look_again()
@@ -62,18 +62,18 @@ class _Folder:
     def __init__(self, graph: Graph, values_only: bool) -> None:
         self._graph = graph
         self._values_only = values_only
-        self._facts: AliasAnalysis | None = None
+        self._aliases: AliasAnalysis | None = None
         self._settled: set[Value] = set()
-        """Constants that were made, of which the facts know nothing: nobody writes to them."""
+        """Constants that were made, of which the alias analysis knows nothing: nobody writes to them."""
         self.is_stale = False
-        """Whether ways have gone since the facts were found, on which memory was shared, written or seen outside."""
+        """Whether ways have gone since the alias analysis, on which memory was shared, written or seen outside."""
         self._is_refused = False
-        """Whether the facts forbade anything."""
+        """Whether the alias analysis forbade anything."""
 
-    def run(self, facts: bool) -> bool:
+    def run(self, by_types: bool) -> bool:
         """Fold in program order; a branch that is taken for certain takes the place of its `prim::If` on the way."""
         changed = False
-        conditions: dict[Value, Any] | None = {} if facts else None
+        conditions: dict[Value, Any] | None = {} if by_types else None
         for node in self._graph.listed_nodes():
             if node.is_erased:
                 continue
@@ -85,22 +85,22 @@ class _Folder:
         return changed
 
     @property
-    def facts(self) -> AliasAnalysis:
+    def aliases(self) -> AliasAnalysis:
         """Aliasing as it was: folding only takes memory and writers away, so what it says holds, if not the most."""
-        if self._facts is None:
-            self._facts, self.is_stale = alias_analysis(self._graph), False
-        return self._facts
+        if self._aliases is None:
+            self._aliases, self.is_stale = alias_analysis(self._graph), False
+        return self._aliases
 
     def look_again(self) -> bool:
-        """Forget facts that forbade something, and could allow it by now; whether there were any."""
+        """Forget an alias analysis that forbade something, and could allow it by now; whether there was one."""
         if not self._is_refused or not self.is_stale:
             return False
-        self._facts, self._is_refused = None, False
+        self._aliases, self._is_refused = None, False
         forget_analyses(self._graph)
         return True
 
     def _is_written(self, value: Value) -> bool:
-        is_written = self.facts.has_writers(value)
+        is_written = self.aliases.has_writers(value)
         self._is_refused |= is_written
         return is_written
 
@@ -161,7 +161,7 @@ class _Folder:
                 continue
             if self._is_written(value):
                 return False
-            if self.facts.leaves(value):
+            if self.aliases.leaves(value):
                 known = _memory_of_operands(node) if known is None else known
                 if memory_key(result) not in known:
                     self._is_refused = True

@@ -40,9 +40,9 @@ THRESHOLD: Final = 2
 def do(graph: Graph, threshold: int | None = None) -> bool:
     """Make groups in every block; whether any was made."""
     smallest = THRESHOLD if threshold is None else threshold
-    facts = AliasAnalysis(graph)
+    aliases = AliasAnalysis(graph)
     groups = [
-        group for block in list(blocks(graph.body)) for group in grown_groups(block, facts, _is_differentiable)
+        group for block in list(blocks(graph.body)) for group in grown_groups(block, aliases, _is_differentiable)
     ]
     made = False
     for group in groups:
@@ -58,13 +58,13 @@ def _size(group: Sequence[Node]) -> int:
     return sum(n.op not in WITHIN and n.op != CONSTANT for n in (*group, *inner))
 
 
-def _is_differentiable(node: Node, facts: AliasAnalysis) -> bool:
-    if not _has_derivative(node, facts) or not any(_asks(v) for v in operands_within(node)):
+def _is_differentiable(node: Node, aliases: AliasAnalysis) -> bool:
+    if not _has_derivative(node, aliases) or not any(_asks(v) for v in operands_within(node)):
         return False
     return all(holds_tensors(v.static_type) for v in node.results)
 
 
-def _has_derivative(node: Node, facts: AliasAnalysis) -> bool:
+def _has_derivative(node: Node, aliases: AliasAnalysis) -> bool:
     """Whether gradients go through a node, which has no effects, and which nobody's writes concern."""
     if node.nested_blocks:
         inner = [n for block in node.nested_blocks for n in block.walk()]
@@ -74,7 +74,7 @@ def _has_derivative(node: Node, facts: AliasAnalysis) -> bool:
             return False
     elif not _is_operator(node) and node.op not in WITHIN:
         return False
-    return is_pure(node) and not any(map(facts.has_writers, (*operands_within(node), *node.results)))
+    return is_pure(node) and not any(map(aliases.has_writers, (*operands_within(node), *node.results)))
 
 
 def _is_operator(node: Node) -> bool:

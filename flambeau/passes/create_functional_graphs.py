@@ -28,27 +28,27 @@ SMALLEST: Final = 6
 
 def do(graph: Graph) -> bool:
     """Make groups in every block; whether any was made."""
-    facts = AliasAnalysis(graph)
-    found = [run for block in list(blocks(graph.body)) for run in _runs(block, facts)]
+    aliases = AliasAnalysis(graph)
+    found = [run for block in list(blocks(graph.body)) for run in _runs(block, aliases)]
     groups = [run for run in found if len(run) >= SMALLEST and any(v.is_used for n in run for v in n.results)]
     for group in groups:
         outline(group, GROUP)
     return bool(groups)
 
 
-def _runs(block: Block, facts: AliasAnalysis) -> list[list[Node]]:
+def _runs(block: Block, aliases: AliasAnalysis) -> list[list[Node]]:
     """The functional nodes of a block, those together that are neighbours now."""
     runs: list[list[Node]] = []
     for node in list(block):
-        if _is_functional(facts, node):
-            if runs and bring_together(facts, runs[-1], [node]):
+        if _is_functional(aliases, node):
+            if runs and bring_together(aliases, runs[-1], [node]):
                 runs[-1].append(node)
             else:
                 runs.append([node])
     return runs
 
 
-def _is_functional(facts: AliasAnalysis, node: Node) -> bool:
+def _is_functional(aliases: AliasAnalysis, node: Node) -> bool:
     if node.op == CONSTANT or node.nested_blocks or node.definition is None or not is_pure(node):
         return False
-    return not any(map(facts.has_writers, (*operands_within(node), *node.results)))
+    return not any(map(aliases.has_writers, (*operands_within(node), *node.results)))

@@ -37,7 +37,7 @@ def do(graph: Graph) -> bool:
 
 class _Merger:
     def __init__(self, graph: Graph) -> None:
-        self._facts = alias_analysis(graph)
+        self._aliases = alias_analysis(graph)
         self._resizing = [n for n in graph.listed_nodes() if may_resize(n)]
 
     def block(self, block: Block, outer: Known) -> bool:
@@ -51,32 +51,32 @@ class _Merger:
             earlier = known.setdefault(_key(node), node)
             if earlier is not node and self._may_merge(earlier, node):
                 for old, new in zip(node.results, earlier.results, strict=True):
-                    self._facts.note_merge([new], [old])
+                    self._aliases.note_merge([new], [old])
                     old.replace_uses_with(new)
                 node.erase()
                 changed = True
         return changed
 
     def _may_merge(self, earlier: Node, node: Node) -> bool:
-        facts = self._facts
+        aliases = self._aliases
         if node.definition is not None and node.definition.is_view:
             both = [*node.operands, *earlier.results, *node.results]
             return not self._may_resize(both) and (_is_private(earlier.result()) or _is_private(node.result()))
         if looks_at_no_elements(node):
             if self._may_resize(node.operands):
                 return False
-        elif facts.depends_on_writes(node):
+        elif aliases.depends_on_writes(node):
             return False
         if _gives_what_it_takes(node):
             return True
-        if not any(facts.places(v) for v in node.results):
+        if not any(aliases.places(v) for v in node.results):
             return True
-        if any(facts.may_alias(a, b) for a, b in combinations(earlier.results, 2)):
-            return facts.can_merge(earlier.results, node.results)
-        return all(facts.can_merge([a], [b]) for a, b in zip(earlier.results, node.results, strict=True))
+        if any(aliases.may_alias(a, b) for a, b in combinations(earlier.results, 2)):
+            return aliases.can_merge(earlier.results, node.results)
+        return all(aliases.can_merge([a], [b]) for a, b in zip(earlier.results, node.results, strict=True))
 
     def _may_resize(self, values: Sequence[Value]) -> bool:
-        return any(self._facts.writes_to(n, values) for n in self._resizing)
+        return any(self._aliases.writes_to(n, values) for n in self._resizing)
 
 
 def _is_private(value: Value) -> bool:

@@ -28,12 +28,12 @@ from flambeau.ir.walk import is_visible
 from flambeau.schema.types import BOOL
 
 
-def do(graph: Graph, *, facts: bool = False) -> bool:
-    """Fold every `prim::If` and `prim::Loop` that can be, at every depth; with `facts` by what the types of tensors say
-    too, which must hold then, and not stem from an example.
+def do(graph: Graph, *, by_types: bool = False) -> bool:
+    """Fold every `prim::If` and `prim::Loop` that can be, at every depth; with `by_types` by what the types of tensors
+    say too, which must hold then, and not stem from an example.
     """
     changed = False
-    conditions: dict[Value, Any] | None = {} if facts else None
+    conditions: dict[Value, Any] | None = {} if by_types else None
     for node in _inside_out(graph):
         if node.is_erased or not node.is_inserted:
             continue

@@ -313,9 +313,9 @@ def _keep_whole(state: Frozen, instance: Any) -> None:
 def _note_writes(state: Frozen) -> None:
     """Keep the attributes whose memory any of the methods writes, or hands out where it could be changed."""
     together = _all_methods(state)
-    facts = AliasAnalysis(together, apart=True)
-    state.writes_outside = facts.writes_outside
-    written = _memory_of_written(together, facts)
+    aliases = AliasAnalysis(together, apart=True)
+    state.writes_outside = aliases.writes_outside
+    written = _memory_of_written(together, aliases)
     for owner in objects_below(m.owner for m in state.methods) if written else ():
         for attribute in definition_of(owner).attributes:
             memory = memory_of(get(owner, attribute.name)) if has(owner, attribute.name) else set()
@@ -338,7 +338,7 @@ def _all_methods(state: Frozen) -> Graph:
     return together
 
 
-def _memory_of_written(graph: Graph, facts: AliasAnalysis) -> set[int]:
+def _memory_of_written(graph: Graph, aliases: AliasAnalysis) -> set[int]:
     """The memory of constants that is written, or of lists and dicts that are handed out."""
     written: set[int] = set()
     for node in graph.find_all(CONSTANT):
@@ -346,7 +346,7 @@ def _memory_of_written(graph: Graph, facts: AliasAnalysis) -> set[int]:
         constant = node.attributes.get("value")
         if is_object(constant) or not constants.is_mutable(constant):
             continue
-        if facts.has_writers(value) or (isinstance(constant, list | dict) and facts.is_returned(value)):
+        if aliases.has_writers(value) or (isinstance(constant, list | dict) and aliases.is_returned(value)):
             written |= memory_of(constant)
     return written
 

@@ -55,6 +55,6 @@ def _changes_constants(body: Graph) -> bool:
     """Whether memory that is constant in a task may be written, by the task or by those who get it from there."""
     whole = clone_graph(body)
     inline_tasks.do(whole)
-    facts = AliasAnalysis(whole, apart=True)
+    aliases = AliasAnalysis(whole, apart=True)
     held = [n.result() for n in whole.find_all(CONSTANT) if constants.is_mutable(n.attributes.get("value"))]
-    return any(facts.has_writers(v) or facts.is_returned(v) for v in held)
+    return any(aliases.has_writers(v) or aliases.is_returned(v) for v in held)

@@ -57,14 +57,14 @@ def do(graph: Graph, only: Reader | None = None, *, linears: bool | None = None)
 
 
 def _fold_one(graph: Graph, only: Reader | None, linears: bool | None) -> bool:
-    facts: AliasAnalysis | None = None
+    aliases: AliasAnalysis | None = None
     for node, side, before in _pairs(graph, only, linears):
         weights = _weights(before)
         affine = folds_into_weights[node.op](node, side, before, weights) if weights is not None else None
         if weights is None or affine is None:
             continue
-        facts = facts or AliasAnalysis(graph)
-        if not any(map(facts.has_tensor_writers, (*before.operands[1:3], *node.operands[1:5]))):
+        aliases = aliases or AliasAnalysis(graph)
+        if not any(map(aliases.has_tensor_writers, (*before.operands[1:3], *node.operands[1:5]))):
             _apply(before, node, weights, affine)
             return True
     return False

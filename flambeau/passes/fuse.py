@@ -41,8 +41,8 @@ def do(graph: Graph) -> bool:
     candidates = {n for n in fusible_nodes if _takes_sizes_along(graph, n)}
     if len(candidates) < SMALLEST:
         return False
-    facts = alias_analysis(graph)
-    runs = [g for block in blocks(graph.body) for g in _Grouping(block, candidates, facts).groups()]
+    aliases = alias_analysis(graph)
+    runs = [g for block in blocks(graph.body) for g in _Grouping(block, candidates, aliases).groups()]
     groups = [g for g in runs if _is_used(g)]
     for group in groups:
         outline(group, GROUP)
@@ -85,8 +85,8 @@ def _takes_sizes_along(graph: Graph, node: Node) -> bool:
 class _Grouping:
     """Groups of one block, each a run of neighbouring nodes."""
 
-    def __init__(self, block: Block, candidates: set[Node], facts: AliasAnalysis) -> None:
-        self._facts = facts
+    def __init__(self, block: Block, candidates: set[Node], aliases: AliasAnalysis) -> None:
+        self._aliases = aliases
         self._group_of: dict[Node, list[Node]] = {}
         for node in list(block):
             if node in candidates:
@@ -107,7 +107,7 @@ class _Grouping:
         for earlier in sorted(sources.values(), key=lambda g: -g[-1]._order):
             mine = self._group_of[node]
             may_grow = earlier is not mine and len(earlier) + len(mine) <= LARGEST and _fold_alike(earlier + mine)
-            if may_grow and bring_together(self._facts, earlier, mine):
+            if may_grow and bring_together(self._aliases, earlier, mine):
                 merged = earlier + mine
                 for member in merged:
                     self._group_of[member] = merged
@@ -120,11 +120,11 @@ def _fold_alike(nodes: list[Node]) -> bool:
     return changes_last(nodes) and len({folds for n in nodes if (folds := folded(n)) is not None}) <= 1
 
 
-def _may_exchange(facts: AliasAnalysis, first: Node, second: Node) -> bool:
+def _may_exchange(aliases: AliasAnalysis, first: Node, second: Node) -> bool:
     """Whether the order of two nodes may change: those that fail on values stay in order with all that may fail."""
     if any(map(_fails_when_empty, (first, second))) and may_raise(first) and may_raise(second):
         return False
-    return facts.may_exchange(first, second)
+    return aliases.may_exchange(first, second)
 
 
 def _fails_when_empty(node: Node) -> bool:
@@ -132,7 +132,7 @@ def _fails_when_empty(node: Node) -> bool:
     return node.definition is not None and node.definition.accumulator in _NEEDS_ELEMENTS
 
 
-def bring_together(facts: AliasAnalysis, earlier: list[Node], later: list[Node]) -> bool:
+def bring_together(aliases: AliasAnalysis, earlier: list[Node], later: list[Node]) -> bool:
     """Make two runs neighbours by moving one of them, if that changes nothing."""
     between: list[Node] = []
     current = earlier[-1].next
@@ -143,13 +143,13 @@ def bring_together(facts: AliasAnalysis, earlier: list[Node], later: list[Node])
         current = current.next
     if current is None:
         return False
-    if all(_may_exchange(facts, b, n) for b in between for n in later):
+    if all(_may_exchange(aliases, b, n) for b in between for n in later):
         place = earlier[-1]
         for node in later:
             node.move_after(place)
             place = node
         return True
-    if all(_may_exchange(facts, n, b) for b in between for n in earlier):
+    if all(_may_exchange(aliases, n, b) for b in between for n in earlier):
         for node in earlier:
             node.move_before(later[0])
         return True

@@ -31,25 +31,25 @@ def do(graph: Graph) -> bool:
     fusible = Fusible(graph)
     if not any(fusible.is_product(n) for n in graph.listed_nodes()):
         return False
-    facts = alias_analysis(graph)
-    groups = [g for block in blocks(graph.body) for g in _groups(block, fusible, facts)]
+    aliases = alias_analysis(graph)
+    groups = [g for block in blocks(graph.body) for g in _groups(block, fusible, aliases)]
     for group in groups:
         outline(group, GROUP)
     return bool(groups)
 
 
-def _groups(block: Block, fusible: Fusible, facts: AliasAnalysis) -> list[list[Node]]:
+def _groups(block: Block, fusible: Fusible, aliases: AliasAnalysis) -> list[list[Node]]:
     found: list[list[Node]] = []
     taken: set[Node] = set()
     for node in list(block):
         if node not in taken and fusible.is_product(node):
-            group = _with_followers(node, fusible, facts, taken)
+            group = _with_followers(node, fusible, aliases, taken)
             taken.update(group)
             found.append(group)
     return found
 
 
-def _with_followers(product: Node, fusible: Fusible, facts: AliasAnalysis, taken: set[Node]) -> list[Node]:
+def _with_followers(product: Node, fusible: Fusible, aliases: AliasAnalysis, taken: set[Node]) -> list[Node]:
     """The product and the operators that can be applied to its tiles."""
     factors = set(fusible.factors(product))
     group = [product]
@@ -62,7 +62,7 @@ def _with_followers(product: Node, fusible: Fusible, facts: AliasAnalysis, taken
         if node not in waiting:
             continue
         waiting.remove(node)
-        if node not in taken and _follows(node, group, factors, fusible) and bring_together(facts, group, [node]):
+        if node not in taken and _follows(node, group, factors, fusible) and bring_together(aliases, group, [node]):
             group.append(node)
             waiting |= _users(node)
             current = node.next

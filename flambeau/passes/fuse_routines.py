@@ -31,11 +31,11 @@ def do(graph: Graph) -> bool:
     found = [n for n in graph.listed_nodes() if fusible.is_routine(n) or fusible.is_told(n)]
     if not found:
         return False
-    facts = alias_analysis(graph)
+    aliases = alias_analysis(graph)
     taken: set[Node] = set()
     groups = []
     for node in found:
-        group = [node, *_followers(node, fusible, facts, taken)]
+        group = [node, *_followers(node, fusible, aliases, taken)]
         taken.update(group)
         groups.append(group)
     for group in groups:
@@ -46,7 +46,7 @@ def do(graph: Graph) -> bool:
     return True
 
 
-def _followers(node: Node, fusible: Fusible, facts: AliasAnalysis, taken: set[Node]) -> list[Node]:
+def _followers(node: Node, fusible: Fusible, aliases: AliasAnalysis, taken: set[Node]) -> list[Node]:
     """What a convolution does to its sums before they leave the registers: a norm by known statistics, the addition of
     a tensor of the same sizes, an activation, in this order; in place too, for nobody
     else sees what they write to.
@@ -60,7 +60,7 @@ def _followers(node: Node, fusible: Fusible, facts: AliasAnalysis, taken: set[No
         if follower is None or follower in taken or follower.owner_block is not node.owner_block:
             break
         is_taken = is_next(follower, group[-1]) and fusible.is_behind(follower)
-        if is_taken and bring_together(facts, group, [follower]):
+        if is_taken and bring_together(aliases, group, [follower]):
             group.append(follower)
     return group[1:]
 

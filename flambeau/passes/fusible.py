@@ -1,4 +1,4 @@
-"""Which nodes a kernel can take: decided by the declarations of operators and the facts in types."""
+"""Which nodes a kernel can take: decided by the declarations of operators and what types say."""
 
 from __future__ import annotations
 

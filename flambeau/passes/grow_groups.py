@@ -9,7 +9,7 @@ out of a block. What shows memory of something else, and lists of tensors, stay 
 ...   %n : int = aten::dim(%x)
 ...   %b = aten::tanh(%a)
 ...   return (%b, %n)''')
->>> is_meant = lambda node, facts: node.op != "aten::dim"
+>>> is_meant = lambda node, aliases: node.op != "aten::dim"
 >>> [[n.op for n in group] for group in grown_groups(graph.body, AliasAnalysis(graph), is_meant)]
 [['aten::relu', 'aten::tanh']]
 """
@@ -31,21 +31,21 @@ WITHIN: Final = frozenset({"prim::ListConstruct", "prim::TupleConstruct", "prim:
 
 
 def grown_groups(
-    block: Block, facts: AliasAnalysis, is_candidate: Callable[[Node, AliasAnalysis], bool]
+    block: Block, aliases: AliasAnalysis, is_candidate: Callable[[Node, AliasAnalysis], bool]
 ) -> list[list[Node]]:
     """The groups of one block, in order. A group whose results would show memory of something else, or be lists, is
     made again without the nodes that give these."""
     left_out: set[Node] = set()
     while True:
-        candidates = [n for n in block if n not in left_out and is_candidate(n, facts)]
-        groups = _grown(candidates, facts)
-        escaping = {n for group in groups for n in group if _escapes(n, group, facts)}
+        candidates = [n for n in block if n not in left_out and is_candidate(n, aliases)]
+        groups = _grown(candidates, aliases)
+        escaping = {n for group in groups for n in group if _escapes(n, group, aliases)}
         if not escaping:
             return groups
         left_out |= escaping
 
 
-def _grown(candidates: Sequence[Node], facts: AliasAnalysis) -> list[list[Node]]:
+def _grown(candidates: Sequence[Node], aliases: AliasAnalysis) -> list[list[Node]]:
     """Groups of nodes that make each other's operands, each a run of neighbours."""
     group_of: dict[Node, list[Node]] = {}
     for node in candidates:
@@ -54,19 +54,19 @@ def _grown(candidates: Sequence[Node], facts: AliasAnalysis) -> list[list[Node]]
         earlier = {id(group_of[m]): group_of[m] for m in makers if m is not None and m is not node}
         for group in sorted(earlier.values(), key=lambda g: -g[-1]._order):
             mine = group_of[node]
-            if group is not mine and bring_together(facts, group, mine):
+            if group is not mine and bring_together(aliases, group, mine):
                 merged = group + mine
                 group_of.update(dict.fromkeys(merged, merged))
     unique = {id(g): g for g in group_of.values()}
     return sorted(unique.values(), key=lambda g: g[0]._order)
 
 
-def _escapes(node: Node, group: Sequence[Node], facts: AliasAnalysis) -> bool:
+def _escapes(node: Node, group: Sequence[Node], aliases: AliasAnalysis) -> bool:
     """Whether something outside of a group uses a result of this node that is no new tensor."""
     inside = set(group)
     for value in node.results:
         is_new = isinstance(value.static_type, TensorType) and not any(
-            facts.may_alias(value, v) for v in operands_within(node) if holds_tensors(v.static_type)
+            aliases.may_alias(value, v) for v in operands_within(node) if holds_tensors(v.static_type)
         )
         if not is_new and any(_top(use.user, node.owner_block) not in inside for use in value.uses()):
             return True

@@ -31,25 +31,25 @@ def do(graph: Graph) -> bool:
     loops = graph.find_all("prim::Loop")
     if not loops:
         return False
-    facts = alias_analysis(graph)
+    aliases = alias_analysis(graph)
     nothing = may_be_uninitialised(graph)
     changed = False
     for loop in reversed(loops):
-        changed = _hoist(loop, facts, nothing) or changed
+        changed = _hoist(loop, aliases, nothing) or changed
     return changed
 
 
-def _hoist(loop: Node, facts: AliasAnalysis, nothing: set[Value]) -> bool:
+def _hoist(loop: Node, aliases: AliasAnalysis, nothing: set[Value]) -> bool:
     changed = False
     runs = surely_runs(loop)
     body = loop.nested_blocks[0]
-    written = facts.writes(loop)
-    resized = {p for n in nodes_within(loop) if may_resize(n) for p in facts.writes(n)} if written else written
+    written = aliases.writes(loop)
+    resized = {p for n in nodes_within(loop) if may_resize(n) for p in aliases.writes(n)} if written else written
     for node in body:
         disturbing = resized if looks_at_no_elements(node) else written
         is_safe = runs or not (may_raise(node) or any(v in nothing for v in operands_within(node)))
-        is_safe = is_safe and not any_overlap(disturbing, facts.reads(node))
-        if is_safe and _is_invariant(node, loop, facts):
+        is_safe = is_safe and not any_overlap(disturbing, aliases.reads(node))
+        if is_safe and _is_invariant(node, loop, aliases):
             node.move_before(loop)
             changed = True
         else:
@@ -57,7 +57,7 @@ def _hoist(loop: Node, facts: AliasAnalysis, nothing: set[Value]) -> bool:
     return changed
 
 
-def _is_invariant(node: Node, loop: Node, facts: AliasAnalysis) -> bool:
+def _is_invariant(node: Node, loop: Node, aliases: AliasAnalysis) -> bool:
     inside = {v for block in node.nested_blocks for v in _defined_in(block)}
     if any(v not in inside and not is_visible(v, loop) for v in operands_within(node)):
         return False
@@ -65,7 +65,7 @@ def _is_invariant(node: Node, loop: Node, facts: AliasAnalysis) -> bool:
         return False
     if node.op == "prim::GetAttr":  # gives the same object in every iteration, whoever writes to what is in it
         return True
-    return not any(facts.places(v) and (facts.has_writers(v) or facts.leaves(v)) for v in node.results)
+    return not any(aliases.places(v) and (aliases.has_writers(v) or aliases.leaves(v)) for v in node.results)
 
 
 def _defined_in(block: Block) -> list[object]:

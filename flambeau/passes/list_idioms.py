@@ -40,14 +40,14 @@ def do(graph: Graph, refine_lengths: bool = False) -> bool:
 
 def _unpack(graph: Graph) -> bool:
     """`prim::ListUnpack` of a list that is written out: its elements."""
-    facts: AliasAnalysis | None = None
+    aliases: AliasAnalysis | None = None
     changed = False
     for node in graph.find_all("prim::ListUnpack"):
         elements = _elements(node.operand(0))
         if elements is None or len(elements) != len(node.results):
             continue
-        facts = facts or AliasAnalysis(graph)
-        if facts.has_writers(node.operand(0)):
+        aliases = aliases or AliasAnalysis(graph)
+        if aliases.has_writers(node.operand(0)):
             continue
         for output, element in zip(node.results, elements, strict=True):
             output.replace_uses_with(element)

@@ -36,7 +36,7 @@ def do(graph: Graph, rules: Mapping[str, tuple[Rule, ...]] = rewrites) -> bool:
 class _Peephole:
     def __init__(self, graph: Graph, rules: Mapping[str, tuple[Rule, ...]]) -> None:
         self._graph, self._rules = graph, rules
-        self._facts: AliasAnalysis | None = None
+        self._aliases: AliasAnalysis | None = None
 
     def run(self) -> bool:
         changed = False
@@ -84,31 +84,31 @@ class _Peephole:
     def _checked(self, rewritten: Any) -> Any:
         """The replacement whose conditions hold, or `KEEP`."""
         if isinstance(rewritten, Literal):
-            facts = self._known_facts()
-            is_changed = facts.is_written if rewritten.is_shallow else facts.has_writers
+            aliases = self._known_aliases()
+            is_changed = aliases.is_written if rewritten.is_shallow else aliases.has_writers
             return KEEP if is_changed(rewritten.container) else self._checked(rewritten.replacement)
         if isinstance(rewritten, Apart):
-            return KEEP if self._known_facts().may_alias(*rewritten.tensors) else rewritten.replacement
+            return KEEP if self._known_aliases().may_alias(*rewritten.tensors) else rewritten.replacement
         return rewritten
 
     def _note(self, rewritten: Any, new: Value, old: Value) -> None:
-        """Keep the facts where one value takes the place of another, or a number is had in another way."""
+        """Keep the alias analysis where one value takes the place of another, or a number is had in another way."""
         if not keys_of(old.static_type):
             return
-        if isinstance(rewritten, Value) and self._facts is not None:
-            self._facts.note_merge([new], [old])
+        if isinstance(rewritten, Value) and self._aliases is not None:
+            self._aliases.note_merge([new], [old])
         else:
-            self._facts = None
+            self._aliases = None
             forget_analyses(self._graph)
 
     def _may_stand_for(self, new: Value, old: Value, node: Node) -> bool:
         """Whether one value may replace the other, which had memory of its own."""
-        facts = self._known_facts()
-        if not facts.places(old) or (not facts.is_new(old) and facts.places(old) <= facts.places(new)):
+        aliases = self._known_aliases()
+        if not aliases.places(old) or (not aliases.is_new(old) and aliases.places(old) <= aliases.places(new)):
             return True
-        return facts.can_merge([new], [old])
+        return aliases.can_merge([new], [old])
 
-    def _known_facts(self) -> AliasAnalysis:
-        if self._facts is None:
-            self._facts = alias_analysis(self._graph)
-        return self._facts
+    def _known_aliases(self) -> AliasAnalysis:
+        if self._aliases is None:
+            self._aliases = alias_analysis(self._graph)
+        return self._aliases

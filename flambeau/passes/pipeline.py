@@ -105,8 +105,8 @@ Record = Callable[[PassRecord], None]
 
 
 def _propagate_constants(graph: Graph) -> bool:
-    """With what the types say: they are facts of this plan."""
-    return constant_propagation.do(graph, facts=True)
+    """With what the types say: they hold for this plan."""
+    return constant_propagation.do(graph, by_types=True)
 
 
 def _expand_gradients(graph: Graph) -> bool:
@@ -158,8 +158,8 @@ STEPS: tuple[Step, ...] = (
     Step(
         phase="prepare", name="shapes", run=shapes.propagate, preserves_aliases=True,
         after=(
-            ("inline", "the facts of arguments go into the functions called"),
-            ("lower_tuples", "tuples hide the facts of their elements"),
+            ("inline", "the types of arguments go into the functions called"),
+            ("lower_tuples", "tuples hide the types of their elements"),
         ),
     ),
     Step(
@@ -176,7 +176,7 @@ STEPS: tuple[Step, ...] = (
         after=(("shapes", "ranks and dtypes of places tell which are numbers"),),
         before=(
             ("peephole", "views are simplified with others"),
-            ("refresh_shapes", "what it makes has facts of its own"),
+            ("refresh_shapes", "what it makes has types of its own"),
         ),
     ),
     Step(
@@ -209,7 +209,7 @@ STEPS: tuple[Step, ...] = (
         name="constant_propagation_3",
         run=_propagate_constants,
         preserves_aliases=True,
-        after=(("peephole", "it makes constants of facts, and conditions of them"),),
+        after=(("peephole", "it makes constants of what types say, and conditions of them"),),
     ),
     Step(
         phase="simplify",
@@ -329,21 +329,21 @@ STEPS: tuple[Step, ...] = (
         name="expand_operators",
         run=_expand_operators,
         after=(("settle_ways", "what a branch gives is known once it is decided"),),
-        before=(("refresh_shapes", "what it makes has facts of its own"),),
+        before=(("refresh_shapes", "what it makes has types of its own"),),
     ),
     Step(
         phase="fuse",
         name="settle_attention",
         run=settle_attention.do,
         after=(("expand_operators", "layers are made of attention"),),
-        before=(("refresh_shapes", "what it makes has facts of its own"),),
+        before=(("refresh_shapes", "what it makes has types of its own"),),
     ),
     Step(
         phase="fuse",
         name="refresh_shapes",
         run=shapes.propagate,
         preserves_aliases=True,
-        after=(("unroll", "copies of loop bodies have facts of their own"),),
+        after=(("unroll", "copies of loop bodies have types of their own"),),
     ),
     Step(
         phase="fuse",

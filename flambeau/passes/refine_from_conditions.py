@@ -34,10 +34,10 @@ def integers(graph: Graph) -> bool:
 
 def lengths(graph: Graph) -> bool:
     """Put constants where the lengths of lists are known that nobody changes."""
-    facts = AliasAnalysis(graph)
+    aliases = AliasAnalysis(graph)
 
     def use(node: Node, known: Known) -> bool:
-        if node.op != "aten::len" or node.operand(0) not in known or facts.has_writers(node.operand(0)):
+        if node.op != "aten::len" or node.operand(0) not in known or aliases.has_writers(node.operand(0)):
             return False
         with node.graph.inserting(node):
             node.result().replace_uses_with(insert_constant(node.graph, known[node.operand(0)]))

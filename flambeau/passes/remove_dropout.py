@@ -35,20 +35,20 @@ def do(graph: Graph, *, only_checked: bool = False) -> bool:
     ]
     if not found:
         return False
-    facts = AliasAnalysis(graph, apart=True)
+    aliases = AliasAnalysis(graph, apart=True)
     changed = False
     for node in found:
         is_in_place = node.op.endswith("_")
-        if is_in_place or not _is_written_later(facts, node):
+        if is_in_place or not _is_written_later(aliases, node):
             node.result().replace_uses_with(node.operand(0))
             node.erase()
             changed = True
     return changed
 
 
-def _is_written_later(facts: AliasAnalysis, node: Node) -> bool:
+def _is_written_later(aliases: AliasAnalysis, node: Node) -> bool:
     """Whether anybody may write to the operand or the result once the node has run: in a loop, what is above too."""
-    writers = [*facts.writers(node.operand(0)), *facts.writers(node.result())]
+    writers = [*aliases.writers(node.operand(0)), *aliases.writers(node.result())]
     return bool(writers) and (_is_in_loop(node) or not all(w.is_before(node) for w in writers))
 
 

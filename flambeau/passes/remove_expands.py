@@ -23,10 +23,10 @@ def do(graph: Graph) -> bool:
     uses = [(use, node) for node in implicit for use in node.result().uses() if _broadcasts(use)]
     if not uses:
         return False
-    facts = alias_analysis(graph)
+    aliases = alias_analysis(graph)
     changed = False
     for use, node in uses:
-        if not facts.has_writers(node.operand(0)):
+        if not aliases.has_writers(node.operand(0)):
             use.user.replace_operand(use.offset, node.operand(0))
             changed = True
     for node in implicit:

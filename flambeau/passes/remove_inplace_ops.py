@@ -50,9 +50,9 @@ def do(graph: Graph) -> bool:
     """Make every write functional that can be; whether there was any."""
     if not any(_is_write(node) for node in graph.listed_nodes()):
         return False
-    facts = alias_analysis(graph)
-    holders = holders_of(graph, facts, contained=True)
-    families = [family for names in holders.values() if (family := _family(names, facts)) is not None]
+    aliases = alias_analysis(graph)
+    holders = holders_of(graph, aliases, contained=True)
+    families = [family for names in holders.values() if (family := _family(names, aliases)) is not None]
     for family in families:
         _Rewriting(graph, family).run()
     return bool(families)
@@ -67,21 +67,21 @@ class _Family:
     """Of each view what it is of; of what a write gives back what it wrote."""
 
 
-def _family(names: list[Value], facts: AliasAnalysis) -> _Family | None:
+def _family(names: list[Value], aliases: AliasAnalysis) -> _Family | None:
     """The tensor that all these values show, if writes to it can go."""
-    family = _members(names, facts)
+    family = _members(names, aliases)
     if family is None:
         return None
     makers = {value.defining_node for value in family.parents}
-    writes = facts.writers(family.base)
+    writes = aliases.writers(family.base)
     can_go = makers.issuperset(writes) and all(_can_be_put_back(write, family) for write in writes)
     return family if writes and can_go and _is_kept_once(family, writes) else None
 
 
-def _members(names: list[Value], facts: AliasAnalysis) -> _Family | None:
+def _members(names: list[Value], aliases: AliasAnalysis) -> _Family | None:
     """A new tensor with views and writes of its own block; None where there is anything else among these values."""
-    bases = [v for v in names if facts.is_new(v)]
-    if len(bases) != 1 or facts.escapes(bases[0]) or any(only_place(v, facts) is None for v in names):
+    bases = [v for v in names if aliases.is_new(v)]
+    if len(bases) != 1 or aliases.escapes(bases[0]) or any(only_place(v, aliases) is None for v in names):
         return None
     family = _Family(bases[0])
     for value in names:

@@ -56,22 +56,22 @@ def do(graph: Graph) -> bool:
     candidates = [v for v in made if any(map(_is_change, v.uses()))]
     if not candidates:
         return False
-    facts = alias_analysis(graph)  # what it says of writes stays true enough: there are ever fewer
-    rewritten = [_rewrite(value, _left_by(value, _changes(value, facts))) for value in candidates]
+    aliases = alias_analysis(graph)  # what it says of writes stays true enough: there are ever fewer
+    rewritten = [_rewrite(value, _left_by(value, _changes(value, aliases))) for value in candidates]
     return any(rewritten)
 
 
-def _changes(value: Value, facts: AliasAnalysis) -> list[Node]:
+def _changes(value: Value, aliases: AliasAnalysis) -> list[Node]:
     """The changes of a list in order; none where one has to stay."""
     block, names = value.owner_block, _names_of(value)
-    places = facts.places(value)
+    places = aliases.places(value)
     uses = [use for name in names for use in name.uses()]
     changes = {use.user for use in uses if _is_change(use)}
-    writers = [writer for writer in facts.writers(value) if not places.isdisjoint(facts.writes(writer))]
+    writers = [writer for writer in aliases.writers(value) if not places.isdisjoint(aliases.writes(writer))]
     if len(places) != 1 or not changes.issuperset(writers) or any(c.owner_block is not block for c in changes):
         return []
     ordered = sorted(changes, key=cmp_to_key(_in_order))
-    return ordered if all(_may_stay(use, ordered[-1], value, facts) for use in uses) else []
+    return ordered if all(_may_stay(use, ordered[-1], value, aliases) for use in uses) else []
 
 
 def _in_order(first: Node, second: Node) -> int:
@@ -111,7 +111,7 @@ def _gives_back(change: Node) -> bool:
     return len(change.results) == 1 and bool(returns) and returns[0].alias is not None and returns[0].alias.is_write
 
 
-def _may_stay(use: Use[Node], last: Node, value: Value, facts: AliasAnalysis) -> bool:
+def _may_stay(use: Use[Node], last: Node, value: Value, aliases: AliasAnalysis) -> bool:
     """Whether a use is a change, or only looks at the list, or comes when all changes are over."""
     node = use.user
     if _is_change(use):
@@ -122,7 +122,7 @@ def _may_stay(use: Use[Node], last: Node, value: Value, facts: AliasAnalysis) ->
     definition = node.definition
     if definition is None or definition.schema.arguments[use.offset].alias is not None:
         return False
-    return not any(facts.may_reach(result, facts.places(value)) for result in node.results)
+    return not any(aliases.may_reach(result, aliases.places(value)) for result in node.results)
 
 
 def _left_by(value: Value, changes: Sequence[Node]) -> dict[Node, Changed]:

@@ -37,12 +37,12 @@ def do(graph: Graph, wanted: Callable[[Node], bool] = lambda node: True, *, chec
     writes = [n for n in graph.listed_nodes() if may_go(n)]
     if not writes:
         return False
-    facts = alias_analysis(graph)
-    holders = holders_of(graph, facts)
+    aliases = alias_analysis(graph)
+    holders = holders_of(graph, aliases)
     changed = False
     for value in dict.fromkeys(_first(n, may_go) for n in writes):
-        known = holders.get(only_place(value, facts), None)
-        if known is not None and _is_private(value, known, facts, may_go):
+        known = holders.get(only_place(value, aliases), None)
+        if known is not None and _is_private(value, known, aliases, may_go):
             _rewrite(value, known)
             changed = True
     return changed
@@ -141,19 +141,19 @@ def _first(node: Node, may_go: Callable[[Node], bool]) -> Value:
     return value
 
 
-def only_place(value: Value, facts: AliasAnalysis) -> Place | None:
+def only_place(value: Value, aliases: AliasAnalysis) -> Place | None:
     """The place that a value is; None where it may be several, or none."""
-    places = facts.places(value)
+    places = aliases.places(value)
     return next(iter(places)) if len(places) == 1 else None
 
 
-def holders_of(graph: Graph, facts: AliasAnalysis, *, contained: bool = False) -> dict[Place | None, list[Value]]:
+def holders_of(graph: Graph, aliases: AliasAnalysis, *, contained: bool = False) -> dict[Place | None, list[Value]]:
     """The values that may be each place; nothing for a place that something contains, unless `contained`."""
     holders: dict[Place | None, list[Value]] = {}
     inside: set[Place] = set()
     for node in graph.all_nodes():
         for value in (*node.results, *(p for block in node.nested_blocks for p in block.parameters)):
-            for place in facts.places(value):
+            for place in aliases.places(value):
                 holders.setdefault(place, []).append(value)
                 inside |= place.contents
     for place in () if contained else inside:
@@ -161,9 +161,9 @@ def holders_of(graph: Graph, facts: AliasAnalysis, *, contained: bool = False) -
     return holders
 
 
-def _is_private(value: Value, holders: list[Value], facts: AliasAnalysis, may_go: Callable[[Node], bool]) -> bool:
+def _is_private(value: Value, holders: list[Value], aliases: AliasAnalysis, may_go: Callable[[Node], bool]) -> bool:
     """Whether the memory is new, seen by the graph alone, and known only under the names of in-place results."""
-    if value.defining_node is None or facts.escapes(value) or value not in holders:
+    if value.defining_node is None or aliases.escapes(value) or value not in holders:
         return False
     block = value.owner_block
     for other in holders:
@@ -173,7 +173,7 @@ def _is_private(value: Value, holders: list[Value], facts: AliasAnalysis, may_go
         if node is None or node.owner_block is not block or not may_go(node) or node.operand(0) not in holders:
             return False
     made = {other.defining_node for other in holders if other is not value}
-    return all(writer in made for writer in facts.writers(value))
+    return all(writer in made for writer in aliases.writers(value))
 
 
 def _rewrite(value: Value, holders: list[Value]) -> None:

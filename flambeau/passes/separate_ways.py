@@ -170,7 +170,7 @@ def _follow_up(graph: Graph) -> None:
         shapes.propagate(graph)
         changed = peephole.do(graph)
         forget_analyses(graph)
-        changed |= constant_propagation.do(graph, facts=True)
+        changed |= constant_propagation.do(graph, by_types=True)
         changed |= _stop_at_errors(graph)
         if not changed:
             break

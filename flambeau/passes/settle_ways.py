@@ -41,7 +41,7 @@ def do(graph: Graph) -> bool:
         if not (peephole.do(graph) or is_simpler):
             break
         changed = True
-        if not constant_propagation.do(graph, facts=True):
+        if not constant_propagation.do(graph, by_types=True):
             break
     if changed:
         dce.do(graph)
@@ -69,8 +69,8 @@ def _unpack_literals(graph: Graph) -> bool:
     unpacked = [n for n in graph.find_all("prim::ListUnpack") if _is_literal(n)]
     if not unpacked:
         return False
-    facts = alias_analysis(graph)
-    unpacked = [n for n in unpacked if not facts.has_writers(n.operand(0))]
+    aliases = alias_analysis(graph)
+    unpacked = [n for n in unpacked if not aliases.has_writers(n.operand(0))]
     for node in unpacked:
         made = node.operand(0).defining_node
         assert made is not None

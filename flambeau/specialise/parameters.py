@@ -44,7 +44,7 @@ def refine_parameter(graph: Graph, parameter: Value, argument: Any) -> None:
     if not specs.is_mixed(parameter.static_type, argument):
         parameter.set_type(specs.refine(parameter.static_type, argument))
     elif parameter.is_used and is_unmodified(parameter):
-        items = TupleType(tuple(map(specs.tensor_facts, argument)))
+        items = TupleType(tuple(map(specs.type_of_tensor, argument)))
         with graph.inserting(graph.body.first or graph.body):
             parts = graph.insert("prim::TupleUnpack", [parameter], items.elements)
             rebuilt = graph.insert("prim::ListConstruct", parts.results, [parameter.static_type]).result()

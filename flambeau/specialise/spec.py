@@ -171,7 +171,7 @@ def refine(type_: Type, value: Any) -> Type:
     if isinstance(value, Tensor) and value.is_wrapped_number:
         return type_
     if isinstance(value, Tensor) and isinstance(type_, TensorType):
-        return tensor_facts(value)
+        return type_of_tensor(value)
     if isinstance(type_, OptionalType):
         return NoneType() if value is None else refine(type_.element, value)
     if isinstance(type_, ListType) and type(value) is list and _has_tensors(value):
@@ -184,7 +184,7 @@ def refine(type_: Type, value: Any) -> Type:
 def _of_any_size(type_: Type, value: Any) -> Type:
     """The declared type with what is told of a value in a list, like which all others are."""
     if isinstance(type_, TensorType) and isinstance(value, Tensor):
-        return tensor_facts(value).refine(sizes=(None,) * value._array.ndim)
+        return type_of_tensor(value).refine(sizes=(None,) * value._array.ndim)
     if isinstance(type_, ListType) and isinstance(value, list):
         return ListType(_of_any_size(type_.element, value[0]))
     if isinstance(type_, TupleType) and isinstance(value, tuple):
@@ -199,7 +199,7 @@ def is_mixed(type_: Type, value: Any) -> bool:
     return _has_tensors(value) and _is_flat(value) and in_common(value) is None
 
 
-def tensor_facts(value: Tensor) -> TensorType:
+def type_of_tensor(value: Tensor) -> TensorType:
     """What a plan may rely on."""
     return TensorType(
         dtype=value.dtype,

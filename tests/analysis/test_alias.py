@@ -77,20 +77,20 @@ ALIASING = [
 
 @pytest.mark.parametrize(("body", "a", "b", "expected"), ALIASING)
 def test_which_values_may_share_memory(body: str, a: str, b: str, expected: bool) -> None:
-    facts, values, _ = parsed(body)
-    assert facts.may_alias(values[a], values[b]) is expected
-    assert facts.may_alias(values[b], values[a]) is expected
+    aliases, values, _ = parsed(body)
+    assert aliases.may_alias(values[a], values[b]) is expected
+    assert aliases.may_alias(values[b], values[a]) is expected
 
 
 def test_containers_contain_what_is_put_in() -> None:
-    facts, v, _ = parsed("%a = aten::relu(%x)\n %k : Tensor[] = prim::ListConstruct(%a)\n %b = aten::exp(%x)")
-    assert facts.may_contain_alias(v["k"], v["a"])
-    assert not facts.may_contain_alias(v["k"], v["b"])
-    assert not facts.may_contain_alias([v["b"], v["n"]], [v["a"]])
-    facts, v, _ = parsed(
+    aliases, v, _ = parsed("%a = aten::relu(%x)\n %k : Tensor[] = prim::ListConstruct(%a)\n %b = aten::exp(%x)")
+    assert aliases.may_contain_alias(v["k"], v["a"])
+    assert not aliases.may_contain_alias(v["k"], v["b"])
+    assert not aliases.may_contain_alias([v["b"], v["n"]], [v["a"]])
+    aliases, v, _ = parsed(
         "%a = aten::relu(%x)\n %k : Tensor[] = aten::split(%a, %n, %n)\n %b = aten::__getitem__(%k, %n)"
     )
-    assert facts.may_alias(v["b"], v["a"])
+    assert aliases.may_alias(v["b"], v["a"])
 
 
 WRITING = [
@@ -121,15 +121,15 @@ WRITING = [
 
 @pytest.mark.parametrize(("body", "value", "writers"), WRITING)
 def test_who_writes(body: str, value: str, writers: list[str]) -> None:
-    facts, values, _ = parsed(body)
-    assert [n.op for n in facts.writers(values[value])] == writers
-    assert facts.has_writers(values[value]) == bool(writers)
+    aliases, values, _ = parsed(body)
+    assert [n.op for n in aliases.writers(values[value])] == writers
+    assert aliases.has_writers(values[value]) == bool(writers)
 
 
 def test_what_escapes_and_leaves() -> None:
-    facts, v, graph = parsed("%a = aten::relu(%x)\n %b = aten::exp(%x)\n %k : Tensor[] = aten::append(%l, %a)")
-    assert facts.escapes(v["a"])
-    assert not facts.escapes(v["b"])
+    aliases, v, graph = parsed("%a = aten::relu(%x)\n %b = aten::exp(%x)\n %k : Tensor[] = aten::append(%l, %a)")
+    assert aliases.escapes(v["a"])
+    assert not aliases.escapes(v["b"])
     graph.add_return(v["b"])
     assert AliasAnalysis(graph).leaves(v["b"])
 
@@ -154,14 +154,14 @@ MOVES = [
 
 @pytest.mark.parametrize(("body", "expected"), MOVES)
 def test_what_may_change_places(body: str, expected: bool) -> None:
-    facts, _, graph = parsed(body)
+    aliases, _, graph = parsed(body)
     nodes: list[Node] = list(graph.nodes())
     first, second = list(pairwise(nodes))[-1]
-    assert facts.may_exchange(first, second) is expected
-    assert facts.can_move_before(second, first) is expected
-    assert facts.can_move_after(first, second) is expected
-    assert not facts.can_move_before(first, second)
-    assert not facts.can_move_after(second, first)
+    assert aliases.may_exchange(first, second) is expected
+    assert aliases.can_move_before(second, first) is expected
+    assert aliases.can_move_after(first, second) is expected
+    assert not aliases.can_move_before(first, second)
+    assert not aliases.can_move_after(second, first)
 
 
 EFFECTS = [

@@ -289,18 +289,18 @@ def test_aliases() -> None:
         "graph(%x : Tensor, %n : int):\n  %y : Tensor = aten::mul(%x, %n)\n  %v : Tensor = aten::t(%y)\n"
         "  %w : Tensor = aten::add_(%v, %n, %n)\n  return (%y)\n"
     )
-    facts = g.alias_db()
+    aliases = g.alias_db()
     values = {v.debugName(): v for n in g.nodes() for v in n.outputs()} | {v.debugName(): v for v in g.inputs()}
-    assert facts.may_contain_alias(values["y"], values["v"])
-    assert not facts.may_contain_alias(values["x"], [values["y"], values["v"]])
-    assert facts.has_writers(values["y"])
-    assert not facts.has_writers(values["x"])
-    assert facts.has_writers(values["v"].node())
-    picture = facts.to_graphviz_str()
+    assert aliases.may_contain_alias(values["y"], values["v"])
+    assert not aliases.may_contain_alias(values["x"], [values["y"], values["v"]])
+    assert aliases.has_writers(values["y"])
+    assert not aliases.has_writers(values["x"])
+    assert aliases.has_writers(values["v"].node())
+    picture = aliases.to_graphviz_str()
     assert picture.startswith("digraph alias_db {")
     assert '"%y" -> "%v"' in picture
-    assert "%x may be WILDCARD; written by nobody" in str(facts)
-    assert "%y may be %v, %w; written by aten::add_" in str(facts)
+    assert "%x may be WILDCARD; written by nobody" in str(aliases)
+    assert "%y may be %v, %w; written by aten::add_" in str(aliases)
 
 
 def test_source_ranges_and_tensor_constants() -> None:

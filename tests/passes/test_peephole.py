@@ -273,7 +273,7 @@ def test_what_types_say_of_isinstance(type_: str, asked: str, known: bool | None
           %b : Tensor = aten::neg(%x)
           -> (%b)
       return (%y)""")
-    fold_control.do(graph, facts=True)
+    fold_control.do(graph, by_types=True)
     taken = {True: "aten::relu", False: "aten::neg", None: "prim::If"}[known]
     assert graph.returns[0].defining_node is not None
     assert graph.returns[0].defining_node.op == taken

@@ -80,11 +80,11 @@ def is_tensor_constant(value: Value) -> bool:
     return node is not None and node.op == CONSTANT and isinstance(node.attributes.get("value"), Tensor)
 
 
-def refuse_shared(graph: Graph, facts: AliasAnalysis) -> None:
+def refuse_shared(graph: Graph, aliases: AliasAnalysis) -> None:
     """Raise CannotCompileError for a graph that writes to a constant tensor, or may give one back."""
     found = [n.result() for n in graph.find_all(CONSTANT) if is_tensor_constant(n.result())]
     for value in found:
-        if facts.has_tensor_writers(value):
+        if aliases.has_tensor_writers(value):
             raise CannotCompileError(f"%{value.name} is a constant tensor that something writes to")
-    if found and facts.may_contain_alias(graph.returns, found):
+    if found and aliases.may_contain_alias(graph.returns, found):
         raise CannotCompileError("a result may be a constant tensor")

@@ -28,7 +28,7 @@ def device_compilation(
     runs: int,
     calls: DeviceCalls,
 ) -> Compilation:
-    """The facts of a plan that runs on devices."""
+    """What is reported of a plan that runs on devices."""
     return Compilation(
         spec=specs.describe(spec),
         cause=cause,

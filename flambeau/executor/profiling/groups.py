@@ -83,12 +83,12 @@ def as_guarded(type_: TensorType | None, kind: str) -> TensorType | None:
 
 def make_groups(graph: Graph, settings: Settings) -> list[Node]:
     """Gather operators on tensors of known types; the groups, without guards."""
-    facts = AliasAnalysis(graph)
+    aliases = AliasAnalysis(graph)
 
-    def is_candidate(node: Node, facts: AliasAnalysis) -> bool:
-        return _is_candidate(node, facts, folds=settings.folds)
+    def is_candidate(node: Node, aliases: AliasAnalysis) -> bool:
+        return _is_candidate(node, aliases, folds=settings.folds)
 
-    groups = [g for block in list(blocks(graph.body)) for g in grown_groups(block, facts, is_candidate)]
+    groups = [g for block in list(blocks(graph.body)) for g in grown_groups(block, aliases, is_candidate)]
     return [outline(group, GROUP) for group in groups if _size(group) >= SMALLEST]
 
 
@@ -96,7 +96,7 @@ def _size(group: Sequence[Node]) -> int:
     return sum(node.op not in WITHIN for node in group)
 
 
-def _is_candidate(node: Node, facts: AliasAnalysis, *, folds: bool) -> bool:
+def _is_candidate(node: Node, aliases: AliasAnalysis, *, folds: bool) -> bool:
     if node.nested_blocks or not all(_is_tensor_or_list(v.static_type) for v in node.results):
         return False
     if node.op not in WITHIN and node.op != _CHUNK and not _is_operator(node, folds=folds):
@@ -104,7 +104,7 @@ def _is_candidate(node: Node, facts: AliasAnalysis, *, folds: bool) -> bool:
     operands = operands_within(node)
     if not any(_is_tensor_or_list(v.static_type) for v in operands) or not all(map(_is_taken, operands)):
         return False
-    return not any(map(facts.has_writers, (*operands, *node.results)))
+    return not any(map(aliases.has_writers, (*operands, *node.results)))
 
 
 def _is_operator(node: Node, *, folds: bool) -> bool:

@@ -172,7 +172,7 @@ def _is_type_of_number(argument: Any) -> bool:
 
 
 def pointwise_meaning(
-    schema: FunctionSchema, *, operands: int | Sequence[str], raw: Sequence[str], refusal: str, **facts: Any
+    schema: FunctionSchema, *, operands: int | Sequence[str], raw: Sequence[str], refusal: str, **fields: Any
 ) -> Pointwise:
     """The `Pointwise` of a schema, with arguments given by name and the usual refusal if there is none."""
     index = schema.index
@@ -183,7 +183,7 @@ def pointwise_meaning(
         raw=tuple(index[n] for n in raw),
         values=tuple(i for i, a in enumerate(schema.arguments) if _is_value(a.type)),
         refusal=refusal or f"\"{short}_cpu\" not implemented for '{{}}'",
-        **facts,
+        **fields,
     )
 
 

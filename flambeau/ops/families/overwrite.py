@@ -52,10 +52,10 @@ def overwrite(
         common: dict[str, Any] = {"dtype": same_dtype_of_first, "shape": same_shape_of_first, "effect": effect}
         if has_functional:
             functional = _functional(run, broadcasts)
-            facts = {**common, "shape": shape_of_first_two} if broadcasts else common
-            facts = {**facts, "accumulator": accumulator}
+            fields = {**common, "shape": shape_of_first_two} if broadcasts else common
+            fields = {**fields, "accumulator": accumulator}
             register(
-                OpDef(schema=schema, family="overwrite", kernel=functional, is_function=is_function, **facts, **first)
+                OpDef(schema=schema, family="overwrite", kernel=functional, is_function=is_function, **fields, **first)
             )
             if i < len(outs) and outs[i]:
                 declare_out(schema, outs[i], functional, {"effect": effect, "is_function": is_function})
