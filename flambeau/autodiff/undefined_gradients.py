@@ -16,11 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from flambeau.autodiff import presence_flags
 from flambeau.autodiff.activity import dependent
+from flambeau.autodiff.presence import Presence
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.passes import dce, specialize_autogradzero
-from flambeau.passes.specialize_autogradzero import ADD, ZERO, undefined
+from flambeau.passes.specialize_autogradzero import ADD, undefined
 from flambeau.util.record import dataclass
 
 
@@ -33,6 +35,8 @@ class WayBack:
     """Which of the gradients of results it takes: zeros for those that are not there."""
     gradients: tuple[int, ...]
     """Which of the gradients it gives; the others are not there."""
+    flags: tuple[int | None, ...]
+    """Which result says of each of these whether it is there; None of those that surely are."""
 
 
 def without(graph: Graph, seeds: int, missing: Collection[int]) -> WayBack:
@@ -43,15 +47,18 @@ def without(graph: Graph, seeds: int, missing: Collection[int]) -> WayBack:
     if missing:
         _replace(copy, [given[n] for n in missing], [v for n, v in enumerate(given) if n not in missing])
     specialize_autogradzero.do(copy)
-    returned = [n for n, v in enumerate(copy.returns) if not _is_undefined(v)]
-    for number in reversed(range(len(copy.returns))):
+    presences, flags = presence_flags.add(copy, [v for n, v in enumerate(given) if n not in missing])
+    returned = [n for n, presence in enumerate(presences) if presence is not Presence.NEVER]
+    fewer = len(presences) - len(returned)
+    for number in reversed(range(len(presences))):
         if number not in returned:
             copy.body.remove_return(number)
     dce.do(copy)
     unused = [n for n in missing if not given[n].is_used]
     for number in sorted(unused, reverse=True):
         copy.body.remove_parameter(number)
-    return WayBack(copy, tuple(n for n in range(seeds) if n not in unused), tuple(returned))
+    told = [None if flag is None else flag - fewer for flag in (flags[n] for n in returned)]
+    return WayBack(copy, tuple(n for n in range(seeds) if n not in unused), tuple(returned), tuple(told))
 
 
 def _replace(graph: Graph, missing: list[Value], present: list[Value]) -> None:
@@ -63,7 +70,3 @@ def _replace(graph: Graph, missing: list[Value], present: list[Value]) -> None:
             if value in gone and value.defining_node not in sums:
                 with graph.inserting(node):
                     node.replace_operand(number, undefined(graph))
-
-
-def _is_undefined(value: Value) -> bool:
-    return value.defining_node is not None and value.defining_node.op == ZERO

@@ -120,8 +120,7 @@ class CompiledBackward(Node):
         given = [self._complete(gradients, number) for number in way.seeds]
         values = arguments.restored(self, way.needed)
         inputs = _inputs(plan, values, None if kept is None or is_grad_enabled() else kept.restored(self))
-        outcome = way.function(*given, *inputs)
-        found = outcome if len(way.targets) > 1 else (outcome,)
+        found = way.gradients(way.function(*given, *inputs))
         by_tensor = _by_tensor([values[n] for n in way.targets], found)
         return [by_tensor.get(id(tensor)) for tensor in arguments.asking]
 
@@ -147,12 +146,13 @@ def _inputs(plan: GradientPlan, arguments: Sequence[Any], kept: list[Any] | None
     return values if kept is None else [*[values[n] for n in plan.parameters], *kept]
 
 
-def _by_tensor(arguments: Sequence[Tensor], gradients: Sequence[Tensor]) -> dict[int, Tensor]:
+def _by_tensor(arguments: Sequence[Tensor], gradients: Sequence[Tensor | None]) -> dict[int, Tensor]:
     """The gradients of tensors, by identity: an argument that was given twice has the sum."""
     sums: dict[int, Tensor] = {}
-    for argument, gradient in zip(arguments, gradients, strict=False):
-        key = id(argument)
-        sums[key] = sums[key] + gradient if key in sums else gradient
+    for argument, gradient in zip(arguments, gradients, strict=True):
+        if gradient is not None:
+            key = id(argument)
+            sums[key] = sums[key] + gradient if key in sums else gradient
     return sums
 
 

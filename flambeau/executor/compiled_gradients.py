@@ -66,6 +66,16 @@ class CompiledWayBack:
     """Which arguments it gives the gradients of."""
     needed: tuple[int, ...]
     """Which arguments it needs the elements of."""
+    flags: tuple[int | None, ...]
+    """Which result says of each gradient whether it is there, None of those that surely are; empty where all are."""
+
+    def gradients(self, outcome: Any) -> Any:
+        """The gradients in what the function gave, None for those that are not there."""
+        if self.flags:
+            return [g if n is None or outcome[n] else None for g, n in zip(outcome, self.flags, strict=False)]
+        if len(self.targets) == 1:
+            return (outcome,)
+        return outcome if self.targets else ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,7 +168,7 @@ class GradientPlan:
         needed = tuple(n for n, value in zip(taken, values, strict=False) if _needs_elements(value))
         function = function_of(self._name, "gradient" if again else "backward", part.graph)
         self._run(function, "way back", sorted(missing), again)
-        return CompiledWayBack(function, part.seeds, targets, needed)
+        return CompiledWayBack(function, part.seeds, targets, needed, part.flags if any(part.flags) else ())
 
     def _run(self, function: Function, *names: Any) -> None:
         if self._provenance is not None:

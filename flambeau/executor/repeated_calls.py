@@ -18,7 +18,7 @@ tensor([ 6., 12.])
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 from flambeau.autograd import anomaly_mode
@@ -72,7 +72,8 @@ class QuickWayBack(NamedTuple):
     """Which arguments it takes behind the gradients."""
     places: tuple[int | None, ...]
     """Of each argument that asks, which of the gradients is its own; None if none is."""
-    is_several: bool
+    gradients: Callable[[Any], Sequence[Any]]
+    """The gradients in what it gives."""
 
 
 class RepeatedArguments:
@@ -221,7 +222,7 @@ class RepeatedCall:
         places = tuple([way.targets.index(n) if n in way.targets else None for n in self.asking])
         parameters = self.call.plan.parameters if self.keeps else tuple(range(len(self.kinds)))
         needed = tuple([n for n in way.needed if self.kinds[n].dtype is not None])
-        return QuickWayBack(stub, way.seeds, needed, parameters, places, len(way.targets) > 1)
+        return QuickWayBack(stub, way.seeds, needed, parameters, places, way.gradients)
 
 
 def _is_like(value: Any, kind: Kind) -> bool:
@@ -269,7 +270,7 @@ class RepeatedBackward(CompiledBackward):
         outcome = run(*[gradients[n] for n in way.seeds], *[passed[n] for n in way.parameters], *kept)
         if outcome is MISSED:
             return self.apply(gradients)
-        gradients_back = outcome if way.is_several else (outcome,)
+        gradients_back = way.gradients(outcome)
         return [None if place is None else gradients_back[place] for place in way.places]
 
 

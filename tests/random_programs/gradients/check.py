@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
@@ -68,29 +68,30 @@ def by_differences(function: Callable[..., Any], point: Point, directions: Any) 
 
 def gradients(
     function: Callable[..., Any], point: Point, *, creates: bool = False
-) -> tuple[list[Tensor], list[Tensor]]:
-    """The tensors, and the gradients of the sum in regard to them."""
+) -> tuple[list[Tensor], list[Tensor | None]]:
+    """The tensors, and the gradients of the sum in regard to them; None of those that took no part."""
     arrays, rest = point
     leaves = [flambeau.from_numpy(np.array(a)).requires_grad_() for a in arrays]
     total = function(*leaves, *rest)
     return leaves, gradients_of(total, leaves, creates=creates)
 
 
-def gradients_of(total: Tensor, leaves: list[Tensor], *, creates: bool = False) -> list[Tensor]:
-    """The gradients of a sum; zeros where it does not depend on a tensor."""
-    found: Any = grad(total, leaves, create_graph=creates, materialize_grads=True)
+def gradients_of(total: Tensor, leaves: list[Tensor], *, creates: bool = False) -> list[Tensor | None]:
+    """The gradients of a sum; None where it does not depend on a tensor."""
+    found: Any = grad(total, leaves, create_graph=creates, allow_unused=True)
     return list(found)
 
 
-def along(tensors: list[Tensor], directions: Any) -> float:
+def along(tensors: Sequence[Tensor | None], directions: Any) -> float:
     """The sum of products with directions."""
-    return math.fsum(float((t.detach().numpy() * d).sum()) for t, d in zip(tensors, directions, strict=True))
+    pairs = [(t, d) for t, d in zip(tensors, directions, strict=True) if t is not None]
+    return math.fsum(float((t.detach().numpy() * d).sum()) for t, d in pairs)
 
 
 def second_along(function: Callable[..., Any], point: Point, one: Any, other: Any) -> float:
     """The second derivative in two directions: the gradient along one, differentiated along the other."""
     leaves, first = gradients(function, point, creates=True)
-    along_one = sum((g * flambeau.from_numpy(d)).sum() for g, d in zip(first, one, strict=True))
+    along_one = sum((g * flambeau.from_numpy(d)).sum() for g, d in zip(first, one, strict=True) if g is not None)
     if not isinstance(along_one, Tensor) or not along_one.requires_grad:
         return 0.0
     return along(gradients_of(along_one, leaves), other)
@@ -143,9 +144,10 @@ class Check:
     def first_order(self, runs: Mapping[str, Callable[..., Any]], point: Point, one: Any) -> str | None:
         """Which run has another derivative than finite differences."""
         want = by_differences(self.function, point, one)
+        took_part: list[bool] | None = None
         for path, run in runs.items():
             try:
-                got = along(gradients(run, point)[1], one)
+                found = gradients(run, point)[1]
             except RuntimeError as error:
                 if self.cuts and LOST in str(error):
                     continue
@@ -154,8 +156,12 @@ class Check:
                 if self.is_refused_by_torch(point) is False:
                     return f"{path}: {error}, and PyTorch has a gradient"
                 continue
-            if differs(got, want):
+            if differs(got := along(found, one), want):
                 return f"{path}: the derivative is {got!r}, by differences {want!r}"
+            present = [g is not None for g in found]
+            took_part = present if took_part is None else took_part
+            if present != took_part and not self.cuts:
+                return f"{path}: {present} took part, on the tape {took_part}"
         return self.by_function(point, one, want) if self.cuts else None
 
     def by_function(self, point: Point, one: Any, want: float) -> str | None:
