@@ -21,6 +21,7 @@ import enum
 from collections.abc import Iterable, Mapping, Sequence
 
 from flambeau.analysis.gradients import is_real
+from flambeau.autodiff.lists import list_changes
 from flambeau.autodiff.writes import root_of, shows_first, writes_first
 from flambeau.ir import constants
 from flambeau.ir.graph import Block, Graph, Node, Value
@@ -28,8 +29,6 @@ from flambeau.schema.types import ListType
 
 CONSTRUCTS = ("prim::ListConstruct", "prim::TupleConstruct")
 UNPACKS = ("prim::ListUnpack", "prim::TupleUnpack")
-CHANGES = ("aten::append", "aten::pop", "aten::_set_item")
-"""What changes a list of gradients; its first operand is the list."""
 
 
 class Presence(enum.Enum):
@@ -66,7 +65,7 @@ class Presences:
         nodes = graph.listed_nodes()
         self.roots = {root_of(n.operand(0)) for n in nodes if writes_first(n)}
         """The tensors that are written in place."""
-        self.lists = {list_root(n.operand(0)) for n in nodes if n.op in CHANGES}
+        self.lists = {list_root(n.operand(0)) for n in nodes if changes_list(n)}
         """The lists that change."""
         self.before: dict[Node, Memory] = {}
         """Of each loop, the memory where a round begins."""
@@ -115,7 +114,7 @@ class Presences:
         if node.op in UNPACKS and (maker := constructed(node.operand(0), self)) is not None:
             for result, item in zip(node.results, maker.operands, strict=True):
                 self._set(result, self._now(item))
-        elif node.op in CHANGES or shows_first(node):
+        elif changes_list(node) or shows_first(node):
             self._change(node, presence)
         else:
             for result in node.results:
@@ -124,8 +123,8 @@ class Presences:
     def _change(self, node: Node, presence: Presence) -> None:
         """A write, or a view; of a list, what goes in or comes out."""
         target = self.place(node.operand(0))
-        if node.op in CHANGES:
-            if node.op != "aten::pop":
+        if changes_list(node):
+            if takes_item(node):
                 added = self._now(node.operands[-1])
                 before = self._memory.get(target, Presence.NEVER)
                 self._memory[target] = met(before, added)
@@ -175,10 +174,21 @@ def _joined(one: Mapping[Value, Presence], other: Mapping[Value, Presence]) -> M
     }
 
 
+def changes_list(node: Node) -> bool:
+    """Whether a node changes a list of gradients, its first operand."""
+    definition = node.definition
+    return definition is not None and definition.schema.is_mutable and node.op in list_changes
+
+
+def takes_item(node: Node) -> bool:
+    """Whether a node that changes a list puts its last operand there, and gives the list back."""
+    return node.result().static_type == node.operand(0).static_type
+
+
 def list_root(value: Value) -> Value:
     """Where a list is made."""
     node = value.defining_node
-    while node is not None and node.op in CHANGES and node.op != "aten::pop":
+    while node is not None and changes_list(node) and takes_item(node):
         value = node.operand(0)
         node = value.defining_node
     return value
@@ -201,9 +211,9 @@ def filled(loop: Node) -> list[tuple[Value, Value]]:
     """The lists of which a loop sets each item once, with what it sets."""
     (body,) = loop.nested_blocks
     length = loop.operand(0).defining_node
-    changes = [node for node in body.walk() if node.op in CHANGES]
+    changes = [node for node in body.walk() if changes_list(node)]
     if length is None or length.op != "aten::len" or len(changes) != 1 or changes[0].owner_block is not body:
         return []
     [node], place = changes, list_root(length.operand(0))
-    is_each = node.op == "aten::_set_item" and node.operand(1) is body.parameters[0]
-    return [(place, node.operand(2))] if is_each and list_root(node.operand(0)) is place else []
+    is_each = takes_item(node) and node.operand(1) is body.parameters[0]
+    return [(place, node.operands[-1])] if is_each and list_root(node.operand(0)) is place else []

@@ -19,7 +19,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from flambeau.analysis.gradients import is_real
-from flambeau.autodiff.presence import CHANGES, CONSTRUCTS, UNPACKS, Presence, Presences, constructed
+from flambeau.autodiff.lists import list_changes
+from flambeau.autodiff.presence import CONSTRUCTS, UNPACKS, Presence, Presences, constructed, takes_item
 from flambeau.autodiff.writes import writes_first
 from flambeau.ir import constants
 from flambeau.ir.constants import insert_constant
@@ -71,7 +72,7 @@ class _Flags:
         self._told = {
             presences.place(node.operand(0))
             for node in graph.listed_nodes()
-            if node.op in ("aten::pop", "aten::__getitem__") and presences.is_memory(node.operand(0))
+            if node.op in list_changes and not takes_item(node) and presences.is_memory(node.operand(0))
             if presences.made(node.result()) is Presence.AT_TIMES
         }
         """The lists whose items must be told apart."""
@@ -148,11 +149,11 @@ class _Flags:
 
     def _item(self, node: Node) -> bool:
         """Do to the list of bools what is done to a list; False for what does nothing to it."""
-        if node.op not in (*CHANGES, "aten::__getitem__"):
+        if node.op not in list_changes:
             return False
         bools, graph = self._lists[self._presences.place(node.operand(0))], self._graph
         operands = [bools, *node.operands[1:]]
-        if node.op in ("aten::append", "aten::_set_item"):
+        if takes_item(node):
             operands[-1] = self._inserted(self.of(operands[-1]))
             graph.insert(node.op, operands, [_BOOLS])
         else:
