@@ -315,10 +315,15 @@ def new(fn: EmittedFunction, dtype: DType, sizes: Sequence[Register], node: Node
     if any(memory.literal(s) is None for s in sizes) and len(sizes) > 1:
         _fail_if_too_large(fn, sizes, itemsize, node)
     block = fn.exits.new_block(total)
-    data = e.define(f"getelementptr inbounds i8, ptr {block}, i64 {BLOCK_DATA}", "ptr", 1)
+    data = first_byte(fn, block)
     e.make_fresh(data)
     strides = memory.empty_strides(e, sizes, itemsize)
     return ArrayValue(Array(dtype, len(sizes), len(sizes)), block, data, tuple(sizes), strides)
+
+
+def first_byte(fn: EmittedFunction, block: Register) -> Register:
+    """Where the elements of a block begin."""
+    return fn.e.define(f"getelementptr inbounds i8, ptr {block}, i64 {BLOCK_DATA}", "ptr", 1)
 
 
 def _fail_if_too_large(fn: EmittedFunction, sizes: Sequence[Register], itemsize: int, node: Node) -> None:

@@ -26,6 +26,7 @@ from flambeau.codegen.graph import (
     list_folds,
     lists,
     memory,
+    ordered_lines,
     part_writes,
     pieces,
     pointwise,
@@ -365,6 +366,11 @@ lowers_on_tensors("aten::diff")(reordered.diff)
 lowers_on_tensors("aten::sort")(sorting.sort)
 lowers_on_tensors("aten::argsort")(sorting.argsort)
 lowers_on_tensors("aten::searchsorted")(sorting.searchsorted)
+lowers_on_tensors("aten::topk")(ordered_lines.topk)
+lowers_on_tensors("aten::kthvalue")(ordered_lines.kthvalue)
+lowers_on_tensors("aten::median")(ordered_lines.median)
+lowers_on_tensors("aten::nanmedian")(ordered_lines.nanmedian)
+lowers_on_tensors("aten::mode")(ordered_lines.mode)
 lowers_on_tensors("aten::slice")(arrays.slice_)
 lowers_on_tensors("aten::slice_scatter")(part_writes.slice_scatter)
 lowers_on_tensors("aten::select_scatter")(part_writes.select_scatter)

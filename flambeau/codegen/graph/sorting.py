@@ -1,15 +1,15 @@
 """Order along an axis in native code: insertion into what is sorted already, for short axes, and search by halves.
 
-Longer axes than `SHORT` are sorted by Python, whose way there is then a small part of the time.
+Longer axes than `SHORT` are sorted by a routine (`ordered_lines`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from flambeau.codegen.graph import arrays, memory
-from flambeau.codegen.graph.arrays import array, view_on
+from flambeau.codegen.graph.arrays import array
 from flambeau.codegen.graph.control import each
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.interpreter_calls import either_of, is_dense_now
@@ -17,6 +17,7 @@ from flambeau.codegen.graph.literals import literal_of
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.named_operands import operands_by_name
 from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, Native, Scalar
+from flambeau.codegen.graph.ordered_lines import all_in_order, axis_of_lines, each_line
 from flambeau.codegen.graph.pointwise import set_element
 from flambeau.codegen.graph.representation import Array
 from flambeau.codegen.graph.scalars import Operand, Registers, as_operand
@@ -32,43 +33,81 @@ Before = Callable[[Register, Register], Register]
 
 def sort(fn: EmittedFunction, node: Node) -> None:
     """`sort`: values and indices. Equal elements keep their order, nan is larger than all others."""
-    x, dim, before = _sorted_axis(fn, node)
+    x, dim, descending = _sorted_axis(fn, node)
+    before = _before(fn, x, descending=descending)
 
     def native() -> tuple[ArrayValue, ...]:
         values, indices = (arrays.new(fn, dtype, x.sizes, node) for dtype in (x.rep.dtype, dtypes.int64))
 
-        def row(at: list[Register]) -> None:
-            _insert_all(fn, x, dim, at[0], (values, at[1]), (indices, at[2]), before)
+        def short() -> None:
+            each_line(fn, dim, [x, values, indices], lambda at: _insert_all(
+                fn, x, dim, at[0], (values, at[1]), (indices, at[2]), before
+            ))  # fmt: skip
 
-        _each_row(fn, dim, [x, values, indices], row)
+        _by_length(fn, x, dim, short, lambda: all_in_order(fn, x, dim, values, indices, descending=descending))
         return values, indices
 
-    either_of(fn, node, _is_short(fn, x, dim), [Array(t, x.rep.rank, 0) for t in (x.rep.dtype, dtypes.int64)], native)
+    _results(fn, node, x, (x.rep.dtype, dtypes.int64), native)
 
 
 def argsort(fn: EmittedFunction, node: Node) -> None:
     """`argsort`: the indices that sort."""
-    x, dim, before = _sorted_axis(fn, node)
+    x, dim, descending = _sorted_axis(fn, node)
+    before = _before(fn, x, descending=descending)
 
     def native() -> tuple[ArrayValue, ...]:
         indices = arrays.new(fn, dtypes.int64, x.sizes, node)
-        _each_row(fn, dim, [x, indices], lambda at: _insert_all(fn, x, dim, at[0], None, (indices, at[1]), before))
+
+        def short() -> None:
+            each_line(fn, dim, [x, indices], lambda at: _insert_all(
+                fn, x, dim, at[0], None, (indices, at[1]), before
+            ))  # fmt: skip
+
+        _by_length(fn, x, dim, short, lambda: all_in_order(fn, x, dim, None, indices, descending=descending))
         return (indices,)
 
-    either_of(fn, node, _is_short(fn, x, dim), [Array(dtypes.int64, x.rep.rank, 0)], native)
+    _results(fn, node, x, (dtypes.int64,), native)
 
 
-def _sorted_axis(fn: EmittedFunction, node: Node) -> tuple[ArrayValue, int, Before]:
-    """The tensor, its axis, and which of two elements comes first."""
+def _by_length(
+    fn: EmittedFunction, x: ArrayValue, dim: int, short: Callable[[], None], long: Callable[[], None]
+) -> None:
+    """One of two ways to sort all lines."""
+    e = fn.e
+    labels, after = [e.label("short"), e.label("long")], e.label("sorted")
+    e.branch_if(e.icmp("sle", x.sizes[dim], number(SHORT)), *labels)
+    for label, way in zip(labels, (short, long), strict=True):
+        e.start(label)
+        way()
+        e.branch(after)
+    e.start(after)
+
+
+def _results(
+    fn: EmittedFunction, node: Node, x: ArrayValue, dtypes: Sequence[DType],
+    native: Callable[[], Sequence[ArrayValue]],
+) -> None:  # fmt: skip
+    """The results of a node; by Python for a tensor that lies with gaps or turned, whose order in memory they keep."""
+    if x.rep.rank == 1 or x.rep.dense == x.rep.rank:
+        for k, value in enumerate(native()):
+            fn.values.set_new(node.result(k), value)
+        return
+    either_of(fn, node, is_dense_now(fn, x), [Array(t, x.rep.rank, 0) for t in dtypes], native)
+
+
+def _sorted_axis(fn: EmittedFunction, node: Node) -> tuple[ArrayValue, int, bool]:
+    """The tensor, its axis, and whether the largest come first."""
     x, operands = array(fn, node.operand(0)), operands_by_name(fn, node)
-    dim, descending = literal_of(operands["dim"]), literal_of(operands["descending"])
-    rank = x.rep.rank
-    if not isinstance(dim, int) or not rank or not -rank <= dim < rank or not isinstance(descending, bool):
-        raise CannotCompileError("a tensor without axes, or an axis or order that is not known")
-    if fn.e.lanes > 1 or x.rep.dtype.is_complex:
-        raise CannotCompileError("a tensor of complex numbers, or one in each iteration of a loop")
+    descending = literal_of(operands["descending"])
+    if not isinstance(descending, bool):
+        raise CannotCompileError("an order that is not known")
+    return x, axis_of_lines(fn, x, literal_of(operands["dim"])), descending
+
+
+def _before(fn: EmittedFunction, x: ArrayValue, *, descending: bool) -> Before:
+    """Which of two elements comes first."""
     less = _less(fn, x.rep.dtype)
-    return x, dim % rank, (lambda a, b: less(b, a)) if descending else less
+    return (lambda a, b: less(b, a)) if descending else less
 
 
 def _less(fn: EmittedFunction, dtype: DType) -> Before:
@@ -82,21 +121,6 @@ def _less(fn: EmittedFunction, dtype: DType) -> Before:
         return e.binary("or", e.fcmp("olt", a, b), is_last)
 
     return less
-
-
-def _is_short(fn: EmittedFunction, x: ArrayValue, dim: int) -> Register:
-    """Whether lines are sorted here: short ones, of a tensor whose copy lies in memory as Python's does."""
-    short = fn.e.icmp("sle", x.sizes[dim], number(SHORT))
-    return short if x.rep.rank == 1 else fn.e.binary("and", short, is_dense_now(fn, x))
-
-
-def _each_row(fn: EmittedFunction, dim: int, tensors: list[ArrayValue], body: Callable[[list[Register]], None]) -> None:
-    """``body`` of where each line along an axis begins in several tensors."""
-    without = [
-        view_on(t, t.data, [*t.sizes[:dim], *t.sizes[dim + 1 :]], [*t.strides[:dim], *t.strides[dim + 1 :]], 0)
-        for t in tensors
-    ]
-    arrays.each_element(fn, without[0].sizes, without, body)
 
 
 def _insert_all(
