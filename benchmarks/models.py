@@ -182,7 +182,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.models", description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path, help="archives with recorded calls")
     parser.add_argument("--only", default="", help="regular expression that the name must match in full")
-    parser.add_argument("--rounds", type=int, default=5, help="turns of each engine")
+    parser.add_argument("--rounds", type=int, default=5, help="calls of each engine")
     parser.add_argument("--seconds", type=float, default=0.05, help="seconds of a turn")
     parser.add_argument("--gradients", action="store_true", help="record gradients")
     parser.add_argument("--markdown", action="store_true", help="print Markdown")

@@ -121,7 +121,7 @@ def workloads(small: bool) -> Iterator[Workload]:
     """A `while` over 16 floats, pairs of points, a stencil element by element."""
     n = 5 if small else 1000
     x = normal(16)
-    yield from _rows(f"while, {n} turns, 16 floats", ours.settled, ours.settled, (x, n), lambda: _settled(x, n))
+    yield from _rows(f"while, {n} iterations, 16 floats", ours.settled, ours.settled, (x, n), lambda: _settled(x, n))
     count = 5 if small else 40
     p = normal(count, 3)
     yield from _rows(

@@ -1,4 +1,4 @@
-"""What of a value is known before a graph runs: constants, lists written out, and questions that types answer.
+"""What of a value is known before a graph runs: constants, literal lists, and questions that types answer.
 
 >>> import flambeau.ops
 >>> from flambeau.ir import parse_ir
@@ -152,7 +152,7 @@ def _dict(node: Node) -> Any:
 
 @evaluates("aten::__contains__")
 def _contains(node: Node) -> Any:
-    """Whether a dict that is written out has a key."""
+    """Whether a literal dict has a key."""
     items, key = (known(v) for v in node.operands)
     return key in items if isinstance(items, dict) and isinstance(key, str | int) else UNKNOWN
 

@@ -119,7 +119,7 @@ def _argument(value: Value, argument: Argument) -> Any:
 
 
 def _described(value: Value) -> Any:
-    """A list of any type: written out, with types for elements that are not known; else its type."""
+    """A list of any type: a literal, with types for elements that are not known; else its type."""
     node = value.defining_node
     if node is not None and node.op == "prim::ListConstruct" and is_unmodified(value):
         return [_described(v) for v in node.operands]

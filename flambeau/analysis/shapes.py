@@ -239,7 +239,7 @@ class _Propagation:
             self._set(value, self._lists.type_of_new(value, element))
 
     def _item(self, node: Node) -> None:
-        """What comes out of a dict that is written out is what went in."""
+        """What comes out of a literal dict is what went in."""
         definition = node.definition
         items = known(node.operand(0)) if isinstance(node.operand(0).static_type, DictType) else None
         key = known(node.operand(1)) if isinstance(items, dict) else None

@@ -216,7 +216,7 @@ SHORTEST_LOOP = 64
 def _fewer_lanes(special: Specialized, axis: str, lanes: int, target: Target) -> int:
     """Lanes of an iteration where rows of some hundred elements are folded or gone through again and again.
 
-    What a row has beyond whole turns takes as long as an iteration, and with AVX2, whose masks are vectors, longer.
+    What a row has beyond whole vectors takes as long as an iteration, and with AVX2, whose masks are vectors, longer.
     """
     size = special.sizes[axis]
     if axis in parallel_group(special.kernel) or size <= SHORTEST_LOOP:

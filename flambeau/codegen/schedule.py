@@ -53,7 +53,7 @@ class Schedule:
     dense: frozenset[tuple[str, str]] = frozenset()
     """Buffers and axes along which elements lie side by side: a constant of the code, where loops go one by one."""
     rest_lanes: int = 0
-    """Elements per vector value for what a row has beyond whole turns of ``lanes``; 0 for a masked turn."""
+    """Elements per vector value for what a row has beyond whole vectors of ``lanes``; 0 for a masked iteration."""
     fastmath: bool = False
     """Allow the user's own arithmetic to be regrouped."""
 

@@ -76,7 +76,7 @@ PYTHON: Final = (
 )
 TASK: Final = (
     "it forks tasks, or waits for them",
-    "let each task do more: fork one for many turns of the loop",
+    "let each task do more: fork one for many iterations of the loop",
 )
 CHOSEN: Final = (
     "which function is called here is decided while the program runs",

@@ -226,7 +226,7 @@ def _gradient(graph: Graph, flow: Flow, asks: Asking) -> Gradient | Refusal:
 
 
 def _decide_ranks(graph: Graph) -> None:
-    """Take the branches that ranks decide, so that tuples which they give are written out."""
+    """Take the branches that ranks decide, so that the tuples which they give are literals."""
     peephole.do(graph)
     constant_propagation.do(graph, by_types=True)
     fold_control.do(graph, by_types=True)

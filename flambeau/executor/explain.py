@@ -71,7 +71,7 @@ def caches_of(plan: ExecutionPlan) -> Iterator[CacheStatistics]:
     """What the caches of a plan hold: of its regions, its fused groups, and native code for layouts in memory."""
     if plan.on_device is not None:
         yield from device_caches(plan.on_device)
-    graphs = [plan.whole] if plan.whole is not None else []
+    graphs = [plan.compiled] if plan.compiled is not None else []
     for region in plan.regions or ():
         yield region.natives_cache.statistics()
         graphs += region.natives
@@ -93,13 +93,13 @@ def _state(plan: ExecutionPlan, natives: tuple[NativeReport, ...], interpreted: 
 
 def _slow_parts(plan: ExecutionPlan) -> Iterator[SlowPart]:
     """What is interpreted although it may take long: loops, and functions that call themselves."""
-    whole = plan.whole
-    if whole is None or not whole.reason or plan.regions is None:
+    compiled = plan.compiled
+    if compiled is None or not compiled.reason or plan.regions is None:
         return
     yield from _slow_loops(plan.graph.body, iter(plan.regions))
     call = calls_itself(plan.graph)
     if call is not None:
-        yield recursion_part(call, whole.reason, whole.blamed)
+        yield recursion_part(call, compiled.reason, compiled.blamed)
 
 
 def _slow_loops(block: Block, regions: Iterator[Region], *, is_inside: bool = False) -> Iterator[SlowPart]:
@@ -121,21 +121,23 @@ def _waits(plan: ExecutionPlan) -> bool:
     """Whether native code would be made at a later call."""
     if plan.fast_path is not None:
         return not plan.kernels[0].calls
-    return plan.whole is not None and not plan.whole.reason and not plan.whole.variants
+    return plan.compiled is not None and not plan.compiled.reason and not plan.compiled.variants
 
 
 # -- what is native ---------------------------------------------------------------------------------------------------
 
 
 def _natives(plan: ExecutionPlan) -> Iterator[NativeReport]:
-    if plan.whole is not None:
-        yield _report_of_graph(WHOLE, plan.graph, [plan.whole], plan.whole.calls or plan.runs, plan.whole.reason)
+    if (compiled := plan.compiled) is not None:
+        yield _report_of_graph(WHOLE, plan.graph, [compiled], compiled.calls or plan.runs, compiled.reason)
     for number, region in enumerate(plan.regions or ()):
         yield _report_of_graph(f"region_{number}", region.graph, region.natives, region.calls, region.reason)
 
 
-def _report_of_graph(name: str, graph: Graph, wholes: list[CompiledGraph], calls: int, reason: str) -> NativeReport:
-    natives = [native for whole in wholes for native in whole.variants]
+def _report_of_graph(
+    name: str, graph: Graph, all_compiled: list[CompiledGraph], calls: int, reason: str
+) -> NativeReport:
+    natives = [native for compiled in all_compiled for native in compiled.variants]
     return NativeReport(
         name=name,
         reason=reason,
@@ -159,7 +161,7 @@ def _interpreted(plan: ExecutionPlan) -> Iterator[Interpreted]:
     """What Python runs in a call; what has a reason of its own first."""
     nodes = list(_without_kernel(plan))
     if plan.fast_path is None and is_worthwhile(plan.graph):
-        nodes += _python_of(plan.whole) if plan.whole is not None and plan.whole.variants else _between(plan)
+        nodes += _python_of(plan.compiled) if plan.compiled is not None and plan.compiled.variants else _between(plan)
     explained = {(n.kind, n.range) for n in nodes if n.reason}
     with_reasons = [n for n in nodes if n.reason]
     yield from with_reasons
@@ -172,10 +174,11 @@ def _why(plan: ExecutionPlan) -> str:
     """Why a node is interpreted that may have a native form itself."""
     if not available():
         return "llvmlite is not installed"
-    if plan.whole is None:
+    if plan.compiled is None:
         return SHARED_LIST if any(part in SHARED for part in plan.spec) else "the backend is the interpreter"
     if _waits(plan):
-        return "a graph without loops becomes native at its third call" if not plan.whole.has_loop else "not called yet"
+        has_loop = plan.compiled.has_loop
+        return "not called yet" if has_loop else "a graph without loops becomes native at its third call"
     return "it stands between native parts"
 
 
@@ -190,9 +193,9 @@ def _without_kernel(plan: ExecutionPlan) -> Iterator[Interpreted]:
                     yield Interpreted(inner.op, reason, inner.range)
 
 
-def _python_of(whole: CompiledGraph) -> list[Interpreted]:
+def _python_of(compiled: CompiledGraph) -> list[Interpreted]:
     """Nodes that native code has Python run."""
-    exit_points = [s for native in whole.variants for s in native.emitted.exit_points]
+    exit_points = [s for native in compiled.variants for s in native.emitted.exit_points]
     called = {n: s.reason for s in exit_points if s.is_called for n in s.nodes}
     return [
         Interpreted(n.op, f"{NO_FORM} here ({why}): {RUN}" if why else f"{NO_FORM}: {RUN}", n.range)
@@ -203,7 +206,7 @@ def _python_of(whole: CompiledGraph) -> list[Interpreted]:
 def _between(plan: ExecutionPlan) -> list[Interpreted]:
     """Nodes of a graph that is no native function, but for groups with kernels and native regions."""
     interpreted: list[Interpreted] = []
-    reason = plan.whole.reason if plan.whole is not None else ""
+    reason = plan.compiled.reason if plan.compiled is not None else ""
     regions = iter(plan.regions or ())
 
     def visit(block: Block) -> None:
@@ -212,8 +215,8 @@ def _between(plan: ExecutionPlan) -> list[Interpreted]:
                 region = next(regions)
                 if region.reason:
                     interpreted.extend(_all_of(region.graph, region.reason))
-                for whole in region.natives:
-                    interpreted.extend(_python_of(whole))
+                for compiled in region.natives:
+                    interpreted.extend(_python_of(compiled))
             elif node.op not in _CONSTANTS:
                 if node.op != FUSION:
                     interpreted.append(_named(node, reason))

@@ -1,7 +1,7 @@
 """The graph of a function with all that it calls in it: made once, copied by whatever starts from there.
 
 Promotion, the flow of gradients and every plan begin alike: calls are inlined, what constants alone decide is folded,
-and mixed precision is written out as casts. For a model that is most of the nodes there ever are.
+and mixed precision is explicit casts. For a model that is most of the nodes there ever are.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from flambeau.util.kept_on import KeptOn
 _known: KeptOn[Function, tuple[Graph, Graph]] = KeptOn()
 """Of each function the graph that it had, and that with its calls inlined."""
 _cast: KeptOn[Function, tuple[Graph, Graph]] = KeptOn()
-"""Of each function the inlined graph, and that with mixed precision written out."""
+"""Of each function the inlined graph, and that with explicit casts in the place of mixed precision."""
 
 
 def inlined_graph(function: Function) -> Graph:
@@ -36,7 +36,7 @@ def inlined_graph(function: Function) -> Graph:
 
 
 def cast_graph(function: Function) -> Graph:
-    """The same with mixed precision written out; that very graph if it has none."""
+    """The same with explicit casts in the place of mixed precision; that very graph if it has none."""
     graph = inlined_graph(function)
     known = _cast.get(function)
     if known is None or known[0] is not graph:
@@ -61,7 +61,7 @@ def _found(function: Function, graph: Graph) -> Graph:
 
 
 def within_precision(function: Function, precision: Precision) -> Function:
-    """The function as it is called within blocks of mixed precision, with that written out."""
+    """The function as it is called within blocks of mixed precision, with explicit casts."""
     graph = function.frozen_graph
     copy = _inlined(graph) if freeze_callees(graph) else clone_graph(graph)
     autocast.do(copy, precision)

@@ -19,7 +19,7 @@ from flambeau.codegen.kept_launches import KeptLaunch, LaunchReader, kept_launch
 from flambeau.codegen.llvm.compiler import NativeError
 from flambeau.executor.compiled_graph import CompiledGraph, Density
 from flambeau.executor.fused import FusedKernel, kernel_of
-from flambeau.executor.native_records import KeptNative, KeptWhole
+from flambeau.executor.native_records import KeptGraph, KeptNative
 from flambeau.executor.plan_body import FUSION, name_of_group
 from flambeau.executor.stored import Place
 from flambeau.util import log
@@ -33,7 +33,7 @@ WRITES: Final = 4
 class ReadNatives:
     """What was kept of a plan, taken up by this process."""
 
-    def __init__(self, kept: KeptWhole) -> None:
+    def __init__(self, kept: KeptGraph) -> None:
         """Raises NotKeptError or NativeError where code is gone."""
         self._natives = kept.natives
         self.looks = kept.looks
@@ -57,7 +57,7 @@ def read_natives(place: Place, wanted_threads: int | None) -> tuple[Place, ReadN
         place = place.beside(CUT)
         beside = _beside(place)
     kept = beside.read() if beside.is_there() else None
-    if not isinstance(kept, KeptWhole) or kept.threads != threads.threads_for(wanted_threads):
+    if not isinstance(kept, KeptGraph) or kept.threads != threads.threads_for(wanted_threads):
         return None
     try:
         return place, ReadNatives(kept)
@@ -80,21 +80,21 @@ class NativesWriter:
         """Note that groups of the plan are others now than those of the graph on disk."""
         self._is_cut = True
 
-    def write(self, whole: CompiledGraph, kernels: Sequence[FusedKernel]) -> None:
+    def write(self, compiled: CompiledGraph, kernels: Sequence[FusedKernel]) -> None:
         """Keep what is new after a call of native code."""
-        size = len(whole.variants_cache) + sum(len(k.inline_cache.published) for k in kernels)
+        size = len(compiled.variants_cache) + sum(len(k.inline_cache.published) for k in kernels)
         if size == self._size or self._writes == WRITES:
             return
         self._size, self._writes = size, self._writes + 1
         try:
-            kept = _kept(whole, self._threads)
+            kept = _kept(compiled, self._threads)
         except NotKeptError as reason:
             if log.level("cache"):
-                log.write("cache", f"the native function of {whole.name} is not kept: {reason}")
+                log.write("cache", f"the native function of {compiled.name} is not kept: {reason}")
             return
         if self._is_cut:
             self._place = self._place.beside(CUT)
-            self._place.keep(whole.graph)
+            self._place.keep(compiled.graph)
             self._is_cut = False
         _beside(self._place).keep(kept)
 
@@ -108,17 +108,17 @@ def _beside(place: Place) -> Place:
     return place.beside("native")
 
 
-def _kept(whole: CompiledGraph, count: int) -> KeptWhole:
-    names = {kernel_of(node): name_of_group(k) for k, node in enumerate(whole.graph.find_all(FUSION))}
+def _kept(compiled: CompiledGraph, count: int) -> KeptGraph:
+    names = {kernel_of(node): name_of_group(k) for k, node in enumerate(compiled.graph.find_all(FUSION))}
     natives = tuple([
         _kept_native(density, native, names)
-        for density, native in whole.variants_cache.items
+        for density, native in compiled.variants_cache.items
         if isinstance(native, NativeFunction)
     ])  # fmt: skip
     called = {name for native in natives for name in native.groups}
     writer = CodeWriter()
     launches = {name: _kept_launches(kernel, writer) for kernel, name in names.items() if name in called}
-    return KeptWhole(count, whole.looks, natives, launches, writer.written())
+    return KeptGraph(count, compiled.looks, natives, launches, writer.written())
 
 
 def _kept_native(density: Density, native: NativeFunction, names: dict[FusedKernel, str]) -> KeptNative:

@@ -53,18 +53,18 @@ def nothing(name: str, mark: str) -> str:
 
 def functions(plan: ExecutionPlan) -> Iterator[tuple[str, NativeFunction]]:
     """The native functions of a plan, each with a title: of the whole graph, or of its regions."""
-    if plan.whole is not None:
-        for native in plan.whole.variants:
-            yield f"{short(plan.whole)}: the whole graph", native
+    if plan.compiled is not None:
+        for native in plan.compiled.variants:
+            yield f"{short(plan.compiled)}: the whole graph", native
     for number, region in enumerate(plan.regions or ()):
-        for whole in region.natives:
-            for native in whole.variants:
-                yield f"region_{number} of {short(whole)} ({place(region.graph)})", native
+        for compiled in region.natives:
+            for native in compiled.variants:
+                yield f"region_{number} of {short(compiled)} ({place(region.graph)})", native
 
 
-def short(whole: CompiledGraph) -> str:
+def short(compiled: CompiledGraph) -> str:
     """The last part of a function's name."""
-    return whole.name.rpartition(".")[2]
+    return compiled.name.rpartition(".")[2]
 
 
 def place(graph: Graph) -> SourceRange | None:

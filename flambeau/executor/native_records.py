@@ -36,7 +36,7 @@ class KeptNative:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptWhole:
+class KeptGraph:
     """What a plan's calls need."""
 
     threads: int

@@ -59,7 +59,7 @@ class ExecutionPlan:
     fast_path: Callable[..., Any] | None = None
     """For a plan that is one fused group and nothing else: takes the arguments as users give them and gives the result,
     or `MISSED` where they are not exactly what was seen before."""
-    whole: CompiledGraph | None = None
+    compiled: CompiledGraph | None = None
     """The graph as one native function; None where that is not wanted."""
     regions: list[Region] | None = None
     """The parts of the graph that are native functions, where the whole cannot be one; None before that is known."""
@@ -113,8 +113,8 @@ class ExecutionPlan:
     def compile(self, arguments: Sequence[Any]) -> None:
         """Make the native code that calls with arguments like these run."""
         self.is_hot = True
-        if self.whole is not None:
-            self.whole.variant_for(arguments)
+        if self.compiled is not None:
+            self.compiled.variant_for(arguments)
             self.cut()
 
     def rehearse(self, arguments: Sequence[Any]) -> None:
@@ -130,10 +130,10 @@ class ExecutionPlan:
     def _run(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         if self.on_device is not None:
             return self.on_device(arguments)
-        if self.whole is not None and self._is_native:
+        if self.compiled is not None and self._is_native:
             if not self.is_settled:
                 self._settle()
-            results = self.whole(arguments)
+            results = self.compiled(arguments)
             if results is not None:
                 self._keep()
                 return results
@@ -148,16 +148,16 @@ class ExecutionPlan:
     @property
     def _is_native(self) -> bool:
         """Whether native code for the whole serves now, if there is any."""
-        whole = self.whole
-        assert whole is not None
-        return self.is_hot or whole.has_loop or whole.is_read or self.runs > CALLS_BEFORE_NATIVE
+        compiled = self.compiled
+        assert compiled is not None
+        return self.is_hot or compiled.has_loop or compiled.is_read or self.runs > CALLS_BEFORE_NATIVE
 
     def _keep(self) -> None:
         """Keep on disk what is new after a call of native code."""
         if self.kept is not None:
             self.kept.write()
-        if self.natives is not None and self.whole is not None:
-            self.natives.write(self.whole, self.kernels)
+        if self.natives is not None and self.compiled is not None:
+            self.natives.write(self.compiled, self.kernels)
 
     def _settle(self) -> None:
         """Cut the groups that turned out to be no one kernel, before there is native code for the whole graph."""
@@ -177,9 +177,9 @@ class ExecutionPlan:
 
     def cut(self) -> None:
         """Make regions where it has turned out that the whole graph has no native form."""
-        if self.whole is not None and self.whole.reason and not self.whole.is_refused and self.regions is None:
+        if self.compiled is not None and self.compiled.reason and not self.compiled.is_refused and self.regions is None:
             if self.watch is not None:
-                self.watch.calls(self.graph, self.whole.reason, self.whole.blamed)
+                self.watch.calls(self.graph, self.compiled.reason, self.compiled.blamed)
             self.regions, code = with_regions(self.graph, self.code.name, self.choices, self.prepare, self.watch)
             self.body().code = code or self.code
 
@@ -190,7 +190,7 @@ class ExecutionPlan:
             return self.runs + self.on_device.replays.quick_calls
         if self.fast_path is not None:
             return max(0, self.kernels[0].calls - self.rehearsals)
-        return self.runs + (self.whole.calls if self.whole is not None else 0)
+        return self.runs + (self.compiled.calls if self.compiled is not None else 0)
 
     @property
     def short_way(self) -> Callable[..., Any] | None:
@@ -199,7 +199,7 @@ class ExecutionPlan:
             return self.on_device.replays.quick if self.on_device.replays.is_quick else None
         if self.joined is not None:
             return self.joined.short_way
-        return self.whole.fast_path if self.fast_path is None and self.whole is not None else self.fast_path
+        return self.compiled.fast_path if self.fast_path is None and self.compiled is not None else self.fast_path
 
 
 @no_collection()
@@ -297,7 +297,7 @@ def _may_be_native(options: Options) -> bool:
 def _let_be_native(plan: ExecutionPlan, function: Function, options: Options, read: Read | None = None) -> None:
     """Have native code for the whole of a plan, to be made or, where there is some, to be `read`."""
     plan.prepare, plan.watch = prepare_callees(options), Watch(function)
-    plan.whole = CompiledGraph(
+    plan.compiled = CompiledGraph(
         function.name, plan.body.graph, options.choices, prepare=plan.prepare, asked=plan.watch.operator, read=read
     )
 

@@ -1,4 +1,4 @@
-"""Calls within `autocast`: plans of a function in which the mixed precision around the call is written out.
+"""Calls within `autocast`: plans of a function in which the mixed precision around the call is explicit casts.
 
 A call that nobody else watches needs no operator to be seen: the plan has the casts (`flambeau.passes.autocast`).
 """

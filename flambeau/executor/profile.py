@@ -78,8 +78,8 @@ class _Profiler:
     def run(self, plan: ExecutionPlan, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """The results of a plan."""
         results = None
-        if plan.whole is not None:
-            results = plan.whole(arguments, (), self._stand_in(WHOLE))
+        if plan.compiled is not None:
+            results = plan.compiled(arguments, (), self._stand_in(WHOLE))
             plan.cut()
         if results is None:
             start = time.perf_counter()
@@ -96,14 +96,14 @@ class _Profiler:
     # -- native code --------------------------------------------------------------------------------------------------
 
     def _stand_in(self, name: str) -> StandIn:
-        def counting(whole: CompiledGraph, native: NativeFunction) -> NativeFunction:
+        def counting(compiled: CompiledGraph, native: NativeFunction) -> NativeFunction:
             known = self._counting.get(id(native))
             if known is None:
                 start = time.perf_counter()
                 made = CountingFunction(native, self._run_exit_point(native))
                 for exit_point in made.emitted.exit_points:
                     if exit_point.is_called:
-                        whole.code_of(exit_point)
+                        compiled.code_of(exit_point)
                 self.ledger.excess += time.perf_counter() - start
                 known = self._counting[id(native)] = (name, made)
             return known[1]
@@ -231,7 +231,7 @@ def _compiled(kernel: FusedKernel) -> int:
 
 
 def _variants(region: Region) -> list[NativeFunction]:
-    return [native for whole in region.natives for native in whole.variants]
+    return [native for compiled in region.natives for native in compiled.variants]
 
 
 def _own_cycles(counters: Counters) -> dict[Node | None, float]:

@@ -41,7 +41,7 @@ from flambeau.codegen.schedule import Pack, Schedule
 from flambeau.codegen.schedules import ScheduledKernel
 from flambeau.codegen.shapes import Span
 from flambeau.codegen.specialize import Specialized
-from flambeau.executor.native_records import KeptNative, KeptWhole, Looks
+from flambeau.executor.native_records import KeptGraph, KeptNative, Looks
 from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.program.function import Function
 from flambeau.program.origin import NO_NAMES, Names
@@ -101,7 +101,7 @@ _OF_FIELDS: Final[frozenset[type]] = frozenset(
 ) | {Device, Flow, Gradient, Source, SourceRange} | frozenset({
     nest.Buffer, nest.Const, nest.Position, nest.Extent, nest.Within, nest.Load, nest.Let, nest.Running, nest.Store,
     nest.Accumulate, nest.Carry, nest.Loop, nest.Kernel, Lowered, Span, Specialized, ScheduledKernel, Schedule, Pack,
-    Tiling, Product, KeptCode, KeptCodes, Prelinked, KeptTable, KeptLaunch, KeptNative, KeptWhole, Looks, Linkage,
+    Tiling, Product, KeptCode, KeptCodes, Prelinked, KeptTable, KeptLaunch, KeptNative, KeptGraph, Looks, Linkage,
     TensorConstant,
     representation.Int, representation.Float, representation.Bool, representation.Complex, representation.Array,
     representation.Element, representation.Listed, representation.Tupled, representation.Optional, representation.Fixed,

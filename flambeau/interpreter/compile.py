@@ -19,7 +19,7 @@ INT64_MAX = (1 << 63) - 1
 
 
 OnLoop = Callable[[Node], Callable[[int], None] | None]
-"""Gives what is called with the turns of a loop when it ends; None for a loop that nobody watches."""
+"""Gives what is called with the iterations of a loop when it ends; None for a loop that nobody watches."""
 
 
 def compile_graph(

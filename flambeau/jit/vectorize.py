@@ -185,7 +185,7 @@ def _from_functions() -> Any:
     )(address)
 
 
-_held: list[Any] = []
+_kept_alive: list[Any] = []
 """What ufuncs point into where they cannot hold it themselves."""
 
 
@@ -196,4 +196,4 @@ def _let_hold(universal: np.ufunc, functions: int, owner: Any) -> None:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(owner))
         word(id(universal) + _OBJECT_OWNED).value = id(owner)
     else:
-        _held.append(owner)
+        _kept_alive.append(owner)

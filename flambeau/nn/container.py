@@ -33,31 +33,31 @@ class _Indexed(Module):
         return len(self._modules)
 
     def __iter__(self) -> Iterator[Module]:
-        return iter(self._held())
+        return iter(self._module_list())
 
     @overload
     def __getitem__(self, index: int) -> Module: ...
     @overload
     def __getitem__(self, index: slice) -> _Indexed: ...
     def __getitem__(self, index: int | slice) -> Module:
-        held = self._held()
+        items = self._module_list()
         if isinstance(index, slice):
             part = self._like_this()
-            for i, module in enumerate(held[index]):
+            for i, module in enumerate(items[index]):
                 part.add_module(str(i), module)
             return part
-        return held[self._place(index)]
+        return items[self._place(index)]
 
     def __setitem__(self, index: int, module: Module) -> None:
         self._modules[list(self._modules)[self._place(index)]] = _checked(module, self)
 
     def __delitem__(self, index: int | slice) -> None:
-        held = self._held()
+        items = self._module_list()
         if isinstance(index, slice):
-            del held[index]
+            del items[index]
         else:
-            del held[self._place(index)]
-        self._hold(held)
+            del items[self._place(index)]
+        self._renumber(items)
 
     def append(self, module: Module) -> Self:
         """Add a module at the end."""
@@ -72,11 +72,11 @@ class _Indexed(Module):
 
     def insert(self, index: int, module: Module) -> Self:
         """Put a module before the one at `index`. Raises IndexError for a place that is not there."""
-        held = self._held()
-        if not -len(held) <= operator.index(index) <= len(held):
+        items = self._module_list()
+        if not -len(items) <= operator.index(index) <= len(items):
             raise IndexError(f"index {index} is out of range")
-        held.insert(index, _checked(module, self))
-        self._hold(held)
+        items.insert(index, _checked(module, self))
+        self._renumber(items)
         return self
 
     def pop(self, index: int = -1) -> Module:
@@ -102,10 +102,10 @@ class _Indexed(Module):
             raise IndexError(f"index {place} is out of range")
         return place % length
 
-    def _hold(self, modules: Iterable[Module]) -> None:
+    def _renumber(self, modules: Iterable[Module]) -> None:
         self._modules = {str(i): module for i, module in enumerate(modules)}
 
-    def _held(self) -> list[Any]:
+    def _module_list(self) -> list[Any]:
         return list(self._modules.values())
 
 

@@ -115,8 +115,8 @@ class ParameterUpdate:
     """
 
     __slots__ = (
-        "_addresses", "_alone", "_cell", "_data_at", "_dtype", "_flag", "_flags", "_gradient_at", "_held", "_nbytes",
-        "_pieces", "_shape", "_storages", "kernel",
+        "_addresses", "_alone", "_cell", "_data_at", "_dtype", "_flag", "_flags", "_gradient_at", "_kept_arrays",
+        "_nbytes", "_pieces", "_shape", "_storages", "kernel",
     )  # fmt: skip
 
     def __init__(self, cell: NumberCell, tensors: Tensors, flags: tuple[bool, ...], flag: ctypes.c_int32) -> None:
@@ -134,7 +134,7 @@ class ParameterUpdate:
         self._alone = _one_call(self._pieces)
         self._addresses = [_address(a) for k, a in enumerate(arrays) if a is not None and k != GRADIENT]
         self._shape, self._dtype = arrays[GRADIENT].shape, arrays[GRADIENT].dtype  # type: ignore[union-attr]
-        self._held: list[tuple[int, Any]] = [(k, a) for k, a in enumerate(arrays) if k != GRADIENT]
+        self._kept_arrays: list[tuple[int, Any]] = [(k, a) for k, a in enumerate(arrays) if k != GRADIENT]
         """What the words are about, kept alive, by which of the tensors it is."""
         layouts = object_layouts()
         self._data_at = None if layouts is None else layouts.array.offset("data")
@@ -158,7 +158,7 @@ class ParameterUpdate:
         """Whether it is for these flags and this memory; it then takes the gradient, wherever that lies."""
         if flags is not self._flags and flags != self._flags:
             return False
-        for at, known in self._held:
+        for at, known in self._kept_arrays:
             tensor = tensors[at]
             if known is not (None if tensor is None else tensor._array):
                 return False

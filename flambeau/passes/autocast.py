@@ -1,4 +1,4 @@
-"""Mixed precision written out: casts of operands in the place of `autocast` blocks.
+"""Mixed precision made explicit: casts of operands in the place of `autocast` blocks.
 
 ```
 %c : Any = ^autocast(%cpu, %bfloat16, %true)        %1 = aten::_autocast_to_reduced_precision(%x, %false, %true, ...)

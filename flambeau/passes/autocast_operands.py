@@ -69,7 +69,7 @@ def may_be_none(type_: Type) -> bool:
 
 
 def is_castable(value: Value) -> bool:
-    """Whether the tensors of an operand can be cast one by one: lists are written out."""
+    """Whether the tensors of an operand can be cast one by one: literal lists."""
     type_ = value.static_type
     if not isinstance(type_, ListType) or not isinstance(type_.element, TensorType):
         return True

@@ -1,4 +1,4 @@
-"""Simplify what is asked of lists that are written out and never change.
+"""Simplify what is asked of literal lists and never change.
 
 ```
 %l : int[] = prim::ListConstruct(%a, %b, %c)       %m : int[] = prim::ListConstruct(%b, %c)
@@ -25,7 +25,7 @@ from flambeau.schema.types import ListType
 
 MADE = "prim::ListConstruct"
 list_rewrites: Final = RuleLists[Rule]("rewrite of what is asked of lists")
-"""Registers what applies to lists that are written out, beside `peephole_rules`."""
+"""Registers what applies to literal lists, beside `peephole_rules`."""
 list_rewrites("aten::len")(length_of_literal)
 list_rewrites("aten::__getitem__")(item_of_literal)
 
@@ -39,7 +39,7 @@ def do(graph: Graph, refine_lengths: bool = False) -> bool:
 
 
 def _unpack(graph: Graph) -> bool:
-    """`prim::ListUnpack` of a list that is written out: its elements."""
+    """`prim::ListUnpack` of a literal list: its elements."""
     aliases: AliasAnalysis | None = None
     changed = False
     for node in graph.find_all("prim::ListUnpack"):

@@ -24,7 +24,7 @@ from flambeau.schema.rule_tables import RuleLists
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import DictType
 
-_rules: Final = RuleLists[Rule]("rewrite of what dicts that are written out are asked")
+_rules: Final = RuleLists[Rule]("rewrite of what literal dicts are asked")
 """Those of the rules of `peephole` that are about dicts."""
 
 

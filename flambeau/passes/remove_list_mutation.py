@@ -31,7 +31,7 @@ from flambeau.util.record import dataclass
 LIST: Final = "prim::ListConstruct"
 DICT: Final = "prim::DictConstruct"
 LONGEST: Final = 1024
-"""Elements of lists that are written out; longer ones stay lists that change."""
+"""Elements of literal lists; longer ones stay lists that change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +44,10 @@ class Changed:
 
 
 Change = Callable[[tuple[Value, ...], Node], Changed | None]
-list_changes: Final = RuleTable[Change]("what a change leaves of a list that is written out")
+list_changes: Final = RuleTable[Change]("what a change leaves of a literal list")
 """Registers functions of the elements and the node that changes them; None from one where that is not known."""
-dict_changes: Final = RuleTable[Change]("what a change leaves of a dict that is written out")
-"""The same for dicts, whose elements are keys and values by turns."""
+dict_changes: Final = RuleTable[Change]("what a change leaves of a literal dict")
+"""The same for dicts, whose elements are keys and values in turn."""
 
 
 def do(graph: Graph) -> bool:

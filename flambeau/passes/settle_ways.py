@@ -31,7 +31,7 @@ MOST_ROUNDS: Final = 4
 
 
 def do(graph: Graph) -> bool:
-    """Simplify and fold by turns, as long as that changes anything; then remove what nobody needs any more."""
+    """Simplify and fold alternately, as long as that changes anything; then remove what nobody needs any more."""
     changed = False
     for _ in range(MOST_ROUNDS):
         if all(graph.find(kind) is None for kind in _WORTHWHILE):

@@ -259,7 +259,7 @@ class DeviceForm(Sugared):
     """`torch.device`."""
 
     def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
-        """A device: a constant if it is written out."""
+        """A device: a constant if it is a literal."""
         if len(tree.args) == 1 and isinstance(tree.args[0], StringLiteral):
             return SimpleValue(e.constant(Device(tree.args[0].value), DEVICE))
         arguments = [Given(e.value(a), a.range) for a in tree.args]

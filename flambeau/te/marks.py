@@ -1,4 +1,4 @@
-"""How loops run: as vectors, written out, shared among threads, as blocks and threads of a device."""
+"""How loops run: as vectors, unrolled, shared among threads, as blocks and threads of a device."""
 
 from __future__ import annotations
 

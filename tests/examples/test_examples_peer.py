@@ -54,7 +54,7 @@ LEAVES_LOOPS = frozenset({
     "image.otsu", "kmeans.kmeans", "life.run", "mandelbrot.escape_time", "mandelbrot.image", "mandelbrot.area",
     "newton.root", "newton.square_root", "spectral_norm.spectral_norm",
 })  # fmt: skip
-"""Those that end a loop early: TorchScript then counts the turns itself; here a loop has a count and a condition."""
+"""Those that end a loop early: TorchScript then counts the iterations itself; here it has a count and a condition."""
 COUNTS = frozenset({
     "aten::__and__", "aten::__not__", "aten::add", "aten::lt", "aten::gt", "aten::__range_length",
     "aten::__derive_index",

@@ -54,9 +54,9 @@ def test_c16_arguments_that_ask_run_natively(is_recording: bool) -> None:
     with flambeau.set_grad_enabled(is_recording):
         assert [f(_leaf()) for _ in range(4)] == [3.0] * 4
     (plan,) = f._executor.plans
-    assert plan.whole is not None
-    assert not plan.whole.reason
-    assert plan.whole.variants
+    assert plan.compiled is not None
+    assert not plan.compiled.reason
+    assert plan.compiled.variants
     f(flambeau.ones(3))
     assert len(f._executor.plans) == 1, "the plan for plain tensors is the same"
 

@@ -61,7 +61,7 @@ def test_c14_short_tasks_become_calls_in_native_code() -> None:
         assert f(count) == sum(map(collatz, range(1, count + 1)))
     assert joined._tasks() == before
     (plan,) = joined._executor.plans
-    assert plan.whole.reason == ""
+    assert plan.compiled.reason == ""
     assert plan.graph.find("prim::fork") is None
     assert "short" in str(f.explain())
 
@@ -78,7 +78,7 @@ def test_c14_tasks_of_tasks_become_calls() -> None:
     assert joined.is_on
     assert [f(depth) for depth in range(7)] == [2**depth for depth in range(7)]
     (plan,) = joined._executor.plans
-    assert plan.whole.reason == ""
+    assert plan.compiled.reason == ""
 
 
 def test_c14_errors_of_short_tasks_come_out_at_the_wait() -> None:

@@ -153,7 +153,7 @@ def plan_of(module: Any) -> ExecutionPlan:
 
 
 def is_read(module: Any) -> bool:
-    whole = plan_of(module).whole
+    whole = plan_of(module).compiled
     return whole is not None and any(isinstance(v, ReadFunction) for v in whole.variants)
 
 
@@ -197,7 +197,7 @@ def test_code_that_is_gone_is_made_again(left: Path, cache: Path) -> None:
             path.unlink()
     module, result = called((left / "images.pt").read_bytes(), given("images"))
     assert np.allclose(result.numpy().reshape(-1), answer_of(left, "images"), atol=1e-5)
-    assert plan_of(module).whole is not None
+    assert plan_of(module).compiled is not None
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="files have no such modes there")

@@ -282,8 +282,8 @@ def test_c07_a_loop_over_elements_is_native() -> None:
     for _ in range(3):
         bubble(a)
     (plan,) = bubble._executor.plans
-    assert plan.whole is not None
-    assert not plan.whole.reason
+    assert plan.compiled is not None
+    assert not plan.compiled.reason
 
 
 def test_c07_flipped_arrays_are_copies_that_the_program_asks_for() -> None:

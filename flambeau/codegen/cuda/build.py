@@ -1,4 +1,4 @@
-"""Builds the body of a thread-mapped kernel: fresh names, nested bodies, folds written out as operations."""
+"""Builds the body of a thread-mapped kernel: fresh names, nested bodies, unrolled folds."""
 
 from __future__ import annotations
 

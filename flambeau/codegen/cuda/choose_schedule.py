@@ -61,13 +61,13 @@ def choose_schedule(
         blocks = SCAN_BLOCKS * processors if is_of_all else schedule.max_blocks
         return replace(schedule, wide=_side_by_side_in_scans(special, aligned), max_blocks=blocks)
     if schedule.alone:
-        return _held(special, kernel.body, 1, schedule, aligned)
+        return _rows_in_registers(special, kernel.body, 1, schedule, aligned)
     if len(outer) == 1 and not outer[0].carries:
         if _runs_down(special, outer[0]) and has_columns(kernel, outer[0]):
             return _tile(special, outer[0], schedule)
         if schedule.team == "thread":
             return schedule
-        return _held(special, outer[0].body, _iterations(outer[0], special.sizes), schedule, aligned)
+        return _rows_in_registers(special, outer[0].body, _iterations(outer[0], special.sizes), schedule, aligned)
     return _fold(special, outer, schedule, aligned)
 
 
@@ -153,7 +153,7 @@ def _iterations(loop: Loop, sizes: dict[str, int]) -> int:
     return math.prod(sizes[a] for a in loop.axes)
 
 
-def _held(
+def _rows_in_registers(
     special: Specialized, body: tuple[Statement, ...], rows: int, schedule: CudaSchedule, aligned: frozenset[str] | None
 ) -> CudaSchedule:
     """Rows in registers, where they can be and fit; others are read several elements of a thread at a time."""

@@ -15,7 +15,7 @@ from flambeau.codegen.kernel.nest import Kernel, Statement, walk
 from flambeau.codegen.kernel.opset import TRAPPING
 
 ACCUMULATORS = 4
-"""States that a thread folds into by turns, so that an addition need not wait for the one before."""
+"""States that a thread folds into one after another, so that an addition need not wait for the one before."""
 
 
 def row_axis(kernel: Kernel, body: tuple[Statement, ...]) -> str | None:

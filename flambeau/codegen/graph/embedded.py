@@ -46,7 +46,7 @@ MOST_TURNED = 1 << 9
 """Iterations from which a product goes by a launch whose operands its lanes would have to gather: kernels turn them."""
 LANES_APART = 8
 REST = 4
-"""Elements at a time of what a fold has beyond whole turns."""
+"""Elements at a time of what a fold has beyond whole vectors."""
 MOST_VECTORS = 4
 """Machine vectors in an iteration: slices in loops are often short."""
 _COSTLY = frozenset(NANOSECONDS) - {"div", "sqrt", "rsqrt"}

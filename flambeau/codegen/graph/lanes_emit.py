@@ -1,7 +1,8 @@
 """Several iterations of a loop at a time: branches as masks, inner loops until all lanes are done, writes at the end.
 
 Nothing that a chunk of iterations does is seen before all of it has been computed: if a lane fails, or might, the loop
-goes on one iteration at a time from the chunk's first, and the error comes at its turn with memory as it should be.
+goes on one iteration at a time from the chunk's first, and the error comes at its iteration with
+memory as it should be.
 """
 
 from __future__ import annotations

@@ -279,7 +279,7 @@ LARGEST_UNROLLED = 256
 
 
 def _is_plain(body: Block, lines: list[str]) -> bool:
-    """Whether LLVM will be able to write out several iterations: nothing that loops or may yet be inlined, and
+    """Whether LLVM will be able to unroll several iterations: nothing that loops or may yet be inlined, and
     little.
     """
     has_loops = any(n.op == "prim::Loop" for n in walk(body))

@@ -1,4 +1,4 @@
-"""What the vector axis has beyond whole turns: one turn of which only the first lanes count, or narrower turns."""
+"""What the vector axis has beyond whole vectors: a masked iteration, or ones of fewer lanes."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def masked(
 
 def narrowing(
     e: Emitter, carries: Sequence[Carry], lanes: int, start: Value, high: Value, scope: Scope,
-    turns: Callable[[Value, Value, int], None],
+    iterations: Callable[[Value, Value, int], None],
 ) -> None:  # fmt: skip
-    """The rest of a fold in narrower turns, and then one by one; `turns` runs those from one place to another.
+    """The rest of a fold by fewer lanes, and then one by one; `iterations` runs those from one place to another.
 
     An element that was written just before is had at once by a load of it alone, and much later by one of its
-    neighbours too, which a loop that folds what it wrote in its last turn waits for.
+    neighbours too, which a loop that folds what it wrote in its last iteration waits for.
     """
     types = {c.name: (c.reducer, element_type(c.dtype)) for c in carries}
     for name, (reducer, t) in types.items():
@@ -53,7 +53,7 @@ def narrowing(
         scope.carries[name] = state
     whole = e.binary("and", e.binary("sub", high, start), int_constant(-lanes, "i64", 1))
     end = e.binary("add", start, whole)
-    turns(start, end, lanes)
+    iterations(start, end, lanes)
     for name, (reducer, t) in types.items():
         scope.carries[name] = reduce.across_lanes(e, reducer, t, scope.carries[name])
-    turns(end, high, 1)
+    iterations(end, high, 1)

@@ -16,7 +16,7 @@ from flambeau.codegen.products.tiling import Tiling
 Step = Value | int
 """A number of bytes, which may be known when code is made."""
 MOST_UNROLLED = 4
-"""Vectors of a tile whose epilogue is unrolled, if it holds a costly function; more of them take turns."""
+"""Vectors of a tile whose epilogue is unrolled, if it holds a costly function; more of them are computed in a loop."""
 
 
 def word(number: int) -> Value:

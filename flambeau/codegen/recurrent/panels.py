@@ -124,8 +124,8 @@ class PanelBuilder(FunctionBuilder):
         flat = [value for row in sums for value in row] + [self.zero] * (count * (chains - 1))
         state = [part.rows, panel, *flat]
         whole = self.op("udiv", part.count, UNROLLED)
-        for turns, each in ((whole, UNROLLED), (self.op("urem", part.count, UNROLLED), 1)):
-            loop = self.loop(turns, *state)
+        for iterations, each in ((whole, UNROLLED), (self.op("urem", part.count, UNROLLED), 1)):
+            loop = self.loop(iterations, *state)
             with loop:
                 loop.carry(*self._step(loop.values, part, offsets, len(sums[0]), each, chains))
             state = loop.values

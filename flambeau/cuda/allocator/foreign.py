@@ -60,18 +60,18 @@ class CupyAllocator:
 
     def __init__(self, function: Any) -> None:
         self._function = function
-        self._held: dict[int, Any] = {}
+        self._pointers: dict[int, Any] = {}
 
     def allocate(self, nbytes: int, device: int, stream: int) -> int:
         """The address of what the function gives."""
         pointer = self._function(nbytes)
         address = int(pointer.ptr)
-        self._held[address] = pointer
+        self._pointers[address] = pointer
         return address
 
     def free(self, address: int, nbytes: int, device: int, stream: int) -> None:
         """Let it go."""
-        del self._held[address]
+        del self._pointers[address]
 
 
 class ForeignBlock:

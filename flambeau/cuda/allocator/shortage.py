@@ -46,7 +46,7 @@ def text_of(line: Line | None) -> str:
     return f"{code.co_filename}:{number} in {code.co_name}"
 
 
-def held_by_line(chunks: Iterable[Chunk]) -> list[tuple[Line | None, int, int]]:
+def bytes_by_line(chunks: Iterable[Chunk]) -> list[tuple[Line | None, int, int]]:
     """Lines of the program, the bytes they asked for that are still held, and in how many blocks; most first."""
     held: dict[Line | None, list[int]] = {}
     for chunk in chunks:
@@ -71,7 +71,7 @@ def shortage(
     others = total - free - allocated - cached
     if others > total // 20:
         lines.append(f"Other processes and libraries have {in_units(others)}.")
-    holders = held_by_line(chunks)
+    holders = bytes_by_line(chunks)
     if holders:
         lines.append("Most is held by what was made here:")
         lines += [f"  {in_units(n)} in {counted(k)}: {text_of(line)}" for line, n, k in holders[:HOLDERS]]

@@ -141,8 +141,8 @@ class CapturedCall:
         if needed:  # what is written to, and what looks at the same memory
             raise NeedsPlaceError(needed)
         self._storages: dict[int, Any] = {}
-        self._held: list[Any] = []
-        self._unheld: list[int] = []
+        self._result_storages: list[Any] = []
+        self._own_references: list[int] = []
         self._results = [self._described(r, inputs, tensor_places, own_places) for r in results]
         self.copies = False
         """Whether results are copied out, for calls whose earlier results are held."""
@@ -168,15 +168,15 @@ class CapturedCall:
         self._storages[id(result._storage)] = result._storage
         return _Own(result._array, result._storage, type(result))
 
-    def note_unheld(self) -> None:
+    def count_own_references(self) -> None:
         """Nobody has results yet: so many references are the graph's own."""
-        self._held = list(self._storages.values())
-        self._unheld = list(map(sys.getrefcount, self._held))
+        self._result_storages = list(self._storages.values())
+        self._own_references = list(map(sys.getrefcount, self._result_storages))
 
     @property
     def is_free(self) -> bool:
         """Whether nobody holds results of an earlier replay."""
-        return self.copies or list(map(sys.getrefcount, self._held)) == self._unheld
+        return self.copies or list(map(sys.getrefcount, self._result_storages)) == self._own_references
 
     def fits(self, arguments: Sequence[Any]) -> bool:
         """Whether the arguments that are used where they are, are there, and none that is copied shares what is

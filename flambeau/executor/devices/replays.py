@@ -258,7 +258,7 @@ class _Kind:
         if captured is None:
             self.reason, self.calls = MOVES, []
             return None
-        captured.note_unheld()
+        captured.count_own_references()
         captured.copies = fitting >= LENT
         self.calls.append(captured)
         self.replays += 1

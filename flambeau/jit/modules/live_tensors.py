@@ -12,16 +12,16 @@ class LiveTensors(MutableMapping[str, Any]):
     """Parameters or buffers of a scripted module: by name, read from and written to its object: one truth."""
 
     def __init__(self, script_object: ScriptObject, names: Iterable[str]) -> None:
-        self._held = script_object
+        self._script_object = script_object
         self._names = dict.fromkeys(names)
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._names:
             raise KeyError(name)
-        return self._held.get(name) if name in self._held.type.definition.slots else None
+        return self._script_object.get(name) if name in self._script_object.type.definition.slots else None
 
     def __setitem__(self, name: str, value: Any) -> None:
-        self._held.set(name, value)
+        self._script_object.set(name, value)
 
     def __delitem__(self, name: str) -> None:
         raise RuntimeError(f"'{name}' cannot be removed: compiled methods may use it")

@@ -13,7 +13,7 @@ from flambeau.jit.modules.module_classes import (
     ModuleClasses,
     Origin,
     child_types,
-    held_attributes,
+    item_attributes,
 )
 from flambeau.jit.modules.module_hooks import HookedCall, HookTable
 from flambeau.jit.modules.module_methods import (
@@ -129,7 +129,7 @@ def items(classes: ModuleClasses, owner: Value) -> list[tuple[str, Type]] | None
         return None
     origin = classes.origin(definition)
     if origin is not None:
-        return held_attributes(origin, definition)
+        return item_attributes(origin, definition)
     is_container = isinstance(definition.python, type) and issubclass(definition.python, (*ORDERED, *KEYED))
     return child_types(definition) if is_container else None
 

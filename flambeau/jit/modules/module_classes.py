@@ -211,18 +211,18 @@ def _keys_of(module: Module) -> list[str] | None:
     return list(module._modules) if isinstance(module, ModuleDict) else None
 
 
-def held_attributes(origin: Origin, definition: ClassDefinition) -> list[tuple[str, Type]] | None:
+def item_attributes(origin: Origin, definition: ClassDefinition) -> list[tuple[str, Type]] | None:
     """What a container holds, by attribute, in order; None for a module that is no container."""
     if origin.keys is not None:
-        return [(key, _held_type(definition, key)) for key in origin.keys]
+        return [(key, _item_type(definition, key)) for key in origin.keys]
     if isinstance(origin.module, ParameterList):
         return [(a.name, a.type) for a in definition.attributes if a.is_parameter]
     if isinstance(origin.module, ORDERED) and None in origin.module._modules.values():
-        return [(name, _held_type(definition, name)) for name in origin.module._modules]
+        return [(name, _item_type(definition, name)) for name in origin.module._modules]
     return child_types(definition) if isinstance(origin.module, ORDERED) else None
 
 
-def _held_type(definition: ClassDefinition, name: str) -> Type:
+def _item_type(definition: ClassDefinition, name: str) -> Type:
     """The type of what a container holds; a place that is left empty holds None."""
     return definition.attributes[definition.slot(name)].type if name in definition.slots else NONE
 

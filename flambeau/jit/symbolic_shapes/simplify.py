@@ -1,4 +1,4 @@
-"""Simplifies programs of sizes: no size is below 0, lists are written out, and checks are the operators' own.
+"""Simplifies programs of sizes: no size is below 0, lists are literals, and checks are the operators' own.
 
 >>> from flambeau.jit.torch_names.torch_passes import parse_ir
 >>> graph = parse_ir('''graph(%x : int[]):

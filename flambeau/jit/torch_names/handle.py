@@ -33,13 +33,13 @@ class ModuleHandle:
         object.__setattr__(self, "ours", ours)
 
     @property
-    def _held(self) -> ScriptObject:
+    def _object(self) -> ScriptObject:
         return self.ours.script_object
 
     @property
     def qualified_name(self) -> str:
         """The name of its class, `__torch__.package.Name`."""
-        return self._held.type.name
+        return self._object.type.name
 
     @property
     def name(self) -> str:
@@ -48,16 +48,16 @@ class ModuleHandle:
 
     def _type(self) -> Type:
         """Its class as a type."""
-        return Type.of(self._held.type)
+        return Type.of(self._object.type)
 
     def getattr(self, name: str) -> Any:
         """An attribute; of a submodule, its handle. Raises AttributeError."""
-        if not self._held.has(name):
-            constants = self._held.type.definition.constants
+        if not self._object.has(name):
+            constants = self._object.type.definition.constants
             if name not in constants:
                 raise AttributeError(NO_FIELD.format(owner=self.qualified_name, name=name))
             return constants[name]
-        return _shown(self._held.get(name))
+        return _shown(self._object.get(name))
 
     def __getattr__(self, name: str) -> Any:
         """A method, or what `getattr` gives."""
@@ -70,7 +70,7 @@ class ModuleHandle:
         self.setattr(name, value)
 
     def __dir__(self) -> list[str]:
-        definition = self._held.type.definition
+        definition = self._object.type.definition
         return sorted({*super().__dir__(), *definition.slots, *definition.constants, *definition.methods})
 
     @property
@@ -100,7 +100,7 @@ class ModuleHandle:
 
     def hasattr(self, name: str) -> bool:
         """Whether there is an attribute or a submodule of that name."""
-        return self._held.has(name) or name in self._held.type.definition.constants
+        return self._object.has(name) or name in self._object.type.definition.constants
 
     def setattr(self, name: str, value: Any) -> None:
         """Give an attribute another value. Raises RuntimeError for one of another type."""
@@ -108,11 +108,11 @@ class ModuleHandle:
 
     def _method_names(self) -> list[str]:
         """The methods compiled so far."""
-        return list(self._held.type.definition.methods)
+        return list(self._object.type.definition.methods)
 
     def _has_method(self, name: str) -> bool:
         """Whether a method of that name is compiled."""
-        return name in self._held.type.definition.methods
+        return name in self._object.type.definition.methods
 
     def _get_method(self, name: str) -> ScriptMethod:
         """A method. Raises RuntimeError if there is none."""
@@ -145,10 +145,10 @@ class ModuleHandle:
         print(self.dump_to_str(code, attrs, params))
 
     def _parts(self, code: bool, attrs: bool, params: bool) -> str:
-        definition = self._held.type.definition
-        stored = [a for a in definition.attributes if self._held.has(a.name)]
-        parameters = "".join(f"{a.name} = {self._held.get(a.name)}\n" for a in stored if a.is_parameter and params)
-        attributes = "".join(f"{a.name} = {self._held.get(a.name)}\n" for a in stored if attrs)
+        definition = self._object.type.definition
+        stored = [a for a in definition.attributes if self._object.has(a.name)]
+        parameters = "".join(f"{a.name} = {self._object.get(a.name)}\n" for a in stored if a.is_parameter and params)
+        attributes = "".join(f"{a.name} = {self._object.get(a.name)}\n" for a in stored if attrs)
         methods = "".join(
             f"method {name} {{\n{indent(str(function.graph), '  ')}}}\n"
             for name, function in definition.methods.items() if code
@@ -158,10 +158,10 @@ class ModuleHandle:
         return "".join(f"{name} {{\n{indent(text, '  ')}}}\n" for name, text in parts.items())
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, ModuleHandle) and self._held is other._held
+        return isinstance(other, ModuleHandle) and self._object is other._object
 
     def __hash__(self) -> int:
-        return id(self._held)
+        return id(self._object)
 
     def __str__(self) -> str:
         return f"ScriptObject <{self.qualified_name}>"
@@ -210,7 +210,7 @@ def _jit_debug_module_iterators(handle: ModuleHandle) -> dict[str, list[Any]]:
 
 
 def _attributes(handle: ModuleHandle) -> list[tuple[str, Any]]:
-    script_object = handle._held
+    script_object = handle._object
     stored = [a.name for a in script_object.type.definition.attributes if script_object.has(a.name)]
     own = [(name, _shown(script_object.get(name))) for name in stored]
     at = next((k + 1 for k, (name, _) in enumerate(own) if name == "training"), len(own))
@@ -237,7 +237,7 @@ def _freeze_module(
     False
     """
     if not freezeInterfaces:
-        _refuse_interfaces(module._held, "", frozenset(preservedAttrs))
+        _refuse_interfaces(module._object, "", frozenset(preservedAttrs))
     return ModuleHandle(freeze_module(module.ours, preservedAttrs, preserve_parameters=preserveParameters))
 
 

@@ -198,7 +198,7 @@ class LoopNest:
         self.ours.vectorize(loop)
 
     def unroll(self, loop: Loop) -> None:
-        """A loop written out."""
+        """An unrolled loop."""
         self.ours.unroll(loop)
 
     def set_parallel(self, loop: Loop) -> None:

@@ -70,7 +70,7 @@ def both(self: TensorType, other: TensorType) -> Sizes | None:
 
 
 def as_long_as(values: Any) -> Sizes | None:
-    """A dimension for each element of a list that is written out."""
+    """A dimension for each element of a literal list."""
     return of_rank(len(values)) if isinstance(values, list | tuple) else None
 
 

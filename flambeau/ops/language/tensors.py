@@ -61,7 +61,7 @@ def _given(data: Any, dtype: Any, *rest: Any) -> DType | None:
 
 
 def _nested(data: Any, *rest: Any) -> Sizes | None:
-    """The lengths of nested lists that are written out, or one length of a list of numbers."""
+    """The lengths of nested literal lists, or one length of a list of numbers."""
     sizes: list[int | None] = []
     while isinstance(data, list):
         sizes.append(len(data))

@@ -22,7 +22,7 @@ from flambeau.schema.function import FunctionSchema
 from flambeau.schema.set_type import SetType
 from flambeau.schema.types import ClassType, EnumType, InterfaceType, TupleType, Type, without_refinement
 from flambeau.serialize.archive_writer.contexts import with_context_objects
-from flambeau.serialize.archive_writer.pickled_objects import held_by
+from flambeau.serialize.archive_writer.pickled_objects import attribute_or_unset
 from flambeau.tensor.tensor import Tensor
 
 PYTHON_CALL = (
@@ -105,7 +105,7 @@ class Contents:
         self._objects[id(value)] = value
         self._type(definition.type)
         for attribute in definition.attributes:
-            self._value(held_by(value, attribute.name))
+            self._value(attribute_or_unset(value, attribute.name))
 
     # -- types ---------------------------------------------------------------------------------------------------------
 

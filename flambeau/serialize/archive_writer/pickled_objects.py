@@ -50,7 +50,7 @@ def own_state(value: Any, definition: ClassDefinition) -> tuple[Any, Type]:
 def members_of(value: Any, definition: ClassDefinition) -> Iterator[tuple[str, Type, Any]]:
     """The attributes of an object that have values: name, type and value."""
     for attribute in definition.attributes:
-        member = held_by(value, attribute.name)
+        member = attribute_or_unset(value, attribute.name)
         if member is not UNSET:
             yield attribute.name, attribute.type, member
         if attribute.name == "training" and has_full_backward_hook(definition):
@@ -69,7 +69,7 @@ def none_constants(definition: ClassDefinition) -> list[str]:
     return [name for name, value in definition.constants.items() if value is None]
 
 
-def held_by(value: Any, name: str) -> Any:
+def attribute_or_unset(value: Any, name: str) -> Any:
     """The value of an attribute; UNSET if nothing was assigned to it."""
     if isinstance(value, ScriptObject):
         slot = value.type.definition.slot(name)

@@ -27,7 +27,7 @@ class ThreadValues:
         """Of each buffer of one thread, its elements."""
         self.numbers: dict[Var, str] = {}
         self.fixed: dict[Var, Expr] = {}
-        """What the indices of loops are that are written out."""
+        """What the indices of unrolled loops are."""
         self.may_fail = False
 
     def value(self, e: Expr, known: Known) -> str:

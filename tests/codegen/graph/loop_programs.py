@@ -41,7 +41,7 @@ def bits(value: Any) -> Any:
 
 def native_functions(script: Any) -> list[Any]:
     """The whole-graph functions that a script has become."""
-    whole = script._executor._latest.whole
+    whole = script._executor._latest.compiled
     assert whole is not None
     assert not whole.reason
     return list(whole.variants)

@@ -89,7 +89,7 @@ def agree(source: str, arguments: Arguments, *, is_native: bool = True) -> None:
 
 def calls(function: flambeau.jit.ScriptFunction) -> int:
     """How often native entries served."""
-    return sum(plan.whole.calls for plan in function._executor.plans if plan.whole is not None)
+    return sum(plan.compiled.calls for plan in function._executor.plans if plan.compiled is not None)
 
 
 def same(found: Any, expected: Any, who: str) -> None:
@@ -112,8 +112,8 @@ def assert_native(function: flambeau.jit.ScriptFunction) -> None:
     """Every plan became one native function."""
     assert function._executor.plans
     for plan in function._executor.plans:
-        if plan.whole is None:
+        if plan.compiled is None:
             assert plan.fast_path is not None, plan.graph
         else:
-            assert plan.whole.reason == "", plan.whole.reason
-            assert plan.whole.variants
+            assert plan.compiled.reason == "", plan.compiled.reason
+            assert plan.compiled.variants

@@ -415,11 +415,11 @@ def ready(name: str, *arguments: Any) -> flambeau.jit.ScriptFunction:
 def test_programs_give_what_the_interpreter_gives_and_leave_nothing() -> None:
     x = flambeau.arange(10, dtype=flambeau.float32)
     function = ready("total", x, 3, 2.0)
-    served = function._executor._latest.whole.calls  # type: ignore[union-attr]
+    served = function._executor._latest.compiled.calls  # type: ignore[union-attr]
     assert function(x, 4, 2.0) == 12.0
     assert function(x, 4, 2) == 12.0
     assert function(x.numpy(), 4, 2) == 12.0
-    assert function._executor._latest.whole.calls == served + 3  # type: ignore[union-attr]
+    assert function._executor._latest.compiled.calls == served + 3  # type: ignore[union-attr]
     assert function(x=x, n=4, k=2.0) == 12.0
     assert function(x[::2], 4, 2.0) == 24.0
     assert function(x.to(flambeau.float64), 4, 2.0) == 12.0
@@ -512,7 +512,7 @@ def test_recursion_through_the_error_callable_and_the_slow_one() -> None:
 
 def test_entries_go_with_their_function_through_cycles() -> None:
     function = ready("total", flambeau.ones(3), 2, 1.0)
-    native = weakref.ref(function._executor._latest.whole.variants[0])  # type: ignore[union-attr]
+    native = weakref.ref(function._executor._latest.compiled.variants[0])  # type: ignore[union-attr]
     function.myself = function
     gone = weakref.ref(function)
     del function

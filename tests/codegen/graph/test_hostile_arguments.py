@@ -68,7 +68,7 @@ def test_an_index_out_of_range_in_a_callee() -> None:
             "             ~ <--- HERE", "                 ~~~~ <--- HERE",
         ]  # fmt: skip
         assert y.tolist() == [2.0] * 5 + [0.0] * 4
-    assert f._executor.plans[0].whole.calls >= 2  # type: ignore[union-attr]
+    assert f._executor.plans[0].compiled.calls >= 2  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("start", [-3, -4, 2, -(1 << 63), (1 << 63) - 1])
@@ -180,7 +180,7 @@ def test_read_only_arrays() -> None:
                 assert found[:2] == expected[:2] or len(found) == 4
                 same(found[:1] + found[2:3], expected[:1] + expected[2:3], "native code")
                 assert repr(mine) == repr(theirs)
-        assert by["native"]._executor.plans[0].whole.calls  # type: ignore[union-attr]
+        assert by["native"]._executor.plans[0].compiled.calls  # type: ignore[union-attr]
 
 
 def test_swapped_unaligned_and_turned_arrays() -> None:
@@ -316,7 +316,7 @@ def test_code_that_llvm_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
         assert "LLVM refused a module: made up" in str(f.explain())
     f = flambeau.CompilationUnit(ADDS).f
     assert f(numbers(3), np.zeros(3)).tolist() == [1.0, 2.0, 3.0]
-    assert f._executor.plans[0].whole.variants  # type: ignore[union-attr]
+    assert f._executor.plans[0].compiled.variants  # type: ignore[union-attr]
 
 
 PROGRAM = f"""
@@ -325,7 +325,7 @@ from flambeau import Tensor
 f = flambeau.CompilationUnit({ADDS!r}).f
 for n in range(2, 6):
     assert f(flambeau.ones(n), flambeau.ones(n)).tolist() == [2.0] * n
-plan = f._executor.plans[0].whole
+plan = f._executor.plans[0].compiled
 print(plan.variants[0].code.is_from_cache, plan.calls)
 """
 

@@ -79,8 +79,8 @@ def ready(name: str, *arguments: Any) -> Callable[..., Any]:
     function: Any = getattr(UNIT, name)
     for _ in range(3):
         function(*arguments)
-    assert function._executor._latest.whole.variants
-    assert not function._executor._latest.whole.reason
+    assert function._executor._latest.compiled.variants
+    assert not function._executor._latest.compiled.reason
     return function  # type: ignore[no-any-return]
 
 
@@ -122,7 +122,7 @@ def test_calls_errors_and_questions_to_python(traced: Callable[[], int]) -> None
     assert grows(lambda: asks(x, 3), traced, 100) < 20_000
     fails = UNIT.fails
     assert grows(lambda: expect_error(fails, x, 5), traced, 100) < 20_000
-    assert fails._executor._latest.whole.variants  # type: ignore[union-attr]
+    assert fails._executor._latest.compiled.variants  # type: ignore[union-attr]
     assert [t.tolist() for t in kept[1]] == want
 
 

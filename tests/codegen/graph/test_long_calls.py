@@ -30,7 +30,7 @@ def test_what_the_next_call_is_told() -> None:
         assert function(n, 3) == by_python(n, 3)
         assert function(n, 3) == by_python(n, 3)
         [plan] = function._executor.plans
-        assert [e.cell[GRAPH_CELL.word("long")] for e in plan.whole._entries] == [expected]
+        assert [e.cell[GRAPH_CELL.word("long")] for e in plan.compiled._entries] == [expected]
 
 
 def test_threads_that_run_at_once_do_not_mix() -> None:

@@ -145,7 +145,7 @@ def test_pieces_run_at_the_same_time() -> None:
     """Each of two threads waits for what the other one writes."""
 
     def meet(flags: np.ndarray) -> int:
-        turns = 0
+        total = 0
         for i in prange(64):
             if i == 0 or i == 63:
                 other = 63 - i
@@ -153,8 +153,8 @@ def test_pieces_run_at_the_same_time() -> None:
                 k = 0
                 while flags[other] == 0 and k < 4_000_000_000:
                     k += 1
-                turns += k
-        return turns
+                total += k
+        return total
 
     if flambeau.codegen.threads.is_supported() and (os.cpu_count() or 1) > 1:
         assert flambeau.script(meet)(np.zeros(64, np.int64)) < 4_000_000_000

@@ -81,7 +81,7 @@ def test_nothing_of_it_is_run_by_python(form: str, size: int) -> None:
     for _ in range(CALLS):
         fn(*given(size, 5, count=9, dim=0, is_vector="index" in form)())
     [plan] = fn._executor.plans
-    [variant] = plan.whole.variants
+    [variant] = plan.compiled.variants
     assert not variant.emitted.operators
 
 

@@ -1,4 +1,4 @@
-"""Folds of slices in loops: whole turns, narrower ones, and the last elements one by one, which a loop may just have
+"""Folds of slices in loops: whole vectors, narrower ones, and the last elements one by one, which a loop may just have
 written."""
 
 from __future__ import annotations
@@ -67,4 +67,4 @@ def f(x: Tensor) -> Tensor:
     for _ in range(4):
         assert unit.f(flambeau.from_numpy(x)).item() == want
     (plan,) = unit.f._executor.plans
-    assert plan.whole.reason == ""
+    assert plan.compiled.reason == ""

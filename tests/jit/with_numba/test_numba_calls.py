@@ -120,7 +120,7 @@ def once(n: int) -> int:
 
 def is_native(fn, *args) -> bool:
     plan = fn._executor.plan_for(args)
-    return plan.whole is not None and bool(plan.whole.variants) and not plan.whole.reason
+    return plan.compiled is not None and bool(plan.compiled.variants) and not plan.compiled.reason
 
 
 def test_numbers_in_a_loop_are_called_natively() -> None:

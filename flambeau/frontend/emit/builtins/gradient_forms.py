@@ -97,7 +97,7 @@ def named_function(e: Emitter, tree: Expr, name: str) -> Function:
 
 
 def _flag(e: Emitter, tree: Expr) -> bool:
-    """The bool that is written out in a tree."""
+    """The literal bool of a tree."""
     value = e.value(tree)
     written = constants.constant_value(value) if constants.is_constant(value) else None
     if not isinstance(written, bool):
@@ -106,7 +106,7 @@ def _flag(e: Emitter, tree: Expr) -> bool:
 
 
 def _numbers(e: Emitter, tree: Expr) -> int | tuple[int, ...]:
-    """The numbers that are written out in a tree."""
+    """The literal numbers of a tree."""
     value = e.value(tree)
     node = value.defining_node
     is_tuple = node is not None and node.op == "prim::TupleConstruct"
@@ -147,7 +147,7 @@ def transform_form(name: str) -> FormValue:
 
 
 def _constant(e: Emitter, tree: Expr, name: str) -> Any:
-    """What is written out in a tree: a number, a bool, a text, None, or a tuple of such."""
+    """The literal of a tree: a number, a bool, a text, None, or a tuple of such."""
     value = e.value(tree)
     node = value.defining_node
     is_tuple = node is not None and node.op == "prim::TupleConstruct"

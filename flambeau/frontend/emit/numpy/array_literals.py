@@ -1,4 +1,4 @@
-"""`np.array` of lists that are written out: numbers of Python and of NumPy side by side, in the dtype that NumPy gives.
+"""`np.array` of literal lists: numbers of Python and of NumPy side by side, in the dtype that NumPy gives.
 
 np.array([[x[0], 1], [0.5, 2]])    with float32s in `x`    →    aten::tensor([[a, b], [c, d]], dtype=7)    (float64)
 """
@@ -32,7 +32,7 @@ Nested = Value | list["Nested"]
 
 @dataclass(slots=True)
 class ArrayLiteral:
-    """Nested lists whose items are written out, as values."""
+    """Nested literal lists, as values."""
 
     items: Nested
     where: SourceRange
@@ -40,7 +40,7 @@ class ArrayLiteral:
 
     @property
     def leaves(self) -> list[Value]:
-        """All items that are no lists written out, in order."""
+        """All items that are no literal lists, in order."""
         return _leaves(self.items)
 
     def is_of_numbers(self) -> bool:
@@ -72,7 +72,7 @@ class ArrayLiteral:
 
 
 def array_literal(e: Emitter, tree: Expr) -> ArrayLiteral | None:
-    """Emit the items of nested lists that are written out; None for other trees, of which nothing is emitted."""
+    """Emit the items of nested literal lists; None for other trees, of which nothing is emitted."""
     if not isinstance(tree, ListLiteral | TupleLiteral) or not _is_written_out(tree):
         return None
     return ArrayLiteral(_emitted(e, tree), tree.range, tree)

@@ -86,7 +86,7 @@ class Call:
         return self.e.constant(operand)
 
     def number(self, name: str, default: int | None = None) -> int | None:
-        """An argument that has to be a number that is written out."""
+        """An argument that has to be a literal number."""
         value = self.arguments.get(name)
         if value is None or isinstance(value.static_type, NoneType):
             return default

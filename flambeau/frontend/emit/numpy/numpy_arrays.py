@@ -184,7 +184,7 @@ class _Function:
         self.e, self.where, self.name, self.values, self.named = e, where, name, list(values), named
 
     def axis(self, position: int, default: int) -> int:
-        """The axis, which has to be a number that is written out."""
+        """The axis, which has to be a literal number."""
         value = self.named.pop("axis", self.values[position] if len(self.values) > position else None)
         number = default if value is None else constant_int(value)
         if number is None:
@@ -206,7 +206,7 @@ class _Function:
         raise CompileError(f"np.{self.name} takes a tuple of arrays that is written out here", self.where)
 
     def is_written_out(self) -> bool:
-        """Whether the arrays are in a tuple, or in a list that is written out."""
+        """Whether the arrays are in a tuple, or in a literal list."""
         value = self.values[0]
         node = value.defining_node
         is_list = node is not None and node.op == "prim::ListConstruct" and bool(node.operands)  # else a comprehension
@@ -321,7 +321,7 @@ def _select(f: _Function) -> Value:
 
 
 def _items(f: _Function, value: Value) -> list[Value]:
-    """What a tuple or list has that is written out."""
+    """The items of a literal tuple or list."""
     if isinstance(value.static_type, TupleType):
         return unpack_tuple(f.e, value)
     if value.defining_node is not None and value.defining_node.op == "prim::ListConstruct":
@@ -348,7 +348,7 @@ def _broadcast_to(f: _Function) -> Value:
 
 
 def _counts(f: _Function, value: Value) -> list[Value]:
-    """A number, or the numbers of a tuple that is written out."""
+    """A number, or the numbers of a literal tuple."""
     is_tuple = isinstance(value.static_type, TupleType)
     return unpack_tuple(f.e, value) if is_tuple else [value]
 

@@ -104,7 +104,7 @@ class NumpyCreation(Sugared):
     def _of_literal(
         self, e: Emitter, where: SourceRange, items: ArrayLiteral, args: Sequence[Given], keywords: Sequence[Given]
     ) -> Sugared:
-        """`np.array` of lists that are written out."""
+        """`np.array` of literal lists."""
         code = next((k.value for k in [*args, *keywords] if k.name in ("", "dtype")), None)
         dtype = None
         if items.is_of_numbers():
