@@ -69,8 +69,8 @@ def test_c14_tasks_are_compiled() -> None:
     (plan,) = f._executor.plans
     for node in plan.graph.find_all("prim::fork"):
         executor = node.attributes["site"]._run.args[0]
-        assert [p.whole.reason for p in executor.plans] == [""]
-        assert all(p.whole.variants for p in executor.plans)
+        assert [p.compiled.reason for p in executor.plans] == [""]
+        assert all(p.compiled.variants for p in executor.plans)
 
 
 def test_c14_options_of_a_function_are_those_of_its_tasks() -> None:
@@ -83,7 +83,7 @@ def test_c14_options_of_a_function_are_those_of_its_tasks() -> None:
     (node,) = plan.graph.find_all("prim::fork")
     executor = node.attributes["site"]._run.args[0]
     assert executor.options.backend == "interpreter"
-    assert all(p.whole is None for p in executor.plans)
+    assert all(p.compiled is None for p in executor.plans)
 
 
 def inner(n: int) -> int:

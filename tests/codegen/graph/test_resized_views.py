@@ -94,7 +94,7 @@ def test_views_of_every_layout_are_those_of_torch() -> None:
                 assert expected[0][1:3] == (tuple(viewed.shape), viewed.stride()), (layout, sizes)
         plans = by["native"]._executor.plans
         assert plans
-        assert not any(p.whole.reason for p in plans if p.whole is not None)
+        assert not any(p.compiled.reason for p in plans if p.compiled is not None)
 
 
 def test_a_view_that_is_written_writes_through() -> None:

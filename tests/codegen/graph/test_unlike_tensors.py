@@ -93,7 +93,7 @@ def test_the_entry_in_python_does_the_same() -> None:
     x = flambeau.arange(12.0).reshape(2, 3, 2)
     for _ in range(4):
         f(x, True)
-    [native] = [v for p in f._executor.plans if p.whole is not None for v in p.whole.variants]
+    [native] = [v for p in f._executor.plans if p.compiled is not None for v in p.compiled.variants]
     kinds = {Array(dtypes.float32, 2), Array(dtypes.float32, 3)}
     [result] = native.emitted.results
     assert isinstance(result, Unlike)
