@@ -210,7 +210,7 @@ def nonzero_kernel(self: Array) -> Array:
 def nonzero_numpy_kernel(self: Tensor) -> list[Tensor]:
     """The places of elements other than zero, a vector for each dimension."""
     array = self._array.reshape(1) if self._array.ndim == 0 else self._array
-    return [wrap(np.ascontiguousarray(i)) for i in np.nonzero(array)]
+    return [wrap(i.copy() if array.ndim > 1 else i) for i in np.nonzero(array)]
 
 
 def where_kernel(condition: Tensor) -> list[Tensor]:

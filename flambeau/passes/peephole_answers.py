@@ -39,6 +39,14 @@ def _asks(node: Node) -> Any:
     return Constant(False) if isinstance(type_, TensorType) and type_.requires_grad is False else KEEP
 
 
+@rewrites("aten::where")
+def _places(node: Node) -> Any:
+    """where of a condition alone: the places at which it holds."""
+    if len(node.operands) != 1:
+        return KEEP
+    return node.graph.create("aten::nonzero_numpy", node.operands, (node.result().static_type,))
+
+
 @rewrites("aten::any", "aten::all")
 @answers("aten::any", "aten::all")
 def _some_or_all(node: Node) -> Any:

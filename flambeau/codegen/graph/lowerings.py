@@ -17,6 +17,7 @@ from flambeau.codegen.graph import (
     copies,
     creation,
     diagonals,
+    distinct,
     element_indexes,
     exact_functions,
     gather,
@@ -371,6 +372,11 @@ lowers_on_tensors("aten::kthvalue")(ordered_lines.kthvalue)
 lowers_on_tensors("aten::median")(ordered_lines.median)
 lowers_on_tensors("aten::nanmedian")(ordered_lines.nanmedian)
 lowers_on_tensors("aten::mode")(ordered_lines.mode)
+lowers_on_tensors("aten::nonzero", "aten::argwhere")(distinct.nonzero)
+lowers_on_tensors("aten::nonzero_numpy")(distinct.nonzero_by_axes)
+lowers_on_tensors("aten::unique_consecutive")(distinct.unique_consecutive)
+lowers_on_tensors("aten::_unique2", "aten::_unique")(distinct.unique)
+lowers_on_tensors("aten::histc")(distinct.histc)
 lowers_on_tensors("aten::slice")(arrays.slice_)
 lowers_on_tensors("aten::slice_scatter")(part_writes.slice_scatter)
 lowers_on_tensors("aten::select_scatter")(part_writes.select_scatter)

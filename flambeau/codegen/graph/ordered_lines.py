@@ -6,7 +6,7 @@ A routine gives each line's places in order (`routines.ordered`); values are the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from flambeau.codegen.graph import arrays, memory
 from flambeau.codegen.graph.arrays import array, copy_elements, product, view_on
@@ -80,11 +80,6 @@ def with_scratch(fn: EmittedFunction, count: Register, body: Callable[[Register]
     fn.e.raw(f"call void @drop_block(ptr {block})")
 
 
-def order_of(fn: EmittedFunction, x: ArrayValue, scratch: Register) -> Register:
-    """The pairs of a tensor of one axis in order."""
-    return _order(fn, x, 0, x.data, scratch, descending=False)
-
-
 def _order(
     fn: EmittedFunction, x: ArrayValue, dim: int, line: Register, scratch: Register, *, descending: bool,
     wanted: Register | None = None,
@@ -138,9 +133,10 @@ def kthvalue(fn: EmittedFunction, node: Node) -> None:
     dim = axis_of_lines(fn, x, literal_of(operands["dim"]))
     if x.rep.dtype is dtypes.bool_:
         raise CannotCompileError("bools")
-    before = fn.e.binary("sub", _int(operands["k"]), number(1))
+    keeps, wanted = _keeps(operands), _int(operands["k"])
+    before = fn.e.binary("sub", wanted, number(1))
     fn.exits.fail_if(fn.e.icmp("uge", before, x.sizes[dim]), node)
-    _one_of_each_line(fn, node, x, dim, lambda pairs, count: before, memory.add(fn.e, before, number(1)))
+    _one_of_each_line(fn, node, x, dim, lambda pairs, count: before, wanted=wanted, keeps=keeps)
 
 
 def median(fn: EmittedFunction, node: Node) -> None:
@@ -162,9 +158,10 @@ def _median(fn: EmittedFunction, node: Node, *, ignores_nan: bool) -> None:
         return _middle(fn, x.rep.dtype, pairs, count, ignores_nan=ignores_nan)
 
     if len(node.results) == 2:
-        dim = axis_of_lines(fn, x, literal_of(operands_by_name(fn, node)["dim"]))
+        operands = operands_by_name(fn, node)
+        dim, keeps = axis_of_lines(fn, x, literal_of(operands["dim"])), _keeps(operands)
         fn.exits.fail_if(fn.e.icmp("eq", x.sizes[dim], number(0)), node)
-        _one_of_each_line(fn, node, x, dim, middle)
+        _one_of_each_line(fn, node, x, dim, middle, keeps=keeps)
         return
     axis_of_lines(fn, x, 0)
 
@@ -214,10 +211,9 @@ def _first_nan(fn: EmittedFunction, dtype: DType, pairs: Register, count: Regist
 
 def mode(fn: EmittedFunction, node: Node) -> None:
     """`mode`: of the elements that are there most often the smallest, and where it is last."""
-    x = array(fn, node.operand(0))
-    dim = axis_of_lines(fn, x, literal_of(operands_by_name(fn, node)["dim"]))
-    fn.exits.fail_if(fn.e.icmp("eq", x.sizes[dim], number(0)), node)
-    e = fn.e
+    e, x, operands = fn.e, array(fn, node.operand(0)), operands_by_name(fn, node)
+    dim, keeps = axis_of_lines(fn, x, literal_of(operands["dim"])), _keeps(operands)
+    fn.exits.fail_if(e.icmp("eq", x.sizes[dim], number(0)), node)
     run, longest, end = (e.slot("i64", 8) for _ in range(3))
 
     def last_of_longest(pairs: Register, count: Register) -> Register:
@@ -237,7 +233,7 @@ def mode(fn: EmittedFunction, node: Node) -> None:
         each(fn, count, look)
         return e.define(f"load i64, ptr {end}", "i64", 1)
 
-    _one_of_each_line(fn, node, x, dim, last_of_longest)
+    _one_of_each_line(fn, node, x, dim, last_of_longest, keeps=keeps)
 
 
 def begins_run(fn: EmittedFunction, dtype: DType, pairs: Register, k: Register) -> Register:
@@ -252,10 +248,15 @@ def begins_run(fn: EmittedFunction, dtype: DType, pairs: Register, k: Register) 
     return begins
 
 
-def with_flat(
-    fn: EmittedFunction, node: Node, x: ArrayValue, body: Callable[[ArrayValue, Register], None]
-) -> None:
+def with_flat(fn: EmittedFunction, node: Node, x: ArrayValue, body: Callable[[ArrayValue, Register], None]) -> None:
     """``body`` of a tensor of one axis with all elements, row-major, and of its pairs in order."""
+    with_row_major(fn, node, x, lambda flat: with_scratch(
+        fn, flat.sizes[0], lambda scratch: body(flat, _order(fn, flat, 0, flat.data, scratch, descending=False))
+    ))  # fmt: skip
+
+
+def with_row_major(fn: EmittedFunction, node: Node, x: ArrayValue, body: Callable[[ArrayValue], None]) -> None:
+    """``body`` of a tensor of one axis with all elements, row-major: of a copy where they do not lie so."""
     flat, copied = x, None
     if x.rep.rank > 1:
         if x.rep.dense != x.rep.rank:
@@ -263,18 +264,23 @@ def with_flat(
             copy_elements(fn, flat, x)
         step = number(memory.itemsize(x.rep.dtype))
         flat = view_on(flat, flat.data, [product(fn, x.sizes)], [step], 1)
-    with_scratch(fn, flat.sizes[0], lambda scratch: body(flat, order_of(fn, flat, scratch)))
+    body(flat)
     if copied is not None:
         fn.e.raw(f"call void @drop_block(ptr {copied.owner})")
 
 
-def _one_of_each_line(
-    fn: EmittedFunction, node: Node, x: ArrayValue, dim: int, pick: Pick, wanted: Register | None = None
-) -> None:
-    """The results of a node, values and indices of one element of each line; `wanted`: how many have to be in order."""
-    keeps = literal_of(operands_by_name(fn, node)["keepdim"])
+def _keeps(operands: Mapping[str, Native]) -> bool:
+    keeps = literal_of(operands["keepdim"])
     if not isinstance(keeps, bool):
         raise CannotCompileError("an axis that may be kept or not")
+    return keeps
+
+
+def _one_of_each_line(
+    fn: EmittedFunction, node: Node, x: ArrayValue, dim: int, pick: Pick, *, keeps: bool,
+    wanted: Register | None = None,
+) -> None:  # fmt: skip
+    """The results of a node, values and indices of one element of each line; `wanted`: how many have to be in order."""
     sizes = [*x.sizes[:dim], number(1), *x.sizes[dim + 1 :]]
     results = [arrays.new(fn, dtype, sizes, node) for dtype in (x.rep.dtype, dtypes.int64)]
 
