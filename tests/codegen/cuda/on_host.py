@@ -1,6 +1,6 @@
 """Runs the LLVM text of device kernels on this machine's processor.
 
-A block's threads are threads here, with a barrier where the device has one; shuffles pass values through a table. The
+A block's threads are threads here, which run in turn from barrier to barrier; shuffles pass values through a table. The
 text is that which becomes PTX, but for the names of the device's intrinsics and the size of shared memory.
 """
 
@@ -9,6 +9,8 @@ from __future__ import annotations
 import ctypes
 import re
 import threading
+from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -32,6 +34,7 @@ INTRINSICS = {
     "llvm.nvvm.shfl.sync.idx.i32": "host_from",
 }
 WORD = ctypes.c_int32
+WITHIN_BLOCK, BETWEEN_BLOCKS = -1, -2
 
 
 def host_text(text: str) -> str:
@@ -57,25 +60,71 @@ def compile_for_host(text: str) -> Any:
     return engine
 
 
+class Turns:
+    """The threads of a block, one of which runs at a time: the next does where one waits for others, or ends."""
+
+    def __init__(self, count: int) -> None:
+        self.current, self.running = 0, count
+        self.ready = deque(range(count))
+        self.waiting: dict[int, list[int]] = {}
+        self.locks = [threading.Lock() for _ in range(count)]
+        self.ended = threading.Lock()
+
+    def run(self, call: Callable[[], None]) -> None:
+        """Run all of them to their ends."""
+
+        def body(number: int) -> None:
+            self.locks[number].acquire()
+            call()
+            self.running -= 1
+            self._next()
+
+        for lock in (self.ended, *self.locks):
+            lock.acquire()
+        threads = [threading.Thread(target=body, args=(k,), daemon=True) for k in range(len(self.locks))]
+        for thread in threads:
+            thread.start()
+        self._next()
+        assert self.ended.acquire(timeout=60)
+        assert self.running == 0, f"{self.running} threads of a block wait for others that do not come: {self.waiting}"
+        for thread in threads:
+            thread.join()
+
+    def wait(self, group: int, count: int) -> None:
+        """Let others run until so many of a group, the running thread among them, have come here."""
+        mine = self.current
+        here = self.waiting.setdefault(group, [])
+        here.append(mine)
+        if len(here) == count:
+            self.ready.extend(self.waiting.pop(group))
+        self._next()
+        self.locks[mine].acquire()
+
+    def _next(self) -> None:
+        if self.ready:
+            self.current = self.ready.popleft()
+            self.locks[self.current].release()
+        else:
+            self.ended.release()
+
+
 class HostGrid:
     """Runs the kernels of one program."""
 
     def __init__(self, bound: BoundProgram) -> None:
         assert bound.program is not None
         self.bound, self.program = bound, bound.program
-        self.local = threading.local()
+        self.turns = Turns(0)
         self.block = self.blocks = 0
         self.words: list[int] = []
-        self.all: threading.Barrier | None = None
-        self.warps: list[threading.Barrier] = []
         self.engine = compile_for_host(host_text(emit_module(self.program.kernels)))
         thunk = ctypes.CFUNCTYPE(WORD)
         shuffle = ctypes.CFUNCTYPE(WORD, WORD, WORD, WORD, WORD)
         self.callbacks = {
-            "host_thread": thunk(lambda: self.local.thread),
+            "host_thread": thunk(lambda: self.turns.current),
             "host_block": thunk(lambda: self.block),
             "host_blocks": thunk(lambda: self.blocks),
-            "host_barrier": ctypes.CFUNCTYPE(None, WORD)(lambda _: self.wait()),
+            "host_barrier": ctypes.CFUNCTYPE(None, WORD)(lambda _: self.turns.wait(WITHIN_BLOCK, len(self.words))),
             "host_down": shuffle(lambda _, value, lanes, __: self.shuffle(value, self.lane + lanes)),
             "host_up": shuffle(lambda _, value, lanes, __: self.shuffle(value, self.lane - lanes)),
             "host_from": shuffle(lambda _, value, lane, __: self.shuffle(value, lane)),
@@ -111,47 +160,35 @@ class HostGrid:
         )
         meet = any(isinstance(s, Barrier | Shuffle) for s in walk(mapped.body))
         self.blocks = blocks
-        for self.block in range(blocks):
-            if meet:
-                self.together(mapped, lambda: function(*words))
-            else:
-                for self.local.thread in range(mapped.threads):
-                    function(*words)
-
-    def together(self, mapped: MappedKernel, call: Any) -> None:
-        """The threads of a block at once."""
         self.words = [0] * mapped.threads
-        self.all = threading.Barrier(mapped.threads)
-        self.warps = [threading.Barrier(WARP) for _ in range(mapped.threads // WARP)]
+        if meet:
+            self.turns = Turns(mapped.threads)
+            self.turns.run(lambda: self.all_blocks(lambda: function(*words)))
+            return
+        for self.block in range(blocks):
+            for self.turns.current in range(mapped.threads):
+                function(*words)
 
-        def body(number: int) -> None:
-            self.local.thread = number
+    def all_blocks(self, call: Callable[[], None]) -> None:
+        """What one thread does: its part of each block, when all have ended theirs of the block before."""
+        for block in range(self.blocks):
+            self.block = block
             call()
-
-        running = [threading.Thread(target=body, args=(k,)) for k in range(mapped.threads)]
-        for thread in running:
-            thread.start()
-        for thread in running:
-            thread.join(60)
-
-    def wait(self) -> None:
-        assert self.all is not None
-        self.all.wait(30)
+            self.turns.wait(BETWEEN_BLOCKS, len(self.words))
 
     @property
     def lane(self) -> int:
         """The number of this thread in its warp."""
-        return int(self.local.thread) % WARP
+        return self.turns.current % WARP
 
     def shuffle(self, value: int, lane: int) -> int:
         """The value of another thread of the warp; its own where there is none of this number."""
-        mine = self.local.thread
-        warp = self.warps[mine // WARP]
+        mine = self.turns.current
         self.words[mine] = value
-        warp.wait(30)
         first = mine - mine % WARP
+        self.turns.wait(first // WARP, WARP)
         found = self.words[first + lane if 0 <= lane < WARP else mine]
-        warp.wait(30)
+        self.turns.wait(first // WARP, WARP)
         return found
 
 
