@@ -26,6 +26,7 @@ def pretended_cuda() -> Iterator[Any]:
     with library.use(cupy):
         yield cupy
         gc.collect()
+        gc.freeze()  # what is left is looked at once, not after each of some thousand tests
         for queue in list(engine.queues.values()):
             queue.run()
         engine.deferred = False
