@@ -83,7 +83,7 @@ def test_compiled_as_eager(kind: str) -> None:
         script = flambeau.jit.CompilationUnit(source.replace("np.", "flambeau.")).f
         for sizes in SIZES:
             expected = outcome(python, arguments(*sizes, flambeau.from_numpy))
-            for _ in range(3):
+            for _ in range(2):
                 got = outcome(script, arguments(*sizes, flambeau.from_numpy))
                 assert_same(expected, got, f"{line} at {sizes}")
                 if isinstance(expected, str):

@@ -18,6 +18,8 @@ _BERNOULLI: Final = (
 _ROOT: Final = math.sqrt(2)
 _STEPS: Final = 10_000
 """The most steps of a recurrence that is followed to where its series is good."""
+_LAST_PLACES: Final = 2 * float(np.finfo(np.float64).eps)
+"""How far from 1 a factor may stay by rounding alone."""
 
 
 def two_in_double(function: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array]:
@@ -163,7 +165,7 @@ def _upper_fraction(a: Array, x: Array) -> Array:
     tiny = 1e-300
     b = x + 1 - a
     c, d = np.full_like(x, 1 / tiny), 1 / np.where(b == 0, tiny, b)
-    h = d.copy()
+    h, goes_on = d.copy(), np.ones(x.shape, np.bool_)
     for i in range(1, _STEPS):
         step = i * (a - i)
         b = b + 2
@@ -171,8 +173,10 @@ def _upper_fraction(a: Array, x: Array) -> Array:
         d = 1 / np.where(np.abs(d) < tiny, tiny, d)
         c = b + step / c
         c = np.where(np.abs(c) < tiny, tiny, c)
-        h = h * d * c
-        if not (np.abs(d * c - 1) > 1e-16).any():
+        change = d * c
+        h = np.where(goes_on, h * change, h)
+        goes_on = goes_on & (np.abs(change - 1) > _LAST_PLACES)
+        if not goes_on.any():
             break
     return h * a * _prefactor(a, x)
 
