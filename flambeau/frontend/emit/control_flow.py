@@ -16,6 +16,7 @@ from flambeau.frontend.emit.frames import Absent, Frame, Variable
 from flambeau.frontend.emit.implicit_conversions import pack_tuple
 from flambeau.frontend.emit.inlined import Expansion, check_left, own_statements
 from flambeau.frontend.emit.loop_iterations import emit_for, emit_while, left_by_break, note_break
+from flambeau.frontend.emit.nones_of_arms import type_nones
 from flambeau.frontend.emit.numpy.array_promotion import is_array
 from flambeau.frontend.emit.unset_variables import note_left_behind
 from flambeau.frontend.emit.values.carried_values import values_in
@@ -85,7 +86,7 @@ def emit_branches(
     frame_a, falls_a = _arm(e, first, condition.if_true, body)
     frame_b, falls_b = _arm(e, second, condition.if_false, orelse)
     if falls_a and falls_b:
-        _merge(e, condition.value, frame_a, frame_b, where)
+        _merge(e, node, frame_a, frame_b, where)
         behind_arms(e, frame_a, frame_b)
     elif falls_a or falls_b:
         going_on = frame_a if falls_a else frame_b
@@ -110,17 +111,18 @@ def _arm(e: Emitter, block: Block, narrowed: Narrowings, body: Callable[[], bool
         return frame, falls
 
 
-def _merge(e: Emitter, condition: Value, a: Frame[Sugared], b: Frame[Sugared], where: SourceRange) -> None:
+def _merge(e: Emitter, node: Node, a: Frame[Sugared], b: Frame[Sugared], where: SourceRange) -> None:
     """What each name that an arm bound means behind both."""
     names = dict.fromkeys((*a.names, *b.names))
     for name in sorted(names, key=lambda name: isinstance(a.find(name), Sugared)):  # functions behind what they read
+        type_nones(e, name, (a, b), node)
         first, second = a.find(name), b.find(name)
         if isinstance(first, Variable) and isinstance(second, Variable):
             e.type_variables.unify(first.type, second.type)
             e.scope.frame.names[name] = _merged_variable(e, name, first, second, where)
         elif isinstance(first, Sugared) and isinstance(second, Sugared):
             if first is not second:
-                e.scope.frame.names[name] = _chosen(e, condition, (a, first), (b, second), where)
+                e.scope.frame.names[name] = _chosen(e, node.operand(0), (a, first), (b, second), where)
         else:
             absent = _absent_behind(name, first, second, where)
             if absent is not None:

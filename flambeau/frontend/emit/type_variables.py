@@ -254,6 +254,17 @@ class TypeVariables:
         self.error = None
         raise InferenceRestart(self)
 
+    def is_none_for(self, mine: Type, other: Type) -> bool:
+        """Whether `mine` is an open None of this function that learns all there is to learn from the other type."""
+        if not isinstance(mine, NoneType) or id(mine) not in self.open or not _tells(mine, other):
+            return False
+        return self.error is None and self.as_written is None and not self.ids([other]) and not self._is_open(other)
+
+    def note(self, open_: Type, type_: Type) -> None:
+        """Note what an open type is, where what was emitted with it has been given that type."""
+        self.learned[id(open_)] = type_
+        del self.open[id(open_)]
+
     def widen(self, tree: Tree, name: Name) -> None:
         """A loop or `try` makes a variable wider than it was known to be in front of it: start over, but once."""
         names = self.wide.setdefault(id(tree), set())
