@@ -12,7 +12,7 @@ from flambeau.executor.frozen_callees import freeze_callees
 from flambeau.executor.stored import place_of
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph, Node
-from flambeau.passes import autocast, constant_propagation, inline
+from flambeau.passes import autocast, constant_pooling, constant_propagation, dce, inline
 from flambeau.program.function import Function
 from flambeau.tensor.autocast_state import Precision
 from flambeau.util.kept_on import KeptOn
@@ -48,6 +48,21 @@ def cast_graph(function: Function) -> Graph:
     return known[1]
 
 
+def own_graph(function: Function) -> Graph:
+    """What `cast_graph` gives, as a graph of the caller's: a copy only where somebody has asked for the other."""
+    graph = function.frozen_graph
+    known = _known.get(function)
+    if known is not None and known[0] is graph:
+        return clone_graph(cast_graph(function))
+    place = place_of(function, "inlined")
+    kept = None if place is None else place.read()
+    if not isinstance(kept, Graph):
+        kept = _inlined(graph) if freeze_callees(graph) else clone_graph(graph)
+    if autocast.has_autocast(kept):
+        autocast.do(kept)
+    return kept
+
+
 def _found(function: Function, graph: Graph) -> Graph:
     """The graph with its calls inlined, from the cache on disk if an earlier process made it."""
     place = place_of(function, "inlined")
@@ -72,6 +87,8 @@ def _inlined(graph: Graph) -> Graph:
     copy = clone_graph(graph)
     inline.do(copy, is_folding=True)
     constant_propagation.do(copy, values_only=True)
+    dce.do(copy, keeps_writes=True)
+    constant_pooling.do(copy)
     return copy
 
 

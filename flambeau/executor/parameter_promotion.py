@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.executor.assigned import READ, WRITE, changes_nothing_else, make_variables, may_be_variable
-from flambeau.executor.inlined_graph import cast_graph
+from flambeau.executor.inlined_graph import own_graph
 from flambeau.executor.promoted_answers import Path, answer_about, answer_mode, asks_of_computed, deciding, tells_apart
 from flambeau.executor.promoted_containers import (
     arguments_of,
@@ -38,7 +38,15 @@ from flambeau.executor.promoted_containers import (
 from flambeau.executor.stored import place_of
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph, Node, Value
-from flambeau.passes import constant_propagation, lower_dicts, narrow_tasks, remove_dropout, settle_ways
+from flambeau.passes import (
+    constant_pooling,
+    constant_propagation,
+    dce,
+    lower_dicts,
+    narrow_tasks,
+    remove_dropout,
+    settle_ways,
+)
 from flambeau.program.function import Function
 from flambeau.schema.function import Argument, FunctionSchema
 from flambeau.schema.types import (
@@ -152,6 +160,8 @@ class Promotion:
         lower_dicts.do(graph)
         if asks_of_computed(graph):
             settle_ways.answer_early(graph)
+        dce.do(graph, keeps_writes=True)
+        constant_pooling.do(graph)
         return graph
 
     def _function(self, key: tuple[Any, ...], values: Sequence[Any], is_written_in: Sequence[bool]) -> Function:
@@ -210,7 +220,7 @@ def _found(function: Function) -> Promotion | None:
     place, graph_place = place_of(function, "promotion"), place_of(function, "promoted graph")
     if place is None or graph_place is None:
         lifted = _lift(function)
-        return None if lifted is None else lifted.promotion(function)
+        return None if lifted is None else lifted.promotion(function, lifted.about())
 
     def graph() -> Graph:
         known = graph_place.read()
@@ -223,11 +233,12 @@ def _found(function: Function) -> Promotion | None:
     known = place.read()
     if known is None:
         lifted = _lift(function)
-        place.keep(("promotion", *(() if lifted is None else lifted.about)))
+        about: tuple[Any, ...] = () if lifted is None else lifted.about()
+        place.keep(("promotion", *about))
         if lifted is None:
             return None
         graph_place.keep(lifted.graph)
-        return lifted.promotion(function)
+        return lifted.promotion(function, about)
     if len(known) == 1:
         return None
     _, paths, hidden, returned, decide, assigned = known
@@ -242,7 +253,6 @@ class _Lifted:
     paths: tuple[Path, ...]
     assigned: int
 
-    @property
     def about(self) -> tuple[tuple[Path, ...], tuple[Type, ...], Type, tuple[int, ...], int]:
         """What is known of it without the graph, as `Promotion` takes it."""
         count = len(self.graph.parameters) - len(self.paths)
@@ -251,16 +261,16 @@ class _Lifted:
         decide = deciding(self.graph, self.graph.parameters[count : count + len(self.paths) - self.assigned])
         return self.paths, hidden, returned, decide, self.assigned
 
-    def promotion(self, function: Function) -> Promotion:
-        """How the function whose graph it was runs."""
-        return Promotion(function, lambda: self.graph, *self.about)
+    def promotion(self, function: Function, about: tuple[Any, ...]) -> Promotion:
+        """How the function whose graph it was runs; `about` is what `self.about()` gave."""
+        return Promotion(function, lambda: self.graph, *about)
 
 
 @no_collection()
 def _lift(function: Function) -> _Lifted | None:
     if not function.graph.parameters or not _is_module(function.graph.parameters[0].static_type):
         return None
-    graph = clone_graph(cast_graph(function))
+    graph = own_graph(function)
     narrow_tasks.do(graph)
     owner, count = graph.parameters[0], len(graph.parameters) - 1
     reads: dict[Path, list[Node]] = {}
@@ -273,7 +283,8 @@ def _lift(function: Function) -> _Lifted | None:
     assigned = {path: reads.pop(path) for path in types}
     origins = _make_parameters(graph, reads)
     raise_at_writes(graph, [v for v in origins if isinstance(v.static_type, DictType)])
-    flags = answer_about(graph, origins)
+    aliases: list[AliasAnalysis] = []
+    flags = answer_about(graph, origins, aliases)
     if flags is None:
         return None
     modes = answer_mode(graph)
@@ -282,7 +293,7 @@ def _lift(function: Function) -> _Lifted | None:
     for node in reversed(objects):
         node.erase()
     graph.body.remove_parameter(0)
-    if _gives_away(graph, graph.parameters[count : len(graph.parameters) - len(types)]):
+    if _gives_away(graph, graph.parameters[count : len(graph.parameters) - len(types)], [] if types else aliases):
         return None
     return _Lifted(graph, (*reads, *flags, *modes, *types), len(types))
 
@@ -354,15 +365,16 @@ def _is_lasting(type_: Type) -> bool:
             return False
 
 
-def _gives_away(graph: Graph, hidden: Sequence[Value]) -> bool:
-    """Whether a tensor that is read may be a result itself: its user would miss what makes it a parameter.
+def _gives_away(graph: Graph, hidden: Sequence[Value], known: Sequence[AliasAnalysis] = ()) -> bool:
+    """Whether a tensor that is read may be a result itself: its user would miss what makes it a parameter. `known` may
+    hold what is known of a graph whose parameters share nothing.
 
     Lists are taken apart, so that nobody may change or keep them.
     """
     tensors = [v for v in hidden if isinstance(v.static_type, TensorType | OptionalType | ListType)]
     if not tensors:
         return False
-    aliases = AliasAnalysis(graph, apart=True)
+    aliases = known[0] if known else AliasAnalysis(graph, apart=True)
     if any(map(aliases.is_returned, tensors)):
         return True
     lists = [v for v in tensors if isinstance(v.static_type, ListType)]

@@ -35,20 +35,20 @@ _DATA: Final = "prim::data"
 """The same memory without gradients: of a plain tensor that is what it is anyway."""
 
 
-def answer_about(graph: Graph, origins: dict[Value, Path]) -> list[Path] | None:
+def answer_about(graph: Graph, origins: dict[Value, Path], aliases: list[AliasAnalysis]) -> list[Path] | None:
     """Parameters in the place of questions whether what was read of the object asks for gradients; their paths.
 
     Calls get plain tensors in the place of what asks, and so need the answers. What is computed answers by itself. None
-    where one value may be either.
+    where one value may be either. What had to be found out of shared memory goes into `aliases`: it still holds.
     """
     flags: dict[Path, Value] = {}
-    alias: AliasAnalysis | None = None
     for node in [n for n in graph.listed_nodes() if n.op == _ASKING]:
         tensor = node.operand(0)
         path = origins.get(_uncast(tensor))
         if path is None:
-            alias = AliasAnalysis(graph, apart=True) if alias is None else alias
-            if alias.may_contain_alias(tensor, origins):
+            if not aliases:
+                aliases.append(AliasAnalysis(graph, apart=True))
+            if aliases[0].may_contain_alias(tensor, origins):
                 return None
         else:
             if path not in flags:

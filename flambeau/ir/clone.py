@@ -51,10 +51,11 @@ def clone_node(node: Node, graph: Graph, copies: Copies, *, with_blocks: bool = 
     shared with the original."""
     new = Node(graph, node.op)
     new.copy_metadata(node)
-    new.attributes.update({name: _clone_attribute(value) for name, value in node.attributes.items()})
-    for value in node.operands:
+    if node.attributes:
+        new.attributes = {name: _clone_attribute(value) for name, value in node.attributes.items()}
+    for value in node._operands:
         new.add_operand(copies.get(value, value))
-    for value in node.results:
+    for value in node._results:
         copies[value] = new.add_result(value.static_type, value._name)
     if with_blocks:
         for block in node.nested_blocks:

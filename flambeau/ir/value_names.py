@@ -19,10 +19,12 @@ class ValueNames:
         self._names: dict[str, NamedValue] = {}
         self._suffix: dict[str, int] = {}
         self._next_number = 0
+        self._has_numbers = False
+        """Whether any name was one that a number could be taken for."""
 
     def new_number(self) -> int:
         """A number that no value of this graph has."""
-        while str(self._next_number) in self._names:
+        while self._has_numbers and str(self._next_number) in self._names:
             self._next_number += 1
         self._next_number += 1
         return self._next_number - 1
@@ -36,6 +38,7 @@ class ValueNames:
             value._name = ""
         if not name:
             return
+        self._has_numbers = self._has_numbers or name.isdigit()
         holder = self._names.pop(name, None)
         self._names[name] = value
         value._name = name

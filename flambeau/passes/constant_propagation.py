@@ -12,6 +12,8 @@ seen outside: a constant is the same object in every call. Control flow whose wa
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from flambeau.analysis.alias import AliasAnalysis
@@ -71,14 +73,19 @@ class _Folder:
         """Whether the alias analysis forbade anything."""
 
     def run(self, by_types: bool) -> bool:
-        """Fold in program order; a branch that is taken for certain takes the place of its `prim::If` on the way."""
+        """Fold in program order; a branch that is taken for certain takes the place of its `prim::If` on the way, and
+        what both branches give alike that of its results, so that what follows is folded as well.
+        """
         changed = False
         conditions: dict[Value, Any] | None = {} if by_types else None
-        for node in self._graph.listed_nodes():
+        entered: set[Node] = set()
+        for node in _with_ends(self._graph):
             if node.is_erased:
                 continue
             if node.op == "prim::If":
-                if fold_control.take_known_way(node, conditions):
+                fold = fold_control.fold_if if node in entered else fold_control.take_known_way
+                entered.add(node)
+                if fold(node, conditions):
                     changed = self.is_stale = True
             elif node.op != constants.CONSTANT and not node.nested_blocks and all(map(_may_be_known, node.operands)):
                 changed = (self._may_run(node) and self._fold(node)) or changed
@@ -167,6 +174,24 @@ class _Folder:
                     self._is_refused = True
                     return False
         return True
+
+
+def _with_ends(graph: Graph) -> list[Node]:
+    """All nodes as the graph is now, in program order; those with blocks once more behind these."""
+    nodes: list[Node] = []
+    waiting: list[tuple[Iterator[Node], Node | None]] = [(iter(graph.body), None)]
+    while waiting:
+        rest, owner = waiting[-1]
+        for node in rest:
+            nodes.append(node)
+            if node.nested_blocks:
+                waiting.append((chain.from_iterable(node.nested_blocks), node))
+                break
+        else:
+            waiting.pop()
+            if owner is not None:
+                nodes.append(owner)
+    return nodes
 
 
 def _may_be_known(value: Value) -> bool:

@@ -23,21 +23,23 @@ from flambeau.ir.walk import nodes_within
 from flambeau.schema.opdef import Effect
 
 
-def do(graph: Graph) -> bool:
-    """Remove dead nodes, results of `prim::If`, carried values, at every depth and in subgraphs."""
+def do(graph: Graph, *, keeps_writes: bool = False) -> bool:
+    """Remove dead nodes, results of `prim::If`, carried values, at every depth and in subgraphs; with `keeps_writes`
+    nothing that writes memory, which needs no look at who shares it.
+    """
     changed = False
     nodes = graph.listed_nodes()
     for node in nodes:
         inner = node.attributes.get(SUBGRAPH)
         if isinstance(inner, Graph):
-            changed |= do(inner)
-    return _Liveness(graph, nodes).sweep() or changed
+            changed |= do(inner, keeps_writes=keeps_writes)
+    return _Liveness(graph, nodes, keeps_writes).sweep() or changed
 
 
 class _Liveness:
     """Marks what is needed, from the outside in, then removes the rest."""
 
-    def __init__(self, graph: Graph, nodes: list[Node]) -> None:
+    def __init__(self, graph: Graph, nodes: list[Node], keeps_writes: bool) -> None:
         self._graph = graph
         self._all = nodes
         """Every node at every depth, outer before inner."""
@@ -51,7 +53,10 @@ class _Liveness:
             if own_effect(node) is not Effect.NONE or (graph.keeps_errors and own_may_raise(node)):
                 self._node(node)
             elif own_writes(node):
-                writing.append(node)
+                if keeps_writes:
+                    self._node(node)
+                else:
+                    writing.append(node)
         self._drain()
         if writing:
             self._mark_writers(writing)

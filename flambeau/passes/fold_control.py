@@ -38,7 +38,7 @@ def do(graph: Graph, *, by_types: bool = False) -> bool:
         if node.is_erased or not node.is_inserted:
             continue
         if node.op == "prim::If":
-            changed = _fold_if(node, conditions) or changed
+            changed = fold_if(node, conditions) or changed
         elif node.op == "prim::Loop":
             changed = _fold_loop(node) or changed
     return changed
@@ -60,7 +60,8 @@ def take_known_way(node: Node, conditions: dict[Value, Any] | None) -> bool:
     return isinstance(way, bool)
 
 
-def _fold_if(node: Node, conditions: dict[Value, Any] | None) -> bool:
+def fold_if(node: Node, conditions: dict[Value, Any] | None) -> bool:
+    """Fold a `prim::If` as `do` does; whether it could be."""
     if take_known_way(node, conditions):
         return True
     changed = False
