@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from flambeau.ops.attention_layers import allowed
 from flambeau.ops.derivatives.view_formulas import meshgrid
-from flambeau.schema.dtype import bool_, int64
+from flambeau.schema.dtype import bool_, float32, float64, int64
 from flambeau.schema.rule_tables import RuleTable
 
 expansions: Final = RuleTable[Callable[..., Any]]("what plans have in the place of an operator")
@@ -188,3 +188,44 @@ def _common(F: Any, one: Any, other: Any) -> Any:
     if other != 1:
         F.require(one == other)
     return one
+
+
+@expansions("aten::ravel")
+def _ravel(F: Any, x: Any) -> Any:
+    """One axis over memory without gaps."""
+    return F.reshape(F.contiguous(x), [-1])
+
+
+@expansions("aten::count_nonzero")
+def _count_nonzero(F: Any, x: Any, dim: Any = None) -> Any:
+    """The sum of what is not zero, as bools."""
+    if x.dtype.is_complex:
+        return None
+    some = F.ne(x, 0)
+    return F.sum(some) if dim is None else F.sum(some, dim if isinstance(dim, list | tuple) else [dim])
+
+
+@expansions("aten::quantile")
+def _quantile(F: Any, x: Any, q: Any, dim: Any = None, keepdim: Any = False, interpolation: Any = "linear") -> Any:
+    """Between the two neighbours in order of where a known fraction of the way is; nan where there is one."""
+    is_plain = x.dtype in (float32, float64) and x.ndim > 0 and interpolation == "linear"
+    if not is_plain or type(q) is not float or not 0.0 <= q <= 1.0 or not isinstance(keepdim, bool):
+        return None
+    if (dim is None and keepdim) or not -x.ndim <= (dim or 0) < x.ndim:
+        return None
+    line, axis = (F.reshape(x, [-1]), 0) if dim is None else (x, dim % x.ndim)
+    F.require(*[size > 0 for size in x.shape])
+    count = line.shape[axis]
+    ordered, _ = F.sort(line, axis)
+    rank = F.mul(F.scalar_tensor(count - 1, dtype=x.dtype), q)
+    below, above = F.floor(rank), F.ceil(rank)
+    low, high = (F.index(ordered, [*[None] * axis, F.to(at, int64)]) for at in (below, above))
+    weight = F.to(F.sub(rank, below), float64)
+    wide = F.to(F.sub(high, low), float64)
+    nearer_low = F.add(F.to(low, float64), F.mul(wide, weight))
+    nearer_high = F.sub(F.to(high, float64), F.mul(wide, F.rsub(weight, 1.0)))
+    between = F.to(F.where(F.lt(weight, 0.5), nearer_low, nearer_high), x.dtype)
+    found = F.where(F.eq(below, above), low, between)
+    last = F.select(ordered, axis, count - 1)
+    found = F.where(F.isnan(last), math.nan, found)
+    return F.unsqueeze(found, axis) if keepdim else found
