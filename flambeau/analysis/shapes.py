@@ -55,11 +55,11 @@ def propagate(graph: Graph) -> bool:
     """
     nodes = graph.listed_nodes()
     tensors = _tensors(nodes)
-    told = [*graph.parameters, *tensors]
-    before = [v.static_type for v in told]
+    refined = [*graph.parameters, *tensors]
+    before = [v.static_type for v in refined]
     _erase(tensors)
     _Propagation(graph, nodes, tensors).run()
-    return before != [v.static_type for v in told]
+    return before != [v.static_type for v in refined]
 
 
 def erase(graph: Graph) -> None:

@@ -91,9 +91,9 @@ class Builder:
     def proxy(self, value: Value) -> Any:
         """What stands for a value: a Python value for a constant. Raises UntraceableError."""
         if constants.is_constant(value):
-            held = constants.constant_value(value)
-            if not isinstance(value.static_type, TensorType) or held is None:
-                return list(held) if isinstance(held, list) else held
+            constant = constants.constant_value(value)
+            if not isinstance(value.static_type, TensorType) or constant is None:
+                return list(constant) if isinstance(constant, list) else constant
         type_ = value.static_type
         if isinstance(type_, TensorType):
             return TensorProxy(self, value)

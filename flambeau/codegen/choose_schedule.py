@@ -133,7 +133,7 @@ def _folds_columns(kernel: Kernel, axis: str) -> bool:
 
 FIXED_FROM = 1 << 16
 """Bytes of a call from which code for the very size of a short axis pays."""
-MOST_TURNS = 16
+MOST_UNROLLED = 16
 """Iterations of a plain loop that are unrolled."""
 
 
@@ -147,7 +147,7 @@ def _fixed(special: Specialized, axis: str, lanes: int) -> tuple[tuple[str, int]
         if not isinstance(s, Loop) or any(isinstance(x, Loop) for x in s.body):
             continue
         for a in s.axes[-1:]:
-            most = MOST_TURNS if a != axis else lanes * (4 if len(s.body) <= 8 else 2)
+            most = MOST_UNROLLED if a != axis else lanes * (4 if len(s.body) <= 8 else 2)
             if a not in outermost and special.sizes[a] <= most:
                 found[a] = special.sizes[a]
     return tuple(found.items())

@@ -93,8 +93,8 @@ class Derivatives:
         except Exception as error:
             if self._options.verify or isinstance(error, RecursionError) or is_foreign(error):
                 raise
-            name, told = self._function.short_name, f"{type(error).__name__}: {error}"
-            warn_user(GRADIENTS_FAILED.format(name=name, error=told), RuntimeWarning)
+            name, text = self._function.short_name, f"{type(error).__name__}: {error}"
+            warn_user(GRADIENTS_FAILED.format(name=name, error=text), RuntimeWarning)
             return Refusal("an internal error")
 
     @property

@@ -21,7 +21,7 @@ from flambeau.executor.devices.launches import GroupLaunch
 from flambeau.executor.large_calls import graph_of_call, is_worthwhile
 from flambeau.ops.cuda_devices.cuda_rules import overwrite
 from flambeau.ops.families.overwrite import check_writeable
-from flambeau.passes.fusible import LOOKUPS
+from flambeau.passes.fusible import GATHERS
 from flambeau.schema import registry
 from flambeau.schema.opdef import OpDef
 from flambeau.specialise.cache import SpecialisationCache
@@ -115,7 +115,7 @@ class DeviceKernels:
 
     def _group(self, arguments: Sequence[Any]) -> DeviceGroup | bool:
         definition = self._definition
-        is_ours = definition.family == "pointwise" or definition.accumulator in LOOKUPS
+        is_ours = definition.family == "pointwise" or definition.accumulator in GATHERS
         if not is_ours and not is_worthwhile(definition, arguments):
             return False  # what folds in one step is a library's
         graph = graph_of_call(definition, arguments, [False] * len(arguments))
@@ -153,7 +153,7 @@ def run(definition: OpDef, arguments: Sequence[Any]) -> Any:
 
 
 def _may_have_kernel(definition: OpDef) -> bool:
-    return definition.family in FAMILIES or definition.accumulator in LOOKUPS
+    return definition.family in FAMILIES or definition.accumulator in GATHERS
 
 
 def _written(definition: OpDef, arguments: Sequence[Any]) -> Any:

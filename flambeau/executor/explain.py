@@ -41,8 +41,8 @@ def compilations_of(plan: ExecutionPlan, measure: bool | None) -> Sequence[Compi
     joined = None if plan.joined is None else plan.joined.executor
     if joined is None:
         return (compilation_of(plan, measure),)
-    told: Sequence[Compilation] = joined.explain(measure).compilations
-    return told
+    compilations: Sequence[Compilation] = joined.explain(measure).compilations
+    return compilations
 
 
 def compilation_of(plan: ExecutionPlan, measure: bool | None) -> Compilation:

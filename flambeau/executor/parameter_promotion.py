@@ -219,26 +219,26 @@ def _found(function: Function) -> Promotion | None:
     """The promotion of a function, from the cache on disk if an earlier process made it."""
     place, graph_place = place_of(function, "promotion"), place_of(function, "promoted graph")
     if place is None or graph_place is None:
-        lifted = _lift(function)
-        return None if lifted is None else lifted.promotion(function, lifted.about())
+        promoted = _promote(function)
+        return None if promoted is None else promoted.promotion(function, promoted.about())
 
     def graph() -> Graph:
         known = graph_place.read()
         if isinstance(known, Graph):
             return known
-        lifted = _lift(function)
-        assert lifted is not None  # as it was when its entry was made
-        return lifted.graph
+        promoted = _promote(function)
+        assert promoted is not None  # as it was when its entry was made
+        return promoted.graph
 
     known = place.read()
     if known is None:
-        lifted = _lift(function)
-        about: tuple[Any, ...] = () if lifted is None else lifted.about()
+        promoted = _promote(function)
+        about: tuple[Any, ...] = () if promoted is None else promoted.about()
         place.keep(("promotion", *about))
-        if lifted is None:
+        if promoted is None:
             return None
-        graph_place.keep(lifted.graph)
-        return lifted.promotion(function, about)
+        graph_place.keep(promoted.graph)
+        return promoted.promotion(function, about)
     if len(known) == 1:
         return None
     _, paths, hidden, returned, decide, assigned = known
@@ -246,7 +246,7 @@ def _found(function: Function) -> Promotion | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Lifted:
+class _Promoted:
     """A graph in which parameters stand for what was read of an object."""
 
     graph: Graph
@@ -267,7 +267,7 @@ class _Lifted:
 
 
 @no_collection()
-def _lift(function: Function) -> _Lifted | None:
+def _promote(function: Function) -> _Promoted | None:
     if not function.graph.parameters or not _is_module(function.graph.parameters[0].static_type):
         return None
     graph = own_graph(function)
@@ -295,7 +295,7 @@ def _lift(function: Function) -> _Lifted | None:
     graph.body.remove_parameter(0)
     if _gives_away(graph, graph.parameters[count : len(graph.parameters) - len(types)], [] if types else aliases):
         return None
-    return _Lifted(graph, (*reads, *flags, *modes, *types), len(types))
+    return _Promoted(graph, (*reads, *flags, *modes, *types), len(types))
 
 
 def _make_parameters(graph: Graph, reads: Mapping[Path, Sequence[Node]]) -> dict[Value, Path]:

@@ -281,7 +281,7 @@ def _host_plan(request: _Request) -> ExecutionPlan:
     if sites and options.backend == "native":
         plan.joined = JoinedTasks(function, options, sites)
     if log.level("executor"):
-        log.write("executor", _told(function, plan))
+        log.write("executor", _log_line(function, plan))
     return plan
 
 
@@ -330,7 +330,7 @@ def _read_plan(
     )
     _let_be_native(plan, function, options, read)
     if log.level("executor"):
-        log.write("executor", _told(function, plan))
+        log.write("executor", _log_line(function, plan))
     return plan
 
 
@@ -352,11 +352,11 @@ def _device_plan(request: _Request) -> ExecutionPlan:
         spec, body, cause, clock.total(), clock.laps(), choices=options.choices, on_device=calls
     )
     if log.level("executor"):
-        log.write("executor", _told(function, plan))
+        log.write("executor", _log_line(function, plan))
     return plan
 
 
-def _told(function: Function, plan: ExecutionPlan) -> str:
+def _log_line(function: Function, plan: ExecutionPlan) -> str:
     known = specs.describe(plan.spec)
     groups = "as kept" if plan.body.known is None else f"{len(plan.kernels)} groups"
     text = f"compiled {function.short_name} for ({known}) in {plan.milliseconds:.1f} ms, {groups}: {plan.cause}"

@@ -26,7 +26,7 @@ TEXT = (
     "backend='interpreter', or warnings.filterwarnings('ignore', '{name}: ', flambeau.PerformanceWarning)"
 )
 
-_told: weakref.WeakKeyDictionary[Function, set[SourceRange | None]] = weakref.WeakKeyDictionary()
+_warned: weakref.WeakKeyDictionary[Function, set[SourceRange | None]] = weakref.WeakKeyDictionary()
 """The places of each function that were warned of."""
 _lock = Lock()
 
@@ -91,10 +91,10 @@ class Watch:
         while self._due:
             place, part = self._due.popitem()
             with _lock:
-                told = _told.setdefault(self._function, set())
-                if place in told:
+                warned = _warned.setdefault(self._function, set())
+                if place in warned:
                     continue
-                told.add(place)
+                warned.add(place)
             self._warn(place, part())
 
     def _warn(self, place: SourceRange | None, part: SlowPart) -> None:

@@ -31,10 +31,10 @@ def snapshot(graph: Graph) -> list[object]:
         for node in block:
             parts += (node, node.op, *node.operands, *node.results)
             parts += [value.static_type for value in node.results]
-            for name, held in node.attributes.items():
-                parts += (name, held)
-                if isinstance(held, Graph):
-                    parts += snapshot(held)
+            for name, attribute in node.attributes.items():
+                parts += (name, attribute)
+                if isinstance(attribute, Graph):
+                    parts += snapshot(attribute)
         parts += block.returns
     return parts
 

@@ -17,8 +17,8 @@ def _cofactors(matrix: Array) -> Array:
         return np.full_like(matrix, np.nan)
     left, values, right = blas.linalg.svd(matrix)
     others = [np.prod(np.delete(values, at)) for at in range(len(values))]
-    turn = np.conj(blas.linalg.det(left) * blas.linalg.det(right))
-    return np.asarray(turn * blas.matmul(left * np.array(others, values.dtype), right))
+    phase = np.conj(blas.linalg.det(left) * blas.linalg.det(right))
+    return np.asarray(phase * blas.matmul(left * np.array(others, values.dtype), right))
 
 
 def det_gradient(grad: Array, x: Array, determinant: Array) -> Array:

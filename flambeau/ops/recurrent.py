@@ -312,7 +312,7 @@ for _name, _step, _gates in (
     composite(
         f"aten::{_name}.input(Tensor input, {_hx} hx, Tensor[] params, {_options}, bool batch_first) -> {_returns}",
         body=_padded,
-        traits=Traits(has_routine=True, turns_results=True),
+        traits=Traits(has_routine=True, swaps_axes_of_results=True),
         doc="A recurrent network over a padded batch: the outputs of all steps, and the last states of all layers.",
         dtype=_dtypes(3 if _gates == 4 else 2),
         shape=lambda input, n=(3 if _gates == 4 else 2): (((None,) * 3),) * n,

@@ -47,8 +47,8 @@ def do(graph: Graph) -> bool:
 
 
 def _key(node: Node) -> Hashable:
-    held = node.attributes.get("value")
-    value = ("object", id(held)) if is_mutable(held) else constant_key(held)
+    constant = node.attributes.get("value")
+    value = ("object", id(constant)) if is_mutable(constant) else constant_key(constant)
     function = node.attributes.get("function")
     name = node.attributes.get("name")
     return (

@@ -204,13 +204,13 @@ def _memory_of_operands(node: Node) -> set[int]:
     waiting = [constants.constant_value(v) for v in node.operands if constants.is_constant(v)]
     found: set[int] = set()
     while waiting:
-        held = waiting.pop()
-        if constants.is_mutable(held):
-            found.add(memory_key(held))
-        if isinstance(held, dict):
-            waiting += held.values()
-        elif isinstance(held, list | tuple):
-            waiting += held
+        item = waiting.pop()
+        if constants.is_mutable(item):
+            found.add(memory_key(item))
+        if isinstance(item, dict):
+            waiting += item.values()
+        elif isinstance(item, list | tuple):
+            waiting += item
     return found
 
 

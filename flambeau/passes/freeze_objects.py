@@ -76,8 +76,8 @@ def objects_below(roots: Iterable[Any]) -> list[Any]:
     found: dict[int, Any] = {}
     waiting = list(roots)
     while waiting:
-        held = waiting.pop()
-        if id(held) not in found:
-            found[id(held)] = held
-            waiting += [child for _, child in children(held)]
+        item = waiting.pop()
+        if id(item) not in found:
+            found[id(item)] = item
+            waiting += [child for _, child in children(item)]
     return list(found.values())

@@ -32,9 +32,9 @@ def fold_task(node: Node, fold: Callable[[Graph], None]) -> bool:
         return False
     body = clone_graph(node.attribute(SUBGRAPH))
     for k in reversed(places):
-        held = constant_object(node.operand(k))
+        found_object = constant_object(node.operand(k))
         with body.inserting(body.body.first or body.body):
-            value = insert_constant(body, held, definition_of(held).type)
+            value = insert_constant(body, found_object, definition_of(found_object).type)
         body.parameters[k].replace_uses_with(value)
         body.body.remove_parameter(k)
     fold(body)
@@ -56,5 +56,5 @@ def _changes_constants(body: Graph) -> bool:
     whole = clone_graph(body)
     inline_tasks.do(whole)
     aliases = AliasAnalysis(whole, apart=True)
-    held = [n.result() for n in whole.find_all(CONSTANT) if constants.is_mutable(n.attributes.get("value"))]
-    return any(aliases.has_writers(v) or aliases.is_returned(v) for v in held)
+    mutable = [n.result() for n in whole.find_all(CONSTANT) if constants.is_mutable(n.attributes.get("value"))]
+    return any(aliases.has_writers(v) or aliases.is_returned(v) for v in mutable)

@@ -143,8 +143,8 @@ def _scaled(node: Node, weight: Array, scale: Array) -> Array:
 
 
 def _tensor(value: Value) -> Tensor | None:
-    held = constants.constant_value(value) if constants.is_constant(value) else None
-    return held if isinstance(held, Tensor) else None
+    constant = constants.constant_value(value) if constants.is_constant(value) else None
+    return constant if isinstance(constant, Tensor) else None
 
 
 # -- what follows -----------------------------------------------------------------------------------------------------
@@ -187,15 +187,15 @@ def _operand(value: Value, before: Node, channels: int) -> tuple[Array, bool] | 
     spatial = _axes(before)
     if spatial is None or not constants.is_constant(value):
         return None
-    held = constants.constant_value(value)
-    if isinstance(held, int | float):
-        return np.asarray(float(held)), False
+    constant = constants.constant_value(value)
+    if isinstance(constant, int | float):
+        return np.asarray(float(constant)), False
     dtype = constants.constant_value(before.operand(1)).dtype
-    if not isinstance(held, Tensor) or held.dtype.is_complex:
+    if not isinstance(constant, Tensor) or constant.dtype.is_complex:
         return None
-    if held.dtype.is_floating_point and held.dtype is not dtype and held.ndim:
+    if constant.dtype.is_floating_point and constant.dtype is not dtype and constant.ndim:
         return None
-    array = held._array.astype(np.float64)
+    array = constant._array.astype(np.float64)
     if array.ndim > spatial + 2 or (array.size != 1 and array.size != channels):
         return None
     if array.size != 1 and array.shape[-spatial - 1 :] != (channels,) + (1,) * spatial:
@@ -269,8 +269,8 @@ def _apply(before: Node, after: Node, weights: tuple[Array, Array], affine: Affi
 
 
 def _size(value: Value) -> int | None:
-    held = _tensor(value)
-    return None if held is None else held.numel()
+    constant = _tensor(value)
+    return None if constant is None else constant.numel()
 
 
 def _insert(like: Node, operands: list[Value]) -> Value:

@@ -24,7 +24,7 @@ PRODUCTS = frozenset({"matmul", "mm", "bmm", "mv", "dot", "outer", "linear", "ad
 """Matrix products that kernels know, by what operators declare."""
 NORMALISATIONS = {"layer_norm": 1, "rms_norm": 1}
 """Operators that name the sizes they work over: which input is the list of them."""
-LOOKUPS = {"embedding": 0, "index_select": 0, "gather": 0}
+GATHERS = {"embedding": 0, "index_select": 0, "gather": 0}
 """Operators that load where integers say: which input is the table."""
 CHANGES = frozenset({"scatter", "scatter_add", "index_add", "index_copy"})
 """Operators that change a copy of a tensor where integers say."""
@@ -83,7 +83,7 @@ class Fusible:
     def is_alone(self, node: Node) -> bool:
         """Whether a kernel may compute the product or lookup that the node is, if it takes on nothing else."""
         definition = node.definition
-        if definition is None or definition.accumulator not in PRODUCTS | LOOKUPS.keys():
+        if definition is None or definition.accumulator not in PRODUCTS | GATHERS.keys():
             return False
         return self._is_taken(node, definition, is_alone=True)
 
@@ -166,7 +166,7 @@ class Fusible:
 
     def _may_share_table(self, node: Node, definition: OpDef) -> bool:
         """Whether what a lookup looks things up in, if the node is one, may be an input of a kernel with others."""
-        place = LOOKUPS.get(definition.accumulator)
+        place = GATHERS.get(definition.accumulator)
         return place is None or self._is_table(node.operands[place], node)
 
     def _is_table(self, value: Value, lookup: Node) -> bool:
@@ -263,7 +263,7 @@ def _looks_up_in(node: Node, table: Value) -> bool:
     """Whether a node loads from a table where integers say, and has no other use for it."""
     name = "" if node.definition is None else node.definition.accumulator
     places = [k for k, v in enumerate(node.operands) if v is table]
-    return name in LOOKUPS and places == [LOOKUPS[name]]
+    return name in GATHERS and places == [GATHERS[name]]
 
 
 def has_kernel_form(definition: OpDef) -> bool:
@@ -274,7 +274,7 @@ def has_kernel_form(definition: OpDef) -> bool:
         return definition.compute is not None
     results = 2 if definition.accumulator in PAIRS else 1
     return (
-        definition.accumulator in ACCUMULATORS | PRODUCTS | LOOKUPS.keys() | CHANGES
+        definition.accumulator in ACCUMULATORS | PRODUCTS | GATHERS.keys() | CHANGES
         and len(definition.schema.returns) == results
     )
 

@@ -86,18 +86,19 @@ def _constant(value: Value) -> Any:
     """The number that a value is; None if it is none."""
     if not constants.is_constant(value):
         return None
-    held = constants.constant_value(value)
-    return held if isinstance(held, int | float) else None
+    constant = constants.constant_value(value)
+    return constant if isinstance(constant, int | float) else None
 
 
 def _is(value: Value, number: float) -> bool:
     """Whether a value is this number, sign of zero included; bools are no numbers here."""
-    held = _constant(value)
-    if held is None or isinstance(held, bool):
+    constant = _constant(value)
+    if constant is None or isinstance(constant, bool):
         return False
-    if isinstance(held, int) and isinstance(number, int):
-        return held == number
-    return constants.same_constant(float(held), float(number)) or (isinstance(held, int) and held == number != 0)
+    if isinstance(constant, int) and isinstance(number, int):
+        return constant == number
+    is_same_int = isinstance(constant, int) and constant == number != 0
+    return constants.same_constant(float(constant), float(number)) or is_same_int
 
 
 def _keeps_dtype(tensor: Value, number: Value, *, is_division: bool = False) -> bool:
@@ -166,9 +167,9 @@ def _wrapped_number(node: Node) -> Any:
     if len(node.operands) not in (2, 3) or not _plain_alpha(node):
         return KEEP
     for number, x in (node.operands[:2], node.operands[1::-1]):
-        held = constants.constant_value(number) if constants.is_constant(number) else None
+        constant = constants.constant_value(number) if constants.is_constant(number) else None
         is_open = isinstance(x.static_type, TensorType) and not constants.is_constant(x)
-        plain = held.item() if held is not None and getattr(held, "is_wrapped_number", False) else None
+        plain = constant.item() if constant is not None and getattr(constant, "is_wrapped_number", False) else None
         if not is_open or plain is None or isinstance(plain, bool | complex):
             continue
 
@@ -470,8 +471,8 @@ def _derived_index(node: Node) -> Any:
 def _masked_fill(node: Node) -> Any:
     """masked_fill(x, mask, number) as a choice, which kernels know, where the number is one of x's dtype."""
     x, mask, number = node.operands[:3]
-    held = _constant(number)
-    if held is None or not isinstance(x.static_type, TensorType) or not isinstance(mask.static_type, TensorType):
+    constant = _constant(number)
+    if constant is None or not isinstance(x.static_type, TensorType) or not isinstance(mask.static_type, TensorType):
         return KEEP
     if (
         mask.static_type.dtype is not dtypes.bool_
@@ -479,7 +480,7 @@ def _masked_fill(node: Node) -> Any:
         or isinstance(number.static_type, BoolType)
     ):
         return KEEP
-    if isinstance(held, float) and isfinite(held) and abs(held) > _LARGEST:
+    if isinstance(constant, float) and isfinite(constant) and abs(constant) > _LARGEST:
         return KEEP
     new = node.graph.create("aten::where", (mask, number, x), (node.result().static_type,))
     new.copy_metadata(node)

@@ -88,7 +88,7 @@ class Traits:
     """Whether the first two operands may change places, where further ones have their defaults."""
     has_routine: bool = False
     """Whether native code that was compiled before any program came computes it (`codegen.routines`)."""
-    turns_results: bool = False
+    swaps_axes_of_results: bool = False
     """Whether results may lie in another order than row-major though all operands lie row-major."""
     has_followers: bool = False
     """Whether the routine takes on what follows it: norms by known statistics, additions, bounds."""

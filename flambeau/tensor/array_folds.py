@@ -51,13 +51,13 @@ def accumulated(function: numpy.ufunc, array: Array, axis: int) -> Any:
         return function.accumulate(array, axis=axis)
     if function.__name__ in _AS_SCANS:
         return getattr(np, _AS_SCANS[function.__name__])(array, axis=axis)
-    held = array.copy()
-    rows = np.moveaxis(held, axis, 0)
+    folded = array.copy()
+    rows = np.moveaxis(folded, axis, 0)
     step = 1
     while step < len(rows):
         rows[step:] = function(rows[:-step], rows[step:])
         step *= 2
-    return held
+    return folded
 
 
 def fold_into(function: numpy.ufunc, target: Array, index: Any, values: Any) -> None:
@@ -101,15 +101,15 @@ def _fold_sorted(function: numpy.ufunc, flat: Any, places: Any, values: Any) -> 
     if not places.size:
         return flat
     order = np.argsort(places)
-    where, held = places[order], values[order]
+    where, folded = places[order], values[order]
     step = 1
     while step < len(where):
-        together = function(held[:-step], held[step:]).astype(flat.dtype, copy=False)
-        held[step:] = np.where(where[step:] == where[:-step], together, held[step:])
+        together = function(folded[:-step], folded[step:]).astype(flat.dtype, copy=False)
+        folded[step:] = np.where(where[step:] == where[:-step], together, folded[step:])
         step *= 2
     is_last = np.ones(len(where), numpy.bool_)
     is_last[:-1] = where[1:] != where[:-1]
     longer = np.concatenate([flat, flat[:1]])
     spots = np.where(is_last, where, len(flat))
-    longer[spots] = function(longer[spots], held).astype(flat.dtype, copy=False)
+    longer[spots] = function(longer[spots], folded).astype(flat.dtype, copy=False)
     return longer[:-1]

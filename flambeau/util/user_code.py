@@ -27,27 +27,27 @@ Held = tuple[str, type[Warning]]
 
 
 class _Holding(threading.local):
-    held: list[Held] | None = None
+    pending: list[Held] | None = None
 
 
 _holding = _Holding()
 
 
 @contextlib.contextmanager
-def holding_warnings(held: list[Held]) -> Iterator[None]:
+def holding_warnings(pending: list[Held]) -> Iterator[None]:
     """Within the block, warnings of this thread to the user go into a list: no line of the user's led here."""
-    before = _holding.held
-    _holding.held = held
+    before = _holding.pending
+    _holding.pending = pending
     try:
         yield
     finally:
-        _holding.held = before
+        _holding.pending = before
 
 
 def warn_user(text: str, category: type[Warning]) -> None:
     """A warning at the line in the user's code that led here, however many calls there are in between."""
-    if _holding.held is not None:
-        _holding.held.append((text, category))
+    if _holding.pending is not None:
+        _holding.pending.append((text, category))
         return
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(INSIDE):

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from flambeau.codegen.convolutions.scales import build_scales
-from flambeau.codegen.convolutions.squares import build_turn_in, build_turn_out
+from flambeau.codegen.convolutions.squares import build_transpose_in, build_transpose_out
 from flambeau.codegen.convolutions.tile import clamped
 from flambeau.codegen.convolutions.vectors import Floats, VectorFunction, VectorModule
 from flambeau.codegen.convolutions.words import CALL, CALL_AT, CHANNELS
@@ -40,8 +40,8 @@ def channels_text(floats: Floats) -> str:
     """The module with the kernel of launches, `SYMBOL`."""
     m = VectorModule(floats)
     build_scales(m)
-    build_turn_in(m)
-    build_turn_out(m)
+    build_transpose_in(m)
+    build_transpose_out(m)
     for step in STEPS:
         for count in pixels(floats, step):
             _build_tile(m, step, count)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from flambeau.codegen.convolutions.scales import build_scales
-from flambeau.codegen.convolutions.squares import build_turn_in
+from flambeau.codegen.convolutions.squares import build_transpose_in
 from flambeau.codegen.convolutions.tile import clamped
 from flambeau.codegen.convolutions.vectors import Floats, VectorFunction, VectorModule
 from flambeau.codegen.convolutions.words import CALL, CALL_AT, POINTS
@@ -32,7 +32,7 @@ def points_text(floats: Floats) -> str:
     """The module with the kernel of launches, `SYMBOL`."""
     m = VectorModule(floats)
     build_scales(m)
-    build_turn_in(m)
+    build_transpose_in(m)
     for across in ACROSS:
         _build_tile(m, across)
         _build_filters(m, across)

@@ -23,7 +23,7 @@ def transposed(f: VectorFunction, rows: Sequence[Value]) -> list[Value]:
     return square
 
 
-def build_turn_in(m: VectorModule) -> None:
+def build_transpose_in(m: VectorModule) -> None:
     """``turn_in``: `count` numbers of each of `channels` rows, which lie `step` bytes apart, to vectors of a number of
     each row, the n-th of them where the n-th of `places` says. Up to a vector's lanes more places are filled, with
     zeros; lanes of channels that there are not hold anything.
@@ -48,7 +48,7 @@ def build_turn_in(m: VectorModule) -> None:
     f.ret()
 
 
-def build_turn_out(m: VectorModule) -> None:
+def build_transpose_out(m: VectorModule) -> None:
     """``turn_out``: `count` vectors of a number of each of `channels` rows, to rows that lie `step` bytes apart."""
     f = m.function("void turn_out", "ptr source", "i64 count", "i64 channels", "ptr target", "i64 step")
     source, count, channels, target, step = f.parameters

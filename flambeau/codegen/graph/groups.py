@@ -96,8 +96,8 @@ def _group_results(fn: EmittedFunction, node: Node) -> tuple[Representation, ...
     # Kernels write their results in the order of their inputs; where all of these are row-major, so are the results.
     inputs = [fn.values.get(v).rep for v in node.operands]
     operators = [n.definition for n in node.attribute("Subgraph").nodes() if n.definition is not None]
-    turns = any(definition.traits.turns_results for definition in operators)
-    is_row_major = not turns and all(r.dense == r.rank for r in inputs if isinstance(r, Array))
+    swaps_axes = any(definition.traits.swaps_axes_of_results for definition in operators)
+    is_row_major = not swaps_axes and all(r.dense == r.rank for r in inputs if isinstance(r, Array))
     reps = []
     for value, result in zip(node.results, node.attribute("Subgraph").returns, strict=True):
         if result not in types:

@@ -27,7 +27,7 @@ FEWEST_BITS = 256
 """Vectors narrower than that hold too few lanes to pay for masks."""
 VECTORS = 4
 """Vectors of each value: instructions of one need not wait for those of the other."""
-FEWEST_TURNS = 2
+FEWEST_CHUNKS = 2
 """Iterations that are left from which it pays to run them as lanes."""
 FOREVER = (1 << 63) - 1
 _STARTS = {"add": 0, "or": 0, "xor": 0, "mul": 1, "and": -1}
@@ -88,7 +88,7 @@ class _Lanes:
         e.start(head)
         start = e.define(f"load i64, ptr {counter}", "i64", 1)
         left = e.binary("sub", self.trip, start)
-        room = e.icmp("sge", left, number(FEWEST_TURNS))
+        room = e.icmp("sge", left, number(FEWEST_CHUNKS))
         apart = self._apart()
         e.branch_if(room if apart is None else e.binary("and", room, apart), chunk, done)
         e.start(chunk)
@@ -141,8 +141,8 @@ class _Lanes:
         kind = vector_type("i64", self.width)
         for parameter, slot, part in zip(self.body.parameters[1:], self.carried, parts, strict=True):
             source, lanes = (slot, 1) if part is None else (part, self.width)
-            held = e.define(f"load {kind if lanes > 1 else 'i64'}, ptr {source}", "i64", lanes)
-            fn.values.set(parameter, Scalar(Int(), held))
+            state = e.define(f"load {kind if lanes > 1 else 'i64'}, ptr {source}", "i64", lanes)
+            fn.values.set(parameter, Scalar(Int(), state))
         self.block(self.body)
         following = [fn.values.index(v) for v in self.body.returns[1:]]
         writes = list(e.writes)
@@ -239,13 +239,13 @@ class _Lanes:
         index = e.define(f"load i64, ptr {counter}", "i64", 1)
         fn.values.set(body.parameters[0], Scalar(Int(), index))
         before = [_load(e, slot, rep) for slot, rep in slots]
-        for parameter, held in zip(body.parameters[1:], before, strict=True):
-            fn.values.set(parameter, held)
+        for parameter, state in zip(body.parameters[1:], before, strict=True):
+            fn.values.set(parameter, state)
         self.block(body)
-        for (slot, _), held, given, out in zip(slots, before, body.returns[1:], node.results, strict=True):
-            word = _number(fn.values.get(given), held).register
+        for (slot, _), state, given, out in zip(slots, before, body.returns[1:], node.results, strict=True):
+            word = _number(fn.values.get(given), state).register
             if out.uses():
-                word = e.select(running, word, held.register)
+                word = e.select(running, word, state.register)
             e.raw(f"store {vector_type(word.type, self.width)} {_wide(e, word)}, ptr {slot}")
         following = e.binary("add", index, number(1))
         more = e.both(running, fn.values.truth(body.returns[0]))

@@ -14,10 +14,10 @@ from flambeau.codegen.layouts import ENTRY_CONTEXT, GRAPH_CELL, LEAF, ObjectLayo
 from flambeau.codegen.llvm.builder import NULL, ModuleBuilder, Value, word
 from flambeau.codegen.llvm.c_interface import C_INTERFACE
 from flambeau.codegen.llvm.entry import ARGUMENT_COUNT, call_slowly
-from flambeau.codegen.llvm.entry_boxing import Boxing
 from flambeau.codegen.llvm.entry_constants import StubConstants
+from flambeau.codegen.llvm.entry_marshalling import Marshalling
 from flambeau.codegen.llvm.entry_objects import EXPORTS
-from flambeau.codegen.llvm.entry_unboxing import Unboxing, leaves_of
+from flambeau.codegen.llvm.entry_unmarshalling import Unmarshalling, leaves_of
 
 
 def graph_entry(signature: Signature, layouts: ObjectLayouts) -> StubConstants:
@@ -57,7 +57,7 @@ class _Entry:
         )  # fmt: skip
         cell = f.get(self_, self.constants.layouts.callable, "cell")
         self.start_context(cell)
-        self.unbox_arguments()
+        self.unmarshal_arguments()
         for k, p in enumerate(self.signature.parameters):
             if p.is_written:
                 f.require(f.call("may_bump", context, k + 1), "give_up")
@@ -71,7 +71,7 @@ class _Entry:
             if p.is_written:
                 f.call("bump", context, k + 1)
         with f.when(f.compare("eq", code, 0)):
-            answer = Boxing(f, self.constants).box_all(self.signature.results, self.results)
+            answer = Marshalling(f, self.constants).marshal_all(self.signature.results, self.results)
             f.call("finish", context)
             f.ret(answer)
         error = f.call("fail", context, code, f.get(cell, GRAPH_CELL, "error"))
@@ -91,11 +91,11 @@ class _Entry:
         )  # fmt: skip
         f.call("start_bins", context)
 
-    def unbox_arguments(self) -> None:
+    def unmarshal_arguments(self) -> None:
         """All arguments taken apart."""
         f, words, leaf = self.f, self.words, self.leaves
         for k, p in enumerate(self.signature.parameters):
-            unboxing = Unboxing(f, self.constants, self.context, word(k + 1), "give_up")
-            unboxing.unbox(p, f.word_of(f.parameters[1], k, "ptr"), words, leaf)
+            unmarshalling = Unmarshalling(f, self.constants, self.context, word(k + 1), "give_up")
+            unmarshalling.unmarshal(p, f.word_of(f.parameters[1], k, "ptr"), words, leaf)
             words = f.at(words, word_count(p.representation))
             leaf = f.at(leaf, leaves_of(p.representation) * LEAF.words)

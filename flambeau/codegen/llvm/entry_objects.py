@@ -17,11 +17,12 @@ from flambeau.codegen.llvm.entry_results import add_results
 from flambeau.codegen.llvm.tensor_objects import add_may_write, add_note_write, plain_array
 
 EXPORTS = {
-    "unbox_array": "i1 (ptr, ptr, ptr, ptr, i64, ptr, i64, i64, i64, i64, i64)",
-    "unbox_element": "i1 (ptr, ptr, ptr, i64)",
-    "unbox_int": "i1 (ptr, ptr)", "unbox_float": "i1 (ptr, ptr)", "length": "i64 (ptr)", "item": "ptr (ptr, i64)",
-    "new_block": "ptr (ptr, i64)", "new_list": "ptr (ptr, i64, i64)", "box_array": "ptr (ptr, i64, ptr, i64)",
-    "box_element": "ptr (ptr, ptr, i64)", "bump": "void (ptr, i64)", "may_bump": "i1 (ptr, i64)",
+    "unmarshal_array": "i1 (ptr, ptr, ptr, ptr, i64, ptr, i64, i64, i64, i64, i64)",
+    "unmarshal_element": "i1 (ptr, ptr, ptr, i64)",
+    "unmarshal_int": "i1 (ptr, ptr)", "unmarshal_float": "i1 (ptr, ptr)",
+    "length": "i64 (ptr)", "item": "ptr (ptr, i64)",
+    "new_block": "ptr (ptr, i64)", "new_list": "ptr (ptr, i64, i64)", "marshal_array": "ptr (ptr, i64, ptr, i64)",
+    "marshal_element": "ptr (ptr, ptr, i64)", "bump": "void (ptr, i64)", "may_bump": "i1 (ptr, i64)",
     "fail": "ptr (ptr, i64, ptr)",
     "start_bins": "void (ptr)", "end_bins": "void (ptr)", "finish": "void (ptr)",
 }  # fmt: skip
@@ -35,10 +36,10 @@ def objects_module(layouts: ObjectLayouts) -> ModuleBuilder:
     add_blocks(m)
     add_results(m, layouts)
     _add_array_of(m, layouts)
-    _add_unbox_array(m, layouts)
+    _add_unmarshal_array(m, layouts)
     _add_start_leaf(m)
-    _add_unbox_element(m, layouts)
-    _add_unbox_numbers(m, layouts)
+    _add_unmarshal_element(m, layouts)
+    _add_unmarshal_numbers(m, layouts)
     _add_sequences(m, layouts)
     add_note_write(m, layouts)
     add_may_write(m, layouts)
@@ -60,16 +61,16 @@ def _add_array_of(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
     f.ret(f.pick(f.compare("eq", kind, ndarray), object_, NULL, "ptr"))
 
 
-def _add_unbox_array(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
-    """``unbox_array(context, object, words, leaf, origin, descr, rank, itemsize, flags, dense, ones)``: if it fits.
+def _add_unmarshal_array(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
+    """``unmarshal_array(context, object, words, leaf, origin, descr, rank, itemsize, flags, dense, ones)``: if it fits.
 
     ``flags`` must all be set. Of the last ``dense`` axes each lies in the one before it without gaps. ``ones`` has a
     bit for each axis that is 1, and the sign bit if that was not asked for.
     """
     m.own("start_leaf", "void (ptr, ptr, i64, ptr, ptr)")
     f = m.function(
-        "i1 unbox_array", "ptr context", "ptr object", "ptr words", "ptr leaf", "i64 origin", "ptr descr", "i64 rank",
-        "i64 itemsize", "i64 flags", "i64 dense", "i64 ones", exported=True,
+        "i1 unmarshal_array", "ptr context", "ptr object", "ptr words", "ptr leaf", "i64 origin", "ptr descr",
+        "i64 rank", "i64 itemsize", "i64 flags", "i64 dense", "i64 ones", exported=True,
     )  # fmt: skip
     context, object_, words, leaf, origin, descr, rank, itemsize, flags, dense, ones = f.parameters
     array = f.call("array_of", object_)
@@ -128,9 +129,9 @@ def _add_start_leaf(m: ModuleBuilder) -> None:
     f.ret()
 
 
-def _add_unbox_element(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
-    """``unbox_element(object, word, descr, itemsize)``: the bits of a tensor without axes."""
-    f = m.function("i1 unbox_element", "ptr object", "ptr word", "ptr descr", "i64 itemsize", exported=True)
+def _add_unmarshal_element(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
+    """``unmarshal_element(object, word, descr, itemsize)``: the bits of a tensor without axes."""
+    f = m.function("i1 unmarshal_element", "ptr object", "ptr word", "ptr descr", "i64 itemsize", exported=True)
     object_, target, descr, itemsize = f.parameters
     array = f.call("array_of", object_)
     f.return_if(f.is_null(array), FALSE)
@@ -152,16 +153,16 @@ def _add_unbox_element(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
     f.ret(FALSE)
 
 
-def _add_unbox_numbers(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
-    """``unbox_int(object, word)``; ``unbox_float(object, word)``, for what is no float: an int may stand for one."""
-    f = m.function("i1 unbox_int", "ptr object", "ptr word", exported=True)
+def _add_unmarshal_numbers(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
+    """``unmarshal_int(object, word)``; ``unmarshal_float(object, word)``, for no float: an int may stand for one."""
+    f = m.function("i1 unmarshal_int", "ptr object", "ptr word", exported=True)
     object_, target = f.parameters
     overflow = f.slot("i32", 4)
     f.return_unless(f.compare("eq", f.get(object_, layouts.object, "type"), m.symbol("int_type")), FALSE)
     f.store(overflow, 0, "i32")
     f.store(target, f.call("PyLong_AsLongLongAndOverflow", object_, overflow))
     f.ret(f.compare("eq", f.load(overflow, "i32"), 0))
-    f = m.function("i1 unbox_float", "ptr object", "ptr word", exported=True)
+    f = m.function("i1 unmarshal_float", "ptr object", "ptr word", exported=True)
     object_, target = f.parameters
     f.return_unless(f.compare("eq", f.get(object_, layouts.object, "type"), m.symbol("int_type")), FALSE)
     f.store(target, f.call("PyLong_AsDouble", object_))

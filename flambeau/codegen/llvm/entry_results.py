@@ -16,7 +16,7 @@ _ELEMENT_SIZES = (1, 2, 4, 8)
 
 
 def add_results(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
-    """Add ``box_array(words, rank, descr, itemsize)`` and ``box_element(word, descr, itemsize)``, of no axes."""
+    """Add ``marshal_array(words, rank, descr, itemsize)``; ``marshal_element(word, descr, itemsize)``, of no axes."""
     add_make_array(m)
     add_constructors(m, layouts)
     add_view(m)
@@ -25,8 +25,8 @@ def add_results(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
     _add_dense_bytes(m)
     _add_storage_of_leaf(m, layouts)
     _add_of_argument(m, layouts)
-    _add_box_element(m, layouts)
-    _add_box_array(m, layouts)
+    _add_marshal_element(m, layouts)
+    _add_marshal_array(m, layouts)
 
 
 def _add_same_look(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
@@ -109,8 +109,8 @@ def _on_new_memory(f: FunctionBuilder, array: Value) -> None:
     f.ret(f.call("tensor_of", array, storage))
 
 
-def _add_box_element(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
-    f = m.function("ptr box_element", "ptr word", "ptr descr", "i64 itemsize", exported=True)
+def _add_marshal_element(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
+    f = m.function("ptr marshal_element", "ptr word", "ptr descr", "i64 itemsize", exported=True)
     source, descr, itemsize = f.parameters
     array = f.call("make_array", descr, 0, NULL, NULL, NULL, 0)
     f.return_if(f.is_null(array), NULL)
@@ -125,8 +125,8 @@ def _add_box_element(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
     _on_new_memory(f, array)
 
 
-def _add_box_array(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
-    f = m.function("ptr box_array", "ptr words", "i64 rank", "ptr descr", "i64 itemsize", exported=True)
+def _add_marshal_array(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
+    f = m.function("ptr marshal_array", "ptr words", "i64 rank", "ptr descr", "i64 itemsize", exported=True)
     words, rank, descr, itemsize = f.parameters
     block = f.word_of(words, 0, "ptr")
     with f.when(f.compare("ne", f.get(block, BLOCK, "origin"), 0)):

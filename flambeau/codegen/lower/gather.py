@@ -56,7 +56,7 @@ def spread(index: Expr, before: int, after: int) -> Expr:
     return view(index, (*(None,) * before, *index.dims, *(None,) * after))
 
 
-LOOKUPS: dict[str, Callable[[Arguments], Expr]] = {
+GATHERS: dict[str, Callable[[Arguments], Expr]] = {
     "embedding": embedding,
     "index_select": index_select,
     "gather": gather,

@@ -50,7 +50,7 @@ class Nest:
         self.inputs, self.outputs, self.orders = inputs, outputs, orders
         self.order = topological(outputs)
         self.folds = [x for x in self.order if x.op == "reduce"]
-        self.lookups = [x for x in self.order if x.op == "indexed"]
+        self.gathers = [x for x in self.order if x.op == "indexed"]
         self.index_axes = self.name_index_axes()
         self.axes = self.name_axes()
         self.scans = [x for x in self.order if x.op == "scan"]
@@ -72,10 +72,10 @@ class Nest:
     def name_index_axes(self) -> dict[Dim, str]:
         """The dimensions of tables that values go along, and their names."""
         names: dict[Dim, str] = {}
-        tables = [lookup(x)[0] for x in self.lookups]
+        tables = [lookup(x)[0] for x in self.gathers]
         if any(t in self.order for t in tables) or len(set(tables)) != len(tables):
             raise LoweringError("a table that is used in two ways")
-        for x in self.lookups:
+        for x in self.gathers:
             table, positions = lookup(x)
             for position in positions:
                 dim = table.dims[position]
@@ -280,7 +280,7 @@ class Nest:
         for f in self.folds:
             if f.args[0].op == PRODUCT:
                 self.fit_product(f, spans)
-        for x in self.lookups:
+        for x in self.gathers:
             table = lookup(x)[0]
             for dim in table.space - set(self.index_axes):
                 spans[Span(self.axes[dim], frozenset([str(table.data)]))] = None

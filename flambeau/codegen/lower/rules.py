@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from flambeau.codegen.lower.folds import count, dims_over, reduce
-from flambeau.codegen.lower.gather import LOOKUPS
+from flambeau.codegen.lower.gather import GATHERS
 from flambeau.codegen.lower.halves import operand, widened
 from flambeau.codegen.lower.products import PRODUCTS
 from flambeau.codegen.lower.recorder import RECORDER, apply, cast, constant
@@ -89,7 +89,7 @@ def scan(accumulator: str, arguments: Arguments, result: DType) -> Expr:
 
 def lower_node(definition: OpDef, arguments: Arguments, compute: DType | None, result: DType) -> tuple[Expr, ...]:
     """The expressions of the results of one call. Raises `LoweringError` when there are none."""
-    if definition.scalar is None and definition.accumulator not in LOOKUPS | CHANGES:
+    if definition.scalar is None and definition.accumulator not in GATHERS | CHANGES:
         arguments, result = widened(definition.name, arguments, result)
     if definition.accumulator in PAIRS:
         spread, both, _ = definition.accumulator.partition("_mean")
@@ -104,8 +104,8 @@ def _single(definition: OpDef, arguments: Arguments, compute: DType | None, resu
         return pointwise(definition, arguments, compute, result)
     if definition.accumulator in SCANS:
         return scan(definition.accumulator, arguments, result)
-    if definition.accumulator in LOOKUPS:
-        return LOOKUPS[definition.accumulator](arguments)
+    if definition.accumulator in GATHERS:
+        return GATHERS[definition.accumulator](arguments)
     if definition.accumulator in CHANGES:
         return CHANGES[definition.accumulator](arguments)
     if definition.accumulator in PRODUCTS:

@@ -13,7 +13,7 @@ from flambeau.cuda.program_lines import Line, current_line
 from flambeau.executor.large_calls import steps_of
 from flambeau.ir.constants import constant_value, is_constant
 from flambeau.ir.graph import Graph, Node
-from flambeau.passes.fusible import CHANGES, LOOKUPS, NORMALISATIONS
+from flambeau.passes.fusible import CHANGES, GATHERS, NORMALISATIONS
 from flambeau.schema.dtype import int64
 from flambeau.util.cached import cached_property
 
@@ -72,7 +72,7 @@ def unnamed_error(number: int) -> Exception:
 
 def _looks_at_places(node: Node) -> bool:
     assert node.definition is not None
-    return node.definition.accumulator in LOOKUPS.keys() | CHANGES
+    return node.definition.accumulator in GATHERS.keys() | CHANGES
 
 
 def _divides(node: Node) -> bool:

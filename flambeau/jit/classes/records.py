@@ -135,7 +135,7 @@ class RecordSource:
     def explained(self, error: CompileError) -> CompileError:
         """An error in a method that was written here, at the user's own line: that of the field it is about."""
         where = error.range
-        chain = [(told, place) for told, place in error.call_chain if place.source.filename != self._filename]
+        chain = [(function, place) for function, place in error.call_chain if place.source.filename != self._filename]
         if where is None or where.source.filename != self._filename:
             return type(error)(error.message, where, chain)
         field_name = _FIELD_IN_TEXT.search(where.text)

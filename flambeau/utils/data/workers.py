@@ -28,13 +28,13 @@ class Workers:
         self._results: list[connection.Connection] = []
         self._finalizer = weakref.finalize(self, _end, self._processes, self._tasks, self._results)
         for number in range(order.count):
-            told, tasks = context.Pipe(duplex=False)
+            commands, tasks = context.Pipe(duplex=False)
             results, given = context.Pipe(duplex=True)  # file descriptors go along sockets only
             process = context.Process(  # type: ignore[attr-defined]  # every context has one
-                target=work, args=(order, number, seed, told, given), daemon=True, name=f"flambeau-worker-{number}"
+                target=work, args=(order, number, seed, commands, given), daemon=True, name=f"flambeau-worker-{number}"
             )
             process.start()
-            told.close()
+            commands.close()
             given.close()
             self._processes.append(process)
             self._tasks.append(tasks)

@@ -73,14 +73,14 @@ class ArrayLiteral:
 
 def array_literal(e: Emitter, tree: Expr) -> ArrayLiteral | None:
     """Emit the items of nested literal lists; None for other trees, of which nothing is emitted."""
-    if not isinstance(tree, ListLiteral | TupleLiteral) or not _is_written_out(tree):
+    if not isinstance(tree, ListLiteral | TupleLiteral) or not _is_literal(tree):
         return None
     return ArrayLiteral(_emitted(e, tree), tree.range, tree)
 
 
-def _is_written_out(tree: Expr) -> bool:
+def _is_literal(tree: Expr) -> bool:
     if isinstance(tree, ListLiteral | TupleLiteral):
-        return bool(tree.items) and all(map(_is_written_out, tree.items))
+        return bool(tree.items) and all(map(_is_literal, tree.items))
     return not isinstance(tree, Starred)
 
 

@@ -205,7 +205,7 @@ class _Function:
             return promoted(self.e, self.where, list(value.defining_node.operands))
         raise CompileError(f"np.{self.name} takes a tuple of arrays that is written out here", self.where)
 
-    def is_written_out(self) -> bool:
+    def is_literal(self) -> bool:
         """Whether the arrays are in a tuple, or in a literal list."""
         value = self.values[0]
         node = value.defining_node
@@ -214,7 +214,7 @@ class _Function:
 
     def joined(self, name: str, axis: int) -> Value:
         """`cat` or `stack` of arrays."""
-        if item_of(self.values[0]) is not None and not self.is_written_out():
+        if item_of(self.values[0]) is not None and not self.is_literal():
             return joined_list(self.e, self.where, name, self.values[0], axis)
         return self.op(name, pack_list(self.e, self.parts(), TENSOR), axis)
 
@@ -255,7 +255,7 @@ def _where(f: _Function) -> Value:
 def _stacked(rank_one: str, axis: int, otherwise: int) -> Callable[[_Function], Value]:
     def emit(f: _Function) -> Value:
         item = item_of(f.values[0])
-        is_flat = (dtype_and_rank(f.parts()[0], f.where)[1] if item is None or f.is_written_out() else item.rank) == 1
+        is_flat = (dtype_and_rank(f.parts()[0], f.where)[1] if item is None or f.is_literal() else item.rank) == 1
         return f.joined(rank_one if is_flat else "cat", axis if is_flat else otherwise)
 
     return emit

@@ -120,8 +120,8 @@ class NumpyFunction(Sugared):
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The operator's result."""
         of_arrays = e.arrays and any(holds_arrays(g.value.static_type) for g in (*args, *keywords))
-        told = [k for k in keywords if not (of_arrays and takes_keyword(self.name, k.name))]
-        self._refuse_keywords(told, () if of_arrays else ("out",))
+        refusable = [k for k in keywords if not (of_arrays and takes_keyword(self.name, k.name))]
+        self._refuse_keywords(refusable, () if of_arrays else ("out",))
         if of_arrays:
             return SimpleValue(as_number(e, array_call(e, where, self.name, self.operator, args, keywords)))
         function = getattr(np, self.name, None)

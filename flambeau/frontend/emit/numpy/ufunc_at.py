@@ -22,7 +22,7 @@ from flambeau.util.source import SourceRange
 
 SIGNS: Final = {"add": "+", "subtract": "-"}
 """The functions that have a form with `at`, as operators."""
-WRITTEN_OUT: Final = "np.{name}.at takes an array, its indexes and what is added, written out: np.{name}.at(x, i, v)"
+LITERALS: Final = "np.{name}.at takes an array, its indexes and what is added, written out: np.{name}.at(x, i, v)"
 
 
 @dataclass(slots=True)
@@ -38,17 +38,17 @@ class UfuncAt(Sugared):
 
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """Arguments that come as a list have no form."""
-        raise CompileError(WRITTEN_OUT.format(name=self.name), where)
+        raise CompileError(LITERALS.format(name=self.name), where)
 
     def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared | None:
         """The additions. Raises CompileError for what is no array, and for what NumPy would not add to it."""
         where = tree.callee.range
         if len(tree.args) != 3 or tree.keywords:
-            raise CompileError(WRITTEN_OUT.format(name=self.name), where)
+            raise CompileError(LITERALS.format(name=self.name), where)
         target, places, added = tree.args
         array, value = e.value(target), e.value(added)
         if not is_array(array):
-            raise CompileError(WRITTEN_OUT.format(name=self.name), target.range)
+            raise CompileError(LITERALS.format(name=self.name), target.range)
         arrays.check_in_place(where, SIGNS[self.name], array, value)
         if self.name == "subtract":
             value = call_operator(e, where, "aten::neg", [value])

@@ -24,7 +24,7 @@ def leaves_of(r: Representation) -> int:
             return 0
 
 
-class Unboxing:
+class Unmarshalling:
     """Takes objects apart in one function, which goes to a label where one does not fit."""
 
     def __init__(
@@ -37,14 +37,14 @@ class Unboxing:
         """Go on where a condition holds."""
         self.f.require(condition, self.failed)
 
-    def unbox(self, p: Parameter, object_: Value, words: Value, leaf: Value) -> None:
+    def unmarshal(self, p: Parameter, object_: Value, words: Value, leaf: Value) -> None:
         """Put the words of an object to an address; ``leaf`` is that of its first leaf."""
         f, m, r = self.f, self.f.module, p.representation
         match r:
             case forms.Int():
-                self.require(f.call("unbox_int", object_, words))
+                self.require(f.call("unmarshal_int", object_, words))
             case forms.Float():
-                self._unbox_float(object_, words)
+                self._unmarshal_float(object_, words)
             case forms.Bool():
                 is_true = f.compare("eq", object_, m.symbol("true"))
                 self.require(f.op("or", is_true, f.compare("eq", object_, m.symbol("false"))))
@@ -54,15 +54,16 @@ class Unboxing:
                 f.store(words, f.call("PyComplex_RealAsDouble", object_))
                 f.store(f.at(words, 1), f.call("PyComplex_ImagAsDouble", object_))
             case forms.Element():
-                self.require(f.call("unbox_element", object_, words, self.constants.descr(r.dtype), r.dtype.itemsize))
+                descr = self.constants.descr(r.dtype)
+                self.require(f.call("unmarshal_element", object_, words, descr, r.dtype.itemsize))
             case forms.Array():
-                self._unbox_array(p, r, object_, words, leaf)
+                self._unmarshal_array(p, r, object_, words, leaf)
             case forms.Fixed():
                 self.require(f.compare("eq", object_, self.constants.object(r.value)))
             case forms.Tupled():
-                self._unbox_tuple(p, r, object_, words, leaf)
+                self._unmarshal_tuple(p, r, object_, words, leaf)
             case forms.Optional():
-                self._unbox_optional(p, r, object_, words, leaf)
+                self._unmarshal_optional(p, r, object_, words, leaf)
             case forms.Listed():
                 block = f.call(_list_reader(self.constants, r, p.is_written), self.context, object_, self.origin)
                 self.require(f.compare("ne", block, NULL))
@@ -71,7 +72,7 @@ class Unboxing:
     def _type_of(self, object_: Value) -> Value:
         return self.f.get(object_, self.constants.layouts.object, "type")
 
-    def _unbox_float(self, object_: Value, words: Value) -> None:
+    def _unmarshal_float(self, object_: Value, words: Value) -> None:
         f = self.f
         plain, other, done = f.label("plain"), f.label("other"), f.label("done")
         f.branch_if(f.compare("eq", self._type_of(object_), f.module.symbol("float_type")), plain, other)
@@ -79,24 +80,24 @@ class Unboxing:
         f.store(words, f.get(object_, self.constants.layouts.float, "value"))
         f.branch(done)
         f.start(other)
-        self.require(f.call("unbox_float", object_, words))
+        self.require(f.call("unmarshal_float", object_, words))
         f.start(done)
 
-    def _unbox_array(self, p: Parameter, r: forms.Array, object_: Value, words: Value, leaf: Value) -> None:
+    def _unmarshal_array(self, p: Parameter, r: forms.Array, object_: Value, words: Value, leaf: Value) -> None:
         flags = ALIGNED | (WRITEABLE if p.is_written else 0)
         ones = -1 if p.ones is None else sum(1 << k for k, is_one in enumerate(p.ones) if is_one)
         looks = (self.constants.descr(r.dtype), r.rank, r.dtype.itemsize, flags, r.dense, ones)
-        self.require(self.f.call("unbox_array", self.context, object_, words, leaf, self.origin, *looks))
+        self.require(self.f.call("unmarshal_array", self.context, object_, words, leaf, self.origin, *looks))
 
-    def _unbox_tuple(self, p: Parameter, r: forms.Tupled, object_: Value, words: Value, leaf: Value) -> None:
+    def _unmarshal_tuple(self, p: Parameter, r: forms.Tupled, object_: Value, words: Value, leaf: Value) -> None:
         f, kind = self.f, "List" if r.is_list else "Tuple"
         self.require(f.compare("eq", self._type_of(object_), f.module.symbol(f"{kind.lower()}_type")))
         self.require(f.compare("eq", f.call(f"Py{kind}_Size", object_), len(r.items)))
         for k, item in enumerate(r.items):
-            self.unbox(p.item(k), f.call(f"Py{kind}_GetItem", object_, k), words, leaf)
+            self.unmarshal(p.item(k), f.call(f"Py{kind}_GetItem", object_, k), words, leaf)
             words, leaf = f.at(words, word_count(item)), f.at(leaf, leaves_of(item) * LEAF.words)
 
-    def _unbox_optional(self, p: Parameter, r: forms.Optional, object_: Value, words: Value, leaf: Value) -> None:
+    def _unmarshal_optional(self, p: Parameter, r: forms.Optional, object_: Value, words: Value, leaf: Value) -> None:
         f = self.f
         absent, present, done = f.label("absent"), f.label("present"), f.label("done")
         f.branch_if(f.compare("eq", object_, f.module.symbol("none")), absent, present)
@@ -106,7 +107,7 @@ class Unboxing:
         f.branch(done)
         f.start(present)
         f.store(words, 1)
-        self.unbox(p.inner(), object_, f.at(words, 1), leaf)
+        self.unmarshal(p.inner(), object_, f.at(words, 1), leaf)
         f.start(done)
 
 
@@ -115,27 +116,27 @@ def _list_reader(constants: StubConstants, r: forms.Listed, is_written: bool) ->
     name, is_new = constants.function_for(f"read_list {is_written}", r)
     if is_new:
         f = constants.m.function(f"ptr {name}", "ptr context", "ptr object", "i64 origin")
-        _build_list_reader(Unboxing(f, constants, f.parameters[0], f.parameters[2], "no"), r, is_written)
+        _build_list_reader(Unmarshalling(f, constants, f.parameters[0], f.parameters[2], "no"), r, is_written)
     return name
 
 
-def _build_list_reader(unboxing: Unboxing, r: forms.Listed, is_written: bool) -> None:
-    f, context, object_ = unboxing.f, unboxing.context, unboxing.f.parameters[1]
+def _build_list_reader(unmarshalling: Unmarshalling, r: forms.Listed, is_written: bool) -> None:
+    f, context, object_ = unmarshalling.f, unmarshalling.context, unmarshalling.f.parameters[1]
     width, leaves = word_count(r.item), leaves_of(r.item)
     count = f.call("length", object_)
-    unboxing.require(f.compare("sge", count, 0))
+    unmarshalling.require(f.compare("sge", count, 0))
     block = f.call("new_list", context, count, max(width, 1))
-    unboxing.require(f.compare("ne", block, NULL))
+    unmarshalling.require(f.compare("ne", block, NULL))
     first = f.at(f.get(block, LIST, "items"), BLOCK_DATA, "i8")
     first_leaf = NULL
     if leaves:
         memory = f.call("new_block", context, f.op("mul", count, 8 * LEAF.words * leaves))
-        unboxing.require(f.compare("ne", memory, NULL))
+        unmarshalling.require(f.compare("ne", memory, NULL))
         first_leaf = f.at(memory, BLOCK_DATA, "i8")
     with f.loop(count) as k:
         leaf = f.at(first_leaf, f.op("mul", k, LEAF.words * leaves)) if leaves else NULL
         words = f.at(first, f.op("mul", k, word(width)))
-        unboxing.unbox(Parameter(r.item, is_written), f.call("item", object_, k), words, leaf)
+        unmarshalling.unmarshal(Parameter(r.item, is_written), f.call("item", object_, k), words, leaf)
     f.ret(block)
     f.start("no", falls_through=False)
     f.ret(NULL)

@@ -12,13 +12,13 @@ from flambeau.codegen.llvm.builder import NULL, FunctionBuilder, Value
 from flambeau.codegen.llvm.entry_constants import StubConstants
 
 
-class Boxing:
+class Marshalling:
     """Makes objects in one function."""
 
     def __init__(self, f: FunctionBuilder, constants: StubConstants) -> None:
         self.f, self.constants = f, constants
 
-    def box(self, r: Representation, words: Value) -> Value:
+    def marshal(self, r: Representation, words: Value) -> Value:
         """A new reference to the object of words; null, with an exception, if there is none."""
         f, m = self.f, self.f.module
         match r:
@@ -37,28 +37,28 @@ class Boxing:
             case forms.OneOf():
                 return self.reference(self._chosen(r.values, f.load(words)))
             case forms.Element():
-                return f.call("box_element", words, self.constants.descr(r.dtype), r.dtype.itemsize)
+                return f.call("marshal_element", words, self.constants.descr(r.dtype), r.dtype.itemsize)
             case forms.Array():
-                return f.call("box_array", words, r.rank, self.constants.descr(r.dtype), r.dtype.itemsize)
+                return f.call("marshal_array", words, r.rank, self.constants.descr(r.dtype), r.dtype.itemsize)
             case forms.Tupled():
-                made = Boxing.make_tuple if r.keys is None else Boxing.make_dict
-                return f.call(self._maker(r, lambda boxing, source: made(boxing, r, source)), words)
+                made = Marshalling.make_tuple if r.keys is None else Marshalling.make_dict
+                return f.call(self._maker(r, lambda marshalling, source: made(marshalling, r, source)), words)
             case forms.Optional():
-                return f.call(self._maker(r, lambda boxing, source: boxing.make_optional(r, source)), words)
+                return f.call(self._maker(r, lambda marshalling, source: marshalling.make_optional(r, source)), words)
             case forms.Listed():
-                return f.call(self._maker(r, lambda boxing, source: boxing.make_list(r, source)), words)
+                return f.call(self._maker(r, lambda marshalling, source: marshalling.make_list(r, source)), words)
             case forms.Unlike():
-                return f.call(self._maker(r, lambda boxing, source: boxing.make_unlike(r, source)), words)
+                return f.call(self._maker(r, lambda marshalling, source: marshalling.make_unlike(r, source)), words)
             case _:
                 raise CannotCompileError("a result that holds what is no number, tensor, tuple or list of those")
 
-    def box_all(self, results: Sequence[Representation], words: Value) -> Value:
+    def marshal_all(self, results: Sequence[Representation], words: Value) -> Value:
         """One object of all results: a tuple of several, None for none."""
         if len(results) == 1:
-            return self.box(results[0], words)
+            return self.marshal(results[0], words)
         if not results:
             return self.reference(self.f.module.symbol("none"))
-        return self.box(forms.Tupled(tuple(results)), words)
+        return self.marshal(forms.Tupled(tuple(results)), words)
 
     def _chosen(self, values: Sequence[object], index: Value) -> Value:
         """The object of some fixed values that an index names."""
@@ -72,12 +72,12 @@ class Boxing:
         self.f.call("Py_IncRef", object_)
         return object_
 
-    def _maker(self, r: Representation, build: Callable[[Boxing, Value], None]) -> str:
+    def _maker(self, r: Representation, build: Callable[[Marshalling, Value], None]) -> str:
         """A function of the address of words: the object."""
         name, is_new = self.constants.function_for("make", r)
         if is_new:
             f = self.constants.m.function(f"ptr {name}", "ptr words")
-            build(Boxing(f, self.constants), f.parameters[0])
+            build(Marshalling(f, self.constants), f.parameters[0])
         return name
 
     def make_tuple(self, r: forms.Tupled, words: Value) -> None:
@@ -86,7 +86,7 @@ class Boxing:
         result = f.call(f"Py{kind}_New", len(r.items))
         f.return_if(f.is_null(result), NULL)
         for k, item in enumerate(r.items):
-            value = self.box(item, words)
+            value = self.marshal(item, words)
             f.require(f.compare("ne", value, NULL), "drop")
             f.call(f"Py{kind}_SetItem", result, k, value)
             words = f.at(words, word_count(item))
@@ -97,7 +97,7 @@ class Boxing:
         """Return a dict of items whose words follow one another, by its keys."""
         f = self.f
         assert r.keys is not None
-        values = self.box(forms.Tupled(r.items), words)
+        values = self.marshal(forms.Tupled(r.items), words)
         f.return_if(f.is_null(values), NULL)
         result = f.call("PyDict_New")
         f.require(f.compare("ne", result, NULL), "drop_values")
@@ -124,7 +124,7 @@ class Boxing:
         """Return a value, or None."""
         f = self.f
         with f.when(f.compare("ne", f.load(words), 0)):
-            f.ret(self.box(r.inner, f.at(words, 1)))
+            f.ret(self.marshal(r.inner, f.at(words, 1)))
         f.ret(self.reference(f.module.symbol("none")))
 
     def make_unlike(self, r: forms.Unlike, words: Value) -> None:
@@ -133,8 +133,8 @@ class Boxing:
         kind, own = f.load(words), f.at(words, 1)
         for k, each in enumerate(r.kinds[:-1]):
             with f.when(f.compare("eq", kind, k)):
-                f.ret(self.box(each, own))
-        f.ret(self.box(r.kinds[-1], own))
+                f.ret(self.marshal(each, own))
+        f.ret(self.marshal(r.kinds[-1], own))
 
     def make_list(self, r: forms.Listed, words: Value) -> None:
         """Return a list; one that came up before among the results is the same list again: its block remembers it."""
@@ -148,7 +148,7 @@ class Boxing:
         result = f.call("PyList_New", count)
         f.return_if(f.is_null(result), NULL)
         with f.loop(count) as k:
-            value = self.box(r.item, f.at(first, f.op("mul", k, word_count(r.item))))
+            value = self.marshal(r.item, f.at(first, f.op("mul", k, word_count(r.item))))
             f.require(f.compare("ne", value, NULL), "drop")
             f.call("PyList_SetItem", result, k, value)
         f.put(block, LIST, capacity=f.op("xor", f.convert("ptrtoint", result, "i64"), -1))
