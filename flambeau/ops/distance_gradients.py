@@ -94,14 +94,14 @@ def cdist_gradient(grad: Array, x1: Array, x2: Array, distance: Array, p: float)
 def pdist_gradient(grad: Array, self: Array, distance: Array, p: float) -> Array:
     """The gradient of rows whose distances from all later rows are known."""
     wide, number = widened(self), len(self)
-    first, second = np.triu_indices(number, 1)
     if p == 2:
         scale = scales_of(widened(grad), widened(distance), 2.0)
-        loop = loop_for(pair_loop, wide.shape[1] * len(first)) if wide.dtype in FLOATS else None
+        loop = loop_for(pair_loop, wide.shape[1] * distance.size) if wide.dtype in FLOATS else None
         if loop is not None:
             result = np.zeros(wide.shape, wide.dtype)
             loop(np.ascontiguousarray(scale), np.ascontiguousarray(wide), result)
             return result.astype(self.dtype, copy=False)
+    first, second = np.triu_indices(number, 1)
     full = np.zeros((2, number, number), wide.dtype)
     full[0, first, second], full[1, first, second] = widened(grad), widened(distance)
     full += full.swapaxes(1, 2)

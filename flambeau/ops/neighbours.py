@@ -169,6 +169,42 @@ def add_sizes(left: np.ndarray, turned: np.ndarray, sums: np.ndarray) -> None:
                 sums[i, j] += abs(number - turned[k, j])
 
 
+def add_pair_squares(rows: np.ndarray, turned: np.ndarray, sums: np.ndarray) -> None:
+    """sums[pair] += the squares of the differences of rows i and j, for all pairs i < j."""
+    count = rows.shape[0]
+    start = -1
+    for i in range(count):
+        for k in range(rows.shape[1]):
+            number = float(rows[i, k])
+            for j in range(i + 1, count):
+                sums[start + j] += (number - turned[k, j]) * (number - turned[k, j])
+        start += count - i - 2
+
+
+def add_pair_sizes(rows: np.ndarray, turned: np.ndarray, sums: np.ndarray) -> None:
+    """sums[pair] += the absolute differences of rows i and j, for all pairs i < j."""
+    count = rows.shape[0]
+    start = -1
+    for i in range(count):
+        for k in range(rows.shape[1]):
+            number = float(rows[i, k])
+            for j in range(i + 1, count):
+                sums[start + j] += abs(number - turned[k, j])
+        start += count - i - 2
+
+
+def _pairs_natively(rows: Array, p: float) -> Array | None:
+    """Norms of order 1 and 2 between all pairs of rows, added up in float64; None for others."""
+    if p not in (1.0, 2.0) or rows.dtype not in FLOATS:
+        return None
+    loop = loop_for(add_pair_sizes if p == 1.0 else add_pair_squares, rows.size * len(rows))
+    if loop is None:
+        return None
+    sums = np.zeros(len(rows) * (len(rows) - 1) // 2)
+    loop(np.ascontiguousarray(rows), np.ascontiguousarray(rows.T), sums)
+    return sums if p == 1.0 else np.sqrt(sums, out=sums)
+
+
 def _distances_natively(left: Array, right: Array, p: float) -> Array | None:
     """Norms of order 1 and 2 between rows of two matrices, added up in float64; None for others."""
     if p not in (1.0, 2.0) or left.ndim != 2 or right.ndim != 2 or left.dtype != right.dtype:
@@ -255,10 +291,10 @@ def pdist_kernel(self: Array, p: float = 2.0) -> Array:
         raise RuntimeError("pdist only supports floating-point dtypes")
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
-    first, second = np.triu_indices(len(self), 1)
-    quick = _distances_natively(self, self, float(p))
+    quick = _pairs_natively(self, float(p))
     if quick is not None:
-        return quick[first, second].astype(self.dtype)
+        return quick.astype(self.dtype)
+    first, second = np.triu_indices(len(self), 1)
     away = np.abs(widened(self)[first] - widened(self)[second])
     if p == 0:
         distances = (away != 0).sum(axis=1).astype(away.dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from math import prod
 from typing import Any
 
 from flambeau.ops.families.arrays import (
@@ -20,6 +21,7 @@ from flambeau.ops.families.arrays import (
     rounded,
     widened,
 )
+from flambeau.ops.families.element_loops import FLOATS, loop_for
 from flambeau.ops.families.numpy_cast import cast
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.reduce import ULP
@@ -56,6 +58,66 @@ def cumprod_kernel(self: Array, dim: int, dtype: DType | int | None = None) -> A
     return _accumulated(np.multiply, self, dim, dtype)
 
 
+def largest_so_far(
+    source: np.ndarray, values: np.ndarray, indices: np.ndarray, outer: int, inner: int, sign: float
+) -> None:
+    """The largest of sign * source up to each element along the middle of three dimensions, all arrays being flat."""
+    length = len(source) // (outer * inner)
+    for i in range(outer):
+        first = i * length * inner
+        for j in range(inner):
+            values[first + j] = source[first + j]
+            indices[first + j] = 0
+        for k in range(1, length):
+            at = first + k * inner
+            for j in range(inner):
+                number, before = source[at + j], values[at - inner + j]
+                is_new = number * sign >= before * sign or number != number
+                values[at + j] = number if is_new else before
+                indices[at + j] = k if is_new else indices[at - inner + j]
+
+
+def largest_of_rows(source: np.ndarray, values: np.ndarray, indices: np.ndarray, outer: int) -> None:
+    """The largest up to each element of rows, with what was found so far at hand."""
+    length = len(source) // outer
+    for i in range(outer):
+        first = i * length
+        best, place = source[first], 0
+        for k in range(length):
+            number = source[first + k]
+            if number >= best or number != number:
+                best, place = number, k
+            values[first + k] = best
+            indices[first + k] = place
+
+
+def smallest_of_rows(source: np.ndarray, values: np.ndarray, indices: np.ndarray, outer: int) -> None:
+    """The smallest up to each element of rows."""
+    length = len(source) // outer
+    for i in range(outer):
+        first = i * length
+        best, place = source[first], 0
+        for k in range(length):
+            number = source[first + k]
+            if number <= best or number != number:
+                best, place = number, k
+            values[first + k] = best
+            indices[first + k] = place
+
+
+def _extremes_natively(array: Array, place: int, is_largest: bool) -> tuple[Array, Array] | None:
+    """Values and where each was last seen; None for what NumPy is to do."""
+    inner, outer = prod(array.shape[place + 1 :]), prod(array.shape[:place])
+    function = largest_so_far if inner > 1 else largest_of_rows if is_largest else smallest_of_rows
+    loop = loop_for(function, array.size) if array.dtype in FLOATS else None
+    if loop is None:
+        return None
+    values, indices = np.empty(array.shape, array.dtype), np.empty(array.shape, np.int64)
+    arrays = [one.reshape(-1) for one in (np.ascontiguousarray(array), values, indices)]
+    loop(*arrays, outer, *((inner, 1.0 if is_largest else -1.0) if inner > 1 else ()))
+    return values, indices
+
+
 def extreme_so_far(name: str, fold: np.ufunc) -> Callable[[Array, int], tuple[Array, Array]]:
     """The kernel of `cummax` or `cummin`: values, and where each was last seen. Once nan, always nan."""
 
@@ -66,6 +128,9 @@ def extreme_so_far(name: str, fold: np.ufunc) -> Callable[[Array, int], tuple[Ar
         array = at_least_1d(self)
         if not array.size:
             return np.empty(self.shape, self.dtype), np.empty(self.shape, np.int64)
+        found = _extremes_natively(array, place, fold is np.maximum)
+        if found is not None:
+            return found[0].reshape(self.shape), found[1].reshape(self.shape)
         values = accumulated(fold, widened(array), place).astype(self.dtype, copy=False)
         seen = array == values
         if is_inexact(array):

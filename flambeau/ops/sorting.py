@@ -16,6 +16,7 @@ from flambeau.ops.families.arrays import (
     reduce_with,
     widened,
 )
+from flambeau.ops.families.element_loops import LEAST
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.reduce import along_one_dim, take_along
 from flambeau.ops.families.rules import (
@@ -111,15 +112,33 @@ def kthvalue_kernel(self: Array, k: int, dim: int = -1, keepdim: bool = False) -
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {place}")
     if is_complex(self) or self.dtype == np.bool_:
         raise not_implemented("kthvalue_cpu", dtype_of(self))
-    return along_one_dim(self, dim, keepdim, lambda a, d: np.take(order(a, d, False), [k - 1], axis=d))
+    return along_one_dim(self, dim, keepdim, lambda a, d: _place_of(a, d, k - 1))
+
+
+def _place_of(array: Array, place: int, rank: int) -> Array:
+    """Where along a dimension the elements are that sorting puts at a place."""
+    found = _place_by_partition(array, place, rank)
+    return np.take(order(array, place, False), [rank], axis=place) if found is None else found
+
+
+def _place_by_partition(array: Array, place: int, rank: int) -> Array | None:
+    """The same without sorting what comes before and behind; None for few elements, and where others are equal, or
+    there are nan."""
+    if array.size < LEAST or array.shape[place] < 16 or not is_host_array(array):
+        return None
+    keys = np.moveaxis(widened(array), place, -1)
+    is_there = keys == np.partition(keys, rank, axis=-1)[..., rank : rank + 1]
+    if bool((np.count_nonzero(is_there, axis=-1) != 1).any()):
+        return None
+    return np.asarray(np.moveaxis(np.argmax(is_there, axis=-1, keepdims=True), -1, place))
 
 
 def _middle(ignore_nan: bool) -> Any:
     def pick(array: Array, place: int) -> Array:
-        indices = order(array, place, False)
         size = array.shape[place]
-        if not is_inexact(array):
-            return np.take(indices, [(size - 1) // 2], axis=place)
+        if not is_inexact(array) or not bool(np.isnan(array).any()):
+            return _place_of(array, place, (size - 1) // 2)
+        indices = order(array, place, False)
         nans = reduce_with(np.add, np.isnan(array), axis=place, keepdims=True)
         first_nan = size - nans
         below = np.maximum(first_nan - 1, 0) // 2

@@ -11,6 +11,7 @@ from math import prod
 from typing import Any, Final
 
 from flambeau.ops.families.arrays import Array, at_least_1d, contiguous, one_dim, reduce_with, some_dims, widened
+from flambeau.ops.families.element_loops import loop_for
 from flambeau.ops.families.opaque import ArrayKernel, declare
 from flambeau.ops.families.rows import Describe
 from flambeau.ops.families.rules import reduced_shape
@@ -22,6 +23,9 @@ AS_IT_IS: Final = frozenset(map(np.dtype, (np.float32, np.float64, np.int64)))
 """What is added up without conversions."""
 LONG: Final = 1024
 """From this many elements on, float32 sums that NumPy would add one after the other are kept in float64."""
+
+SHORT: Final = 8
+"""Up to so many elements, NumPy adds up a row one after the other."""
 
 ULP: Final = {float16: 2.0, bfloat16: 2.0, float32: 16.0, float64: 16.0, complex64: 16.0, complex128: 16.0}
 """How far two orders of adding up may differ, for inputs whose sum does not cancel."""
@@ -61,11 +65,58 @@ def total(array: Array, dims: tuple[int, ...], keepdim: bool, dtype: np.dtype[An
         return contiguous(added) if added.ndim else np.asarray(added)
     wide = widened(array) if array.dtype == dtype else widened(array.astype(dtype))
     with np.errstate(all="ignore"):
-        if wide.dtype == np.float32 and not _adds_pairwise(wide, dims):
-            added = reduce_with(np.add, wide, axis=dims, dtype=np.float64, keepdims=keepdim)
+        if wide.size >= LONG:
+            added = _added_quickly(*_with_merged_ends(wide, dims))
+            if keepdim:
+                added = added.reshape([1 if d in dims else size for d, size in enumerate(array.shape)])
         else:
             added = reduce_with(np.add, wide, axis=dims, keepdims=keepdim)
         return contiguous(np.asarray(added).astype(dtype, copy=False))
+
+
+def _added_quickly(array: Array, dims: tuple[int, ...]) -> Array:
+    """The sum of many elements, without what NumPy is slow at."""
+    last = array.ndim - 1
+    if dims == (last,) and 0 < array.shape[last] <= SHORT:
+        return _added_slices(array)
+    if array.dtype != np.float32 or _adds_pairwise(array, dims):
+        return reduce_with(np.add, array, axis=dims)
+    if not array.flags.c_contiguous:
+        return reduce_with(np.add, array, axis=dims, dtype=np.float64)
+    if last in dims and len(dims) > 1 and array.shape[last] > SHORT:
+        return reduce_with(np.add, reduce_with(np.add, array, axis=last), axis=dims[:-1], dtype=np.float64)
+    loop = loop_for(add_rows, array.size) if dims == tuple(range(len(dims))) and len(dims) < array.ndim else None
+    if loop is None:
+        return reduce_with(np.add, array, axis=dims, dtype=np.float64)
+    totals = np.zeros(array.shape[len(dims) :])
+    loop(array.reshape(-1), totals.reshape(-1))
+    return totals
+
+
+def add_rows(rows: np.ndarray, totals: np.ndarray) -> None:
+    """totals[j] += rows[i, j], both arrays being flat."""
+    length = len(totals)
+    for i in range(len(rows) // length):
+        for j in range(length):
+            totals[j] += rows[i * length + j]
+
+
+def _with_merged_ends(array: Array, dims: tuple[int, ...]) -> tuple[Array, tuple[int, ...]]:
+    """The same with one dimension in the place of the last ones, if all of these are added up and lie row-major."""
+    first = array.ndim
+    while first - 1 in dims:
+        first -= 1
+    if first > array.ndim - 2 or not array.flags.c_contiguous:
+        return array, dims
+    return array.reshape(*array.shape[:first], -1), (*(d for d in dims if d < first), first)
+
+
+def _added_slices(array: Array) -> Array:
+    """The sum over a short last dimension, one of its entries after the other: NumPy folds each row by itself."""
+    added = array[..., 0].copy()
+    for place in range(1, array.shape[-1]):
+        added += array[..., place]
+    return added
 
 
 def _adds_pairwise(array: Array, dims: tuple[int, ...]) -> bool:
