@@ -12,6 +12,8 @@ from flambeau.schema import match, registry
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import (
     BOOL,
+    COMPLEX,
+    FLOAT,
     FUNCTION,
     INT,
     NONE,
@@ -44,13 +46,24 @@ def check_node(node: Node, operators: bool) -> Iterator[str]:
 
 def _fits(type_: Type, wanted: Type) -> bool:
     """Subtyping that takes a less refined tensor for a more refined one: refinements are facts, not demands."""
-    return is_subtype(without_refinement(type_), without_refinement(wanted))
+    wanted = without_refinement(wanted)
+    return is_subtype(without_refinement(type_), wanted) or is_subtype(_number(type_), wanted)
+
+
+_NUMBERS: Mapping[str, Type] = {"bool": BOOL, "int64": INT, "float64": FLOAT, "complex128": COMPLEX}
+
+
+def _number(type_: Type) -> Type:
+    """The number that a tensor known to be without axes stands for: in graphs without numbers, all of them do."""
+    if isinstance(type_, TensorType) and type_.sizes == () and type_.dtype is not None:
+        return _NUMBERS.get(type_.dtype.name, type_)
+    return type_
 
 
 def _check_if(node: Node) -> Iterator[str]:
     if len(node.operands) != 1:
         yield f"prim::If has one operand, not {len(node.operands)}"
-    elif node.operand(0).static_type != BOOL:
+    elif _number(node.operand(0).static_type) != BOOL:
         yield f"the condition of prim::If is a bool, not {type_text(node.operand(0).static_type)}"
     if len(node.nested_blocks) != 2:
         yield f"prim::If has two blocks, not {len(node.nested_blocks)}"
@@ -77,7 +90,7 @@ def _check_loop(node: Node) -> Iterator[str]:
     if len(node.operands) < 2:
         yield f"prim::Loop takes a trip count and a condition, not {len(node.operands)} operands"
         return
-    if node.operand(0).static_type != INT or node.operand(1).static_type != BOOL:
+    if [_number(v.static_type) for v in node.operands[:2]] != [INT, BOOL]:
         got = ", ".join(type_text(v.static_type) for v in node.operands[:2])
         yield f"prim::Loop takes a trip count of type int and a condition of type bool, not {got}"
     if len(node.nested_blocks) != 1:
@@ -86,7 +99,7 @@ def _check_loop(node: Node) -> Iterator[str]:
     body, carried = node.nested_blocks[0], node.operands[2:]
     yield from _check_carried(body, carried)
     yield from _check_returns(carried, node.results, "the start of prim::Loop")
-    if not body.returns or body.returns[0].static_type != BOOL:
+    if not body.returns or _number(body.returns[0].static_type) != BOOL:
         yield "the body of prim::Loop returns first whether to go on, a bool"
     yield from _check_returns(body.returns[1:], node.results, "the body of prim::Loop")
 
@@ -95,7 +108,7 @@ def _check_carried(body: Block, carried: Sequence[Value]) -> Iterator[str]:
     if len(body.parameters) != len(carried) + 1:
         count, wanted = len(body.parameters), len(carried) + 1
         yield f"the body of prim::Loop has {count} parameters, not {wanted}: the counter and what is carried"
-    elif body.parameters[0].static_type != INT:
+    elif _number(body.parameters[0].static_type) != INT:
         yield f"the counter of prim::Loop is an int, not {type_text(body.parameters[0].static_type)}"
     else:
         yield from _check_returns(carried, body.parameters[1:], "the start of prim::Loop")
@@ -215,6 +228,8 @@ def _check_operator(node: Node) -> Iterator[str]:
     definition = node.definition
     if definition is None:
         if registry.overloads(node.op):
+            if match.find_overload(node.op, [_number(v.static_type) for v in node.operands]) is not None:
+                return
             got = ", ".join(type_text(v.static_type) for v in node.operands)
             yield f"no overload of {node.op} takes ({got})"
         elif not kinds.is_known(node.op):

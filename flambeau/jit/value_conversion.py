@@ -67,7 +67,7 @@ def _int(value: Any) -> Any:
 def _float(value: Any) -> Any:
     if isinstance(value, float | int | np.floating | np.integer | np.bool_):
         return float(value)
-    if isinstance(value, Tensor) and value.ndim == 0 and value.dtype.is_floating_point:
+    if isinstance(value, Tensor) and value.ndim == 0 and not value.dtype.is_complex:
         return float(value.item())
     if isinstance(value, SymbolicNumber):
         return value.as_float()
@@ -87,6 +87,8 @@ def _bool(value: Any) -> bool:
 def _complex(value: Any) -> complex:
     if isinstance(value, complex | float | int | np.number) and not isinstance(value, bool):
         return complex(value)
+    if isinstance(value, Tensor) and value.ndim == 0:
+        return complex(value.item())
     raise MismatchError(f"{_shown(value)} is no complex number")
 
 
@@ -101,6 +103,8 @@ def _number(value: Any) -> Any:
         return complex(value)
     if isinstance(value, SymbolicNumber):
         return value
+    if isinstance(value, Tensor) and value.ndim == 0:
+        return value.item()
     raise MismatchError(f"{_shown(value)} is no number")
 
 

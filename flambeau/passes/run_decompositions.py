@@ -6,13 +6,16 @@
 ```
 
 What a graph computes for an operator is an equal way to say it; no pass of the pipeline uses the table, only who runs
-this one.
+this one. Of its own the table has a variance, as a mean of squares.
 """
 
 from __future__ import annotations
 
+from typing import Final
+
 from flambeau.ir.clone import clone_graph, insert_graph
 from flambeau.ir.graph import Graph
+from flambeau.ir.parser import parse_ir
 from flambeau.ir.verify import verify
 from flambeau.schema import registry
 from flambeau.schema.subtype import is_subtype
@@ -24,6 +27,54 @@ OTHER_TYPE = "the graph for {name} takes a {found} as parameter {index}, but the
 
 _graphs: dict[str, Graph] = {}
 """By full name, `aten::square` or `aten::add.Tensor`."""
+_SQUARES: Final = """
+  %yes : bool = prim::Constant[value=1]()
+  %none : NoneType = prim::Constant()
+  %one : int = prim::Constant[value=1]()
+  %least : float = prim::Constant[value=0.]()
+  %mean : Tensor = aten::mean(%x, %dim, %yes, %none)
+  %off : Tensor = aten::sub(%x, %mean, %one)
+  %size : Tensor = aten::abs(%off)
+  %square : Tensor = aten::mul(%size, %size)
+  %total : Tensor = aten::sum(%square, %dim, %keepdim, %none)
+  %all : int = aten::numel(%x)
+  %found : int = aten::numel(%mean)
+  %groups : int = prim::max(%found, %one)
+  %each : int = aten::floordiv(%all, %groups)
+  %count : float = aten::Float(%each)
+  %free : float = aten::sub(%count, %lost)
+  %over : float = prim::max(%free, %least)
+  %result : Tensor = aten::div(%total, %over)
+  return (%result)
+"""
+_LOST: Final = """
+  %usual : float = prim::Constant[value=1.]()
+  %absent : NoneType = prim::Constant()
+  %is_absent : bool = aten::__is__(%correction, %absent)
+  %lost : float = prim::If(%is_absent)
+    block0():
+      -> (%usual)
+    block1():
+      %given : Scalar = prim::unchecked_cast(%correction)
+      %number : float = aten::Float(%given)
+      -> (%number)
+"""
+_OF_ALL: Final = """
+  %dim : int[]? = prim::Constant()
+  %keepdim : bool = prim::Constant[value=0]()
+  %lost : float = aten::Float(%unbiased)
+"""
+_TEXTS: Final = {
+    "aten::var": f"graph(%x, %unbiased : bool):{_OF_ALL}{_SQUARES}",
+    "aten::var.dim": (
+        "graph(%x, %dim : int[]?, %unbiased : bool, %keepdim : bool):\n  %lost : float = aten::Float(%unbiased)\n"
+        + _SQUARES
+    ),
+    "aten::var.correction": (
+        f"graph(%x, %dim : int[]?, %correction : Scalar?, %keepdim : bool):{_LOST}{_SQUARES}"
+    ),
+}
+"""The decompositions that are there from the start. What is lost of the count of elements is the correction."""
 
 
 def register(name: str, graph: Graph) -> None:
@@ -54,7 +105,7 @@ def do(graph: Graph) -> bool:
     found = []
     for node in graph.all_nodes():
         definition = node.definition
-        body = None if definition is None else _graphs.get(definition.schema.full_name)
+        body = None if definition is None else _graph_for(definition.schema.full_name)
         if body is not None:
             found.append((node, body))
     for node, body in found:
@@ -68,3 +119,9 @@ def do(graph: Graph) -> bool:
                 new.set_name(name)
         node.erase()
     return bool(found)
+
+
+def _graph_for(name: str) -> Graph | None:
+    if name not in _graphs and name in _TEXTS:
+        register(name, parse_ir(_TEXTS[name]))
+    return _graphs.get(name)

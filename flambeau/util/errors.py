@@ -69,16 +69,24 @@ class CompileError(RuntimeError):
         if self.range is not None and is_of_python(self.range) and not is_of_python(range):
             file = os.path.basename(self.range.source.filename)
             return type(self)(OF_PYTHON.format(name=callee, file=file, reason=self.message), range)
-        entry = (f"'{callee}' is being compiled since it was called from '{caller}'", range)
-        if entry not in self.call_chain:
-            self.call_chain.append(entry)
+        sentence = f"'{callee}' is being compiled since it was called from '{caller}'"
+        if not any(said == sentence and _is_within(range, known) for said, known in self.call_chain):
+            self.call_chain.append((sentence, range))
         return self
+
+    def underline_call(self, callee: SourceRange, call: SourceRange) -> None:
+        """Show a call with its arguments where the chain has what is called alone."""
+        self.call_chain = [(said, call if range == callee else range) for said, range in self.call_chain]
 
     def __str__(self) -> str:
         text = located(self.message, self.range)
         for sentence, range in self.call_chain:
             text = (text if text.endswith("\n") else text + "\n") + f"{sentence}\n{range.highlight()}"
         return text
+
+
+def _is_within(inner: SourceRange, outer: SourceRange) -> bool:
+    return inner.source is outer.source and outer.start <= inner.start and inner.end <= outer.end
 
 
 def without_frames(error: CompileError) -> CompileError:

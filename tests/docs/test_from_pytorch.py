@@ -95,7 +95,7 @@ def run(library: Any, program: str, call: str) -> str:
     scope |= {name: getattr(library, name) for name in ("tensor", "einsum", "ops")} | {"C": library._C}
     scope |= {name: getattr(library.jit, name) for name in ("script", "trace", "freeze", "fuser", "CompilationUnit")}
     columns = namespace(library, library.nn.functional, library.__name__)
-    scope |= {name: columns[name] for name in ("x", "nn", "Net", "Lists", "Forks")}
+    scope |= {name: columns[name] for name in ("x", "nn", "Net", "Lists", "Shared", "Forks")}
     helpers = Helpers(library)
     scope |= {name: getattr(helpers, name) for name in ("after", "loaded", "extra")}
     try:

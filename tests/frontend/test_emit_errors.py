@@ -164,6 +164,7 @@ def test_error_in_a_called_function_shows_the_way_there() -> None:
     assert "'g' is being compiled since it was called from 'f'\n" in text
     assert text.index("x.foo") < text.index("'g' is being compiled")
     assert text.count("is being compiled since") == 1
+    assert "\n    return g(x)\n           ~~~ <--- HERE" in text  # the call with its arguments
 
 
 def wrong_helper(x: int) -> int:

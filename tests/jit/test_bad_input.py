@@ -106,7 +106,7 @@ def test_recursion_through_another_function_shows_the_chain() -> None:
     with pytest.raises(CompileError, match="function 'even' is called recursively") as caught:
         flambeau.script(even)
     assert "'odd' is being compiled since it was called from 'even'" in str(caught.value)
-    assert underlined(str(caught.value)) == [(5, "even"), (5, "even"), (3, "odd")]
+    assert underlined(str(caught.value)) == [(5, "even"), (5, "even(n - 1"), (3, "odd(n - 1")]
 
 
 # -- calls ------------------------------------------------------------------------------------------------------------

@@ -309,3 +309,14 @@ def test_marked_method_of_a_plain_module() -> None:
             return x * self.a
 
     assert flambeau.script(Plain())(flambeau.ones(2)).tolist() == [2.0, 2.0]
+
+
+def test_marked_methods_of_plain_modules_are_programs_once_scripted() -> None:
+    class Plain(nn.Module):
+        @jit.script_method
+        def forward(self, x: Tensor) -> Tensor:
+            return x + 1
+
+    with pytest.raises(TypeError, match=r"'ScriptMethodStub' object is not callable: forward is marked .*script\(mod"):
+        Plain()(flambeau.ones(1))
+    assert flambeau.script(Plain())(flambeau.ones(1)) == 2

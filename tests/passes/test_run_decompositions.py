@@ -54,3 +54,24 @@ def test_what_is_no_decomposition() -> None:
     ):
         with pytest.raises(error, match=message):
             jit._register_decomposition(op, given)
+
+
+def variances(x: Tensor):  # type: ignore[no-untyped-def]
+    kept = flambeau.var(x, [1], correction=0, keepdim=True), x.var([0, 1], False, True)
+    return x.var(), x.var(False), x.var(0), x.var([0], True), flambeau.var(x, [0], correction=5), kept
+
+
+@pytest.mark.parametrize("dtype", [flambeau.float32, flambeau.float64, flambeau.complex64])
+@pytest.mark.parametrize("sizes", [(4, 5), (0, 3)])
+def test_variances_are_means_of_squares(dtype: flambeau.dtype, sizes: tuple[int, int]) -> None:
+    scripted = flambeau.script(variances)
+    graph = clone_graph(scripted.graph)
+    assert run_decompositions.do(graph)
+    verify(graph)
+    assert not [n for n in graph.all_nodes() if n.op == "aten::var"]
+    x = flambeau.randn(*sizes, dtype=dtype)
+    *found, kept = jit.create_function_from_graph("variances", graph)(x)
+    *expected, kept_before = scripted(x)
+    for a, b in zip((*found, *kept), (*expected, *kept_before), strict=True):
+        assert (a.dtype, a.shape) == (b.dtype, b.shape)
+        assert flambeau.allclose(a, b, equal_nan=True)

@@ -222,6 +222,20 @@ def test_graphs_without_numbers_are_valid() -> None:
     assert not graph.find_all("prim::NumToTensor")
 
 
+def test_graphs_without_numbers_are_valid_where_operators_want_numbers() -> None:
+    @flambeau.script
+    def f(x: flambeau.Tensor, n: int, v: float, b: bool):  # type: ignore[no-untyped-def]
+        y = x.add(n, alpha=n) if b else x.sum(n)
+        for i in range(n):
+            y = y * i
+        return y * v, n + 1, [n, 3], (n, v), {"a": n}
+
+    graph = f.graph.copy()
+    assert retype.erase_numbers(graph)
+    assert not [v for node in graph.all_nodes() for v in node.results if str(v.static_type) in ("int", "float", "bool")]
+    graph.lint()
+
+
 KEPT = {
     "quotients of large ints by 1 are rounded": (
         "%x : int", "%r : float = aten::div(%x, %1)\n  %q : int = aten::Int(%r)", 2**53 + 1, 2**53

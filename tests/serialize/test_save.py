@@ -126,7 +126,7 @@ def test_classes_as_code() -> None:
         "  color : __torch__.tests.serialize.saved_modules.Color",
         "  point : __torch__.tests.serialize.saved_modules.Point",
         "class Color(Enum):\n  RED = 1\n  GREEN = 2", 'class Mode(Enum):\n  SUM = "sum"\n  MEAN = "mean"',
-        "class Point(NamedTuple):\n  x : Tensor\n  n : int", "  _is_full_backward_hook : NoneType",
+        "class Point(NamedTuple):\n  x : Tensor\n  n : int", "  _is_full_backward_hook : Optional[bool]",
     ):  # fmt: skip
         assert f"{line}\n" in text, line
     text = code_of(compiled("objects"))

@@ -285,12 +285,12 @@ def to_number(fn: EmittedFunction, node: Node, dtype: DType | None) -> None:
 
 
 def implicit(fn: EmittedFunction, node: Node, dtype: DType) -> None:
-    """A tensor where a number is wanted: one without axes, of the same kind of number."""
+    """A tensor where a number is wanted: one without axes, of the same kind of number; floats may come of integers."""
     rep = fn.values.get(node.operand(0)).rep
     if not isinstance(rep, Element | Array) or (isinstance(rep, Array) and rep.rank):
         raise CannotCompileError("a number made of a tensor with axes")
-    is_float = rep.dtype.is_floating_point
-    if is_float is not dtype.is_floating_point or rep.dtype.name == "bool" or rep.dtype.is_complex:
+    widens = dtype.is_floating_point or not rep.dtype.is_floating_point
+    if not widens or rep.dtype.name == "bool" or rep.dtype.is_complex:
         raise CannotCompileError("a number made of a tensor of another kind")
     to_number(fn, node, dtype)
 

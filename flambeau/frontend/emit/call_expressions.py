@@ -47,6 +47,14 @@ def emit_select(e: Emitter, tree: Select, hint: Type | None) -> Sugared:
 
 def emit_apply(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """`callee(...)`. Arguments are evaluated left to right, starred tuples spread out."""
+    try:
+        return _call(e, tree, hint)
+    except CompileError as error:
+        error.underline_call(tree.callee.range, tree.range)
+        raise
+
+
+def _call(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     if has_fields(tree):
         return emit_fields(e, tree)
     callee = e.sugared(tree.callee)

@@ -18,11 +18,21 @@ TEXTS = "_script_texts"
 """The attribute of a `ScriptModule` under construction with the texts of its methods, each with its scope."""
 
 
+NO_PROGRAM_YET = (
+    "'ScriptMethodStub' object is not callable: {name} is marked with script_method, and is a program once the module "
+    "is scripted. Derive the class from flambeau.jit.ScriptModule, or call flambeau.script(module)(...)"
+)
+
+
 class Stub:
     """A marked method of a `ScriptModule` subclass, until the class is complete."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Raises TypeError: the object is no scripted module."""
+        raise TypeError(NO_PROGRAM_YET.format(name=self.function.__name__))
 
 
 _BASES = ("flambeau.nn.module", "flambeau.nn.container", "flambeau.nn.parameter_containers")

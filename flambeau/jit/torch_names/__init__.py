@@ -88,6 +88,7 @@ from flambeau.jit.torch_names.schemas import (
     _jit_get_operation,
     _jit_get_schemas_for_operator,
     parse_schema,
+    unify_type_list,
 )
 from flambeau.jit.torch_names.torch_passes import (
     _create_function_from_graph,
@@ -244,4 +245,5 @@ __all__ = [
     "parse_ir",
     "parse_schema",
     "run_pass",
+    "unify_type_list",
 ]

@@ -56,7 +56,8 @@ def _cleaned(graph: graphs.Graph, changed: bool) -> bool:
 
 
 def _peephole(graph: graphs.Graph, disable_shape_peepholes: bool = False, addmm_fusion_enabled: bool = False) -> bool:
-    return _cleaned(graph, peephole.do(graph) | (addmm_fusion_enabled and fuse_addmm.do(graph)))
+    changed = peephole.do(graph) | list_idioms.do(graph)
+    return _cleaned(graph, changed | (addmm_fusion_enabled and fuse_addmm.do(graph)))
 
 
 def _remove_mutation(graph: graphs.Graph) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from flambeau.ir.torchscript.types import Type
 from flambeau.schema import function, registry
 from flambeau.schema.alias import AliasInfo
+from flambeau.schema.subtype import unify_all
 from flambeau.tensor import dispatch
 
 
@@ -75,6 +77,20 @@ def parse_schema(text: str) -> FunctionSchema:
     3
     """
     return FunctionSchema(function.parse_schema(text))
+
+
+def unify_type_list(types: Sequence[Type]) -> Type:
+    """The type of a variable that is of each of some types. Raises RuntimeError where there is none.
+
+    >>> from flambeau.ir.torchscript.types import IntType, NoneType
+    >>> unify_type_list([IntType.get(), NoneType.get()])
+    Optional[int]
+    """
+    found = unify_all([one.ours for one in types])
+    if found is None:
+        shown = ", ".join(one.annotation_str for one in types) or "none at all"
+        raise RuntimeError(f"Could not unify type list: no type stands for all of {shown}, but Any and a Union")
+    return Type.of(found)
 
 
 def _jit_get_all_schemas() -> list[FunctionSchema]:

@@ -70,11 +70,18 @@ def drop_markers(graph: Graph) -> None:
 
 
 def _constants_first(graph: Graph) -> None:
-    """Each method gets constants of its own: to begin with, none belongs to one."""
+    """Each method gets tensors, and what several nodes use, as constants of its own: none belongs to one to begin with.
+
+    A constant that one node uses stands before that one.
+    """
     first = graph.body.first
     for node in list(graph.body):
-        if node.op == CONSTANT and first is not None and node is not first:
+        if node.op == CONSTANT and first is not None and node is not first and _is_shared(node.result()):
             node.move_before(first)
+
+
+def _is_shared(value: Value) -> bool:
+    return len(value.uses()) != 1 or isinstance(value.static_type, t.TensorType)
 
 
 def _outline(

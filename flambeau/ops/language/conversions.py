@@ -72,12 +72,13 @@ def _implicit(tensor: Tensor, accepts: tuple[Category, ...], wanted: str) -> Any
     if tensor._array.ndim != 0:
         raise RuntimeError("Cannot input a tensor of dimension other than 0 as a scalar argument")
     if tensor.dtype.category not in accepts:
-        raise RuntimeError(
-            f"Cannot input a tensor of type {tensor.dtype.display} as an {wanted} argument; convert it with {wanted}(x)"
-        )
+        found, what = tensor.dtype.display, WANTED[wanted]
+        raise RuntimeError(f"Cannot input a tensor of type {found} as {what} argument; convert it with {wanted}(x)")
     return tensor.item()
 
 
+WANTED: Final = {"int": "an integral", "float": "a float", "complex": "a complex", "number": "a number"}
+"""What is wanted of a tensor that stands for a number, as messages say it."""
 _CAST: Final = Traits(role=Role.NUMBER_CAST)
 _IMPLICIT: Final = Traits(role=Role.NUMBER_CAST, is_implicit_cast=True)
 _TOTAL_CAST: Final = Traits(role=Role.NUMBER_CAST, fails=Fails.NEVER)
@@ -119,12 +120,15 @@ for _a in ("int", "float", "bool"):
     declare(f"aten::Complex.Tensor_{_a}(Tensor x, {_a} y) -> complex", _complex_of_parts)
 declare("aten::str(t elem) -> str", value_text)
 
-_NUMBERS = (Category.BOOL, Category.INTEGER, Category.FLOAT, Category.COMPLEX)
+_REALS: Final = (Category.BOOL, Category.INTEGER, Category.FLOAT)
+_NUMBERS: Final = (*_REALS, Category.COMPLEX)
 declare("aten::IntImplicit(Tensor a) -> int", lambda t: _implicit(t, (Category.INTEGER,), "int"), traits=_IMPLICIT)
-declare("aten::FloatImplicit(Tensor a) -> float", lambda t: _implicit(t, (Category.FLOAT,), "float"), traits=_IMPLICIT)
+declare(
+    "aten::FloatImplicit(Tensor a) -> float", lambda t: float(_implicit(t, _REALS, "float")), traits=_IMPLICIT
+)
 declare(
     "aten::ComplexImplicit(Tensor a) -> complex",
-    lambda t: _implicit(t, (Category.COMPLEX,), "complex"),
+    lambda t: complex(_implicit(t, _NUMBERS, "complex")),
     traits=Traits(is_implicit_cast=True),
 )
 declare("aten::ScalarImplicit(Tensor a) -> Scalar", lambda t: _implicit(t, _NUMBERS, "number"), traits=_IMPLICIT)

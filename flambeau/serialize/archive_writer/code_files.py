@@ -28,7 +28,12 @@ from flambeau.schema.types import NONE, ClassType, EnumType, InterfaceType, Tupl
 from flambeau.serialize.archive_format import code_record
 from flambeau.serialize.archive_writer.archive_names import ArchiveNames
 from flambeau.serialize.archive_writer.contents import Contents, type_of_constant
-from flambeau.serialize.archive_writer.pickled_objects import FULL_BACKWARD_HOOK, has_full_backward_hook, none_constants
+from flambeau.serialize.archive_writer.pickled_objects import (
+    FULL_BACKWARD_HOOK,
+    FULL_BACKWARD_HOOK_TYPE,
+    has_full_backward_hook,
+    none_constants,
+)
 from flambeau.serialize.python_print import print_with_marks, result_type
 from flambeau.serialize.python_print_literals import ConstantTable, literal
 from flambeau.serialize.python_print_names import is_plain_name
@@ -142,7 +147,7 @@ class CodeFiles:
         for attribute in definition.attributes:
             attributes.append((attribute.name, attribute.type))
             if attribute.name == "training" and has_full_backward_hook(definition):
-                attributes.append((FULL_BACKWARD_HOOK, NONE))
+                attributes.append((FULL_BACKWARD_HOOK, FULL_BACKWARD_HOOK_TYPE))
         attributes += [(name, NONE) for name in none_constants(definition)]
         for index, (name, type_) in enumerate(attributes):
             annotation = self._names.renamed(type_).annotation

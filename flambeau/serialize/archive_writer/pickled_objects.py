@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.object import UNSET, ScriptObject
-from flambeau.schema.types import NONE, Type
+from flambeau.schema.types import BOOL, NONE, OptionalType, Type
 
 GETSTATE, SETSTATE = "__getstate__", "__setstate__"
 FULL_BACKWARD_HOOK = "_is_full_backward_hook"
 """An attribute that PyTorch looks for in every module; None but for modules that were trained there."""
+FULL_BACKWARD_HOOK_TYPE: Final = OptionalType(BOOL)
 NO_SETSTATE = (
     "cannot save an object of class '{name}': it has __getstate__ but no __setstate__, so nothing could be made of its "
     "state again. Add a compiled method __setstate__(self, state) that takes what __getstate__ returns"
@@ -54,7 +55,7 @@ def members_of(value: Any, definition: ClassDefinition) -> Iterator[tuple[str, T
         if member is not UNSET:
             yield attribute.name, attribute.type, member
         if attribute.name == "training" and has_full_backward_hook(definition):
-            yield FULL_BACKWARD_HOOK, NONE, None
+            yield FULL_BACKWARD_HOOK, FULL_BACKWARD_HOOK_TYPE, None
     for name in none_constants(definition):
         yield name, NONE, None
 
