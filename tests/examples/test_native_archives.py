@@ -25,6 +25,7 @@ NATIVE = (
     "getstate_script",
     "hooks_script",
     "indexing_script",
+    "interfaces_script",
     "lstmcell_trace",
     "mha_script",
     "modcontainers_script",

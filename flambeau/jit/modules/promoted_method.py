@@ -10,10 +10,11 @@ from flambeau.codegen.callable_type import MISSED
 from flambeau.executor import gradients, lost_numbers
 from flambeau.executor.executor import Executor, executor_of
 from flambeau.executor.inlined_graph import cast_graph, inlined_graph
+from flambeau.executor.known_classes import for_classes_of
 from flambeau.executor.options import Options
 from flambeau.executor.parameter_promotion import Promotion, promotion_of
 from flambeau.executor.precisions import alone
-from flambeau.executor.promoted_answers import ASKS, GRAD_MODE
+from flambeau.executor.promoted_answers import ASKS, GRAD_MODE, Path
 from flambeau.executor.promoted_containers import items_of
 from flambeau.jit.arguments import ArgumentError
 from flambeau.jit.function import ScriptFunction
@@ -196,7 +197,14 @@ class PromotedMethod(ScriptMethod):
     @property
     def promotion(self) -> Promotion | None:
         """How the method runs without its object; None where it needs it."""
-        return None if self._gives_objects else promotion_of(self.script_function)
+        return self._promotion()[0]
+
+    def _promotion(self) -> tuple[Promotion | None, tuple[Path, ...]]:
+        """The same, and where in the object are those of whose classes it depends."""
+        if self._gives_objects:
+            return None, ()
+        function, paths = for_classes_of(self.script_function, self.owner)
+        return promotion_of(function), paths
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run it. Raises ArgumentError before anything runs, ScriptError for its own raise, else RuntimeError."""
@@ -325,7 +333,9 @@ class PromotedMethod(ScriptMethod):
 
     def _found(self) -> _Seen:
         """The hidden arguments as they are now, and the function that takes them."""
-        seen, promotion = _Seen(), self.promotion
+        seen, (promotion, paths) = _Seen(), self._promotion()
+        for path in paths:
+            seen.read(self.owner, path)
         values: list[Any] = []
         if promotion is not None:
             read = len(promotion.paths) - promotion.assigned
