@@ -9,6 +9,7 @@ from typing import ClassVar
 from flambeau.distributions import constraints
 from flambeau.distributions.constraints import Constraint
 from flambeau.distributions.distribution import Distribution, Number, broadcast_all
+from flambeau.distributions.location_scale import LocationScale
 from flambeau.distributions.operators import F
 from flambeau.tensor.tensor import Tensor
 
@@ -17,7 +18,7 @@ def _uniform(like: Tensor, shape: Sequence[int]) -> Tensor:
     return F.rand([*shape], dtype=like.dtype, device=like.device)
 
 
-class Normal(Distribution):
+class Normal(LocationScale):
     """The normal distribution.
 
     Args:
@@ -31,28 +32,6 @@ class Normal(Distribution):
     >>> Normal(0.0, 1.0).log_prob(flambeau.tensor(0.0))
     tensor(-0.9189)
     """
-
-    has_rsample: ClassVar[bool] = True
-    arg_constraints: ClassVar[dict[str, Constraint]] = {"loc": constraints.real, "scale": constraints.positive}
-
-    def __init__(self, loc: Number, scale: Number, validate_args: bool | None = None) -> None:
-        self.loc, self.scale = broadcast_all(loc, scale)
-        super().__init__(self.loc.shape, validate_args=validate_args)
-
-    @property
-    def support(self) -> Constraint:
-        """All numbers."""
-        return constraints.real
-
-    @property
-    def mean(self) -> Tensor:
-        """`loc`."""
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        """`loc`."""
-        return self.loc
 
     @property
     def variance(self) -> Tensor:
@@ -283,7 +262,7 @@ class Exponential(Distribution):
         return F.add(F.neg(F.log(self.rate)), 1)
 
 
-class Laplace(Distribution):
+class Laplace(LocationScale):
     """The Laplace distribution: exponential to both sides of `loc`.
 
     Raises ValueError for a scale that is not above 0.
@@ -292,28 +271,6 @@ class Laplace(Distribution):
     >>> Laplace(0.0, 1.0).variance
     tensor(2.)
     """
-
-    has_rsample: ClassVar[bool] = True
-    arg_constraints: ClassVar[dict[str, Constraint]] = {"loc": constraints.real, "scale": constraints.positive}
-
-    def __init__(self, loc: Number, scale: Number, validate_args: bool | None = None) -> None:
-        self.loc, self.scale = broadcast_all(loc, scale)
-        super().__init__(self.loc.shape, validate_args=validate_args)
-
-    @property
-    def support(self) -> Constraint:
-        """All numbers."""
-        return constraints.real
-
-    @property
-    def mean(self) -> Tensor:
-        """`loc`."""
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        """`loc`."""
-        return self.loc
 
     @property
     def variance(self) -> Tensor:

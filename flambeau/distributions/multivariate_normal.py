@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from flambeau.distributions import constraints
 from flambeau.distributions.constraints import Constraint
-from flambeau.distributions.distribution import Distribution
+from flambeau.distributions.location_scale import Located
 from flambeau.distributions.operators import F, broadcast
 from flambeau.tensor.tensor import Tensor
 
@@ -18,7 +18,7 @@ ONE_MATRIX = (
 )
 
 
-class MultivariateNormal(Distribution):
+class MultivariateNormal(Located):
     """The normal distribution of vectors of n numbers.
 
     Args:
@@ -36,7 +36,6 @@ class MultivariateNormal(Distribution):
     tensor(-1.8379)
     """
 
-    has_rsample: ClassVar[bool] = True
     arg_constraints: ClassVar[dict[str, Constraint]] = {
         "loc": constraints.real_vector, "covariance_matrix": constraints.positive_definite,
         "precision_matrix": constraints.positive_definite, "scale_tril": constraints.lower_cholesky,
@@ -84,16 +83,6 @@ class MultivariateNormal(Distribution):
     def support(self) -> Constraint:
         """All vectors."""
         return constraints.real_vector
-
-    @property
-    def mean(self) -> Tensor:
-        """`loc`."""
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        """`loc`."""
-        return self.loc
 
     @property
     def variance(self) -> Tensor:

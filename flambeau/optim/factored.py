@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from flambeau.ops.families.composite import F
 from flambeau.optim.formula_optimizer import Group, State, one_more, zero
-from flambeau.optim.optimizer import Closure, Optimizer, Parameters
+from flambeau.optim.optimizer import Parameters
+from flambeau.optim.real_optimizer import RealOptimizer
 from flambeau.optim.settings import check_hyperparameters
 from flambeau.schema.dtype_limits import finfo
-from flambeau.tensor.grad_mode import no_grad
 from flambeau.tensor.tensor import Tensor
 
 
-class Adafactor(Optimizer):
+class Adafactor(RealOptimizer):
     """Adafactor (Shazeer and Stern 2018): Adam without a first moment, whose second one is a product of two vectors.
 
     Args:
@@ -56,22 +55,6 @@ class Adafactor(Optimizer):
             "lr": lr, "beta2_decay": beta2_decay, "eps": eps, "d": d, "weight_decay": weight_decay,
             "foreach": foreach, "maximize": maximize,
         })  # fmt: skip
-
-    @no_grad()
-    def step(self, closure: Closure | None = None) -> Any:
-        """Change all parameters that have gradients.
-
-        Args:
-            closure: computes the loss and the gradients anew; the loss is returned.
-        """
-        loss = self._closed(closure)
-        for group in self.param_groups:
-            for parameter in group["params"]:
-                if parameter.grad is not None:
-                    if parameter.dtype.is_complex:
-                        raise RuntimeError("Adafactor does not support complex parameters")
-                    self._change(parameter, -parameter.grad if group["maximize"] else parameter.grad, group)
-        return loss
 
     def _change(self, parameter: Tensor, grad: Tensor, group: Group) -> None:
         state = self.state[parameter]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from flambeau.ops.families.composite import F
 from flambeau.optim.formula_optimizer import Group
-from flambeau.optim.optimizer import Closure, Optimizer, Parameters
+from flambeau.optim.optimizer import Parameters
+from flambeau.optim.real_optimizer import RealOptimizer
 from flambeau.optim.settings import check_hyperparameters
 from flambeau.schema.dtype import bfloat16
-from flambeau.tensor.grad_mode import no_grad
 from flambeau.tensor.tensor import Tensor
 
 MOST_STEPS: Final = 100
@@ -22,7 +22,7 @@ BY_SIZES: Final[Mapping[str | None, Callable[[int, int], float]]] = {
 """What the rate is multiplied with for a matrix of these sizes, by the names of `adjust_lr_fn`."""
 
 
-class Muon(Optimizer):
+class Muon(RealOptimizer):
     """Muon (Jordan and others 2024), for matrices alone: biases, embeddings and heads are for another optimiser.
 
     Args:
@@ -70,22 +70,6 @@ class Muon(Optimizer):
                         "Muon only supports 2D parameters whereas we found a parameter with size: "
                         f"{tuple(parameter.size())}"
                     )
-
-    @no_grad()
-    def step(self, closure: Closure | None = None) -> Any:
-        """Change all parameters that have gradients.
-
-        Args:
-            closure: computes the loss and the gradients anew; the loss is returned.
-        """
-        loss = self._closed(closure)
-        for group in self.param_groups:
-            for parameter in group["params"]:
-                if parameter.grad is not None:
-                    if parameter.dtype.is_complex:
-                        raise RuntimeError("Muon does not support complex parameters")
-                    self._change(parameter, parameter.grad, group)
-        return loss
 
     def _change(self, parameter: Tensor, grad: Tensor, group: Group) -> None:
         state, rate, kept = self.state[parameter], float(group["lr"]), group["momentum"]

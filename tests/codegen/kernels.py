@@ -11,6 +11,45 @@ from flambeau.codegen.kernel import Kernel, KernelBuilder
 
 FLOATS = ("float32", "float64")
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8")
+SOFTMAX = """\
+kernel softmax {
+  axes r, c
+  in x: float32[r, c]
+  out y: float32[r, c]
+  scratch s: float32[c]
+  for r {
+    for c reduce m: float32 = maxnum {
+      %0: float32 = load x[r, c]
+      m <- %0
+    }
+    for c reduce t: float32 = sum {
+      %1: float32 = load x[r, c]
+      %2: float32 = sub %1, m
+      %3: float32 = exp %2
+      store s[c], %3
+      t <- %3
+    }
+    for c {
+      %4: float32 = load s[c]
+      %5: float32 = div %4, t
+      store y[r, c], %5
+    }
+  }
+}
+"""
+GATHERED_ROWS = """kernel rows {
+  axes d0, d1, g0
+  in w: float32[g0, d1]
+  in i: int64[d0]
+  out y: float32[d0, d1]
+  for d0, d1 {
+    %0: int64 = load i[d0]
+    %1: int64 = within %0, g0
+    %2: float32 = load w[%1, d1]
+    store y[d0, d1], %2
+  }
+}
+"""
 
 
 def pointwise(op: str, dtypes: tuple[str, ...], *, rank: int = 1, to: str | None = None) -> Kernel:

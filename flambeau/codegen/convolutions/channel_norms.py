@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from flambeau.codegen.convolutions.launch_functions import function_of_norm
 from flambeau.codegen.convolutions.vectors import Floats, Span, VectorFunction, VectorModule
 from flambeau.codegen.convolutions.words import NORM, NORM_BACK, NORM_BACK_AT
-from flambeau.codegen.layouts import WORD
 from flambeau.codegen.llvm.builder import word
 from flambeau.codegen.llvm.emitter import Value, float_constant, vector_type
 
@@ -48,11 +48,8 @@ def backward_text(floats: Floats) -> str:
     of the input, the weight and the bias, as far as they are there.
     """
     m = VectorModule(floats)
-    f = m.function(f"void {BACKWARD}", "ptr block", "i64 low", "i64 high", exported=True)
+    f, call, own = function_of_norm(m, BACKWARD, NORM_BACK_AT, NORM_BACK)
     block, low, high = f.parameters
-    call = f.word_of(block, NORM_BACK_AT, "ptr")
-    own = f.slot(f"[{NORM.words} x i64]", 16)
-    f.copy(own, f.get(call, NORM_BACK, "norm"), NORM.words * WORD, align=8)
     names = ("x", "y", "slope", "weight", "bias", "scale")
     f.put(own, NORM, **{name: f.word_of(block, f.get(call, NORM_BACK, name), "ptr") for name in names})
     with f.loop(f.op("sub", high, low)) as k:

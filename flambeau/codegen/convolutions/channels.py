@@ -14,11 +14,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from flambeau.codegen.convolutions.launch_functions import function_of_call
 from flambeau.codegen.convolutions.scales import build_scales
 from flambeau.codegen.convolutions.squares import build_transpose_in, build_transpose_out
 from flambeau.codegen.convolutions.tile import clamped
 from flambeau.codegen.convolutions.vectors import Floats, VectorFunction, VectorModule
-from flambeau.codegen.convolutions.words import CALL, CALL_AT, CHANNELS
+from flambeau.codegen.convolutions.words import CALL, CHANNELS
 from flambeau.codegen.llvm.builder import NULL, word
 from flambeau.codegen.llvm.emitter import Value
 
@@ -131,18 +132,13 @@ def _build_band(m: VectorModule) -> None:
 
 def _build_kernel(m: VectorModule) -> None:
     """The kernel: units from `low` to `high`; bands change first, then blocks of channels and images."""
-    f = m.function(f"void {SYMBOL}", "ptr block", "i64 low", "i64 high", exported=True)
+    f, call, words = function_of_call(m, SYMBOL)
     block, low, high = f.parameters
-    call = f.word_of(block, CALL_AT, "ptr")
-    words = f.get(call, CALL, "slices", "ptr")
     get = {name: f.get(words, CHANNELS, name) for name in CHANNELS.fields}
     arrays = {name: f.word_of(block, f.get(call, CALL, name), "ptr") for name in ("x", "w", "bias", "y")}
     lanes, size = m.floats.lanes, m.floats.itemsize
     vectors = f.op("mul", f.op("add", f.bytes_of(get["channels"]), 128), 3)
-    raw = f.call("allocate", f.op("add", f.op("add", get["room"], vectors), 64))
-    f.leave_without_memory(raw, f.word_of(block, 0, "ptr"))
-    address = f.define(f"ptrtoint ptr {raw} to i64", "i64")
-    copy = f.moved(raw, f.op("and", f.op("sub", word(0), address), 63))
+    raw, copy = f.aligned_memory(f.op("add", get["room"], vectors), f.word_of(block, 0, "ptr"))
     with f.loop(f.op("sdiv", get["copy_bytes"], lanes * size)) as k:
         f.put_vector(f.zero, f.moved(copy, f.op("mul", k, lanes * size)))
     w, sums = f.moved(copy, get["w_at"]), f.moved(copy, get["sums_at"])

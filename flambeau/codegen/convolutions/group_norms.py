@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from flambeau.codegen.convolutions.channel_norms import Channel
+from flambeau.codegen.convolutions.launch_functions import function_of_norm
 from flambeau.codegen.convolutions.vectors import Floats, VectorModule
 from flambeau.codegen.convolutions.words import GROUPS, GROUPS_AT, NORM
-from flambeau.codegen.layouts import WORD
 from flambeau.codegen.llvm.emitter import Value, float_constant
 
 SYMBOL = "norm_of_groups"
@@ -16,11 +16,8 @@ def groups_text(floats: Floats) -> str:
     to `Channel` what a channel is, whose planes are those of the group's channels.
     """
     m = VectorModule(floats)
-    f = m.function(f"void {SYMBOL}", "ptr block", "i64 low", "i64 high", exported=True)
+    f, call, own = function_of_norm(m, SYMBOL, GROUPS_AT, GROUPS)
     block, low, high = f.parameters
-    call = f.word_of(block, GROUPS_AT, "ptr")
-    own = f.slot(f"[{NORM.words} x i64]", 16)
-    f.copy(own, f.get(call, GROUPS, "norm"), NORM.words * WORD, align=8)
     x, y, weight, bias = (f.word_of(block, f.get(call, GROUPS, name), "ptr") for name in ("x", "y", "weight", "bias"))
     f.put(own, NORM, x=x, y=y)
     groups, lanes, t = f.get(call, GROUPS, "groups"), floats.lanes, floats.type

@@ -13,12 +13,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from flambeau.codegen.convolutions.launch_functions import function_of_call
 from flambeau.codegen.convolutions.scales import build_scales
 from flambeau.codegen.convolutions.squares import build_transpose_in
 from flambeau.codegen.convolutions.tile import clamped
 from flambeau.codegen.convolutions.vectors import Floats, VectorFunction, VectorModule
-from flambeau.codegen.convolutions.words import CALL, CALL_AT, POINTS
-from flambeau.codegen.llvm.builder import NULL, word
+from flambeau.codegen.convolutions.words import CALL, POINTS
+from flambeau.codegen.llvm.builder import NULL
 from flambeau.codegen.llvm.emitter import Value
 
 SYMBOL: Final = "points_of_launch"
@@ -157,19 +158,15 @@ def _build_filters(m: VectorModule, across: int) -> None:
 
 def _build_kernel(m: VectorModule) -> None:
     """The kernel: units from `low` to `high`; filters change first, then images."""
-    f = m.function(f"void {SYMBOL}", "ptr block", "i64 low", "i64 high", exported=True)
+    f, call, words = function_of_call(m, SYMBOL)
     block, low, high = f.parameters
-    call = f.word_of(block, CALL_AT, "ptr")
-    words = f.get(call, CALL, "slices", "ptr")
     get = {name: f.get(words, POINTS, name) for name in POINTS.fields}
     arrays = {name: f.word_of(block, f.get(call, CALL, name), "ptr") for name in ("x", "w", "y", "residual")}
     lanes = m.floats.lanes
     vector_bytes = f.op("add", f.bytes_of(get["filters"]), 128)
     room = f.op("mul", f.op("add", get["places"], 1), get["place_bytes"])  # one more for what is left out
-    raw = f.call("allocate", f.op("add", f.op("add", room, 192), f.op("mul", vector_bytes, 2)))
-    f.leave_without_memory(raw, f.word_of(block, 0, "ptr"))
-    address = f.define(f"ptrtoint ptr {raw} to i64", "i64")
-    turned = f.moved(raw, f.op("and", f.op("sub", word(0), address), 63))
+    all_bytes = f.op("add", f.op("add", room, 128), f.op("mul", vector_bytes, 2))
+    raw, turned = f.aligned_memory(all_bytes, f.word_of(block, 0, "ptr"))
     scale = f.moved(turned, room, 64)
     shift = f.moved(scale, vector_bytes)
     f.call("make_scales", block, call, scale, shift)

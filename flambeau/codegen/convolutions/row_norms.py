@@ -11,9 +11,9 @@ from functools import partial, reduce
 from typing import NamedTuple
 
 from flambeau.codegen.convolutions.channel_norms import Channel
+from flambeau.codegen.convolutions.launch_functions import function_of_norm
 from flambeau.codegen.convolutions.vectors import Floats, VectorFunction, VectorModule
 from flambeau.codegen.convolutions.words import NORM, ROWS, ROWS_AT
-from flambeau.codegen.layouts import WORD
 from flambeau.codegen.llvm.builder import word
 from flambeau.codegen.llvm.emitter import Value
 
@@ -25,11 +25,8 @@ def rows_text(floats: Floats) -> str:
     `Channel` what a channel with one plane is.
     """
     m = VectorModule(floats)
-    f = m.function(f"void {SYMBOL}", "ptr block", "i64 low", "i64 high", exported=True)
+    f, call, own = function_of_norm(m, SYMBOL, ROWS_AT, ROWS)
     block, low, high = f.parameters
-    call = f.word_of(block, ROWS_AT, "ptr")
-    own = f.slot(f"[{NORM.words} x i64]", 16)
-    f.copy(own, f.get(call, ROWS, "norm"), NORM.words * WORD, align=8)
     names = ("x", "slope", "factors", "y", "of_weight", "of_bias")
     at = {name: f.word_of(block, f.get(call, ROWS, name), "ptr") for name in names}
     factors = f.pick(f.is_null(at["factors"]), f.get(call, ROWS, "ones"), at["factors"], "ptr")

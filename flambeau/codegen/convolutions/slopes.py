@@ -159,10 +159,7 @@ def _build_filters(m: VectorModule) -> None:
     words, low, high = f.parameters
     get = {name: f.get(words, PROBLEM, name) for name in PROBLEM.fields}
     room = f.op("add", get["copy_bytes"], f.op("mul", get["slopes_bytes"], get["filters_each"]))
-    raw = f.call("allocate", f.op("add", room, 4096 + 64))
-    f.leave_without_memory(raw, get["error"])
-    address = f.define(f"ptrtoint ptr {raw} to i64", "i64")
-    copy = f.moved(raw, f.op("and", f.op("sub", word(0), address), 63))
+    raw, copy = f.aligned_memory(f.op("add", room, 4096), get["error"])
     slopes = f.moved(copy, get["copy_bytes"])
     f.declare("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
     f.raw(f"call void @llvm.memset.p0.i64(ptr {copy}, i8 0, i64 {f.op('add', room, 4096)}, i1 false)")

@@ -244,10 +244,7 @@ def _build_units(m: VectorModule) -> None:
     get = {name: f.get(words, PROBLEM, name) for name in PROBLEM.fields}
     largest = max(shape.filters for shape in shapes(m.floats))
     room = f.op("add", get["copy_bytes"], f.op("mul", get["sums_bytes"], largest))
-    raw = f.call("allocate", f.op("add", room, 64))
-    f.leave_without_memory(raw, get["error"])
-    address = f.define(f"ptrtoint ptr {raw} to i64", "i64")
-    copy = f.moved(raw, f.op("and", f.op("sub", word(0), address), 63))
+    raw, copy = f.aligned_memory(room, get["error"])
     sums = f.moved(copy, get["copy_bytes"])
     with f.loop(f.op("sub", high, low)) as k:
         unit = unit_of(f, get, f.op("add", low, k))

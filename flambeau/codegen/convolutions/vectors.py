@@ -77,6 +77,15 @@ class VectorFunction(FunctionBuilder):
             base = self.at(base, offset, "i8")
         return base
 
+    def aligned_memory(self, size: Value, error: Value) -> tuple[Value, Value]:
+        """So many bytes, as they were allocated, and their first 64-byte boundary; where there are none, the function
+        returns.
+        """
+        raw = self.call("allocate", self.op("add", size, 64))
+        self.leave_without_memory(raw, error)
+        address = self.define(f"ptrtoint ptr {raw} to i64", "i64")
+        return raw, self.moved(raw, self.op("and", self.op("sub", word(0), address), 63))
+
     def leave_without_memory(self, raw: Value, error: Value) -> None:
         """Return from a function without results where memory could not be allocated, with that in the error flag."""
         with self.when(self.is_null(raw)):

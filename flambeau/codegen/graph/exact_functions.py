@@ -5,6 +5,8 @@ math.hypot(3.0, x)    →    squares and their rounding errors added up, the roo
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from flambeau.codegen.graph.complex_numbers import Arithmetic
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.interpreter_calls import call_python
@@ -72,6 +74,34 @@ def _ints(fn: EmittedFunction, node: Node) -> list[Register]:
     return registers
 
 
+def _products(
+    fn: EmittedFunction, first: Register, last: Register, factor: Callable[[Register, Register, Register], Register]
+) -> Register:
+    """What 1 becomes by a factor for each number from the first up to the last: `factor` gives the next product, for a
+    number, the product so far, and the number behind it.
+    """
+    e = fn.e
+    head, step, done, before = (e.label(stem) for stem in ("products", "step", "done", "before"))
+    e.branch(before)
+    e.start(before)
+    e.branch(head)
+    e.start(head)
+    k, product, following = (Register(e.name(stem), "i64", 1) for stem in ("k", "product", "following"))
+    at = len(e.lines)
+    e.branch_if(e.icmp("slt", k, last), step, done)
+    e.start(step)
+    e.raw(f"{following} = add nuw nsw i64 {k}, 1")
+    result = factor(k, product, following)
+    latch = e.block
+    e.branch(head)
+    e.lines[at:at] = [
+        f"  {k} = phi i64 [{first}, %{before}], [{following}, %{latch}]",
+        f"  {product} = phi i64 [1, %{before}], [{result}, %{latch}]",
+    ]
+    e.start(done)
+    return product
+
+
 @lowers("aten::factorial")
 def _factorial(fn: EmittedFunction, node: Node) -> None:
     """Products wrap around as the factorial does; from some number on it is 0 in 64 bits."""
@@ -79,20 +109,7 @@ def _factorial(fn: EmittedFunction, node: Node) -> None:
     e = fn.e
     fn.exits.fail_if(e.icmp("slt", n, number(0)), node)
     last = e.intrinsic("smin", n, number(LAST_FACTORIAL))
-    head, step, done, before = (e.label(stem) for stem in ("factorial", "step", "done", "before"))
-    e.branch(before)
-    e.start(before)
-    e.branch(head)
-    e.start(head)
-    k, product, more, times = (Register(e.name(stem), "i64", 1) for stem in ("k", "product", "more", "times"))
-    e.phi(k.text, n, [(number(1), before), (more, step)])
-    e.phi(product.text, n, [(number(1), before), (times, step)])
-    e.branch_if(e.icmp("slt", k, last), step, done)
-    e.start(step)
-    e.raw(f"{more} = add nuw nsw i64 {k}, 1")
-    e.raw(f"{times} = mul i64 {product}, {more}")
-    e.branch(head)
-    e.start(done)
+    product = _products(fn, number(1), last, lambda _, product, following: e.binary("mul", product, following))
     fn.values.set(node.result(), Scalar(Int(), product))
 
 
@@ -105,34 +122,24 @@ def _comb(fn: EmittedFunction, node: Node) -> None:
     is_none = e.icmp("sgt", k, n)
     last = e.select(is_none, number(0), e.intrinsic("smin", k, e.binary("sub", n, k)))
     result = fn.slots.new(Int())
-    head, step, fits, large, done, after, before = (
-        e.label(stem) for stem in ("comb", "step", "fits", "large", "done", "after", "before")
-    )
-    e.branch(before)
-    e.start(before)
-    e.branch(head)
-    e.start(head)
-    i, count, more, ways = (Register(e.name(stem), "i64", 1) for stem in ("i", "count", "more", "ways"))
-    e.phi(i.text, n, [(number(0), before), (more, fits)])
-    e.phi(count.text, n, [(number(1), before), (ways, fits)])
-    e.branch_if(e.icmp("slt", i, last), step, done)
-    e.start(step)
-    e.raw(f"{more} = add nuw nsw i64 {i}, 1")
+    fits, large, after = (e.label(stem) for stem in ("fits", "large", "after"))
     e.declare("declare {i64, i1} @llvm.umul.with.overflow.i64(i64, i64)")
-    factor = e.binary("sub", n, i)
-    both = e.define(f"call {{i64, i1}} @llvm.umul.with.overflow.i64(i64 {count}, i64 {factor})", "i64", 1)
-    product, is_large = (
-        e.define(f"extractvalue {{i64, i1}} {both}, {at}", kind, 1) for at, kind in enumerate(("i64", "i1"))
-    )
-    e.raw(f"br i1 {is_large}, label %{large}, label %{fits}, !prof !20")
-    e.start(fits)
-    e.raw(f"{ways} = udiv i64 {product}, {more}")
-    e.branch(head)
+
+    def ways(i: Register, count: Register, following: Register) -> Register:
+        factor = e.binary("sub", n, i)
+        both = e.define(f"call {{i64, i1}} @llvm.umul.with.overflow.i64(i64 {count}, i64 {factor})", "i64", 1)
+        product, is_large = (
+            e.define(f"extractvalue {{i64, i1}} {both}, {at}", kind, 1) for at, kind in enumerate(("i64", "i1"))
+        )
+        e.raw(f"br i1 {is_large}, label %{large}, label %{fits}, !prof !20")
+        e.start(fits)
+        return e.define(f"udiv i64 {product}, {following}", "i64", 1)
+
+    count = _products(fn, number(0), last, ways)
+    fn.slots.store(result, Scalar(Int(), e.select(is_none, number(0), count)))
+    e.branch(after)
     e.start(large)
     fn.slots.store(result, from_words(Int(), call_python(fn, node, [Int()], is_rare=True)[0]))
-    e.branch(after)
-    e.start(done)
-    fn.slots.store(result, Scalar(Int(), e.select(is_none, number(0), count)))
     e.branch(after)
     e.start(after)
     fn.values.set(node.result(), fn.slots.load(result, Int()))

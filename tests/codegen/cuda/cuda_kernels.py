@@ -14,36 +14,12 @@ import numpy.typing as npt
 from flambeau.codegen.cuda.bound_program import BoundProgram, Layout, bind_program
 from flambeau.codegen.cuda.schedule import CudaSchedule
 from flambeau.codegen.kernel import Carry, Kernel, KernelBuilder, parse_kernel
+from tests.codegen import kernels
 from tests.codegen.kernels import random_values
 
 Array = npt.NDArray[Any]
 
-SOFTMAX = parse_kernel("""
-kernel softmax {
-  axes r, c
-  in x: float32[r, c]
-  out y: float32[r, c]
-  scratch s: float32[c]
-  for r {
-    for c reduce m: float32 = maxnum {
-      %0: float32 = load x[r, c]
-      m <- %0
-    }
-    for c reduce t: float32 = sum {
-      %1: float32 = load x[r, c]
-      %2: float32 = sub %1, m
-      %3: float32 = exp %2
-      store s[c], %3
-      t <- %3
-    }
-    for c {
-      %4: float32 = load s[c]
-      %5: float32 = div %4, t
-      store y[r, c], %5
-    }
-  }
-}
-""")
+SOFTMAX = parse_kernel(kernels.SOFTMAX)
 VARIANCE = parse_kernel("""
 kernel variance {
   axes i

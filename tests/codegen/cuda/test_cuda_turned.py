@@ -18,6 +18,7 @@ from flambeau.codegen.kernel import Kernel, parse_kernel
 from flambeau.util.record import replace
 from tests.codegen.cuda.cuda_kernels import bound_for
 from tests.codegen.cuda.on_host import on_host
+from tests.codegen.kernels import GATHERED_ROWS
 
 ADDED = """
 kernel added {{
@@ -110,20 +111,7 @@ def test_what_is_chosen() -> None:
 
 
 def test_large_tables_do_not_widen_indices() -> None:
-    kernel = parse_kernel("""
-    kernel rows {
-      axes d0, d1, g0
-      in x0: float32[g0, d1]
-      in x1: int64[d0]
-      out y0: float32[d0, d1]
-      for d0, d1 {
-        %0: int64 = load x1[d0]
-        %1: int64 = within %0, g0
-        %2: float32 = load x0[%1, d1]
-        store y0[d0, d1], %2
-      }
-    }
-    """)
+    kernel = parse_kernel(GATHERED_ROWS)
     table = np.lib.stride_tricks.as_strided(np.zeros(1, np.float32), (1 << 20, 256), (1024, 4))
     assert bound_for(kernel, table, np.zeros(1 << 14, np.int64)).schedule.narrow
     assert not bound_for(kernel, table, np.zeros(1 << 23, np.int64)).schedule.narrow

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import flambeau
+from benchmarks.programs import loops
 from flambeau import Tensor
 from tests.codegen.graph.loop_programs import agree, native_functions
 
@@ -165,18 +166,6 @@ def test_iterations_that_write_what_later_ones_read() -> None:
 
 
 def test_c20_the_sieve_counts_its_multiples_without_checks() -> None:
-    def sieve(limit: int) -> int:
-        composite = flambeau.zeros([limit], dtype=flambeau.bool)  # type: ignore[attr-defined]
-        count = 0
-        for i in range(2, limit):
-            if not bool(composite[i]):
-                count += 1
-                j = i * i
-                while j < limit:
-                    composite[j] = True
-                    j += i
-        return count
-
-    script = flambeau.script(sieve)
+    script = flambeau.script(loops.sieve)
     assert [script(n) for n in (0, 1, 2, 3, 100, 10_000)] == [0, 0, 0, 1, 25, 1229]
     assert "counted" in str(script.llvm_ir)

@@ -10,21 +10,9 @@ import pytest
 from flambeau.codegen import backend, reference
 from flambeau.codegen.kernel import KernelError, parse_kernel, print_kernel
 from flambeau.codegen.lower import LoweringError, lower_graph
+from tests.codegen.kernels import GATHERED_ROWS
 from tests.codegen.lower.test_lower import graph, interpret
 
-TEXT = """kernel rows {
-  axes d0, d1, g0
-  in w: float32[g0, d1]
-  in i: int64[d0]
-  out y: float32[d0, d1]
-  for d0, d1 {
-    %0: int64 = load i[d0]
-    %1: int64 = within %0, g0
-    %2: float32 = load w[%1, d1]
-    store y[d0, d1], %2
-  }
-}
-"""
 TABLE = "%w : Float(*, *)"
 FORMS = {
     "embedding": (TABLE + ", %i : Long(*)", "%b : Tensor = aten::embedding(%w, %i, %last, %false, %false)"),
@@ -116,8 +104,8 @@ def test_sizes_that_differ() -> None:
 
 
 def test_text() -> None:
-    kernel = parse_kernel(TEXT)
-    assert print_kernel(kernel) == TEXT
+    kernel = parse_kernel(GATHERED_ROWS)
+    assert print_kernel(kernel) == GATHERED_ROWS
     w, i = table(6, 5), places(6, 9)
     np.testing.assert_array_equal(backend.compile_kernel(kernel)(w, i), w[i])
 
@@ -133,7 +121,7 @@ def test_text() -> None:
 )
 def test_faults(old: str, new: str, message: str) -> None:
     with pytest.raises(KernelError, match=message):
-        backend.compile_kernel(parse_kernel(TEXT.replace(old, new)))
+        backend.compile_kernel(parse_kernel(GATHERED_ROWS.replace(old, new)))
 
 
 def test_tables_that_are_read_otherwise_too() -> None:

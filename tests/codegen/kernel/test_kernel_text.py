@@ -11,33 +11,7 @@ from flambeau import codegen
 from flambeau.codegen import backend, reference
 from flambeau.codegen.hoist import hoist
 from flambeau.codegen.kernel import KernelBuilder, KernelError, parse_kernel, print_kernel, verify
-
-SOFTMAX = """\
-kernel softmax {
-  axes r, c
-  in x: float32[r, c]
-  out y: float32[r, c]
-  scratch s: float32[c]
-  for r {
-    for c reduce m: float32 = maxnum {
-      %0: float32 = load x[r, c]
-      m <- %0
-    }
-    for c reduce t: float32 = sum {
-      %1: float32 = load x[r, c]
-      %2: float32 = sub %1, m
-      %3: float32 = exp %2
-      store s[c], %3
-      t <- %3
-    }
-    for c {
-      %4: float32 = load s[c]
-      %5: float32 = div %4, t
-      store y[r, c], %5
-    }
-  }
-}
-"""
+from tests.codegen.kernels import SOFTMAX
 
 
 def test_round_trip() -> None:
