@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 from flambeau.cuda import capturing, library
@@ -52,6 +54,30 @@ class LateError:
     def __call__(self, number: int) -> Exception:
         line = "" if self._line is None else f" at {os.path.basename(self._line[0].co_filename)}:{self._line[1]}"
         return self._kind(LATE.format(what=self._what, line=line, error=self._error))
+
+
+class _Spoken(threading.local):
+    """What calls of this thread are parts of."""
+
+    name = ""
+
+
+_spoken: Final = _Spoken()
+
+
+@contextmanager
+def as_part_of(name: str) -> Iterator[None]:
+    """Within the block, errors that kernels of this thread may find are said to be those of an operator."""
+    before, _spoken.name = _spoken.name, name
+    try:
+        yield
+    finally:
+        _spoken.name = before
+
+
+def spoken_of() -> str:
+    """The operator whose parts run in this thread; empty if kernels are their own operators'."""
+    return _spoken.name
 
 
 def at_this_line(kind: type[Exception], what: str, error: str) -> LateError:

@@ -52,6 +52,7 @@ class CudaStorage(Storage):
             block = allocate(nbytes, index_of(device))
             address = block.address
         super().__init__(extent(address, nbytes, block))
+        self._bytes = self.base
         self._device = device
         self.block = block
 

@@ -20,7 +20,7 @@ from flambeau.tensor import index, layout, observer
 from flambeau.tensor.bridge import ON_DEVICES
 from flambeau.tensor.settled import CLASSES, COPIES, settle
 from flambeau.tensor.storage import Storage
-from flambeau.tensor.subclasses import disabled_function, overrides_functions
+from flambeau.tensor.subclasses import disabled_function, overrides_dispatch, overrides_functions
 from flambeau.tensor.tensor import Array, Tensor, view_of, window, wrap
 
 CUDA_KIND: Final = 2
@@ -76,7 +76,7 @@ def empty(sizes: Sequence[int], dtype: DType, device: Device, strides: Sequence[
 def in_storage(storage: Storage, sizes: Sequence[int], strides: Sequence[int], dtype: Any, offset: int = 0) -> Tensor:
     """A tensor in a storage of a device, beginning `offset` bytes into it; strides count elements."""
     byte_strides = [s * dtype.itemsize for s in strides]
-    memory: Any = bytearray() if 0 in sizes else storage.base
+    memory: Any = bytearray() if 0 in sizes else storage.bytes
     array = np.ndarray(tuple(sizes), dtype, memory, 0 if 0 in sizes else offset, byte_strides)
     return settle(window(array, storage))
 
@@ -194,6 +194,8 @@ def cuda_class(cls: Any) -> Any:
     own = dict(_MEMBERS) | {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__}
     if not overrides_functions(cls):
         own["__flambeau_function__"] = staticmethod(disabled_function)
+        if not overrides_dispatch(cls):
+            own["_is_plain_on_device"] = True
     own["_plain_class"] = cls
     return type(cls.__name__, (cls,), own)
 

@@ -8,11 +8,13 @@ kept by the pattern of its arguments.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from functools import cache
 from typing import Any, Final
 
-from flambeau.codegen import available
+from flambeau.backends.cuda import sums
+from flambeau.codegen import available, native_call
 from flambeau.codegen.cuda.schedule import ACCESS_BYTES
-from flambeau.cuda.tensors import cuda_class, is_on_device
+from flambeau.cuda.tensors import is_on_device
 from flambeau.executor.devices import place_checks as _place_checks  # noqa: F401  (places that arrays name there)
 from flambeau.executor.devices.addresses import address_of
 from flambeau.executor.devices.found_errors import GroupErrors
@@ -21,20 +23,24 @@ from flambeau.executor.devices.launches import GroupLaunch
 from flambeau.executor.large_calls import graph_of_call, is_worthwhile
 from flambeau.ops.cuda_devices.cuda_rules import overwrite
 from flambeau.ops.families.overwrite import check_writeable
-from flambeau.passes.fusible import GATHERS
+from flambeau.ops.families.variants import check_overlap
+from flambeau.passes.fusible import CHANGES, GATHERS
 from flambeau.schema import registry
 from flambeau.schema.opdef import OpDef
 from flambeau.specialise.cache import SpecialisationCache
 from flambeau.tensor import below, layout
-from flambeau.tensor.grad_mode import is_grad_enabled
+from flambeau.tensor.below import is_plain_on_device
 from flambeau.tensor.tensor import Tensor
-from flambeau.util.inversions import DEVICE_KERNEL
+from flambeau.util.inversions import DEVICE_COPY, DEVICE_KERNEL
+from flambeau.util.made_objects import make_natively
 
 MAX_PATTERNS: Final = 32
 """Patterns of arguments of one operator that kernels are made for; calls of others run by their kernels over arrays."""
-PLAIN: Final = cuda_class(Tensor)
 MAX_LAUNCHES: Final = 256
 """Calls whose launches are kept."""
+CONVERSION: Final = "prims::convert_element_type"
+PLACES: Final = GATHERS.keys() | CHANGES
+"""What operators declare that read or write at places which tensors name."""
 FAMILIES: Final = frozenset({"pointwise", "reduce", "row"})
 
 
@@ -43,6 +49,7 @@ class DeviceKernels:
 
     def __init__(self, definition: OpDef) -> None:
         self._definition = definition
+        self._adds = definition.accumulator in CHANGES
         self.groups: SpecialisationCache[Hashable, DeviceGroup | bool] = SpecialisationCache(
             f"device kernels of {definition.full_name}", MAX_PATTERNS, describe=str
         )
@@ -74,31 +81,60 @@ class DeviceKernels:
         return None if isinstance(group, bool) else group
 
     def quickly(self, arguments: Sequence[Any]) -> Any:
-        """The same before anybody else is asked, where nobody has to be: no tensor asks for gradients, and all are
-        tensors of devices and nothing more."""
-        asks, key, operands = is_grad_enabled(), [], []
+        """The same before anybody else is asked, where nobody has to be: all tensors are plain ones of devices."""
+        operands: list[Tensor] = []
+        known = self._launch_of(arguments, operands)
+        if known is None:
+            return NotImplemented
+        launch, errors = known
+        return launch(operands, errors.here())[0] if launch.may_fail else launch(operands)[0]
+
+    def write(self, arguments: Sequence[Any], target: Tensor) -> bool:
+        """Write the result of a call into memory of its sizes, dtype and strides; whether that could be.
+
+        Tensors of the call may lie in the same memory where each element depends on those at its place alone.
+        """
+        operands: list[Tensor] = []
+        known = self._launch_of(arguments, operands)
+        if known is None or not known[0].writes(target):
+            return False
+        is_by_places = self._definition.family == "pointwise"
+        for operand in operands:
+            if operand._storage is target._storage and not (is_by_places and _is_same_place(operand, target)):
+                return False
+        launch, errors = known
+        check_writeable(target)
+        if launch.may_fail:
+            launch(operands, errors.here(), target)
+        else:
+            launch(operands, into=target)
+        return True
+
+    def _launch_of(
+        self, arguments: Sequence[Any], operands: list[Tensor]
+    ) -> tuple[GroupLaunch, GroupErrors] | None:  # fmt: skip
+        """What launches the kernel of a call, whose tensors are added to `operands`; None where nothing does."""
+        key: list[Any] = []
         for argument in arguments:
-            if type(argument) is PLAIN:
-                if (asks and argument.asks()) or argument.is_wrapped_number:
-                    return NotImplemented
+            if isinstance(argument, Tensor):
+                if argument.is_wrapped_number or not is_plain_on_device(type(argument)):
+                    return None
                 array = argument._array
                 place = argument._storage.device.index
                 key.append((array.dtype, array.shape, array.strides, place, address_of(array) % ACCESS_BYTES == 0))
                 operands.append(argument)
-            elif isinstance(argument, Tensor):
-                return NotImplemented
             else:
-                key.append(_pattern(argument))
+                key.append((int, argument) if type(argument) is int else _pattern(argument))
+        if not operands:
+            return None
+        if self._adds:
+            key.append(sums.deterministic)
+        call = tuple(key)
         try:
-            known = self._launches.get(tuple(key))
+            known = self._launches.get(call)
         except TypeError:  # an argument that cannot be looked up
-            return NotImplemented
-        if known is None:
-            known = self._known_launch(tuple(key), arguments, operands)
-            if known is None:
-                return NotImplemented
-        launch, errors = known
-        return launch(operands, errors.here())[0] if launch.may_fail else launch(operands)[0]
+            return None
+        return known or self._known_launch(call, arguments, operands)
 
     def _known_launch(
         self, key: Hashable, arguments: Sequence[Any], operands: Sequence[Any]
@@ -115,9 +151,9 @@ class DeviceKernels:
 
     def _group(self, arguments: Sequence[Any]) -> DeviceGroup | bool:
         definition = self._definition
-        is_ours = definition.family == "pointwise" or definition.accumulator in GATHERS
+        is_ours = definition.family in ("pointwise", "reduce") or definition.accumulator in PLACES
         if not is_ours and not is_worthwhile(definition, arguments):
-            return False  # what folds in one step is a library's
+            return False
         graph = graph_of_call(definition, arguments, [False] * len(arguments))
         return False if graph is None else DeviceGroup(definition.schema.name.partition("::")[2], graph)
 
@@ -143,17 +179,44 @@ def run(definition: OpDef, arguments: Sequence[Any]) -> Any:
     """Run an operator on tensors of a device by a kernel of our own; NotImplemented where there is none."""
     if definition.family in ("in_place", "out"):
         return _written(definition, arguments)
+    known = _kernels_of(definition)
+    return NotImplemented if known is None else known(arguments)
+
+
+def _kernels_of(definition: OpDef) -> DeviceKernels | None:
+    """The kernels of an operator; None if no kernel computes it."""
     known = _kernels.get(definition.full_name, ...)
     if known is ...:
         is_one = _may_have_kernel(definition) and len(definition.schema.returns) == 1 and available()
         known = _kernels[definition.full_name] = DeviceKernels(definition) if is_one else None
         if known is not None and registry.find(definition.full_name) is definition:
             below.QUICK[id(definition)] = known.quickly
-    return NotImplemented if known is None else known(arguments)
+            _make_natively()
+    return known
+
+
+@DEVICE_COPY.provide
+def copy(target: Tensor, source: Tensor) -> bool:
+    """Write the elements of a tensor into another of the same device and sizes; whether a kernel of ours does."""
+    known = _kernels_of(registry.get(CONVERSION))
+    return known is not None and known.write((source, target.dtype.code), target)
+
+
+def _is_same_place(operand: Tensor, target: Tensor) -> bool:
+    first, second = operand._array, target._array
+    is_alike = first.dtype is second.dtype and first.shape == second.shape and first.strides == second.strides
+    return is_alike and address_of(first) == address_of(second)
+
+
+@cache
+def _make_natively() -> None:
+    """Have tensors, of which every call makes some, made by native code."""
+    if address := native_call.make_code():
+        make_natively(address)
 
 
 def _may_have_kernel(definition: OpDef) -> bool:
-    return definition.family in FAMILIES or definition.accumulator in GATHERS
+    return definition.family in FAMILIES or definition.accumulator in PLACES
 
 
 def _written(definition: OpDef, arguments: Sequence[Any]) -> Any:
@@ -165,9 +228,14 @@ def _written(definition: OpDef, arguments: Sequence[Any]) -> Any:
     if plain is None:
         return NotImplemented
     target = arguments[-1] if definition.family == "out" else arguments[0]
+    kernels, operands = _kernels_of(plain), arguments[: len(plain.schema.arguments)]
+    check_overlap(target, operands)
+    if kernels is not None and kernels.write(operands, target):
+        target.bump_version()
+        return target
     if not layout.is_non_overlapping_and_dense(target._array.shape, target.stride()):
         return NotImplemented
-    result = run(plain, arguments[: len(plain.schema.arguments)])
+    result = run(plain, operands)
     if result is NotImplemented or result.dtype is not target.dtype or result._array.shape != target._array.shape:
         return NotImplemented
     check_writeable(target)

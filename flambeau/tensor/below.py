@@ -6,14 +6,18 @@ declaration whose kernel asks them; everything else about the operator is the sa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Final, Protocol
 
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.own_gradient import is_spelling
 from flambeau.tensor import recorder
+from flambeau.tensor.grad_mode import mode
 from flambeau.tensor.interceptors import Interceptors, changed, stack
+from flambeau.tensor.observer import thread, watchers
 from flambeau.tensor.subclasses import DISPATCH, goes_below, overrides_dispatch
+from flambeau.tensor.tensor import Tensor
 from flambeau.util.inversions import OVERLOAD
 from flambeau.util.record import replace
 
@@ -43,7 +47,16 @@ KERNELS: Final[list[Callable[[OpDef, Sequence[Any]], Any]]] = []
 
 QUICK: Final[dict[int, Callable[[Sequence[Any]], Any]]] = {}
 """By the identity of a declaration: what runs calls of it that nobody but a device has to do with, or gives
-NotImplemented."""
+NotImplemented. Nothing is recorded: whoever asks has seen to gradients."""
+
+
+class _Overrides:
+    """Whether anybody put kernels in the place of operators' own."""
+
+    exist = False
+
+
+overrides: Final = _Overrides()
 
 
 def has_special(values: Sequence[Any], depth: int = 3, *, but_on_devices: bool = False) -> bool:
@@ -63,6 +76,43 @@ def is_only_on_device(cls: type) -> bool:
     return getattr(cls, "_is_on_device", False) and not overrides_dispatch(cls)
 
 
+ON_DEVICES: Final[list[Callable[[OpDef, Sequence[Any]], Any]]] = []
+"""What runs calls of tensors that are plain ones on devices, if there is anybody, or gives NotImplemented."""
+UNRECORDED: Final = Interceptors(excluded=frozenset({AUTOGRAD}))
+"""What stands before calls that kernels make while the tape records their own, where nobody else does."""
+
+
+def is_plain_on_device(cls: type) -> bool:
+    """Whether nobody has to be asked about tensors of a class on a device: it is made for plain ones there."""
+    return "_is_plain_on_device" in cls.__dict__
+
+
+def _are_plain_on_device(values: Sequence[Any]) -> bool:
+    """Whether there are tensors among values, and in lists, and all are plain ones on devices."""
+    is_any = False
+    for value in values:
+        if isinstance(value, Tensor):
+            if not is_plain_on_device(type(value)):
+                return False
+            is_any = True
+        elif type(value) in (list, tuple) and value and not isinstance(value[0], int):
+            if not _are_plain_on_device(value):
+                return False
+            is_any = True
+    return is_any
+
+
+@contextmanager
+def _unrecorded() -> Iterator[None]:
+    before = thread.handlers
+    with watchers.one_more():
+        thread.handlers = UNRECORDED
+        try:
+            yield
+        finally:
+            thread.handlers = before
+
+
 _redirected: dict[OpDef, OpDef] = {}
 
 
@@ -80,7 +130,18 @@ class Redirected:
         return is_spelling(self.definition)
 
     def __call__(self, *arguments: Any) -> Any:
-        return run(self.definition, arguments)
+        definition, here = self.definition, thread.handlers
+        if overrides.exist or not (not here or here is UNRECORDED):
+            return run(definition, arguments)
+        quick = QUICK.get(id(definition))
+        result = NotImplemented if quick is None else quick(arguments)
+        if result is NotImplemented and ON_DEVICES and _are_plain_on_device(arguments) and not is_spelling(definition):
+            if here or not (mode.enabled and recorder.is_asked(arguments)):
+                result = ON_DEVICES[0](definition, arguments)
+            else:
+                with _unrecorded():
+                    result = ON_DEVICES[0](definition, arguments)
+        return run(definition, arguments) if result is NotImplemented else result
 
 
 def forget(definition: OpDef) -> None:

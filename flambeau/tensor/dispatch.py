@@ -17,6 +17,7 @@ from flambeau.schema.device import WHEN_NAMED, Device
 from flambeau.schema.dtype import DType
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.opdef import OpDef
+from flambeau.schema.types import DeviceType, OptionalType
 from flambeau.tensor import below, grad_mode, kernels, recorder
 from flambeau.tensor.autocast_calls import CONVERSION, cast_arguments
 from flambeau.tensor.below import AUTOGRAD
@@ -96,7 +97,7 @@ def run(definition: OpDef, arguments: Sequence[Any]) -> Any:
 def _around(definition: OpDef, arguments: Sequence[Any]) -> Any:
     """A call that needs more than its kernel: a user's kernel for gradients comes first."""
     quick = below.QUICK.get(id(definition))
-    if quick is not None and not kernels.table.overridden_names:
+    if quick is not None and not below.overrides.exist and not stack().modes and not _asks(arguments):
         result = quick(arguments)
         if result is not NotImplemented:
             return result
@@ -106,6 +107,11 @@ def _around(definition: OpDef, arguments: Sequence[Any]) -> Any:
             return kernels.call(kernel, definition, arguments)
     definition = below.redirected(definition)
     return definition.kernel(*arguments) if AUTOGRAD in stack().excluded else _recorded(definition, arguments)
+
+
+def _asks(arguments: Sequence[Any]) -> bool:
+    """Whether a call may have to be recorded."""
+    return grad_mode.is_grad_enabled() and is_asked(arguments)
 
 
 def _recorded(definition: OpDef, arguments: Sequence[Any]) -> Any:
@@ -148,7 +154,7 @@ def _converted(tensor: Tensor, dtype: DType) -> Tensor:
 class Operator:
     """All overloads of one name, with the bindings of the calls seen so far."""
 
-    __slots__ = ("_deep", "_function", "_named", "_version", "candidates", "fast_path", "name")
+    __slots__ = ("_deep", "_function", "_named", "_on_devices", "_version", "candidates", "fast_path", "name")
 
     MAX_BINDINGS = 512
 
@@ -162,6 +168,8 @@ class Operator:
         self._function: Function | None = None
         self._named: dict[Any, CallBinding] = {}
         self._deep: dict[Any, CallBinding] = {}
+        self._on_devices: dict[tuple[type, ...], Callable[[Sequence[Any]], Any]] = {}
+        """What runs calls of plain tensors on devices, numbers and lists of integers, where nobody intercepts it."""
         self.refresh()
 
     @property
@@ -192,6 +200,7 @@ class Operator:
 
     def _forget(self) -> None:
         self.fast_path.clear()
+        self._on_devices.clear()
         self._named.clear()
         self._deep.clear()
 
@@ -229,7 +238,12 @@ class Operator:
 
         `function` is what Python called, if that is known: function modes and subclasses are asked about it.
         """
-        if special.exists or thread.handlers:
+        here = thread.handlers
+        if special.exists and (not here or here is below.UNRECORDED):
+            known = self._on_devices.get(tuple(map(_kind, args)))
+            if known is not None:
+                return known(args)
+        if special.exists or here:
             result = answer(function or self.function, args, {})
             if result is not NOT_OVERRIDDEN:
                 return result
@@ -238,26 +252,31 @@ class Operator:
         except TypeError:
             return _foreign(function or self.function, args, {})
         result = run(binding.definition, binding.arguments(args, {}))
-        if special.exists and id(binding.definition) in below.QUICK and binding.finish is None:
+        if special.exists and binding.finish is None:
             self._note_quick(binding, args)
         return result if binding.finish is None else binding.finish(result)
 
     def _note_quick(self, binding: CallBinding, args: tuple[Any, ...]) -> None:
         """Have calls of tensors of a device, and numbers, asked there first."""
-        types = tuple(map(type, args))
-        if not all(t in _NUMBERS or below.is_only_on_device(t) for t in types):
+        kinds = tuple(map(_kind, args))
+        known = [k is _INTEGERS or k in _NUMBERS or below.is_plain_on_device(k) for k in kinds]
+        if not all(known) or not self.name.startswith("aten::") or not any(map(below.is_plain_on_device, kinds)):
             return
         definition = binding.definition
 
-        def quickly(*args: Any) -> Any:
+        def quickly(args: Sequence[Any]) -> Any:
+            arguments = binding.arguments(args, {})
+            if below.overrides.exist:
+                return run(definition, arguments)
+            if not thread.handlers and _asks(arguments):
+                return recorder.run(below.redirected(definition), arguments)
             quick = below.QUICK.get(id(definition))
-            if quick is not None and not kernels.table.overridden_names:
-                result = quick(binding.arguments(args, {}))
-                if result is not NotImplemented:
-                    return result
-            return self.call_positional(args)
+            result = NotImplemented if quick is None else quick(arguments)
+            return below.redirected(definition).kernel(*arguments) if result is NotImplemented else result
 
-        self.fast_path[types[0] if len(types) == 1 else types] = quickly
+        self._on_devices[kinds] = quickly
+        if _INTEGERS not in kinds:
+            self.fast_path[kinds[0] if len(kinds) == 1 else kinds] = lambda *args: quickly(args)
 
     def call_with_keywords(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any], function: Function | None = None
@@ -294,7 +313,9 @@ class Operator:
             values = (*args, *kwargs.values())
             if not any(isinstance(v, _SEQUENCES) or hasattr(v, "_wrapped") for v in values):
                 types = tuple(map(type, args))
-                may_be_elsewhere = special.exists and any(isinstance(v, Device | str) for v in values)
+                may_be_elsewhere = any(isinstance(v, Device | str) for v in values) and (
+                    special.exists or _names_device(binding.definition)
+                )
                 if may_be_elsewhere or are_special(map(type, values)) or kernels.is_overridden(binding.definition):
                     return binding
                 if kwargs:
@@ -302,6 +323,12 @@ class Operator:
                 else:
                     self.fast_path[types[0] if len(types) == 1 else types] = self._runner(binding, len(types))
         return binding
+
+
+def _names_device(definition: OpDef) -> bool:
+    """Whether calls may name a device: which one, and whether it is the host, is not known of its type."""
+    types = [a.type for a in definition.schema.arguments]
+    return any(isinstance(t.element if isinstance(t, OptionalType) else t, DeviceType) for t in types)
 
 
 def _foreign(function: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -313,7 +340,18 @@ def _foreign(function: Function, args: Sequence[Any], kwargs: Mapping[str, Any])
     raise
 
 
-_NUMBERS: Final = frozenset({int, float, bool, type(None)})
+class _INTEGERS:
+    """What lists of integers count as where calls are told apart by types."""
+
+
+def _kind(argument: Any) -> type:
+    """The type of an argument; `_INTEGERS` for a list of integers."""
+    if type(argument) is list and argument and all(type(one) is int for one in argument):
+        return _INTEGERS
+    return type(argument)
+
+
+_NUMBERS: Final = frozenset({int, float, bool, type(None), DType})
 _SEQUENCES: Final = (list, tuple)
 """Types of arguments whose elements decide too what a call means."""
 

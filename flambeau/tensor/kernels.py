@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from flambeau.schema.opdef import OpDef
-from flambeau.tensor.below import AUTOGRAD, CONCERNS, KERNELS, presented, unwrapped_results
+from flambeau.tensor.below import AUTOGRAD, CONCERNS, KERNELS, overrides, presented, unwrapped_results
 from flambeau.tensor.interceptors import changed, stack
 from flambeau.tensor.subclasses import special
 from flambeau.tensor.tensor import Tensor
@@ -60,6 +60,7 @@ class Table:
         self.version += 1
         names = {name.partition(".")[0] for name in self.kernels}
         self.overridden_names = frozenset(name for name in names if name.startswith("aten::"))
+        overrides.exist = bool(self.overridden_names)
         special.exists = True
         return before
 

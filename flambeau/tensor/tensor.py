@@ -449,11 +449,11 @@ def window(array: Array, storage: Storage, shown: Tensor | None = None) -> Tenso
 
 _FRESH: Final[dict[str, Any]] = {"_requires_grad": False, "is_wrapped_number": False, "output_nr": 0}
 _FRESH.update(dict.fromkeys(("_grad", "_leaf", "_node")))
-plain: Final = Maker(Tensor, ("_array", "_storage"), {**_FRESH, "_base": None, "_made_in": None})
+FRESH: Final = {**_FRESH, "_base": None, "_made_in": None}
+"""What is in the slots of a tensor that is no view, but for its array and its storage."""
+plain: Final = Maker(Tensor, ("_array", "_storage"), FRESH)
 _view: Final = Maker(Tensor, ("_array", "_storage", "_base", "_made_in"), _FRESH)
 _storage_of: Final = Maker(Storage, ("base", "version"), {"_bytes": None})
-
-
 _NOTHING: Final = np.empty(0, np.uint8)
 
 

@@ -79,6 +79,11 @@ DEVICE_KERNEL: Final = Inversion[Callable[[Any, Sequence[Any]], Any]](
     "NotImplemented where there is none (`executor.device_kernels`)",
     lambda definition, arguments: NotImplemented,
 )
+DEVICE_COPY: Final = Inversion[Callable[[Any, Any], bool]](
+    "writes the elements of a tensor, converted, into another of the same device and sizes by a kernel of our own; "
+    "whether there is one (`executor.device_kernels`)",
+    lambda target, source: False,
+)
 PLACES_ON_DEVICE: Final = Inversion[Callable[[Any, int, int, str], bool]](
     "has a device look whether places of an array lie within bounds, for an operator of that name; whether it can "
     "(`executor.devices.place_checks`)",

@@ -61,16 +61,18 @@ def in_use() -> list[DeviceAllocator]:
     return [found for (of, _), found in sorted(_state.of_devices.items()) if of == used]
 
 
-def allocate(nbytes: int, device: int) -> Block | foreign.ForeignBlock:
-    """Memory of a device for work of the stream in use there.
+def allocate(nbytes: int, device: int, stream: Any = None) -> Block | foreign.ForeignBlock:
+    """Memory of a device for work of a stream.
 
     Args:
         nbytes: how many bytes; for 0 there is an address, too.
         device: the device's number.
+        stream: CuPy's object for the stream, the one in use there if None.
 
     Raises OutOfMemoryError where there is too little.
     """
-    stream = library.cupy().cuda.get_current_stream(device)
+    if stream is None:
+        stream = library.cupy().cuda.get_current_stream(device)
     if _state.foreign is not None:
         foreign.free_passed()
         return foreign.ForeignBlock(_state.foreign, nbytes or 1, device, stream.ptr)

@@ -70,9 +70,9 @@ class DeviceAllocator:
 
     def _given(self, chunk: Chunk, nbytes: int, is_small: bool, line: Line | None) -> Block:
         chunk.is_free, chunk.asked, chunk.line, chunk.streams = False, nbytes, line, None
-        usage = self.usage
-        usage.allocated.add(chunk.size, nbytes)
-        usage.allocated_by_kind[not is_small].add(chunk.size, nbytes)
+        usage, size = self.usage, chunk.size
+        usage.allocated.add(size, nbytes)
+        usage.allocated_by_kind[not is_small].add(size, nbytes)
         if usage.waiting.bytes:
             usage.peak_active = max(usage.peak_active, usage.allocated.bytes + usage.waiting.bytes)
         return Block(chunk, nbytes, self.device, self._returned)
@@ -81,15 +81,15 @@ class DeviceAllocator:
         """Free what was returned, as far as no other stream uses it."""
         while self._returned:
             chunk = self._returned.popleft()
-            is_large = not chunk.segment.is_small
-            self.usage.allocated.remove(chunk.size, chunk.asked)
-            self.usage.allocated_by_kind[is_large].remove(chunk.size, chunk.asked)
+            usage, segment, size, asked = self.usage, chunk.segment, chunk.size, chunk.asked
+            usage.allocated.remove(size, asked)
+            usage.allocated_by_kind[not segment.is_small].remove(size, asked)
             if chunk.streams:
                 chunk.is_waiting = True
-                self.usage.waiting.add(chunk.size)
+                usage.waiting.add(size)
                 self._after_captures.append(chunk)
             else:
-                chunk.segment.pool.put_aside(chunk)
+                segment.pool.put_aside(chunk)
         if self._after_captures and not self._is_captured():
             with using(self.device):
                 while self._after_captures:

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Final
 
 from flambeau.backends import cuda as switches
@@ -24,6 +22,16 @@ DTYPES: Final = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 14}
 IN_FLOAT32, IN_TF32, IN_FLOAT64 = 68, 77, 70
 """In what products are computed."""
 USUAL_MATH, NO_REDUCED_SUMS = 0, 16
+_WORD, _INT, _STEP = ctypes.c_void_p, ctypes.c_int, ctypes.c_longlong
+_FIRST: Final = [_WORD, _INT, _INT, _INT, _INT, _INT, _WORD]
+"""The handle, two ways to read matrices, three sizes, a factor."""
+ARGUMENTS: Final = {
+    "cublasGemmEx": [*_FIRST, *[_WORD, _INT, _INT] * 2, _WORD, _WORD, _INT, _INT, _INT, _INT],
+    "cublasGemmStridedBatchedEx": [
+        *_FIRST, *[_WORD, _INT, _INT, _STEP] * 2, _WORD, _WORD, _INT, _INT, _STEP, _INT, _INT, _INT
+    ],
+}  # fmt: skip
+"""What the functions take that every product calls."""
 WORKSPACE: Final = 8 << 20
 """Bytes that products may use: as many within graphs as outside, so that both choose the same way."""
 
@@ -31,7 +39,10 @@ WORKSPACE: Final = 8 << 20
 @functools.cache
 def loaded() -> Any:
     """The library; None where there is none that can be loaded."""
-    return load("cublas", "libcublas.so.13", "libcublas.so.12", "libcublas.so")
+    found = load("cublas", "libcublas.so.13", "libcublas.so.12", "libcublas.so")
+    for name, arguments in ARGUMENTS.items() if found is not None else ():
+        getattr(found, name).argtypes = arguments
+    return found
 
 
 def is_available() -> bool:
@@ -63,18 +74,28 @@ _idle: Final[dict[tuple[int, int], list[Handle]]] = {}
 _making: Final = Lock()
 
 
-@contextmanager
-def handle() -> Iterator[Any]:
+class handle:  # noqa: N801  (a block)
     """Within the block, a handle for the device in use, on the current stream, with memory to work in."""
-    cuda = library.cupy().cuda
-    device = int(cuda.runtime.getDevice())
-    idle = _idle.setdefault((library.which(), device), [])
-    known = _taken(idle) or _new(idle)
-    try:
-        _prepare(known, device)
-        yield known.pointer
-    finally:
-        idle.append(known)
+
+    __slots__ = ("_idle", "_known")
+
+    def __enter__(self) -> Any:
+        device = int(library.cupy().cuda.runtime.getDevice())
+        key = library.which(), device
+        idle = _idle.get(key)
+        if idle is None:
+            idle = _idle.setdefault(key, [])
+        known = _taken(idle) or _new(idle)
+        try:
+            _prepare(known, device)
+        except BaseException:
+            idle.append(known)
+            raise
+        self._idle, self._known = idle, known
+        return known.pointer
+
+    def __exit__(self, *_: object) -> None:
+        self._idle.append(self._known)
 
 
 def _taken(idle: list[Handle]) -> Handle | None:

@@ -8,7 +8,7 @@ from typing import Final
 
 from flambeau.codegen.kernel.opset import TRAPPING
 from flambeau.codegen.llvm.abi import OUTSIDE, ZERO_DIVISOR
-from flambeau.cuda.late_errors import LATE, Told
+from flambeau.cuda.late_errors import LATE, Told, spoken_of
 from flambeau.cuda.program_lines import Line, current_line
 from flambeau.executor.large_calls import steps_of
 from flambeau.ir.constants import constant_value, is_constant
@@ -37,31 +37,31 @@ class GroupErrors:
 
     def here(self) -> Told:
         """The errors of a call that is made now: operators of a program have lines, others that of who calls them."""
-        return self.of_program if self._has_lines else _Called(self, current_line())
+        return self.of_program if self._has_lines else _Called(self, current_line(), spoken_of())
 
     def of_program(self, number: int) -> Exception:
         """The error for what a kernel wrote."""
         return self.error(number, None)
 
-    def error(self, number: int, line: Line | None) -> Exception:
-        """The same for a call at a line."""
+    def error(self, number: int, line: Line | None, name: str = "") -> Exception:
+        """The same for a call at a line, of an operator of a name where another one's kernel is a part of it."""
         kind, words, is_it = KINDS.get(number, KINDS[ZERO_DIVISOR])
         nodes = [n for n in self._graph.nodes() if n.definition and is_it(n)]
         if nodes and all(n.definition and n.definition.accumulator in NORMALISATIONS for n in nodes):
             kind, words = RuntimeError, SIZES_ERROR
         places = list(dict.fromkeys(map(_described, nodes)))
         said = "" if line is None else f" at {os.path.basename(line[0].co_filename)}:{line[1]}"
-        return kind(LATE.format(what=" or ".join(places) or self._name, line=said, error=words))
+        return kind(LATE.format(what=name or " or ".join(places) or self._name, line=said, error=words))
 
 
 class _Called:
-    __slots__ = ("_errors", "_line")
+    __slots__ = ("_errors", "_line", "_name")
 
-    def __init__(self, errors: GroupErrors, line: Line | None) -> None:
-        self._errors, self._line = errors, line
+    def __init__(self, errors: GroupErrors, line: Line | None, name: str) -> None:
+        self._errors, self._line, self._name = errors, line, name
 
     def __call__(self, number: int) -> Exception:
-        return self._errors.error(number, self._line)
+        return self._errors.error(number, self._line, self._name)
 
 
 def unnamed_error(number: int) -> Exception:

@@ -11,53 +11,29 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from flambeau.codegen.cuda.bound_program import Layout, OutputLayout
 from flambeau.codegen.cuda.emit import parameters, symbol_of
 from flambeau.codegen.cuda.mapped import MappedKernel, memory_shape, shared_bytes
 from flambeau.codegen.cuda.runtime import CudaKernel, may_fail
+from flambeau.codegen.cuda.schedule import ACCESS_BYTES
 from flambeau.codegen.cuda.threads import ERROR
 from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.cuda import capturing, late_errors, library
 from flambeau.cuda.devices import device as using
-from flambeau.cuda.storage import CudaStorage
+from flambeau.cuda.fresh import NewTensors
 from flambeau.executor.devices.addresses import address_of
 from flambeau.executor.devices.found_errors import unnamed_error
 from flambeau.schema.device import Device
 from flambeau.tensor import layout
-from flambeau.tensor.settled import settle
-from flambeau.tensor.tensor import Tensor, window
+from flambeau.tensor.tensor import Tensor
 from flambeau.util.record import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class _Made:
-    """Memory that a launch allocates."""
-
-    sizes: tuple[int, ...]
-    byte_strides: tuple[int, ...]
-    dtype: np.dtype[Any]
-    nbytes: int
-    """How much there is of it."""
-
-    def new(self, device: Device) -> Tensor:
-        """New memory, not initialised."""
-        storage = CudaStorage(device, self.nbytes)
-        memory: Any = storage.base if self.nbytes else bytearray()
-        return settle(window(np.ndarray(self.sizes, self.dtype, memory, 0, self.byte_strides), storage))
-
-
-def _made(sizes: Sequence[int], strides: Sequence[int], dtype: np.dtype[Any]) -> _Made:
-    item = dtype.itemsize
-    return _Made(tuple(sizes), tuple([s * item for s in strides]), dtype, prod(sizes) * item)
-
-
-def _result(output: OutputLayout) -> _Made:
+def _result(output: OutputLayout) -> NewTensors:
     strides: Sequence[int] = layout.contiguous_strides(output.memory_shape)
     if output.permutation is not None:
         strides = [strides[k] for k in output.permutation]
-    return _made(output.shape, strides, output.dtype)
+    return NewTensors(output.shape, strides, output.dtype)
 
 
 @dataclass(slots=True)
@@ -72,6 +48,8 @@ class _Call:
     """What the kernel is given, eight bytes each."""
     places: Any
     """The addresses of the words."""
+    places_at: int
+    """Where these are."""
     addresses: tuple[tuple[int, int], ...]
     """Which words are addresses, and of which array: inputs come first, then results, memory of its own, and the word
     for errors."""
@@ -109,38 +87,45 @@ class GroupLaunch:
         """All inputs and results, each once."""
         return self._given + sum(r.nbytes for r in self._results)
 
-    def __call__(self, inputs: Sequence[Tensor], told: late_errors.Told = unnamed_error) -> list[Tensor]:
-        """The results; `told` has the errors that kernels may find. Raises MemoryError where there is no memory."""
-        if library.cupy().cuda.runtime.getDevice() != self.device.index:
+    def writes(self, target: Tensor) -> bool:
+        """Whether the single result may be written to memory that there is."""
+        [new] = self._results
+        array = target._array
+        return target.device == self.device and not address_of(array) % ACCESS_BYTES and new.fits(array)
+
+    def __call__(
+        self, inputs: Sequence[Tensor], told: late_errors.Told = unnamed_error, into: Tensor | None = None
+    ) -> list[Tensor]:
+        """The results; `told` has the errors that kernels may find. The single result is written to `into` if given.
+        Raises MemoryError where there is no memory."""
+        cuda = library.cupy().cuda
+        if cuda.runtime.getDevice() != self.device.index:
             with using(self.device.index):
-                return self(inputs, told)
-        results = [r.new(self.device) for r in self._results]
+                return self(inputs, told, into)
+        device, stream = self.device, cuda.get_current_stream()
+        results = [new(device, stream) for new in self._results] if into is None else [into]
         if self._module is not None:
-            capturing.keep(self.device.index or 0, self._module)
-            work = [w.new(self.device) for w in self._work]
+            if capturing.underway:
+                capturing.keep(device.index or 0, self._module)
+            work = [new(device, stream) for new in self._work]
             word = late_errors.word(told) if self.may_fail else 0
-            self._launch([*inputs, *results, *work], word)
+            self._launch([*inputs, *results, *work], word, cuda.driver.launchKernel, stream.ptr)
             if word:
                 late_errors.given()
         return results
 
-    def _launch(self, arrays: Sequence[Tensor], word: int) -> None:
-        cuda = library.cupy().cuda
+    def _launch(self, arrays: Sequence[Tensor], word: int, launch: Any, stream: int) -> None:
         try:
             calls = self._idle.pop()
         except IndexError:
             calls = self._prepared()
-        stream, launch = cuda.get_current_stream().ptr, cuda.driver.launchKernel
         addresses = [address_of(t._array) if t._array.size else 0 for t in arrays]
         addresses.append(word)
         for call in calls:
             words = call.words
             for place, source in call.addresses:
                 words[place] = addresses[source]
-            launch(
-                call.function, call.blocks, 1, 1, call.threads, 1, 1, call.shared, stream,
-                ctypes.addressof(call.places), 0,
-            )  # fmt: skip
+            launch(call.function, call.blocks, 1, 1, call.threads, 1, 1, call.shared, stream, call.places_at, 0)
         self._idle.append(calls)
 
     def _prepared(self) -> list[_Call]:
@@ -165,17 +150,19 @@ class GroupLaunch:
             else:
                 words[k] = self.bound.special.strides[p.name, axes[p.name][p.dimension]] & (2**64 - 1)
         start = ctypes.addressof(words)
+        places_of_words = (ctypes.c_uint64 * len(words))(*range(start, start + 8 * len(words), 8))
         return _Call(
             function=module.get_function(symbol_of(kernel)).ptr,
             blocks=kernel.grid.blocks(self.bound.sizes),
             threads=kernel.threads,
             shared=shared_bytes(kernel, self._sizes),
             words=words,
-            places=(ctypes.c_uint64 * len(words))(*range(start, start + 8 * len(words), 8)),
+            places=places_of_words,
+            places_at=ctypes.addressof(places_of_words),
             addresses=tuple(addresses),
         )
 
 
-def _work(memory: Any, sizes: dict[str, int]) -> _Made:
+def _work(memory: Any, sizes: dict[str, int]) -> NewTensors:
     shape = memory_shape(memory, sizes)
-    return _made(shape, layout.contiguous_strides(shape), element_type(memory.dtype).numpy)
+    return NewTensors(shape, layout.contiguous_strides(shape), element_type(memory.dtype).numpy)

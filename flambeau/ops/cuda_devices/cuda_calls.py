@@ -21,7 +21,7 @@ from flambeau.schema.device import Device
 from flambeau.schema.opdef import Effect, OpDef
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.tensor.array_library import on_device
-from flambeau.tensor.below import CONCERNS, KERNELS
+from flambeau.tensor.below import CONCERNS, KERNELS, ON_DEVICES
 from flambeau.tensor.settled import settle
 from flambeau.tensor.tensor import Tensor, plain
 from flambeau.util.inversions import DEVICE_KERNEL
@@ -219,3 +219,4 @@ def _settled(result: Any) -> Any:
 CUDA_RULES: RuleTable[Any] = RuleTable("what an operator does on a CUDA device, where it is not its kernel over arrays")
 CONCERNS.append(_concerns)
 KERNELS.insert(0, run)
+ON_DEVICES.append(run)

@@ -8,11 +8,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from flambeau.cuda import tensors
-from flambeau.cuda.devices import device as using
 from flambeau.cuda.devices import numbered
-from flambeau.cuda.tensors import lent
 from flambeau.ops.cuda_devices.cuda_calls import CUDA_RULES, device_among, named_arguments
-from flambeau.ops.families.scalars import exact_scalar
+from flambeau.ops.cuda_devices.cuda_rules import fill
 from flambeau.schema.device import CPU, Device
 from flambeau.schema.dtype import DType, by_code
 from flambeau.schema.opdef import OpDef
@@ -72,9 +70,7 @@ def _strided(definition: OpDef, arguments: Sequence[Any]) -> Any:
 
 def _filled(sizes: Sequence[int], dtype: DType, device: Device, strides: Sequence[int], value: Any) -> Tensor:
     result = tensors.empty(sizes, dtype, numbered(device), strides)
-    if result._array.size:
-        with using(result.device.index):
-            lent(result)[...] = exact_scalar(value, dtype)
+    fill(result, value)
     return result
 
 

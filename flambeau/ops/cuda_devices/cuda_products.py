@@ -6,21 +6,21 @@ from collections.abc import Sequence
 from typing import Any
 
 from flambeau.cuda.cublas import binding
-from flambeau.cuda.cublas.products import folded, product, shaped, transposed
-from flambeau.cuda.tensors import empty, is_on_device
+from flambeau.cuda.cublas.products import folded, product, shaped
+from flambeau.cuda.fresh import row_major
 from flambeau.ops.cuda_devices.cuda_calls import CUDA_RULES
 from flambeau.ops.cuda_devices.cuda_rules import overwrite
 from flambeau.schema import registry
 from flambeau.schema.opdef import OpDef
 from flambeau.tensor import layout
-from flambeau.tensor.below import QUICK, is_only_on_device
-from flambeau.tensor.grad_mode import is_grad_enabled
+from flambeau.tensor.below import QUICK, is_plain_on_device
 from flambeau.tensor.tensor import Tensor
 
 
 def _are_there(*given: Tensor) -> bool:
     """Whether tensors are on one device."""
-    return all(map(is_on_device, given)) and len({t.device for t in given}) == 1
+    place = given[0]._storage.device
+    return place.type == "cuda" and all(t._storage.device == place for t in given[1:])
 
 
 @CUDA_RULES("aten::mm", "aten::bmm")
@@ -51,13 +51,15 @@ def _of_batch(tensor: Tensor, batch: Sequence[int]) -> Tensor:
     return tensor if tensor._array.shape == wanted else tensor.expand(wanted)
 
 
-def _rows_times(rows: Tensor, matrix: Tensor) -> Any:
-    """The rows of a tensor of any rank times a matrix."""
+def _rows_times(rows: Tensor, matrix: Tensor, *, is_turned: bool = False) -> Any:
+    """The rows of a tensor of any rank times a matrix, which may be given the other way round."""
+    if rows._array.ndim == 2:
+        return product(rows, matrix, is_turned=is_turned)
     flat = folded(rows)
-    result = NotImplemented if flat is None else product(flat, matrix)
+    result = NotImplemented if flat is None else product(flat, matrix, is_turned=is_turned)
     if result is NotImplemented:
         return result
-    return shaped(result, (*rows._array.shape[:-1], matrix._array.shape[-1]))
+    return shaped(result, (*rows._array.shape[:-1], matrix._array.shape[-2 if is_turned else -1]))
 
 
 @CUDA_RULES("aten::linear")
@@ -68,12 +70,13 @@ def _linear(definition: OpDef, arguments: Sequence[Any]) -> Any:
     if rows._array.shape[-1] != weight._array.shape[1]:
         return NotImplemented
     if bias is None:
-        return _rows_times(rows, transposed(weight))
+        return _rows_times(rows, weight, is_turned=True)
     if not _are_there(rows, bias) or bias._array.shape != weight._array.shape[:1] or bias.dtype is not rows.dtype:
         return NotImplemented
-    flat = folded(rows)
-    result = NotImplemented if flat is None else _added(bias, flat, transposed(weight), 1.0, 1.0)
-    if result is NotImplemented:
+    is_matrix = rows._array.ndim == 2
+    flat = rows if is_matrix else folded(rows)
+    result = NotImplemented if flat is None else _added(bias, flat, weight, 1.0, 1.0, is_turned=True)
+    if result is NotImplemented or is_matrix:
         return result
     return shaped(result, (*rows._array.shape[:-1], weight._array.shape[0]))
 
@@ -89,28 +92,29 @@ def _plus(definition: OpDef, arguments: Sequence[Any]) -> Any:
     return _added(added, first, second, float(beta), float(alpha))
 
 
-def _added(added: Tensor, first: Tensor, second: Tensor, beta: float, alpha: float) -> Any:
-    """`beta * added + alpha * first @ second`; what is added is repeated."""
-    sizes = (*first._array.shape[:-1], second._array.shape[-1])
+def _added(
+    added: Tensor, first: Tensor, second: Tensor, beta: float, alpha: float, *, is_turned: bool = False
+) -> Any:  # fmt: skip
+    """`beta * added + alpha * first @ second`; what is added is repeated, `second` may be given the other way round."""
+    sizes = (*first._array.shape[:-1], second._array.shape[-2 if is_turned else -1])
     try:
         fits = layout.broadcast(added._array.shape, sizes) == sizes
     except RuntimeError:
         return NotImplemented
     if not fits or not binding.is_available():
         return NotImplemented
-    into = empty(sizes, first.dtype, first.device)
+    into = row_major(sizes, first.dtype, first.device)
     if beta:
         overwrite(into, added)
-    return product(first, second, into, alpha, beta)
+    return product(first, second, into, alpha, beta, is_turned=is_turned)
 
 
 def _quickly(definition: OpDef, rule: Any) -> Any:
     """What runs a product before anybody else is asked, where nobody has to be."""
 
     def run(arguments: Sequence[Any]) -> Any:
-        asks = is_grad_enabled()
         for argument in arguments:
-            if isinstance(argument, Tensor) and ((asks and argument.asks()) or not is_only_on_device(type(argument))):
+            if isinstance(argument, Tensor) and not is_plain_on_device(type(argument)):
                 return NotImplemented
         return rule(definition, arguments)
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from flambeau.cuda import tensors
+from flambeau.cuda import library, tensors
 from flambeau.cuda.devices import device as using
 from flambeau.cuda.devices import numbered
+from flambeau.cuda.numbers import number_on_device
 from flambeau.cuda.storage import WITHIN, copy
 from flambeau.cuda.tensors import is_on_device, lent, on_device, on_host
 from flambeau.ops.cuda_devices.cuda_calls import (
@@ -31,6 +32,7 @@ from flambeau.tensor import layout
 from flambeau.tensor.create import strides_for
 from flambeau.tensor.settled import settle
 from flambeau.tensor.tensor import Tensor, share, view_of
+from flambeau.util.inversions import DEVICE_COPY
 
 PRESERVE = 1
 
@@ -115,13 +117,55 @@ def copied(source: Tensor, dtype: DType | None = None, memory_format: int | None
 
 def overwrite(target: Tensor, source: Tensor) -> None:
     """Put the elements of a tensor into one on a device, broadcast and converted."""
+    if not is_on_device(source):
+        source = on_device(source, target.device)
+    if _by_kernel(target, source):
+        return
     with using(target.device.index):
-        if not is_on_device(source):
-            source = on_device(source, target.device)
         array = lent(source)
         if target.dtype.is_complex != source.dtype.is_complex and source.dtype.is_complex:
             array = array.real
         lent(target)[...] = array
+
+
+def _by_kernel(target: Tensor, source: Tensor) -> bool:
+    """The same by a kernel of our own, which writes row by row: the axes of both are brought into the order that the
+    target's have in memory. Whether there is one."""
+    if source.dtype.is_complex and not target.dtype.is_complex:
+        return False
+    sizes, steps = target._array.shape, target.stride()
+    if source._array.shape != sizes:
+        source = _repeated(source, sizes)
+    order = sorted(range(len(sizes)), key=lambda k: -steps[k])
+    if order == list(range(len(sizes))):
+        return DEVICE_COPY.implementation(target, source)
+    target, source = [
+        tensors.shown(t, [t._array.shape[k] for k in order], [t.stride()[k] for k in order]) for t in (target, source)
+    ]
+    return DEVICE_COPY.implementation(target, source)
+
+
+def _repeated(source: Tensor, sizes: tuple[int, ...]) -> Tensor:
+    """A tensor as one of larger sizes, nothing being copied."""
+    given = source._array.shape
+    missing = len(sizes) - len(given)
+    pairs = zip(given, sizes[missing:], source.stride(), strict=True)
+    steps = [step if size == wanted else 0 for size, wanted, step in pairs]
+    return tensors.shown(source, sizes, [0] * missing + steps)
+
+
+def fill(target: Tensor, value: Any) -> None:
+    """Put a number into every element of a tensor on a device."""
+    array, device = target._array, target.device
+    if not array.size:
+        return
+    if not value and array.nbytes == target._storage.nbytes and str(value)[0] != "-":
+        with using(device.index):
+            cuda = library.cupy().cuda
+            cuda.runtime.memsetAsync(target.data_ptr(), 0, array.nbytes, cuda.get_current_stream().ptr)
+        return
+    number = number_on_device(exact_scalar(value, target.dtype), array.dtype, device)
+    overwrite(target, tensors.shown(number, array.shape, (0,) * array.ndim))
 
 
 @CUDA_RULES("aten::clone")
@@ -210,8 +254,7 @@ def _filled(definition: OpDef, arguments: Sequence[Any]) -> Any:
         overwrite(target, value)
     else:
         check_writeable(target)
-        with using(target.device.index):
-            lent(target)[...] = exact_scalar(value, target.dtype)
+        fill(target, value)
     target.bump_version()
     return target
 

@@ -37,6 +37,8 @@ def pretended_cublas(pretended_cuda: Any, monkeypatch: Any) -> list[str]:
 
     def call(function: str, *given: Any) -> None:
         called.append(function)
+        for kind_of, value in zip(binding.ARGUMENTS[function], given, strict=True):
+            kind_of.from_param(value)  # as the library's function would
         _, way, other, m, n, k, alpha, a, kind, lda, *rest = given
         assert kind == binding.DTYPES["float32"]
         if function == "cublasGemmEx":
@@ -44,11 +46,11 @@ def pretended_cublas(pretended_cuda: Any, monkeypatch: Any) -> list[str]:
             steps, count = (0, 0, 0), 1
         else:
             sa, b, _, ldb, sb, beta, c, _, ldc, sc, count, *ends = rest
-            steps = (sa.value, sb.value, sc.value)
+            steps = (sa, sb, sc)
         assert ends == [binding.computed_in("float32"), -1]
-        left = matrices(a.value, way, m, k, lda, steps[0], count)
-        right = matrices(b.value, other, k, n, ldb, steps[1], count)
-        target = matrices(c.value, 0, m, n, ldc, steps[2], count)
+        left = matrices(a, way, m, k, lda, steps[0], count)
+        right = matrices(b, other, k, n, ldb, steps[1], count)
+        target = matrices(c, 0, m, n, ldc, steps[2], count)
         before = beta._obj.value * target if beta._obj.value else 0.0
         target[...] = alpha._obj.value * (left @ right) + before
 
