@@ -58,6 +58,16 @@ def dot(pairs: list[tuple[float, float]]) -> float:
     return total
 
 
+def quotients(xs: list[int]) -> int:
+    total = 0
+    for x in xs:
+        try:
+            total += 100 // x
+        except ZeroDivisionError:
+            total -= 1
+    return total
+
+
 def fib(n: int) -> int:
     if n < 2:
         return n

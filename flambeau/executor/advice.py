@@ -13,6 +13,8 @@ from flambeau.executor.region import is_region, only_words
 from flambeau.ir.graph import Block, Graph, Node
 from flambeau.ir.walk import nodes_within, operands_within
 from flambeau.passes.inline import CALLS, callee_of
+from flambeau.passes.try_blocks.lower import TRY as TRY_BLOCK
+from flambeau.passes.try_blocks.lower import why_not
 from flambeau.schema.set_type import SetType
 from flambeau.schema.types import (
     AnyType,
@@ -63,8 +65,9 @@ ANY: Final = (
     "give each variable one type",
 )
 TRY: Final = (
-    "a `try` block has no native form",
-    "ask before the operation whether it would fail (`if b != 0:`), or put the loop into the `try` block",
+    "a `try` block has no native form around {what}, of which only running it tells whether it raises",
+    "name the exceptions that are meant (`except ZeroDivisionError:`), ask before the operation whether it would fail "
+    "(`if b != 0:`), or put the loop into the `try` block",
 )
 PRINT: Final = (
     "printing has no native form",
@@ -99,7 +102,11 @@ METHOD: Final = (
     "a method that calls itself has no native form",
     "write it as a function outside of the class, which takes what it reads of the object as arguments",
 )
-KINDS: Final[dict[str, Why]] = {"^try": TRY, "prim::Print": PRINT, "^generator": CHOSEN}
+LOOKED_AT: Final = (
+    "a `try` block whose exception is looked at, or raised again, has no native form",
+    "note in a variable what happened (`failed = 1` in the handler), and word or raise it after the loop",
+)
+KINDS: Final[dict[str, Why]] = {"prim::Print": PRINT, "^generator": CHOSEN}
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +157,7 @@ def _obstacles(loop: Node) -> Iterator[tuple[Node, Why]]:
         for node in block:
             if is_region(node) or node.op in ("prim::Constant", "prim::RaiseException") or only_words(node):
                 continue
-            why = KINDS.get(node.op) or _called(node) or _of_types(node)
+            why = _of_kind(node) or _of_types(node)
             if why is not None:
                 yield node, why
             for inner in node.nested_blocks:
@@ -160,12 +167,17 @@ def _obstacles(loop: Node) -> Iterator[tuple[Node, Why]]:
 def _inner(block: Block) -> Iterator[tuple[Node, Why]]:
     for node in block:
         for one in nodes_within(node):
-            why = None if only_words(one) else KINDS.get(one.op) or _called(one) or _of_types(one)
+            why = None if only_words(one) else _of_kind(one) or _of_types(one)
             if why is not None:
                 yield one, why
 
 
-def _called(node: Node) -> Why | None:
+def _of_kind(node: Node) -> Why | None:
+    if node.op == TRY_BLOCK:
+        unknown = why_not(node)
+        return LOOKED_AT if unknown is None else (TRY[0].format(what=f"`{_short(unknown)}`"), TRY[1])
+    if node.op in KINDS:
+        return KINDS[node.op]
     if node.op.startswith("^"):
         return PYTHON
     return CHOSEN if node.op in CALLS and callee_of(node) is None else None
@@ -204,16 +216,20 @@ def _of_type(type_: Type) -> Why | None:
 
 def _why(node: Node, reason: str) -> Why:
     """What to say of a node that has no native form, for the reason that native code gives."""
-    known = KINDS.get(node.op) or _called(node) or _of_types(node) or _within(node)
+    known = _of_kind(node) or _of_types(node) or _within(node)
     if known is not None:
         return known
     if not reason:
         return LISTS
     short = reason.partition(" (")[0].removeprefix(f"{node.op}: ")
-    name = node.op.partition("::")[2].removeprefix("__").removesuffix("__")
     if node.op in reason and "no native form" in reason:
-        return OPERATOR[0].format(what=f"`{name}`"), OPERATOR[1]
+        return OPERATOR[0].format(what=f"`{_short(node)}`"), OPERATOR[1]
     return short, OPERATOR[1]
+
+
+def _short(node: Node) -> str:
+    """What an operator or a function is called, without where it is from."""
+    return node.op.rpartition("::")[2].removeprefix("^").removeprefix("__").removesuffix("__")
 
 
 def _within(node: Node) -> Why | None:

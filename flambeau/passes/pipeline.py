@@ -77,6 +77,7 @@ from flambeau.passes import (
     specialize_autogradzero,
 )
 from flambeau.passes.steps import Pass, Step, check_order
+from flambeau.passes.try_blocks import lower as lower_try
 from flambeau.util.errors import InternalError
 from flambeau.util.foreign import is_foreign
 from flambeau.util.inversions import GRADIENT_EXPANSION, OPERATOR_EXPANSION
@@ -146,6 +147,11 @@ STEPS: tuple[Step, ...] = (
         after=(("lower_tuples", "what comes in a tuple is a value by itself"),),
     ),
     Step(
+        phase="prepare", name="lower_try", run=lower_try.do,
+        after=(("inline", "bodies are given what callees were"), ("lower_tuples", "so are items of tuples")),
+        before=(("shapes", "a function that Python calls may resize whatever it is given"),),
+    ),
+    Step(
         phase="prepare", name="lower_dicts", run=lower_dicts.do,
         after=(("constant_propagation", "keys are constants by then"),),
         before=(("shapes", "what comes out of a dict is what went in"),),
@@ -163,16 +169,12 @@ STEPS: tuple[Step, ...] = (
         ),
     ),
     Step(
-        phase="prepare",
-        name="expand_gradients",
-        run=_expand_gradients,
+        phase="prepare", name="expand_gradients", run=_expand_gradients,
         after=(("shapes", "formulas ask for dtypes and ranks"),),
         before=(("settle_items", "derivatives are settled as all else is"),),
     ),
     Step(
-        phase="prepare",
-        name="settle_items",
-        run=settle_items.do,
+        phase="prepare", name="settle_items", run=settle_items.do,
         after=(("shapes", "ranks and dtypes of places tell which are numbers"),),
         before=(
             ("peephole", "views are simplified with others"),
@@ -185,23 +187,17 @@ STEPS: tuple[Step, ...] = (
         before=(("peephole", "what they hide is simplified with all else"),),
     ),
     Step(
-        phase="simplify",
-        name="settle_numbers",
-        run=settle_numbers.do,
+        phase="simplify", name="settle_numbers", run=settle_numbers.do,
         after=(("shapes", "the dtype of an element says what its number is"),),
         before=(("constant_propagation_2", "operators on numbers of known types are folded by the right overload"),),
     ),
     Step(
-        phase="simplify",
-        name="constant_propagation_2",
-        run=_propagate_constants,
+        phase="simplify", name="constant_propagation_2", run=_propagate_constants,
         preserves_aliases=True,
         after=(("shapes", "types that stem from an example must be forgotten before they decide"),),
     ),
     Step(
-        phase="simplify",
-        name="peephole",
-        run=peephole.do,
+        phase="simplify", name="peephole", run=peephole.do,
         after=(("shapes", "ranks, sizes and dtypes become constants"),),
     ),
     Step(

@@ -70,8 +70,8 @@ def divided(n: int) -> int:
     for k in range(n):
         try:
             total += 100 // (k % 7)
-        except ZeroDivisionError:
-            total -= 1
+        except ZeroDivisionError as error:
+            total -= int(str(error) != "")
     return total
 
 
@@ -110,7 +110,7 @@ PAIRS: dict[str, tuple[Callable[[int], Any], str, str, Callable[[int], Any]]] = 
     "dict": (counted, "a dict has no native form", "counts.get(i, 0)", counted_in_a_list),
     "set": (kinds, "a set has no native form", "seen.add", kinds_in_a_list),
     "text": (letters, "text has no native form", "text[at]", letters_as_numbers),
-    "try": (divided, "a `try` block has no native form", "try:", divided_if),
+    "try": (divided, "a `try` block whose exception is looked at", "try:", divided_if),
     "objects": (points, "objects of class Point", "made[k % 10]", fields),
 }
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from flambeau.ops.language import float64, int64
-from flambeau.ops.language.declare import Kernel, declare, same
+from flambeau.ops.language.declare import NEVER, Kernel, declare, same
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
 from flambeau.tensor.array_library import np
@@ -62,13 +62,14 @@ def _within(dtype: DType) -> tuple[Kernel, Kernel]:
 for _name in ("float16", "float32"):
     _dtype: DType = getattr(dtypes, _name)
     _to = _through(_dtype, dtypes.float64)
-    declare(f"python::as_{_name}.float(float x) -> float", _rounding(_dtype), scalar=_to)
-    declare(f"python::as_{_name}.int(int x) -> float", _rounding(_dtype), scalar=_to)
+    declare(f"python::as_{_name}.float(float x) -> float", _rounding(_dtype), scalar=_to, traits=NEVER)
+    declare(f"python::as_{_name}.int(int x) -> float", _rounding(_dtype), scalar=_to, traits=NEVER)
 declare("python::as_complex64(complex x) -> complex", lambda x: complex(np.complex64(x)))
 
 for _name in ("int8", "int16", "int32", "uint8"):
     _dtype = getattr(dtypes, _name)
-    declare(f"python::as_{_name}(int x) -> int", _wrapping(_dtype), scalar=_through(_dtype, dtypes.int64))
+    _wrapped = _through(_dtype, dtypes.int64)
+    declare(f"python::as_{_name}(int x) -> int", _wrapping(_dtype), scalar=_wrapped, traits=NEVER)
     _kernel, _meaning = _within(_dtype)
     declare(f"python::within_{_name}(int x) -> int", _kernel, scalar=_meaning)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from flambeau.ops.language import float64, int64
-from flambeau.ops.language.declare import Kernel, as_floats, declare, same, through, to_int
+from flambeau.ops.language.declare import NEVER, Kernel, as_floats, declare, same, through, to_int
 from flambeau.ops.language.scalars import COMPLEX_PAIRS, by_value, mixed
 from flambeau.schema.dtype import float64 as FLOAT64  # noqa: N812
 from flambeau.schema.dtype import int64 as INT64  # noqa: N812
@@ -57,8 +57,8 @@ def _function(
     """Overloads `int`, `float`, `Scalar` and maybe `complex` of one function."""
     of_float = float64.quiet(python, fallback)
     meaning = as_floats(scalar) if isinstance(scalar, str) and scalar else scalar or None
-    declare(f"aten::{name}.int(int a) -> float", lambda a: of_float(float(a)), scalar=meaning)
-    declare(f"aten::{name}.float(float a) -> float", of_float, scalar=meaning)
+    declare(f"aten::{name}.int(int a) -> float", lambda a: of_float(float(a)), scalar=meaning, traits=NEVER)
+    declare(f"aten::{name}.float(float a) -> float", of_float, scalar=meaning, traits=NEVER)
     quiet = None
     if of_complex is not None:
         quiet = float64.quiet_complex(of_complex, fallback)
