@@ -50,6 +50,8 @@ class LargeGradients:
     def __init__(self, name: str, formulas: Places) -> None:
         self._name = name
         self._formulas = formulas
+        self._are_fixed = False
+        """Whether numbers decide what the formulas are: each has a function of its own."""
         self.runs: SpecialisationCache[Hashable, Callable[[Values], Gradients] | Refused] = SpecialisationCache(
             f"gradients of {name} on large arrays", MAX_PATTERNS, describe=str
         )
@@ -59,30 +61,36 @@ class LargeGradients:
         if thread.handlers:
             return None
         try:
-            pattern = tuple([_pattern(value) for value in values])
+            pattern = tuple([_pattern(value, self._are_fixed) for value in values])
             run = self.runs.get(pattern)
         except TypeError:  # a value that cannot be looked up
             return None
         if run is None:
             if len(self.runs) >= MAX_PATTERNS:
                 return None
+            were_fixed = self._are_fixed
             run = self.runs.get_or_make(pattern, lambda cause: self._compiled(values))
+            if self._are_fixed and not were_fixed:
+                return self(values)
         return None if isinstance(run, Refused) else run(values)
 
     def _compiled(self, values: Values) -> Callable[[Values], Gradients] | Refused:
         if not available():
             return Refused("there is no native code")
         try:
-            graph, passed = _traced(self._formulas, values)
+            graph, passed = _traced(self._formulas, values, self._are_fixed)
         except UntraceableError as error:
+            self._are_fixed = self._are_fixed or float in map(type, values)
             return Refused(f"a formula asks for {error}")
         if not _pays(graph):
             return Refused("NumPy is as good")
         name = f"gradients_of_{self._name}"
         executor = attach(Function(name, graph, schema_of(name, graph)), Options(), is_noted=False)
 
+        are_fixed = self._are_fixed
+
         def run(values: Values) -> Gradients:
-            inputs = [_plain(value) for value in values if _is_input(value)]
+            inputs = [_plain(value) for value in values if _is_input(value, are_fixed)]
             fast_path = executor.fast_path
             found = MISSED if fast_path is None else fast_path(*inputs)
             if found is MISSED:
@@ -93,16 +101,16 @@ class LargeGradients:
         return run
 
 
-def _is_input(value: Any) -> bool:
-    return isinstance(value, Tensor) or type(value) is float
+def _is_input(value: Any, are_fixed: bool) -> bool:
+    return isinstance(value, Tensor) or (type(value) is float and not are_fixed)
 
 
-def _pattern(value: Any) -> Any:
-    """What of a value decides which function a call has."""
+def _pattern(value: Any, are_fixed: bool) -> Any:
+    """What of a value decides which function a call has; of numbers all, if they `are_fixed`."""
     if isinstance(value, Tensor):
         return value._array.dtype, value._array.ndim
     if type(value) is float:
-        return float
+        return (float, value.hex()) if are_fixed else float
     return (list, *value) if isinstance(value, list) else (type(value), value)
 
 
@@ -110,14 +118,14 @@ def _plain(value: Any) -> Any:
     return wrap(value._array) if isinstance(value, Tensor) else value
 
 
-def _traced(formulas: Places, values: Values) -> tuple[Graph, list[int | None]]:
+def _traced(formulas: Places, values: Values, are_fixed: bool) -> tuple[Graph, list[int | None]]:
     """All formulas as one graph; for each the value that it gives as it is, None where the graph gives the result.
 
     Raises UntraceableError for what only a run tells.
     """
     graph = Graph()
     builder = Builder(graph, SymbolicSizes(graph))
-    proxied = [_proxy(builder, value) for value in values]
+    proxied = [_proxy(builder, value) if _is_input(value, are_fixed) else value for value in values]
     passed: list[int | None] = []
     for formula, places in formulas:
         gradient = formula(builder.operators, {name: proxied[place] for name, place in places})
@@ -135,7 +143,7 @@ def _proxy(builder: Builder, value: Any) -> Any:
     if isinstance(value, Tensor):
         sizes = (None,) * value._array.ndim
         return builder.proxy(graph.add_parameter(TensorType(dtype=value.dtype, sizes=sizes, requires_grad=False)))
-    return builder.proxy(graph.add_parameter(FLOAT)) if type(value) is float else value
+    return builder.proxy(graph.add_parameter(FLOAT))
 
 
 def _pays(graph: Graph) -> bool:

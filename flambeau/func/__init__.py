@@ -10,7 +10,7 @@ from flambeau.batching.vmap import vmap
 from flambeau.func.forward import jvp, linearize
 from flambeau.func.functionalize import functionalize
 from flambeau.func.jacobians import hessian, hvp, jacfwd, jacrev
-from flambeau.func.modules import functional_call, stack_module_state
+from flambeau.func.modules import functional_call, replace_all_batch_norm_modules_, stack_module_state
 from flambeau.func.reverse import grad, grad_and_value, value_and_grad, vjp
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "replace_all_batch_norm_modules_",
     "stack_module_state",
     "value_and_grad",
     "vjp",

@@ -1,10 +1,11 @@
-"""Modules as functions of their parameters: `functional_call`, `stack_module_state`."""
+"""Modules as functions of their parameters: `functional_call`, `stack_module_state`, and what stands in the way."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from flambeau.nn.layers.batch_norm import BatchNorm
 from flambeau.nn.module import Module
 from flambeau.nn.utils import stateless
 from flambeau.ops.derivatives.operators import OPERATORS
@@ -81,6 +82,26 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dic
     buffers = [dict(model.named_buffers()) for model in models]
     stacked = {name: _leaf([one[name] for one in parameters]) for name in parameters[0]}
     return stacked, {name: OPERATORS.stack([one[name] for one in buffers]).detach() for name in buffers[0]}
+
+
+def replace_all_batch_norm_modules_(root: Module) -> Module:
+    """Have all batch norms of a module use the statistics of each batch alone, and keep none: transforms cannot write
+    running ones, which belong to no single example.
+
+    Args:
+        root: any module, which is changed and given back; its batch norms lose `running_mean`, `running_var` and
+            `num_batches_tracked`.
+
+    >>> import flambeau
+    >>> model = replace_all_batch_norm_modules_(flambeau.nn.Sequential(flambeau.nn.BatchNorm1d(2)))
+    >>> print(model[0].running_mean, model[0].track_running_stats, list(model.state_dict()))
+    None False ['0.weight', '0.bias']
+    """
+    for module in root.modules():
+        if isinstance(module, BatchNorm) and module.track_running_stats:
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root
 
 
 def _leaf(values: Sequence[Tensor]) -> Tensor:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
+from flambeau.ops.distance_losses import bounded, by_loop, smoothed, squares
 from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import not_implemented
 from flambeau.ops.families.composite import composite
@@ -272,23 +273,25 @@ def _numpy(loss: Any) -> Any:
     return lambda self, target, reduction=MEAN: folds[reduction](loss(self.astype(np.float64), target))
 
 
-for _name, _body, _options, _doc, _reference in (
-    ("mse_loss", mse, "", "The squared difference.", lambda x, y: (x - y) ** 2),
-    ("l1_loss", l1, "", "The distance.", lambda x, y: np.abs(x - y)),
+for _name, _body, _loop, _options, _doc, _reference in (
+    ("mse_loss", mse, squares, "", "The squared difference.", lambda x, y: (x - y) ** 2),
+    ("l1_loss", l1, None, "", "The distance.", lambda x, y: np.abs(x - y)),
     (
-        "smooth_l1_loss", smooth_l1, ", float beta=1.", "The distance, squared (and scaled) below `beta`.",
+        "smooth_l1_loss", smooth_l1, smoothed, ", float beta=1.", "The distance, squared (and scaled) below `beta`.",
         lambda x, y: np.where(np.abs(x - y) < 1, (x - y) ** 2 / 2, np.abs(x - y) - 0.5),
     ),
     (
-        "huber_loss", huber, ", float delta=1.", "Half the square of the distance, a straight line from `delta` on.",
+        "huber_loss", huber, bounded, ", float delta=1.",
+        "Half the square of the distance, a straight line from `delta` on.",
         lambda x, y: np.where(np.abs(x - y) < 1, (x - y) ** 2 / 2, np.abs(x - y) - 0.5),
     ),
-    ("soft_margin_loss", soft_margin, "", "log(1 + exp(-target * x)).", lambda x, y: np.log1p(np.exp(-y * x))),
+    ("soft_margin_loss", soft_margin, None, "", "log(1 + exp(-target * x)).", lambda x, y: np.log1p(np.exp(-y * x))),
 ):  # fmt: skip
     composite(
         f"aten::{_name}(Tensor self, Tensor target, int reduction=1{_options}) -> Tensor",
         outs=() if _name == "l1_loss" else ("out",),
         body=_body,
+        quickly=None if _loop is None else by_loop(_loop),
         doc=_doc,
         dtype=loss_dtype,
         shape=loss_shape,

@@ -9,7 +9,7 @@ import pytest
 
 import flambeau
 from flambeau import nn
-from flambeau.func import functional_call, grad, jvp, stack_module_state, vmap
+from flambeau.func import functional_call, grad, jvp, replace_all_batch_norm_modules_, stack_module_state, vmap
 from flambeau.util.trees import flatten
 
 m = flambeau
@@ -47,6 +47,20 @@ def test_gradients_of_each_example() -> None:
     alone = grad(loss)(parameters, images[1], labels[1])
     for name, gradient in together.items():
         assert m.allclose(gradient[1], alone[name], atol=1e-5)
+
+
+def test_batch_norms_without_running_statistics_are_transformed() -> None:
+    model = network().train()
+    examples, parameters = m.randn(3, 2, 1, 6, 6), {n: p.detach() for n, p in model.named_parameters()}
+    assert replace_all_batch_norm_modules_(model) is model
+    assert list(model.named_buffers()) == []
+    together = vmap(lambda x: functional_call(model, parameters, (x,)))(examples)
+    for x, result in zip(examples, together, strict=True):
+        assert m.allclose(model(x), result, atol=1e-5)
+    alone = nn.BatchNorm1d(2)
+    assert replace_all_batch_norm_modules_(alone).running_var is None
+    alone.eval()
+    assert m.allclose(alone(m.tensor([[1.0, 2.0], [3.0, 6.0]])), m.tensor([[-1.0, -1.0], [1.0, 1.0]]), atol=1e-4)
 
 
 LAYERS: dict[str, Any] = {

@@ -1,6 +1,8 @@
-"""Sums, running extremes, order statistics and distances of many elements: loops and partitions are exact."""
+"""Sums, running extremes, order statistics, distances and losses of many elements: loops and partitions are exact."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
@@ -85,3 +87,48 @@ def test_distances_of_pairs(p: float) -> None:
     first, second = np.triu_indices(60, 1)
     wanted = np.linalg.norm(rows[first].astype(np.float64) - rows[second], ord=p, axis=1)
     np.testing.assert_allclose(flambeau.pdist(flambeau.from_numpy(rows), p).numpy(), wanted, rtol=1e-6)
+
+
+LOSSES: dict[str, Any] = {
+    "mse_loss": ((), lambda d: d * d, lambda d: 2 * d),
+    "huber_loss": (
+        (0.5,), lambda d: np.where(abs(d) < 0.5, d * d / 2, 0.5 * abs(d) - 0.125), lambda d: d.clip(-0.5, 0.5),
+    ),
+    "smooth_l1_loss": ((0.5,), lambda d: np.where(abs(d) < 0.5, d * d, abs(d) - 0.25), lambda d: (2 * d).clip(-1, 1)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_losses_of_distances_and_their_gradients(name: str) -> None:
+    bound, loss, slope = LOSSES[name]
+    left, right = normal(300, 256), normal(2, 300, 256)[1]
+    away = left.astype(np.float64) - right
+    for reduction, scale in (("none", 1.0), ("sum", 1.0), ("mean", 1 / left.size)):
+        x, y = (flambeau.from_numpy(a.copy()).requires_grad_() for a in (left, right))
+        kind = {"none": 0, "mean": 1, "sum": 2}[reduction]
+        result = getattr(flambeau.ops.aten, name)(x, y, kind, *bound)
+        wanted = loss(away) if reduction == "none" else loss(away).sum() * scale
+        np.testing.assert_allclose(result.detach().numpy(), wanted, rtol=1e-5, atol=1e-5)
+        result.sum().backward()
+        np.testing.assert_allclose(x.grad.numpy(), slope(away) * scale, rtol=1e-5, atol=1e-5)
+        np.testing.assert_array_equal(x.grad.numpy(), -y.grad.numpy())
+
+
+def test_losses_of_what_is_no_number_or_infinite() -> None:
+    left, right = normal(100, 50), normal(2, 100, 50)[1]
+    left[0, 0], left[1, 1], right[2, 2] = np.nan, np.inf, -np.inf
+    for name, (bound, _, _) in LOSSES.items():
+        operator = getattr(flambeau.ops.aten, name)
+        found = operator(flambeau.from_numpy(left), flambeau.from_numpy(right), 0, *bound).numpy()
+        assert np.isnan(found[0, 0])
+        assert found[1, 1] == found[2, 2] == np.inf
+        assert np.isfinite(found).sum() == found.size - 3
+
+
+def test_numbers_that_decide_a_formula_have_a_function_each() -> None:
+    array = normal(400, 256)
+    for beta in (0.5, 0.0, 2.0, 0.5):
+        x = flambeau.from_numpy(array.copy()).requires_grad_()
+        flambeau.nn.functional.smooth_l1_loss(x, flambeau.zeros(400, 256), beta=beta, reduction="sum").backward()
+        wanted = (array / beta).clip(-1, 1) if beta else np.sign(array)
+        np.testing.assert_allclose(x.grad.numpy(), wanted, rtol=1e-6)

@@ -156,7 +156,7 @@ def _by_distance(slope: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
 formulas("aten::mse_loss", **_by_distance(lambda f, distance: f.conj(distance) * 2))
 formulas(
     "aten::smooth_l1_loss",
-    **_by_distance(lambda f, d, beta: f.clamp(d if beta == 1 else d / beta, -1, 1) if beta else f.sgn(d)),
+    **_by_distance(lambda f, d, beta: f.clamp(d if beta == 1 else d / beta, -1.0, 1.0) if beta else f.sgn(d)),
 )
 formulas("aten::huber_loss", **_by_distance(lambda f, d, delta: f.clamp(d, -delta, delta)))
 

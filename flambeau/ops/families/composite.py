@@ -94,13 +94,17 @@ F = Operators()
 class CompositeKernel:
     """Runs a body on tensors."""
 
-    __slots__ = ("body",)
+    __slots__ = ("body", "quickly")
 
-    def __init__(self, body: Body) -> None:
+    def __init__(self, body: Body, quickly: Callable[..., Any] | None = None) -> None:
         self.body = body
         """Takes `F` and all arguments in schema order."""
+        self.quickly = quickly
+        """Takes all arguments; gives the result where it has a quicker way, else None."""
 
     def __call__(self, *arguments: Any) -> Any:
+        if self.quickly is not None and (found := self.quickly(*arguments)) is not None:
+            return found
         if special.exists and (device := device_of(arguments)) is not None:
             with making_on(device):
                 return self.body(F, *arguments)
@@ -111,6 +115,7 @@ def composite(
     schema: str,
     *,
     body: Body,
+    quickly: Callable[..., Any] | None = None,
     outs: Sequence[str] = (),
     doc: str = "",
     dtype: DtypeRule | None = None,
@@ -124,9 +129,12 @@ def composite(
     traits: Traits = PLAIN,
     ulp: Mapping[DType, float] | None = None,
 ) -> tuple[OpDef, ...]:
-    """Register an operator whose kernel is a body over other operators; the body names all arguments of the schema."""
+    """Register an operator whose kernel is a body over other operators; the body names all arguments of the schema.
+
+    `quickly` may answer calls on tensors in its place, with None for those that the body is to answer.
+    """
     return declare(
-        schema, kernel=CompositeKernel(body), family="composite", outs=outs, doc=doc, dtype=dtype, shape=shape,
+        schema, kernel=CompositeKernel(body, quickly), family="composite", outs=outs, doc=doc, dtype=dtype, shape=shape,
         samples=samples, errors=errors, reference=reference, is_method=is_method, is_function=is_function,
         namespaces=namespaces, on_tensors=True, traits=traits, ulp=ulp,
     )  # fmt: skip

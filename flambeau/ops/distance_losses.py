@@ -1,0 +1,71 @@
+"""Losses of the distance between two tensors of many elements: one loop over them, where operators need several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from flambeau.ops.families.element_loops import FLOATS, loop_for
+from flambeau.ops.families.reduce import total
+from flambeau.ops.reductions import averaged
+from flambeau.tensor.array_library import is_host_array, np
+from flambeau.tensor.observer import thread
+from flambeau.tensor.tensor import Tensor, wrap
+
+NONE: Final = 0
+MEAN: Final = 1
+
+
+def squares(left: np.ndarray, right: np.ndarray, result: np.ndarray) -> None:
+    """The square of each difference."""
+    for i in range(len(left)):
+        away = left[i] - right[i]
+        result[i] = away * away
+
+
+def smoothed(left: np.ndarray, right: np.ndarray, result: np.ndarray, beta: np.ndarray) -> None:
+    """With each difference d bounded to c within -beta and beta: c / beta * (d - c / 2)."""
+    limit = beta[0]
+    for i in range(len(left)):
+        away = left[i] - right[i]
+        near = limit if away > limit else (-limit if away < -limit else away)
+        result[i] = near / limit * (away - near * 0.5)
+
+
+def bounded(left: np.ndarray, right: np.ndarray, result: np.ndarray, delta: np.ndarray) -> None:
+    """With each difference d bounded to c within -delta and delta: c * (d - c / 2)."""
+    limit = delta[0]
+    for i in range(len(left)):
+        away = left[i] - right[i]
+        near = limit if away > limit else (-limit if away < -limit else away)
+        result[i] = near * (away - near * 0.5)
+
+
+def by_loop(loop: Callable[..., None]) -> Callable[..., Tensor | None]:
+    """What answers a call of a loss by a loop; None for what the operators that it is made of are to do. The loss has
+    formulas: nobody needs these operators for gradients."""
+
+    def loss(self: Tensor, target: Tensor, reduction: int, *bound: float) -> Tensor | None:
+        left, right = self._array, target._array
+        native = loop_for(loop, left.size) if _is_plain((self, target), (left, right)) else None
+        if native is None or any(not number > 0 for number in bound):
+            return None
+        result = np.empty(left.shape, left.dtype)
+        bounds = [np.full(1, number, left.dtype) for number in bound]
+        native(left.reshape(-1), right.reshape(-1), result.reshape(-1), *bounds)
+        if reduction == NONE:
+            return wrap(result)
+        dims = tuple(range(left.ndim))
+        added = total(result, dims, False, left.dtype)
+        return wrap(averaged(added, left, dims, self.dtype) if reduction == MEAN else added)
+
+    return loss
+
+
+def _is_plain(tensors: Sequence[Any], arrays: Sequence[Any]) -> bool:
+    """Whether nobody watches, and both are floats of the host that lie row-major, of one dtype and shape."""
+    if thread.handlers or thread.observer is not None or any(type(t) is not Tensor for t in tensors):
+        return False
+    left, right = arrays
+    is_alike = left.dtype == right.dtype and left.shape == right.shape and left.dtype in FLOATS
+    return is_alike and all(is_host_array(a) and a.flags.c_contiguous for a in arrays)
