@@ -9,7 +9,8 @@ from typing import Any, Final
 import numpy as np
 
 from flambeau.codegen import available
-from flambeau.codegen.attention.rules import Options, launch_of
+from flambeau.codegen.at_hand import is_hurried
+from flambeau.codegen.attention.rules import Options, is_worth_waiting, launch_of
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.launches import Launch
 from flambeau.codegen.routines.table import is_native
@@ -41,6 +42,8 @@ def attention(arrays: Sequence[Array], is_causal: bool, scale: float | None, has
     key = (options, *((a.dtype, a.shape, a.strides) for a in arrays))
     launch = _launches.get(key)
     if launch is None:
+        if is_hurried() and not is_worth_waiting(arrays):
+            return None
         launch = _launches.get_or_make(key, lambda cause: _launch(arrays, options))
     if launch is None:
         return None

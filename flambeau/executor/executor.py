@@ -146,7 +146,7 @@ class Executor:
         is_special = special.exists and (below.has_special(arguments) or bool(kernels.table.overridden_names))
         if is_special or dispatch.is_intercepted():
             return MISSED
-        make = make or (lambda: self.make_ready(arguments))
+        make = make or partial(self.make_ready, arguments)
         if not self.first_tier.takes_call(arguments, make, with_gradients=is_grad_enabled()):
             return MISSED
         try:
@@ -156,7 +156,7 @@ class Executor:
             return MISSED  # the plan says so
         if self.is_noted:
             latest.note(self)
-        with dispatch.intercepting(gradients.one_by_one):
+        with self.first_tier.answering():
             return single(run(code, arguments))
 
     def compile(self, arguments: Sequence[Any]) -> None:

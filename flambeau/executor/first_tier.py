@@ -10,9 +10,11 @@ or compute with numbers alone: their plans are made quickly, and may be what the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 from flambeau.analysis.effects import own_writes
+from flambeau.codegen.at_hand import at_hand_only
 from flambeau.executor import background, gradients
 from flambeau.executor.lost_numbers import is_reading
 from flambeau.executor.options import Options
@@ -25,6 +27,7 @@ from flambeau.passes.recursion import Recursion
 from flambeau.program.function import Function
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.types import TensorType
+from flambeau.tensor import dispatch
 from flambeau.util.no_collection import no_collection
 from flambeau.util.user_code import warn_user
 
@@ -89,6 +92,13 @@ class FirstTier:
         text = FAILED.format(name=self._function.short_name, kind=type(job.error).__name__, error=error)
         warn_user(text, RuntimeWarning)
         return True
+
+    @staticmethod
+    @contextmanager
+    def answering() -> Iterator[None]:
+        """Within the block, operators run one at a time, by code that is at hand: one answer is waited for."""
+        with dispatch.intercepting(gradients.one_by_one), at_hand_only():
+            yield
 
     def end(self) -> None:
         """Have plans answer from now on, once what is made is there."""

@@ -11,6 +11,7 @@ import pytest
 
 import flambeau
 from flambeau import Tensor, nn
+from flambeau.codegen.attention import rules
 from flambeau.executor.options import Options
 
 
@@ -64,6 +65,24 @@ def test_the_first_call_has_no_plan_and_the_second_has() -> None:
     assert flambeau.allclose(f(X), first, rtol=1e-6, atol=1e-6)
     assert len(f.explain().compilations) == 1
     assert f.explain().first_calls == 1
+
+
+def test_the_first_answer_does_not_wait_for_code_of_attention(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = LONG_TEXT.replace(
+        " return x", " y = flambeau.nn.functional.scaled_dot_product_attention(x, x, x)\n return y"
+    )
+    made: list[str] = []
+    code = rules._code.__wrapped__
+    monkeypatch.setattr(rules, "_code", lambda *about: (made.append(about[0]), code(*about))[1])
+    f = flambeau.CompilationUnit(text).f
+    x = flambeau.arange(40.0, dtype=flambeau.float64).reshape(2, 4, 5)
+    first = f(x)
+    assert not made
+    assert flambeau.allclose(f(x), first)
+    assert made == ["float64"]
+    wide = flambeau.zeros(1, 1 << 10, 1)
+    assert flambeau.CompilationUnit(text).f(wide).shape == wide.shape  # too many scores to have them all at once
+    assert made == ["float64", "float32"]
 
 
 def test_graphs_that_ran_are_told() -> None:

@@ -27,6 +27,8 @@ WIDE: Final = 4
 """Vectors of queries that are gone over together, where there are more than one."""
 MOST_NUMBERS: Final = 1024
 """Features, and numbers of a value, for which there is room on the stack."""
+FEW_SCORES: Final = 1 << 18
+"""Up to which they are quicker computed one by one, once, than code for them is made."""
 PER_NANOSECOND: Final = 16
 """Multiplications, to estimate how long a call takes."""
 
@@ -45,7 +47,30 @@ class Options:
 @cache
 def _code(dtype: str, width: int, mask: str) -> NativeCode:
     write = partial(attention_text, dtype, engine().target, width, mask)
-    return engine().link_written(f"attention {dtype} {width} {mask}", (SYMBOL,), write, {})
+    return engine().link_written(_what(dtype, width, mask), (SYMBOL,), write, {})
+
+
+def _what(dtype: str, width: int, mask: str) -> str:
+    return f"attention {dtype} {width} {mask}"
+
+
+def is_worth_waiting(arrays: Sequence[Array]) -> bool:
+    """Whether the first answer for arrays like these, and perhaps a mask, is to have native code: that is at hand, or
+    there is much to do, or much memory that scores would take otherwise.
+    """
+    q, k, *_ = arrays
+    if prod(q.shape[:-1]) * (k.shape[-2] if k.ndim > 1 else 1) > FEW_SCORES:
+        return True
+    return engine().has_written(_what(q.dtype.name, _width(q), _kind(arrays[3:])))
+
+
+def _width(q: Array) -> int:
+    """Vectors of queries that are gone over together."""
+    return WIDE if q.shape[-2] > engine().target.vector_bits // (8 * q.itemsize) else 1
+
+
+def _kind(masks: Sequence[Array]) -> str:
+    return NO_MASK if not masks else BOOLS if masks[0].dtype == np.bool_ else NUMBERS
 
 
 @routines("aten::scaled_dot_product_attention")
@@ -72,9 +97,9 @@ def launch_of(arrays: Sequence[Array], places: Sequence[int], options: Options) 
     batch, mask, table = _matrices(q, k, v, masks, options)
     shape, size = (*batch, q.shape[-2], v.shape[-1]), q.itemsize
     lanes = engine().target.vector_bits // (8 * size)
-    width = WIDE if q.shape[-2] > lanes else 1
+    width = _width(q)
     chunks = -(-q.shape[-2] // (width * lanes))
-    kind = NO_MASK if mask is None else BOOLS if mask.dtype == np.bool_ else NUMBERS
+    kind = _kind(masks)
     place = {name: 1 + at for name, at in zip(("q", "k", "v", "mask"), places, strict=False)}
     call = CALL.pack(
         table=table.__array_interface__["data"][0], **place, y=1 + len(arrays), queries=q.shape[-2], chunks=chunks,

@@ -190,6 +190,11 @@ class Engine:
         spent = (time.perf_counter() - start) * 1e3
         return NativeCode(addresses, "", len(content), spent, is_from_cache, owner, key, tuple(imports))
 
+    def has_written(self, what: str) -> bool:
+        """Whether the cache has what ``link_written`` would make."""
+        cache = object_cache()
+        return cache is not None and cache.has(key_of(self.identity, "written", emitter_sources(), what))
+
     def content(self, key: str, *, is_kernel: bool) -> bytes | None:
         """The object that the cache has under a key, `NativeCode.key` of any process; None where it has none."""
         cache = object_cache()
