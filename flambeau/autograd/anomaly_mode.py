@@ -73,6 +73,12 @@ class set_detect_anomaly:  # noqa: N801  (as programs write it)
 
     While it is on, each node remembers where it was made, and an error on the way back comes with a warning that shows
     that place; a gradient with nan is an error, RuntimeError, unless `check_nan` is False. It is slow.
+
+    >>> with set_detect_anomaly(True):
+    ...     is_anomaly_enabled()
+    True
+    >>> is_anomaly_enabled()
+    False
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
@@ -87,7 +93,19 @@ class set_detect_anomaly:  # noqa: N801  (as programs write it)
 
 
 class detect_anomaly:  # noqa: N801  (as programs write it)
-    """Look for anomalies within the block: see `set_detect_anomaly`."""
+    """Look for anomalies within the block: see `set_detect_anomaly`.
+
+    >>> import flambeau, warnings
+    >>> x = flambeau.tensor(0.0, requires_grad=True)
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter('ignore')
+    ...     with detect_anomaly():
+    ...         try:
+    ...             (x.sqrt() * 0).backward()
+    ...         except RuntimeError as error:
+    ...             print(error)
+    Function 'SqrtBackward0' returned nan values in its 0th output.
+    """
 
     def __init__(self, check_nan: bool = True) -> None:
         self._check_nan = check_nan

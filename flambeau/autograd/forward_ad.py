@@ -30,7 +30,12 @@ OTHER_SIZE: Final = (
 
 
 class UnpackedDualTensor(NamedTuple):
-    """A tensor without its tangent, and the tangent; None if it has none."""
+    """A tensor without its tangent, and the tangent; None if it has none.
+
+    >>> import flambeau
+    >>> UnpackedDualTensor(flambeau.tensor(3.0), None).primal
+    tensor(3.)
+    """
 
     primal: Tensor
     tangent: Tensor | None
@@ -65,7 +70,12 @@ _entered: Final = _Entered()
 
 def enter_dual_level() -> int:
     """Begin a block in which tensors may have tangents, on this thread; `exit_dual_level` ends it. Raises RuntimeError
-    in such a block: use `flambeau.func.jvp`, which nests."""
+    in such a block: use `flambeau.func.jvp`, which nests.
+
+    >>> enter_dual_level()
+    0
+    >>> exit_dual_level()
+    """
     if _entered.level is not None:
         raise RuntimeError(NESTED)
     _entered.level = _ExplicitLevel()
@@ -75,7 +85,15 @@ def enter_dual_level() -> int:
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
-    """End the block. Tensors that had tangents have none any more. Raises RuntimeError if there is no block."""
+    """End the block. Tensors that had tangents have none any more. Raises RuntimeError if there is no block.
+
+    >>> import flambeau
+    >>> level = enter_dual_level()
+    >>> x = make_dual(flambeau.ones(2), flambeau.zeros(2))
+    >>> exit_dual_level(level=level)
+    >>> unpack_dual(x).tangent is None
+    True
+    """
     block = _entered.block
     if block is None:
         raise RuntimeError(NOT_ENTERED)
@@ -108,6 +126,11 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         level: only 0, and None for that.
 
     Raises RuntimeError outside of `dual_level`, or for a tangent of other sizes, ValueError for integers.
+
+    >>> import flambeau
+    >>> with dual_level():
+    ...     unpack_dual(make_dual(flambeau.tensor(3.0), flambeau.tensor(1.0)) ** 2).tangent
+    tensor(6.)
     """
     current = _entered.level
     if current is None:
@@ -121,7 +144,13 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """A tensor without its tangent, and the tangent."""
+    """A tensor without its tangent, and the tangent.
+
+    >>> import flambeau
+    >>> with dual_level():
+    ...     unpack_dual(flambeau.ones(2))
+    UnpackedDualTensor(primal=tensor([1., 1.]), tangent=None)
+    """
     current = _entered.level
     if current is None:
         return UnpackedDualTensor(tensor, None)

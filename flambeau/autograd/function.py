@@ -69,6 +69,19 @@ class Function:
     one per argument, None for those that have none. `jvp(ctx, *tangents)` gives the tangents of the results. Under
     `vmap`, `forward` and `backward` run on whole batches, or `vmap(info, in_dims, *args)` does: it is told
     `info.batch_size` and `info.randomness`, and gives `(output, out_dims)`.
+
+    >>> import flambeau
+    >>> class Doubled(Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         return x * 2
+    ...     @staticmethod
+    ...     def backward(ctx, grad):
+    ...         return grad * 2
+    >>> x = flambeau.tensor(1.0, requires_grad=True)
+    >>> Doubled.apply(x).backward()
+    >>> x.grad
+    tensor(2.)
     """
 
     _backward_cls: Any = None

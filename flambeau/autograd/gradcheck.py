@@ -94,6 +94,11 @@ def gradcheck(
         fast_mode: compare one random combination of elements in place of the whole Jacobian.
 
     Raises ValueError if no input asks for gradients.
+
+    >>> import flambeau
+    >>> x = flambeau.tensor([0.5, 1.5], dtype=flambeau.float64, requires_grad=True)
+    >>> gradcheck(lambda t: t.exp() * t, (x,))
+    True
     """
     setting = _Setting(eps, atol, rtol, nondet_tol, fast_mode, check_undefined_grad)
     listed = [inputs] if isinstance(inputs, Tensor) else list(inputs)
@@ -131,6 +136,11 @@ def gradgradcheck(
     Args:
         grad_outputs: gradients of the outputs; random ones if none are given.
         gen_non_contig_grad_outputs: let random ones lie apart in memory.
+
+    >>> import flambeau
+    >>> x = flambeau.tensor([0.5, 1.5], dtype=flambeau.float64, requires_grad=True)
+    >>> gradgradcheck(lambda t: t.exp() * t, (x,))
+    True
     """
     listed = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     asking = [n for n, value in enumerate(listed) if isinstance(value, Tensor) and value.requires_grad]

@@ -53,7 +53,14 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
-    """Say that tensors were written in a way that nobody saw: what was saved of them before is out of date."""
+    """Say that tensors were written in a way that nobody saw: what was saved of them before is out of date.
+
+    >>> import flambeau
+    >>> x = flambeau.ones(2)
+    >>> increment_version(x)
+    >>> x._version
+    1
+    """
     for one in [tensor] if isinstance(tensor, Tensor) else tensor:
         one._storage.version += 1
 
@@ -63,6 +70,15 @@ class saved_tensors_hooks:  # noqa: N801  (as programs write it)
     of that when it is needed. Blocks in blocks: the innermost pair is used.
 
     Raises RuntimeError where `disable_saved_tensors_hooks` forbids it.
+
+    >>> import flambeau
+    >>> x = flambeau.tensor(2.0, requires_grad=True)
+    >>> sizes = []
+    >>> with saved_tensors_hooks(lambda t: sizes.append(t.shape) or t, lambda t: t):
+    ...     y = x.exp()
+    >>> y.backward()
+    >>> sizes, x.grad
+    ([flambeau.Size([])], tensor(7.3891))
     """
 
     def __init__(self, pack_hook: Pack, unpack_hook: Unpack) -> None:
@@ -85,7 +101,16 @@ class saved_tensors_hooks:  # noqa: N801  (as programs write it)
 
 
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801  (as programs write it)
-    """Within the block, what is kept for the way back lies in the CPU's memory, and returns to its device for it."""
+    """Within the block, what is kept for the way back lies in the CPU's memory, and returns to its device for it.
+
+    >>> import flambeau
+    >>> x = flambeau.tensor(2.0, requires_grad=True)
+    >>> with save_on_cpu():
+    ...     y = x * x
+    >>> y.backward()
+    >>> x.grad
+    tensor(4.)
+    """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         super().__init__(lambda tensor: (tensor.device, tensor.cpu()), lambda packed: packed[1].to(packed[0]))
@@ -93,7 +118,14 @@ class save_on_cpu(saved_tensors_hooks):  # noqa: N801  (as programs write it)
 
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """Within the block, hooks on what is saved are refused with RuntimeError(error_message)."""
+    """Within the block, hooks on what is saved are refused with RuntimeError(error_message).
+
+    >>> with disable_saved_tensors_hooks("not here"), save_on_cpu():
+    ...     pass
+    Traceback (most recent call last):
+        ...
+    RuntimeError: not here
+    """
     if HOOKS.stack:
         raise RuntimeError(error_message)
     HOOKS.refusals.append(error_message)
@@ -183,6 +215,12 @@ def register_multi_grad_hook(
         fn: with mode "all" it gets a list of a gradient, or None, for each tensor, when all that the run computes are
             there; with mode "any" the first gradient.
         mode: "all" or "any"; ValueError for others.
+
+    >>> import flambeau
+    >>> x, y = (flambeau.ones(1, requires_grad=True) for _ in range(2))
+    >>> handle = register_multi_grad_hook([x, y], lambda grads: print([g.item() for g in grads]))
+    >>> (x * 2 + y * 3).backward()
+    [2.0, 3.0]
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")

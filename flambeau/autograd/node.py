@@ -31,7 +31,14 @@ OTHER_SHAPE: Final = "hook '{name}' has changed the size of value: a gradient of
 
 
 class GradientEdge(NamedTuple):
-    """Where a gradient goes: `backward` and `grad` take it in place of a tensor, which need not live any more."""
+    """Where a gradient goes: `backward` and `grad` take it in place of a tensor, which need not live any more.
+
+    >>> import flambeau
+    >>> x = flambeau.tensor(2.0, requires_grad=True)
+    >>> edge = flambeau.autograd.graph.get_gradient_edge(x * 3)
+    >>> edge.node.name(), edge.output_nr
+    ('MulBackward0', 0)
+    """
 
     node: Any
     output_nr: int
@@ -58,7 +65,14 @@ class Extras:
 
 
 class Node(ABC):
-    """An operation on the tape. Numbers grow as nodes are made: operands have smaller ones than what uses them."""
+    """An operation on the tape. Numbers grow as nodes are made: operands have smaller ones than what uses them.
+
+    >>> import flambeau
+    >>> x = flambeau.tensor(2.0, requires_grad=True)
+    >>> node = (x * 3).grad_fn
+    >>> node.name(), isinstance(node, Node)
+    ('MulBackward0', True)
+    """
 
     __slots__ = ("__weakref__", "edges", "extras", "sequence")
 

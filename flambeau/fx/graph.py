@@ -51,7 +51,18 @@ class NodeList:
 
 
 class Graph:
-    """What a function does, as nodes in order: placeholders first, the output last."""
+    """What a function does, as nodes in order: placeholders first, the output last.
+
+    >>> import flambeau
+    >>> graph = Graph()
+    >>> x = graph.placeholder('x')
+    >>> y = graph.call_method('relu', (x,))
+    >>> _ = graph.output(y)
+    >>> print(graph.python_code('self').src.strip())
+    def forward(self, x):
+        relu = x.relu();  x = None
+        return relu
+    """
 
     def __init__(self, owning_module: Any = None) -> None:
         self.root = Node(self, "", "output", "output", (), {})

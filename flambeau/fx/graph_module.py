@@ -35,6 +35,12 @@ class GraphModule(Module):
         class_name: what its class is called.
 
     Change `graph`, then call `recompile()`. Raises RuntimeError for a name that `root` does not have.
+
+    >>> import flambeau
+    >>> from flambeau.fx import symbolic_trace
+    >>> module = symbolic_trace(flambeau.nn.Linear(2, 1))
+    >>> isinstance(module, GraphModule), module(flambeau.ones(3, 2)).shape
+    (True, flambeau.Size([3, 1]))
     """
 
     __jit_unused_properties__: ClassVar[list[str]] = ["graph", "code"]

@@ -27,6 +27,16 @@ class Interpreter:
         module: the module that the graph belongs to.
         garbage_collect_values: let go of values after their last use.
         graph: another graph than the module's.
+
+    >>> import flambeau
+    >>> from flambeau.fx import symbolic_trace
+    >>> class Loud(Interpreter):
+    ...     def call_method(self, target, args, kwargs):
+    ...         print('calls', target)
+    ...         return super().call_method(target, args, kwargs)
+    >>> Loud(symbolic_trace(lambda x: x.neg())).run(flambeau.ones(1))
+    calls neg
+    tensor([-1.])
     """
 
     def __init__(self, module: Any, garbage_collect_values: bool = True, graph: Graph | None = None) -> None:

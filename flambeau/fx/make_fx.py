@@ -88,6 +88,11 @@ def make_fx(
         tracing_mode: "real" runs on the tensors; "fake" on tensors without data of their sizes.
 
     Numbers are constants of the graph, and so are tensors that are no arguments. Raises ValueError for another mode.
+
+    >>> import flambeau
+    >>> module = make_fx(lambda x: x * 2)(flambeau.ones(2))
+    >>> module(flambeau.ones(3))
+    tensor([2., 2., 2.])
     """
     if tracing_mode not in ("real", "fake"):
         raise ValueError(f'Unexpected tracing type: {tracing_mode}: choose "real" or "fake"')

@@ -44,6 +44,11 @@ class Node:
     `op` says what it does: `placeholder` is an argument of the function, `get_attr` reads `target` of the module,
     `call_function` calls `target`, `call_method` the method named `target` of its first argument, `call_module` the
     submodule named `target`, and `output` returns `args[0]`.
+
+    >>> from flambeau.fx import symbolic_trace
+    >>> node = list(symbolic_trace(lambda x: x.neg()).graph.nodes)[1]
+    >>> node.op, node.target, node.args
+    ('call_method', 'neg', (x,))
     """
 
     def __init__(

@@ -30,7 +30,14 @@ class TraceError(ValueError):
 
 
 class Proxy:
-    """Stands for the value of a node."""
+    """Stands for the value of a node.
+
+    >>> from flambeau.fx import symbolic_trace
+    >>> kinds = []
+    >>> _ = symbolic_trace(lambda x: kinds.append(type(x).__name__) or x)
+    >>> kinds
+    ['Proxy']
+    """
 
     def __init__(self, node: Node, tracer: Any) -> None:
         self.node = node

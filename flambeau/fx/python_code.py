@@ -24,7 +24,13 @@ from flambeau.tensor.formats import Layout, MemoryFormat
 
 
 class PythonCode(NamedTuple):
-    """The source of a function, and what its global names mean."""
+    """The source of a function, and what its global names mean.
+
+    >>> from flambeau.fx import symbolic_trace
+    >>> code = symbolic_trace(lambda x: x.neg()).graph.python_code('self')
+    >>> 'x.neg()' in code.src
+    True
+    """
 
     src: str
     globals: dict[str, Any]

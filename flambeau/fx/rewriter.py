@@ -19,7 +19,14 @@ from flambeau.fx.tracer import Tracer
 
 
 class Match(NamedTuple):
-    """One place where a pattern was."""
+    """One place where a pattern was.
+
+    >>> from flambeau.fx import symbolic_trace
+    >>> module = symbolic_trace(lambda x: x.neg())
+    >>> (match,) = replace_pattern(module, lambda x: x.neg(), lambda x: x * 3)
+    >>> match.anchor.target
+    'neg'
+    """
 
     anchor: Node
     """The node that gave what the pattern returns."""
@@ -73,6 +80,14 @@ def replace_pattern(gm: GraphModule, pattern: Any, replacement: Any) -> list[Mat
         replacement: what comes in its place, with as many arguments.
 
     Raises ValueError for a replacement with other arguments.
+
+    >>> import flambeau
+    >>> from flambeau.fx import symbolic_trace
+    >>> module = symbolic_trace(lambda x: x.neg().relu())
+    >>> len(replace_pattern(module, lambda x: x.neg(), lambda x: x * 3))
+    1
+    >>> module(flambeau.ones(1))
+    tensor([3.])
     """
     pattern_graph, new_graph = _graph_of(pattern), _graph_of(replacement)
     inputs = [n for n in pattern_graph.nodes if n.op == "placeholder"]

@@ -79,7 +79,12 @@ def wrap(fn_or_name: Any) -> Any:
 
 
 class TracerBase:
-    """Makes nodes for what happens to proxies."""
+    """Makes nodes for what happens to proxies.
+
+    >>> graph = Tracer().trace(lambda x: x.neg())
+    >>> [node.target for node in graph.nodes]
+    ['x', 'neg', 'output']
+    """
 
     graph: Graph
 
@@ -132,6 +137,10 @@ class Tracer(TracerBase):
         autowrap_modules: modules whose functions become nodes.
         autowrap_functions: functions that become nodes.
         param_shapes_constant: accepted; sizes of parameters are constants.
+
+    >>> graph = Tracer().trace(lambda x: x + 1)
+    >>> [node.op for node in graph.nodes]
+    ['placeholder', 'call_function', 'output']
     """
 
     def __init__(
@@ -316,6 +325,12 @@ def symbolic_trace(root: Any, concrete_args: Mapping[str, Any] | None = None) ->
         concrete_args: values for arguments that decide which way the code goes; the graph has these no more.
 
     Raises TraceError where a traced value decides control flow, or a loop goes over one.
+
+    >>> from flambeau import fx
+    >>> import flambeau
+    >>> module = symbolic_trace(lambda x: x * 2 + 1)
+    >>> module(flambeau.ones(2))
+    tensor([3., 3.])
     """
     tracer = Tracer()
     graph = tracer.trace(root, concrete_args)

@@ -20,7 +20,14 @@ Copies = dict[Value, Value]
 
 @deep_recursion()
 def clone_graph(graph: Graph, copies: Copies | None = None) -> Graph:
-    """A graph with the same text, numbers of unnamed values included. `copies` then tells which value became which."""
+    """A graph with the same text, numbers of unnamed values included. `copies` then tells which value became which.
+
+    >>> from flambeau.ir import parse_ir
+    >>> graph = parse_ir("graph(%x):\\n  %y = aten::neg(%x)\\n  return (%y)")
+    >>> copy = clone_graph(graph)
+    >>> str(copy) == str(graph), copy is graph
+    (True, False)
+    """
     copies = {} if copies is None else copies
     new = Graph(graph.name)
     new.keeps_errors = graph.keeps_errors

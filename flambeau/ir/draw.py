@@ -73,7 +73,11 @@ def to_svg(graph: Graph) -> str:
 
 
 def to_html(text: str) -> str:
-    """Graph text as coloured HTML, without any library."""
+    """Graph text as coloured HTML, without any library.
+
+    >>> 'aten::neg' in to_html('graph(%x):\\n  %y = aten::neg(%x)\\n  return (%y)\\n')
+    True
+    """
     shown = escape(text)
     shown = re.sub(r"(#[^\n]*)", r'<span style="color:#90a4ae">\1</span>', shown)
     shown = re.sub(r"(%[\w.]+)", r'<span style="color:#1565c0">\1</span>', shown)

@@ -42,7 +42,14 @@ NONE_OPERAND = "cannot pass None in inputs"
 
 
 class Value(UsedValue["Node"], ValueMethods["Node"]):
-    """An SSA value: the result `index` of a node, or the parameter `index` of a block."""
+    """An SSA value: the result `index` of a node, or the parameter `index` of a block.
+
+    >>> from flambeau.ir import parse_ir
+    >>> graph = parse_ir("graph(%x):\\n  %y = aten::neg(%x)\\n  return (%y)")
+    >>> (x,) = graph.parameters
+    >>> x.name, str(x.static_type), x.defining_node, len(x.uses())
+    ('x', 'Tensor', None, 1)
+    """
 
     __slots__ = ("_name", "block", "defining_node", "index", "number", "static_type")
 
@@ -114,7 +121,14 @@ class ErasedValue(Value):
 
 
 class Node(User[Value, "Block"], NodeMethods[Value, "Block"]):
-    """One operation. Create with `Graph.create`; it belongs to no block until inserted. `str(node)` is its text."""
+    """One operation. Create with `Graph.create`; it belongs to no block until inserted. `str(node)` is its text.
+
+    >>> from flambeau.ir import parse_ir
+    >>> graph = parse_ir("graph(%x):\\n  %y = aten::neg(%x)\\n  return (%y)")
+    >>> node = graph.find('aten::neg')
+    >>> node.op, [v.name for v in node.operands], node.result().name
+    ('aten::neg', ['x'], 'y')
+    """
 
     __slots__ = (
         "_operands", "_results", "attributes", "call_chain", "graph", "is_erased", "range", "scope",
@@ -257,7 +271,13 @@ class ParameterNode(Node):
 
 
 class Block(NodeList[Node], BlockMethods[Value, Node]):
-    """Parameters, nodes in order, and returned values; the body of a graph, a loop or a branch."""
+    """Parameters, nodes in order, and returned values; the body of a graph, a loop or a branch.
+
+    >>> from flambeau.ir import parse_ir
+    >>> graph = parse_ir("graph(%x):\\n  %y = aten::neg(%x)\\n  return (%y)")
+    >>> [node.op for node in graph.body], [v.name for v in graph.body.returns]
+    (['aten::neg'], ['y'])
+    """
 
     __slots__ = ("_parameter_node", "_parameters", "graph")
 
@@ -334,7 +354,17 @@ class Block(NodeList[Node], BlockMethods[Value, Node]):
 
 
 class Graph(ValueNames, InsertionPoint[Node, Block], GraphMethods[Value, Node, Block]):
-    """A program or a fused piece of one. `str(graph)` is its text."""
+    """A program or a fused piece of one. `str(graph)` is its text.
+
+    >>> from flambeau.ir import parse_ir
+    >>> graph = parse_ir("graph(%x):\\n  %y = aten::neg(%x)\\n  return (%y)")
+    >>> node = graph.insert('aten::relu', (graph.parameters[0],))
+    >>> print(graph)
+    graph(%x : Tensor):
+      %y : Tensor = aten::neg(%x)
+      %2 : Tensor = aten::relu(%x)
+      return (%y)
+    """
 
     def __init__(self, name: str = "") -> None:
         self.name = name

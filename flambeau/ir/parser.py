@@ -52,6 +52,10 @@ def parse_ir(
     `parse_tensor_constants` makes tensors of tensor constants, given what the text says of them and the type of the
     constant; without it they stay a `TensorLiteral`. `lookup` finds the classes, interfaces, enums and named tuples of
     type names.
+
+    >>> graph = parse_ir("graph(%x):\\n  %y = aten::neg(%x)\\n  return (%y)")
+    >>> graph.find('aten::neg').operand(0).name
+    'x'
     """
     tokens = Tokens(text, filename, lines=True)
     parser = _Parser(tokens, lookup, parse_tensor_constants)

@@ -58,6 +58,13 @@ def print_graph(graph: Graph, *, source_ranges: bool | None = None, note: Note |
     """The text of a graph and its subgraphs, ending in a newline; a line `^^^ text` per note under its node.
 
     Source ranges are shown unless `hiding_source_ranges()` or the argument says otherwise.
+
+    >>> from flambeau.ir import parse_ir
+    >>> graph = parse_ir("graph(%x):\\n  %y = aten::neg(%x)\\n  return (%y)")
+    >>> print(print_graph(graph), end='')
+    graph(%x : Tensor):
+      %y : Tensor = aten::neg(%x)
+      return (%y)
     """
     shown = _ranges_shown.get() if source_ranges is None else source_ranges
     return "".join(_Printer(shown, note).graph(graph))
@@ -65,7 +72,13 @@ def print_graph(graph: Graph, *, source_ranges: bool | None = None, note: Note |
 
 @deep_recursion()
 def print_node(node: Node, *, source_ranges: bool | None = None) -> str:
-    """The text of one node and the blocks in it, ending in a newline; subgraphs are left out."""
+    """The text of one node and the blocks in it, ending in a newline; subgraphs are left out.
+
+    >>> from flambeau.ir import parse_ir
+    >>> graph = parse_ir("graph(%x):\\n  %y = aten::neg(%x)\\n  return (%y)")
+    >>> print_node(graph.find('aten::neg')).strip()
+    '%y : Tensor = aten::neg(%x)'
+    """
     shown = _ranges_shown.get() if source_ranges is None else source_ranges
     return "".join(_Printer(shown, None).node(node, 0))
 

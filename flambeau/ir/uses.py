@@ -16,7 +16,14 @@ ValueT = TypeVar("ValueT", bound="UsedValue[Any]")
 
 
 class Use(NamedTuple, Generic[UserT]):
-    """One operand: the node that uses the value, and which of its operands it is."""
+    """One operand: the node that uses the value, and which of its operands it is.
+
+    >>> from flambeau.ir import parse_ir
+    >>> graph = parse_ir("graph(%x):\\n  %y = aten::neg(%x)\\n  return (%y)")
+    >>> (use,) = graph.parameters[0].uses()
+    >>> use.user.op
+    'aten::neg'
+    """
 
     user: UserT
     offset: int

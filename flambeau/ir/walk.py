@@ -28,14 +28,28 @@ __all__ = [
 
 
 def blocks(block: Block) -> Iterator[Block]:
-    """The block and every block nested in it, outer before inner."""
+    """The block and every block nested in it, outer before inner.
+
+    >>> from flambeau.ir import parse_ir
+    >>> graph = parse_ir("graph(%c : bool, %x):\\n  %y = prim::If(%c)\\n    block0():\\n      -> (%x)\\n"
+    ...                  "    block1():\\n      -> (%c)\\n  return (%y)")
+    >>> len(list(blocks(graph.body)))
+    3
+    """
     yield block
     for node in walk(block):
         yield from node.nested_blocks
 
 
 def nodes_within(node: Node) -> list[Node]:
-    """The node, every node nested in it, and the returns of the blocks in it."""
+    """The node, every node nested in it, and the returns of the blocks in it.
+
+    >>> from flambeau.ir import parse_ir
+    >>> graph = parse_ir("graph(%c : bool, %x):\\n  %y = prim::If(%c)\\n    block0():\\n      -> (%x)\\n"
+    ...                  "    block1():\\n      -> (%c)\\n  return (%y)")
+    >>> [node.op for node in nodes_within(graph.find('prim::If'))]
+    ['prim::If', 'prim::Return', 'prim::Return']
+    """
     nodes = [node]
     for block in node._blocks:
         inner = block._first
@@ -47,13 +61,27 @@ def nodes_within(node: Node) -> list[Node]:
 
 
 def operands_within(node: Node) -> Iterator[Value]:
-    """Every operand of the node and of what is nested in it."""
+    """Every operand of the node and of what is nested in it.
+
+    >>> from flambeau.ir import parse_ir
+    >>> graph = parse_ir("graph(%c : bool, %x):\\n  %y = prim::If(%c)\\n    block0():\\n      -> (%x)\\n"
+    ...                  "    block1():\\n      -> (%c)\\n  return (%y)")
+    >>> [value.name for value in operands_within(graph.find('prim::If'))]
+    ['c', 'x', 'c']
+    """
     for inner in nodes_within(node):
         yield from inner.operands
 
 
 def ancestor_in(node: Node, block: Block) -> Node | None:
-    """The node of `block` that is `node` or holds it; None if it lies elsewhere."""
+    """The node of `block` that is `node` or holds it; None if it lies elsewhere.
+
+    >>> from flambeau.ir import parse_ir
+    >>> graph = parse_ir("graph(%x):\\n  %y = aten::neg(%x)\\n  return (%y)")
+    >>> node = graph.find('aten::neg')
+    >>> ancestor_in(node, graph.body) is node
+    True
+    """
     current: Node | None = node
     while current is not None and current.is_inserted:
         if current.owner_block is block:
@@ -63,7 +91,14 @@ def ancestor_in(node: Node, block: Block) -> Node | None:
 
 
 def is_visible(value: Value, node: Node) -> bool:
-    """Whether `node` may use `value`: it is defined before it, in its block or one around it."""
+    """Whether `node` may use `value`: it is defined before it, in its block or one around it.
+
+    >>> from flambeau.ir import parse_ir
+    >>> graph = parse_ir("graph(%x):\\n  %y = aten::neg(%x)\\n  return (%y)")
+    >>> node = graph.find('aten::neg')
+    >>> is_visible(graph.parameters[0], node), is_visible(node.result(), node)
+    (True, False)
+    """
     at = ancestor_in(node, value.owner_block)
     if at is None:
         return False
@@ -71,7 +106,14 @@ def is_visible(value: Value, node: Node) -> bool:
 
 
 def outer_values(node: Node) -> list[Value]:
-    """The values from outside that the blocks of a node use, each once, in order of use."""
+    """The values from outside that the blocks of a node use, each once, in order of use.
+
+    >>> from flambeau.ir import parse_ir
+    >>> graph = parse_ir("graph(%c : bool, %x):\\n  %y = prim::If(%c)\\n    block0():\\n      -> (%x)\\n"
+    ...                  "    block1():\\n      -> (%c)\\n  return (%y)")
+    >>> [value.name for value in outer_values(graph.find('prim::If'))]
+    ['x', 'c']
+    """
     inside: set[Value] = set()
     for block in node.nested_blocks:
         for inner_block in blocks(block):
@@ -83,7 +125,13 @@ def outer_values(node: Node) -> list[Value]:
 
 
 def subgraphs(graph: Graph) -> Iterator[Graph]:
-    """The graph and every subgraph of a node in it, at any depth."""
+    """The graph and every subgraph of a node in it, at any depth.
+
+    >>> from flambeau.ir import parse_ir
+    >>> graph = parse_ir("graph(%x):\\n  %y = aten::neg(%x)\\n  return (%y)")
+    >>> len(list(subgraphs(graph)))
+    1
+    """
     yield graph
     for node in graph.all_nodes():
         inner = node.attributes.get(SUBGRAPH)

@@ -70,7 +70,15 @@ class Compiled(ABC):
 
 
 class Interpreted(Compiled):
-    """A nest that runs in plain Python."""
+    """A nest that runs in plain Python.
+
+    >>> import numpy as np
+    >>> from flambeau import te
+    >>> x = te.placeholder('x', (3,))
+    >>> nest = te.LoopNest(te.compute('y', 3, lambda i: x[i] * 2.0))
+    >>> nest.codegen('interp')(np.arange(3, dtype=np.float32))
+    array([0., 2., 4.], dtype=float32)
+    """
 
     def _run(self, bound: Bound) -> None:
         run(self._body, bound)
@@ -84,6 +92,14 @@ class NativeCode(Compiled):
         num_threads: threads that parallel loops use; None for as many as `flambeau.set_num_threads` says.
 
     Raises RuntimeError where LLVM is not installed.
+
+    >>> import numpy as np
+    >>> from flambeau import te
+    >>> x = te.placeholder('x', (3,))
+    >>> nest = te.LoopNest(te.compute('y', 3, lambda i: x[i] * 2.0))
+    >>> native = nest.codegen('llvm')
+    >>> native(np.arange(3, dtype=np.float32))
+    array([0., 2., 4.], dtype=float32)
     """
 
     def __init__(

@@ -47,7 +47,15 @@ Operand: TypeAlias = "Expr | int | float | bool"
 
 
 class Expr:
-    """A scalar with a dtype. Operators make further ones; `te.eq`, `te.where` and `te.exp` are functions."""
+    """A scalar with a dtype. Operators make further ones; `te.eq`, `te.where` and `te.exp` are functions.
+
+    >>> from flambeau import te
+    >>> i = te.var('i')
+    >>> print((i + 1) * 2 % 3)
+    (i + 1) * 2 % 3
+    >>> (i / 2).dtype
+    'float32'
+    """
 
     __slots__ = ()
     dtype: str
@@ -182,7 +190,13 @@ class Const(Expr):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Var(Expr):
-    """An index of a loop, a size, or a number that calls give; each is itself alone, whatever it is called."""
+    """An index of a loop, a size, or a number that calls give; each is itself alone, whatever it is called.
+
+    >>> from flambeau import te
+    >>> i = te.var('i')
+    >>> i.name, i.dtype
+    ('i', 'int64')
+    """
 
     name: str
     dtype: str = INDEX

@@ -8,6 +8,13 @@ from flambeau.codegen.kernel.dtypes import ELEMENT_TYPES
 from flambeau.te.errors import ScheduleError
 from flambeau.te.expressions import Expr, Op, Operand, apply, as_expr, cast, together
 
+_TEXT = """`{name}` of a number; integers become float32.
+
+>>> from flambeau import te
+>>> print(te.{name}(te.var("x", "float64")))
+{name}(x)
+"""
+
 
 def _float_function(name: str) -> Callable[[Operand], Expr]:
     def function(x: Operand) -> Expr:
@@ -15,7 +22,7 @@ def _float_function(name: str) -> Callable[[Operand], Expr]:
         return apply(name, e if ELEMENT_TYPES[e.dtype].is_float else cast(e, "float32"))
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"`{name}` of a number; integers become float32."
+    function.__doc__ = _TEXT.format(name=name)
     return function
 
 
@@ -30,27 +37,52 @@ isnan, isinf, isfinite = map(_float_function, ("isnan", "isinf", "isfinite"))
 
 
 def minimum(a: Operand, b: Operand) -> Expr:
-    """The smaller of two; a nan stays."""
+    """The smaller of two; a nan stays.
+
+    >>> from flambeau import te
+    >>> print(te.minimum(te.var('i'), 3))
+    min(i, 3)
+    """
     return apply("minimum", a, b)
 
 
 def maximum(a: Operand, b: Operand) -> Expr:
-    """The larger of two; a nan stays."""
+    """The larger of two; a nan stays.
+
+    >>> from flambeau import te
+    >>> print(te.maximum(te.var('i'), 0))
+    max(i, 0)
+    """
     return apply("maximum", a, b)
 
 
 def power(a: Operand, b: Operand) -> Expr:
-    """The first to the power of the second, as `a ** b` is."""
+    """The first to the power of the second, as `a ** b` is.
+
+    >>> from flambeau import te
+    >>> print(te.power(te.var('x', 'float32'), 2.0))
+    x ** 2.0
+    """
     return apply("pow", a, b)
 
 
 def eq(a: Operand, b: Operand) -> Expr:
-    """Whether two are equal; `==` asks whether expressions are the same object."""
+    """Whether two are equal; `==` asks whether expressions are the same object.
+
+    >>> from flambeau import te
+    >>> print(te.where(te.eq(te.var('i'), 0), 1, 2))
+    where(i == 0, 1, 2)
+    """
     return apply("eq", a, b)
 
 
 def ne(a: Operand, b: Operand) -> Expr:
-    """Whether two differ."""
+    """Whether two differ.
+
+    >>> from flambeau import te
+    >>> print(te.where(te.ne(te.var('i'), 0), 1, 2))
+    where(i != 0, 1, 2)
+    """
     return apply("ne", a, b)
 
 

@@ -46,7 +46,15 @@ def get_total_norm(
 def clip_grads_with_norm_(
     parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None
 ) -> None:
-    """Scale gradients in place, so that `total_norm`, which is theirs, becomes `max_norm`; not if it is below."""
+    """Scale gradients in place, so that `total_norm`, which is theirs, becomes `max_norm`; not if it is below.
+
+    >>> import flambeau
+    >>> w = flambeau.nn.Parameter(flambeau.zeros(2))
+    >>> w.grad = flambeau.tensor([3.0, 4.0])
+    >>> clip_grads_with_norm_(w, 1.0, flambeau.tensor(5.0))
+    >>> [round(g, 4) for g in w.grad.tolist()]
+    [0.6, 0.8]
+    """
     factor = F.clamp(F.mul(F.reciprocal(F.add(total_norm, 1e-6)), float(max_norm)), None, 1.0)
     for gradient in _gradients(parameters):
         F.mul_(gradient, factor)
@@ -73,7 +81,15 @@ def clip_grad_norm_(
 
 
 def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
-    """Cut every element of the gradients to [-clip_value, clip_value], in place."""
+    """Cut every element of the gradients to [-clip_value, clip_value], in place.
+
+    >>> import flambeau
+    >>> w = flambeau.nn.Parameter(flambeau.zeros(2))
+    >>> w.grad = flambeau.tensor([3.0, -0.5])
+    >>> clip_grad_value_(w, 1.0)
+    >>> w.grad
+    tensor([ 1.0000, -0.5000])
+    """
     bound = float(clip_value)
     for gradient in _gradients(parameters):
         F.clamp_(gradient, -bound, bound)

@@ -23,6 +23,12 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Parameter]) -> None:
     """Make parameters share the memory of consecutive parts of a vector.
 
     Raises TypeError for what is no tensor, RuntimeError if the vector is too short.
+
+    >>> import flambeau
+    >>> layer = flambeau.nn.Linear(2, 1)
+    >>> vector_to_parameters(flambeau.tensor([1.0, 2.0, 3.0]), layer.parameters())
+    >>> layer.weight.tolist(), layer.bias.tolist()
+    ([[1.0, 2.0]], [3.0])
     """
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected a Tensor, but got: {type(vec).__name__}")

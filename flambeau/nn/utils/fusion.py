@@ -39,7 +39,14 @@ def fuse_conv_bn_weights(
     conv_w: Tensor, conv_b: Tensor | None, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float, bn_w: Tensor | None,
     bn_b: Tensor | None, transpose: bool = False,
 ) -> Pair:  # fmt: skip
-    """Weight and bias of a convolution that normalises its result; `transpose` for transposed ones without groups."""
+    """Weight and bias of a convolution that normalises its result; `transpose` for transposed ones without groups.
+
+    >>> import flambeau
+    >>> ones, w = flambeau.ones(2), flambeau.ones(2, 1, 3, 3)
+    >>> weight, bias = fuse_conv_bn_weights(w, None, ones, 4 * ones, 0.0, ones, None)
+    >>> weight[0, 0, 0, 0].item(), bias.tolist()
+    (0.5, [-0.5, -0.5])
+    """
     shape = [1] * conv_w.dim()
     shape[1 if transpose else 0] = -1
     return _fused(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, shape)
@@ -49,7 +56,14 @@ def fuse_linear_bn_weights(
     linear_w: Tensor, linear_b: Tensor | None, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float, bn_w: Tensor | None,
     bn_b: Tensor | None,
 ) -> Pair:  # fmt: skip
-    """Weight and bias of a linear layer that normalises its result."""
+    """Weight and bias of a linear layer that normalises its result.
+
+    >>> import flambeau
+    >>> ones = flambeau.ones(2)
+    >>> weight, bias = fuse_linear_bn_weights(flambeau.eye(2), None, ones, 4 * ones, 0.0, ones, ones)
+    >>> weight.tolist(), bias.tolist()
+    ([[0.5, 0.0], [0.0, 0.5]], [0.5, 0.5])
+    """
     return _fused(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, [-1, 1])
 
 
@@ -80,6 +94,10 @@ def fuse_linear_bn_eval(linear: L, bn: BatchNorm) -> L:
     """A copy of a linear layer that normalises its result, as `bn` would.
 
     Raises AssertionError while training, and for another number of features than one or the layer's.
+
+    >>> from flambeau import nn
+    >>> fuse_linear_bn_eval(nn.Linear(3, 2).eval(), nn.BatchNorm1d(2).eval())
+    Linear(in_features=3, out_features=2, bias=True)
     """
     mean, var = _statistics(linear, bn)
     if bn.num_features not in (1, linear.out_features):

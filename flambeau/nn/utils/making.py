@@ -45,10 +45,22 @@ def _laid_out(module: M, memory_format: Any, dims: int) -> M:
 
 
 def convert_conv2d_weight_memory_format(module: M, memory_format: Any) -> M:
-    """Lay out the weights of two-dimensional convolutions otherwise: `flambeau.channels_last`."""
+    """Lay out the weights of two-dimensional convolutions otherwise: `flambeau.channels_last`.
+
+    >>> import flambeau
+    >>> layer = flambeau.nn.Conv2d(2, 4, 3)
+    >>> convert_conv2d_weight_memory_format(layer, flambeau.channels_last).weight.stride()
+    (18, 1, 6, 2)
+    """
     return _laid_out(module, memory_format, 2)
 
 
 def convert_conv3d_weight_memory_format(module: M, memory_format: Any) -> M:
-    """Lay out the weights of three-dimensional convolutions otherwise: `flambeau.channels_last_3d`."""
+    """Lay out the weights of three-dimensional convolutions otherwise: `flambeau.channels_last_3d`.
+
+    >>> import flambeau
+    >>> layer = flambeau.nn.Conv3d(2, 4, 3)
+    >>> convert_conv3d_weight_memory_format(layer, flambeau.channels_last_3d).weight.stride()
+    (54, 1, 18, 6, 2)
+    """
     return _laid_out(module, memory_format, 3)

@@ -66,7 +66,15 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
 
 
 def remove_weight_norm(module: M, name: str = "weight") -> M:
-    """Make the weight a plain parameter again. Raises ValueError if it is none that `weight_norm` made."""
+    """Make the weight a plain parameter again. Raises ValueError if it is none that `weight_norm` made.
+
+    >>> from flambeau import nn
+    >>> layer = weight_norm(nn.Linear(3, 2))
+    >>> sorted(name for name, _ in layer.named_parameters())
+    ['bias', 'weight_g', 'weight_v']
+    >>> sorted(name for name, _ in remove_weight_norm(layer).named_parameters())
+    ['bias', 'weight']
+    """
     value = _remove(module, name, "weight_norm")
     delattr(module, f"{name}_g")
     delattr(module, f"{name}_v")
@@ -115,7 +123,15 @@ def spectral_norm(
 
 
 def remove_spectral_norm(module: M, name: str = "weight") -> M:
-    """Make the weight a plain parameter again. Raises ValueError if it is none that `spectral_norm` made."""
+    """Make the weight a plain parameter again. Raises ValueError if it is none that `spectral_norm` made.
+
+    >>> from flambeau import nn
+    >>> layer = spectral_norm(nn.Linear(3, 2))
+    >>> sorted(name for name, _ in layer.named_parameters())
+    ['bias', 'weight_orig']
+    >>> sorted(name for name, _ in remove_spectral_norm(layer).named_parameters())
+    ['bias', 'weight']
+    """
     was_training, module.training = module.training, False
     try:
         value = _remove(module, name, "spectral_norm")
