@@ -76,3 +76,14 @@ def row_major(sizes: tuple[int, ...], dtype: DType, device: Device) -> Tensor:
             _kinds.clear()
         kind = _kinds[sizes, dtype] = NewTensors(sizes, layout.contiguous_strides(sizes), dtype.numpy)
     return kind(device)
+
+
+def strided(sizes: Sequence[int], dtype: DType, device: Device, strides: Sequence[int]) -> Tensor:
+    """A tensor with these strides in new memory of a device that has its number.
+
+    Raises RuntimeError for negative sizes, OutOfMemoryError for more memory than there is.
+    """
+    shape = tuple(sizes)
+    if min(shape, default=0) >= 0 and tuple(strides) == layout.contiguous_strides(shape):
+        return row_major(shape, dtype, device)
+    return tensors.empty(sizes, dtype, device, strides)

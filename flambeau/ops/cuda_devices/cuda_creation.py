@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from flambeau.cuda import tensors
 from flambeau.cuda.devices import numbered
+from flambeau.cuda.fresh import strided
 from flambeau.ops.cuda_devices.cuda_calls import CUDA_RULES, device_among, named_arguments
 from flambeau.ops.cuda_devices.cuda_rules import fill
 from flambeau.schema.device import CPU, Device
@@ -69,7 +69,7 @@ def _strided(definition: OpDef, arguments: Sequence[Any]) -> Any:
 
 
 def _filled(sizes: Sequence[int], dtype: DType, device: Device, strides: Sequence[int], value: Any) -> Tensor:
-    result = tensors.empty(sizes, dtype, numbered(device), strides)
+    result = strided(sizes, dtype, numbered(device), strides)
     fill(result, value)
     return result
 

@@ -10,6 +10,7 @@ from typing import Any
 from flambeau.cuda import library, tensors
 from flambeau.cuda.devices import device as using
 from flambeau.cuda.devices import numbered
+from flambeau.cuda.fresh import strided
 from flambeau.cuda.numbers import number_on_device
 from flambeau.cuda.storage import WITHIN, copy
 from flambeau.cuda.tensors import is_on_device, lent, on_device, on_host
@@ -108,7 +109,7 @@ def copied(source: Tensor, dtype: DType | None = None, memory_format: int | None
     """A copy in new memory of the same device, converted, in the same order of dimensions unless a format is named."""
     sizes = source._array.shape
     wanted = PRESERVE if memory_format is None else memory_format
-    result = tensors.empty(
+    result = strided(
         sizes, source.dtype if dtype is None else dtype, source.device, strides_for(sizes, wanted, source.stride())
     )
     overwrite(result, source)

@@ -19,7 +19,7 @@ from flambeau.schema.dtype import DType
 from flambeau.schema.function import Argument, FunctionSchema
 from flambeau.schema.types import TENSOR
 from flambeau.tensor import layout
-from flambeau.tensor.array_library import np
+from flambeau.tensor.array_library import address_of, np
 from flambeau.tensor.grad_mode import refuse_writing
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.record import replace
@@ -95,7 +95,7 @@ def _is_dense(array: Array) -> bool:
 def _overlaps_partly(a: Array, b: Array) -> bool:
     if not a.size or not b.size or not _is_dense(a) or not _is_dense(b):
         return False
-    start_a, start_b = a.ctypes.data, b.ctypes.data
+    start_a, start_b = address_of(a), address_of(b)
     end_a, end_b = start_a + a.nbytes, start_b + b.nbytes
     if start_a == start_b and end_a == end_b:
         return bool(a.strides != b.strides)
