@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
+from enum import Enum
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -21,9 +22,20 @@ from flambeau.tensor.tensor import Tensor
 from flambeau.util.record import dataclass
 
 NOT_OVER: Final = "the block that is profiled is not over: ask behind it"
+OTHER_ACTIVITIES: Final = (
+    "a profile times calls on the host, not {others}: write activities=[ProfilerActivity.CPU]. What a whole function "
+    "takes, on a device too, says fn.profile(*args)"
+)
 ENTERED: Final = "a profile is of one block: make another one"
 SORT_KEYS: Final = ("cpu_time_total", "self_cpu_time_total", "cpu_time", "count")
 WRONG_KEY: Final = "a table is sorted by one of {keys}, got {key!r}"
+
+
+class ProfilerActivity(Enum):
+    """What a profile may time."""
+
+    CPU = 0
+    CUDA = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +102,10 @@ class profile:  # noqa: N801  (as programs write it)
     """A block of this thread whose operators are timed, those that operators call with them.
 
     Args:
+        activities: what is timed, which are calls on the host alone: `[ProfilerActivity.CPU]`, as without it.
         record_shapes: keep the sizes of tensors too.
+
+    Raises ValueError for other activities.
 
     >>> import flambeau
     >>> with flambeau.profiler.profile() as recorded:
@@ -99,7 +114,11 @@ class profile:  # noqa: N801  (as programs write it)
     ['aten::mul', 'aten::ones']
     """
 
-    def __init__(self, *, record_shapes: bool = False) -> None:
+    def __init__(
+        self, *, activities: Sequence[ProfilerActivity] | None = None, record_shapes: bool = False
+    ) -> None:
+        if others := [one.name for one in activities or () if one is not ProfilerActivity.CPU]:
+            raise ValueError(OTHER_ACTIVITIES.format(others=", ".join(others)))
         self._record_shapes = record_shapes
         self._events: list[Event] = []
         self._block: AbstractContextManager[None] | None = None

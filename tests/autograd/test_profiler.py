@@ -71,3 +71,12 @@ def test_a_profile_is_asked_behind_its_block() -> None:
         pass
     flambeau.ones(2)
     assert before.events() == []
+
+
+def test_activities_are_those_of_the_host() -> None:
+    activity = flambeau.profiler.ProfilerActivity
+    with flambeau.profiler.profile(activities=[activity.CPU]) as timed:
+        flambeau.ones(2).relu()
+    assert "aten::relu" in timed.key_averages().table()
+    with pytest.raises(ValueError, match=r"times calls on the host, not CUDA: write activities=\[ProfilerActivity.CPU\]"):
+        flambeau.profiler.profile(activities=[activity.CPU, activity.CUDA])

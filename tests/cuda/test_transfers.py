@@ -59,6 +59,22 @@ def test_without_a_device_batches_stay() -> None:
     assert not batch.is_pinned()
 
 
+def test_functions_that_name_a_device_run_where_there_is_none() -> None:
+    if flambeau.cuda.is_available():
+        pytest.skip("there is a device")
+
+    @flambeau.script
+    def moved(x: flambeau.Tensor, on_card: bool):  # type: ignore[no-untyped-def]
+        if on_card:
+            x = x.to("cuda")
+        return x * 2, flambeau.device("cuda", index=1)
+
+    y, device = moved(flambeau.ones(2), False)
+    assert (y.tolist(), str(device)) == ([2.0, 2.0], "cuda:1")
+    with pytest.raises(RuntimeError, match="no tensor can be put on device 'cuda' here"):
+        moved(flambeau.ones(2), True)
+
+
 def test_what_is_copied_from_is_kept_until_then(pretended_cuda: Any) -> None:
     from tests.cuda.pretended import runtime
     from tests.cuda.pretended.engine import engine

@@ -92,10 +92,10 @@ class Helpers:
 def run(library: Any, program: str, call: str) -> str:
     """What a call of a program gives, or why it is refused."""
     scope = load(f"{program}\n", library)
-    scope |= {name: getattr(library, name) for name in ("tensor", "einsum", "ops")} | {"C": library._C}
+    scope |= {name: getattr(library, name) for name in ("tensor", "einsum", "ops", "device")} | {"C": library._C}
     scope |= {name: getattr(library.jit, name) for name in ("script", "trace", "freeze", "fuser", "CompilationUnit")}
     columns = namespace(library, library.nn.functional, library.__name__)
-    scope |= {name: columns[name] for name in ("x", "nn", "Net", "Lists", "Shared", "Forks")}
+    scope |= {name: columns[name] for name in ("x", "nn", "text", "Net", "Lists", "Shared", "Forks")}
     helpers = Helpers(library)
     scope |= {name: getattr(helpers, name) for name in ("after", "loaded", "extra")}
     try:

@@ -180,6 +180,17 @@ def test_what_is_no_shape_function() -> None:
     with pytest.raises(ValueError, match="returns lists of sizes, one for each tensor: aten::relu has 1, this returns"):
         _C._jit_register_shape_compute_graph_for_node(relu, flambeau.script(number).graph)
 
+    def itself(x: list[int]) -> list[int]:
+        return x
+
+    with pytest.raises(ValueError, match=r"relu: parameter 0 is returned as result 0. .* must return new unaliased"):
+        _C._jit_register_shape_compute_graph_for_node(relu, flambeau.script(itself).graph)
+    chunk = _C.parse_ir("graph(%x):\n  %y, %z = aten::frexp(%x)\n  return (%y)").findNode("aten::frexp")
+
+    with pytest.raises(ValueError, match=r"frexp\.Tensor: result 1 is returned twice"):
+        shapes = _C.parse_ir("graph(%x : int[]):\n  %y : int[] = aten::add(%x, %x)\n  return (%y, %y)")
+        _C._jit_register_shape_compute_graph_for_node(chunk, shapes)
+
 
 def test_objects_among_constants_hold_nothing() -> None:
     graph = _C.parse_ir("graph(%x):\n  %y = aten::relu(%x)\n  return (%y)")

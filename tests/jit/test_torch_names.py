@@ -227,8 +227,10 @@ def test_nodes_can_be_changed() -> None:
     add, other, branch = by_kind["aten::add"], by_kind["prim::Thing"], by_kind["prim::If"]
     assert other.i_("a", 5).i("a") == 5
     assert other.is_("many", [1, 2]).kindOf("many") == "is"
+    assert other.z_("one", flambeau.ones(1, 1)).z("one").shape == ()
+    assert [one.shape for one in other.zs_("ones", [flambeau.ones(1)]).zs("ones")] == [()]
     assert getattr(other, "is")("many") == [1, 2]
-    assert other.removeAttribute("many").attributeNames() == ["a", "b", "d"]
+    assert other.removeAttribute("many").attributeNames() == ["a", "b", "d", "one", "ones"]
     for ask, message in (
         (lambda: other.i("zz"), "required keyword attribute 'zz' is undefined"),
         (lambda: other.i("b"), "required keyword attribute 'b' has the wrong type: its kind is s, not i"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from flambeau.cuda import blame
+from flambeau.cuda import blame, library
 from flambeau.executor.devices.capturable import why_not
 from flambeau.executor.devices.device_code import calls_functions, on_devices
 from flambeau.executor.devices.groups import DeviceGroup
@@ -31,8 +31,8 @@ CALLS: Final = "it calls functions"
 
 
 def is_for_device(function: Function, spec: Spec) -> bool:
-    """Whether calls of a function with arguments of a spec have to do with a CUDA device."""
-    return device_of(spec) is not None or names_device(function)
+    """Whether calls of a function with arguments of a spec have to do with a CUDA device that there is."""
+    return device_of(spec) is not None or (names_device(function) and library.unavailable() is None)
 
 
 def names_device(function: Function) -> bool:

@@ -67,7 +67,16 @@ class AttributeMethods:
     fs, cs, ss, ts, gs, tys, ival = map(_getter, ("fs", "cs", "ss", "ts", "gs", "tys", "ival"))
     i_, f_, c_, s_, t_, g_, ty_ = map(_setter, ("i", "f", "c", "s", "t", "g", "ty"))
     is_, fs_, cs_, ss_, ts_, gs_, tys_, ival_ = map(_setter, ("is", "fs", "cs", "ss", "ts", "gs", "tys", "ival"))
+    z, zs = _getter("t"), _getter("ts")
     vars()["is"] = _getter("is")  # a keyword of Python's, so users say getattr(node, "is")
+
+    def z_(self: Any, name: str, value: Any) -> Any:
+        """Give the node a tensor of one element as an attribute, without axes."""
+        return self.t_(name, value.reshape([]))
+
+    def zs_(self: Any, name: str, values: Any) -> Any:
+        """Give the node a list of tensors of one element each as an attribute, without axes."""
+        return self.ts_(name, [value.reshape([]) for value in values])
 
     def kindOf(self, name: str) -> str:
         """The kind of an attribute. Raises RuntimeError if there is none of that name."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from flambeau.analysis.alias import AliasAnalysis
 from flambeau.ir.clone import clone_graph, insert_graph
 from flambeau.ir.graph import Graph, Node
 from flambeau.jit.script import script
@@ -27,6 +28,11 @@ PARAMETERS: Final = (
     "tensor), not {got}"
 )
 RETURNS: Final = "a shape function returns lists of sizes, one for each tensor: {name} has {count}, this returns {got}"
+NOT_NEW: Final = (
+    "{name}: parameter {index} is returned as result {at}. Shape functions must return new unaliased lists: write "
+    "[size for size in x], or list(x)"
+)
+TWICE: Final = "{name}: result {at} is returned twice. Shape functions must return new unaliased lists: write list(x)"
 _registered: dict[str, Graph] = {}
 _made: dict[str, Graph] = {}
 _lock = Lock()
@@ -34,7 +40,7 @@ _lock = Lock()
 
 def register(node: Node, graph: Graph) -> None:
     """Have a graph compute the sizes that the operator of a node gives. Raises RuntimeError for a node that calls none,
-    ValueError for a graph with other parameters or returns."""
+    ValueError for a graph with other parameters or returns, or one that returns a list that it was given."""
     definition = node.definition
     if definition is None:
         raise RuntimeError(NO_OPERATOR.format(op=node.op))
@@ -51,8 +57,19 @@ def register(node: Node, graph: Graph) -> None:
         raise ValueError(RETURNS.format(name=schema.full_name, count=len(schema.returns), got=got))
     copy = clone_graph(graph)
     inline.do(copy)
+    _check_lists_are_new(schema.full_name, copy)
     with _lock:
         _registered[schema.full_name] = copy
+
+
+def _check_lists_are_new(name: str, graph: Graph) -> None:
+    facts = AliasAnalysis(graph)
+    for at, returned in enumerate(graph.returns):
+        for index, parameter in enumerate(graph.parameters):
+            if facts.may_contain_alias(returned, parameter):
+                raise ValueError(NOT_NEW.format(name=name, index=index, at=at))
+        if any(facts.may_contain_alias(returned, other) for other in graph.returns[:at]):
+            raise ValueError(TWICE.format(name=name, at=at))
 
 
 def shape_graph(node: Node) -> Graph | None:

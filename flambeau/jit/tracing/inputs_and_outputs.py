@@ -35,6 +35,10 @@ BAD_OUTPUT = (
     "{type}. "
     "Return tensors, or script the function"
 )
+NO_OUTPUT = (
+    "The traced function didn't return any values! Side-effects are not captured in traces, so it would be a no-op. "
+    "Return tensors, or script the function"
+)
 BAD_DICT_OUTPUT = (
     "output {key!r} ({type}) of a traced function cannot be understood by the tracer, only outputs matching "
     "dict[str, Tensor | tuple[Tensor, ...]] can be a dictionary output of a traced function"
@@ -233,7 +237,7 @@ class Outputs:
             return graph.insert("prim::ListConstruct", parts, [t.ListType(t.TENSOR)]).result()
         if isinstance(result, dict) and result:
             return self._dict(result)
-        raise RuntimeError(BAD_OUTPUT.format(type=type(result).__name__))
+        raise RuntimeError(NO_OUTPUT if result is None else BAD_OUTPUT.format(type=type(result).__name__))
 
     def _dict(self, result: dict[Any, Any]) -> Value:
         if self._strict:

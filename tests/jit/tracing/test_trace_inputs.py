@@ -72,7 +72,7 @@ def test_inputs_that_cannot_be_traced(given: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("result", "message"),
     [
-        (lambda x: None, "can be output from traced functions, got a NoneType"),
+        (lambda x: None, "The traced function didn't return any values! Side-effects are not captured in traces"),
         (lambda x: (x, 3), "can be output from traced functions, got a int"),
         (lambda x: [[x]], "can be output from traced functions, got a list of list"),
         (lambda x: [], "can be output from traced functions, got a list"),
