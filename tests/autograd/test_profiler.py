@@ -78,5 +78,5 @@ def test_activities_are_those_of_the_host() -> None:
     with flambeau.profiler.profile(activities=[activity.CPU]) as timed:
         flambeau.ones(2).relu()
     assert "aten::relu" in timed.key_averages().table()
-    with pytest.raises(ValueError, match=r"times calls on the host, not CUDA: write activities=\[ProfilerActivity.CPU\]"):
+    with pytest.raises(ValueError, match=r"on the host, not CUDA: write activities=\[ProfilerActivity.CPU\]"):
         flambeau.profiler.profile(activities=[activity.CPU, activity.CUDA])

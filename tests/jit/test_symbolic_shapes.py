@@ -186,9 +186,8 @@ def test_what_is_no_shape_function() -> None:
     with pytest.raises(ValueError, match=r"relu: parameter 0 is returned as result 0. .* must return new unaliased"):
         _C._jit_register_shape_compute_graph_for_node(relu, flambeau.script(itself).graph)
     chunk = _C.parse_ir("graph(%x):\n  %y, %z = aten::frexp(%x)\n  return (%y)").findNode("aten::frexp")
-
+    shapes = _C.parse_ir("graph(%x : int[]):\n  %y : int[] = aten::add(%x, %x)\n  return (%y, %y)")
     with pytest.raises(ValueError, match=r"frexp\.Tensor: result 1 is returned twice"):
-        shapes = _C.parse_ir("graph(%x : int[]):\n  %y : int[] = aten::add(%x, %x)\n  return (%y, %y)")
         _C._jit_register_shape_compute_graph_for_node(chunk, shapes)
 
 

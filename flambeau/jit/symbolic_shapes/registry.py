@@ -63,12 +63,12 @@ def register(node: Node, graph: Graph) -> None:
 
 
 def _check_lists_are_new(name: str, graph: Graph) -> None:
-    facts = AliasAnalysis(graph)
+    aliases = AliasAnalysis(graph)
     for at, returned in enumerate(graph.returns):
         for index, parameter in enumerate(graph.parameters):
-            if facts.may_contain_alias(returned, parameter):
+            if aliases.may_contain_alias(returned, parameter):
                 raise ValueError(NOT_NEW.format(name=name, index=index, at=at))
-        if any(facts.may_contain_alias(returned, other) for other in graph.returns[:at]):
+        if any(aliases.may_contain_alias(returned, other) for other in graph.returns[:at]):
             raise ValueError(TWICE.format(name=name, at=at))
 
 

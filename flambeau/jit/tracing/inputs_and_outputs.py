@@ -53,6 +53,10 @@ LIST_OUTPUT = (
 )
 
 
+def _no_output(result: Any) -> str:
+    return NO_OUTPUT if result is None else BAD_OUTPUT.format(type=type(result).__name__)
+
+
 def as_arguments(inputs: Any) -> tuple[Any, ...]:
     """Example inputs as the positional arguments of a call: a lone tensor or dict is one, a list holds several."""
     if isinstance(inputs, tuple | list):
@@ -237,7 +241,7 @@ class Outputs:
             return graph.insert("prim::ListConstruct", parts, [t.ListType(t.TENSOR)]).result()
         if isinstance(result, dict) and result:
             return self._dict(result)
-        raise RuntimeError(NO_OUTPUT if result is None else BAD_OUTPUT.format(type=type(result).__name__))
+        raise RuntimeError(_no_output(result))
 
     def _dict(self, result: dict[Any, Any]) -> Value:
         if self._strict:
